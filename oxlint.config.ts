@@ -10,11 +10,13 @@ const LAYERS = [
   'gateway',
   'controllers',
   'accounts',
+  'views',
   'instance',
   'ownership',
   'runtime',
   'simulator',
-  'marketplace',
+  'markets',
+  'market',
   'api',
   'lib',
 ] as const;
@@ -37,9 +39,14 @@ const ARROWS: readonly { layer: Layer; refuses: readonly Layer[]; because: strin
       'api is what users write and the source of the CRDs; how it is carried out must not leak into it.',
   },
   {
-    layer: 'marketplace',
-    refuses: LAYERS.filter((layer) => layer !== 'lib' && layer !== 'marketplace'),
-    because: 'marketplace is a client that works without Kubernetes; it imports lib only.',
+    layer: 'market',
+    refuses: LAYERS.filter((layer) => layer !== 'lib' && layer !== 'market'),
+    because: 'market is the port to any market: it imports lib only, and no market.',
+  },
+  {
+    layer: 'markets',
+    refuses: LAYERS.filter((layer) => !['lib', 'market', 'markets'].includes(layer)),
+    because: 'A client of a market works without Kubernetes; it imports market and lib only.',
   },
   {
     layer: 'simulator',
@@ -62,21 +69,30 @@ const ARROWS: readonly { layer: Layer; refuses: readonly Layer[]; because: strin
       'gateway',
       'controllers',
       'accounts',
+      'views',
       'instance',
       'simulator',
+      'markets',
     ],
     because: 'ownership says whose a machine is from plain values; who acts on it lies above.',
   },
   {
     layer: 'instance',
-    refuses: LAYERS.filter((layer) => !['instance', 'ownership', 'api', 'lib'].includes(layer)),
+    refuses: LAYERS.filter((layer) => !['instance', 'ownership', 'market', 'api', 'lib'].includes(layer)),
     because:
-      'instance says what a GpuInstance means, from the object alone: it imports api, ownership and lib, and takes the rest as values.',
+      'instance says what a GpuInstance means, from the object alone: it imports api, ownership, lib and types of market, and takes the rest as values.',
+  },
+  {
+    layer: 'views',
+    refuses: LAYERS.filter((layer) => !['views', 'instance', 'api', 'runtime', 'lib'].includes(layer)),
+    because:
+      'views shows objects to people and programs, from plain values: api, instance, runtime and lib only.',
   },
   {
     layer: 'accounts',
-    refuses: ['main', 'config', 'cli', 'server', 'gateway', 'controllers', 'simulator'],
-    because: 'accounts serves the controllers and never calls back into one.',
+    refuses: ['main', 'config', 'cli', 'server', 'gateway', 'controllers', 'views', 'simulator', 'markets'],
+    because:
+      'accounts serves the controllers and never calls back into one; it knows markets by their port alone.',
   },
   {
     layer: 'server',
@@ -88,10 +104,11 @@ const ARROWS: readonly { layer: Layer; refuses: readonly Layer[]; because: strin
       'controllers',
       'accounts',
       'ownership',
-      'marketplace',
+      'markets',
+      'market',
       'simulator',
     ],
-    because: 'server shows what it is given: api, instance, runtime and lib only.',
+    because: 'server shows what it is given: views, api, instance, runtime and lib only.',
   },
   {
     layer: 'gateway',
@@ -121,13 +138,47 @@ const refusing = (patterns: Refused[]): ['error', { patterns: Refused[] }] => ['
 
 const refusingDynamic = (refused: RefusedImport[]): ['error', ...RefusedImport[]] => ['error', ...refused];
 
-const layerRules = ARROWS.map(({ layer, refuses, because }) => ({
-  files: [`src/${layer}/**`],
-  rules: {
-    'no-restricted-imports': refusing([refusal(refuses, because)]),
-    'dynamic-imports/refused': refusingDynamic([refusal(refuses, because)]),
-  },
-}));
+/** A test may take rows of replies, or a market, from an adapter. */
+const TESTS = '**/*.test.ts';
+const inTests = (refuses: readonly Layer[], layer?: Layer) =>
+  layer === 'lib' || layer === 'simulator' ? refuses : refuses.filter((each) => each !== 'markets');
+
+const layerRules = ARROWS.flatMap(({ layer, refuses, because }) =>
+  [
+    { files: [`src/${layer}/**`], excludeFiles: [TESTS], patterns: [refusal(refuses, because)] },
+    { files: [`src/${layer}/${TESTS}`], patterns: [refusal(inTests(refuses, layer), because)] },
+  ].map(({ patterns, ...where }) => ({
+    ...where,
+    rules: {
+      'no-restricted-imports': refusing(patterns),
+      'dynamic-imports/refused': refusingDynamic(patterns),
+    },
+  })),
+);
+
+/** Markets, by folder of `src/markets`. */
+const MARKETS = ['vast'] as const;
+
+/** No adapter imports another one. */
+const marketRules = MARKETS.map((name) => {
+  const patterns = [
+    refusal(
+      LAYERS.filter((layer) => !['lib', 'market', 'markets'].includes(layer)),
+      'A client of a market works without Kubernetes; it imports market and lib only.',
+    ),
+    {
+      regex: `^(\\.\\./)+(markets/)?(${[...MARKETS, 'planted'].filter((other) => other !== name).join('|')})/`,
+      message: 'Markets never import each other: what they share belongs to src/market.',
+    },
+  ];
+  return {
+    files: [`src/markets/${name}/**`],
+    rules: {
+      'no-restricted-imports': refusing(patterns),
+      'dynamic-imports/refused': refusingDynamic(patterns),
+    },
+  };
+});
 
 const cliRules = [
   {
@@ -143,19 +194,19 @@ const cliRules = [
   },
 ];
 
-const controllerPatterns = (name: string) => [
+const controllerPatterns = (name: string, isTest = false) => [
   refusal(
     CONTROLLERS.filter((other) => other !== name),
     'Controllers never import each other: they meet through the cluster.',
   ),
   refusal(
-    ['main', 'config', 'cli', 'server', 'gateway', 'simulator'],
-    'A controller gets what it needs as arguments from main.ts, and never knows that a simulator exists.',
+    ['main', 'config', 'cli', 'server', 'gateway', 'simulator', ...(isTest ? [] : ['markets'])],
+    'A controller gets what it needs as arguments from main.ts: it knows markets by their port alone, and no simulator.',
   ),
   ...(name === 'endpoint-group'
     ? [
         {
-          regex: '(^|/)(marketplace|accounts)/',
+          regex: '(^|/)(markets?|accounts)/',
           message:
             'An EndpointGroup creates, patches and deletes GpuInstances; it never calls the marketplace.',
         },
@@ -184,6 +235,9 @@ const EFFECTS: Readonly<Record<Controller, Readonly<Record<string, string>>>> = 
     'probe.ts': 'connects to the machine',
     '{publish,child-writes}.ts': 'write and delete Secret, Service and slices',
     'rental-inputs.ts': 'reads the Secrets and ConfigMaps of a rental',
+    'sent-start.ts': 'packs a start script by the limits of the market',
+    'template-outlook.ts': 'observes and reads for a worker as a new template would have it',
+    'preflight-reads.ts': 'asks the cluster what a rental needs of it',
   },
   'endpoint-group': {
     'controller.ts': 'watches, ticks, and takes keys from the queue',
@@ -193,7 +247,6 @@ const EFFECTS: Readonly<Record<Controller, Readonly<Record<string, string>>>> = 
     'publish/{publisher,service,slices}.ts': 'write Service and slices',
     'publish/endpoint-file-writer.ts': 'writes the ConfigMap of ready workers',
     'identity/identities.ts': 'writes the Secrets of gateways, and issues certificates',
-    'workers/children.ts': 'finds the workers of a group in a cache',
   },
   'marketplace-account': {
     'controller.ts': 'watches, and takes keys from the queue',
@@ -214,8 +267,7 @@ const EFFECTS: Readonly<Record<Controller, Readonly<Record<string, string>>>> = 
 const PURE_HELPERS = [
   '!../**/runtime/conditions.ts',
   '!../**/runtime/kube/kube-object.ts',
-  '!../**/marketplace/ids.ts',
-  '!../**/marketplace/offers/offer-fields.ts',
+  '!../**/market/ids.ts',
 ];
 
 /** Files with effects as the files of a folder of the controller import them. */
@@ -234,9 +286,14 @@ const foldersOf = (controller: Controller) => {
 /** What the pure files of one folder of a controller import as types only, or not at all. */
 const pureImports = (controller: Controller, folder: string) => [
   {
-    group: ['../**/runtime/**', '../**/marketplace/**', ...PURE_HELPERS],
-    message: 'A pure file takes values: import types from marketplace and runtime, never code.',
+    group: ['../**/runtime/**', '../**/market/**', '../**/markets/**', ...PURE_HELPERS],
+    message: 'A pure file takes values: import types from market, markets and runtime, never code.',
     allowTypeImports: true,
+  },
+  {
+    group: ['../**/market/machine.ts'],
+    message:
+      'A row of a reply is no fact: rules take the believed Machine of accounts/beliefs, which no single reply changes.',
   },
   {
     group: effectsSeenFrom(controller, folder),
@@ -254,6 +311,10 @@ const controllerRules = CONTROLLERS.flatMap((name) => [
   {
     files: [`src/controllers/${name}/**`],
     rules: { 'no-restricted-imports': refusing(controllerPatterns(name)) },
+  },
+  {
+    files: [`src/controllers/${name}/${TESTS}`],
+    rules: { 'no-restricted-imports': refusing(controllerPatterns(name, true)) },
   },
   ...foldersOf(name).map((folder) => ({
     files: [`src/controllers/${name}/${folder === '' ? '*.ts' : `${folder}/**`}`],
@@ -277,14 +338,7 @@ export default defineConfig({
   plugins: ['typescript', 'import', 'oxc', 'unicorn', 'promise'],
   jsPlugins: ['./scripts/lint/vocabulary.ts', './scripts/lint/dynamic-imports.ts'],
   categories: { correctness: 'error' },
-  ignorePatterns: [
-    'node_modules',
-    'dist',
-    'coverage',
-    '**/golden/**',
-    'src/gateway/protocol',
-    'oxlint.config.ts',
-  ],
+  ignorePatterns: ['node_modules', 'dist', 'coverage', '**/golden/**', 'proto/gen', 'oxlint.config.ts'],
   rules: {
     'import/no-cycle': ['error', { ignoreTypes: false }],
     'typescript/no-explicit-any': 'error',
@@ -315,12 +369,13 @@ export default defineConfig({
   },
   overrides: [
     ...layerRules,
+    ...marketRules,
     ...cliRules,
     ...controllerRules,
     vocabularyRule,
     {
       files: [
-        'src/{api,marketplace,runtime,ownership,instance,accounts,controllers,gateway,simulator}/**/*.ts',
+        'src/{api,market,markets,runtime,ownership,instance,views,accounts,controllers,gateway,simulator}/**/*.ts',
         'src/config.ts',
         'src/config/*.ts',
       ],
@@ -329,7 +384,7 @@ export default defineConfig({
         'src/runtime/kube/undici-transport.ts',
         'src/runtime/kube/kube-config.ts',
         'src/gateway/envoy-process.ts',
-        'src/marketplace/http/transport.ts',
+        'src/markets/vast/http/transport.ts',
         'src/simulator/http-server.ts',
         'src/simulator/calls/incoming-request.ts',
       ],
@@ -355,6 +410,7 @@ export default defineConfig({
       files: [
         'src/ownership/{label,intent,claim,ours}.ts',
         'src/instance/**/*.ts',
+        'src/views/**/*.ts',
         'src/accounts/{avoid-list,breaker,slow-replacement,spend-limits}.ts',
         'src/simulator/{world/world,steps/advance}.ts',
         'src/simulator/tfa/*.ts',

@@ -3,7 +3,7 @@
  * generator, each on its own, all on the cores of this machine. First by itself, against its targets; then beside the
  * endpoint picker of the Kubernetes project and a router from PyPI, on the same trace and workers.
  *
- * `npm run bench:gateway -- [--trace] [--rounds 5] [--seconds 4] [--held 5000] [--no-peers] [--profile FOLDER]`
+ * `npm run bench:gateway -- [--trace] [--rounds 5] [--seconds 4] [--held 4000] [--no-peers] [--profile FOLDER]`
  *
  * Prints tables, writes bench/results/gateway.json, and exits with 0 whatever they say; not with 0 where it could not
  * measure. `--trace` replays ten minutes of bursts instead: see bench/gateway/trace.ts.
@@ -15,7 +15,7 @@ import { inspect, parseArgs } from 'node:util';
 import { VERSION as ENVOY_VERSION } from '../test/tools/envoy.ts';
 import { startBackends } from './gateway/backends.ts';
 import { aloneConfig, startEnvoy } from './gateway/envoys.ts';
-import { openGatewayKube } from './gateway/gateway-kube.ts';
+import { type GatewayKube, openGatewayKube } from './gateway/gateway-kube.ts';
 import { startLoadGenerator } from './gateway/generator.ts';
 import { machine } from './gateway/machine.ts';
 import {
@@ -27,6 +27,8 @@ import {
   held,
   idle,
   type Scene,
+  type UploadFigures,
+  uploads,
 } from './gateway/own-figures.ts';
 import { startOwnGateway } from './gateway/own-gateway.ts';
 import {
@@ -48,7 +50,7 @@ const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '4' },
-    held: { type: 'string', default: '5000' },
+    held: { type: 'string', default: '4000' },
     trace: { type: 'boolean', default: false },
     'trace-seconds': { type: 'string', default: '600' },
     'trace-requests': { type: 'string', default: '10000' },
@@ -58,6 +60,7 @@ const { values } = parseArgs({
 });
 const RESULTS = join(import.meta.dirname, 'results');
 const WORKERS = 100;
+const UPLOADS = 1000;
 const AT_A_TIME = 64;
 const PEER_AT_A_TIME = 4;
 const TRACE_SECONDS = 20;
@@ -102,13 +105,28 @@ async function ownFigures(folder: string): Promise<OwnFigures> {
       ...{ kube, backends, gateway, alone, load, report },
       ...{ rounds: whole('rounds'), seconds: whole('seconds') },
     };
-    return await figuresOf(scene);
+    return {
+      ...(await figuresOf(scene)),
+      uploads: await uploadFigures(kube, folder, false),
+      endless: await uploadFigures(kube, folder, true),
+    };
   } finally {
     for (const close of closing.toReversed()) await close();
   }
 }
 
-async function figuresOf(scene: Scene): Promise<OwnFigures> {
+/** In a gateway of their own, whose memory nothing else has grown. */
+async function uploadFigures(kube: GatewayKube, folder: string, endless: boolean): Promise<UploadFigures> {
+  report(endless ? 'uploads that never end' : 'uploads that wait');
+  const gateway = await startOwnGateway({ kube, folder });
+  try {
+    return await uploads({ kube, gateway }, { requests: UPLOADS, endless });
+  } finally {
+    await gateway.stop();
+  }
+}
+
+async function figuresOf(scene: Scene): Promise<Omit<OwnFigures, 'uploads' | 'endless'>> {
   report('at rest');
   const atRest = await idle(scene);
   report('latency at one connection');
@@ -120,7 +138,8 @@ async function figuresOf(scene: Scene): Promise<OwnFigures> {
   report('streams');
   const streams = await busyStreams(scene);
   report('requests that wait');
-  return { few, many, streams, latency, idle: atRest, held: await held(scene, whole('held')) };
+  const waiting = await held(scene, whole('held'));
+  return { few, many, streams, latency, idle: atRest, held: waiting };
 }
 
 /** The same trace for all, on workers that do few things at a time, so that who chooses well waits less. */

@@ -5,11 +5,13 @@
  * INSTANCES (default 1000), LATENCY_RUNS (default 30) and PACING (off, or documented: both sides keep the documented rate
  * limits) come from the environment. Prints one JSON line.
  */
+
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startGpuRent } from '../scripts/demo/processes.ts';
 import type { GpuInstance } from '../src/api/v1alpha1/gpu-instance.ts';
 import { API_VERSION, gpuInstanceResource, marketplaceAccountResource } from '../src/api/v1alpha1/names.ts';
+import { statusCodec } from '../src/api/v1alpha1/status-codec.ts';
 import { systemClock } from '../src/lib/clock.ts';
 import { silentLogger } from '../src/lib/logger.ts';
 import { systemRandom } from '../src/lib/random.ts';
@@ -137,6 +139,7 @@ const client = createKubeClient({
   transport,
   origin: cluster.url,
   credentials: tokenCredentials(new Secret(cluster.adminToken)),
+  codec: statusCodec,
   clock: systemClock,
   random: systemRandom,
   log: silentLogger,

@@ -19,8 +19,8 @@ const NAMESPACE = 'write-costs';
 const INSTANCES = `/apis/${API_VERSION}/namespaces/${NAMESPACE}/gpuinstances`;
 
 const whole = statusExamples['GpuInstance'] ?? {};
-const { attempt, instanceId, claim, endpoint, phase, conditions } = whole;
-const small = { attempt, instanceId, claim, endpoint, phase, conditions };
+const { machine, endpoint, cost, phase, observedGeneration, conditions } = whole;
+const small = { machine, endpoint, cost, phase, observedGeneration, conditions };
 const HEAD = {
   finalizers: [MACHINE_FINALIZER],
   annotations: { [annotations.rentalIntent]: 'x'.repeat(250) },

@@ -1,12 +1,12 @@
 /**
  * `npm run build`: the command `dist/gpu-rent.mjs` and the program that it loads, both without dependencies (also for the
  * image, which preloads `dist/hold-signals.mjs`), and the modules that the package exports, `dist/client.mjs` and `dist/simulator.mjs`, with
- * their declarations in `dist/types`.
+ * their declarations in `dist/types`, which need no other package.
  */
-import { execFileSync } from 'node:child_process';
 import { chmodSync, rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { type BuildOptions, build } from 'esbuild';
+import { writeDeclarations } from './build/declarations.ts';
 import { lazyBuiltins } from './build/lazy-builtins.ts';
 import { COMMAND, PROGRAM } from './build/program-files.ts';
 import { slimDependencies } from './build/slim-dependencies.ts';
@@ -67,6 +67,6 @@ await build({
   splitting: true,
   chunkNames: 'shared-[hash]',
 });
-execFileSync('tsc', ['--project', 'tsconfig.package.json'], { cwd: repository, stdio: 'inherit' });
+writeDeclarations(repository, join(outdir, 'types'));
 chmodSync(join(outdir, COMMAND), 0o755);
 process.stdout.write(`dist/${PROGRAM}: ${(statSync(join(outdir, PROGRAM)).size / 1024).toFixed(0)} kB\n`);

@@ -6,10 +6,12 @@ import { admissionArtifacts } from './generate/admission/admission-artifacts.ts'
 import { argoCdArtifact } from './generate/argo-cd.ts';
 import { type Artifact, drifting, strangers, write } from './generate/artifact.ts';
 import { chartArtifacts } from './generate/chart/chart-artifacts.ts';
-import { commandsPage } from './generate/commands-page.ts';
+import { commandPages } from './generate/commands-page.ts';
 import { customResourceArtifacts, GENERATED_FOLDERS } from './generate/custom-resources.ts';
 import { failureArtifacts } from './generate/failures/failures-page.ts';
 import { gatewayFiles } from './generate/gateway-files.ts';
+import { jsonOutputsPage } from './generate/json-outputs-page.ts';
+import { kustomizeConfiguration } from './generate/kustomize-configuration.ts';
 import { monitoringArtifacts } from './generate/monitoring/monitoring-artifacts.ts';
 import { offerFieldsPage } from './generate/offer-fields-page.ts';
 import { permissionArtifacts } from './generate/permissions.ts';
@@ -24,11 +26,13 @@ const artifacts: readonly Artifact[] = [
   ...gatewayFiles(),
   ...monitoringArtifacts(),
   quickstartArtifact(),
+  kustomizeConfiguration(),
   argoCdArtifact(),
   ...referenceArtifacts(),
   ...failureArtifacts(),
   offerFieldsPage(),
-  await commandsPage(),
+  jsonOutputsPage(),
+  ...(await commandPages()),
 ];
 
 const left = strangers(artifacts, GENERATED_FOLDERS);

@@ -4,16 +4,23 @@
  * in it where this machine can be a node.
  */
 
-import { isClusterNamed, whyNoNode } from '../test/cluster/cluster.ts';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { lastBuildTook } from '../test/cluster/build-cache.ts';
+import { isClusterNamed, isNodePrepared, whyNoNode } from '../test/cluster/cluster.ts';
+import { NODE_IMAGES } from '../test/cluster/go-modules.ts';
 import { settingsOrExit } from '../test/settings/or-exit.ts';
 import { readStrictly } from '../test/settings/reader.ts';
-import { endWith, interruption, reasonOf } from './demo/ending.ts';
+import { endWith, interruption, reasonOf, untilInterrupted } from './demo/ending.ts';
 import { plainView, terminalView, type View } from './demo/live-view.ts';
-import { lookAround, shellWord } from './demo/look-around.ts';
-import { applySample, type Stage, sampleFile, setStage } from './demo/stage.ts';
+import { shellWord } from './demo/look-around.ts';
+import { type Playground, setPlayground } from './demo/playground-stage.ts';
+import { type RunningProcess, startGpuRent } from './demo/processes.ts';
+import { sampleFile } from './demo/stage.ts';
 import { Story } from './demo/story.ts';
 
 const A_WEEK = 7 * 24 * 3600;
+const GATEWAY_PATIENCE_MS = 10_000;
 /** The machine that is there when the playground is ready. */
 const FIRST = 'trainer';
 
@@ -34,38 +41,71 @@ const view: View = isInteractive
   : plainView({ write: (text) => process.stdout.write(text) });
 const signal = interruption(view.heading);
 
-function tellWhatToTry({ cluster, controlUrl, marketplace, logFolder }: Stage, node: boolean): void {
-  const { url, apiKey } = marketplace;
-  view.heading(`Ready: ${FIRST} runs. In another terminal`);
-  const variables = { GPU_RENT_URL: url, GPU_RENT_API_KEY: apiKey, CONTROL: controlUrl };
-  const exports = Object.entries(variables).map(([name, value]) => `export ${name}=${value}`);
-  for (const command of [...lookAround(cluster), ...exports]) view.command(command);
+const CHAT = `'{"max_tokens":3,"messages":[{"role":"user","content":"hello"}]}'`;
+
+function tellWhatToTry({ sourceLine, whyNoShell }: Playground): void {
+  view.heading(`Ready: ${FIRST} runs. In another terminal (fish: the same file with .fish)`);
+  view.command(sourceLine);
   view.say('Which GPUs are offered, and for how much:');
   view.command('gpu-rent list gpus');
-  view.say('Ask what the operator does with the machine, and what it costs:');
+  view.say('What the operator does with the machine, and what it costs:');
   view.command(`gpu-rent explain gpui/${FIRST}`);
   view.command('gpu-rent cost');
   view.say('Inject a fault: the machine is destroyed without the operator, which rents another:');
   view.command('curl -d \'{"name":"destroyed-elsewhere"}\' $CONTROL/faults');
-  view.say('Rent a second machine, then delete it:');
-  view.command(`kubectl apply -f ${shellWord(sampleFile('gpu-instance-notebook.yaml'))}`);
-  view.command('kubectl wait gpui/notebook --for=condition=Ready --timeout=2m');
-  view.command('kubectl delete gpui notebook');
-  view.say('What the marketplace bills:');
+  view.say(whyNoShell ? 'Rent a second machine:' : 'Rent a second machine, and run a command on it:');
+  view.command(`kubectl apply -f ${shellWord(sampleFile('gpu-instance-ssh.yaml'))}`);
+  view.command('kubectl wait gpui/workbench --for=condition=Ready --timeout=2m');
+  if (whyNoShell === undefined) view.command('gpu-rent ssh gpui/workbench -- uname -a');
+  else view.say(`Machines do not answer SSH here: ${whyNoShell}`);
+  view.command('kubectl delete gpui workbench');
+  view.say('What the marketplace bills, and the metrics of the operator:');
   view.command('curl $CONTROL/ledger');
-  view.say('More faults, and the clock: docs/how-to/simulator.md. The tour: docs/tutorials/playground.md.');
-  view.say(node ? 'Pods run here, too.' : 'No Pod runs here: there is no node.');
-  view.say(`Logs of the operator and the simulator: ${logFolder}`);
-  view.say(seconds === undefined ? 'Ctrl-C ends it.' : `It ends in ${seconds} s, or with Ctrl-C.`);
+  view.command('curl -s $METRICS | grep gpu_rental_machines');
 }
 
-async function hasNode(): Promise<boolean> {
-  if (desiredNode !== undefined) return desiredNode === 'true';
-  return !(await isClusterNamed(process.env)) && (await whyNoNode(process.env)) === undefined;
+/** Resolves when the gateway serves, or when it is said why there is none. */
+async function tellOfGateway({ gateway }: Playground): Promise<void> {
+  const opened = await gateway;
+  if (signal.aborted) return;
+  if ('missing' in opened) return view.say(`No gateway runs here: ${opened.missing}`);
+  view.say('Wake the group "chat", which has no worker: the request waits for its first machine:');
+  view.command(`curl -sS --max-time 120 $GATEWAY/default/chat/v1/chat/completions -d ${CHAT}`);
+  view.command('gpu-rent top --once');
+}
+
+type NodePlan = 'now' | 'build first' | 'none';
+
+async function planNode(): Promise<NodePlan> {
+  if (desiredNode !== undefined) return desiredNode === 'true' ? 'now' : 'none';
+  if ((await isClusterNamed(process.env)) || (await whyNoNode(process.env)) !== undefined) return 'none';
+  return (await isNodePrepared(process.env)) ? 'now' : 'build first';
+}
+
+/** Builds what a node needs, for the next playground: this one is usable meanwhile. */
+function buildNode(logFolder: string): RunningProcess {
+  const entry = join(import.meta.dirname, 'demo', 'build-node.ts');
+  const build = startGpuRent({ name: 'node-build', logFolder, entry, args: [] });
+  const tell = (line: string): void => {
+    if (!signal.aborted) view.say(line);
+  };
+  view.say(
+    `No Pod runs here yet: a node is built for the next playground${lastTime()}; log ${build.logPath}`,
+  );
+  void build.ready.then(
+    () => tell('The node is built: Pods run in the next playground.'),
+    (error: Error) => tell(`The node could not be built: ${error.message}`),
+  );
+  return build;
+}
+
+function lastTime(): string {
+  const took = lastBuildTook(process.env, NODE_IMAGES);
+  return took === undefined ? '' : ` (the last time it took ${took} here)`;
 }
 
 /** Shows what happens until Ctrl-C or PLAYGROUND_SECONDS ends it. */
-async function stayUp(stage: Stage, story: Story): Promise<string> {
+async function stayUp(stage: Playground, story: Story): Promise<string> {
   const elapsed = seconds === undefined ? [] : [AbortSignal.timeout(seconds * 1000)];
   const over = AbortSignal.any([signal, ...elapsed]);
   await story.stayUp(over);
@@ -75,20 +115,28 @@ async function stayUp(stage: Stage, story: Story): Promise<string> {
 
 async function main(): Promise<string> {
   view.heading('Setting up: Kubernetes API, simulated marketplace, operator');
-  let stage: Stage | undefined;
+  let stage: Playground | undefined;
+  let build: RunningProcess | undefined;
   try {
-    const node = await hasNode();
-    stage = await setStage({ tell: view.say, signal, node });
-    await applySample(stage.cluster, 'account.yaml', { pollInterval: '1s' });
+    const node = await planNode();
+    stage = await setPlayground({ tell: view.say, signal, node: node === 'now' });
     const story = new Story(stage, view, signal);
     await story.rentOne(FIRST);
-    tellWhatToTry(stage, node);
+    tellWhatToTry(stage);
+    // A first download of Envoy takes longer: its lines come when it is there.
+    await Promise.race([tellOfGateway(stage), sleep(GATEWAY_PATIENCE_MS), untilInterrupted(signal)]);
+    view.say('More faults, and the clock: docs/how-to/simulator.md. The tour: docs/tutorials/playground.md.');
+    if (node === 'build first') build = buildNode(stage.logFolder);
+    else view.say(node === 'now' ? 'Pods run here, too.' : 'No Pod runs here: there is no node.');
+    view.say(`Logs of the operator and the simulator: ${stage.logFolder}`);
+    view.say(seconds === undefined ? 'Ctrl-C ends it.' : `It ends in ${seconds} s, or with Ctrl-C.`);
     return await stayUp(stage, story);
   } catch (error) {
     const result = reasonOf(error, signal);
     view.failed(result);
     return result;
   } finally {
+    await build?.stop();
     await stage?.dismantle();
   }
 }

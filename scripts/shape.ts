@@ -1,17 +1,22 @@
 /**
  * `npm run shape [-- FOLDER]`: the figures of the source's shape, with the largest outliers of each. Indicators for a
- * review, never goals: no check reads them. FOLDER is another checkout, for a comparison.
+ * review, never goals: no check reads them but the sub-folder circles, which stay 0. FOLDER is another checkout.
  */
 import {
   brokenTransfers,
   cyclesOf,
   folderDependencies,
   leafTransfers,
+  mutualPairs,
   type NamedFunction,
+  namesOnWalk,
   quantile,
   readSources,
 } from './shape/measure.ts';
 import { RENTAL_PATH } from './shape/rental-path.ts';
+
+/** Figures of the same measures before facts were grouped by noun. */
+const EARLIER = { wholeTakers: 317, names: 165, transfers: 21 };
 
 const OUTLIERS = 5;
 
@@ -22,6 +27,7 @@ const privates = functions.filter(({ isPrivate }) => isPrivate);
 const single = privates.filter(({ hasSingleCaller }) => hasSingleCaller);
 const dependencies = folderDependencies(files);
 const cycles = cyclesOf(dependencies);
+const pairs = mutualPairs(files);
 const broken = brokenTransfers(files, RENTAL_PATH);
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
@@ -79,12 +85,31 @@ print(
 print(
   'transfers from the worker to the status write',
   broken.length === 0
-    ? `${RENTAL_PATH.length} (${leafTransfers(RENTAL_PATH)} of them to a leaf)`
+    ? `${RENTAL_PATH.length} (${leafTransfers(RENTAL_PATH)} of them to a leaf; earlier ${EARLIER.transfers})`
     : `unknown: ${broken.length} of ${RENTAL_PATH.length} declared rows no longer hold`,
   broken.map((row) => `correct in scripts/shape/rental-path.ts: ${row}`),
+);
+const instanceFiles = files.filter(({ path }) => path.startsWith('controllers/gpu-instance/'));
+const wholeTakers = instanceFiles.flatMap((file) => file.wholeTakers);
+const takersByFile = Object.entries(Object.groupBy(wholeTakers, (taker) => taker.split(':')[0] ?? ''))
+  .toSorted(([, left = []], [, right = []]) => right.length - left.length)
+  .slice(0, OUTLIERS);
+print(
+  'functions that take all of Facts or Observed',
+  `${wholeTakers.length} (earlier ${EARLIER.wholeTakers})`,
+  takersByFile.map(([file, takers = []]) => `${takers.length} in ${file}`),
+);
+print(
+  'names on the walk of Observed',
+  `${namesOnWalk(instanceFiles, 'Observed').length} (earlier ${EARLIER.names})`,
 );
 print(
   'folder dependencies, cycles among them',
   `${sum([...dependencies.values()].map(({ size }) => size))}, ${cycles.length}`,
   cycles.map((cycle) => cycle.join(', ')),
+);
+print(
+  'sub-folder circles',
+  `${pairs.length}`,
+  pairs.map(({ folders, imports }) => `src/${folders.join(' and src/')}: ${imports.join(', ')}`),
 );

@@ -22,7 +22,7 @@ export const UNIT_TESTS: Suite = {
 };
 
 const QUICK_PATHS = [
-  ...['accounts', 'api', 'config', 'controllers', 'instance', 'lib', 'marketplace', 'ownership'].map(
+  ...['accounts', 'api', 'config', 'controllers', 'instance', 'lib', 'market', 'markets', 'ownership'].map(
     (folder) => `src/${folder}`,
   ),
   ...[

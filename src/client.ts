@@ -13,58 +13,61 @@ export {
   type TransportRequest,
   type TransportResponse,
 } from './lib/transport.ts';
+export type { CallOptions } from './market/call-options.ts';
+export { MarketplaceError, type MarketplaceErrorKind, type Outcome } from './market/errors.ts';
+export type { Offer, OfferFilter, OfferOrder, OfferQuery, PricingType } from './market/offer.ts';
+export type { EndpointClass } from './market/pacing.ts';
+export { createPacer, type Pacer, type PacerOptions, type Slot } from './market/pacing.ts';
 export type {
   ApiKey,
   ApiKeysResource,
   KeyPermissions,
   NewApiKey,
   NewKeyRequest,
-} from './marketplace/api-keys.ts';
+} from './markets/vast/api-keys.ts';
 export {
   type ClientLimits,
   createLoggedOutClient,
   createMarketplaceClient,
   type MarketplaceClient,
   type MarketplaceClientOptions,
-} from './marketplace/client.ts';
-export { MarketplaceError, type MarketplaceErrorKind, type Outcome } from './marketplace/errors/errors.ts';
-export type { AutoscalerResource, RouteReply, RouteRequest } from './marketplace/groups/autoscaler.ts';
+} from './markets/vast/client.ts';
+export type { AutoscalerResource, RouteReply, RouteRequest } from './markets/vast/groups/autoscaler.ts';
 export type {
   EndpointGroupOptions,
   EndpointGroupRow,
   EndpointGroupsResource,
-} from './marketplace/groups/endpoint-groups.ts';
+} from './markets/vast/groups/endpoint-groups.ts';
 export type {
   WorkerGroupOptions,
   WorkerGroupRow,
   WorkerGroupsResource,
-} from './marketplace/groups/worker-groups.ts';
-export type { CallOptions, ChangeAnswer, GoodReply, KeySource } from './marketplace/http/call.ts';
+} from './markets/vast/groups/worker-groups.ts';
+export type { ChangeAnswer, GoodReply, KeySource } from './markets/vast/http/call.ts';
 export {
   createMarketplaceTransport,
   type MarketplaceTransportOptions,
-} from './marketplace/http/transport.ts';
-export type { ActualStatus, Instance, InstanceList } from './marketplace/instances/instance.ts';
+} from './markets/vast/http/transport.ts';
+export type { ActualStatus, Instance, InstanceList } from './markets/vast/instances/instance.ts';
 export type {
   InstancePage,
   InstancesResource,
   LogAnswer,
   LogQuery,
   PageQuery,
-} from './marketplace/instances/instances.ts';
-export type { ContainerPort, RentAnswer, RentRequest, VolumeRequest } from './marketplace/instances/rent.ts';
-export type {
-  Offer,
-  OfferFilter,
-  OfferOrder,
-  OfferQuery,
-  OffersResource,
-  PricingType,
-} from './marketplace/offers/offers.ts';
-export type { EndpointClass } from './marketplace/pacing/pacing.ts';
-export { createPacer, type Pacer, type PacerOptions, type Slot } from './marketplace/pacing/pacing.ts';
-export type { SecretsResource } from './marketplace/secrets.ts';
-export type { SshKey, SshKeysResource } from './marketplace/ssh-keys.ts';
-export type { BearerTfa, LoggedOutTfa } from './marketplace/tfa/tfa.ts';
-export type { User, UsersResource } from './marketplace/users.ts';
-export type { Volume, VolumeOffer, VolumesResource } from './marketplace/volumes.ts';
+} from './markets/vast/instances/instances.ts';
+export {
+  type ContainerPort,
+  ON_START_LIMIT,
+  type PackedOnStart,
+  packOnStart,
+  type RentAnswer,
+  type RentRequest,
+  type VolumeRequest,
+} from './markets/vast/instances/rent.ts';
+export type { OffersResource } from './markets/vast/offers/offers.ts';
+export type { SecretsResource } from './markets/vast/secrets.ts';
+export type { SshKey, SshKeysResource } from './markets/vast/ssh-keys.ts';
+export type { BearerTfa, LoggedOutTfa } from './markets/vast/tfa/tfa.ts';
+export type { User, UsersResource } from './markets/vast/users.ts';
+export type { Volume, VolumeOffer, VolumesResource } from './markets/vast/volumes.ts';

@@ -108,6 +108,7 @@ function buildOperator({ config, connection, transports, registry, log, podUid }
     prober: createMachineProber(config),
     workerTransport: transports.workers,
     prometheusTransport: transports.prometheus,
+    checksDefinitions: true,
   });
   exposeOperator(registry, operator, clock);
   endFailingDestroys(rentalMetrics, operator.caches.instances);

@@ -2,8 +2,8 @@ import { autoscale } from '../../src/controllers/endpoint-group/autoscale/autosc
 import type { ScalingInput } from '../../src/controllers/endpoint-group/autoscale/bounds.ts';
 import { chooseWorkers } from '../../src/controllers/endpoint-group/autoscale/choose-workers.ts';
 import type { ChoosableWorker } from '../../src/controllers/endpoint-group/autoscale/plan.ts';
-import { defaultTimes } from '../../src/controllers/endpoint-group/autoscale/times.ts';
 import { EMPTY_HISTORY, rolledTo, withArrivals } from '../../src/controllers/endpoint-group/load/state.ts';
+import { defaultTimes } from '../../src/controllers/endpoint-group/times.ts';
 import { seededRandom } from '../../src/lib/random.ts';
 
 const GROUPS = 200;

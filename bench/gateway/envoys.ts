@@ -52,8 +52,10 @@ interface Bootstrap {
     readonly listeners: readonly [
       {
         readonly filter_chains: readonly [
-          { readonly filters: readonly [{ readonly typed_config: Manager }] },
+          /** The last one is the manager of HTTP. */
+          { readonly filters: { readonly typed_config: Manager }[] },
         ];
+        access_log?: unknown;
       },
     ];
     readonly clusters: unknown[];
@@ -63,7 +65,7 @@ interface Bootstrap {
 interface Manager {
   access_log: unknown[];
   readonly route_config: {
-    readonly virtual_hosts: readonly [{ readonly routes: readonly [{ route: Record<string, unknown> }] }];
+    readonly virtual_hosts: readonly [{ routes: readonly unknown[] }];
   };
   readonly http_filters: { readonly name: string; typed_config: Record<string, unknown> }[];
 }
@@ -78,11 +80,15 @@ function withoutPicker(
   delete config.dynamic_resources;
   config.static_resources.clusters.push(cluster);
   const [listener] = config.static_resources.listeners;
-  const manager = listener.filter_chains[0].filters[0].typed_config;
+  delete listener.access_log;
+  const { filters } = listener.filter_chains[0];
+  filters.splice(0, filters.length - 1);
+  const manager = filters[0]?.typed_config;
+  if (!manager) throw new TypeError('the configuration of Envoy has no manager of HTTP');
   manager.access_log = [];
-  const [route] = manager.route_config.virtual_hosts[0].routes;
-  delete route.route['cluster_header'];
-  route.route['cluster'] = WORKERS;
+  manager.route_config.virtual_hosts[0].routes = [
+    { match: { prefix: '/' }, route: { cluster: WORKERS, timeout: '0s' } },
+  ];
   return { config, manager };
 }
 

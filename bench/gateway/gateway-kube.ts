@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { API_VERSION, endpointGroupResource, labels } from '../../src/api/v1alpha1/names.ts';
+import { API_VERSION, endpointGroupResource, gpuInstanceResource } from '../../src/api/v1alpha1/names.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { seededRandom, systemRandom } from '../../src/lib/random.ts';
@@ -9,6 +9,7 @@ import { createKubeClient, type KubeClient } from '../../src/runtime/kube/kube-c
 import type { KubeObject } from '../../src/runtime/kube/kube-object.ts';
 import { definitions } from '../../test/builders/memory-cluster.ts';
 import { noCredentials } from '../../test/builders/no-credentials.ts';
+import { publishSlice } from '../../test/builders/worker-slice.ts';
 import { createMemoryKube } from '../../test/simulation/memory-kube/memory-kube.ts';
 import { serveKube } from '../memory/serve-kube.ts';
 import type { Backend } from './backends.ts';
@@ -54,16 +55,22 @@ export async function openGatewayKube(folder: string): Promise<GatewayKube> {
       } as KubeObject);
     },
     async publish(group, backends) {
-      const slices = backends.map((backend) => sliceOf(group, backend));
-      for (const slice of slices) await client.create(endpointSliceResource, slice);
+      const slices = backends.map(({ name, ownPort: port }) => {
+        const worker = `${group}-${name}`;
+        return { ...{ namespace: NAMESPACE, group, worker, port }, slice: `${worker}-endpoint` };
+      });
+      for (const slice of slices) await publishSlice(client, slice);
       names.set(
         group,
-        slices.map(({ metadata }) => metadata.name),
+        slices.map(({ slice }) => slice),
       );
     },
     async unpublish(group) {
-      for (const name of names.get(group) ?? [])
+      for (const name of names.get(group) ?? []) {
         await client.delete(endpointSliceResource, { namespace: NAMESPACE, name });
+        const worker = name.replace(/-endpoint$/, '');
+        await client.delete(gpuInstanceResource, { namespace: NAMESPACE, name: worker });
+      }
     },
     close: () => served.close(),
   };
@@ -76,24 +83,4 @@ function writeKubeconfig(folder: string, server: string): string {
   const users = [{ name: 'bench', user: { token: 'none' } }];
   writeFileSync(path, JSON.stringify({ ...settings, users, 'current-context': 'bench' }));
   return path;
-}
-
-function sliceOf(group: string, { name, ownPort }: Pick<Backend, 'name' | 'ownPort'>): KubeObject {
-  return {
-    apiVersion: 'discovery.k8s.io/v1',
-    kind: 'EndpointSlice',
-    metadata: {
-      namespace: NAMESPACE,
-      name: `${group}-${name}`,
-      // Without an owner: the garbage collector of this API takes what has one that is not there.
-      labels: {
-        [labels.managedBy]: 'gpu-rental-operator',
-        [labels.endpointGroup]: group,
-        [labels.instance]: name,
-      },
-    },
-    addressType: 'IPv4',
-    endpoints: [{ addresses: ['203.0.113.1'], conditions: { ready: true } }],
-    ports: [{ name: 'http', port: ownPort, protocol: 'TCP' }],
-  } as KubeObject;
 }

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../../test/builders/until.ts';
 import type { Backends } from './backends.ts';
 import type { Envoy } from './envoys.ts';
@@ -32,7 +35,10 @@ const IDLE_SECONDS = 30;
 const HELD_LIMIT_MS = 120_000;
 
 /** Of the group with few workers, and of the one with a hundred. */
-export const GROUPS = { few: 'few', many: 'many', held: 'held', idle: 'idle' } as const;
+export const GROUPS = {
+  ...{ few: 'few', many: 'many', held: 'held', idle: 'idle' },
+  ...{ uploads: 'uploads', endless: 'endless' },
+} as const;
 
 export interface BusyFigures {
   readonly picksPerSecond: Spread;
@@ -121,7 +127,7 @@ export interface HeldFigures {
 
 /** So many requests wait in a group without a worker; then it has workers. */
 export async function held({ kube, backends, gateway, load }: Scene, requests: number): Promise<HeldFigures> {
-  await kube.createGroup(GROUPS.held, { maxHeld: requests });
+  await kube.createGroup(GROUPS.held, { maxHeld: requests, maxHeldBytes: '1Gi' });
   const target = gateway.targetOf(GROUPS.held);
   await until('the group is served', () => isHeld(target));
   await untilHeld(gateway, 0);
@@ -146,6 +152,64 @@ export async function held({ kube, backends, gateway, load }: Scene, requests: n
   };
 }
 
+export interface UploadFigures {
+  readonly requests: number;
+  readonly pickerMiB: { readonly before: number; readonly held: number };
+  readonly envoyMiB: { readonly before: number; readonly held: number };
+}
+
+const UPLOAD = Buffer.from(`{"max_tokens":1,"messages":"${'x'.repeat(1_048_544)}"}`);
+/** Memory that does not grow for so long has taken in what it takes. */
+const SETTLED_MS = 2_000;
+
+/**
+ * So many uploads of 1 MiB wait in a group without a worker. `endless`: their bodies never end, in a group that counts
+ * tokens and so reads them.
+ */
+export async function uploads(
+  { kube, gateway }: Pick<Scene, 'kube' | 'gateway'>,
+  { requests, endless }: { readonly requests: number; readonly endless: boolean },
+): Promise<UploadFigures> {
+  const group = endless ? GROUPS.endless : GROUPS.uploads;
+  await kube.createGroup(group, { maxHeld: requests, ...(endless && { work: 'OpenAITokens' }) });
+  const target = gateway.targetOf(group);
+  await until('the group is served', () => isHeld(target));
+  await untilHeld(gateway, 0, group);
+  const memory = () => ({ picker: residentMiB(gateway.picker.pid), envoy: residentMiB(gateway.envoy.pid) });
+  const before = memory();
+  const length = endless ? 'transfer-encoding: chunked' : `content-length: ${UPLOAD.length}`;
+  const head = [
+    `POST ${target.prefix}/v1/chat/completions HTTP/1.1`,
+    ...['host: bench', 'content-type: application/json', length, '', ''],
+  ].join('\r\n');
+  const sockets: Socket[] = [];
+  try {
+    for (let sent = 0; sent < requests; sent += 1) {
+      const socket = connect(Number(new URL(target.origin).port), '127.0.0.1');
+      socket.on('error', () => {});
+      sockets.push(socket);
+      await once(socket, 'connect');
+      socket.write(endless ? `${head}40000000\r\n` : head);
+      socket.write(UPLOAD);
+    }
+    await untilHeld(gateway, requests, group);
+    let held = memory();
+    for (let since = performance.now(); performance.now() - since < SETTLED_MS; ) {
+      await sleep(SETTLED_MS / 10);
+      const now = memory();
+      if (now.envoy + now.picker > held.envoy + held.picker + 1) since = performance.now();
+      held = now;
+    }
+    return {
+      requests,
+      pickerMiB: { before: before.picker, held: held.picker },
+      envoyMiB: { before: before.envoy, held: held.envoy },
+    };
+  } finally {
+    for (const socket of sockets) socket.destroy();
+  }
+}
+
 /** Whether a request there waits, as it does where the group is known. It leaves again. */
 async function isHeld({ origin, prefix }: Target): Promise<boolean> {
   const answered = fetch(`${origin}${prefix}/v1/models`, { signal: AbortSignal.timeout(HELD_AFTER_MS) });
@@ -160,9 +224,9 @@ const HELD_AFTER_MS = 500;
 /** Workers of the group with few. */
 export const FEW = 8;
 
-function untilHeld(gateway: OwnGateway, count: number): Promise<unknown> {
+function untilHeld(gateway: OwnGateway, count: number, group: string = GROUPS.held): Promise<unknown> {
   const isSo = async (): Promise<boolean> =>
-    (await gateway.metric('gpu_rental_gateway_held_requests', `name="${GROUPS.held}"`)) === count;
+    (await gateway.metric('gpu_rental_gateway_held_requests', `name="${group}"`)) === count;
   return until(`${count} requests are held`, isSo, HELD_LIMIT_MS);
 }
 

@@ -1,4 +1,4 @@
-import type { AddedLatency, BusyFigures, HeldFigures, IdleFigures } from './own-figures.ts';
+import type { AddedLatency, BusyFigures, HeldFigures, IdleFigures, UploadFigures } from './own-figures.ts';
 import type { Outcome, Spread } from './rounds.ts';
 
 /** One line of the result. */
@@ -16,6 +16,9 @@ export interface OwnFigures {
   readonly streams: BusyFigures;
   readonly latency: AddedLatency;
   readonly held: HeldFigures;
+  readonly uploads: UploadFigures;
+  /** Whose bodies never end. */
+  readonly endless: UploadFigures;
   readonly idle: IdleFigures;
 }
 
@@ -24,11 +27,15 @@ const TARGETS = {
   picksPerSecond: 1500,
   addedP50Ms: 1,
   heldMiB: 250,
+  /** Limits of the containers in the chart. */
+  envoyLimitMiB: 512,
+  pickerLimitMiB: 384,
   idlePercent: 2,
 } as const;
 
 /** Medians are judged; the spread stands beside them. */
-export function rowsOf({ few, many, streams, latency, held, idle }: OwnFigures): readonly Row[] {
+export function rowsOf(figures: OwnFigures): readonly Row[] {
+  const { few, many, streams, latency, held, idle, uploads, endless } = figures;
   const { pickerMiB, envoyMiB } = held;
   return [
     row(
@@ -70,10 +77,28 @@ export function rowsOf({ few, many, streams, latency, held, idle }: OwnFigures):
       { target: `${held.requests}`, met: held.ok === held.requests },
       `${held.ok} in ${fixed(held.servedSeconds)} s`,
     ),
+    ...uploadRows(`${uploads.requests} held uploads of 1 MiB`, uploads),
+    ...uploadRows(`${endless.requests} held bodies that never end`, endless),
     row(
       `of a core at rest, 100 workers, ${idle.seconds} s`,
       { target: `≤ ${TARGETS.idlePercent} %`, met: idle.pickerPercent <= TARGETS.idlePercent },
       `${fixed(idle.pickerPercent)} %; Envoy ${fixed(idle.envoyPercent)} %`,
+    ),
+  ];
+}
+
+function uploadRows(what: string, { pickerMiB, envoyMiB }: UploadFigures): readonly Row[] {
+  const { envoyLimitMiB, pickerLimitMiB } = TARGETS;
+  return [
+    row(
+      `resident memory of Envoy with ${what}`,
+      { target: `≤ ${envoyLimitMiB} MiB`, met: envoyMiB.held <= envoyLimitMiB },
+      `${fixed(envoyMiB.held)} MiB, ${fixed(envoyMiB.before)} before`,
+    ),
+    row(
+      'of the picker',
+      { target: `≤ ${pickerLimitMiB} MiB`, met: pickerMiB.held <= pickerLimitMiB },
+      `${fixed(pickerMiB.held)} MiB, ${fixed(pickerMiB.before)} before`,
     ),
   ];
 }

@@ -70,8 +70,9 @@ async function replay(instance: Instance): Promise<void> {
   const rented = (await toMarket('PUT', `/api/v0/asks/${offers.pop()}/`, order)) as { new_contract: number };
   const instanceId = String(rented.new_contract);
   // The addresses come with the second one.
-  const { ssh: _ssh, ports: _ports, endpoint: _endpoint, binding: _binding, ...first } = own.status;
-  const status = { ...first, phase: 'Provisioning', instanceId };
+  const { endpoint: _endpoint, binding: _binding, ...first } = own.status;
+  const machine = { ...own.status.machine, id: instanceId };
+  const status = { ...first, phase: 'Provisioning', machine };
   const provisioned = await toKube('PUT', `${instances}/${name}/status`, { ...recorded, status });
   const { apiVersion, kind } = instance;
   await toKube('POST', `/apis/events.k8s.io/v1/namespaces/${namespace}/events`, {
@@ -84,7 +85,7 @@ async function replay(instance: Instance): Promise<void> {
     metadata: { name: `${name}-connection`, ownerReferences: [{ apiVersion, kind, name, uid }] },
     stringData: { host: '203.0.113.1', port: '20000', 'instance-id': instanceId },
   });
-  const running = { ...provisioned, status: { ...own.status, instanceId } };
+  const running = { ...provisioned, status: { ...own.status, machine } };
   await toKube('PUT', `${instances}/${name}/status`, running);
 }
 

@@ -19,7 +19,13 @@ export interface SeenObject {
 /** What a contender wrote into an object until its machine ran. */
 export interface WrittenObject {
   readonly metadata: { readonly annotations?: Readonly<Record<string, string>> };
-  readonly status?: { readonly phase?: string; readonly instanceId?: string };
+  readonly status?: {
+    readonly phase?: string;
+    /** Of our own operator. */
+    readonly machine?: { readonly id?: string };
+    /** Of the peers. */
+    readonly instanceId?: string;
+  };
 }
 
 /** The objects of one run, kept up to date by a watch. */
@@ -144,7 +150,7 @@ async function openObjects(cluster: Cluster, namespace: string): Promise<Objects
       ...{ phase: '', instanceId: '', runningAt: undefined },
     };
     seen.phase = object.status?.phase ?? '';
-    seen.instanceId = object.status?.instanceId ?? '';
+    seen.instanceId = object.status?.machine?.id ?? object.status?.instanceId ?? '';
     if (seen.phase === 'Running') {
       seen.runningAt ??= Date.now();
       lastRunning = object;

@@ -11,8 +11,10 @@ function makeBin({ folder, kubectlPath }: Cluster): string {
   mkdirSync(bin);
   // A bare name is the one that the user has anyway.
   if (isAbsolute(kubectlPath)) symlinkSync(kubectlPath, join(bin, 'kubectl'));
-  // Compiling the sources takes longer than most commands.
-  const cache = `NODE_COMPILE_CACHE=${quoted(join(folder, 'compiled'))}`;
+  // Compiling the sources takes longer than most commands. Host keys go with the machines.
+  const cache = ['NODE_COMPILE_CACHE', 'XDG_CACHE_HOME']
+    .map((name) => `${name}=${quoted(join(folder, 'cache'))}`)
+    .join(' ');
   const gpuRent = `#!/bin/sh\n${cache} exec ${quoted(process.execPath)} ${quoted(CLI)} "$@"\n`;
   writeFileSync(join(bin, 'gpu-rent'), gpuRent, { mode: 0o755 });
   return bin;
@@ -22,6 +24,28 @@ function makeBin({ folder, kubectlPath }: Cluster): string {
 export function lookAround(cluster: Cluster): readonly string[] {
   const bin = makeBin(cluster);
   return [`export KUBECONFIG=${shellWord(cluster.kubeconfigPath)}`, `export PATH=${shellWord(bin)}:$PATH`];
+}
+
+/** A variable of the environment, and its value. */
+export type Variables = Readonly<Record<string, string>>;
+
+/**
+ * Writes what {@link lookAround} shows and those variables to a file that bash and zsh source, and one beside it for
+ * fish. Gives back the command to type.
+ */
+export function environmentFile(cluster: Cluster, variables: Variables): string {
+  const bin = makeBin(cluster);
+  const all = { KUBECONFIG: cluster.kubeconfigPath, ...variables };
+  const path = join(cluster.folder, 'env');
+  const lines = (line: (name: string, value: string) => string): string =>
+    Object.entries(all)
+      .map(([name, value]) => `${line(name, quoted(value))}\n`)
+      .join('');
+  const posix = lines((name, value) => `export ${name}=${value}`);
+  writeFileSync(path, `${posix}export PATH=${quoted(bin)}:$PATH\n`, { mode: 0o600 });
+  const fish = lines((name, value) => `set -gx ${name} ${value}`);
+  writeFileSync(`${path}.fish`, `${fish}set -gx PATH ${quoted(bin)} $PATH\n`, { mode: 0o600 });
+  return `source ${shellWord(path)}`;
 }
 
 /** A path as one word of a shell command. */

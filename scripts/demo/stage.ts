@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { statusCodec } from '../../src/api/v1alpha1/status-codec.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { systemRandom } from '../../src/lib/random.ts';
@@ -50,6 +51,7 @@ function clientOf(cluster: Cluster): { client: KubeClient; close: () => Promise<
     transport,
     origin: cluster.url,
     credentials: tokenCredentials(new Secret(cluster.adminToken)),
+    codec: statusCodec,
     clock: systemClock,
     random: systemRandom,
     log: silentLogger,
@@ -100,6 +102,8 @@ export interface StagePlan {
   /** A `gpu-rent simulator` process unless given. */
   readonly openMarketplace?: (logFolder: string) => Promise<Marketplace>;
   readonly operatorFlags?: readonly string[];
+  /** Installs the admission policies, too. */
+  readonly policies?: boolean;
   /** Hears what the operator logs. */
   readonly onLog?: LogListener | undefined;
 }
@@ -169,7 +173,7 @@ async function build(plan: StagePlan, undo: (() => Promise<void>)[]): Promise<Om
   signal.throwIfAborted();
   const { url, apiKey, controlUrl } = marketplace;
   tell(`Simulated marketplace at ${url}.`);
-  await install(cluster);
+  await install(cluster, plan);
   await createKeySecret(client, apiKey);
   signal.throwIfAborted();
   const { operatorFlags: flags = [], onLog } = plan;
@@ -183,9 +187,16 @@ async function build(plan: StagePlan, undo: (() => Promise<void>)[]): Promise<Om
 }
 
 /** What an operator needs in the cluster; it runs as a process beside it. */
-async function install(cluster: Cluster): Promise<void> {
-  for (const part of ['crds', 'namespace.yaml', 'service-account.yaml', 'rbac.yaml']) {
-    await cluster.kubectl(['apply', '--server-side', '-f', join(REPOSITORY, 'deploy', 'base', part)]);
+async function install(cluster: Cluster, { policies = false }: StagePlan): Promise<void> {
+  const base = ['crds', 'namespace.yaml', 'service-account.yaml', 'rbac.yaml'].map((part) =>
+    join('base', part),
+  );
+  const guards = ['admission-policies/policies.yaml', 'in-use-guard/guard.yaml'].map((file) =>
+    join('components', file),
+  );
+  const parts = policies ? [...base, ...guards] : base;
+  for (const part of parts) {
+    await cluster.kubectl(['apply', '--server-side', '-f', join(REPOSITORY, 'deploy', part)]);
   }
 }
 

@@ -33,7 +33,9 @@ const INSTANCE_DETAILS: Readonly<Record<string, string>> = {
   timeouts: 'used for the present machine too',
   maxLifetime: 'applies the deletion policy once it is reached',
   maxTotalCost: 'applies the deletion policy once it is reached',
-  onPriceAbove: 'with `Replace` and a price above `maxPricePerHour`, replaces it at the next pass',
+  onPriceAbove:
+    'with `Replace` and a price above `maxPricePerHour`, replaces it once a cheaper one can be rented',
+  onContractEnd: 'used when the rental contract has ended and the machine stands still',
   onVanish: 'used when the machine is gone from the marketplace without the operator',
   deletionPolicy: 'used when the object is deleted',
   readinessProbe: 'Ready follows the new probe',

@@ -6,6 +6,8 @@ import {
   endpointGroupResource,
   gpuInstanceResource,
 } from '../../src/api/v1alpha1/names.ts';
+import { statusForms } from '../../src/api/v1alpha1/status-codec.ts';
+import { ownValue } from '../../src/lib/json.ts';
 import type { Artifact } from './artifact.ts';
 import { groupChangesTable, instanceChangesTable } from './changes-table.ts';
 import { fieldExample, flow } from './field-examples.ts';
@@ -147,6 +149,25 @@ function section(kind: string, { path, schema }: Section): string {
   ].join('\n');
 }
 
+/** Keys of the record: what `gpu-rent explain` prints. */
+function recordTable({ names }: KindDefinition): readonly string[] {
+  const form = ownValue(statusForms, names.kind);
+  if (!form) return [];
+  const rows = Object.entries(annotatedSchema(form.record).properties ?? {}).map(
+    ([name, schema]) => `| ${code(name)} | ${typeOf(schema)} | ${cell(schema.description ?? '')} |`,
+  );
+  return [
+    '## status.record',
+    '',
+    'Version 1, beside `v`. `gpu-rent explain` prints the keys that an object has.',
+    '',
+    '| Key | Type | Meaning |',
+    '|---|---|---|',
+    ...rows,
+    '',
+  ];
+}
+
 function columnsTable(kind: KindDefinition): string {
   const rows = kind.columns.map(
     (column) =>
@@ -186,7 +207,8 @@ function annotationsTable(): string {
 }
 
 const ANNOTATION_MEANINGS: Readonly<Record<keyof typeof annotations, string>> = {
-  requestedAt: 'Any kind: reconcile now. The value is echoed in `status.requestedAt`.',
+  requestedAt:
+    'Any kind: reconcile now. The value is echoed in `status.requestedAt`; of a GpuInstance in `requestedAt` of `status.record`.',
   replaceAt: 'GpuInstance: a time; the machine is replaced at or after it, once.',
   hold: 'GpuInstance: never replace or destroy the machine, except when the object is deleted.',
   closeBreaker:
@@ -222,6 +244,7 @@ function page(kind: KindDefinition): Artifact {
     ...sections(names.kind, 'status', annotatedSchema(kind.status)).map((part) => section(names.kind, part)),
     ...(names.kind === gpuInstanceResource.kind ? [instanceChangesTable()] : []),
     ...(names.kind === endpointGroupResource.kind ? [groupChangesTable()] : []),
+    ...recordTable(kind),
     columnsTable(kind),
     ...(names.kind === endpointGroupResource.kind ? [optionsTable()] : []),
     annotationsTable(),

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { parseDocument } from 'yaml';
 import { definitions } from '../../src/api/v1alpha1/definitions.ts';
 import { API_VERSION } from '../../src/api/v1alpha1/names.ts';
+import { deployedPolicies } from './admission/admission-artifacts.ts';
 import { type Artifact, REPOSITORY } from './artifact.ts';
 import { customResourceDefinition } from './custom-resource-definition.ts';
 import { permissionObjects } from './permissions.ts';
@@ -96,6 +97,7 @@ export function quickstartArtifact(): Artifact {
     base('namespace.yaml').toJS(),
     base('service-account.yaml').toJS(),
     ...permissionObjects(),
+    ...deployedPolicies(),
     deployment(),
     secret,
     account,

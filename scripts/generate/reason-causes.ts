@@ -10,8 +10,8 @@ export type ProblemReason = {
 export type Cause = readonly [cause: string, command: string];
 
 export interface ReasonHelp {
-  /** A message as the operator writes it. */
-  readonly example: string;
+  /** A message as the operator writes it, if no golden of its decisions has one. */
+  readonly example?: string;
   /** The most frequent first. */
   readonly causes: readonly [Cause, ...Cause[]];
   /** A change of a manifest, as lines that begin with `+`, `-` or a space. */
@@ -42,8 +42,6 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     fix: ' spec:\n   offers:\n     - gpuNames: [RTX 4090]\n+      minDirectPorts: 2',
   },
   ProbeFailing: {
-    example:
-      "Port 8080 does not answer. Look at the container's log, and check the port and path of spec.readinessProbe.",
     causes: [
       ['The program still starts, or failed to', LOG],
       ['It listens on 127.0.0.1 instead of 0.0.0.0', 'gpu-rent ssh gpui/NAME -n NAMESPACE -- ss -ltn'],
@@ -71,7 +69,6 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     ],
   },
   Exited: {
-    example: 'The container ended. Another machine is rented after two polls.',
     causes: [
       ['The program in spec.onStart or the image ended, with success or an error', LOG],
       ['Out of memory: the log ends without an error', 'gpu-rent show instance ID'],
@@ -80,21 +77,18 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     fix: ' spec:\n   onStart: |\n-    ./train.sh\n+    ./train.sh; sleep infinity   # keep the container after the work',
   },
   HostOffline: {
-    example: 'The host of machine 20000006 lost its connection to the marketplace 40s ago.',
     causes: [
       ['One host failed', `${HISTORY}`],
       ['Many hosts at once: an outage of the marketplace', 'kubectl get gpui -A | grep HostOffline'],
     ],
   },
   HostSilent: {
-    example: 'The host of machine 20000006 has sent no heartbeat for 2m.',
     causes: [
       ['One host failed', 'gpu-rent show instance ID'],
       ['Many hosts at once: an outage of the marketplace', 'kubectl get gpui -A | grep HostSilent'],
     ],
   },
   Vanished: {
-    example: 'Machine 20000006 was destroyed, and not by this operator.',
     causes: [
       [
         "A person destroyed it in the marketplace's console",
@@ -108,12 +102,10 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     fix: ' spec:\n+  onVanish: Hold   # report it instead of renting another',
   },
   VanishedHeld: {
-    example: 'Machine 20000006 was destroyed, and not by this operator; spec.onVanish is Hold.',
     causes: [['As Vanished; spec.onVanish asks you before another is rented', HISTORY]],
     fix: ' spec:\n-  onVanish: Hold\n+  onVanish: Recreate',
   },
   ProvisioningTimedOut: {
-    example: 'The machine was not provisioned within spec.timeouts.provisioning (5m). Another is rented.',
     causes: [
       ['One slow host', HISTORY],
       ['Every host: spec.timeouts.provisioning is too short', `${INSTANCE} -o jsonpath='{.spec.timeouts}'`],
@@ -121,7 +113,6 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     fix: ' spec:\n   timeouts:\n-    provisioning: 5m\n+    provisioning: 10m',
   },
   LoadingTimedOut: {
-    example: 'The image did not load within spec.timeouts.loading (20m). Another machine is rented.',
     causes: [
       ['The image does not exist or is private', 'docker manifest inspect IMAGE'],
       [
@@ -132,30 +123,24 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     fix: ' spec:\n   timeouts:\n-    loading: 20m\n+    loading: 45m\n   offers:\n     - gpuNames: [RTX 4090]\n+      filters: [{field: inet_down, operator: Gt, value: "500"}]',
   },
   Outbid: {
-    example: 'Someone bid more for machine 20000006, so the marketplace stopped it.',
     causes: [['Your bid is below what others pay for this machine now', 'gpu-rent show instance ID']],
     fix: ' spec:\n   offers:\n     - gpuNames: [RTX 4090]\n-      pricing: Interruptible\n+      pricing: OnDemand',
   },
   CannotStart: {
-    example:
-      'Machine 20000006 did not start within spec.timeouts.start (2m); its GPUs may be rented to someone else.',
     causes: [
       ["Another customer has the machine's GPUs", 'gpu-rent show instance ID'],
       ['The host is slow to start', `${INSTANCE} -o jsonpath='{.spec.timeouts.start}'`],
     ],
   },
   StartUnsupported: {
-    example: 'The marketplace has no request that starts a stopped machine.',
     causes: [["This marketplace's profile has no start", `${ACCOUNT} -o jsonpath='{.spec.url}'`]],
     fix: ' spec:\n   replacement:\n-    policy: Never\n+    policy: Always',
   },
   ReplacementOff: {
-    example: 'Machine 20000006 ended (Exited), and spec.replacement.policy is Never.',
     causes: [['The machine ended; the history says why', HISTORY]],
     fix: ' spec:\n   replacement:\n-    policy: Never\n+    policy: Always',
   },
   PriceRaised: {
-    example: 'The machine costs $0.53/h; its offer said $0.50/h.',
     causes: [
       [
         'The host raised its price between search and rental',
@@ -165,15 +150,57 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     ],
     fix: ' spec:\n+  onPriceAbove: Replace   # replaces the machine; its disk is lost',
   },
+  ReplacementBlocked: {
+    causes: [
+      ['The edit asks for something that no host offers', EXPLAIN],
+      ['A limit or the credit of the account leaves no room, even without this machine', ACCOUNT],
+      ['A Secret that the new spec names is missing', 'kubectl get secret -n NAMESPACE'],
+    ],
+    fix: ' spec:\n-  disk: 90T\n+  disk: 64G',
+  },
+  SoldTwice: {
+    example: 'Machine 20000007 is gone (SoldTwice); it cost $0.02.',
+    causes: [['Two rentals of one offer were both accepted', 'gpu-rent get instances']],
+  },
+  PriceUnconfirmed: {
+    example: 'Lists show $1.20/h instead of $0.50/h; it counts when lists and a read of the machine agree.',
+    causes: [
+      ['One reply of the marketplace was wrong', 'gpu-rent show instance ID'],
+      ['The host changed its price a moment ago', 'gpu-rent show instance ID'],
+    ],
+  },
+  StartUnconfirmed: {
+    example:
+      'Lists show 2026-11-20T08:00:00Z as the start of the machine; it counts when lists and a read agree.',
+    causes: [['One reply of the marketplace was wrong', 'gpu-rent show instance ID']],
+  },
+  DiffersFromOffer: {
+    example: 'The machine differs from what was rented: GPU RTX 3090 instead of RTX 4090.',
+    causes: [
+      ['The host offers another machine than it has', 'gpu-rent show instance ID'],
+      ['The marketplace shows a wrong row', 'gpu-rent show instance ID'],
+    ],
+  },
+  ContractEnding: {
+    example:
+      'The rental contract of machine 20000006 ends at 2026-11-21T12:00:00Z. It is replaced then and its disk is lost; to keep it, set spec.onContractEnd: Keep.',
+    causes: [['The host offered the machine until that time', 'gpu-rent show instance ID']],
+    fix: ' spec:\n+  onContractEnd: Keep',
+  },
+  ContractEnded: {
+    example:
+      'The rental contract has ended, so the marketplace has stopped the machine. Copy what you need from the disk.',
+    causes: [
+      ['The host did not prolong the contract', `${INSTANCE} -o jsonpath='{.status.machine.contractEnd}'`],
+    ],
+  },
   DestroyFailing: {
-    example: 'Machine 20000006 cannot be destroyed and costs $0.50/h.',
     causes: [
       ['The key was revoked or lost a right', ACCOUNT],
       ['The marketplace does not answer', DOCTOR],
     ],
   },
   NameTaken: {
-    example: 'Service llm belongs to another owner.',
     causes: [
       [
         'An object of yours has the name',
@@ -186,37 +213,31 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     ],
   },
   AlreadyOwned: {
-    example: 'The machine in spec.adopt carries the label of another installation.',
     causes: [
       [
         'Another object claims it',
-        'kubectl get gpui -A -o jsonpath=\'{range .items[*]}{.metadata.name} {.status.instanceId}{"\\n"}{end}\'',
+        'kubectl get gpui -A -o jsonpath=\'{range .items[*]}{.metadata.name} {.status.machine.id}{"\\n"}{end}\'',
       ],
       ['Another cluster rents with the same login', MACHINES],
     ],
   },
   AdoptionNotAllowed: {
-    example: 'MarketplaceAccount default does not allow adoption.',
     causes: [['spec.adoption of the account is None', `${ACCOUNT} -o jsonpath='{.spec.adoption}'`]],
     fix: ' kind: MarketplaceAccount\n spec:\n+  adoption: Unlabelled',
   },
   AdoptionTargetMissing: {
-    example: 'Machine 4711 is not listed by the marketplace.',
     causes: [
       ['The id is wrong, or the machine is gone', MACHINES],
       ['It belongs to another login', 'gpu-rent show user'],
     ],
   },
   IntentTampered: {
-    example:
-      'The annotation gpurental.dev/rental-intent was changed by someone else, so nothing is rented or destroyed by it.',
     causes: [
       ['A person or a tool edited the annotation', `${INSTANCE} -o yaml --show-managed-fields`],
       ['The object was copied from another cluster', HISTORY],
     ],
   },
   IntentUnknown: {
-    example: 'The annotation gpurental.dev/rental-intent is of version 2, which this operator does not know.',
     causes: [
       [
         'The operator was downgraded',
@@ -224,13 +245,33 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
       ],
     ],
   },
+  RecordUnreadable: {
+    example: 'status.record cannot be read. The operator searches the machine by its label.',
+    causes: [['A person or a tool edited the status', `${INSTANCE} -o jsonpath='{.status.record}'`]],
+  },
   RestoredElsewhere: {
-    example: 'Machine 20000006 of its former self (uid aaaa) is still listed.',
     causes: [['A backup was restored while the original machine runs', MACHINES]],
+  },
+  CopiedObject: {
+    example:
+      'The annotation gpurental.dev/rental-intent was copied from GpuInstance team/trainer, whose machine 20000006 runs.',
+    causes: [
+      [
+        'The manifest came from kubectl get -o yaml, with all annotations',
+        "kubectl get gpui NAME -o jsonpath='{.metadata.annotations}'",
+      ],
+    ],
   },
   LabelCopied: {
     example: 'Machine 20000007 carries the label of GpuInstance trainer outside its time. It bills.',
     causes: [["A person copied the label in the marketplace's console", 'gpu-rent orphans']],
+  },
+  WrongMachineNamed: {
+    example:
+      'The reply to purchase 2 named machine 20000007, which does not carry the label of that purchase. The operator leaves it untouched.',
+    causes: [
+      ['The marketplace or a proxy answered with the id of another machine', 'gpu-rent get instances'],
+    ],
   },
   LateRental: {
     example:
@@ -269,14 +310,10 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     fix: ' kind: MarketplaceAccount\n metadata:\n   annotations:\n+    gpurental.dev/confirm-orphans: "2026-11-25T10:00:00Z"   # a new value each time',
   },
   MemoryRolledBack: {
-    example:
-      'Machines 20000006, 20000007 are younger than every rental on record: the cluster was restored from a backup.',
     causes: [['etcd was restored from a snapshot', MACHINES]],
     fix: ' kind: MarketplaceAccount\n metadata:\n   annotations:\n+    gpurental.dev/confirm-rollback: "2026-11-25T10:00:00Z"   # a new value each time',
   },
   NoOffers: {
-    example:
-      'No offer matches. No offer has the GPU rtx4090; did you mean RTX 4090? Dropping one requirement would leave: 503 without gpuNames rtx4090.',
     causes: [
       ['The GPU name is not spelled as the marketplace spells it', 'gpu-rent list gpus'],
       ['One requirement excludes everything; the message counts each', 'gpu-rent plan -f FILE'],
@@ -285,8 +322,6 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     fix: ' spec:\n   offers:\n-    - gpuNames: [rtx4090]\n+    - gpuNames: [RTX 4090, RTX 3090]',
   },
   NoOfferWithinPrice: {
-    example:
-      'No offer matches. The cheapest costs $0.3102/h; the limit is $0.05. Dropping one requirement would leave: 12 without maxPricePerHour 0.05.',
     causes: [
       ['The limit of the object is below the market', 'gpu-rent plan -f FILE'],
       [
@@ -302,8 +337,6 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     fix: ' spec:\n   offers:\n     - gpuNames: [RTX 4090]\n+      allowUnknownPrice: true',
   },
   NoPriceLimit: {
-    example:
-      'Neither spec.offers nor the MarketplaceAccount limits the price of a machine, so none is rented.',
     causes: [['No limit is set in either place', `${ACCOUNT} -o jsonpath='{.spec.limits}'`]],
     fix: ' spec:\n   offers:\n     - gpuNames: [RTX 4090]\n+      maxPricePerHour: "0.80"',
   },
@@ -325,27 +358,32 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     fix: ' spec:\n   offers:\n     - filters:\n-        - {field: gpu_rma, operator: Gt, value: "24"}\n+        - {field: gpu_ram, operator: Gt, value: "24"}',
   },
   RentalUncertain: {
-    example:
-      'The answer to the rental of offer 100 is missing; nothing else is rented until the lists show whether there is a machine.',
     causes: [
       ['The reply was lost; this ends by itself within minutes', EXPLAIN],
       ['The marketplace cannot be listed', ACCOUNT],
     ],
   },
   ServiceTimeUncertain: {
-    example:
-      'Replies of the marketplace disagree about the time, so nothing is rented until three in a row agree.',
     causes: [
       ["The node's clock is wrong", `${OPERATOR_LOG} | grep -i clock`],
       ['A proxy answers from a cache', DOCTOR],
     ],
   },
   OldMachineNotGone: {
-    example: 'Machine 20000006 of this object is still listed by the marketplace, so no other is rented.',
     causes: [
       ['The destroy is under way', EXPLAIN],
       ['The marketplace lists a machine that it cannot destroy', 'gpu-rent show instance ID'],
     ],
+  },
+  RepeatedFailure: {
+    example:
+      '3 machines in a row failed (LoadingTimedOut) with image ghcr.io/acme/server:1 and no pull Secret. Last status: "manifest unknown". They cost $0.21. Next rental: 2026-11-20T12:02:00Z.',
+    causes: [
+      ['The image does not exist, or is private', `${INSTANCE} -o jsonpath='{.spec.image}'`],
+      ['The program ends or crashes at once', LOG],
+      ['The image is too large for spec.timeouts.loading', HISTORY],
+    ],
+    fix: ' spec:\n-  image: ghcr.io/acme/server:1\n+  image: ghcr.io/acme/server:1.2\n+  imagePullSecretRef:\n+    name: registry',
   },
   TooManyRentals: {
     example: '5 machines were rented within an hour, as many as spec.replacement.maxPerHour allows.',
@@ -365,7 +403,6 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     fix: ' kind: MarketplaceAccount\n metadata:\n   annotations:\n+    gpurental.dev/close-breaker: "2026-11-25T10:00:00Z"   # replaces one at a time',
   },
   AccountMissing: {
-    example: 'MarketplaceAccount team/default does not exist.',
     causes: [
       ['No account of that name, here or shared by another namespace', 'kubectl get gpuacct -A'],
       [
@@ -379,7 +416,6 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     causes: [['The reason of the account says which', 'kubectl get gpuacct -A -o wide']],
   },
   NamespaceNotAllowed: {
-    example: 'MarketplaceAccount research does not allow namespace team-b.',
     causes: [
       [
         'The account is shared with other namespaces only',
@@ -393,17 +429,25 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     fix: ' kind: MarketplaceAccount\n spec:\n   allowedNamespaces:\n     from: Selector\n     selector:\n       matchLabels:\n+        team: research',
   },
   NotPermitted: {
-    example: 'The operator may not get Secret team/key; grant it the verb get.',
     causes: [
       ['The installation watches some namespaces only', DOCTOR],
       [
         'A Role was changed by hand',
         'kubectl auth can-i get secrets -n NAMESPACE --as system:serviceaccount:gpu-rental-system:gpu-rental-operator',
       ],
+      ['A ResourceQuota of the namespace is used up', 'kubectl describe quota -n NAMESPACE'],
+      ['An admission policy forbids the object', 'kubectl get validatingadmissionpolicies'],
+    ],
+  },
+  PreflightUnanswered: {
+    example:
+      'Kubernetes did not answer the checks before a rental: Internal error occurred: failed calling webhook "policy.example.com".',
+    causes: [
+      ['An admission webhook does not answer', 'kubectl get validatingwebhookconfigurations'],
+      ['The API server is overloaded or restarts', 'kubectl get --raw /readyz?verbose'],
     ],
   },
   LimitReached: {
-    example: 'spec.maxLifetime of 1h is over.',
     causes: [
       [
         'The object lived as long as it may',
@@ -412,6 +456,13 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
       ['It cost as much as it may', 'gpu-rent cost gpui/NAME -n NAMESPACE'],
     ],
     fix: ' spec:\n-  maxLifetime: 1h\n+  maxLifetime: 8h',
+  },
+  Suspended: {
+    causes: [
+      ['A person suspended the account to stop spending', `${ACCOUNT} -o jsonpath='{.spec.suspend}'`],
+      ['Git holds spec.suspend: true', `${ACCOUNT} -o yaml --show-managed-fields`],
+    ],
+    fix: ' kind: MarketplaceAccount\n spec:\n-  suspend: true\n+  suspend: false',
   },
   AccountLimitReached: {
     example: 'limits.maxInstances of 3 leaves no room for another machine.',
@@ -426,23 +477,19 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     causes: [['The credit is used up', 'gpu-rent show user']],
   },
   SSHKeyMissing: {
-    example: 'The spec asks for SSH, and no SSH key is registered for the login.',
     causes: [['The login has no key', 'gpu-rent list ssh-keys']],
   },
   SecretMissing: {
-    example: 'Secret team/key does not exist. Create it, or correct spec.apiKeySecretRef.',
     causes: [
       ['It was not created in this namespace', 'kubectl get secret -n NAMESPACE'],
       ['External Secrets or Sealed Secrets has not created it yet', 'kubectl get events -n NAMESPACE'],
     ],
   },
   SecretKeyMissing: {
-    example: 'Secret team/key has no key api-key; it has token, user.',
     causes: [['The value is under another key', SECRET_KEYS]],
     fix: ' kind: MarketplaceAccount\n spec:\n   apiKeySecretRef:\n     name: key\n+    key: token',
   },
   SecretInvalid: {
-    example: 'Key api-key of Secret team/key is no API key: it has a line break.',
     causes: [
       ['The file ended with more than one line', `${SECRET_KEYS}`],
       [
@@ -469,8 +516,13 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     ],
     fix: ' spec:\n   onStart: |\n+    curl -fsSL https://example.com/start.sh | bash',
   },
+  NothingStarts: {
+    causes: [
+      ['The image is a server, and the manifest gives no args', `${INSTANCE} -o jsonpath='{.spec.image}'`],
+    ],
+    fix: ' spec:\n+  args: []',
+  },
   KeyRejected: {
-    example: 'The marketplace does not accept the key. Put a valid key into the Secret.',
     causes: [
       ['The key was revoked or replaced at the marketplace', 'gpu-rent show user'],
       ['The Secret holds another value than you think', SECRET_KEYS],
@@ -478,30 +530,21 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     ],
   },
   KeyTooNarrow: {
-    example:
-      'The key may not destroy machines, so none is rented with it. Use a key with the categories user_read, instance_read, instance_write and misc.',
     causes: [['The key was created with fewer categories', 'gpu-rent list api-keys']],
   },
   LoginChanged: {
-    example:
-      'The key proves user 7, the account is pinned to user 9; nothing is changed or destroyed with it.',
     causes: [['A key of another user was put into the Secret', 'gpu-rent show user']],
   },
   UsingKeptKey: {
-    example:
-      'Secret team/key does not exist. The kept key is used to list and destroy only; restore the Secret.',
     causes: [
       ['The Secret was deleted, perhaps with a GitOps commit', 'kubectl get secret -n NAMESPACE'],
       ['The new key may not destroy', 'gpu-rent list api-keys'],
     ],
   },
   TwoFactorRequired: {
-    example:
-      'The marketplace wants a two-factor login for this key. Use an API key instead of a session key.',
     causes: [['The Secret holds the key of a session', 'gpu-rent tfa status']],
   },
   URLNotAllowed: {
-    example: "spec.url https://x.example is not in the operator's list (https://market.example).",
     causes: [
       [
         'The operator has no flag --marketplace-url for it',
@@ -511,7 +554,6 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     fix: ' # values.yaml of the chart\n marketplace:\n   urls:\n     - https://console.vast.ai\n+    - https://x.example',
   },
   Unreachable: {
-    example: 'The marketplace does not answer: connect ETIMEDOUT.',
     causes: [
       ['A NetworkPolicy or firewall blocks the operator', OPERATOR_LOG],
       [
@@ -522,14 +564,12 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     ],
   },
   CertificateInvalid: {
-    example: "The marketplace's certificate cannot be trusted: unable to get local issuer certificate.",
     causes: [
       ['A proxy that opens TLS has an authority of its own', 'openssl s_client -connect HOST:443 -showcerts'],
       ["The node's clock is wrong", 'date -u'],
     ],
   },
   AddressRefused: {
-    example: 'The URL leads to 10.0.0.8, an address that the operator may not call.',
     causes: [
       [
         'DNS of the cluster gives a private address',
@@ -538,7 +578,6 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     ],
   },
   Throttled: {
-    example: 'Rate-limited: no request slot within 2m, so nothing was sent. Retrying automatically.',
     causes: [
       ['Another program uses the same login', 'gpu-rent list api-keys'],
       [
@@ -549,14 +588,12 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     fix: ' kind: MarketplaceAccount\n spec:\n-  pollInterval: 5s\n+  pollInterval: 20s',
   },
   MalformedReply: {
-    example: 'The marketplace answers something that cannot be read: the list has no field instances.',
     causes: [
       ['spec.url leads to something else', 'curl -sI URL'],
       ['A proxy answers with a page of its own', OPERATOR_LOG],
     ],
   },
   LowCredit: {
-    example: 'The credit $4.20 is not above limits.minCredit $20.00. Add credit at the marketplace.',
     causes: [['The credit is used up', 'gpu-rent show user']],
     fix: ' kind: MarketplaceAccount\n spec:\n   limits:\n-    minCredit: "20"\n+    minCredit: "2"',
   },
@@ -569,12 +606,9 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     fix: ' kind: MarketplaceAccount\n spec:\n   limits:\n-    maxSpendPerMonth: "5"\n+    maxSpendPerMonth: "20"',
   },
   CreditUnknown: {
-    example: 'The key may not read the credit of the login.',
     causes: [['The key lacks the category user_read', 'gpu-rent show user']],
   },
   MachinesRemain: {
-    example:
-      'GpuInstances still have machines of this account: team/a, team/b. Delete them, and the account goes too.',
     causes: [
       ['Objects use the account', 'kubectl get gpui -A'],
       ['Orphaned machines are destroyed first', 'gpu-rent orphans'],
@@ -607,12 +641,16 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
       ['Its reports are refused', 'kubectl logs -n GATEWAY_NAMESPACE deployment/GATEWAY -c picker'],
     ],
   },
+  CallerKeysInvalid: {
+    example:
+      'Secret llm-callers has no usable key. Store the SHA-256 of each key: printf %s "$KEY" | sha256sum. No SHA-256: alice.',
+    causes: [['The Secret has keys in plain text, or in base64', SECRET_KEYS]],
+  },
   EndpointsLeftOut: {
     example: 'ConfigMap llm-endpoints leaves 2 of 5 workers out: their addresses are IPv6.',
     causes: [['Workers with IPv6 addresses, or many labels', WORKERS]],
   },
   AtMaxWorkers: {
-    example: 'The load needs 11 workers, maxWorkers is 2.',
     causes: [['The load is more than the limit serves', EXPLAIN_GROUP]],
     fix: ' kind: EndpointGroup\n spec:\n-  maxWorkers: 2\n+  maxWorkers: 12',
   },
@@ -629,14 +667,10 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     ],
   },
   TargetQueueTimeTooShort: {
-    example:
-      'Work in the workers has looked like a queue above targetQueueTime 1s for five minutes although the capacity suffices.',
     causes: [['One request takes longer than spec.targetQueueTime', EXPLAIN_GROUP]],
     fix: ' kind: EndpointGroup\n spec:\n-  targetQueueTime: 1s\n+  targetQueueTime: 10s',
   },
   MetricsMissing: {
-    example:
-      'No load figures arrive: no hot worker serves, so none reports. The number of workers is not lowered.',
     causes: [
       ['No worker is ready yet', WORKERS],
       ['Port or path of spec.load is wrong', EXPLAIN_GROUP],
@@ -644,14 +678,12 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     ],
   },
   MetricsInvalid: {
-    example: 'Load figures cannot be true: worker a: load is negative. No worker is removed by them.',
     causes: [
       ['The preset does not fit what the workers serve', `${GROUP} -o jsonpath='{.spec.load}'`],
       ['The worker has a fault', WORKERS],
     ],
   },
   LoadSourceUnreachable: {
-    example: 'No load figures arrive: worker a: connection refused. The number of workers is not lowered.',
     causes: [
       ['Workers do not serve figures on that port', `${GROUP} -o jsonpath='{.spec.load}'`],
       [
@@ -661,8 +693,6 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     ],
   },
   PerfUnknown: {
-    example:
-      'No worker tells what it can do, and spec.expectedPerf is not set: one worker is hot, whatever the load.',
     causes: [['The load source has no figure of capacity', `${GROUP} -o jsonpath='{.spec.load.type}'`]],
     fix: ' kind: EndpointGroup\n spec:\n+  expectedPerf: "10"   # load units that one worker serves',
   },
@@ -675,7 +705,6 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     fix: ' kind: EndpointGroup\n spec:\n-  wakeTimeout: 60s\n+  wakeTimeout: 5m',
   },
   AddressNotPublishable: {
-    example: 'Worker a has the address 10.0.0.8, which is a private or cluster address; it is not used.',
     causes: [['The host is behind NAT or in a private network', WORKERS]],
   },
   ServicePortsDiffer: {
@@ -688,7 +717,6 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     ],
   },
   WriteRefused: {
-    example: 'Creating a worker is refused: exceeded quota.',
     causes: [
       ['A ResourceQuota', 'kubectl describe quota -n NAMESPACE'],
       ['An admission policy', 'kubectl get validatingadmissionpolicybinding'],
@@ -696,7 +724,6 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     ],
   },
   WorkersFailing: {
-    example: 'No worker can go on; look at the conditions of the workers.',
     causes: [
       ['No offers, credit or limit: the reason of a worker', WORKERS],
       ['The image fails', 'gpu-rent logs gpui/WORKER -n NAMESPACE'],

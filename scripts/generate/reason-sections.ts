@@ -1,15 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  accountReasons,
-  groupReasons,
-  type ReasonEntry,
-  reasonAnchor,
-  reasons,
-} from '../../src/api/v1alpha1/reasons.ts';
+import { type ReasonEntry, reasonKind, reasonLink, reasons } from '../../src/api/v1alpha1/reasons.ts';
 import { REPOSITORY } from './artifact.ts';
 import { alerts, runbookName } from './monitoring/alerts.ts';
 import { type ReasonHelp, reasonHelp } from './reason-causes.ts';
+import { recordedMessage } from './reason-messages.ts';
 
 /** What each kind of reason is called, and what tools make of an object that has it. */
 export const MEANINGS: Readonly<
@@ -36,7 +31,7 @@ export const MEANINGS: Readonly<
   },
 };
 
-/** What shows more of an object, by the part of the catalogue that the reason stands in. */
+/** What shows more of an object, by the kind of object that shows the reason. */
 const INSTANCE = ['kubectl describe gpui NAME -n NAMESPACE', 'gpu-rent explain gpui/NAME -n NAMESPACE'];
 const ACCOUNT = ['kubectl describe gpuacct NAME -n NAMESPACE', 'gpu-rent doctor'];
 const GROUP = [
@@ -45,8 +40,9 @@ const GROUP = [
 ];
 
 function looksOf(reason: string, { remedy = '' }: ReasonEntry): readonly string[] {
-  if (reason in accountReasons || remedy.includes('MarketplaceAccount')) return ACCOUNT;
-  return reason in groupReasons ? GROUP : INSTANCE;
+  const kind = reasonKind(reason);
+  if (kind === 'MarketplaceAccount' || remedy.includes('MarketplaceAccount')) return ACCOUNT;
+  return kind === 'EndpointGroup' ? GROUP : INSTANCE;
 }
 
 const read = (path: string): string => readFileSync(join(REPOSITORY, path), 'utf8');
@@ -54,28 +50,44 @@ const read = (path: string): string => readFileSync(join(REPOSITORY, path), 'utf
 /** Pages of alerts that lead to a reason: the reason leads back. */
 function runbooksOf(reason: string): readonly string[] {
   const leading = alerts.filter((alert) =>
-    read(`docs/runbooks/${runbookName(alert)}`).includes(`reference/reasons.md${reasonAnchor(reason)})`),
+    read(`docs/runbooks/${runbookName(alert)}`).includes(`reference/${reasonLink(reason)})`),
   );
   return leading.map((alert) => `- Alert [${alert.alert}](../runbooks/${runbookName(alert)})`);
 }
 
-/** Sections of the operations page that speak of a reason. */
+/** The how-to pages for administrators. */
+const OPERATIONS = ['install.md', 'recovery.md', 'limits.md', 'access.md'];
+
+/** Sections of the pages for administrators that name a reason. */
 function operationsOf(reason: string): readonly string[] {
-  const sections = read('docs/how-to/operations.md').split(/^(?=##+ )/m);
+  return OPERATIONS.flatMap((page) => operationsIn(page, reason));
+}
+
+function operationsIn(page: string, reason: string): readonly string[] {
+  const sections = read(`docs/how-to/${page}`).split(/^(?=##+ )/m);
   return sections
     .filter((section) => section.includes(`\`${reason}\``))
     .map((section) => {
       const heading = /^#+ (.*)$/m.exec(section)?.[1] ?? '';
-      return `- [Operations: ${heading}](../how-to/operations.md#${heading.toLowerCase().replaceAll(' ', '-')})`;
+      return `- [${heading}](../how-to/${page}#${heading.toLowerCase().replaceAll(' ', '-')})`;
     });
 }
 
 const helpOf = (reason: string): ReasonHelp | undefined =>
   (reasonHelp as Readonly<Record<string, ReasonHelp>>)[reason];
 
-function causesOf({ example, causes }: ReasonHelp): readonly string[] {
+function causesOf(reason: string, { example, causes }: ReasonHelp): readonly string[] {
   const lines = causes.map(([cause, command]) => `- ${cause}: \`${command}\``);
-  return ['```text', example, '```', '', 'Usual causes, and what shows them:', '', ...lines, ''];
+  return [
+    '```text',
+    recordedMessage(reason) ?? example ?? '',
+    '```',
+    '',
+    'Usual causes, and what shows them:',
+    '',
+    ...lines,
+    '',
+  ];
 }
 
 function section([name, entry]: readonly [string, ReasonEntry]): readonly string[] {
@@ -83,11 +95,11 @@ function section([name, entry]: readonly [string, ReasonEntry]): readonly string
   const help = helpOf(name);
   const more = [...runbooksOf(name), ...operationsOf(name)];
   return [
-    `### ${name}`,
+    `## ${name}`,
     '',
     `${sentence} (${MEANINGS[kind].word})`,
     '',
-    ...(help ? causesOf(help) : []),
+    ...(help ? causesOf(name, help) : []),
     ...(remedy ? [`**Fix**: ${remedy}`, ''] : []),
     ...(help?.fix ? ['```diff', help.fix, '```', ''] : []),
     ...(help || kind === 'good' ? [] : looksOf(name, entry).map((command) => `- \`${command}\``)),
@@ -96,9 +108,14 @@ function section([name, entry]: readonly [string, ReasonEntry]): readonly string
   ];
 }
 
-/** A section for each reason: what it means, an example, its causes with the commands that show them, the fix. Messages of conditions link to its heading. */
-export function reasonSections(): readonly string[] {
+/** The names of the reasons of a kind, in the order of the alphabet. */
+export function reasonsOf(kind: ReturnType<typeof reasonKind>): readonly (readonly [string, ReasonEntry])[] {
   return Object.entries<ReasonEntry>(reasons)
-    .toSorted(([left], [right]) => left.localeCompare(right, 'en'))
-    .flatMap(section);
+    .filter(([name]) => reasonKind(name) === kind)
+    .toSorted(([left], [right]) => left.localeCompare(right, 'en'));
+}
+
+/** A section for each reason of a kind: the meaning, an example, causes with the commands that show them, the fix. */
+export function reasonSections(kind: ReturnType<typeof reasonKind>): readonly string[] {
+  return reasonsOf(kind).flatMap(section);
 }

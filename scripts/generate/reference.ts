@@ -2,7 +2,7 @@ import { definitions } from '../../src/api/v1alpha1/definitions.ts';
 import type { Artifact } from './artifact.ts';
 import { flagsPage } from './flags-page.ts';
 import { kindPages } from './kind-pages.ts';
-import { reasonsPage } from './reasons-page.ts';
+import { reasonPages } from './reasons-page.ts';
 import { samplesPage } from './samples-page.ts';
 
 const index: Artifact = {
@@ -13,10 +13,11 @@ const index: Artifact = {
     '# Reference',
     '',
     ...definitions.map(({ names, description }) => `- [${names.kind}](${names.singular}.md): ${description}`),
-    '- [Conditions and reasons](reasons.md): what each word means, and what to do.',
+    '- [Conditions and reasons](reasons.md): what each word means, with the reasons of a [GpuInstance](reasons-gpuinstance.md), a [MarketplaceAccount](reasons-marketplaceaccount.md) and an [EndpointGroup](reasons-endpointgroup.md), and what to do.',
+    '- [JSON of commands](json-outputs.md): every field that `-o json` of status, top, cost, plan and explain prints.',
     '- [Fields of an offer](offer-fields.md): what filters, order and `search offers` may name.',
     '- [Flags of the operator](operator-flags.md): flags, environment variables and defaults.',
-    '- [Commands of gpu-rent](commands.md): every command, its arguments and options.',
+    '- Commands of gpu-rent [for the cluster](commands.md) and [for the marketplace](commands-marketplace.md): arguments and options.',
     '- [Permissions](permissions.md): what the operator may do in Kubernetes, and why.',
     '- [Samples](samples.md): a manifest for each way of use.',
     '',
@@ -25,5 +26,5 @@ const index: Artifact = {
 
 /** The reference under `docs/reference`, and the page of samples. */
 export function referenceArtifacts(): readonly Artifact[] {
-  return [index, ...kindPages(), reasonsPage(), samplesPage(), flagsPage()];
+  return [index, ...kindPages(), ...reasonPages(), samplesPage(), flagsPage()];
 }

@@ -1,8 +1,11 @@
 import type { EndpointGroupStatus } from '../../src/api/v1alpha1/endpoint-group.ts';
 import type { GpuInstanceStatus } from '../../src/api/v1alpha1/gpu-instance.ts';
+import { gpuInstanceForm } from '../../src/api/v1alpha1/gpu-instance-form.ts';
 import type { MarketplaceAccountStatus } from '../../src/api/v1alpha1/marketplace-account.ts';
+import { encodeStatus } from '../../src/api/v1alpha1/record.ts';
 
 const NOON = '2026-11-20T12:00:00Z';
+const outage = { reason: 'Unreachable', since: NOON, httpStatus: 503, code: 'ECONNRESET' };
 
 function ready(reason: string, message: string, generation: number) {
   const condition = { type: 'Ready', status: 'True', reason, message } as const;
@@ -12,6 +15,7 @@ function ready(reason: string, message: string, generation: number) {
 const account: Required<MarketplaceAccountStatus> = {
   observedGeneration: 1,
   conditions: [ready('Ready', 'Machines can be rented with this account.', 1)],
+  outage,
   login: { url: 'https://console.vast.ai', userId: '401', provenAt: NOON },
   installation: 'a1b2c3d4',
   twoFactor: 'Enabled',
@@ -50,7 +54,7 @@ const account: Required<MarketplaceAccountStatus> = {
   orphansConfirmedBy: NOON,
   rollbackConfirmed: NOON,
   rollbackConfirmedAt: NOON,
-  deletedObjects: { month: '2026-11', spent: '12.25', rentals: [NOON] },
+  deletedObjects: { month: '2026-11', spent: '12.25', rentals: [NOON], machines: ['20000001'] },
   breaker: { open: false, since: NOON, unhealthy: 4, releasedAt: NOON, closedBy: NOON },
   requestedAt: NOON,
 };
@@ -59,9 +63,11 @@ const instance: Required<GpuInstanceStatus> = {
   observedGeneration: 2,
   phase: 'Running',
   conditions: [ready('Running', 'The machine runs.', 2)],
+  outage,
   attempt: 2,
   instanceId: '4711',
   claim: '9f2b6c1d9e554c0e',
+  unconfirmed: true,
   sealedKey: 'UTn4ux0Aq2Cz3oJwPl8sVdR1bm5hGk7eXyTfLcN6iEaQvZr9',
   offerId: '902113',
   offerIndex: 0,
@@ -69,9 +75,12 @@ const instance: Required<GpuInstanceStatus> = {
   machineId: '55021',
   hostId: '1207',
   actualStatus: 'running',
+  machineState: 'running',
   actualStatusSince: NOON,
   rentedAt: NOON,
+  contractEnd: { at: '2026-12-20T10:30:00Z', isReported: true },
   runningAt: '2026-11-20T12:01:15Z',
+  readyAt: '2026-11-20T12:02:10Z',
   startRequestedAt: NOON,
   progressAt: NOON,
   firstRentedAt: NOON,
@@ -86,7 +95,9 @@ const instance: Required<GpuInstanceStatus> = {
   cost: {
     pricePerHour: '0.3642',
     priceAssumed: false,
+    priceOffered: true,
     storagePricePerHour: '0.0042',
+    reported: { pricePerHour: '1.20', since: '2026-11-20T10:05:00Z' },
     accrued: '1.2',
     accruedBeforeMonth: '0.9',
     since: NOON,
@@ -102,10 +113,24 @@ const instance: Required<GpuInstanceStatus> = {
       gpuName: 'RTX 4090',
       reason: 'HostOffline',
       endedAt: NOON,
+      provenGoneAt: NOON,
       rentedMinutes: 93,
       cost: '0.56',
+      pricePerHour: '0.36',
+      rentedAt: '2026-11-20T10:27:00Z',
+      runningAt: '2026-11-20T10:29:00Z',
+      lastStatus: 'offline',
     },
   ],
+  repeatedFailure: {
+    reason: 'LoadingTimedOut',
+    machines: 2,
+    machineId: '55020',
+    at: NOON,
+    cost: '0.21',
+    text: 'manifest unknown',
+    generation: 2,
+  },
   binding: { name: 'trainer-connection' },
   requestedAt: NOON,
   replacedAt: NOON,
@@ -114,6 +139,7 @@ const instance: Required<GpuInstanceStatus> = {
 const group: Required<EndpointGroupStatus> = {
   observedGeneration: 3,
   conditions: [ready('Stable', '3 workers are ready.', 3)],
+  outage,
   replicas: 3,
   selector: 'gpurental.dev/endpoint-group=llm',
   endpointsConfigMap: 'llm-endpoints',
@@ -172,6 +198,6 @@ const group: Required<EndpointGroupStatus> = {
 /** A status with every field, by kind: the examples of the reference. */
 export const statusExamples: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   MarketplaceAccount: account,
-  GpuInstance: instance,
+  GpuInstance: { ...encodeStatus(gpuInstanceForm, instance), conditions: instance.conditions },
   EndpointGroup: group,
 };

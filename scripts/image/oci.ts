@@ -44,7 +44,7 @@ export interface ImageArchive {
 }
 
 /**
- * One archive with the images: an OCI layout (specification 1.1), and beside it the `manifest.json` by which Docker
+ * One archive with the images: an OCI layout (of the image specification 1.1), and beside it the `manifest.json` by which Docker
  * loads the main one. The same input gives the same bytes: times are zero, owners are root, and names are sorted.
  */
 export async function imageArchive(images: readonly Image[], options: ArchiveOptions): Promise<ImageArchive> {

@@ -20,8 +20,18 @@ export interface SourceFile {
   readonly functions: readonly NamedFunction[];
   /** Paths of our own files that it imports, types included. */
   readonly imports: readonly string[];
+  /** Functions with a parameter of exactly one of the types `Facts` and `Observed`: they take the whole. */
+  readonly wholeTakers: readonly string[];
+  /** Interfaces and object types by name. */
+  readonly types: ReadonlyMap<string, DeclaredType>;
   /** Everything that it names outside its imports: functions that it calls or passes on are among it. */
   readonly mentions: ReadonlySet<string>;
+}
+
+/** A declared type: names of its fields, and names of the types that it mentions. */
+export interface DeclaredType {
+  readonly fields: readonly string[];
+  readonly mentions: readonly string[];
 }
 
 interface Found {
@@ -46,6 +56,8 @@ export function readSource(path: string, text: string): SourceFile {
   const names: { readonly name: string; readonly at: number }[] = [];
   const found: Found[] = [];
   const calls: { readonly name: string; readonly at: number }[] = [];
+  const wholeTakers: { readonly name: string; readonly at: number }[] = [];
+  const types = new Map<string, DeclaredType>();
   const exported = new Set(
     module.staticExports.flatMap(({ entries }) =>
       entries.flatMap(({ localName }) => (localName.name ? [localName.name] : [])),
@@ -60,6 +72,9 @@ export function readSource(path: string, text: string): SourceFile {
       const name = nameOf(callee.type === 'MemberExpression' ? callee.property : callee);
       if (name) calls.push({ name, at: callee.start });
     }
+    const declared = declaredType(node);
+    if (declared) types.set(...declared);
+    if (takesWhole(node)) wholeTakers.push({ name: functionName(node), at: node.start });
     const definition = definitionOf(node);
     if (definition) {
       const isOpen = isTop && exported.has(definition.name);
@@ -84,7 +99,15 @@ export function readSource(path: string, text: string): SourceFile {
     .filter((request) => request.startsWith('.'))
     .map((request) => normalize(join(dirname(path), request)));
   const mentions = new Set(names.map(({ name }) => name.replace('#', '')));
-  return { path, lines: lineStarts.length - 1, functions, imports: [...new Set(imports)], mentions };
+  return {
+    path,
+    lines: lineStarts.length - 1,
+    functions,
+    imports: [...new Set(imports)],
+    wholeTakers: wholeTakers.map(({ name, at }) => `src/${path}:${lineOf(at)} ${name}`),
+    types,
+    mentions,
+  };
 }
 
 function walk(node: Node, visit: (node: Node, isTop: boolean) => void, depth = 0): void {
@@ -94,6 +117,55 @@ function walk(node: Node, visit: (node: Node, isTop: boolean) => void, depth = 0
     const child = (node as unknown as Record<string, Node | (Node | null)[] | null>)[key];
     for (const each of Array.isArray(child) ? child : [child]) if (each) walk(each, visit, depth + 1);
   }
+}
+
+/** The types of a whole observation: a function with a parameter of one depends on each of its fields. */
+const WHOLE: ReadonlySet<string | undefined> = new Set(['Facts', 'Observed']);
+
+function takesWhole(node: Node): boolean {
+  if (node.type !== 'FunctionDeclaration' && !FUNCTIONS.has(node.type)) return false;
+  const { params } = node as unknown as { readonly params: readonly Node[] };
+  return params.some((param) => WHOLE.has(annotatedType(param)));
+}
+
+function annotatedType(param: Node): string | undefined {
+  const { typeAnnotation } = param as { readonly typeAnnotation?: { readonly typeAnnotation: Node } | null };
+  return typeAnnotation ? referenceOf(typeAnnotation.typeAnnotation) : undefined;
+}
+
+function referenceOf(node: Node): string | undefined {
+  return node.type === 'TSTypeReference' ? nameOf(node.typeName) : undefined;
+}
+
+function functionName(node: Node): string {
+  const { id } = node as unknown as { readonly id?: Node | null };
+  return (id && nameOf(id)) ?? 'function without a name';
+}
+
+function declaredType(node: Node): readonly [string, DeclaredType] | undefined {
+  if (node.type !== 'TSInterfaceDeclaration' && node.type !== 'TSTypeAliasDeclaration') return undefined;
+  const fields: string[] = [];
+  const mentions: string[] = [];
+  walk(node, (each) => {
+    const field = each.type === 'TSPropertySignature' ? nameOf(each.key) : undefined;
+    if (field !== undefined) fields.push(field);
+    const base = each.type === 'TSInterfaceHeritage' ? nameOf(each.expression) : referenceOf(each);
+    if (base !== undefined) mentions.push(base);
+  });
+  return [node.id.name, { fields, mentions }];
+}
+
+/** Names of fields that a reader meets from the type `from` on, by the types that `files` declare; each name counts once. */
+export function namesOnWalk(files: readonly SourceFile[], from: string): readonly string[] {
+  const declared = new Map(files.flatMap(({ types }) => [...types]));
+  const seen = new Set([from]);
+  const names = new Set<string>();
+  for (const type of seen) {
+    const { fields = [], mentions = [] } = declared.get(type) ?? {};
+    for (const field of fields) names.add(field);
+    for (const mention of mentions) if (declared.has(mention)) seen.add(mention);
+  }
+  return [...names];
 }
 
 function nameOf(node: { readonly type: string }): string | undefined {
@@ -139,6 +211,38 @@ export function folderDependencies(files: readonly SourceFile[]): ReadonlyMap<st
     for (const target of imports) if (folderOf(target) !== from) targets.add(folderOf(target));
   }
   return dependencies;
+}
+
+/** Two sub-folders of the same folder that import each other, with the imports of the way that has fewer. */
+export interface MutualPair {
+  readonly folders: readonly [string, string];
+  /** `importer → imported`: without them the pair is none. */
+  readonly imports: readonly string[];
+}
+
+/** The mutual pairs of sub-folders in every folder below `src`, types included; layers count as {@link cyclesOf} does. */
+export function mutualPairs(files: readonly SourceFile[]): readonly MutualPair[] {
+  const ways = new Map<string, string[]>();
+  for (const { path, imports } of files) {
+    for (const target of imports) {
+      const way = siblingFolders(path, target);
+      if (way) ways.set(way, [...(ways.get(way) ?? []), `${path} → ${target}`]);
+    }
+  }
+  return [...ways].flatMap(([way, there]) => {
+    const [from = '', to = ''] = way.split(' ');
+    const back = from < to ? ways.get(`${to} ${from}`) : undefined;
+    if (!back) return [];
+    return [{ folders: [from, to] as const, imports: there.length <= back.length ? there : back }];
+  });
+}
+
+/** The two sub-folders, `from to`, in which paths part; undefined if a file lies where they part, or layers part there. */
+function siblingFolders(from: string, to: string): string | undefined {
+  const [left, right] = [from.split('/'), to.split('/')];
+  const parting = left.findIndex((part, index) => part !== right[index]);
+  if (parting < 1 || parting >= left.length - 1 || parting >= right.length - 1) return undefined;
+  return [left, right].map((parts) => parts.slice(0, parting + 1).join('/')).join(' ');
 }
 
 /** Folders that reach each other: each group is one cycle, whatever number of ways lead round it. */

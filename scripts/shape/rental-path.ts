@@ -18,7 +18,8 @@ export const RENTAL_PATH: readonly (readonly [caller: string, callee: string, ca
   ['controllers/gpu-instance/decide.ts', 'controllers/gpu-instance/facts.ts', 'deriveFacts'],
   ['controllers/gpu-instance/decide.ts', 'controllers/gpu-instance/rules/unrented.ts', 'whileUnrented'],
   ['controllers/gpu-instance/rules/unrented.ts', 'controllers/gpu-instance/rules/purchase.ts', 'purchase'],
-  ['controllers/gpu-instance/reads.ts', 'controllers/gpu-instance/rental-inputs.ts', 'readInputs'],
+  ['controllers/gpu-instance/reads.ts', 'controllers/gpu-instance/preflight-reads.ts', 'readPreflight'],
+  ['controllers/gpu-instance/preflight-reads.ts', 'controllers/gpu-instance/rental-inputs.ts', 'readInputs'],
   ['controllers/gpu-instance/reads.ts', 'runtime/controller.ts', 'aside'],
   ['controllers/gpu-instance/reads.ts', 'accounts/queue/admission-queue.ts', 'offers'],
   ['controllers/gpu-instance/rules/purchase.ts', 'controllers/gpu-instance/offers.ts', 'chooseOffer'],
@@ -27,7 +28,7 @@ export const RENTAL_PATH: readonly (readonly [caller: string, callee: string, ca
   ['controllers/gpu-instance/record.ts', 'accounts/admission.ts', 'request'],
   ['controllers/gpu-instance/record.ts', 'runtime/writes.ts', 'recordOn'],
   ['controllers/gpu-instance/reconcile.ts', 'controllers/gpu-instance/act.ts', 'act'],
-  ['controllers/gpu-instance/act.ts', 'marketplace/instances/rent.ts', 'rent'],
+  ['controllers/gpu-instance/act.ts', 'markets/vast/instances/rent.ts', 'rent'],
   ['controllers/gpu-instance/reconcile.ts', 'controllers/gpu-instance/rules/rented.ts', 'saveRented'],
   ['controllers/gpu-instance/record.ts', 'controllers/gpu-instance/status.ts', 'statusOf'],
 ];

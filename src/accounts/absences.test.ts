@@ -16,7 +16,7 @@ interface Seen {
   readonly at: number;
   readonly ids?: readonly string[];
   readonly asked?: readonly string[];
-  /** How far the wall clock is ahead of the steady one, and what it jumps by during the list. */
+  /** Offset of the wall clock from the steady one, and its jump during the list. */
   readonly ahead?: number;
   readonly jumps?: number;
 }

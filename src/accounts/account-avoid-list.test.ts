@@ -264,3 +264,53 @@ describe('what a namespace reported', () => {
     expect(avoid.current().machines).toEqual(new Set(['1']));
   });
 });
+
+describe('B04: what is taken back', () => {
+  const reporter: FailureReporter = {
+    namespace: 'team',
+    owner: 'uid',
+    image: 'x/y:1',
+    reason: 'LoadingTimedOut',
+    patient: true,
+  };
+  const written = { until: HOUR, failures: 1, reason: 'LoadingTimedOut', namespace: 'team', target: machine };
+
+  test('is avoided no more by any object, and its removal is written', () => {
+    const { avoid, changes } = list();
+    avoid.add(machine, 'LoadingTimedOut', reporter);
+    expect(avoid.durable()).toEqual([written]);
+    avoid.takeBack(machine, reporter);
+    expect(avoid.durable()).toEqual([]);
+    expect(changes()).toBe(2);
+  });
+
+  test('is avoided no more by the object that alone avoided it', () => {
+    const { avoid } = list();
+    const impatient = { ...reporter, patient: false };
+    avoid.add(machine, 'LoadingTimedOut', impatient);
+    expect(avoid.current('uid').machines).toEqual(new Set(['2']));
+    avoid.takeBack(machine, impatient);
+    expect(avoid.current('uid').machines).toEqual(new Set());
+  });
+
+  test('stays taken back while a status still shows it, and a person may add it again', () => {
+    const { avoid } = list([written]);
+    avoid.takeBack(machine, reporter);
+    avoid.follow([written]);
+    expect(avoid.durable()).toEqual([]);
+    avoid.follow([]);
+    avoid.follow([written]);
+    expect(avoid.durable()).toEqual([written]);
+  });
+
+  test.each([
+    ['failed before', { failures: 2 }],
+    ['failed for others as well', { namespace: undefined }],
+    ['failed in another way', { reason: 'Exited' }],
+  ])('is not what %s', (_, change) => {
+    const kept = { ...written, ...change };
+    const { avoid } = list([kept]);
+    avoid.takeBack(machine, reporter);
+    expect(avoid.durable()).toEqual([kept]);
+  });
+});

@@ -260,7 +260,7 @@ describe('the objects that are followed for an account', () => {
   });
 });
 
-/** What limits would be asked with if everything were added up anew. */
+/** Input of the limits if all sums were computed again. */
 function addedUp(objects: readonly InstanceSummary[], now: number) {
   const paid = objects.filter(({ adopted }) => adopted !== 'Observe');
   const live = paid.filter(({ instanceId, hasOpenIntent }) => instanceId !== undefined || hasOpenIntent);
@@ -273,6 +273,8 @@ function addedUp(objects: readonly InstanceSummary[], now: number) {
     liveMachines: live.length,
     dollarsPerHour: live.reduce((sum, { pricePerHour }) => sum + pricePerHour, 0),
     spentThisMonth: paid.reduce((sum, object) => sum + object.spentThisMonth, 0),
+    unconfirmedPerHour: live.reduce((sum, object) => sum + object.unconfirmedPerHour, 0),
+    unconfirmedThisMonth: paid.reduce((sum, object) => sum + object.unconfirmedThisMonth, 0),
     rentalsLastHour: rentals.length,
     oldestRentalAt: rentals.length === 0 ? undefined : Math.min(...rentals),
   };

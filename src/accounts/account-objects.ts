@@ -10,9 +10,9 @@ import { type Login, loginText } from '../ownership/login.ts';
 import { objectKey } from '../runtime/kube/kube-object.ts';
 import type { Informer } from '../runtime/list-watch/informer.ts';
 
-/** What tells whether an object counts for an account. */
+/** Facts that decide if an object counts for an account. */
 export interface Counting {
-  /** Whether the account may be used from that namespace. */
+  /** True if the account may be used from that namespace. */
   readonly permits: (namespace: string) => boolean;
   /** Undefined while no identity is known: then nobody can tell, and all count. */
   readonly keys: KeyRing | undefined;
@@ -65,20 +65,23 @@ export interface AccountObjects {
   sums(now: number, instead: Iterable<InstanceSummary>): ObjectSums;
 }
 
-/** What objects have and spend together. A machine that is only observed is not theirs. */
+/** Machines and spending of several objects together, without machines that are only observed. */
 export interface ObjectSums {
   readonly openIntents: number;
   /** Machines, and intents that may come to one. */
   readonly liveMachines: number;
   readonly dollarsPerHour: MicroDollars;
   readonly spentThisMonth: MicroDollars;
+  /** Unconfirmed amount by which listed prices exceed the recorded ones. */
+  readonly unconfirmedPerHour: MicroDollars;
+  readonly unconfirmedThisMonth: MicroDollars;
   /** Rentals on record within the last hour. */
   readonly rentalsLastHour: number;
   /** Epoch milliseconds of the oldest of them. */
   readonly oldestRentalAt: number | undefined;
 }
 
-type Amounts = Pick<ObjectSums, 'openIntents' | 'liveMachines' | 'dollarsPerHour' | 'spentThisMonth'>;
+type Amounts = Omit<ObjectSums, 'rentalsLastHour' | 'oldestRentalAt'>;
 
 function amountsOf(object: InstanceSummary): Amounts {
   const isPaid = object.adopted !== 'Observe';
@@ -88,6 +91,8 @@ function amountsOf(object: InstanceSummary): Amounts {
     liveMachines: isLive ? 1 : 0,
     dollarsPerHour: isLive ? object.pricePerHour : 0,
     spentThisMonth: isPaid ? object.spentThisMonth : 0,
+    unconfirmedPerHour: isLive ? object.unconfirmedPerHour : 0,
+    unconfirmedThisMonth: isPaid ? object.unconfirmedThisMonth : 0,
   };
 }
 
@@ -102,7 +107,10 @@ function isUndecided({ hasOpenIntent, hasDoubtfulIntent, hasUnknownPrice }: Inst
 class SummedObjects implements AccountObjects {
   readonly #byUid = new Map<string, InstanceSummary>();
   readonly #undecided = new Map<string, InstanceSummary>();
-  readonly #sums = { openIntents: 0, liveMachines: 0, dollarsPerHour: 0, spentThisMonth: 0 };
+  readonly #sums = {
+    ...{ openIntents: 0, liveMachines: 0, dollarsPerHour: 0, spentThisMonth: 0 },
+    ...{ unconfirmedPerHour: 0, unconfirmedThisMonth: 0 },
+  };
   /** Epoch milliseconds, in order. */
   readonly #rentals: number[] = [];
   #all: readonly InstanceSummary[] | undefined;
@@ -172,6 +180,8 @@ function add(sums: { -readonly [Name in keyof Amounts]: number }, amounts: Amoun
   sums.liveMachines += sign * amounts.liveMachines;
   sums.dollarsPerHour += sign * amounts.dollarsPerHour;
   sums.spentThisMonth += sign * amounts.spentThisMonth;
+  sums.unconfirmedPerHour += sign * amounts.unconfirmedPerHour;
+  sums.unconfirmedThisMonth += sign * amounts.unconfirmedThisMonth;
 }
 
 /** The first place from which the condition holds to the end. */
@@ -204,17 +214,17 @@ interface Kept {
 /** Money that moves by itself may be this old in a sum. */
 const KEPT_MS = 10_000;
 
-/** What summaries are made of. */
+/** Inputs of a summary. */
 export interface SummarySources {
   readonly instances: Pick<Informer<GpuInstance>, 'get' | 'list' | 'onChange'>;
   readonly clock: Clock;
-  /** Of the installation, as soon as it knows them. */
+  /** Keys of the installation, as soon as it knows them. */
   readonly keys: () => KeyRing | undefined;
 }
 
 /**
- * What accounts and sweeps need to know of all GpuInstances, worked out once per version of an object, and again where its
- * money is older than ten seconds or other keys are known.
+ * Summaries of all GpuInstances for accounts and sweeps, computed once per version of an object, and again if its cost
+ * is older than ten seconds or other keys are known.
  */
 export class InstanceSummaries {
   readonly #sources: SummarySources;
@@ -324,7 +334,7 @@ export class FollowedObjects {
   readonly #following: Following;
   /** Those that name the account, by uid, whether or not they count. */
   readonly #named = new Map<string, InstanceSummary>();
-  /** Whether the account may be used from a namespace, as it was when its objects were counted. */
+  /** True if the account may be used from a namespace, as it was when its objects were counted. */
   #permitted = new Map<string, boolean>();
   #counting: Counting | undefined;
   #summed = new SummedObjects();

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { instanceSummary } from '../../test/builders/instance-summary.ts';
 import { createVirtualClock, type VirtualClock } from '../../test/builders/virtual-clock.ts';
 import type { InstanceSummary } from '../instance/summary.ts';
-import { createPacer, type Pacer } from '../marketplace/pacing/pacing.ts';
+import { createPacer, type Pacer } from '../market/pacing.ts';
 import { listedObjects } from './account-objects.ts';
 import {
   type AccountRefusal,
@@ -18,12 +18,13 @@ import { type AccountLimits, sumAccount } from './spend-limits.ts';
 
 const DOLLAR = 1_000_000;
 
-/** What the account says of itself; tests change it before they ask. */
+/** State of the account; tests change it before they request. */
 interface Setting {
   limits: AccountLimits;
   refusal: AccountRefusal | undefined;
   echo: LabelEcho;
   isLoginRenting: boolean;
+  isSuspended?: boolean;
   objects: readonly InstanceSummary[];
 }
 
@@ -47,6 +48,7 @@ function office(paced = false, maxDollarsPerHour = 1000 * DOLLAR, maxRentalsPerH
     settings: { maxRentalsPerHour, maxLiveMachines: 100, maxDollarsPerHour },
     limits: () => setting.limits,
     refusal: () => setting.refusal,
+    isSuspended: () => setting.isSuspended === true,
     labelEcho: () => setting.echo,
     isLoginRenting: () => setting.isLoginRenting,
     objects: () => listedObjects(setting.objects),
@@ -192,6 +194,16 @@ describe('limits under concurrency', () => {
     expect(tickets.sums()).toMatchObject({ liveMachines: 1, dollarsPerHour: DOLLAR });
     expect(tickets.request(ask('b', '2'))).toMatchObject({ reason: 'AccountLimitReached' });
   });
+});
+
+test('scenario 122: a suspended account refuses rentals and starts, whatever else would refuse them (P5)', () => {
+  setting.isSuspended = true;
+  setting.limits = { maxInstances: 0 };
+  setting.refusal = { reason: 'AccountNotReady', message: 'no' };
+  const tickets = office();
+  expect(tickets.request(ask('a', '1'))).toMatchObject({ type: 'refused', reason: 'Suspended' });
+  const start = { objectUid: 'a', pricePerHour: DOLLAR, timeoutMs: 1000 };
+  expect(tickets.requestStart(start)).toMatchObject({ type: 'refused', reason: 'Suspended' });
 });
 
 describe('rentals whose outcome is unknown', () => {
@@ -490,6 +502,17 @@ describe('a start', () => {
     expect(office().requestStart(start('a')).type).toBe('permitted');
   });
 
+  test('has to leave room for the rental that replaces the machine of another object (P1)', () => {
+    setting.limits = { maxSpendPerHour: 2.5 * DOLLAR };
+    const old = instanceSummary({ uid: 'a', instanceId: '9', pricePerHour: DOLLAR });
+    setting.objects = [...sleepers(1), old];
+    const tickets = office();
+    expect(tickets.requestStart(start('s0')).type).toBe('permitted');
+    const other = office();
+    other.requestReplacement({ objectUid: 'a', offerId: '1', pricePerHour: 2 * DOLLAR });
+    expect(other.requestStart(start('s0'))).toMatchObject({ reason: 'AccountLimitReached' });
+  });
+
   test('that is asked for again does not stand in its own way', () => {
     setting.limits = { maxSpendPerHour: DOLLAR };
     setting.objects = sleepers(1);
@@ -552,4 +575,80 @@ test('each ticket has a number of its own', () => {
   const tickets = office();
   const ids = ['1', '2', '3'].map((offer) => ticketOf(tickets.request(ask(`o${offer}`, offer))).id);
   expect(ids).toEqual([1, 2, 3]);
+});
+
+describe('a rental in place of the machine of its object (P1)', () => {
+  const replacement = (objectUid: string, offerId: string) => ({ objectUid, offerId, pricePerHour: DOLLAR });
+  const holder = (uid: string) =>
+    recorded(uid, { hasOpenIntent: false, instanceId: `machine-${uid}`, pricePerHour: DOLLAR });
+
+  test('fits when the account has room for as many machines as it has', () => {
+    setting.objects = [holder('a'), holder('b')];
+    setting.limits = { maxInstances: 2, maxSpendPerHour: 2 * DOLLAR };
+    expect(office().requestReplacement(replacement('a', '1'))).toEqual({ type: 'fits' });
+    expect(office().request(ask('c', '1'))).toMatchObject({ reason: 'AccountLimitReached' });
+  });
+
+  test('is refused when the limit leaves no room even without that machine', () => {
+    setting.objects = [holder('a')];
+    setting.limits = { maxInstances: 0 };
+    expect(office().requestReplacement(replacement('a', '1'))).toMatchObject({
+      type: 'refused',
+      reason: 'AccountLimitReached',
+    });
+  });
+
+  test('is refused with the cause of the account when that may not rent', () => {
+    setting.refusal = { reason: 'AccountNotReady', message: 'no key' };
+    expect(office().requestReplacement(replacement('a', '1'))).toMatchObject({ reason: 'AccountNotReady' });
+  });
+
+  test('is refused when the offer names no price and the account limits prices', () => {
+    setting.limits = { maxPricePerHour: DOLLAR };
+    expect(office().requestReplacement({ ...replacement('a', '1'), pricePerHour: undefined })).toMatchObject({
+      reason: 'AccountLimitReached',
+    });
+  });
+
+  test('reserves the offer for its object', () => {
+    const account = office();
+    account.requestReplacement(replacement('a', '1'));
+    expect(account.reservedFor('b').has('1')).toBe(true);
+    expect(account.requestReplacement(replacement('b', '1'))).toMatchObject({ reason: 'OfferReserved' });
+    expect(account.requestReplacement(replacement('a', '1'))).toEqual({ type: 'fits' });
+  });
+
+  test('counts against the rentals of the hour before it is requested', () => {
+    setting.objects = [holder('a'), holder('b')];
+    const account = office(false, 1000 * DOLLAR, 1);
+    expect(account.requestReplacement(replacement('a', '1')).type).toBe('fits');
+    expect(account.requestReplacement(replacement('b', '2'))).toMatchObject({ reason: 'TooManyRentals' });
+    expect(account.request(ask('c', '3'))).toMatchObject({ reason: 'TooManyRentals' });
+    expect(account.request(ask('a', '1')).type).toBe('ticket');
+  });
+
+  test('does not count twice beside the machine that ends', () => {
+    setting.objects = [holder('a'), holder('b')];
+    setting.limits = { maxInstances: 2 };
+    const account = office();
+    const both = ['a', 'b'].map((uid) => account.requestReplacement(replacement(uid, uid)).type);
+    expect(both).toEqual(['fits', 'fits']);
+  });
+
+  test('counts no more after three minutes, or when its object has another machine', async () => {
+    setting.objects = [holder('a'), holder('b')];
+    const account = office(false, 1000 * DOLLAR, 1);
+    account.requestReplacement(replacement('a', '1'));
+    await clock.advance(180_000);
+    expect(account.requestReplacement(replacement('b', '2')).type).toBe('fits');
+    setting.objects = [holder('a'), { ...holder('b'), instanceId: 'next' }];
+    expect(account.requestReplacement(replacement('a', '1')).type).toBe('fits');
+  });
+
+  test('is not in the sums that the account reports', () => {
+    setting.objects = [holder('a')];
+    const account = office();
+    account.requestReplacement(replacement('a', '1'));
+    expect(account.sums()).toMatchObject({ liveMachines: 1, rentalsUnderWay: 0 });
+  });
 });

@@ -1,12 +1,14 @@
+import { reasons } from '../api/v1alpha1/reasons.ts';
 import type { InstanceSummary } from '../instance/summary.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { MicroDollars } from '../lib/money.ts';
-import type { Slot } from '../marketplace/pacing/pacing.ts';
+import type { Slot } from '../market/pacing.ts';
 import type { AccountObjects } from './account-objects.ts';
 import type { LabelEcho } from './feed-observer.ts';
 import {
   type OfferReservations,
   PendingRentals,
+  PendingReplacements,
   PendingStarts,
   type StartRequest,
   TICKET_MS,
@@ -28,12 +30,12 @@ import {
 export interface TicketRequest {
   readonly objectUid: string;
   readonly namespace: string;
-  /** What the rental was decided on: another version of the object has its place in the queue anew. */
+  /** Version of the object for which the rental was decided: another version gets a new place in the queue. */
   readonly generation: number;
   /** Called when a rental slot is there, if none is now. */
   readonly wake: () => void;
   readonly offerId: string;
-  /** Of the offer, disk included. Undefined if the service names no price. */
+  /** Price of the offer, disk included; undefined if the marketplace names none. */
   readonly pricePerHour: MicroDollars | undefined;
 }
 
@@ -41,10 +43,16 @@ export interface TicketRequest {
 export type OfferSet = Pick<ReadonlySet<string>, 'has'>;
 
 /**
- * Why no rental may begin now. All but `OfferReserved`, which passes within a moment and is not worth a write, are
- * reasons of the catalogue. `Queued`: the object waits in the queue of its login and is called.
+ * Reason why no rental may begin now. All but `OfferReserved`, which passes within a moment and is not worth a write,
+ * are reasons of the catalogue. `Queued`: the object waits in the queue of its login and is called.
  */
-export type TicketRefusal = 'Queued' | 'OfferReserved' | 'AccountNotReady' | 'KeyTooNarrow' | LimitRefusal;
+export type TicketRefusal =
+  | 'Queued'
+  | 'OfferReserved'
+  | 'AccountNotReady'
+  | 'KeyTooNarrow'
+  | 'Suspended'
+  | LimitRefusal;
 
 /**
  * The right to write one intent and to send one rental, valid for 5 s on the monotonic clock, so that
@@ -87,13 +95,20 @@ export type StartDecision =
       readonly retryAfterMs: number;
     };
 
-/** Why the account as a whole may not rent; undefined if it may. */
+/** A rental that is to take the place of its object's machine. */
+export type ReplacementRequest = Pick<TicketRequest, 'objectUid' | 'offerId' | 'pricePerHour'>;
+
+export type ReplacementDecision =
+  | { readonly type: 'fits' }
+  | Extract<TicketDecision, { readonly type: 'refused' }>;
+
+/** Reason why the account as a whole may not rent; undefined if it may. */
 export interface AccountRefusal {
   readonly reason: TicketRefusal;
   readonly message: string;
 }
 
-/** What admission reads of its account at each request. */
+/** Facts of the account that admission reads at each request. */
 export interface AdmissionOptions {
   readonly clock: Clock;
   /** The queue of the login, which has the rental slots. */
@@ -102,14 +117,16 @@ export interface AdmissionOptions {
   readonly settings: BrakeSettings;
   readonly limits: () => AccountLimits;
   readonly refusal: () => AccountRefusal | undefined;
+  /** `spec.suspend` of the account. */
+  readonly isSuspended: () => boolean;
   readonly labelEcho: () => LabelEcho;
-  /** Whether another account of the same login is {@link Admission.isRenting}. */
+  /** True if another account of the same login is {@link Admission.isRenting}. */
   readonly isLoginRenting: () => boolean;
   readonly objects: () => AccountObjects;
   readonly sums: (objects: AccountObjects, beside: BesideRecords) => AccountSums;
 }
 
-/** What this process knows that the records of objects do not show. */
+/** Knowledge of this process that the records of objects do not show. */
 export interface BesideRecords {
   /** Objects as they count in place of what their records say. */
   readonly instead: readonly InstanceSummary[];
@@ -136,20 +153,22 @@ export class Admission {
   readonly #options: AdmissionOptions;
   readonly #pending: PendingRentals;
   readonly #starts: PendingStarts;
+  readonly #replacements: PendingReplacements;
   #nextId = 1;
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
     this.#pending = new PendingRentals(options.clock);
     this.#starts = new PendingStarts(options.clock);
+    this.#replacements = new PendingReplacements(options.clock);
   }
 
   /** Admits a rental. A refused request reserves no offer; a queued one waits for its slot. */
   request(request: TicketRequest): TicketDecision {
     const { reservations, queue } = this.#options;
     this.#pending.restart(request.objectUid);
-    const account = this.#underWay();
-    // Who asks for a rental knows that its last one came to nothing, also where its record does not say so yet.
+    const account = this.#afterReplacements(this.#underWay(), request.objectUid);
+    // A request for a rental proves that the last one came to nothing, even if the record does not show it yet.
     change(account, request.objectUid, { hasOpenIntent: false });
     const refused =
       this.#accountRefusal() ??
@@ -162,21 +181,61 @@ export class Admission {
     const { objectUid: uid, namespace, generation, wake } = request;
     const mayRentNow = () => this.#isAlone(request);
     const slot = queue.takeSlot({ uid, namespace, generation, wake, mayRent: mayRentNow }, TICKET_MS);
-    if (slot) return this.#issue(request, slot);
+    if (slot) {
+      this.#replacements.end(uid);
+      return this.#issue(request, slot);
+    }
     reservations.release(request.offerId, request.objectUid);
     return refuse('Queued', 'Other rentals of the login come first.', RETRY_MS);
   }
 
   /** Admits the start of a stopped machine by limits and credit, without slot or reservation. It counts at once. */
   requestStart(request: StartRequest): StartDecision {
-    const account = this.#underWay(request.objectUid);
-    // Who asks for a start asks for the whole price of its machine, of which the disk is a part.
-    change(account, request.objectUid, { pricePerHour: 0 });
+    const account = this.#afterReplacements(this.#underWay(request.objectUid), request.objectUid);
+    // A start needs the whole price of the machine, which includes the disk.
+    change(account, request.objectUid, { pricePerHour: 0, unconfirmedPerHour: 0 });
     const pricePerHour = this.#countedPrice(request, account.objects);
     const refused = this.#accountRefusal() ?? this.#brake(mayStart, pricePerHour, account);
     if (refused) return refused;
     const settle = this.#starts.begin({ ...request, pricePerHour });
     return { type: 'permitted', settle: ({ started }) => settle(started) };
+  }
+
+  /**
+   * Admission of a rental that follows the end of the object's machine: sums leave out that machine. A granted request
+   * reserves the offer for the object. The ticket is requested later and may still be refused.
+   */
+  requestReplacement(request: ReplacementRequest): ReplacementDecision {
+    const { objectUid, offerId } = request;
+    this.#replacements.end(objectUid);
+    const decision = this.mayReplace(request);
+    if (decision.type === 'refused') return decision;
+    if (!this.#options.reservations.reserve(offerId, objectUid))
+      return refuse('OfferReserved', 'Another object is about to rent this offer.', RESERVED_RETRY_MS);
+    const objects = this.#options.objects();
+    const counted = this.#countedPrice(request, objects);
+    this.#replacements.grant(objectUid, objects.get(objectUid)?.instanceId, counted);
+    return decision;
+  }
+
+  /** The same without a grant or reservation, beside replacements that are about to be carried out. */
+  mayReplace(
+    { objectUid, pricePerHour }: ReplacementRequest,
+    beside: readonly ReplacementRequest[] = [],
+  ): ReplacementDecision {
+    const account = this.#afterReplacements(this.#underWay(objectUid), objectUid);
+    for (const { objectUid: uid } of [...beside, { objectUid }]) change(account, uid, WITHOUT_MACHINE);
+    const now = this.#options.clock.now();
+    const others = beside.map((other) => ({
+      ...{ at: now, recorded: false },
+      pricePerHour: this.#countedPrice(other, account.objects),
+    }));
+    const counted = this.#countedPrice({ objectUid, pricePerHour }, account.objects);
+    const refused =
+      this.#accountRefusal() ??
+      this.#unknownPriceRefusal({ pricePerHour }) ??
+      this.#brake(mayRent, counted, { ...account, pending: [...account.pending, ...others] });
+    return refused ?? { type: 'fits' };
   }
 
   /** Offers that other objects have reserved. */
@@ -189,7 +248,7 @@ export class Admission {
     return this.#pending.unused();
   }
 
-  /** Whether a rental of this account may still make a machine that no record shows. */
+  /** True if a rental of this account may still make a machine that no record shows. */
   isRenting(): boolean {
     return this.#isRentingBeside(undefined);
   }
@@ -219,16 +278,29 @@ export class Admission {
     return { objects, instead, pending };
   }
 
+  /** The account as it is once the granted replacements of other objects are carried out. */
+  #afterReplacements(account: UnderWay, exceptUid: string): UnderWay {
+    const { ending, rentals } = this.#replacements.pending(account.objects, exceptUid);
+    for (const uid of ending) change(account, uid, WITHOUT_MACHINE);
+    return { ...account, pending: [...account.pending, ...rentals] };
+  }
+
   #sumsOf({ objects, instead, pending }: UnderWay): AccountSums {
     return this.#options.sums(objects, { instead: [...instead.values()], pending });
   }
 
+  /** True if the account refuses every rental and start, as `spec.suspend` says. */
+  get isSuspended(): boolean {
+    return this.#options.isSuspended();
+  }
+
   #accountRefusal(): Refused | undefined {
+    if (this.isSuspended) return refuse('Suspended', reasons.Suspended.sentence, ASK_AGAIN_MS);
     const refusal = this.#options.refusal();
     return refusal && refuse(refusal.reason, refusal.message, RETRY_MS);
   }
 
-  /** What is asked for counts at its price, and without one at the most that it may cost: never as nothing. */
+  /** A request counts at its price, or at its maximum price if the price is unknown: never as nothing. */
   #countedPrice(
     { objectUid, pricePerHour }: Pick<TicketRequest, 'objectUid' | 'pricePerHour'>,
     objects: AccountObjects,
@@ -238,7 +310,7 @@ export class Admission {
     return pricePerHour ?? maxRentalPrice(maxPrice, limits(), settings.maxDollarsPerHour);
   }
 
-  #unknownPriceRefusal({ pricePerHour }: TicketRequest): Refused | undefined {
+  #unknownPriceRefusal({ pricePerHour }: Pick<TicketRequest, 'pricePerHour'>): Refused | undefined {
     const limits = this.#options.limits();
     if (pricePerHour !== undefined || !refusesUnknownPrice(limits)) return undefined;
     const message =
@@ -295,6 +367,12 @@ export class Admission {
     };
   }
 }
+
+/** An object whose machine has ended. */
+const WITHOUT_MACHINE = {
+  ...{ hasOpenIntent: false, instanceId: undefined },
+  ...{ pricePerHour: 0, unconfirmedPerHour: 0 },
+} as const;
 
 /** The object, where it counts at all, counts like that. */
 function change({ objects, instead }: UnderWay, uid: string, changes: Partial<InstanceSummary>): void {

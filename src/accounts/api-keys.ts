@@ -2,8 +2,8 @@ import { labels, OPERATOR_NAME } from '../api/v1alpha1/names.ts';
 import { ownValue } from '../lib/json.ts';
 import { Secret } from '../lib/secret.ts';
 import { TransportError } from '../lib/transport.ts';
-import { NoUsableKey } from '../marketplace/errors/classify-failure.ts';
-import type { KeySource } from '../marketplace/http/call.ts';
+import type { CallPurpose, MarketKeySource } from '../market/call-options.ts';
+import { NoUsableKey } from '../market/errors.ts';
 import { secretResource } from '../runtime/kube/core-resources.ts';
 import type { KubeClient } from '../runtime/kube/kube-client.ts';
 import { isKubeError } from '../runtime/kube/kube-error.ts';
@@ -18,7 +18,7 @@ export interface SecretObject extends KubeObject {
   readonly stringData?: Readonly<Record<string, string>>;
 }
 
-/** What the Secret that an account names turned out to hold. */
+/** Content of the Secret that an account names. */
 export type KeyReading =
   | { readonly type: 'key'; readonly key: Secret }
   | { readonly type: 'secretMissing'; readonly secret: string }
@@ -131,7 +131,7 @@ export class KeptKeys {
   }
 }
 
-/** What a key may be used for. `teardown`: the user's Secret is gone, so nothing but reading and destroying. */
+/** Permitted use of a key. `teardown`: the user's Secret is gone, so nothing but reading and destroying. */
 export type KeyUse = 'full' | 'teardown';
 
 interface LoginKey {
@@ -158,31 +158,27 @@ export class LoginKeys {
   }
 
   /** For what all accounts share: it only ever reads. */
-  readonly forReads: KeySource = ({ effect, method }) => {
-    if (effect !== 'read') throw noKey('a write needs the key of one account, and accounts share reads only');
-    const usable = [...this.#byAccount.values()].filter((key) => permits(key, method));
-    const best = usable.toSorted((a, b) => readRank(a) - readRank(b))[0];
+  readonly forReads: MarketKeySource = (purpose) => {
+    if (purpose !== 'read')
+      throw noKey('a write needs the key of one account, and accounts share reads only');
+    const best = [...this.#byAccount.values()].toSorted((a, b) => readRank(a) - readRank(b))[0];
     if (!best) throw new TransportError('no proven key is in force for this login', { sent: false });
     return best.key;
   };
 
   /** For one account: its reads are shared, its writes leave with its own key or not at all. */
-  of(accountUid: string): KeySource {
-    return (call) => (call.effect === 'read' ? this.forReads(call) : this.#ownKey(accountUid, call.method));
+  of(accountUid: string): MarketKeySource {
+    return (purpose) => (purpose === 'read' ? this.forReads(purpose) : this.#ownKey(accountUid, purpose));
   }
 
-  #ownKey(accountUid: string, method: string): Secret {
+  #ownKey(accountUid: string, purpose: Exclude<CallPurpose, 'read'>): Secret {
     const own = this.#byAccount.get(accountUid);
     if (!own) throw noKey('no proven key of this account is in force');
     if (!own.mayDestroy) throw noKey('the key of this account may not write');
-    if (!permits(own, method)) throw noKey('a kept key is for listing and destroying only');
+    if (own.use === 'teardown' && purpose !== 'destroy')
+      throw noKey('a kept key is for listing and destroying only');
     return own.key;
   }
-}
-
-/** A teardown key may only list and destroy. */
-function permits({ use }: LoginKey, method: string): boolean {
-  return use === 'full' || method === 'GET' || method === 'DELETE';
 }
 
 /** A kept key of a login reads more than a narrow one of the user's. */

@@ -1,6 +1,7 @@
 import { type GpuInstance, gpuInstanceSpec } from '../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
-import type { Reason } from '../api/v1alpha1/reasons.ts';
+import type { ReasonFacets } from '../api/v1alpha1/reason-entry.ts';
+import { facetsOf } from '../api/v1alpha1/reasons.ts';
 import { type AvoidTarget, avoidSpanMs } from '../instance/avoidance.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isAtLeast } from '../lib/time.ts';
@@ -12,7 +13,7 @@ export interface Avoided {
   readonly hosts: ReadonlySet<string>;
 }
 
-/** One thing that failed. Kept for as long again after `until`, so that a repetition doubles the time. */
+/** A failed target. The entry is kept for as long again after `until`, so that a repetition doubles the time. */
 export interface AvoidEntry {
   readonly target: AvoidTarget;
   /** Epoch milliseconds. */
@@ -76,7 +77,7 @@ export function remembered(entries: readonly AvoidEntry[], now: number): readonl
   return entries.filter((entry) => isRemembered(entry, now));
 }
 
-/** What is in force at `now`. */
+/** Entries in force at `now`. */
 export function avoidedAt(entries: readonly AvoidEntry[], now: number): Avoided {
   const idsOf = (type: AvoidTarget['type']) =>
     new Set(
@@ -98,7 +99,7 @@ export function mergeAvoided(a: readonly AvoidEntry[], b: readonly AvoidEntry[])
   return [...byTarget.values()];
 }
 
-/** Whether both are the same target. */
+/** True if both are the same target. */
 export function isSameTarget(a: AvoidTarget, b: AvoidTarget): boolean {
   return a.type === b.type && a.id === b.id;
 }
@@ -125,7 +126,7 @@ const MAX_REPORTS_OF_NAMESPACE = 64;
 const MAX_NAMESPACES = 256;
 
 /**
- * How long the reporting object itself avoids what it reported; its own status has what lasts longer. After that no entry
+ * Period for which the reporting object itself avoids its target; its own status has longer ones. Afterwards no entry
  * here names the object, which may be gone.
  */
 const OWN_MS = 5 * 60_000;
@@ -149,6 +150,8 @@ export class AvoidList {
   #entries: readonly AvoidEntry[];
   /** Failures that no status has shown yet. */
   #unwritten: readonly AvoidEntry[] = [];
+  /** Entries of the status that were taken back, and that a status may still show. */
+  #takenBack: readonly AvoidEntry[] = [];
   /** By namespace, the latest reporter at the end. Losing them only delays entries that need a second report. */
   readonly #reports = new Map<string, readonly ReceivedReport[]>();
 
@@ -158,7 +161,7 @@ export class AvoidList {
     this.#onChange = onChange;
   }
 
-  /** What every object of the account avoids, and what `owner` alone avoids: see {@link FailureReporter.owner}. */
+  /** Targets that every object of the account avoids, and those of `owner` alone: see {@link FailureReporter.owner}. */
   current(owner?: string): Avoided {
     const now = this.#clock.now();
     const own = owner === undefined ? [] : this.#recentReports().filter((report) => report.owner === owner);
@@ -179,6 +182,30 @@ export class AvoidList {
     if (target.type === 'offer') return;
     const added = this.#entries.filter((entry) => isSameTarget(entry.target, target));
     this.#unwritten = [...this.#unwritten.filter((entry) => !isSameTarget(entry.target, target)), ...added];
+    this.#onChange();
+  }
+
+  /**
+   * Takes back what one reporter alone has made avoided for that reason, once: it was no fault of the target. What failed
+   * before or for others stays.
+   */
+  takeBack(target: AvoidTarget, { namespace, owner, reason }: FailureReporter): void {
+    const key = `${target.type}/${target.id}`;
+    const left = (this.#reports.get(namespace) ?? []).filter(
+      (report) => report.target !== key || report.owner !== owner || report.reason !== reason,
+    );
+    if (left.length > 0) this.#reports.set(namespace, left);
+    else this.#reports.delete(namespace);
+    const isIts = (entry: AvoidEntry) =>
+      isSameTarget(entry.target, target) &&
+      entry.namespace === namespace &&
+      entry.reason === reason &&
+      entry.failures === 1;
+    const entry = this.#entries.find(isIts);
+    if (!entry) return;
+    this.#entries = this.#entries.filter((each) => each !== entry);
+    this.#unwritten = this.#unwritten.filter((each) => !isIts(each));
+    this.#takenBack = [...this.#takenBack, entry];
     this.#onChange();
   }
 
@@ -213,8 +240,11 @@ export class AvoidList {
     this.#recentReports();
     const unwritten = remembered(this.#unwritten, this.#clock.now());
     this.#unwritten = unwritten.filter((entry) => !shows(status, entry));
+    // Until a status is without them: a person who adds one of them later means it.
+    this.#takenBack = this.#takenBack.filter((entry) => status.some((each) => isSameEntry(each, entry)));
+    const standing = status.filter((each) => !this.#takenBack.some((entry) => isSameEntry(each, entry)));
     const offers = this.#entries.filter(({ target }) => target.type === 'offer');
-    this.#entries = [...offers, ...mergeAvoided(status, this.#unwritten)];
+    this.#entries = [...offers, ...mergeAvoided(standing, this.#unwritten)];
   }
 
   /** The entries that the status keeps, as many as it takes. */
@@ -224,41 +254,39 @@ export class AvoidList {
   }
 }
 
+/** True if both are one entry, as this process and a status have it. */
+function isSameEntry(a: AvoidEntry, b: AvoidEntry): boolean {
+  return isSameTarget(a.target, b.target) && Math.abs(a.until - b.until) < STATUS_PRECISION_MS;
+}
+
 function shows(status: readonly AvoidEntry[], { target, until }: AvoidEntry): boolean {
   return status.some(
     (entry) => isSameTarget(entry.target, target) && entry.until > until - STATUS_PRECISION_MS,
   );
 }
 
-/** Who reports that a machine, a host or an offer failed, and what its report is based on. */
+/** Object that reports a failed machine, host or offer, and the basis of its report. */
 export interface FailureReporter {
   readonly namespace: string;
   /** Uid of the object, or of the group that it works for: its reports count for itself at once. */
   readonly owner: string;
   readonly image: string | undefined;
   readonly reason: string;
-  /** Whether it waited at least as long as the defaults. Then its report counts for every object. */
+  /** True if the reporter waited at least as long as the defaults. Then its report counts for every object. */
   readonly patient: boolean;
 }
 
-/** What one reporter reported of one target. */
+/** Reports of one reporter about one target. */
 export interface FailureReport extends Omit<FailureReporter, 'owner'> {
   /** `machine/5`, `host/7` or `offer/9`. */
   readonly target: string;
 }
 
-/** Ends that a broken or slow image or start script brings about on every machine. */
-const BY_THE_IMAGE: ReadonlySet<string> = new Set<Reason>([
-  'CannotStart',
-  'Exited',
-  'LoadingTimedOut',
-  'WorkersFailing',
-]);
 /** An image that failed on more other machines than this is what failed. */
 const MAX_MACHINES_FAILED_BY_IMAGE = 2;
 
 /**
- * Whether a failure counts for every object of the account, or only for the one that reports it. It counts for all if two
+ * True if a failure counts for every object of the account, false if only for its reporter. It counts for all if two
  * namespaces report it, each with an image of its own, or if the reporter was patient and the same image did not fail
  * elsewhere. `before`: the reports of the last day.
  */
@@ -267,14 +295,14 @@ export function countsForAll(report: FailureReport, before: readonly FailureRepo
     ({ target, namespace, image }) =>
       target === report.target &&
       namespace !== report.namespace &&
-      (image !== report.image || !BY_THE_IMAGE.has(report.reason)),
+      (image !== report.image || facetsOf(report.reason).mayBeImage !== true),
   );
   if (agrees) return true;
   return report.patient && !isFaultOfImage(report, before);
 }
 
 function isFaultOfImage({ reason, image, target }: FailureReport, before: readonly FailureReport[]): boolean {
-  if (!BY_THE_IMAGE.has(reason)) return false;
+  if (!facetsOf(reason).mayBeImage) return false;
   const alike = before.filter((each) => each.image === image && each.reason === reason);
   const others = new Set(alike.map((each) => each.target).filter((each) => each !== target));
   return others.size >= MAX_MACHINES_FAILED_BY_IMAGE;
@@ -285,20 +313,21 @@ type Patience = (spec: GpuInstance['spec']) => readonly [own: string, byDefault:
 const timeouts = gpuInstanceSpec.shape.timeouts.parse(undefined);
 const { tolerance } = gpuInstanceSpec.shape.replacement.parse(undefined);
 
-/** The time that has to pass before each end. One that is not named proves little by itself, however long it took. */
-const PATIENCE: Partial<Readonly<Record<Reason, Patience>>> = {
-  ProvisioningTimedOut: (spec) => [spec.timeouts.provisioning, timeouts.provisioning],
-  LoadingTimedOut: (spec) => [spec.timeouts.loading, timeouts.loading],
-  CannotStart: (spec) => [spec.timeouts.start, timeouts.start],
-  HostSilent: (spec) => [spec.replacement.tolerance.unknown, tolerance.unknown],
-  HostOffline: (spec) => [spec.replacement.tolerance.offline, tolerance.offline],
+/** The time that passes before an end, beside its default. */
+const PATIENCE: Readonly<Record<NonNullable<ReasonFacets['patience']>, Patience>> = {
+  provisioning: (spec) => [spec.timeouts.provisioning, timeouts.provisioning],
+  loading: (spec) => [spec.timeouts.loading, timeouts.loading],
+  start: (spec) => [spec.timeouts.start, timeouts.start],
+  unknown: (spec) => [spec.replacement.tolerance.unknown, tolerance.unknown],
+  offline: (spec) => [spec.replacement.tolerance.offline, tolerance.offline],
 };
 
 /** The reporter of an object whose machine ended for that reason. */
 export function reporterOf(object: GpuInstance, reason: string, waited?: boolean): FailureReporter {
   const { metadata, spec, status } = object;
   const controller = metadata.ownerReferences?.find((owner) => owner.controller === true);
-  const times = PATIENCE[reason as Reason]?.(spec);
+  const { patience } = facetsOf(reason);
+  const times = patience && PATIENCE[patience](spec);
   return {
     namespace: metadata.namespace ?? '',
     owner: controller?.uid ?? metadata.uid ?? '',

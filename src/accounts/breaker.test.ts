@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { ActualStatus } from '../marketplace/instances/instance.ts';
+import type { MachineState } from '../market/machine.ts';
 import {
   afterPoll,
   allowedUnhealthy,
@@ -17,17 +17,17 @@ const MINUTE = 60_000;
 const HOLD_MS = 30 * MINUTE;
 const closed = breakerAtStart({ type: 'closed' }, { now: 0, monotonic: 0 });
 
-type Bad = ActualStatus | 'missing';
+type Bad = MachineState | 'missing';
 
 /** A complete list in which the first `bad` of `machines` show `status`, or are missing. */
 function poll(machines: number, bad: number, status: Bad = 'offline', at = 1000): BreakerPoll {
   const ids = Array.from({ length: machines }, (_, index) => index + 1);
   const rows = ids.flatMap((id) => {
-    if (id > bad) return [[String(id), { actualStatus: 'running' }] as const];
-    return status === 'missing' ? [] : [[String(id), { actualStatus: status }] as const];
+    if (id > bad) return [[String(id), { state: 'running' }] as const];
+    return status === 'missing' ? [] : [[String(id), { state: status }] as const];
   });
   const expected = new Map(ids.map((id) => [String(id), `object-${id}`]));
-  return { type: 'complete', at, monotonic: at, expected, rows: new Map(rows) };
+  return { type: 'complete', at, monotonic: at, expected, rows: new Map(rows), ending: 0 };
 }
 
 const failedAt = (at: number): BreakerPoll => ({ type: 'failed', at });
@@ -42,13 +42,14 @@ const stateAfter = (polls: readonly BreakerPoll[], maxUnhealthy?: number | strin
 
 test('stays closed when the machines of one object exit one after the other (scenario 30)', () => {
   const exits = [1, 2, 3, 4, 5, 6, 7].map((id): BreakerPoll => {
-    const rows = new Map([[String(id), { actualStatus: 'exited' as const }]]);
+    const rows = new Map([[String(id), { state: 'exited' as const }]]);
     return {
       type: 'complete',
       at: id * 10_000,
       monotonic: id * 10_000,
       expected: new Map([[String(id), 'job']]),
       rows,
+      ending: 0,
     };
   });
   expect(stateAfter(exits)).toEqual({ type: 'closed' });
@@ -66,7 +67,7 @@ describe('opens by level (C2)', () => {
     ['two of three open it', [poll(3, 2)], 'open'],
     ['both machines of a small account open it', [poll(2, 2)], 'open'],
     ['the only machine opens it if nobody sees its host', [poll(1, 1)], 'open'],
-    ['the only machine opens it if its host is silent', [poll(1, 1, 'unknown')], 'open'],
+    ['the only machine opens it if its host is silent', [poll(1, 1, 'unseen')], 'open'],
     ['the only machine does not open it if its container ended', [poll(1, 1, 'exited')], 'closed'],
     ['the only machine does not open it if it is missing', [poll(1, 1, 'missing')], 'closed'],
     ['a creeping outage of three per poll opens it', [poll(20, 3), poll(20, 6)], 'open'],
@@ -92,7 +93,7 @@ describe('opens by level (C2)', () => {
   describe('and by machines that turn bad one after the other', () => {
     const at = (bad: number, second: number, status: Bad = 'exited') => poll(200, bad, status, second * 1000);
 
-    test.each(['exited', 'offline', 'unknown', 'missing'] as const)(
+    test.each(['exited', 'offline', 'unseen', 'missing'] as const)(
       'three of 200 in each list, %s (C2)',
       (status) => {
         expect(stateAfter([at(3, 0, status)]).type).toBe('closed');
@@ -311,6 +312,30 @@ describe('after a restart', () => {
     expect(breakerState(breakerAtStart(failed, { now: 9, monotonic: 9 }))).toMatchObject({
       cause: 'listFailed',
     });
+  });
+});
+
+describe('machines that are to end at once by limit, price or drift', () => {
+  const ending = (machines: number, number: number): BreakerPoll => ({
+    ...(poll(machines, 0) as Extract<BreakerPoll, { type: 'complete' }>),
+    ending: number,
+  });
+
+  test.each([
+    ['keep the breaker closed when there are three of them', 10, 3, '20%', 'closed'],
+    ['open the breaker when there are more than three (A1)', 10, 4, '20%', 'open'],
+    ['keep the breaker closed when the account tolerates as many', 100, 20, '20%', 'closed'],
+    ['keep the breaker closed when the account tolerates all', 10, 10, '100%', 'closed'],
+  ])('%s', (_, machines, number, maxUnhealthy, type) => {
+    expect(stateAfter([ending(machines, number)], maxUnhealthy).type).toBe(type);
+  });
+
+  test('scenario 117: are named by the breaker that they open, and not after two calm polls (A1)', () => {
+    expect(stateAfter([ending(10, 10)])).toMatchObject({
+      cause: 'massEnds',
+      message: '10 of 10 machines would end at once by limit, price or drift; none is ended.',
+    });
+    expect(stateAfter([ending(10, 10), ending(10, 0), ending(10, 0)])).toEqual({ type: 'closed' });
   });
 });
 

@@ -1,10 +1,11 @@
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
-import { isLost, isUnseen } from '../instance/status-class.ts';
-import type { ActualStatus } from '../marketplace/instances/instance.ts';
+import { isLost, isUnseen } from '../instance/machine-state.ts';
+import { counted } from '../lib/plural.ts';
+import type { MachineRow } from '../market/machine.ts';
 
 /**
- * Whether mass replacement and sweeps are frozen for an account. Never freezes a deletion that a person
- * asked for.
+ * State of the breaker, which freezes mass replacement and sweeps of an account. It never freezes a deletion that a
+ * person requested.
  */
 export type BreakerState =
   | { readonly type: 'closed' }
@@ -12,8 +13,9 @@ export type BreakerState =
       readonly type: 'open';
       /** Epoch milliseconds. */
       readonly since: number;
-      readonly cause: 'massFailure' | 'listFailed';
-      /** The most machines that were bad or missing at a time; 0 if the list failed. */
+      /** `massEnds`: many machines would end at once by limit, price or drift. */
+      readonly cause: 'massFailure' | 'massEnds' | 'listFailed';
+      /** The most machines that were bad, missing or to end at a time; 0 if the list failed. */
       readonly unhealthy: number;
       readonly message: string;
     }
@@ -43,6 +45,8 @@ interface Incident {
   readonly machines: number;
   /** They were never more than the account tolerates, but turned unhealthy one after the other. */
   readonly isCreeping: boolean;
+  /** Machines that work would end at once by limit, price or drift. */
+  readonly isByEnds: boolean;
 }
 
 /** The last change of an object's machine between well and unhealthy. */
@@ -52,7 +56,7 @@ interface Turn {
   readonly isUnhealthy: boolean;
 }
 
-/** What is remembered from one poll to the next. */
+/** State that is kept from one poll to the next. */
 export interface BreakerMemory {
   readonly incident: Incident | undefined;
   /** Epoch milliseconds of the first failed list since two lists in a row were complete. */
@@ -67,7 +71,7 @@ export interface BreakerMemory {
   readonly turns: ReadonlyMap<string, Turn>;
 }
 
-/** One look at the marketplace, as far as the breaker is concerned. */
+/** Figures of one poll that the breaker reads. */
 export type BreakerPoll =
   | {
       readonly type: 'complete';
@@ -77,11 +81,13 @@ export type BreakerPoll =
       readonly monotonic: number;
       /** Machines that objects of the account hold and want, and that lists have shown before: the uid of its object by id. */
       readonly expected: ReadonlyMap<string, string>;
-      readonly rows: ReadonlyMap<string, { readonly actualStatus: ActualStatus }>;
+      readonly rows: ReadonlyMap<string, Pick<MachineRow, 'state'>>;
+      /** Machines of the account that are to end now by limit, price or drift. */
+      readonly ending: number;
     }
   | { readonly type: 'failed'; readonly at: number };
 
-/** What an account says about its breaker. */
+/** State of the breaker in the status of an account. */
 export interface BreakerSettings {
   /** A count, or a share such as `20%`. */
   readonly maxUnhealthy: number | string;
@@ -93,6 +99,8 @@ export interface BreakerSettings {
 const POLLS_TO_CLOSE = 2;
 /** Machines that change within this time change together. */
 const TOGETHER_MS = 120_000;
+/** So many machines may reach a limit together by chance. */
+const MAX_ENDS = 3;
 /** In a large fleet more than these change together because of something that they share. */
 const MAX_TURNS = 5;
 
@@ -108,7 +116,15 @@ export function breakerAtStart(
   const sinceMonotonic = clock.monotonic - Math.max(0, clock.now - since);
   return {
     ...CLOSED,
-    incident: { since, sinceMonotonic, released, unhealthy, machines: unhealthy, isCreeping: false },
+    incident: {
+      since,
+      sinceMonotonic,
+      released,
+      unhealthy,
+      machines: unhealthy,
+      isCreeping: false,
+      isByEnds: false,
+    },
   };
 }
 
@@ -121,7 +137,7 @@ const CLOSED: BreakerMemory = {
   turns: new Map(),
 };
 
-/** What the memory comes to. `turn`: of whom replacement goes on, if it is slow. */
+/** State that follows from the memory. `turn`: the object whose replacement continues, if replacement is slow. */
 export function breakerState(memory: BreakerMemory, turn?: string): BreakerState {
   const { incident, listFailedSince } = memory;
   if (incident && !incident.released) return massFailure(incident);
@@ -129,7 +145,7 @@ export function breakerState(memory: BreakerMemory, turn?: string): BreakerState
   return incident?.released ? slow(incident, incident.released, turn) : { type: 'closed' };
 }
 
-/** Whether nobody has looked yet: also when the maximum hold lets machines be replaced slowly. */
+/** True until a person confirms, also while machines are replaced slowly after the maximum hold. */
 export function isUnresolved(state: BreakerState): boolean {
   return state.type === 'open' || (state.type === 'slow' && state.releasedBy === 'hold');
 }
@@ -148,7 +164,8 @@ export function afterPoll(
   const health = healthOf(poll);
   const allowed = allowedUnhealthy(settings.maxUnhealthy, health.machines);
   const turns = turnsAfter(memory, poll);
-  const isLevel = isMass(health, allowed);
+  const isByEnds = isMassEnd(health, allowed);
+  const isLevel = isByEnds || isMass(health, allowed);
   const isCalm = !isLevel && !isMoving({ memory, health, allowed, turns });
   const calmPolls = isCalm ? memory.calmPolls + 1 : 0;
   const completePolls = memory.completePolls + 1;
@@ -158,7 +175,7 @@ export function afterPoll(
     completePolls,
     incident: isOver
       ? undefined
-      : incidentAfter(memory.incident, { poll, health, isLevel, calmPolls, settings }),
+      : incidentAfter(memory.incident, { poll, health, isLevel, isByEnds, calmPolls, settings }),
     listFailedSince: completePolls >= POLLS_TO_CLOSE ? undefined : memory.listFailedSince,
     unhealthy: new Set(unhealthyOf(poll)),
     turns,
@@ -173,8 +190,8 @@ export function closeByHand(memory: BreakerMemory, at: number): BreakerMemory {
 }
 
 /**
- * How many of so many machines may be bad: not more than the share, and one at least unless none at all is tolerated.
- * Undefined if any number may.
+ * Maximum number of bad machines among `machines`: the share, and at least one unless the limit is none. Undefined if
+ * any number may be bad.
  */
 export function allowedUnhealthy(maxUnhealthy: number | string, machines: number): number | undefined {
   const share = typeof maxUnhealthy === 'string' ? /^(\d{1,3})%$/.exec(maxUnhealthy) : null;
@@ -192,20 +209,25 @@ export function unhealthyOf({
 }: Pick<Extract<BreakerPoll, { type: 'complete' }>, 'expected' | 'rows'>): readonly string[] {
   return [...expected.keys()].filter((id) => {
     const row = rows.get(id);
-    return row === undefined || isLost(row.actualStatus);
+    return row === undefined || isLost(row);
   });
 }
 
 interface Health {
   readonly machines: number;
+  readonly ending: number;
   readonly unhealthy: number;
   readonly unseen: number;
 }
 
 function healthOf(poll: Extract<BreakerPoll, { type: 'complete' }>): Health {
   const unhealthy = unhealthyOf(poll);
-  const unseen = unhealthy.filter((id) => isUnseen(poll.rows.get(id)?.actualStatus));
-  return { machines: poll.expected.size, unhealthy: unhealthy.length, unseen: unseen.length };
+  const unseen = unhealthy.filter((id) => {
+    const row = poll.rows.get(id);
+    return row !== undefined && isUnseen(row);
+  });
+  const { expected, ending } = poll;
+  return { machines: expected.size, ending, unhealthy: unhealthy.length, unseen: unseen.length };
 }
 
 /** The changes of the last minutes, with those that this poll shows. */
@@ -222,8 +244,8 @@ function turnsAfter(
 }
 
 /**
- * Whether fewer are unhealthy than allowed, but only so far: more turned unhealthy within two minutes than fail by
- * themselves, in more than one poll, or those of an incident still come back.
+ * True if fewer machines are unhealthy than allowed, but the number still moves: more turned unhealthy within two
+ * minutes than by chance, in more than one poll, or those of an incident still recover.
  */
 function isMoving({
   memory: { incident },
@@ -251,24 +273,35 @@ function isMass({ machines, unhealthy, unseen }: Health, allowed: number | undef
   return unhealthy > allowed || areAll;
 }
 
+/**
+ * True if more machines end at once than by chance: one wrong figure ends every machine that it concerns, so they wait
+ * for a person.
+ */
+function isMassEnd({ ending }: Health, allowed: number | undefined): boolean {
+  return allowed !== undefined && ending > Math.max(MAX_ENDS, allowed);
+}
+
 function incidentAfter(
   before: Incident | undefined,
   seen: {
     readonly poll: Extract<BreakerPoll, { type: 'complete' }>;
     readonly health: Health;
     readonly isLevel: boolean;
+    readonly isByEnds: boolean;
     readonly calmPolls: number;
     readonly settings: BreakerSettings;
   },
 ): Incident | undefined {
   const { poll, health, isLevel, calmPolls, settings } = seen;
   if (calmPolls > 0) return before;
-  const { unhealthy, machines } = before && before.unhealthy >= health.unhealthy ? before : health;
+  const present = { unhealthy: Math.max(health.unhealthy, health.ending), machines: health.machines };
+  const { unhealthy, machines } = before && before.unhealthy >= present.unhealthy ? before : present;
   const { since, sinceMonotonic } = before ?? { since: poll.at, sinceMonotonic: poll.monotonic };
   const isOver = poll.monotonic - sinceMonotonic >= settings.maxHoldMs;
   const released = before?.released ?? (isOver ? ({ by: 'hold', at: poll.at } as const) : undefined);
   const isCreeping = !isLevel && before?.isCreeping !== false;
-  return { since, sinceMonotonic, released, unhealthy, machines, isCreeping };
+  const isByEnds = seen.isByEnds || before?.isByEnds === true;
+  return { since, sinceMonotonic, released, unhealthy, machines, isCreeping, isByEnds };
 }
 
 function afterFailure(memory: BreakerMemory, at: number): BreakerMemory {
@@ -280,18 +313,23 @@ function listFailure(since: number): BreakerState {
   return { type: 'open', since, cause: 'listFailed', unhealthy: 0, message };
 }
 
-function massFailure({ since, unhealthy, machines, isCreeping }: Incident): BreakerState {
+function massFailure({ since, unhealthy, machines, isCreeping, isByEnds }: Incident): BreakerState {
+  if (isByEnds) {
+    const message = `${unhealthy} of ${counted(machines, 'machine')} would end at once by limit, price or drift; none is ended.`;
+    return { type: 'open', since, cause: 'massEnds', unhealthy, message };
+  }
   const why = isCreeping ? 'one after the other' : 'more than maxUnhealthy allows';
-  const message = `${unhealthy} of ${machines} machines became unhealthy or missing, ${why}; nothing is replaced or swept.`;
+  const message = `${unhealthy} of ${counted(machines, 'machine')} became unhealthy or missing, ${why}; nothing is replaced or swept.`;
   return { type: 'open', since, cause: 'massFailure', unhealthy, message };
 }
 
 function slow(
-  { since, unhealthy, machines }: Incident,
+  { since, unhealthy, machines, isByEnds }: Incident,
   { by: releasedBy, at: releasedAt }: NonNullable<Incident['released']>,
   turn: string | undefined,
 ): BreakerState {
-  const message = `${unhealthy} of ${machines} machines became unhealthy or missing; they are replaced one at a time, at most 10% in 10 minutes.`;
+  const what = isByEnds ? 'were to end by limit, price or drift' : 'became unhealthy or missing';
+  const message = `${unhealthy} of ${counted(machines, 'machine')} ${what}; they are replaced one at a time, at most 10% in 10 minutes.`;
   return { type: 'slow', since, releasedAt, releasedBy, unhealthy, message, turn };
 }
 
@@ -353,7 +391,7 @@ export function timeOutsideSpans(
   return until - from - within;
 }
 
-/** Whether that moment lies in a span. */
+/** True if the moment lies in a span. */
 export function isOpenAt(spans: readonly OpenSpan[], at: number): boolean {
   return spans.some(({ from, until }) => at >= from && (until === undefined || at < until));
 }

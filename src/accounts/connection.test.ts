@@ -4,13 +4,15 @@ import { createVirtualClock } from '../../test/builders/virtual-clock.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { seededRandom } from '../lib/random.ts';
 import { Secret } from '../lib/secret.ts';
+import { openMarket } from '../markets/catalog.ts';
 import { LoginConnections } from './connection.ts';
 
 const LOGIN = { url: 'https://market.example', userId: '7' };
-const USER = { accountUid: 'account', pollIntervalMs: 10_000 };
+const USER = { accountUid: 'account', pollIntervalMs: 10_000, market: 'Vast' };
 
 function connections() {
   return new LoginConnections({
+    openMarket,
     transport: () => new Promise(() => {}),
     clock: createVirtualClock(),
     random: seededRandom(1),
@@ -113,7 +115,7 @@ test('an account that is gone before its key says whose it is leaves no limiter 
 });
 
 describe('accounts of one login', () => {
-  const OTHER = { accountUid: 'other', pollIntervalMs: 30_000 };
+  const OTHER = { accountUid: 'other', pollIntervalMs: 30_000, market: 'Vast' };
 
   function joined() {
     const clock = createVirtualClock();
@@ -121,7 +123,14 @@ describe('accounts of one login', () => {
     const list = (offMs = 0) => reply({ instances: [], instances_found: 0 }, 200, dateOf(offMs));
     const { transport, requests, answer } = answeringTransport((request) => list()(request));
     const random = seededRandom(1);
-    const logins = new LoginConnections({ transport, clock, random, log: silentLogger, paced: true });
+    const logins = new LoginConnections({
+      openMarket,
+      transport,
+      clock,
+      random,
+      log: silentLogger,
+      paced: true,
+    });
     const slow = logins.open(LOGIN, OTHER);
     const fast = logins.open(LOGIN, USER);
     fast.keys.set(USER.accountUid, { key: new Secret('fast'), use: 'full', mayDestroy: true });
@@ -133,13 +142,16 @@ describe('accounts of one login', () => {
   test('share one connection, and those of another login another', () => {
     const { logins, slow, fast } = joined();
     expect(slow).toBe(fast);
-    const stranger = logins.open({ ...LOGIN, userId: '8' }, { accountUid: 'x', pollIntervalMs: 1_000 });
+    const stranger = logins.open(
+      { ...LOGIN, userId: '8' },
+      { accountUid: 'x', pollIntervalMs: 1_000, market: 'Vast' },
+    );
     expect(stranger).not.toBe(fast);
     expect(stranger.reservations).toBe(fast.reservations);
     const elsewhere = { url: 'https://other.example', userId: '7' };
-    expect(logins.open(elsewhere, { accountUid: 'y', pollIntervalMs: 1_000 }).reservations).not.toBe(
-      fast.reservations,
-    );
+    expect(
+      logins.open(elsewhere, { accountUid: 'y', pollIntervalMs: 1_000, market: 'Vast' }).reservations,
+    ).not.toBe(fast.reservations);
   });
 
   test('are listed as often as the most eager of them asks, and no more often once that is gone', async () => {
@@ -189,8 +201,8 @@ describe('accounts of one login', () => {
     await clock.advance(0);
     expect(fast.serviceClock.now()).toMatchObject({ type: 'known' });
     await fast
-      .clientOf(USER.accountUid)
-      .instances.destroy('5')
+      .marketOf(USER.accountUid)
+      .destroy('5')
       .catch(() => {});
     expect(fast.pacer.nextSlotMs('destroy')).toBeGreaterThan(0);
   });
@@ -207,9 +219,9 @@ describe('accounts of one login', () => {
     expect(before).toMatchObject({ type: 'known', isConfirmed: true });
     answer(reply(body, status, dateOf(48 * 3_600_000)));
     const calls = {
-      list: () => fast.clientOf(USER.accountUid).instances.list(),
-      search: () => fast.clientOf(USER.accountUid).offers.search({ filters: {} } as never),
-      destroy: () => fast.clientOf(USER.accountUid).instances.destroy('5'),
+      list: () => fast.marketOf(USER.accountUid).machines(),
+      search: () => fast.marketOf(USER.accountUid).offers({ filters: {} } as never),
+      destroy: () => fast.marketOf(USER.accountUid).destroy('5'),
     };
     const sent = calls[call]().catch(() => {});
     await clock.advance(30_000);
@@ -222,7 +234,7 @@ describe('accounts of one login', () => {
     await clock.advance(25_000);
     answer(list(48 * 3_600_000));
     await clock.advance(10_000);
-    expect(fast.serviceClock.now()).toEqual({ type: 'stale' });
+    expect(fast.serviceClock.now()).toMatchObject({ type: 'stale' });
     answer((request) => list()(request));
     await clock.advance(10_000);
     expect(fast.serviceClock.now()).toMatchObject({ type: 'known', at: Math.floor(clock.now()) });
@@ -241,9 +253,9 @@ describe('accounts of one login', () => {
   test('stop together when the process does', async () => {
     const { clock, requests, logins, fast } = joined();
     await clock.advance(0);
-    const client = fast.clientOf(USER.accountUid);
-    await client.instances.destroy('5').catch(() => {});
-    const waiting = client.instances.destroy('6').catch(({ kind, outcome }) => [kind, outcome]);
+    const client = fast.marketOf(USER.accountUid);
+    await client.destroy('5').catch(() => {});
+    const waiting = client.destroy('6').catch(({ kind, outcome }) => [kind, outcome]);
     logins.closeAll();
     requests.length = 0;
     await clock.advance(60_000);
@@ -255,7 +267,14 @@ test('a process without pacing keeps no pauses', async () => {
   const clock = createVirtualClock();
   const transport = () => new Promise<never>(() => {});
   const random = seededRandom(1);
-  const logins = new LoginConnections({ transport, clock, random, log: silentLogger, paced: false });
+  const logins = new LoginConnections({
+    openMarket,
+    transport,
+    clock,
+    random,
+    log: silentLogger,
+    paced: false,
+  });
   const { pacer } = logins.open(LOGIN, USER);
   (await pacer.acquire('destroy')).release();
   expect(pacer.nextSlotMs('destroy')).toBe(0);

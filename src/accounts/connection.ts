@@ -4,13 +4,16 @@ import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import { parseDuration } from '../lib/time.ts';
 import type { Transport } from '../lib/transport.ts';
-import { createMarketplaceClient, type MarketplaceClient } from '../marketplace/client.ts';
-import { createFeed, type Feed } from '../marketplace/feed/feed.ts';
-import type { KeySource } from '../marketplace/http/call.ts';
-import { createPacer, type Pacer } from '../marketplace/pacing/pacing.ts';
+import type { MarketKeySource } from '../market/call-options.ts';
+import { createFeed, type Feed } from '../market/feed.ts';
+import { listTook } from '../market/feed-state.ts';
+import type { MachineRow } from '../market/machine.ts';
+import type { Market, MarketOptions } from '../market/market.ts';
+import { createPacer, type Pacer } from '../market/pacing.ts';
 import { type Login, loginText } from '../ownership/login.ts';
 import { LoginKeys } from './api-keys.ts';
-import { OfferReservations } from './pending-rentals.ts';
+import { type Agreement, agreementOf, NO_SIGHTINGS, sightingsAfter } from './beliefs/sightings.ts';
+import { OfferReservations, RentalAnswers } from './pending-rentals.ts';
 import { AdmissionQueue } from './queue/admission-queue.ts';
 import { ServiceClock } from './service-clock.ts';
 
@@ -19,8 +22,10 @@ export function pollIntervalOf(account: MarketplaceAccount, floorMs: number): nu
   return Math.max(floorMs, parseDuration(account.spec.pollInterval) ?? 10_000);
 }
 
-/** What every marketplace connection of this process is made of. */
+/** Dependencies of every marketplace connection of this process. */
 export interface MarketplaceAccess {
+  /** Opens a login of the market of that name. */
+  readonly openMarket: (name: string, options: MarketOptions) => Market;
   readonly transport: Transport;
   readonly clock: Clock;
   readonly random: Random;
@@ -29,21 +34,25 @@ export interface MarketplaceAccess {
   readonly paced: boolean;
 }
 
-/** One login of one marketplace, shared by every account object that proved it: one list, one limiter. */
+/** Connection of a login, shared by every account object that proved it: one list, one limiter. */
 export interface LoginConnection {
   readonly login: Login;
   readonly keys: LoginKeys;
   /**
-   * The client of one account: what it reads is shared by the accounts of the login, what it writes leaves with the
+   * The market for one account: what it reads is shared by the accounts of the login, what it writes leaves with the
    * key of that account or not at all.
    */
-  clientOf(accountUid: string): MarketplaceClient;
+  marketOf(accountUid: string): Market;
   readonly feed: Feed;
   readonly pacer: Pacer;
   /** Searches and rental slots of every object that rents by this login. */
   readonly queue: AdmissionQueue;
   readonly reservations: OfferReservations;
   readonly serviceClock: ServiceClock;
+  /** Agreement of the complete lists of the login on a row. */
+  agreement(row: MachineRow): Agreement;
+  /** Machines that replies to rentals of the login named. */
+  readonly answers: RentalAnswers;
 }
 
 interface Shared {
@@ -53,7 +62,7 @@ interface Shared {
   pollIntervalMs: number;
 }
 
-/** What paces an account that uses no connection. */
+/** Pacing of an account that uses no connection. */
 interface Proof {
   readonly pacer: Pacer;
   /** Its key has said whose it is: the limiter is that of the login. */
@@ -63,12 +72,20 @@ interface Proof {
 /** Calls of one login in flight at once where its slots are not spaced: with a simulator nothing else limits them. */
 const UNPACED_IN_FLIGHT = 64;
 
+/** Timers are early by a little: so much of the interval makes two polls. */
+const POLL_SHARE = 0.9;
+
+/** Minimum time between the begins of two lists that agree on a value. */
+function spacingOf(pollIntervalMs: number): number {
+  return pollIntervalMs * POLL_SHARE;
+}
+
 /** The connections of this process, by login. A connection ends with the last account that uses it. */
 export class LoginConnections {
   readonly #access: MarketplaceAccess;
   readonly #byLogin = new Map<string, Shared>();
   readonly #reservationsByUrl = new Map<string, OfferReservations>();
-  /** Of accounts that use no connection, by account uid. */
+  /** Pacing of accounts that use no connection, by account uid. */
   readonly #proofs = new Map<string, Proof>();
   /**
    * The limiter of each login that a key has ever proved here. It outlives connections, accounts and proofs, since the
@@ -83,11 +100,11 @@ export class LoginConnections {
   /** Joins or opens the connection of a login that has just been proved; {@link LoginConnection.feed} is not started. */
   open(
     login: Login,
-    user: { readonly accountUid: string; readonly pollIntervalMs: number },
+    user: { readonly accountUid: string; readonly pollIntervalMs: number; readonly market: string },
   ): LoginConnection {
     const pacer = this.pacerOfProof(login, user.accountUid);
     this.#proofs.delete(user.accountUid);
-    const shared = this.#byLogin.get(loginText(login)) ?? this.#create(login, pacer);
+    const shared = this.#byLogin.get(loginText(login)) ?? this.#create(login, pacer, user.market);
     shared.users.set(user.accountUid, user.pollIntervalMs);
     this.#adoptShortestInterval(shared);
     return shared.connection;
@@ -141,7 +158,7 @@ export class LoginConnections {
     shared.connection.queue.stop();
     const { pacer } = shared.connection;
     pacer.stop();
-    // Who is still proving the login gets another limiter, which goes on at the same pace.
+    // A caller that still proves the login gets another limiter at the same pace.
     const next = this.#newPacer(pacer);
     this.#pacers.set(loginText(login), next);
     for (const [uid, proof] of this.#proofs)
@@ -164,35 +181,33 @@ export class LoginConnections {
     return createPacer({ clock, ...spacing, ...(after && { after }) });
   }
 
-  #create(login: Login, pacer: Pacer): Shared {
-    const { clock, random, log, transport, paced } = this.#access;
+  #create(login: Login, pacer: Pacer, market: string): Shared {
+    const { clock, random, log, transport, paced, openMarket } = this.#access;
     const reservations = this.#reservationsOf(login.url);
     const keys = new LoginKeys();
     const serviceClock = new ServiceClock(clock);
-    const clientWith = (apiKey: KeySource): MarketplaceClient =>
-      createMarketplaceClient({
-        baseUrl: login.url,
-        apiKey,
+    const marketWith = (key: MarketKeySource): Market =>
+      openMarket(market, {
+        url: login.url,
+        key,
         transport,
         clock,
         random,
         log,
         pacer,
-        // Only replies that show machines: another backend of the service may have a wrong clock.
-        onGoodReply: ({ area, effect, headers }) => {
-          if (area === 'instances' && effect === 'read') serviceClock.onReply(headers);
-        },
+        onMachinesReply: (headers) => serviceClock.onReply(headers),
       });
-    const reads = clientWith(keys.forReads);
+    const reads = marketWith(keys.forReads);
+    let sightings = NO_SIGHTINGS;
     const shared: Shared = {
       connection: {
         login,
         keys,
         serviceClock,
-        clientOf: (accountUid) => clientWith(keys.of(accountUid)),
+        marketOf: (accountUid) => marketWith(keys.of(accountUid)),
         pacer,
         feed: createFeed({
-          instances: () => reads.instances,
+          market: () => reads,
           pollIntervalMs: () => shared.pollIntervalMs,
           clock,
           random,
@@ -200,16 +215,23 @@ export class LoginConnections {
         }),
         queue: new AdmissionQueue({
           ...{ clock, pacer, paced },
-          search: (query) => reads.offers.search(query),
+          search: (query) => reads.offers(query),
           isReserved: (offerId) => reservations.isReserved(offerId),
         }),
         reservations,
+        answers: new RentalAnswers(),
+        agreement: (row) => agreementOf(sightings, row, spacingOf(shared.pollIntervalMs)),
       },
       users: new Map(),
       pollIntervalMs: Number.POSITIVE_INFINITY,
     };
-    shared.connection.feed.subscribe(({ type }) => {
-      if (type === 'list') serviceClock.onCompleteList();
+    shared.connection.feed.subscribe((event) => {
+      if (event.type !== 'list') return;
+      serviceClock.onCompleteList();
+      // A list cut by a jump of the clock counts as begun with the one before it: it makes no value older.
+      const took = listTook(event.list);
+      const begunAt = took === undefined ? sightings.begunAt : clock.monotonic() - took;
+      sightings = sightingsAfter(sightings, event.list, begunAt);
     });
     this.#byLogin.set(loginText(login), shared);
     return shared;

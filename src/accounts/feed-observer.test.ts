@@ -5,10 +5,11 @@ import { observed } from '../../test/builders/observed-account.ts';
 import { createVirtualClock } from '../../test/builders/virtual-clock.ts';
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
 import type { InstanceSummary } from '../instance/summary.ts';
-import { MarketplaceError } from '../marketplace/errors/errors.ts';
-import type { FeedEvent } from '../marketplace/feed/feed-state.ts';
-import type { Instance } from '../marketplace/instances/instance.ts';
+import { MarketplaceError } from '../market/errors.ts';
+import type { FeedEvent } from '../market/feed-state.ts';
+import type { MachineRow } from '../market/machine.ts';
 import { type ClaimFacts, makeClaim } from '../ownership/claim.ts';
+import { defaultConstants } from '../ownership/constants.ts';
 import { newIdentity } from '../ownership/identity.ts';
 import { makeLabel } from '../ownership/label.ts';
 import { FeedObserver } from './feed-observer.ts';
@@ -25,15 +26,15 @@ const object = (instanceId: string, change: Partial<InstanceSummary> = {}): Inst
 
 const login = { url: 'https://market.example', userId: '7' };
 
-/** What an object records of a machine that it rented as its first purchase. */
+/** Claim that an object records on a machine of its first purchase. */
 function claimOf(instanceId: string, change: Partial<ClaimFacts> = {}): InstanceSummary['claim'] {
   const facts = { uid: `uid-${instanceId}`, attempt: 1, instanceId };
   return { ...facts, claim: makeClaim(identity.keys, { ...facts, login, ...change }) };
 }
 
-const list = (rows: readonly Instance[], endedAt = 1): FeedEvent => ({
+const list = (rows: readonly MachineRow[], endedAt = 1, begunAt = 0): FeedEvent => ({
   type: 'list',
-  list: { begunAt: 0, endedAt, rows: new Map(rows.map((each) => [each.id, each])) },
+  list: { begunAt, endedAt, rows: new Map(rows.map((each) => [each.id, each])) },
 });
 
 function watch(
@@ -50,7 +51,7 @@ function watch(
     account,
     connection: { login, serviceClock: { now: () => serviceTime } },
     clock,
-    constants: { listLagMs: 60_000 },
+    constants: defaultConstants,
     identity: () => identity,
     objects: () => objects,
     pendingOrphans: () => [],
@@ -73,7 +74,7 @@ function afterMassEnd(change: Partial<InstanceSummary>): string {
 }
 
 describe('an account whose login is listed for another account already', () => {
-  const shown = list(IDS.map((id) => row({ id, actualStatus: 'offline' })));
+  const shown = list(IDS.map((id) => row({ id, state: 'offline' })));
   const health = { lastCompleteAt: 1, consecutiveFailures: 0, lastError: undefined, form: 'whole' } as const;
   const error = new MarketplaceError('told to fail', { kind: 'unavailable', outcome: 'refused' });
 
@@ -117,7 +118,7 @@ describe('the breaker of an account', () => {
 
   test('counts a machine that is being replaced as long as it is listed (C2)', () => {
     const { watched } = watch(IDS.map((id) => object(id, { leaving: true })));
-    watched.onFeedEvent(list(IDS.map((id) => row({ id, actualStatus: 'offline' }))));
+    watched.onFeedEvent(list(IDS.map((id) => row({ id, state: 'offline' }))));
     expect(watched.breaker.type).toBe('open');
   });
 
@@ -131,7 +132,7 @@ describe('the breaker of an account', () => {
     const { watched, clock } = watch(IDS.map((id) => object(id)));
     const seeIn = async (ms: number, actualStatus: 'running' | 'offline') => {
       await clock.advance(ms);
-      watched.onFeedEvent(list(IDS.map((id) => row({ id, actualStatus }))));
+      watched.onFeedEvent(list(IDS.map((id) => row({ id, state: actualStatus }))));
       return watched.breaker.type;
     };
     expect(await seeIn(10_000, 'running')).toBe('closed');
@@ -147,7 +148,7 @@ describe('the breaker of an account', () => {
   test('counts no failure against a host while it is open, nor for ten minutes after (C2)', async () => {
     const { watched, clock } = watch(IDS.map((id) => object(id)));
     const see = (actualStatus: 'running' | 'offline') =>
-      watched.onFeedEvent(list(IDS.map((id) => row({ id, actualStatus }))));
+      watched.onFeedEvent(list(IDS.map((id) => row({ id, state: actualStatus }))));
     see('running');
     expect(watched.countsHostFailures).toBe(true);
     see('offline');
@@ -161,7 +162,7 @@ describe('the breaker of an account', () => {
 
   test('lets one object at a time replace its machine after the maximum hold (C2)', async () => {
     const { watched, clock, changes } = watch(IDS.map((id) => object(id)));
-    const see = () => watched.onFeedEvent(list(IDS.map((id) => row({ id, actualStatus: 'offline' }))));
+    const see = () => watched.onFeedEvent(list(IDS.map((id) => row({ id, state: 'offline' }))));
     see();
     await clock.advance(30 * 60_000 - 1);
     see();
@@ -228,7 +229,7 @@ describe('the maximum hold of an open breaker', () => {
         undefined,
         spec,
       );
-      const see = () => watched.onFeedEvent(list(IDS.map((id) => row({ id, actualStatus: 'offline' }))));
+      const see = () => watched.onFeedEvent(list(IDS.map((id) => row({ id, state: 'offline' }))));
       see();
       await clock.advance(minutes * 60_000 - 1);
       see();
@@ -247,7 +248,7 @@ describe('the maximum hold of an open breaker', () => {
       { breaker } as MarketplaceAccount['status'],
       { maxUnhealthyHold: '30m' },
     );
-    const see = () => watched.onFeedEvent(list(IDS.map((id) => row({ id, actualStatus: 'offline' }))));
+    const see = () => watched.onFeedEvent(list(IDS.map((id) => row({ id, state: 'offline' }))));
     await clock.advance(10 * 60_000 - 1);
     see();
     expect(watched.breaker.type).toBe('open');
@@ -263,7 +264,7 @@ describe('the turn to replace a machine while many are bad', () => {
     const watching = watch(objects, undefined, {}, serviceTime);
     const { watched } = watching;
     const ids = objects.flatMap(({ instanceId }) => instanceId ?? []);
-    const seeOffline = () => watched.onFeedEvent(list(ids.map((id) => row({ id, actualStatus: 'offline' }))));
+    const seeOffline = () => watched.onFeedEvent(list(ids.map((id) => row({ id, state: 'offline' }))));
     seeOffline();
     watched.closeBreaker();
     return { ...watching, seeOffline };
@@ -278,9 +279,9 @@ describe('the turn to replace a machine while many are bad', () => {
     const others = Array.from({ length: 19 }, (_each, index) => object(String(index + 2)));
     const { watched } = released([replaced, ...others]);
     const bad = others.flatMap(({ instanceId: id }) =>
-      id === undefined ? [] : [row({ id, actualStatus: 'offline' })],
+      id === undefined ? [] : [row({ id, state: 'offline' })],
     );
-    watched.onFeedEvent(list([row({ id: '101', actualStatus }), ...bad]));
+    watched.onFeedEvent(list([row({ id: '101', state: actualStatus }), ...bad]));
     expect(watched.breaker).toMatchObject({ type: 'slow', turn });
   });
 
@@ -292,9 +293,9 @@ describe('the turn to replace a machine while many are bad', () => {
     const others = Array.from({ length: 19 }, (_each, index) => object(String(index + 2)));
     const { watched } = released([replaced, ...others], time);
     const bad = others.flatMap(({ instanceId: id }) =>
-      id === undefined ? [] : [row({ id, actualStatus: 'offline' })],
+      id === undefined ? [] : [row({ id, state: 'offline' })],
     );
-    watched.onFeedEvent(list([row({ id: '101', actualStatus: 'loading' }), ...bad], 4_100_000));
+    watched.onFeedEvent(list([row({ id: '101', state: 'loading' }), ...bad], 4_100_000));
     expect(watched.breaker).toMatchObject({ type: 'slow', turn: undefined });
   });
 
@@ -339,7 +340,7 @@ describe('the turn to replace a machine while many are bad', () => {
         error: new MarketplaceError('told to fail', { kind: 'unavailable', outcome: 'refused' }),
       });
     const seeMissing = () =>
-      watched.onFeedEvent(list(IDS.slice(1).map((id) => row({ id, actualStatus: 'offline' }))));
+      watched.onFeedEvent(list(IDS.slice(1).map((id) => row({ id, state: 'offline' }))));
     seeMissing();
     expect(watched.breaker).toMatchObject({ type: 'slow', turn: undefined });
     fail();
@@ -407,7 +408,7 @@ describe('a process that has just started', () => {
     ['machines are well', 'running', 'closed'],
   ] as const)('goes by its first list: %s (C2)', (_, actualStatus, expected) => {
     const { watched } = watch(IDS.map((id) => object(id, { wasListed: true })));
-    const rows = actualStatus === undefined ? [] : IDS.map((id) => row({ id, actualStatus }));
+    const rows = actualStatus === undefined ? [] : IDS.map((id) => row({ id, state: actualStatus }));
     for (let poll = 0; poll < 3; poll++) {
       watched.onFeedEvent(list(rows));
       expect(watched.breaker.type).toBe(expected);
@@ -444,14 +445,14 @@ describe('whether labels come back', () => {
     expect(changes()).toBeGreaterThan(0);
   });
 
-  test('scenario 69: is denied by a recorded machine that shows none, also five seconds later', async () => {
+  test('scenario 69: is denied by a recorded machine that shows none, also when a late list would show it', async () => {
     const { watched, clock } = watch([object('1', { claim: claimOf('1') })]);
-    const shown = async (label: string | null, ms: number) => {
+    const shown = async (ms: number) => {
       await clock.advance(ms);
-      watched.onFeedEvent(list([row({ id: '1', label })]));
+      watched.onFeedEvent(list([row({ id: '1', label: null })], 1, clock.monotonic()));
       return watched.labelEcho;
     };
-    expect([await shown(null, 0), await shown(null, 4_999), await shown(null, 1)]).toEqual([
+    expect([await shown(0), await shown(59_999), await shown(1)]).toEqual([
       'unknown',
       'unknown',
       'notEchoed',
@@ -486,10 +487,53 @@ describe('whether labels come back', () => {
     },
   );
 
+  test.each([
+    ['of a stranger', 'mine'],
+    ['of another installation', 'gpurental1:deadbeef:b:1:1:0123456789abcdef0123'],
+  ])(
+    'are unknown when the reply to a rental named a machine with a label %s (seed 1234)',
+    async (_, shown) => {
+      const { watched, clock } = watch([]);
+      watched.labelReadBack(label, shown, 1);
+      await clock.advance(60_000);
+      watched.labelReadBack(label, shown, 2);
+      expect(watched.labelEcho).toBe('unknown');
+    },
+  );
+
+  test('come back when the reply to a rental named a machine of another purchase', () => {
+    const { watched } = watch([]);
+    watched.labelReadBack(label, makeLabel(identity, { uid: 'b', attempt: 1, issuedAt: 1 }), 1);
+    expect(watched.labelEcho).toBe('echoed');
+  });
+
+  test.each([
+    ['that it was rented with', 1_000, 'echoed'],
+    ['that it got long after its rental', -3_600_000, 'notEchoed'],
+  ] as const)('after they did not, a machine carries a label of ours %s: %s', (_, startedAt, expected) => {
+    const { watched, changes } = watch([], { labelsEchoed: false });
+    watched.onFeedEvent(list([row({ id: '1', label, startedAt })]));
+    expect([watched.labelEcho, changes()]).toEqual([expected, expected === 'echoed' ? 2 : 1]);
+  });
+
   test('is learned once: a label that is edited later proves nothing', () => {
     const { watched } = watch([]);
-    watched.labelReadBack(label, label);
-    watched.labelReadBack(label, 'another');
+    watched.labelReadBack(label, label, 1);
+    watched.labelReadBack(label, 'another', 2);
+    expect(watched.labelEcho).toBe('echoed');
+  });
+
+  test('is not denied by one list, however long it is the latest and however often it is read', async () => {
+    const { watched, clock } = watch([object('1', { claim: claimOf('1') })]);
+    const bare = list([row({ id: '1', label: null })], 1, 7);
+    watched.onFeedEvent(bare);
+    for (const shown of [null, 'another']) {
+      await clock.advance(60_000);
+      watched.labelReadBack(label, shown, 7);
+      watched.onFeedEvent(bare);
+    }
+    expect(watched.labelEcho).toBe('unknown');
+    watched.labelReadBack(label, label, 8);
     expect(watched.labelEcho).toBe('echoed');
   });
 });
@@ -510,7 +554,7 @@ describe('what a poll reports to the account', () => {
       account,
       connection: { login, serviceClock: { now: () => ({ type: 'unknown' }) as const } },
       clock,
-      constants: { listLagMs: 60_000 },
+      constants: defaultConstants,
       identity: () => identity,
       objects: () => [],
       pendingOrphans: () => [],
@@ -557,14 +601,14 @@ describe('what a poll reports to the account', () => {
     ['not at all', null, 'notEchoed'],
     ['changed', `${label}x`, 'notEchoed'],
   ] as const)(
-    'is that the first label came back %s, or not five seconds later either',
+    'is that the first label came back %s, or not after the lag of a list either',
     async (_, shown, echo) => {
       const { watched, changes, clock } = listening();
-      watched.labelReadBack(label, shown);
-      await clock.advance(5_000);
-      watched.labelReadBack(label, shown);
+      watched.labelReadBack(label, shown, 1);
+      await clock.advance(60_000);
+      watched.labelReadBack(label, shown, 2);
       expect([watched.labelEcho, changes()]).toEqual([echo, 1]);
-      watched.labelReadBack(label, label);
+      watched.labelReadBack(label, label, 3);
       watched.onFeedEvent(list([row({ id: '9', label })]));
       expect(watched.labelEcho).toBe(echo);
     },
@@ -587,7 +631,7 @@ test('a machine that the status lists as kept is unlisted for long after lists f
     policy: 'Retain',
   } as const;
   const { watched, clock } = watch([], { retained: [kept] });
-  const unlistedAfter = async (ms: number, rows: readonly Instance[] = []) => {
+  const unlistedAfter = async (ms: number, rows: readonly MachineRow[] = []) => {
     await clock.advance(ms);
     const byId = new Map(rows.map((each) => [each.id, each]));
     watched.onFeedEvent({ type: 'list', list: { begunAt: 0, endedAt: 0, rows: byId } });

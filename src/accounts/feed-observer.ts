@@ -2,13 +2,14 @@ import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts'
 import type { InstanceSummary } from '../instance/summary.ts';
 import type { Clock } from '../lib/clock.ts';
 import { parseDuration } from '../lib/time.ts';
-import type { Feed } from '../marketplace/feed/feed.ts';
-import type { FeedEvent } from '../marketplace/feed/feed-state.ts';
+import type { Feed } from '../market/feed.ts';
+import type { CompleteList, FeedEvent } from '../market/feed-state.ts';
 import { claimVerifies } from '../ownership/claim.ts';
 import type { PurchaseConstants } from '../ownership/constants.ts';
 import type { Identity } from '../ownership/identity.ts';
-import { readLabel } from '../ownership/label.ts';
+import { readLabel, remnantOf } from '../ownership/label.ts';
 import type { Login } from '../ownership/login.ts';
+import { type OwnedRow, startsInWindow } from '../ownership/ownership.ts';
 import {
   afterPoll,
   type BreakerMemory,
@@ -22,6 +23,7 @@ import {
   unhealthyOf,
 } from './breaker.ts';
 import { Absences } from './inventory.ts';
+import { PlannedEnds } from './planned-ends.ts';
 import { type ServiceTime, serviceNow } from './service-clock.ts';
 import { SlowReplacements } from './slow-replacement.ts';
 
@@ -29,7 +31,7 @@ export interface FeedObserverOptions {
   readonly account: MarketplaceAccount;
   readonly connection: { readonly login: Login; readonly serviceClock: { now(): ServiceTime } };
   readonly clock: Clock;
-  readonly constants: Pick<PurchaseConstants, 'listLagMs'>;
+  readonly constants: PurchaseConstants;
   readonly identity: () => Identity | undefined;
   readonly objects: () => readonly InstanceSummary[];
   /** Ids of orphans that are followed until they are gone, beside the machines that the status names. */
@@ -44,10 +46,8 @@ const LAGS_TO_BE_GONE = 2;
 /** For this long after the breaker was open, the end of a machine is not counted against its host. */
 const QUIET_AFTER_OPEN_MS = 600_000;
 const DEFAULT_MAX_HOLD_MS = 1_800_000;
-/** A service may show a new machine a moment before its label: only lists so far apart say that labels do not come back. */
-const LABEL_LAG_MS = 5_000;
 
-/** What one account learns from each poll of its login's machines: its breaker, and whether labels come back. */
+/** Findings of one account from each poll of its login's machines: its breaker, and whether labels come back. */
 export class FeedObserver {
   readonly #options: FeedObserverOptions;
   readonly #account: () => MarketplaceAccount;
@@ -59,13 +59,14 @@ export class FeedObserver {
   /** Monotonic time until which the end of a machine is not counted against its host. */
   #quietUntil: number;
   readonly #replacements = new SlowReplacements();
+  readonly #plannedEnds = new PlannedEnds();
   /** Machines of the account that a list has shown to this process. */
   #listed: ReadonlySet<string> = new Set();
   /** All machines that the list before showed: an object may record its machine only after the one list that shows it. */
   #shownBefore: ReadonlySet<string> = new Set();
   #labelEcho: LabelEcho;
-  /** Since when lists have shown a machine of ours without its label, on `clock.monotonic()`. */
-  #unlabelledSince: number | undefined;
+  /** The first list that showed a machine of ours without its label, and when on `clock.monotonic()`. */
+  #unlabelled: { readonly begunAt: number; readonly at: number } | undefined;
 
   /** `current`: the account's object as it is now. */
   constructor(options: FeedObserverOptions, current: () => MarketplaceAccount) {
@@ -91,7 +92,7 @@ export class FeedObserver {
     return this.#openSpans;
   }
 
-  /** Whether the end of a machine is counted against its host: not if many failed together, or a moment ago. */
+  /** True if the end of a machine counts against its host: not if many failed together or recently. */
   get countsHostFailures(): boolean {
     return this.#state.type === 'closed' && this.#options.clock.monotonic() >= this.#quietUntil;
   }
@@ -100,6 +101,17 @@ export class FeedObserver {
     this.#breaker = closeByHand(this.#breaker, this.#options.clock.now());
     this.#updateState();
     this.#options.onChange();
+  }
+
+  /** Records that an object plans to end a working machine by limit, price or drift. Repeated while the plan lasts. */
+  planEnd(objectUid: string, isPlanned: boolean): void {
+    if (isPlanned) this.#plannedEnds.plan(objectUid, this.#options.clock.monotonic());
+    else this.#plannedEnds.drop(objectUid);
+  }
+
+  /** True if the breaker has judged a list since that object planned its end. */
+  isEndJudged(objectUid: string): boolean {
+    return this.#plannedEnds.isJudged(objectUid);
   }
 
   /** Machines that are followed and that lists further apart than two list-lags did not show. */
@@ -116,9 +128,14 @@ export class FeedObserver {
     return this.#labelEcho;
   }
 
-  /** The label that a rental was sent with, and what a list shows of it. The first verdict counts; it is made durable. */
-  labelReadBack(sent: string, shown: string | null | undefined): void {
-    this.#concludeEcho(sent === shown ? 'echoed' : 'notEchoed');
+  /**
+   * The label that a rental was sent with, and the label that the list begun at `begunAt` shows on the machine of the reply.
+   * The first verdict counts and is made durable: one list proves that labels come back, and only two, as far apart as a list
+   * may lag, prove that they do not.
+   */
+  labelReadBack(sent: string, shown: string | null | undefined, begunAt: number): void {
+    const identity = this.#options.identity();
+    if (identity) this.#concludeEcho(echoOfLabel(identity, sent, shown), begunAt);
   }
 
   /**
@@ -142,15 +159,17 @@ export class FeedObserver {
         return;
       case 'list': {
         const { rows, endedAt } = event.list;
-        this.#learnEcho(rows.values());
+        this.#learnEcho(event.list);
         const followed = [...recordedIds(this.#account()), ...this.#options.pendingOrphans()];
         this.#absences.update(event.list, followed, this.#options.clock.monotonic());
+        const ending = this.#plannedEnds.judge(this.#options.clock.monotonic());
         this.#moveBreaker({
           type: 'complete',
           at: endedAt,
           monotonic: this.#options.clock.monotonic(),
           rows,
           expected: this.#expected(rows),
+          ending: ending.size,
         });
         if (!this.#listedBefore) this.#options.onChange();
         this.#listedBefore = true;
@@ -159,18 +178,34 @@ export class FeedObserver {
     }
   }
 
-  #learnEcho(rows: Iterable<Parameters<typeof echoOfRows>[0][number]>): void {
+  #learnEcho({ rows, begunAt }: Pick<CompleteList, 'rows' | 'begunAt'>): void {
     const identity = this.#options.identity();
-    if (this.#labelEcho !== 'unknown' || !identity) return;
-    this.#concludeEcho(echoOfRows([...rows], this.#rentedIds(identity), identity));
+    if (this.#labelEcho === 'echoed' || !identity) return;
+    const shown = [...rows.values()];
+    if (this.#labelEcho === 'notEchoed') {
+      if (showsLabelOfRental(shown, identity, this.#options.constants)) this.#setEcho('echoed');
+      return;
+    }
+    this.#concludeEcho(echoOfRows(shown, this.#rentedIds(identity), identity), begunAt);
   }
 
-  #concludeEcho(seen: LabelEcho): void {
+  #concludeEcho(seen: LabelEcho, begunAt: number): void {
     if (this.#labelEcho !== 'unknown' || seen === 'unknown') return;
-    const now = this.#options.clock.monotonic();
-    this.#unlabelledSince ??= now;
-    if (seen === 'notEchoed' && now - this.#unlabelledSince < LABEL_LAG_MS) return;
-    this.#labelEcho = seen;
+    if (seen === 'notEchoed') {
+      const at = this.#options.clock.monotonic();
+      this.#unlabelled ??= { begunAt, at };
+      // The reply to the rental may have named the machine of a stranger: the right one is listed within this time.
+      if (
+        this.#unlabelled.begunAt === begunAt ||
+        at - this.#unlabelled.at < this.#options.constants.listLagMs
+      )
+        return;
+    }
+    this.#setEcho(seen);
+  }
+
+  #setEcho(echo: LabelEcho): void {
+    this.#labelEcho = echo;
     this.#options.onChange();
   }
 
@@ -223,19 +258,26 @@ export class FeedObserver {
     const { type } = breakerState(this.#breaker);
     if (type === 'closed') this.#replacements.end();
     if (type !== 'slow') return;
-    const running = [...poll.rows].flatMap(([id, { actualStatus }]) =>
-      actualStatus === 'running' ? [id] : [],
-    );
+    const running = [...poll.rows].flatMap(([id, { state }]) => (state === 'running' ? [id] : []));
     const { serviceClock } = this.#options.connection;
     this.#replacements.update({
       // Ends of machines are dated by the service's clock. While it is stale all of them count as recent.
       now: serviceNow(serviceClock.now(), poll.at) ?? Number.NEGATIVE_INFINITY,
       monotonic: poll.monotonic,
       objects: this.#options.objects(),
-      unhealthy: new Set(unhealthyOf(poll)),
+      unhealthy: new Set([...unhealthyOf(poll), ...this.#endingIds()]),
       running: new Set(running),
       listed: new Set(poll.rows.keys()),
     });
+  }
+
+  /** Ids of the machines of objects that plan their end. */
+  #endingIds(): readonly string[] {
+    const ending = this.#plannedEnds.current();
+    if (ending.size === 0) return [];
+    return this.#options
+      .objects()
+      .flatMap(({ uid, instanceId }) => (ending.has(uid) ? (instanceId ?? []) : []));
   }
 
   #updateState(): void {
@@ -251,7 +293,7 @@ function hasChanged(before: BreakerState, now: BreakerState): boolean {
   return before.type !== now.type || replaceableOf(before) !== replaceableOf(now);
 }
 
-/** What is left of the time after the breaker that the status remembers closed. */
+/** Rest of the settling time after the breaker of the status closed. */
 function quietFor({ status }: MarketplaceAccount, now: number): number {
   const { breaker } = status ?? {};
   if (!breaker || breaker.open) return 0;
@@ -266,32 +308,54 @@ function recordedIds({ status }: MarketplaceAccount): readonly string[] {
 }
 
 /**
- * Whether the service gives back the label that a rental was sent with. `unknown` until the first rental of
- * the login was read back; until then, and where labels are not echoed, rentals are serial.
+ * Echo of labels: the service gives back the label of a rental, or does not. `unknown` until the first rental of the
+ * login was read back; until then, and without echo, rentals are serial.
  */
 export type LabelEcho = 'unknown' | 'echoed' | 'notEchoed';
 
-interface LabelledRow {
-  readonly id: string;
-  readonly label: string | null | undefined;
-}
-
-/** What the account's status remembers. */
+/** Label echo from the account's status. */
 export function echoOf(labelsEchoed: boolean | undefined): LabelEcho {
   if (labelsEchoed === undefined) return 'unknown';
   return labelsEchoed ? 'echoed' : 'notEchoed';
 }
 
 /**
- * What a complete list tells: a label of ours that verifies was echoed; a machine of `rented`, which an object has
+ * Label echo by a complete list: a label of ours that verifies was echoed. A machine of `rented`, which an object has
  * recorded with a claim that verifies, and that carries no label at all was rented with one that did not come back.
  */
 export function echoOfRows(
-  rows: readonly LabelledRow[],
+  rows: readonly Pick<OwnedRow, 'id' | 'label'>[],
   rented: ReadonlySet<string>,
   identity: Identity,
 ): LabelEcho {
   if (rows.some((row) => readLabel(identity, row.label).type === 'verified')) return 'echoed';
   const bare = rows.some((row) => rented.has(row.id) && (row.label === undefined || row.label === null));
   return bare ? 'notEchoed' : 'unknown';
+}
+
+/**
+ * Label echo by a shown label, compared with the sent one. A label that is no part of ours belongs to another machine:
+ * the reply to the rental named a wrong one, and the label that was sent may still come back.
+ */
+function echoOfLabel(identity: Identity, sent: string, shown: string | null | undefined): LabelEcho {
+  if (!shown) return 'notEchoed';
+  const { type } = readLabel(identity, shown);
+  if (type === 'verified') return 'echoed';
+  return type === 'unverified' || remnantOf(sent, shown) !== 'none' ? 'notEchoed' : 'unknown';
+}
+
+/**
+ * True if a machine carries the label of its rental. A service that drops labels shows none that verifies in its
+ * window, so an earlier verdict was wrong.
+ */
+function showsLabelOfRental(
+  rows: readonly OwnedRow[],
+  identity: Identity,
+  constants: PurchaseConstants,
+): boolean {
+  return rows.some(({ label, startedAt }) => {
+    const reading = readLabel(identity, label);
+    if (reading.type !== 'verified' || reading.retained || startedAt === undefined) return false;
+    return startsInWindow(startedAt, reading.facts.issuedAt, constants);
+  });
 }

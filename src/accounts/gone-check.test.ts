@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { row } from '../../test/builders/observed.ts';
-import { MarketplaceError } from '../marketplace/errors/errors.ts';
+import { MarketplaceError } from '../market/errors.ts';
 import { provenGone } from './inventory.ts';
 
 const timeout = new MarketplaceError('no answer', { kind: 'timeout', outcome: 'unknown' });

@@ -30,15 +30,15 @@ const CLUSTER_TYPES: ReadonlySet<string> = new Set([
   'bootstrap.kubernetes.io/token',
   'helm.sh/release.v1',
 ]);
-/** What of a connection Secret opens its machine, or speaks for it. */
+/** Keys of a connection Secret that open its machine, or act for it. */
 const CONNECTION_CREDENTIALS: ReadonlySet<string> = new Set([
   connectionKeys.instanceApiKey,
   connectionKeys.workerToken,
 ]);
 
 /**
- * Why no object may send this key of a Secret anywhere, be it to a machine or to the marketplace, as the end of a
- * sentence; undefined if it may. Judged by class: what the operator keeps for itself, what opens Kubernetes, and the
+ * Reason why no object may send this key of a Secret anywhere, to a machine or to the marketplace, as the end of a
+ * sentence; undefined if it may. The classes are: the operator's own secrets, credentials of Kubernetes, and
  * credentials of machines. `secret` is undefined if there is none of that name.
  */
 export function guardedSecret(use: SecretUse, secret: TypedSecret | undefined): string | undefined {

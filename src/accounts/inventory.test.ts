@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Instance } from '../marketplace/instances/instance.ts';
+import type { MachineRow } from '../market/machine.ts';
 import { makeClaim } from '../ownership/claim.ts';
 import { defaultConstants } from '../ownership/constants.ts';
 import { newIdentity } from '../ownership/identity.ts';
@@ -17,10 +17,10 @@ const identity = identityOf(1);
 const label = (uid: string) => makeLabel(identity, { uid, attempt: 1, issuedAt: ISSUED });
 
 /** A listed machine; only what ownership reads. */
-const row = (changes: Partial<Instance>): Instance =>
-  ({ id: '5', label: null, startedAt: ISSUED, ...changes }) as Instance;
+const row = (changes: Partial<MachineRow>): MachineRow =>
+  ({ id: '5', label: null, startedAt: ISSUED, ...changes }) as MachineRow;
 
-function typeOf(machine: Instance, changes: Partial<InventoryInput> = {}): string | undefined {
+function typeOf(machine: MachineRow, changes: Partial<InventoryInput> = {}): string | undefined {
   const census = new MachineInventory(login, defaultConstants);
   const input = {
     rows: [machine],
@@ -129,7 +129,7 @@ describe('a machine is', () => {
 
 test('what is remembered of a list never outlives a change of the row, the claims or the objects', () => {
   const census = new MachineInventory(login, defaultConstants);
-  const take = (machine: Instance, uids: readonly string[]) =>
+  const take = (machine: MachineRow, uids: readonly string[]) =>
     census.classify(identity, { rows: [machine], uids: new Set(uids), claims: [], retained: new Set() })[0]
       ?.type;
   expect(take(row({ label: label('dddd') }), ['dddd'])).toBe('claimed');
@@ -167,7 +167,7 @@ describe('what was proven of a machine is proven again', () => {
   const facts = { uid: 'cccc', attempt: 1, instanceId: '5' };
   const proven = { ...facts, claim: makeClaim(identity.keys, { ...facts, login }) };
   const machine = row({ label: label('dddd') });
-  const input = (rows: readonly Instance[], claims: InventoryInput['claims']): InventoryInput => ({
+  const input = (rows: readonly MachineRow[], claims: InventoryInput['claims']): InventoryInput => ({
     ...{ rows, claims },
     ...{ uids: new Set(['cccc']), retained: new Set() },
   });

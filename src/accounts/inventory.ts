@@ -1,33 +1,33 @@
-import { MarketplaceError } from '../marketplace/errors/errors.ts';
-import type { CompleteList } from '../marketplace/feed/feed-state.ts';
-import type { Instance } from '../marketplace/instances/instance.ts';
+import { MarketplaceError } from '../market/errors.ts';
+import { type CompleteList, listTook } from '../market/feed-state.ts';
+import type { MachineRow } from '../market/machine.ts';
 import type { PurchaseConstants } from '../ownership/constants.ts';
 import type { Identity } from '../ownership/identity.ts';
 import type { LabelFacts } from '../ownership/label.ts';
 import type { Login } from '../ownership/login.ts';
 import { type Ownership, ownershipOf, type RecordedClaim } from '../ownership/ownership.ts';
 
-/** Whose a listed machine is, as far as counts and sweeps are concerned. */
+/** Classification of a listed machine by owner, for counts and sweeps. */
 export type InventoryEntry =
-  | { readonly type: 'claimed'; readonly row: Instance }
+  | { readonly type: 'claimed'; readonly row: MachineRow }
   /**
    * Ours by a label inside its window, and no known object has that uid. `isLate`: the label's window was over, and no
    * other machine is of that purchase, so this one is no copy.
    */
   | {
       readonly type: 'orphan';
-      readonly row: Instance;
+      readonly row: MachineRow;
       readonly facts: LabelFacts;
       readonly isLate?: true;
     }
-  | { readonly type: 'retained'; readonly row: Instance }
+  | { readonly type: 'retained'; readonly row: MachineRow }
   /** Carries our label where it cannot belong: reported, never touched. */
-  | { readonly type: 'copied'; readonly row: Instance }
+  | { readonly type: 'copied'; readonly row: MachineRow }
   /** `installation`: the other one that its label names. */
-  | { readonly type: 'foreign'; readonly row: Instance; readonly installation?: string };
+  | { readonly type: 'foreign'; readonly row: MachineRow; readonly installation?: string };
 
 export interface InventoryInput {
-  readonly rows: Iterable<Instance>;
+  readonly rows: Iterable<MachineRow>;
   /** Uids of all objects, whatever account they name. */
   readonly uids: ReadonlySet<string>;
   readonly claims: readonly RecordedClaim[];
@@ -71,13 +71,13 @@ export class MachineInventory {
   }
 }
 
-/** Whose a machine is, and what that was proven by. */
-interface Proven extends Pick<Instance, 'label' | 'startedAt'> {
+/** Owner of a machine, and the evidence for it. */
+interface Proven extends Pick<MachineRow, 'label' | 'startedAt'> {
   readonly claims: readonly RecordedClaim[];
   readonly ownership: Ownership;
 }
 
-function provesSame(known: Proven, row: Instance, claims: readonly RecordedClaim[]): boolean {
+function provesSame(known: Proven, row: MachineRow, claims: readonly RecordedClaim[]): boolean {
   if (known.label !== row.label || known.startedAt !== row.startedAt) return false;
   if (known.claims.length !== claims.length) return false;
   return claims.every(({ uid, attempt, instanceId, claim }, index) => {
@@ -103,7 +103,7 @@ const ENTRY_TYPES = {
 } as const satisfies Record<Exclude<Ownership['type'], 'labelled' | 'undated'>, InventoryEntry['type']>;
 
 interface Owned {
-  readonly row: Instance;
+  readonly row: MachineRow;
   readonly ownership: Ownership;
 }
 
@@ -126,7 +126,7 @@ function machinesByPurchase(owned: readonly Owned[], claims: readonly RecordedCl
 }
 
 function entryOf(
-  row: Instance,
+  row: MachineRow,
   ownership: Ownership,
   input: InventoryInput & { readonly purchases: MachinesByPurchase },
 ): InventoryEntry {
@@ -145,7 +145,7 @@ function entryOf(
 
 /** A machine without an original is no copy: the service carried its rental out late. Its object never touches it. */
 function isLateRental(
-  { id }: Instance,
+  { id }: MachineRow,
   { facts, isLate }: Extract<Ownership, { type: 'labelCopied' }>,
   { copies, purchases }: { readonly purchases: MachinesByPurchase } & Pick<InventoryInput, 'copies'>,
 ): boolean {
@@ -170,7 +170,7 @@ export class PendingOrphans {
     this.add(found);
   }
 
-  /** Of these it is proven. */
+  /** Removes machines that are proven gone. */
   gone(ids: Iterable<string>): void {
     for (const id of ids) this.#ids.delete(id);
   }
@@ -180,9 +180,6 @@ export class PendingOrphans {
     return [...this.#ids];
   }
 }
-
-/** A list that seems to have taken longer was cut by a jump of the clock: nobody knows when it began. */
-const MAX_LIST_MS = 600_000;
 
 /**
  * For how long machines have been missing from every complete list. One list without a machine says little: it is
@@ -194,11 +191,11 @@ export class Absences {
   #latestBegunAt = Number.NEGATIVE_INFINITY;
 
   /** A list that has just arrived, at `now` (`clock.monotonic()`). `ids`: those that matter; of any other nothing is remembered. */
-  update({ begunAt, endedAt, rows }: CompleteList, ids: Iterable<string>, now: number): void {
-    const missing = [...ids].filter((id) => !rows.has(id));
+  update(list: CompleteList, ids: Iterable<string>, now: number): void {
+    const missing = [...ids].filter((id) => !list.rows.has(id));
     this.#since = new Map(missing.map((id) => [id, this.#since.get(id) ?? now]));
-    const took = endedAt - begunAt;
-    this.#latestBegunAt = took < 0 || took > MAX_LIST_MS ? Number.NEGATIVE_INFINITY : now - took;
+    const took = listTook(list);
+    this.#latestBegunAt = took === undefined ? Number.NEGATIVE_INFINITY : now - took;
   }
 
   /** A read shows it: its absence from lists proves nothing. */
@@ -216,11 +213,11 @@ export class Absences {
 /** Machines that one check reads: each read takes a slot of the login's rate limit. */
 const MAX_READS = 4;
 
-/** How a machine that lists do not show is read. */
+/** Sources of the read of a machine that lists do not show. */
 export interface GoneProofSources {
   /** The machine by itself; null where there is none. */
-  readonly read: (id: string) => Promise<Instance | null>;
-  /** Whether the key in use proves the login right now. */
+  readonly read: (id: string) => Promise<MachineRow | null>;
+  /** True if the key in use proves the login right now. */
   readonly proveLogin: () => Promise<boolean>;
   /** A read shows a machine that lists do not show. */
   readonly onPresent: (id: string) => void;

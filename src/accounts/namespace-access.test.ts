@@ -12,6 +12,7 @@ const account = (allowedNamespaces: AllowedNamespaces): MarketplaceAccount => ({
   kind: 'MarketplaceAccount',
   metadata: { name: 'default', namespace: 'home' },
   spec: {
+    market: 'Vast',
     apiKeySecretRef: { name: 'key', key: 'api-key' },
     pollInterval: '10s',
     allowedNamespaces,

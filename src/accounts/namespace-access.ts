@@ -90,8 +90,8 @@ export class NamespaceLabels {
 }
 
 /**
- * Whether an account may be used from a namespace; undefined while that is being found out. In namespaced mode only from
- * its own.
+ * True if an account may be used from a namespace; undefined until the labels of the namespace are known. In namespaced
+ * mode only its own namespace may.
  */
 export function isNamespaceAllowed(
   account: MarketplaceAccount,

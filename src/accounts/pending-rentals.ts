@@ -10,7 +10,7 @@ export const TICKET_MS = 5_000;
 /** A call that no record ever shows has come to something or to nothing by then, with the default times of a purchase. */
 const UNSEEN_MS = 300_000;
 
-/** What became of a ticket. Only `nothing` costs nothing for sure. */
+/** Outcome of a ticket. Only `nothing` certainly costs nothing. */
 type Outcome = 'asked' | 'called' | 'rented' | 'unknown' | 'nothing';
 
 interface Grant {
@@ -24,7 +24,7 @@ interface Grant {
   readonly until: number;
 }
 
-/** One object's right to rent, as its ticket knows it. */
+/** Right of one object to rent, as on its ticket. */
 export interface RentalGrant {
   /** The call goes out now: true once, while the ticket is valid and the object has not asked for another. */
   use(): boolean;
@@ -45,7 +45,7 @@ export class PendingRentals {
     this.#clock = clock;
   }
 
-  /** Who asks knows that its last rental came to nothing, also where its record does not say so yet. */
+  /** Ends the grant of an object that asks again: its last rental came to nothing, even if its record does not show it yet. */
   restart(objectUid: string): void {
     this.#byObject.set(objectUid, { ...NOTHING, at: this.#clock.now() });
   }
@@ -78,7 +78,7 @@ export class PendingRentals {
     };
   }
 
-  /** What the records of these objects do not show in full yet. */
+  /** Rentals that the records of these objects do not show in full yet. */
   pending(objects: Pick<AccountObjects, 'get'>): readonly PendingRental[] {
     if (this.#byObject.size === 0) return [];
     const now = this.#clock.monotonic();
@@ -97,12 +97,12 @@ export class PendingRentals {
     );
   }
 
-  /** Whether this process knows what the rental may cost that is open on this object's record. */
+  /** True if this process knows what the rental may cost that is open on this object's record. */
   knows(objectUid: string): boolean {
     return this.#byObject.has(objectUid);
   }
 
-  /** Whether an object other than this one, or any at all, is between its ticket and its result. */
+  /** True if an object other than this one, or any at all, is between its ticket and its result. */
   hasUnsettled(objectUid: string | undefined): boolean {
     const now = this.#clock.monotonic();
     return [...this.#byObject].some(
@@ -115,7 +115,7 @@ const NOTHING = { pricePerHour: 0, recordedBefore: 0, outcome: 'nothing', until:
 const UNSETTLED: ReadonlySet<Outcome> = new Set<Outcome>(['asked', 'called', 'unknown']);
 const OUTCOMES = { true: 'rented', false: 'nothing', unknown: 'unknown' } as const;
 
-/** Whether the object's record shows the intent of this grant, or more of it. */
+/** True if the object's record shows the intent of this grant, or more of it. */
 function isRecorded({ recordedBefore }: Grant, object: InstanceSummary | undefined): boolean {
   return (object?.newestRentalAt ?? 0) > recordedBefore;
 }
@@ -127,7 +127,7 @@ function isOver(grant: Grant, object: InstanceSummary | undefined, now: number):
   return object?.hasOpenIntent !== true;
 }
 
-/** What of a grant its object's record leaves out. */
+/** Part of a grant that the record of its object does not show. */
 function unshown(grant: Grant, object: InstanceSummary | undefined): readonly PendingRental[] {
   const { at, pricePerHour, outcome } = grant;
   const recorded = isRecorded(grant, object);
@@ -135,10 +135,10 @@ function unshown(grant: Grant, object: InstanceSummary | undefined): readonly Pe
   return isShown ? [] : [{ at, pricePerHour, recorded }];
 }
 
-/** What a start asks for. */
+/** Request for a start. */
 export interface StartRequest {
   readonly objectUid: string;
-  /** Of the running machine, disk included. Undefined if the service names no price. */
+  /** Price of the running machine, disk included; undefined if the marketplace names none. */
   readonly pricePerHour: MicroDollars | undefined;
   /** Within how many milliseconds of its answer the machine has to run. */
   readonly timeoutMs: number;
@@ -147,7 +147,7 @@ export interface StartRequest {
 interface PendingStart {
   /** Epoch milliseconds. */
   readonly at: number;
-  /** Of the running machine. */
+  /** Price of the running machine. */
   readonly pricePerHour: MicroDollars;
   /** On `clock.monotonic()`; undefined while the call waits for its place or its answer. */
   readonly until: number | undefined;
@@ -177,7 +177,7 @@ export class PendingStarts {
     };
   }
 
-  /** What the records of these objects leave out of the prices of machines that start. */
+  /** Part of the prices of starting machines that the records of these objects do not show. */
   pending(objects: Pick<AccountObjects, 'get'>, exceptUid?: string): readonly PendingRental[] {
     if (this.#byObject.size === 0) return [];
     const now = this.#clock.monotonic();
@@ -189,7 +189,7 @@ export class PendingStarts {
   }
 }
 
-/** What of a start its object's record leaves out. */
+/** Part of a start that the record of its object does not show. */
 function missingPrice(
   { at, pricePerHour }: PendingStart,
   object: InstanceSummary | undefined,
@@ -199,18 +199,95 @@ function missingPrice(
   return missing <= 0 ? [] : [{ at, pricePerHour: missing, recorded: true }];
 }
 
+/** A granted replacement that no rental followed is dropped by then: a destroy and its proof take less. */
+const REPLACEMENT_MS = 180_000;
+
+interface Replacement {
+  /** Epoch milliseconds. */
+  readonly at: number;
+  /** The machine that ends. */
+  readonly instanceId: string | undefined;
+  readonly pricePerHour: MicroDollars;
+  /** On `clock.monotonic()`. */
+  readonly until: number;
+}
+
+/**
+ * Replacements that were granted and whose rental was not requested yet: the machine of each object counts no more, and
+ * its rental counts already. Otherwise ten edits at once would end ten machines for the last rental of the hour.
+ */
+export class PendingReplacements {
+  readonly #clock: Clock;
+  readonly #byObject = new Map<string, Replacement>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  grant(objectUid: string, instanceId: string | undefined, pricePerHour: MicroDollars): void {
+    const until = this.#clock.monotonic() + REPLACEMENT_MS;
+    this.#byObject.set(objectUid, { at: this.#clock.now(), instanceId, pricePerHour, until });
+  }
+
+  /** The object rents now, or does not replace its machine. */
+  end(objectUid: string): void {
+    this.#byObject.delete(objectUid);
+  }
+
+  /** Uids whose machine counts no more, and the rentals that count instead. */
+  pending(
+    objects: Pick<AccountObjects, 'get'>,
+    exceptUid: string,
+  ): { readonly ending: readonly string[]; readonly rentals: readonly PendingRental[] } {
+    const now = this.#clock.monotonic();
+    for (const [uid, { until, instanceId }] of this.#byObject) {
+      const present = objects.get(uid)?.instanceId;
+      // Another machine is on record: the rental is over.
+      if (until <= now || (present !== undefined && present !== instanceId)) this.#byObject.delete(uid);
+    }
+    const others = [...this.#byObject].filter(([uid]) => uid !== exceptUid);
+    return {
+      ending: others.map(([uid]) => uid),
+      rentals: others.map(([, { at, pricePerHour }]) => ({ at, pricePerHour, recorded: false })),
+    };
+  }
+}
+
 interface Reservation {
   readonly objectUid: string;
   /** On `clock.monotonic()`. */
   readonly until: number;
 }
 
+/** Replies are remembered until their objects record them, which takes seconds. */
+const MAX_ANSWERS = 256;
+
+/** Machines that replies to rentals named, by object, until the records show them. */
+export class RentalAnswers {
+  readonly #objects = new Map<string, string>();
+
+  /** The reply to a rental of that object named this machine. */
+  note(instanceId: string, objectUid: string): void {
+    this.#objects.set(instanceId, objectUid);
+    for (const oldest of this.#objects.keys()) {
+      if (this.#objects.size <= MAX_ANSWERS) return;
+      this.#objects.delete(oldest);
+    }
+  }
+
+  /** True if the reply to a rental of another object named it. */
+  isOfOther(instanceId: string, objectUid: string): boolean {
+    return (this.#objects.get(instanceId) ?? objectUid) !== objectUid;
+  }
+}
+
 /** Longer than a search is kept, so that a taken offer is not chosen again from the same reply. */
 export const RESERVATION_MS = SEARCH_KEPT_MS + 15_000;
 
 /**
- * Which object is about to rent which offer of one marketplace, for all its logins. In memory only: two
- * processes that choose the same offer are told apart by the marketplace, which rents it once.
+ * Reservations of offers of one marketplace by objects about to rent, over all its logins. They exist in memory only
+ * and promise nothing: a marketplace may sell one offer to two processes. The later machine then fails at its ports,
+ * and is replaced as `SoldTwice`.
  */
 export class OfferReservations {
   readonly #clock: Clock;
@@ -234,18 +311,18 @@ export class OfferReservations {
     if (this.#byOffer.get(offerId)?.objectUid === objectUid) this.#byOffer.delete(offerId);
   }
 
-  /** Whether some object holds the offer. */
+  /** True if some object holds the offer. */
   isReserved(offerId: string): boolean {
     const known = this.#byOffer.get(offerId);
     return known !== undefined && known.until > this.#clock.monotonic();
   }
 
-  /** Whether another object than this one holds the offer. */
+  /** True if another object than this one holds the offer. */
   isReservedByOther(offerId: string, objectUid: string): boolean {
     return this.isReserved(offerId) && this.#byOffer.get(offerId)?.objectUid !== objectUid;
   }
 
-  /** What was reserved first comes first: prolonging puts a reservation at the end. */
+  /** Drops old reservations in order of their age: prolonging moves a reservation to the end. */
   #forgetOld(): void {
     const now = this.#clock.monotonic();
     for (const [offerId, held] of this.#byOffer) {

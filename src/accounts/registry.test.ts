@@ -8,6 +8,7 @@ import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts'
 import { silentLogger } from '../lib/logger.ts';
 import { seededRandom } from '../lib/random.ts';
 import { Secret } from '../lib/secret.ts';
+import { openMarket } from '../markets/catalog.ts';
 import { defaultConstants } from '../ownership/constants.ts';
 import { newIdentity } from '../ownership/identity.ts';
 import type { KubeClient } from '../runtime/kube/kube-client.ts';
@@ -42,7 +43,14 @@ function setUp(state: InstallationState = KNOWN) {
   const clock = createVirtualClock();
   const { transport, requests } = answeringTransport(reply({ instances: [], instances_found: 0 }));
   const random = seededRandom(1);
-  const connections = new LoginConnections({ transport, clock, random, log: silentLogger, paced: false });
+  const connections = new LoginConnections({
+    openMarket,
+    transport,
+    clock,
+    random,
+    log: silentLogger,
+    paced: false,
+  });
   const told: string[] = [];
   const identified: (() => void)[] = [];
   const account = accountOf('first');
@@ -157,10 +165,10 @@ describe('an account', () => {
 
   test('with a kept key lists and destroys, and sends nothing else', async () => {
     const { clock, registry, account, requests } = setUp();
-    const { client } = registry.connect(account, proof('teardown'));
+    const { market } = registry.connect(account, proof('teardown'));
     await clock.advance(0);
-    await client.instances.destroy('5').catch(() => {});
-    await expect(client.instances.stop('5')).rejects.toThrow();
+    await market.destroy('5').catch(() => {});
+    await expect(market.stop?.('5')).rejects.toThrow();
     expect(new Set(requests.map(({ method }) => method))).toEqual(new Set(['GET', 'DELETE']));
   });
 
@@ -173,13 +181,13 @@ describe('an account', () => {
     expect(session.admission.request(ask)).toMatchObject({ reason: 'KeyTooNarrow' });
     expect([session.user.mayDestroy, wide.user.mayDestroy]).toEqual([false, true]);
     requests.length = 0;
-    await expect(session.client.instances.destroy('5')).rejects.toMatchObject({
+    await expect(session.market.destroy('5')).rejects.toMatchObject({
       kind: 'forbidden',
       outcome: 'refused',
     });
-    await expect(session.client.instances.label('5', 'mine')).rejects.toMatchObject({ kind: 'forbidden' });
+    await expect(session.market.relabel?.('5', 'mine')).rejects.toMatchObject({ kind: 'forbidden' });
     expect(requests).toEqual([]);
-    await wide.client.instances.destroy('5').catch(() => {});
+    await wide.market.destroy('5').catch(() => {});
     expect(requests.map(({ headers }) => headers['authorization'])).toEqual(['Bearer wide']);
     registry.connect(account, proof('full', 'widened'));
     expect(session.admission.request(ask)).toMatchObject({ type: 'ticket' });
@@ -353,7 +361,7 @@ describe('an account whose key is refused', () => {
     await clock.advance(0);
     registry.disconnect(ref);
     requests.length = 0;
-    await expect(session.client.instances.destroy('5')).rejects.toMatchObject({ outcome: 'refused' });
+    await expect(session.market.destroy('5')).rejects.toMatchObject({ outcome: 'refused' });
     await clock.advance(60_000);
     expect(requests).toEqual([]);
     expect(registry.get(ref)).toMatchObject({ type: 'notReady', session: undefined });
@@ -394,8 +402,8 @@ describe('another account under the name of one that went', () => {
     const after = registry.connect(accountOf('second'), proof('teardown', 'new'));
     await clock.advance(0);
     requests.length = 0;
-    await expect(before.client.instances.list()).rejects.toMatchObject({ outcome: 'refused' });
-    await after.client.instances.list();
+    await expect(before.market.machines()).rejects.toMatchObject({ outcome: 'refused' });
+    await after.market.machines();
     expect(requests.map(({ headers }) => headers['authorization'])).toEqual(['Bearer new']);
   });
 });

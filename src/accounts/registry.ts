@@ -1,9 +1,10 @@
-import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
+import { type MarketplaceAccount, marketOf } from '../api/v1alpha1/marketplace-account.ts';
+import type { Outage } from '../api/v1alpha1/outage.ts';
 import { type AccountRef, accountKey } from '../instance/account-ref.ts';
 import type { InstanceSummary } from '../instance/summary.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Secret } from '../lib/secret.ts';
-import type { FeedEvent } from '../marketplace/feed/feed-state.ts';
+import type { FeedEvent } from '../market/feed-state.ts';
 import type { PurchaseConstants } from '../ownership/constants.ts';
 import { type Login, loginText } from '../ownership/login.ts';
 import type { KubeClient } from '../runtime/kube/kube-client.ts';
@@ -30,6 +31,8 @@ export type AccountLookup<Session = AccountSession> =
       readonly type: 'notReady';
       readonly reason: string;
       readonly message: string;
+      /** The loss of service that it follows from. */
+      readonly outage?: Outage | undefined;
       readonly session: Session | undefined;
     }
   /** `isUnwatched`: this installation does not watch its namespace. */
@@ -46,7 +49,7 @@ export type AccountDirectory = Pick<
   'get' | 'permits' | 'statusWriter' | 'sessions' | 'onChange'
 >;
 
-/** What accounts need of the process around them. */
+/** Dependencies of accounts. */
 export interface AccountRegistryOptions {
   readonly client: KubeClient;
   readonly clock: Clock;
@@ -59,7 +62,7 @@ export interface AccountRegistryOptions {
   readonly follow: (ref: AccountRef) => FollowedObjects;
   /** All GpuInstances, as the cache has them. */
   readonly allObjects: () => readonly InstanceSummary[];
-  /** Whether objects of that namespace are seen by this installation at all. */
+  /** True if this installation watches the namespace. */
   readonly isWatched: (namespace: string) => boolean;
   /** Every account of the watched scope, as the cache has them. */
   readonly accounts: () => readonly MarketplaceAccount[];
@@ -71,7 +74,7 @@ export interface AccountRegistryOptions {
   readonly onWritten: (account: MarketplaceAccount) => void;
 }
 
-/** What a key proved, and what it may do. */
+/** Login and rights that a key proved. */
 export interface ProvenKey {
   readonly login: Login;
   readonly key: Secret;
@@ -80,12 +83,17 @@ export interface ProvenKey {
   readonly user: UserFacts;
 }
 
-/** What only the controllers of accounts are notified of. */
-export type AccountEvent = FeedEvent | { readonly type: 'status' };
+/** Notifications for the controllers of accounts alone. */
+export type AccountEvent =
+  | FeedEvent
+  | { readonly type: 'status' }
+  /** A running machine of the login is listed as stopped, whoever stopped it. */
+  | { readonly type: 'machineStopped' };
 
 interface NotReady {
   readonly reason: string;
   readonly message: string;
+  readonly outage?: Outage | undefined;
 }
 
 interface Known {
@@ -134,8 +142,8 @@ export class AccountRegistry {
   }
 
   /**
-   * Whether objects of that namespace may use the account; false also if there is no account of that name. Undefined until
-   * the labels of the namespace are read.
+   * True if objects of that namespace may use the account; false also if there is no account of that name. Undefined
+   * until the labels of the namespace are read.
    */
   permits(ref: AccountRef, namespace: string): boolean | undefined {
     const account = this.#options.accountOf(ref);
@@ -183,7 +191,7 @@ export class AccountRegistry {
     return counted;
   }
 
-  /** Of these objects, which all name the account, those that it rents for, or did. */
+  /** Objects, among those that name the account, for which it rents or rented. */
   counted(account: MarketplaceAccount, objects: readonly InstanceSummary[]): readonly InstanceSummary[] {
     return countedObjects(objects, this.#countingOf(account));
   }
@@ -206,7 +214,7 @@ export class AccountRegistry {
   connect(account: MarketplaceAccount, proven: ProvenKey): AccountSession {
     const known = this.#known(account);
     const pollIntervalMs = pollIntervalOf(account, this.#options.minPollIntervalMs);
-    const user = { accountUid: known.uid, pollIntervalMs };
+    const user = { accountUid: known.uid, pollIntervalMs, market: marketOf(account) };
     const connection = this.#options.connections.open(proven.login, user);
     const { key, use } = proven;
     connection.keys.set(known.uid, { key, use, mayDestroy: proven.user.mayDestroy });
@@ -224,7 +232,8 @@ export class AccountRegistry {
   /** Says why the account may not be used for new rentals; undefined if it may. */
   setNotReady(account: MarketplaceAccount, why: NotReady | undefined): void {
     const known = this.#known(account);
-    const changed = known.notReady?.reason !== why?.reason;
+    const changed =
+      known.notReady?.reason !== why?.reason || known.notReady?.outage?.since !== why?.outage?.since;
     known.notReady = why;
     known.session?.refuse(why && { reason: 'AccountNotReady', message: why.message });
     if (changed) this.notify(refOf(account));
@@ -251,7 +260,7 @@ export class AccountRegistry {
     this.notify(ref);
   }
 
-  /** Whether the account's key was tried and opened no session. */
+  /** True if the account's key was tried and opened no session. */
   wasTried(ref: AccountRef): boolean {
     const known = this.#byKey.get(accountKey(ref));
     return known?.notReady !== undefined && known.session === undefined;
@@ -277,7 +286,7 @@ export class AccountRegistry {
     }
   }
 
-  /** What is known of an account; nothing where another object of that name took its place. */
+  /** Knowledge about an account; empty if another object of that name replaced it. */
   #known(account: MarketplaceAccount): Known {
     const ref = refOf(account);
     const uid = uidOf(account);
@@ -295,7 +304,7 @@ export class AccountRegistry {
     const { client, clock } = this.#options;
     const onWritten = (account: MarketplaceAccount): void => {
       this.#options.onWritten(account);
-      // What an object left counts before its end is seen: the cache may show that one first.
+      // The remains of an object count before its end is seen: the cache may show the end first.
       this.session(ref)?.update(account);
     };
     return new StatusWriter({ client, clock, onWritten, ref });
@@ -342,6 +351,7 @@ export class AccountRegistry {
       onChange: () => this.notify(ref),
       onStatusChange: () => this.#emit(ref, { type: 'status' }),
       onPoll: (event) => this.#emit(ref, event),
+      onMachineStopped: () => this.#emit(ref, { type: 'machineStopped' }),
     });
   }
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import { parseHttpDate } from '../lib/time.ts';
 
-/** What time it is at the service. */
+/** Time of the service. */
 export type ServiceTime =
   | {
       readonly type: 'known';
@@ -11,10 +11,14 @@ export type ServiceTime =
     }
   /** The service has not said yet, or never does. */
   | { readonly type: 'unknown' }
-  /** A reply contradicts what was known, or our own clocks have parted. Later replies decide. */
-  | { readonly type: 'stale' };
+  /** A reply contradicts what was known or our wall clock, or our own clocks have parted. Later replies decide. */
+  | {
+      readonly type: 'stale';
+      /** The time that was believed last: a witness, and no more. */
+      readonly expected?: number;
+    };
 
-/** How far our two clocks may part between two replies. */
+/** Maximum drift between our two clocks from one reply to the next. */
 const PARTED_MS = 5_000;
 /** A `Date` further than this from the expected time is a step. A label's window allows as much before its issue. */
 const STEP_MS = 60_000;
@@ -22,7 +26,7 @@ const STEP_MS = 60_000;
 const REPLIES_TO_BELIEVE = 2;
 /** Complete lists that must agree before a time limit may destroy. */
 const LISTS_TO_CONFIRM = 2;
-/** How long a time that was stepped, or that contradicts our wall clock, must hold before a limit may destroy. */
+/** Minimum period for which a stepped time, or one that contradicts our wall clock, must hold before it counts. */
 const STEP_SETTLES_MS = 60_000;
 /** Odd, so that one outlier never moves the median. */
 const MAX_SAMPLES = 5;
@@ -35,8 +39,9 @@ interface Candidate {
 
 /**
  * The service's clock, by the `Date` of good replies that show machines. A machine's start date comes from that clock, so
- * whatever is compared with one must, too: our own may be wrong by an hour. One wrong reply never moves the time: a step of
- * more than 60 s makes it stale until two later replies agree, and smaller differences are levelled by a median.
+ * whatever is compared with one must, too: our own may be wrong by an hour. Wrong replies do not move the time: a step of
+ * more than 60 s makes it stale until two later replies agree and no reply has contradicted it for a minute, because what a machine
+ * has cost by it is written for good. Smaller differences are levelled by a median.
  */
 export class ServiceClock {
   readonly #clock: Clock;
@@ -47,7 +52,7 @@ export class ServiceClock {
   #candidate: Candidate | undefined;
   #agreedSinceList = false;
   #agreeingLists = 0;
-  /** Before this (monotonic) no limit destroys: the time was stepped. */
+  /** Before this (monotonic) the time does not count: it was stepped. */
   #settlesAt = Number.NEGATIVE_INFINITY;
 
   constructor(clock: Clock) {
@@ -89,9 +94,14 @@ export class ServiceClock {
     if (known === undefined) return this.#candidate ? { type: 'stale' } : { type: 'unknown' };
     const monotonic = this.#clock.monotonic();
     const parted = this.#clock.now() - monotonic - this.#wallOffset;
-    if (this.#candidate || Math.abs(parted) > PARTED_MS) return { type: 'stale' };
-    const isConfirmed = this.#agreeingLists >= LISTS_TO_CONFIRM && monotonic >= this.#settlesAt;
-    return { type: 'known', at: Math.floor(known + monotonic), isConfirmed };
+    const isSettling = monotonic < this.#settlesAt;
+    const at = Math.floor(known + monotonic);
+    if (this.#candidate || isSettling || Math.abs(parted) > PARTED_MS) return { type: 'stale', expected: at };
+    return {
+      type: 'known',
+      at,
+      isConfirmed: this.#agreeingLists >= LISTS_TO_CONFIRM,
+    };
   }
 
   #begin(offset: number): void {
@@ -112,6 +122,8 @@ export class ServiceClock {
     const agreed = candidate && isNear(offset, candidate.offset) ? candidate.agreed + 1 : 0;
     if (agreed < REPLIES_TO_BELIEVE) {
       this.#candidate = { offset, agreed };
+      // A step that is contradicted before it has held for long enough has to hold for as long again.
+      if (monotonic < this.#settlesAt) this.#settlesAt = monotonic + STEP_SETTLES_MS;
       return;
     }
     this.#begin(offset);
@@ -136,18 +148,30 @@ export function confirmedNow(time: ServiceTime, own: number): number | undefined
 
 /**
  * When an answer was given, by the service's clock (epoch milliseconds): its own `Date` if that agrees with the service's
- * time, else the service's time, else ours (`now`). A wrong `Date` of one answer must not become a start or a cost.
+ * time, or, while that is stale, with ours (`now`); else the service's time as it was believed last, else ours. A wrong `Date` of one answer must not become a start or a cost.
  */
 export function timeOfAnswer(date: number | undefined, time: ServiceTime, now: number): number {
-  const expected = time.type === 'known' ? time.at : now;
-  return date !== undefined && isNear(date, expected) ? date : expected;
+  const expected = lastKnown(time) ?? now;
+  const witnesses = time.type === 'stale' ? [expected, now] : [expected];
+  return date !== undefined && witnesses.some((witness) => isNear(date, witness)) ? date : expected;
+}
+
+function lastKnown(time: ServiceTime): number | undefined {
+  switch (time.type) {
+    case 'known':
+      return time.at;
+    case 'stale':
+      return time.expected;
+    case 'unknown':
+      return undefined;
+  }
 }
 
 function isNear(time: number, other: number): boolean {
   return Math.abs(time - other) <= STEP_MS;
 }
 
-/** Of an even number of samples the newest is left out, so that it alone never decides. */
+/** Median of the samples. An even number leaves out the newest, so that it alone never decides. */
 function median(samples: readonly number[]): number | undefined {
   const odd = samples.length % 2 === 0 ? samples.slice(0, -1) : samples;
   return odd.toSorted((left, right) => left - right)[(odd.length - 1) / 2];

@@ -8,6 +8,7 @@ import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts'
 import { silentLogger } from '../lib/logger.ts';
 import { seededRandom } from '../lib/random.ts';
 import { Secret } from '../lib/secret.ts';
+import { openMarket } from '../markets/catalog.ts';
 import { makeClaim } from '../ownership/claim.ts';
 import { defaultConstants } from '../ownership/constants.ts';
 import { newIdentity } from '../ownership/identity.ts';
@@ -35,6 +36,7 @@ function proven({
   paced = false,
   changes = {},
   connections = new LoginConnections({
+    openMarket,
     transport: answeringTransport(answer).transport,
     clock,
     random: seededRandom(1),
@@ -50,7 +52,11 @@ function proven({
   changes?: Partial<AccountSessionOptions>;
   connections?: LoginConnections;
 } = {}) {
-  const connection = connections.open(LOGIN, { accountUid: 'account-uid', pollIntervalMs: 10_000 });
+  const connection = connections.open(LOGIN, {
+    accountUid: 'account-uid',
+    pollIntervalMs: 10_000,
+    market: 'Vast',
+  });
   connection.keys.set('account-uid', { key: new Secret('key'), use: 'full', mayDestroy: true });
   const account = { ...observed().account, ...(status && { status }) };
   return new AccountSession({
@@ -68,6 +74,7 @@ function proven({
     onChange: () => {},
     onStatusChange: () => {},
     onPoll: () => {},
+    onMachineStopped: () => {},
     ...changes,
   });
 }
@@ -90,6 +97,7 @@ test('an account has its breaker open when another account of its login listed i
   const clock = createVirtualClock({ startMs: NOW });
   const { transport } = answeringTransport(reply({ instances: [], instances_found: 0 }));
   const connections = new LoginConnections({
+    openMarket,
     ...{ transport, clock, random: seededRandom(1), log: silentLogger, paced: false },
   });
   const first = proven({ clock, connections });
@@ -131,7 +139,7 @@ describe('a kept machine that no list shows', () => {
     },
   ];
 
-  /** What is gone for sure after some minutes of lists without it, where lists may fail at the end. */
+  /** Machines proven gone after some minutes of lists without them, where lists may fail at the end. */
   async function goneAfter({ fails = false, userId = '7' } = {}) {
     const clock = createVirtualClock({ startMs: NOW });
     let isBroken = false;

@@ -4,10 +4,10 @@ import { monthName } from '../instance/cost.ts';
 import type { InstanceSummary } from '../instance/summary.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { MicroDollars } from '../lib/money.ts';
-import type { MarketplaceClient } from '../marketplace/client.ts';
-import type { Feed } from '../marketplace/feed/feed.ts';
-import type { CompleteList, FeedEvent } from '../marketplace/feed/feed-state.ts';
-import type { Pacer } from '../marketplace/pacing/pacing.ts';
+import type { Feed } from '../market/feed.ts';
+import type { CompleteList, FeedEvent } from '../market/feed-state.ts';
+import type { Market } from '../market/market.ts';
+import type { Pacer } from '../market/pacing.ts';
 import type { PurchaseConstants } from '../ownership/constants.ts';
 import type { Identity } from '../ownership/identity.ts';
 import type { Login } from '../ownership/login.ts';
@@ -36,7 +36,7 @@ export type RentalQueue = Pick<
   'offers' | 'explain' | 'place' | 'leave' | 'waiting' | 'slotEnded'
 >;
 
-/** What the latest proof of the key said of its user. */
+/** Facts of the user in the latest proof of the key. */
 export interface UserFacts {
   /** Undefined if the key may not read it. */
   readonly credit: MicroDollars | undefined;
@@ -46,7 +46,7 @@ export interface UserFacts {
   readonly mayDestroy: boolean;
 }
 
-/** What a sweep of the login's machines found. */
+/** Findings of a sweep of the login's machines. */
 export interface SweepFindings {
   /** Ids of orphans that are old enough to be destroyed. */
   readonly orphans: readonly string[];
@@ -74,7 +74,7 @@ const NOTHING_FOUND: SweepFindings = {
   copied: [],
 };
 
-/** What a session needs of the process around it. */
+/** Dependencies of a session. */
 export interface AccountSessionOptions {
   readonly account: MarketplaceAccount;
   readonly connection: LoginConnection;
@@ -99,6 +99,8 @@ export interface AccountSessionOptions {
   readonly onStatusChange: () => void;
   /** A poll of the marketplace ended, complete or failed: for the account's own controller. */
   readonly onPoll: (event: FeedEvent) => void;
+  /** A running machine of the login is listed as stopped. */
+  readonly onMachineStopped: () => void;
 }
 
 /**
@@ -113,14 +115,18 @@ export class AccountSession {
    * Reads are shared by the accounts of the login. Writes leave with the newest proven key of this very account, or not
    * at all: a kept key may only destroy, a narrow one may not write.
    */
-  readonly client: MarketplaceClient;
+  readonly market: Market;
   /** Shared by all accounts of the same login. */
   readonly feed: Feed;
   readonly pacer: Pacer;
-  /** What a purchase waits for, shared by all accounts of the same login. Found offers may be reserved or avoided. */
+  /**
+   * Queue that a purchase waits in, shared by all accounts of the same login. Found offers may be reserved or avoided.
+   */
   readonly queue: RentalQueue;
   /** The clock that dates machines. */
   readonly serviceClock: ServiceClock;
+  /** Agreement of the complete lists of the login on a row. */
+  readonly agreement: LoginConnection['agreement'];
   readonly avoid: AvoidList;
   /** Every rule in front of a purchase or a start. */
   readonly admission: Admission;
@@ -135,7 +141,7 @@ export class AccountSession {
   #refusal: AccountRefusal | undefined;
   /** Undefined before the first sweep. */
   #findings: SweepFindings | undefined;
-  /** What a list showed before the first sweep. It goes with its list: nothing of a list that was replaced is kept. */
+  /** Findings in a list before the first sweep. They are dropped together with their list. */
   readonly #counted = new WeakMap<CompleteList, SweepFindings>();
 
   constructor(options: AccountSessionOptions) {
@@ -145,11 +151,12 @@ export class AccountSession {
     this.ref = { namespace: account.metadata.namespace ?? '', name: account.metadata.name };
     this.uid = uidOf(account);
     this.login = connection.login;
-    this.client = connection.clientOf(this.uid);
+    this.market = connection.marketOf(this.uid);
     this.feed = connection.feed;
     this.pacer = connection.pacer;
     this.queue = connection.queue;
     this.serviceClock = connection.serviceClock;
+    this.agreement = (row) => connection.agreement(row);
     this.avoid = new AvoidList(clock, avoidOf(account), options.onStatusChange);
     const pendingOrphans = () => this.#pendingOrphans.ids();
     this.observer = new FeedObserver(
@@ -162,11 +169,12 @@ export class AccountSession {
       this.observer.onFeedEvent(event);
       // That labels come back, or that a rental is settled, may let the next one go.
       if (event.type === 'list') this.queue.slotEnded();
+      if (event.type === 'row' && hasStopped(event)) options.onMachineStopped();
     });
     this.observer.catchUp(this.feed);
   }
 
-  /** What this installation signs with. Throws while that is not known: no session is given out before. */
+  /** Identity of this installation. Throws while it is unknown: no session exists before. */
   get identity(): Identity {
     const identity = this.#options.identity();
     if (!identity) throw new Error('a session was used before the identity of this installation is known');
@@ -182,12 +190,12 @@ export class AccountSession {
     return this.#user;
   }
 
-  /** What the latest sweep found. */
+  /** Findings of the latest sweep. */
   get findings(): SweepFindings {
     return this.#findings ?? NOTHING_FOUND;
   }
 
-  /** Whether a complete list was seen, so that what is missing from it means something. */
+  /** True if a complete list was seen, so that what is missing from it means something. */
   get isListed(): boolean {
     return this.feed.latest() !== undefined;
   }
@@ -207,29 +215,39 @@ export class AccountSession {
     return gone;
   }
 
-  /** Whether objects of that namespace may use the account (`spec.allowedNamespaces`); undefined while that is being found out. */
+  /** True if objects of that namespace may use the account (`spec.allowedNamespaces`); undefined while the labels of the namespace are being read. */
   permits(namespace: string): boolean | undefined {
     return this.#options.namespaceAllowed(this.#account, namespace);
   }
 
   /**
-   * Whether machines that this operator did not rent may be adopted: `spec.adoption` of every account of the login must
-   * be `Unlabelled`. Undefined while an account has not been asked for its login yet.
+   * Adoption policy of the login: `spec.adoption` of every account must be `Unlabelled`. Undefined while the login of
+   * an account is unknown.
    */
   adoption(): 'None' | 'Unlabelled' | undefined {
     return this.#options.adoptionOfLogin();
   }
 
+  /** The reply to a rental of that object named this machine. */
+  answered(instanceId: string, objectUid: string): void {
+    this.#options.connection.answers.note(instanceId, objectUid);
+  }
+
+  /** True if the reply to a rental of another object of the login named this machine. */
+  isAnswered(instanceId: string, objectUid: string): boolean {
+    return this.#options.connection.answers.isOfOther(instanceId, objectUid);
+  }
+
   /** Asks the marketplace right now whether the key in use is one of `login`. Never rejects. */
   async proveLogin(): Promise<boolean> {
     try {
-      return (await this.client.users.current()).id === this.login.userId;
+      return (await this.market.login()).id === this.login.userId;
     } catch {
       return false;
     }
   }
 
-  /** Whose each machine of a list is, by these objects; undefined before the first list. */
+  /** Owner of each machine of a list, by these objects; undefined before the first list. */
   inventory(
     objects: readonly InstanceSummary[],
     retained: readonly string[] = this.#retained(),
@@ -312,6 +330,7 @@ export class AccountSession {
       settings: brake,
       limits: () => this.limits,
       refusal: () => this.#refusal ?? this.#narrowKey(),
+      isSuspended: () => this.#account.spec.suspend === true,
       labelEcho: () => this.observer.labelEcho,
       isLoginRenting: () => this.#options.ofSameLogin().some((other) => other.admission.isRenting()),
       sums: (counted, { instead, pending }) => {
@@ -326,8 +345,8 @@ export class AccountSession {
   }
 
   /**
-   * Of machines that the latest sweep found without an object, or the latest list where this process has not swept yet, or
-   * that are on record as orphaned in mass, and that are still listed; an unknown price counts as the most.
+   * Bills of listed machines without an object, by the latest sweep, by the latest list if this process has not swept
+   * yet, or by the record of a mass. An unknown price counts as the maximum.
    */
   #orphanBills(objects: AccountObjects): readonly OrphanBill[] {
     const { massOrphaned = [], orphansConfirmed = [] } = this.#account.status ?? {};
@@ -348,9 +367,9 @@ export class AccountSession {
   }
 
   /**
-   * What a new process counts until its first sweep: a machine that bills takes its place among `limits` although its
-   * object is gone. The caches may be behind, so that nothing but this count follows from it. Once per list: the objects
-   * of the moment hardly matter, and every request for a rental asks.
+   * Findings of a new process until its first sweep: a machine that bills counts for the limits although its object is
+   * gone. The caches may be behind, so only this count follows from it. Computed once per list: the present objects
+   * hardly matter, and every request for a rental needs it.
    */
   #unswept(): SweepFindings {
     const list = this.feed.latest();
@@ -374,6 +393,10 @@ export class AccountSession {
   }
 }
 
+function hasStopped({ row, previous }: Extract<FeedEvent, { type: 'row' }>): boolean {
+  return previous?.state === 'running' && row?.state === 'stopped';
+}
+
 const idOf = ({ row }: InventoryEntry): string => row.id;
 
 function isOlder({ metadata: read }: MarketplaceAccount, { metadata: known }: MarketplaceAccount): boolean {
@@ -385,7 +408,7 @@ function orphansOf({ orphans, unsettled }: SweepFindings): readonly string[] {
   return [...orphans, ...unsettled];
 }
 
-/** Whether something that was refused before may be allowed now. */
+/** True if something that was refused before may be allowed now. */
 function permitsMore(before: UserFacts, now: UserFacts): boolean {
   if (before.mayDestroy !== now.mayDestroy || before.sshKeyRegistered !== now.sshKeyRegistered) return true;
   return (now.credit ?? 0) > (before.credit ?? 0);

@@ -70,6 +70,16 @@ describe('whose turn it is while machines are replaced slowly (C2)', () => {
     expect(at(15, objects, [], ['3', '4'])).toBe('u004');
   });
 
+  test('stays spent when a group makes the worker again whose machine was replaced (seed 177604140)', () => {
+    const at = account();
+    const objects = fleet(6);
+    at(0, objects);
+    at(0.5, changed(objects, 0, { instanceId: undefined, lastEndedAt: START + 0.4 * MINUTE }));
+    const again = changed(objects, 0, { uid: 'new', instanceId: undefined });
+    expect(at(0.9, again)).toBeUndefined();
+    expect(at(10.5, again)).toBe('u001');
+  });
+
   test('stays spent when the destroyed machine is only missing, and comes when it runs again or after ten minutes', () => {
     const objects = fleet(6);
     const leaving = changed(objects, 0, { leaving: true });

@@ -21,7 +21,7 @@ interface Ending {
   readonly instanceId: string | undefined;
 }
 
-/** What one complete list says about an account whose machines are replaced slowly. */
+/** Facts of one complete list about an account whose machines are replaced slowly. */
 export interface FleetPoll {
   /** Epoch milliseconds, by the clock that dates the ends of machines. */
   readonly now: number;
@@ -37,12 +37,14 @@ export interface FleetPoll {
 }
 
 /**
- * Whose machine may be replaced while as many are bad: one object at a time, and the next only when the machine of the
- * previous one runs. Counted from the objects, so that a restart permits no extra replacement.
+ * Permits of replacement while as many machines are bad: one object at a time, and the next only when the machine of
+ * the previous one runs. Counted from the objects, so that a restart permits no extra replacement.
  */
 export class SlowReplacements {
   readonly #underWay = new Map<string, Ending>();
   readonly #lastTurnAt = new Map<string, number>();
+  /** When machines ended lately, by the key of their object: a group makes a worker again under the same name. */
+  #ends: ReadonlyMap<string, number> = new Map();
   /** Since when the lists do not show the machine of an object, in monotonic milliseconds. */
   #vanishedSince: ReadonlyMap<string, number> = new Map();
   #turn: Turn | undefined;
@@ -58,10 +60,12 @@ export class SlowReplacements {
     this.#underWay.clear();
     this.#lastTurnAt.clear();
     this.#vanishedSince = new Map();
+    this.#ends = new Map();
   }
 
   /** Decides by the objects and the complete list of a poll. */
-  update(poll: FleetPoll): void {
+  update(shown: FleetPoll): void {
+    const poll = this.#withEarlierEnds(shown);
     const { objects, monotonic } = poll;
     const replaceable = objects.filter(({ deleting, isReplaceable }) => isReplaceable && !deleting);
     const underWay = replaceable.filter(
@@ -77,6 +81,21 @@ export class SlowReplacements {
     const vanished = this.#vanished(waiting, poll);
     const next = vanished.length > 0 ? vanished : waiting;
     this.#turn = blocks || isSpent ? undefined : this.#next(next, monotonic);
+  }
+
+  /** Objects with the ends of objects that had their names before: a machine that was replaced stays replaced. */
+  #withEarlierEnds(poll: FleetPoll): FleetPoll {
+    const objects = poll.objects.map((object) => {
+      const lastEndedAt = object.lastEndedAt ?? this.#ends.get(object.key);
+      return lastEndedAt === undefined ? object : { ...object, lastEndedAt };
+    });
+    const ended = objects.filter((object) => hasEndedLately(object, poll));
+    const before = [...this.#ends].filter(([, at]) => poll.now - at < WINDOW_MS);
+    this.#ends = new Map([
+      ...before,
+      ...ended.map(({ key, lastEndedAt = 0 }) => [key, lastEndedAt] as const),
+    ]);
+    return { ...poll, objects };
   }
 
   /**

@@ -6,6 +6,7 @@ import { listedObjects } from './account-objects.ts';
 import {
   type AccountLimits,
   type AccountSums,
+  type BrakeInput,
   mayRent,
   mayStart,
   type SumInput,
@@ -30,6 +31,7 @@ const sums = (changes: Partial<AccountSums> = {}): AccountSums => ({
   orphanMachines: 0,
   orphanDollarsPerHour: 0,
   spentThisMonth: 0,
+  ...{ unconfirmedPerHour: 0, unconfirmedThisMonth: 0 },
   credit: 100 * DOLLAR,
   ...changes,
 });
@@ -99,6 +101,16 @@ describe('whether one more machine fits', () => {
     ['one rental less than the operator allows', ask({ rentalsLastHour: 9 }), 'fits'],
     ['one machine less than the operator allows', ask({ liveMachines: 19 }), 'fits'],
     ['exactly the operator’s dollars per hour', ask({ dollarsPerHour: 49 * DOLLAR }), 'fits'],
+    [
+      'an hourly price that lists show above the recorded one (A1)',
+      ask({ dollarsPerHour: DOLLAR, unconfirmedPerHour: 9 * DOLLAR }, { maxSpendPerHour: 10 * DOLLAR }),
+      'AccountLimitReached',
+    ],
+    [
+      'what such a price would have cost this month (A1)',
+      ask({ spentThisMonth: 2 * DOLLAR, unconfirmedThisMonth: 3 * DOLLAR }, { maxSpendPerMonth: 5 * DOLLAR }),
+      'AccountLimitReached',
+    ],
     ['a machine without a price', ask({ dollarsPerHour: 50 * DOLLAR }, {}, 0), 'fits'],
     ['the operator’s rentals per hour', ask({ rentalsLastHour: 10 }), 'TooManyRentals'],
     ['the operator’s live machines', ask({ liveMachines: 20 }), 'AccountLimitReached'],
@@ -116,6 +128,19 @@ describe('whether one more machine fits', () => {
   test('too many rentals are asked for again when the oldest is an hour old', () => {
     const decision = mayRent(ask({ rentalsLastHour: 10, oldestRentalAt: NOW - HOUR + 90_000 }));
     expect(decision).toMatchObject({ retryAfterMs: 90_000 });
+  });
+
+  test('M9: the message of too many rentals has the time of the next, unless a rental is under way', () => {
+    const oldest = { rentalsLastHour: 10, oldestRentalAt: NOW - HOUR + 90_000 };
+    const next = new Date(NOW + 90_000).toISOString().replace(/\.\d+Z$/, 'Z');
+    const messageOf = (input: BrakeInput) => {
+      const decision = mayRent(input);
+      return decision.type === 'stopped' ? decision.message : '';
+    };
+    expect(messageOf(ask(oldest))).toContain(`The next is rented after ${next}.`);
+    const later = { ...ask(oldest), now: NOW + 5_000 };
+    expect(messageOf(later)).toBe(messageOf(ask(oldest)));
+    expect(messageOf(ask({ ...oldest, rentalsUnderWay: 1 }))).not.toContain('after');
   });
 
   test('too many rentals of which one is under way are asked for again soon: it may come to nothing', () => {
@@ -137,7 +162,7 @@ describe('whether one more machine fits', () => {
     ],
     [
       ask({ spentThisMonth: 31 * DOLLAR }, { maxSpendPerMonth: 30 * DOLLAR }),
-      '$31.00 are spent this month (UTC); limits.maxSpendPerMonth is $30.00.',
+      '$31.00 is spent this month (UTC); limits.maxSpendPerMonth is $30.00.',
     ],
     [
       ask({ rentalsLastHour: 10 }),
@@ -231,6 +256,19 @@ describe('adding an account up', () => {
     const deleted = { month: '2026-11', spent: 4 * DOLLAR, rentals: [NOW - 1] };
     expect(sumAccount(input({ deleted }))).toMatchObject({ spentThisMonth: 4 * DOLLAR, rentalsLastHour: 1 });
     expect(sumAccount(input({ deleted, month: '2026-12' })).spentThisMonth).toBe(0);
+  });
+
+  test('stops rentals and starts by the sum of what deleted and present objects have spent', () => {
+    const deleted = { month: '2026-11', spent: 4 * DOLLAR, rentals: [] };
+    const present = [3 * DOLLAR, 2 * DOLLAR].map((spentThisMonth, index) =>
+      object({ uid: `u${index}`, spentThisMonth }),
+    );
+    const spent = sumAccount(input({ deleted, objects: added(present), credit: 100 * DOLLAR }));
+    const asked = (maxSpendPerMonth: number) => ({ ...ask({}, { maxSpendPerMonth }), sums: spent });
+    for (const may of [mayRent, mayStart]) {
+      expect(may(asked(9 * DOLLAR))).toMatchObject({ type: 'stopped', reason: 'AccountLimitReached' });
+      expect(may(asked(9 * DOLLAR + 1))).toEqual({ type: 'fits' });
+    }
   });
 
   test('a rental under way counts before any record shows it, and its price until the record has one', () => {

@@ -1,17 +1,18 @@
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
 import { countsFor, recentRentals, rentalTimes } from '../instance/rentals.ts';
 import { formatDollars, type MicroDollars, parseDollars } from '../lib/money.ts';
+import { counted } from '../lib/plural.ts';
+import { formatTime } from '../lib/time.ts';
 import type { ObjectSums } from './account-objects.ts';
 
 /**
- * What an account allows in sum. Limits stop new rentals and starts, never a machine that runs. An absent
- * one does not limit.
+ * Limits of an account in sum. They stop new rentals and starts, never a running machine. An absent one does not limit.
  */
 export interface AccountLimits {
   readonly maxInstances?: number;
-  /** Of one machine, and the default of a GpuInstance that sets none. */
+  /** Limit of one machine, and the default of a GpuInstance that sets none. */
   readonly maxPricePerHour?: MicroDollars;
-  /** Whether an offer without a price may be rented although `maxPricePerHour` is set. */
+  /** True if an offer without a price may be rented although `maxPricePerHour` is set. */
   readonly allowUnknownPrice?: boolean;
   /** Sum of the hourly prices of all machines of the account. */
   readonly maxSpendPerHour?: MicroDollars;
@@ -35,7 +36,7 @@ export function limitsOf(account: MarketplaceAccount): AccountLimits {
   };
 }
 
-/** Whether the account refuses offers without a price: they may be above its `maxPricePerHour`. */
+/** True if the account refuses offers without a price: they may be above its `maxPricePerHour`. */
 export function refusesUnknownPrice({ maxPricePerHour, allowUnknownPrice }: AccountLimits): boolean {
   return maxPricePerHour !== undefined && allowUnknownPrice !== true;
 }
@@ -60,7 +61,7 @@ export interface BrakeSettings {
   readonly maxDollarsPerHour: MicroDollars;
 }
 
-/** What an account has and spends: the sums over its objects, and what deleted ones left. */
+/** Machines and spending of an account: the sums over its objects and over deleted ones. */
 export interface AccountSums {
   /** Rentals within the last hour, successful ones and those under way. */
   readonly rentalsLastHour: number;
@@ -74,6 +75,9 @@ export interface AccountSums {
   readonly orphanMachines: number;
   readonly orphanDollarsPerHour: MicroDollars;
   readonly spentThisMonth: MicroDollars;
+  /** Unconfirmed amount by which listed hourly prices exceed the recorded ones: only admission counts it. */
+  readonly unconfirmedPerHour: MicroDollars;
+  readonly unconfirmedThisMonth: MicroDollars;
   /** Undefined if the key may not read it. */
   readonly credit: MicroDollars | undefined;
 }
@@ -81,13 +85,13 @@ export interface AccountSums {
 /** A rental or a start under way that its object's record does not show in full yet. */
 export interface PendingRental {
   readonly at: number;
-  /** What the record leaves out: of the offer, until the object's own price is known. */
+  /** Amount that the record lacks: the price of the offer, until the object's own price is known. */
   readonly pricePerHour: MicroDollars;
-  /** Whether the object's record shows at least the intent, so that only the price is missing there. */
+  /** True if the object's record shows at least the intent, so that only the price is missing there. */
   readonly recorded: boolean;
 }
 
-/** What deleted objects leave, as the account's status holds it. */
+/** Spending of deleted objects, as in the status of the account. */
 export interface DeletedSums {
   /** `2026-11`; of another month than the present one the spending no longer counts. */
   readonly month: string;
@@ -134,6 +138,8 @@ export function sumAccount(input: SumInput): AccountSums {
     orphanMachines: orphans.length,
     orphanDollarsPerHour: total(orphans.map(({ pricePerHour }) => pricePerHour)),
     spentThisMonth: left + objects.spentThisMonth,
+    unconfirmedPerHour: objects.unconfirmedPerHour,
+    unconfirmedThisMonth: objects.unconfirmedThisMonth,
     credit: input.credit,
   };
 }
@@ -142,7 +148,7 @@ export interface BrakeInput {
   readonly sums: AccountSums;
   readonly limits: AccountLimits;
   readonly settings: BrakeSettings;
-  /** Of the machine that is asked for; where nobody tells it, the most that it may cost. */
+  /** Price of the requested machine, or its maximum price if the price is unknown. */
   readonly pricePerHour: MicroDollars;
   readonly now: number;
 }
@@ -162,7 +168,7 @@ export type BrakeDecision =
 
 interface BrakeRule {
   readonly reason: LimitRefusal;
-  /** Whether it also stops the start of a machine that is already rented. */
+  /** True if it also stops the start of a machine that is already rented. */
   readonly stopsStarts: boolean;
   readonly stops: (input: BrakeInput) => boolean;
   readonly message: (input: BrakeInput) => string;
@@ -170,13 +176,19 @@ interface BrakeRule {
 }
 
 const hourlyAfter = ({ sums, pricePerHour }: BrakeInput) =>
-  sums.dollarsPerHour + sums.orphanDollarsPerHour + pricePerHour;
+  sums.dollarsPerHour + sums.unconfirmedPerHour + sums.orphanDollarsPerHour + pricePerHour;
 const billing = ({ liveMachines, orphanMachines }: AccountSums) => liveMachines + orphanMachines;
 const machines = (sums: AccountSums) =>
   sums.orphanMachines === 0
-    ? `${billing(sums)} machines`
-    : `${billing(sums)} machines, ${sums.orphanMachines} of them without a GpuInstance`;
+    ? counted(billing(sums), 'machine')
+    : `${counted(billing(sums), 'machine')}, ${sums.orphanMachines} of them without a GpuInstance`;
 const isOver = (amount: number, most: number | undefined) => most !== undefined && amount > most;
+
+/** The time of the next rental, which stays the same until then; none while rentals are under way. */
+function nextRental({ rentalsUnderWay, oldestRentalAt }: AccountSums, now: number): string {
+  if (rentalsUnderWay > 0 || oldestRentalAt === undefined) return '';
+  return ` The next is rented after ${formatTime(now + countsFor(oldestRentalAt, now))}.`;
+}
 
 /** In this order: what a person set first, then the operator's own ceilings. */
 const RULES: readonly BrakeRule[] = [
@@ -206,22 +218,23 @@ const RULES: readonly BrakeRule[] = [
     stopsStarts: true,
     stops: (input) => isOver(hourlyAfter(input), input.limits.maxSpendPerHour),
     message: (input) =>
-      `All machines would cost $${formatDollars(hourlyAfter(input))}/h; limits.maxSpendPerHour is $${formatDollars(input.limits.maxSpendPerHour ?? 0)}.`,
+      `${reportedText(input.sums)}All machines would cost $${formatDollars(hourlyAfter(input))}/h; limits.maxSpendPerHour is $${formatDollars(input.limits.maxSpendPerHour ?? 0)}.`,
   },
   {
     reason: 'AccountLimitReached',
     stopsStarts: true,
     stops: ({ sums, limits }) =>
-      limits.maxSpendPerMonth !== undefined && sums.spentThisMonth >= limits.maxSpendPerMonth,
+      limits.maxSpendPerMonth !== undefined &&
+      sums.spentThisMonth + sums.unconfirmedThisMonth >= limits.maxSpendPerMonth,
     message: ({ sums, limits }) =>
-      `$${formatDollars(sums.spentThisMonth)} are spent this month (UTC); limits.maxSpendPerMonth is $${formatDollars(limits.maxSpendPerMonth ?? 0)}.`,
+      `${reportedText(sums)}$${formatDollars(sums.spentThisMonth + sums.unconfirmedThisMonth)} is spent this month (UTC); limits.maxSpendPerMonth is $${formatDollars(limits.maxSpendPerMonth ?? 0)}.`,
   },
   {
     reason: 'TooManyRentals',
     stopsStarts: false,
     stops: ({ sums, settings }) => sums.rentalsLastHour >= settings.maxRentalsPerHour,
-    message: ({ sums, settings }) =>
-      `The account rented ${sums.rentalsLastHour} machines within the hour; --max-rentals-per-hour is ${settings.maxRentalsPerHour}.`,
+    message: ({ sums, settings, now }) =>
+      `The account rented ${counted(sums.rentalsLastHour, 'machine')} within the hour; --max-rentals-per-hour is ${settings.maxRentalsPerHour}.${nextRental(sums, now)}`,
     retryAfterMs: ({ sums, now }) =>
       sums.rentalsUnderWay > 0 ? ASK_AGAIN_MS : countsFor(sums.oldestRentalAt ?? now, now),
   },
@@ -237,16 +250,23 @@ const RULES: readonly BrakeRule[] = [
     stopsStarts: true,
     stops: (input) => isOver(hourlyAfter(input), input.settings.maxDollarsPerHour),
     message: (input) =>
-      `All machines would cost $${formatDollars(hourlyAfter(input))}/h; --max-dollars-per-hour is $${formatDollars(input.settings.maxDollarsPerHour)}.`,
+      `${reportedText(input.sums)}All machines would cost $${formatDollars(hourlyAfter(input))}/h; --max-dollars-per-hour is $${formatDollars(input.settings.maxDollarsPerHour)}.`,
   },
 ];
 
-/** Whether the account may rent one more machine. */
+/** Prices that lists show above the recorded ones, which may be those of offers; empty if there are none. */
+export function reportedText({ dollarsPerHour, unconfirmedPerHour }: AccountSums): string {
+  if (unconfirmedPerHour === 0) return '';
+  const reported = formatDollars(dollarsPerHour + unconfirmedPerHour);
+  return `Machines report $${reported}/h, records and offers say $${formatDollars(dollarsPerHour)}/h. `;
+}
+
+/** True if the account may rent one more machine. */
 export function mayRent(input: BrakeInput): BrakeDecision {
   return firstStop(RULES, input);
 }
 
-/** Whether a stopped machine, which is already counted, may be started. */
+/** True if a stopped machine, which is already counted, may be started. */
 export function mayStart(input: BrakeInput): BrakeDecision {
   return firstStop(
     RULES.filter((rule) => rule.stopsStarts),
@@ -265,7 +285,7 @@ function total(amounts: readonly MicroDollars[]): MicroDollars {
   return amounts.reduce((sum, amount) => sum + amount, 0);
 }
 
-/** What deleted objects left. */
+/** Spending of deleted objects. */
 export function deletedSumsOf(account: MarketplaceAccount): DeletedSums | undefined {
   const deleted = account.status?.deletedObjects;
   if (!deleted) return undefined;

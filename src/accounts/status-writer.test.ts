@@ -36,6 +36,9 @@ const deleted = (uid: string, spentThisMonth = 1_000_000) => ({
   newestRentalAt: NOW - 1_000,
 });
 
+const numbered = (from: number, count: number) =>
+  Array.from({ length: count }, (_, index) => `${from + index}`);
+
 describe('what must outlive its object', () => {
   test('is in the status of its account before anybody goes on: what a deleted object spent', async () => {
     const { cluster, records, status } = await setUp();
@@ -115,6 +118,23 @@ describe('what deleted objects leave', () => {
       month: '2026-11',
       spent: '3.00',
     });
+  });
+
+  test('names the newest 256 machines that were destroyed with deleted objects, also in the next month', () => {
+    const before = {
+      deletedObjects: { month: '2026-10', spent: '9.00', rentals: [], machines: numbered(1, 255) },
+    };
+    const both = [
+      { ...deleted('u'), destroyed: ['256', '3'] },
+      { ...deleted('v'), destroyed: ['257'] },
+    ];
+    const machines = withDeletedInstances(both, NOW)(before).deletedObjects?.machines;
+    expect(machines).toEqual(['2', ...numbered(4, 252), '256', '3', '257']);
+    expect(machines).toHaveLength(256);
+  });
+
+  test('names no machines when none was destroyed', () => {
+    expect(withDeletedInstances([deleted('u')], NOW)({}).deletedObjects).not.toHaveProperty('machines');
   });
 
   test('is not written to another account of the name', async () => {

@@ -5,19 +5,22 @@ import { recentRentals, rentalTimes } from '../instance/rentals.ts';
 import { inBackground } from '../lib/background.ts';
 import { type Clock, sleep } from '../lib/clock.ts';
 import { formatDollars, type MicroDollars, parseDollars } from '../lib/money.ts';
+import { counted } from '../lib/plural.ts';
 import { formatTime } from '../lib/time.ts';
 import type { KubeClient } from '../runtime/kube/kube-client.ts';
 import { recordStatus } from '../runtime/writes.ts';
 
-/** What a deleted object leaves to its account, so that limits still count it. */
+/** Spending of a deleted object, which limits of its account still count. */
 export interface DeletedInstance {
   readonly uid: string;
   /** Epoch milliseconds of its rentals within the last hour. */
   readonly rentals: readonly number[];
-  /** What its machines cost in the running UTC month. */
+  /** Cost of its machines in the current UTC month. */
   readonly spentThisMonth: MicroDollars;
   /** Epoch milliseconds at which its newest intent was issued; undefined if it never rented. */
   readonly newestRentalAt: number | undefined;
+  /** Ids of its machines that the operator destroyed. */
+  readonly destroyed?: readonly string[] | undefined;
 }
 
 /** A machine left running or stopped on purpose, whose label could not be changed to say so. */
@@ -37,20 +40,20 @@ export interface SweptMachine {
   readonly at: number;
 }
 
-/** What controllers record in the status of an account, which needs no key. */
+/** Records of controllers in the status of an account. No key is needed. */
 export type AccountStatusWriter = Pick<StatusWriter, 'recordDeleted' | 'recordRetained' | 'recordSwept'>;
 
 /** A change of an account's status that must not be lost: from the newest status to the one to write. */
 type StatusChange = (status: MarketplaceAccountStatus) => MarketplaceAccountStatus;
 
 interface Waiting {
-  /** What a deleted object leaves is added up with that of others before it is written. */
+  /** Adds the spending of a deleted object to that of others before the write. */
   readonly change: StatusChange | DeletedInstance;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** Which account is meant: the object of that uid, or whichever has the name. */
+/** Account by uid, or by name. */
 export interface StatusWriterRef {
   readonly namespace: string;
   readonly name: string;
@@ -65,6 +68,7 @@ const MAX_BATCH = 64;
 const MAX_RENTALS = 1000;
 const MAX_RETAINED = 256;
 const MAX_SWEPT = 256;
+const MAX_DESTROYED = 256;
 
 /**
  * Writes records into the status of one account, durable when a call resolves. Changes that arrive while a write is
@@ -179,6 +183,7 @@ export class StatusWriter {
 export function withDeletedInstances(deleted: readonly DeletedInstance[], now: number): StatusChange {
   const left = deleted.flatMap(({ rentals }) => rentals);
   const spent = deleted.reduce((sum, { spentThisMonth }) => sum + spentThisMonth, 0);
+  const destroyed = new Set(deleted.flatMap(({ destroyed = [] }) => destroyed));
   return (status) => {
     const month = monthName(now);
     const before = status.deletedObjects;
@@ -187,6 +192,8 @@ export function withDeletedInstances(deleted: readonly DeletedInstance[], now: n
       .toSorted((a, b) => a - b)
       .slice(-MAX_RENTALS);
     const issued = deleted.map(({ newestRentalAt }) => newestRentalAt ?? 0);
+    const others = (before?.machines ?? []).filter((id) => !destroyed.has(id));
+    const machines = [...others, ...destroyed].slice(-MAX_DESTROYED);
     const newest = Math.max(Date.parse(status.lastRentalAt ?? '') || 0, ...issued);
     return {
       ...status,
@@ -194,6 +201,7 @@ export function withDeletedInstances(deleted: readonly DeletedInstance[], now: n
         month,
         spent: formatDollars(spentBefore + spent),
         rentals: rentals.map(formatTime),
+        ...(machines.length > 0 && { machines }),
       },
       ...(newest > 0 ? { lastRentalAt: formatTime(newest) } : {}),
     };
@@ -206,7 +214,7 @@ export function withRetained(machine: RetainedMachine, now: number): StatusChang
     const others = (status.retained ?? []).filter((entry) => entry.instanceId !== machine.instanceId);
     if (others.length >= MAX_RETAINED) {
       throw new RangeError(
-        `the account already lists ${others.length} retained machines; destroy some of them at the marketplace first`,
+        `the account already lists ${counted(others.length, 'retained machine')}; destroy some of them at the marketplace first`,
       );
     }
     const { instanceId, owner, policy, pricePerHour } = machine;

@@ -31,9 +31,18 @@ const workerReport = z.object({
   failing: z.string().max(256).optional(),
 });
 
+const keysReport = z.object({
+  /** `Unread`: not yet, or the picker may not. `Unusable`: no value is a SHA-256. */
+  state: z.enum(['Read', 'Unread', 'Missing', 'Unusable']),
+  /** Names in the Secret whose values are no SHA-256, the first ten. */
+  unusable: z.array(name).max(10),
+});
+
 const groupReport = z.object({
   namespace: name,
   name,
+  /** Of `spec.gateway.keys`; left out for a group without, and by older pickers. */
+  keys: keysReport.optional(),
   /** Counter: work of all requests that came in, refused ones too. It never falls while the picker lives. */
   arrivedWork: counter,
   /** Counter: what of `arrivedWork` was too much. The difference is the work that was really done or is under way. */

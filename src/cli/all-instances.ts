@@ -1,6 +1,6 @@
-import type { MarketplaceClient } from '../marketplace/client.ts';
-import { MarketplaceError } from '../marketplace/errors/errors.ts';
-import type { Instance } from '../marketplace/instances/instance.ts';
+import { MarketplaceError } from '../market/errors.ts';
+import type { MarketplaceClient } from '../markets/vast/client.ts';
+import type { Instance } from '../markets/vast/instances/instance.ts';
 
 const MAX_PAGES = 1_000;
 

@@ -25,6 +25,8 @@ export interface CommandOption {
   readonly repeatable?: boolean;
   readonly choices?: readonly string[];
   readonly hidden?: boolean;
+  /** Everything behind it is its value, options too; `--flag=word` is that one word. */
+  readonly takesRest?: boolean;
   /** Heading in the help; `Options` if left out. */
   readonly group?: string;
 }
@@ -34,6 +36,8 @@ export interface CommandArgument {
   /** e.g. `<name>` or `[offer...]`. */
   readonly name: string;
   readonly description: string;
+  /** Given behind `--` only. The last argument of a command. */
+  readonly behindDashes?: boolean;
 }
 
 /** Option values by camel-cased name, as commander parsed them. */

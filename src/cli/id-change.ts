@@ -1,11 +1,12 @@
-import type { MarketplaceClient } from '../marketplace/client.ts';
-import type { Instance } from '../marketplace/instances/instance.ts';
+import type { MarketplaceClient } from '../markets/vast/client.ts';
+import type { Instance } from '../markets/vast/instances/instance.ts';
+import { printableLine } from '../views/printable.ts';
 import { allInstances } from './all-instances.ts';
 import type { Command, CommandInput, CommandOption } from './command.ts';
-import { failed } from './failures/command-error.ts';
-import { parseIds, switchOption } from './options/option-values.ts';
+import { failed } from './command-error.ts';
+import { parseIds, switchOption } from './option-values.ts';
 import { changeOneByOne } from './output/one-by-one.ts';
-import { createOutput, printableLine } from './output/output.ts';
+import { createOutput } from './output/output.ts';
 import { confirmed, YES } from './secrets/prompt.ts';
 import { withMarketplace } from './sessions/marketplace-session.ts';
 

@@ -5,6 +5,7 @@ import {
   type StartDecision,
   type TicketDecision,
   type TicketRefusal,
+  type TicketRequest,
 } from '../accounts/admission.ts';
 import { OfferReservations } from '../accounts/pending-rentals.ts';
 import { type AccountSums, deletedSumsOf, limitsOf, sumAccount } from '../accounts/spend-limits.ts';
@@ -57,6 +58,7 @@ export function accountGate(facts: GateFacts): Admission {
     settings: NO_CEILINGS,
     limits: () => limitsOf(facts.account),
     refusal: () => undefined,
+    isSuspended: () => facts.account.spec.suspend === true,
     labelEcho: () => 'echoed',
     isLoginRenting: () => false,
     objects: () => viewsOf(facts, clock.now()),
@@ -147,6 +149,15 @@ export interface LastingRefusal {
   readonly message: string;
   readonly retryAfterMs: number;
 }
+
+/** A request for room that does not wait for it: nothing is called when room comes. */
+export function rentalRequest({ namespace = '', ...rental }: Rental): TicketRequest {
+  return { ...rental, namespace, generation: 0, wake() {} };
+}
+
+type Rental = Pick<TicketRequest, 'objectUid' | 'offerId' | 'pricePerHour'> & {
+  readonly namespace?: string | undefined;
+};
 
 /** The refusal of an account; undefined if it has room, or will have within seconds. */
 export function lasting(answer: TicketDecision | StartDecision): LastingRefusal | undefined {

@@ -13,5 +13,18 @@ function keepCompiled({ XDG_CACHE_HOME, HOME }: NodeJS.ProcessEnv): void {
   if (caches) module.enableCompileCache(`${caches}/gpu-rent-compiled`);
 }
 
+/** Programs that run for long: what Node.js warns of belongs in their logs. */
+const SERVERS: ReadonlySet<string | undefined> = new Set(['operator', 'endpoint-picker', 'simulator']);
+
+/**
+ * Keeps warnings of Node.js itself, about its own options and features, off stderr: scripts read it, and no user can act on
+ * them. `NODE_OPTIONS=--trace-warnings` shows them.
+ */
+function keepWarningsOff({ NODE_OPTIONS = '' }: NodeJS.ProcessEnv, command: string | undefined): void {
+  if (SERVERS.has(command) || NODE_OPTIONS.includes('--trace-warnings')) return;
+  process.removeAllListeners('warning');
+}
+
 keepCompiled(process.env);
+keepWarningsOff(process.env, process.argv[2]);
 await import('./start.ts');

@@ -30,6 +30,8 @@ export interface ObjectChange<T> {
   /** As typed. */
   readonly verb: string;
   readonly kinds: readonly KindNames[];
+  /** The command names the kind already, so that a bare name is of the first of `kinds`. */
+  readonly isKindNamed?: boolean;
   readonly description: string;
   readonly examples: readonly string[];
   readonly options?: readonly CommandOption[];
@@ -49,13 +51,15 @@ export function objectChangeCommand<T extends GpuInstance | EndpointGroup | Mark
 ): Command {
   const { kinds, description, examples, options = [], optionSets = [], question } = definition;
   const names = kinds.map(({ shortNames }) => `${shortNames[0]}/name`).join(' or ');
+  const kindOf = definition.isKindNamed === true ? `${kinds[0]?.singular}/` : '';
+  const whole = (text: string) => (text.includes('/') ? text : `${kindOf}${text}`);
   return {
     ...{ description, examples },
-    args: [{ name: '<object...>', description: `${names}.` }],
+    args: [{ name: '<object...>', description: kindOf === '' ? `${names}.` : `Name, or ${names}.` }],
     options: [...(question ? [YES] : []), ...options],
     optionSets: ['output', 'cluster', ...optionSets],
     async run(input, context) {
-      const named = [...new Set(input.args)].map((text) => parseObject(text, ...kinds));
+      const named = [...new Set(input.args)].map((text) => parseObject(whole(text), ...kinds));
       const output = createOutput(input, context);
       await withCluster(input, context, async (cluster) => {
         const targets = new Map<string, ChangedObject<T>>();
@@ -90,10 +94,10 @@ export async function patchObject(
   { resource, object }: ChangedObject<GpuInstance | EndpointGroup | MarketplaceAccount>,
   { annotations, spec }: ObjectPatch,
 ): Promise<void> {
-  const { uid, name } = object.metadata;
+  const { uid, name, namespace: own = namespace } = object.metadata;
   await kube.patch(
     resource,
-    { namespace, name },
+    { namespace: own, name },
     {
       type: 'merge',
       body: {

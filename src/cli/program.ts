@@ -1,5 +1,5 @@
 import type { CatalogEntry, CatalogGroup, CommandContext } from './command.ts';
-import { EXIT, Interrupted, usageError } from './failures/command-error.ts';
+import { EXIT, Interrupted, usageError } from './command-error.ts';
 import { type Located, locate } from './locate.ts';
 
 interface ProgramOptions {

@@ -1,6 +1,6 @@
 import process from 'node:process';
 import packageJson from '../../package.json' with { type: 'json' };
-import { EXIT } from './failures/command-error.ts';
+import { EXIT } from './command-error.ts';
 import { nodeProblem } from './node-version.ts';
 
 // Importing it is what it is for: whatever is imported behind it may need what an old Node.js does not have.

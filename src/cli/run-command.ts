@@ -1,7 +1,8 @@
 import { CommanderError, Option, Command as Parser } from 'commander';
-import type { CatalogEntry, Command, CommandContext, CommandOption } from './command.ts';
-import { EXIT } from './failures/command-error.ts';
+import type { CatalogEntry, Command, CommandContext, CommandOption, OptionValues } from './command.ts';
+import { EXIT, usageError } from './command-error.ts';
 import { respell, spellings } from './locate.ts';
+import { optionName } from './option-values.ts';
 import { optionsOf } from './options/option-sets.ts';
 
 /** Where a command runs and under which name people called it. */
@@ -31,14 +32,18 @@ export async function runCommand(
       writeErr: (text) => context.stderr.write(text.replace(/^error: /, 'Error: ')),
     });
   for (const argument of command.args ?? []) parser.argument(argument.name, argument.description);
+  const { own, rest, dashed } = splitLine(args, command);
   for (const option of optionsOf(command)) parser.addOption(commanderOption(option));
   const examples = (command.examples ?? []).map((line) => `  ${line.replaceAll(/^gpu-rent/g, calledAs)}`);
   if (examples.length > 0) parser.addHelpText('after', `\nExamples:\n${examples.join('\n')}`);
   parser.action(async (...given: unknown[]) => {
-    exitCode = await command.run({ args: positionals(given), options: parser.opts() }, context);
+    const positional = positionals(given);
+    refuseCommandWithoutDashes(positional, command);
+    const input = { args: [...positional, ...dashed], options: { ...parser.opts(), ...rest } };
+    exitCode = await command.run(input, context);
   });
   try {
-    const words = await withObjectNames(respell(args, optionsOf(command)), command);
+    const words = await withObjectNames(respell(own, optionsOf(command)), command);
     await parser.parseAsync([...words], { from: 'user' });
     return exitCode;
   } catch (error) {
@@ -46,6 +51,37 @@ export async function runCommand(
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
     throw error;
   }
+}
+
+/** A command line in three parts: the options and arguments of the command itself, and words that belong to others. */
+interface Line {
+  readonly own: readonly string[];
+  /** The value of an option that takes the rest, by its name. */
+  readonly rest: OptionValues;
+  /** Behind `--`, where an argument is given there only. */
+  readonly dashed: readonly string[];
+}
+
+function splitLine(args: readonly string[], command: Command): Line {
+  const dashes = args.indexOf('--');
+  const end = dashes < 0 ? args.length : dashes;
+  for (const option of optionsOf(command).filter(({ takesRest }) => takesRest)) {
+    const [flag = ''] = spellings(option);
+    const at = args.indexOf(flag);
+    if (at >= 0 && at < end)
+      return { own: args.slice(0, at), rest: { [optionName(flag)]: args.slice(at + 1) }, dashed: [] };
+  }
+  const isSplit = dashes >= 0 && command.args?.at(-1)?.behindDashes === true;
+  return isSplit
+    ? { own: args.slice(0, end), rest: {}, dashed: args.slice(end + 1) }
+    : { own: args, rest: {}, dashed: [] };
+}
+
+/** An argument more would be run by a machine that bills. */
+function refuseCommandWithoutDashes(given: readonly string[], { args = [] }: Command): void {
+  const extra = args.at(-1)?.behindDashes ? given[args.length - 1] : undefined;
+  if (extra !== undefined)
+    throw usageError(`"${extra}" is an argument too many.`, 'A command stands behind --: -- python train.py');
 }
 
 /** Of a command that begins with an object: `gpui x` is taken for `gpui/x`. */

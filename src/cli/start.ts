@@ -3,7 +3,7 @@ import process from 'node:process';
 import packageJson from '../../package.json' with { type: 'json' };
 import { catalog } from './catalog.ts';
 import type { CommandContext } from './command.ts';
-import { EXIT, Interrupted } from './failures/command-error.ts';
+import { EXIT, Interrupted } from './command-error.ts';
 import { runToEnd } from './program.ts';
 
 /** 128 and the signal's number. */

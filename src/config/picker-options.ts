@@ -1,7 +1,15 @@
 import * as z from 'zod';
 import type { OptionSpec, ParsedOptions } from './options.ts';
 import { OPTIONS } from './options.ts';
-import { booleanValue, durationValue, groupValue, httpUrl, socketAddress } from './values.ts';
+import {
+  booleanValue,
+  durationValue,
+  groupValue,
+  httpUrl,
+  memoryValue,
+  socketAddress,
+  wholeNumber,
+} from './values.ts';
 
 const { kubeconfig, context, watchNamespace, logLevel } = OPTIONS;
 
@@ -76,6 +84,38 @@ export const PICKER_OPTIONS = {
     placeholder: 'path',
     description:
       'Unix socket for the admin interface of an Envoy that runs elsewhere, for --print-envoy-config and to ask that Envoy to close its connections before this process ends; not with --envoy, whose own socket this process alone reaches',
+  },
+  envoyMaxHeap: {
+    value: memoryValue(64, 65_536),
+    placeholder: 'size',
+    description:
+      'heap at which Envoy has refused new requests, closed idle connections and reset the streams with the largest buffers; for --envoy and --print-envoy-config. Keep it at three quarters of the memory limit of Envoy',
+    defaultValue: '384Mi',
+  },
+  maxHeldMemory: {
+    value: memoryValue(1, 65_536),
+    placeholder: 'size',
+    description:
+      'memory of Envoy and picker that requests of all groups may take while they wait, at 64 KiB each and up to 128 KiB of its body; over it the group that takes most gives way. Keep it at two thirds of --envoy-max-heap',
+    defaultValue: '256Mi',
+  },
+  clientIdleTimeout: {
+    value: durationValue(1_000, 3_600_000),
+    placeholder: 'duration',
+    description:
+      'idle time after which Envoy closes a connection of a client; for --envoy and --print-envoy-config. Keep it above the one of a load balancer in front',
+    defaultValue: '5m',
+  },
+  trustedHops: {
+    value: wholeNumber(0, 8),
+    placeholder: 'count',
+    description:
+      'proxies in front of the gateway that append to x-forwarded-for, which says the addresses of clients without keys; with --group, those in front of the proxy that calls',
+    defaultValue: '0',
+  },
+  allowPrivateAddresses: {
+    ...OPTIONS.allowPrivateAddresses,
+    description: 'take workers at private addresses too, as the operator does with the same flag',
   },
   addressMap: {
     ...OPTIONS.addressMap,

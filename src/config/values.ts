@@ -1,6 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 import * as z from 'zod';
 import { type MicroDollars, parseDollars } from '../lib/money.ts';
+import { parseQuantity } from '../lib/quantity.ts';
 import { formatDuration, parseDuration } from '../lib/time.ts';
 
 /** An address to listen on. `0` listens nowhere, as controller-runtime has it. */
@@ -32,6 +33,17 @@ export function wholeNumber(min: number, max: number) {
     const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
     if (value >= min && value <= max) return value;
     context.addIssue({ code: 'custom', message: `write a whole number from ${min} to ${max}` });
+    return z.NEVER;
+  });
+}
+
+/** Bytes of a size within bounds, in MiB. */
+export function memoryValue(minMiB: number, maxMiB: number) {
+  return z.string().transform((text, context) => {
+    const bytes = parseQuantity(text) ?? Number.NaN;
+    if (bytes >= minMiB * 2 ** 20 && bytes <= maxMiB * 2 ** 20) return Math.floor(bytes);
+    const message = `write a size between ${minMiB}Mi and ${maxMiB}Mi, such as 384Mi`;
+    context.addIssue({ code: 'custom', message });
     return z.NEVER;
   });
 }

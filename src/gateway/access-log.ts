@@ -1,21 +1,22 @@
 import { create } from '@bufbuild/protobuf';
-import type { Duration } from '@bufbuild/protobuf/wkt';
+import type { Duration, Timestamp } from '@bufbuild/protobuf/wkt';
 import type { ServerReadableStream, sendUnaryData } from '@grpc/grpc-js';
-import { REQUEST_ID_HEADER } from './envoy-config.ts';
-import type { GrpcService } from './grpc-server.ts';
-import type { HTTPAccessLogEntry } from './protocol/envoy/access_log_pb.js';
+import type { HTTPAccessLogEntry } from '../../proto/gen/envoy/access_log_pb.js';
 import {
   AccessLogService,
   type StreamAccessLogsMessage,
   type StreamAccessLogsResponse,
   StreamAccessLogsResponseSchema,
-} from './protocol/envoy/access_log_service_pb.js';
-import type { Address } from './protocol/envoy/core_pb.js';
-import { EVENTS_KEY, METADATA, TOKENS_KEY } from './usage-filter.ts';
+} from '../../proto/gen/envoy/access_log_service_pb.js';
+import type { Address } from '../../proto/gen/envoy/core_pb.js';
+import type { Connection } from './client-connections.ts';
+import type { GrpcService } from './grpc-server.ts';
+import { METADATA, NOTES } from './request-notes.ts';
+import { EVENTS_KEY, TOKENS_KEY } from './response-filter.ts';
 
 /** How a request ended, as Envoy logs it. */
 export interface EndedRequest {
-  /** The id that the picker gave it. Where it ended before Envoy had the answer, what the client sent, if anything. */
+  /** Id that the picker gave it; undefined if it ended before Envoy had the answer. */
   readonly id: string | undefined;
   /** The `x-request-id` of Envoy, or of the client where Envoy trusts it. */
   readonly requestId: string;
@@ -40,14 +41,24 @@ export interface ReadUsage {
 
 type Stream = ServerReadableStream<StreamAccessLogsMessage, StreamAccessLogsResponse>;
 
-/** The access-log service of Envoy: the only exact source of the end of a request. */
-export function accessLogService(onEnd: (request: EndedRequest) => void): GrpcService {
+/** What Envoy logs. */
+export interface AccessLogHandlers {
+  readonly onEnd: (request: EndedRequest) => void;
+  /** A connection of a client is closed. */
+  readonly onClose: (connection: Connection) => void;
+}
+
+/** The access-log service of Envoy: the only exact source of the ends of requests and of connections. */
+export function accessLogService({ onEnd, onClose }: AccessLogHandlers): GrpcService {
   const read = (stream: Stream, answer: sendUnaryData<StreamAccessLogsResponse>): void => {
     stream.on('data', ({ logEntries }: StreamAccessLogsMessage) => {
-      if (logEntries.case !== 'httpLogs') return;
-      for (const entry of logEntries.value.logEntry) {
-        onEnd(endOf(entry));
-      }
+      if (logEntries.case === 'httpLogs') for (const entry of logEntries.value.logEntry) onEnd(endOf(entry));
+      if (logEntries.case === 'tcpLogs')
+        for (const { commonProperties } of logEntries.value.logEntry) {
+          const place = placeOf(commonProperties?.downstreamRemoteAddress);
+          const start = secondsOf(commonProperties?.startTime);
+          if (place !== undefined && start !== undefined) onClose({ place, start });
+        }
     });
     stream.on('error', () => {});
     stream.on('end', () => answer(null, create(StreamAccessLogsResponseSchema)));
@@ -56,15 +67,17 @@ export function accessLogService(onEnd: (request: EndedRequest) => void): GrpcSe
 }
 
 function endOf({ commonProperties, request, response }: HTTPAccessLogEntry): EndedRequest {
+  const notes = commonProperties?.metadata?.filterMetadata[METADATA];
+  const id = notes?.[NOTES.id];
   return {
-    id: request?.requestHeaders[REQUEST_ID_HEADER] || undefined,
+    id: typeof id === 'string' ? id : undefined,
     requestId: request?.requestId ?? '',
-    upstream: upstreamOf(commonProperties?.upstreamRemoteAddress),
+    upstream: placeOf(commonProperties?.upstreamRemoteAddress),
     status: response?.responseCode ?? 0,
     attempts: commonProperties?.upstreamRequestAttemptCount ?? 0,
     durationMs: millisecondsOf(commonProperties?.duration) ?? 0,
     firstByteMs: millisecondsOf(commonProperties?.timeToFirstDownstreamTxByte),
-    usage: usageOf(commonProperties?.metadata?.filterMetadata[METADATA]),
+    usage: usageOf(notes),
   };
 }
 
@@ -81,10 +94,16 @@ function countOf(value: unknown): number | undefined {
 
 const MAX_COUNT = 1e9;
 
-function upstreamOf(remote: Address | undefined): string | undefined {
+/** `ip:port`. */
+function placeOf(remote: Address | undefined): string | undefined {
   if (remote?.address.case !== 'socketAddress') return undefined;
   const { address, portSpecifier } = remote.address.value;
   return `${address.includes(':') ? `[${address}]` : address}:${portSpecifier.value}`;
+}
+
+/** Seconds since the epoch with nine decimals. */
+function secondsOf(time: Timestamp | undefined): string | undefined {
+  return time && `${time.seconds}.${String(time.nanos).padStart(9, '0')}`;
 }
 
 function millisecondsOf(duration: Duration | undefined): number | undefined {

@@ -2,27 +2,28 @@ import { isDeepStrictEqual } from 'node:util';
 import { create, type DescMessage, type MessageShape } from '@bufbuild/protobuf';
 import { type Any, anyPack } from '@bufbuild/protobuf/wkt';
 import type { ServerDuplexStream } from '@grpc/grpc-js';
-import type { Logger } from '../lib/logger.ts';
-import type { Secret } from '../lib/secret.ts';
-import { DESTINATION_HEADER } from './envoy-config.ts';
-import type { GrpcService } from './grpc-server.ts';
-import { Cluster_DiscoveryType, ClusterSchema } from './protocol/envoy/cluster_pb.js';
-import { ApiVersion } from './protocol/envoy/core_pb.js';
+import { Cluster_DiscoveryType, ClusterSchema } from '../../proto/gen/envoy/cluster_pb.js';
+import { ApiVersion } from '../../proto/gen/envoy/core_pb.js';
 import {
   AggregatedDiscoveryService,
   type DiscoveryRequest,
   type DiscoveryResponse,
   DiscoveryResponseSchema,
-} from './protocol/envoy/discovery_pb.js';
-import { ClusterLoadAssignmentSchema } from './protocol/envoy/endpoint_pb.js';
-import { HttpProtocolOptionsSchema } from './protocol/envoy/http_protocol_options_pb.js';
-import { OverrideHostSchema } from './protocol/envoy/override_host_pb.js';
-import { RoundRobinSchema } from './protocol/envoy/round_robin_pb.js';
+} from '../../proto/gen/envoy/discovery_pb.js';
+import { ClusterLoadAssignmentSchema } from '../../proto/gen/envoy/endpoint_pb.js';
+import { HttpProtocolOptionsSchema } from '../../proto/gen/envoy/http_protocol_options_pb.js';
+import { OverrideHostSchema } from '../../proto/gen/envoy/override_host_pb.js';
+import { RoundRobinSchema } from '../../proto/gen/envoy/round_robin_pb.js';
 import {
   SecretSchema,
   TlsParameters_TlsProtocol,
   UpstreamTlsContextSchema,
-} from './protocol/envoy/tls_pb.js';
+} from '../../proto/gen/envoy/tls_pb.js';
+import type { Logger } from '../lib/logger.ts';
+import type { Secret } from '../lib/secret.ts';
+import { BUFFER_BYTES } from './envoy-config.ts';
+import type { GrpcService } from './grpc-server.ts';
+import { METADATA, NOTES } from './request-notes.ts';
 
 /** A worker as Envoy knows it. */
 export interface DiscoveredEndpoint {
@@ -281,7 +282,9 @@ function clusterOf(group: DiscoveredGroup): Any {
   );
   // The fallback is a worker of the same group: one that left between the pick and the connection.
   const byPicker = create(OverrideHostSchema, {
-    overrideHostSources: [{ header: DESTINATION_HEADER }],
+    overrideHostSources: [
+      { metadata: { key: METADATA, path: [{ segment: { case: 'key', value: NOTES.destination } }] } },
+    ],
     fallbackPolicy: { policies: [roundRobin] },
   });
   const cluster = create(ClusterSchema, {
@@ -290,6 +293,8 @@ function clusterOf(group: DiscoveredGroup): Any {
     edsClusterConfig: { edsConfig: overAds },
     ...(group.identity && { transportSocket: socketOf(group) }),
     connectTimeout: { seconds: 5n },
+    // Of a response that its client reads slowly.
+    perConnectionBufferLimitBytes: BUFFER_BYTES,
     circuitBreakers: {
       thresholds: [{ maxConnections: MAX, maxPendingRequests: MAX, maxRequests: MAX, maxRetries: MAX }],
     },

@@ -1,9 +1,18 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import type { Metadata } from '../../proto/gen/envoy/core_pb.js';
+import { ProcessingMode_BodySendMode as BodyMode } from '../../proto/gen/envoy/ext_proc_filter_pb.js';
+import {
+  ExternalProcessor,
+  type HttpBody,
+  type HttpHeaders,
+  type ProcessingRequest,
+  ProcessingResponseSchema,
+} from '../../proto/gen/envoy/ext_proc_pb.js';
 import { inBackground } from '../lib/background.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { ReadUsage } from './access-log.ts';
-import { DESTINATION_HEADER } from './envoy-config.ts';
+import { BUFFER_BYTES } from './envoy-config.ts';
 import {
   type Answer,
   BROKEN,
@@ -16,17 +25,9 @@ import {
   type RequestHead,
   replyOf,
 } from './ext-proc.ts';
-import type { GrpcService } from './grpc-server.ts';
+import { forgetLastMessage, type GrpcService } from './grpc-server.ts';
 import type { BodyStart } from './openai-work.ts';
-import type { Metadata } from './protocol/envoy/core_pb.js';
-import { ProcessingMode_BodySendMode as BodyMode } from './protocol/envoy/ext_proc_filter_pb.js';
-import {
-  ExternalProcessor,
-  type HttpBody,
-  type HttpHeaders,
-  type ProcessingRequest,
-  ProcessingResponseSchema,
-} from './protocol/envoy/ext_proc_pb.js';
+import { PRIVATE_HEADERS } from './request-notes.ts';
 import { ResponseUsage } from './response-usage.ts';
 
 /** How a request ended, as its proxy showed it. */
@@ -53,14 +54,13 @@ export interface EndpointPickerOptions {
   readonly log: Logger;
 }
 
+/** Address of the worker, in the request and in the metadata of load balancing. */
+const DESTINATION_HEADER = 'x-gateway-destination-endpoint';
 /** Metadata of load balancing, both ways. */
 const LB = 'envoy.lb';
 const SUBSET_HINT = 'envoy.lb.subset_hint';
 const SUBSET_KEY = 'x-gateway-destination-endpoint-subset';
 const SERVED_KEY = 'x-gateway-destination-endpoint-served';
-
-/** Of a body that waits with its request: what is more stays with the proxy. */
-const HELD_BYTES = 1_048_576;
 
 /**
  * The endpoint picker protocol of the Gateway API Inference Extension: an ext_proc service for proxies that are not ours.
@@ -101,7 +101,7 @@ class ProxiedExchange {
   readonly #clock: Clock;
   readonly #startedAt: number;
   readonly #left = new AbortController();
-  readonly #body = Promise.withResolvers<BodyStart>();
+  #body = Promise.withResolvers<BodyStart>();
   /** As the reference picker, which asks nobody. */
   #requestMode: BodyMode = BodyMode.FULL_DUPLEX_STREAMED;
   #responseMode: BodyMode = BodyMode.FULL_DUPLEX_STREAMED;
@@ -142,7 +142,7 @@ class ProxiedExchange {
         break;
       case 'responseHeaders':
         this.#takeResponse(request.value, metadataContext);
-        this.#write({ case: 'responseHeaders', value: {} });
+        this.#write({ case: 'responseHeaders', value: this.#responseHeaders() });
         break;
       case 'responseBody':
         this.#usage?.push(request.value.body);
@@ -163,10 +163,13 @@ class ProxiedExchange {
       return;
     }
     this.#decision = decision;
+    // A request in flight keeps no body.
     this.#parts.length = 0;
+    this.#body = Promise.withResolvers<BodyStart>();
+    forgetLastMessage(this.#stream);
     const { answer } = decision;
     if (answer.type === 'reply') this.#stream.write(replyOf(answer));
-    else this.#route(answer.headers);
+    else this.#route(answer);
     for (const response of this.#held.splice(0)) if (answer.type === 'route') this.#write(response);
     this.#stream.resume();
   }
@@ -180,10 +183,11 @@ class ProxiedExchange {
 
   #begin({ headers: map, endOfStream }: HttpHeaders, metadata: Metadata | undefined): RequestHead {
     const headers = headersOf(map);
-    this.#contentLength = lengthOf(headers.get('content-length'));
+    this.#contentLength = endOfStream ? 0 : lengthOf(headers.get('content-length'));
     if (endOfStream) this.#resolveBody(true);
     return {
       headers,
+      contentLength: this.#contentLength,
       left: this.#left.signal,
       subset: subsetOf(metadata),
       readBody: () => this.#readBody(),
@@ -211,7 +215,7 @@ class ProxiedExchange {
       this.#parts.push(body.body);
       this.#heldBytes += body.body.length;
       if (body.endOfStream || this.#asksForBody) this.#resolveBody(body.endOfStream);
-      else if (this.#heldBytes >= HELD_BYTES) {
+      else if (this.#heldBytes >= BUFFER_BYTES) {
         this.#resolveBody(false);
         this.#stream.pause();
       }
@@ -226,6 +230,12 @@ class ProxiedExchange {
     this.#body.resolve({ bytes, isWhole, contentLength: this.#contentLength });
   }
 
+  #responseHeaders() {
+    const answer = this.#decision?.answer;
+    const headers = answer?.type === 'route' ? answer.responseHeaders : undefined;
+    return headers ? { response: { headerMutation: { setHeaders: headerOptions(headers) } } } : {};
+  }
+
   #takeResponse({ headers: map }: HttpHeaders, metadata: Metadata | undefined): void {
     const headers = new Map(map?.headers.map(({ key, value, rawValue }) => [key, textOf(value, rawValue)]));
     this.#status = Number(headers.get(':status') ?? 0);
@@ -238,9 +248,11 @@ class ProxiedExchange {
     });
   }
 
-  #route(headers: Readonly<Record<string, string>>): void {
-    const response = { headerMutation: { setHeaders: headerOptions(headers) } };
-    const picked = { [DESTINATION_HEADER]: headers[DESTINATION_HEADER] ?? '' };
+  /** Host and path are the proxy's; of the destinations it takes one. */
+  #route({ destinations: [destination = ''] }: Answer & { readonly type: 'route' }): void {
+    const picked = { [DESTINATION_HEADER]: destination };
+    const setHeaders = headerOptions(picked);
+    const response = { headerMutation: { setHeaders, removeHeaders: [...PRIVATE_HEADERS] } };
     this.#stream.write(
       create(ProcessingResponseSchema, {
         response: this.#asksForBody

@@ -1,18 +1,16 @@
 import { isIP } from 'node:net';
-import { METADATA, USAGE_FILTER } from './usage-filter.ts';
+import { CONNECTION_KEY } from './connection-limit.ts';
+import {
+  CLUSTER_HEADER,
+  METADATA,
+  PRIVATE_HEADERS,
+  RETRY_HEADER,
+  SESSION_HEADERS,
+  WORK_HEADER,
+} from './request-notes.ts';
+import { RESPONSE_FILTER } from './response-filter.ts';
 
-/** Names the cluster of a request: the group. Set by the picker alone. */
-export const CLUSTER_HEADER = 'x-gateway-cluster';
-/** Where a request goes: `ip:port`, several separated by commas, tried in this order. Set by the picker alone. */
-export const DESTINATION_HEADER = 'x-gateway-destination-endpoint';
-/** By this id the access log names a request. Set by the picker alone. */
-export const REQUEST_ID_HEADER = 'x-gateway-request-id';
-
-/** Says what a request counts as. */
-export const WORK_HEADER = 'x-gpurental-work';
-/** What names the session of a request, the first of them that is there. */
-export const SESSION_HEADERS = ['x-gpurental-session', 'x-session-id'] as const;
-/** All that the picker reads of a request, and so all that Envoy sends it: others would only cost time there. */
+/** Headers that the picker reads; Envoy sends it no other ones, which would only cost time there. */
 const READ_HEADERS = [
   ...([
     ':method',
@@ -22,6 +20,10 @@ const READ_HEADERS = [
     'content-type',
     'content-length',
     'x-request-id',
+    'x-forwarded-for',
+    'origin',
+    'access-control-request-method',
+    'access-control-request-headers',
   ] as const),
   ...([WORK_HEADER, ...SESSION_HEADERS] as const),
 ] as const;
@@ -40,21 +42,44 @@ export interface BootstrapOptions {
   readonly picker: SocketPlace;
   /** The path of a Unix socket for the admin interface, which has no password; none where absent. */
   readonly adminSocket?: string;
+  /** Heap at which Envoy has shed all that it can, in bytes; {@link DEFAULT_HEAP_BYTES} if absent. */
+  readonly maxHeapBytes?: number;
+  /** Proxies in front of Envoy whose `x-forwarded-for` it believes; 0 if absent. */
+  readonly trustedHops?: number;
+  /** Idle time after which Envoy closes a connection of a client, in milliseconds; 5 min if absent. */
+  readonly idleTimeoutMs?: number;
+  /** Connections of all clients; {@link MAX_CONNECTIONS} if absent. */
+  readonly maxConnections?: number | undefined;
 }
 
 /** Longer than any hold (55 min), in seconds; a message_timeout may be one hour at most. */
 const MAX_WAIT_S = 3660;
-/** Of a body that waits with its request, is sent again by a retry, and is shown to the picker. */
-const BODY_BYTES = 1_048_576;
+/** Bytes of one body that Envoy buffers: while its request waits, for a retry, and for the picker that reads it. */
+export const BUFFER_BYTES = 131_072;
+/** Memory limit of the container in the chart: 512 MiB. The rest is for stacks, code and what was freed lately. */
+export const DEFAULT_HEAP_BYTES = 384 * 1_048_576;
+const DEFAULT_IDLE_MS = 300_000;
+/** Streams of one HTTP/2 connection. */
+const STREAMS_PER_CONNECTION = 100;
+const HTTP2_CONNECTION_WINDOW = 1_048_576;
+/** Connections of all clients. */
+export const MAX_CONNECTIONS = 10_000;
 const MAX_REQUESTS = 100_000;
+/**
+ * Frames that Envoy queues for a busy picker. At the default of 1,000 control frames it closes the connection, and with it
+ * all waiting requests, if a thousand streams are reset at once.
+ */
+const MAX_QUEUED_FRAMES = 10 * MAX_REQUESTS;
 const OWNER_ONLY = 0o600;
 
 /**
  * The bootstrap configuration of an Envoy that asks this picker, as JSON: one listener, whose requests the picker holds
  * and routes; clusters and endpoints by discovery from the picker; the end of each request to its access log. A request
- * is tried at most twice more, on the next worker of the picker's list, and never after its response began.
+ * is tried at most twice more, on the next worker of the picker's list, and never after its response began. Memory is
+ * bounded: each body by {@link BUFFER_BYTES}, all of it by `maxHeapBytes`.
  */
-export function envoyBootstrap({ listen, picker, adminSocket }: BootstrapOptions): string {
+export function envoyBootstrap(options: BootstrapOptions): string {
+  const { picker, adminSocket } = options;
   const config = {
     node: { id: 'gpu-rent-gateway', cluster: 'gpu-rent-gateway' },
     ...(adminSocket !== undefined && {
@@ -65,7 +90,7 @@ export function envoyBootstrap({ listen, picker, adminSocket }: BootstrapOptions
       cds_config: { ads: {}, resource_api_version: 'V3' },
     },
     static_resources: {
-      listeners: [listener(listen)],
+      listeners: [listener(options)],
       clusters: [pickerCluster(picker)],
     },
     layered_runtime: {
@@ -77,17 +102,7 @@ export function envoyBootstrap({ listen, picker, adminSocket }: BootstrapOptions
         },
       ],
     },
-    overload_manager: {
-      resource_monitors: [
-        {
-          name: 'envoy.resource_monitors.global_downstream_max_connections',
-          typed_config: {
-            '@type': `${EXTENSIONS}.resource_monitors.downstream_connections.v3.DownstreamConnectionsConfig`,
-            max_active_downstream_connections: MAX_REQUESTS,
-          },
-        },
-      ],
-    },
+    overload_manager: overloadManager(options),
   };
   return `${JSON.stringify(config, undefined, 2)}\n`;
 }
@@ -95,6 +110,63 @@ export function envoyBootstrap({ listen, picker, adminSocket }: BootstrapOptions
 const EXTENSIONS = 'type.googleapis.com/envoy.extensions';
 const PICKER = 'picker';
 const pickerService = { envoy_grpc: { cluster_name: PICKER } };
+
+const HEAP = 'envoy.resource_monitors.fixed_heap';
+
+/**
+ * Steps by the part of the heap that is in use. New requests are refused before one that is under way is reset, and of
+ * those the streams with the largest buffers are reset first: one client cannot end the requests of all.
+ */
+function overloadManager({
+  maxHeapBytes = DEFAULT_HEAP_BYTES,
+  maxConnections = MAX_CONNECTIONS,
+}: BootstrapOptions): unknown {
+  const action = (name: string, trigger: object, config?: object): unknown => ({
+    name: `envoy.overload_actions.${name}`,
+    triggers: [{ name: HEAP, ...trigger }],
+    ...config,
+  });
+  const from = (value: number) => ({ threshold: { value } });
+  const between = (scaling_threshold: number, saturation_threshold: number) => ({
+    scaled: { scaling_threshold, saturation_threshold },
+  });
+  return {
+    refresh_interval: '0.1s',
+    buffer_factory_config: { minimum_account_to_track_power_of_two: SMALLEST_TRACKED_POWER },
+    resource_monitors: [
+      {
+        name: HEAP,
+        typed_config: {
+          '@type': `${EXTENSIONS}.resource_monitors.fixed_heap.v3.FixedHeapConfig`,
+          max_heap_size_bytes: maxHeapBytes,
+        },
+      },
+      {
+        name: 'envoy.resource_monitors.global_downstream_max_connections',
+        typed_config: {
+          '@type': `${EXTENSIONS}.resource_monitors.downstream_connections.v3.DownstreamConnectionsConfig`,
+          max_active_downstream_connections: maxConnections,
+        },
+      },
+    ],
+    actions: [
+      action('reduce_timeouts', between(0.7, 0.9), {
+        typed_config: {
+          '@type': 'type.googleapis.com/envoy.config.overload.v3.ScaleTimersOverloadActionConfig',
+          timer_scale_factors: [{ timer: 'HTTP_DOWNSTREAM_CONNECTION_IDLE', min_timeout: '2s' }],
+        },
+      }),
+      action('shrink_heap', from(0.8)),
+      action('disable_http_keepalive', from(0.85)),
+      action('stop_accepting_requests', from(0.9)),
+      action('stop_accepting_connections', from(0.95)),
+      action('reset_high_memory_stream', between(0.95, 1)),
+    ],
+  };
+}
+
+/** A stream with less than 2^16 bytes is not reset for its memory. */
+const SMALLEST_TRACKED_POWER = 16;
 
 function socket({ host, port }: SocketPlace): unknown {
   return { socket_address: { address: host === '' ? '0.0.0.0' : host, port_value: port } };
@@ -122,6 +194,8 @@ function pickerCluster(picker: SocketPlace): unknown {
         explicit_http_config: {
           http2_protocol_options: {
             max_concurrent_streams: MAX_REQUESTS,
+            max_outbound_frames: MAX_QUEUED_FRAMES,
+            max_outbound_control_frames: MAX_QUEUED_FRAMES,
             connection_keepalive: { interval: '10s', timeout: '5s' },
           },
         },
@@ -130,100 +204,173 @@ function pickerCluster(picker: SocketPlace): unknown {
   };
 }
 
-function listener(listen: SocketPlace): unknown {
+function listener(options: BootstrapOptions): unknown {
+  // A connection of a trusted proxy carries requests of many clients.
+  const isProxied = (options.trustedHops ?? 0) > 0;
   return {
     name: 'requests',
-    address: socket(listen),
-    per_connection_buffer_limit_bytes: BODY_BYTES,
+    address: socket(options.listen),
+    per_connection_buffer_limit_bytes: BUFFER_BYTES,
+    ...(!isProxied && { access_log: connectionLog }),
     filter_chains: [
-      { filters: [{ name: 'envoy.filters.network.http_connection_manager', typed_config: manager }] },
+      {
+        filters: [
+          ...(isProxied ? [] : [connectionLimit]),
+          { name: 'envoy.filters.network.http_connection_manager', typed_config: managerOf(options) },
+        ],
+      },
     ],
   };
 }
 
-const manager = {
-  '@type': `${EXTENSIONS}.filters.network.http_connection_manager.v3.HttpConnectionManager`,
-  stat_prefix: 'requests',
-  // A stream may be silent for as long as a request may wait.
-  stream_idle_timeout: `${MAX_WAIT_S}s`,
-  request_headers_timeout: '10s',
-  normalize_path: true,
-  merge_slashes: false,
-  path_with_escaped_slashes_action: 'REJECT_REQUEST',
-  use_remote_address: true,
-  upgrade_configs: [{ upgrade_type: 'websocket' }],
-  access_log: [
-    {
-      name: 'envoy.access_loggers.http_grpc',
-      typed_config: {
-        '@type': `${EXTENSIONS}.access_loggers.grpc.v3.HttpGrpcAccessLogConfig`,
-        common_config: {
-          log_name: 'requests',
-          transport_api_version: 'V3',
-          grpc_service: pickerService,
-          buffer_flush_interval: '0.05s',
-          buffer_size_bytes: 4096,
-        },
-        additional_request_headers_to_log: [REQUEST_ID_HEADER],
-      },
-    },
-  ],
-  route_config: {
-    name: 'requests',
-    virtual_hosts: [
+/**
+ * The picker counts connections by client: it learns of each new one here, and of its end by {@link connectionLog}. The
+ * start tells a connection from an earlier one of the same port, whose end may be logged after it.
+ */
+const connectionLimit = {
+  name: 'envoy.filters.network.ratelimit',
+  typed_config: {
+    '@type': `${EXTENSIONS}.filters.network.ratelimit.v3.RateLimit`,
+    stat_prefix: 'connections',
+    domain: 'connections',
+    descriptors: [
       {
-        name: 'groups',
-        domains: ['*'],
-        routes: [
-          {
-            match: { prefix: '/' },
-            route: {
-              cluster_header: CLUSTER_HEADER,
-              timeout: '0s',
-              retry_policy: {
-                retry_on: 'connect-failure,refused-stream,reset-before-request,retriable-status-codes',
-                retriable_status_codes: [503],
-                num_retries: 2,
-                host_selection_retry_max_attempts: 3,
-              },
-            },
-          },
-        ],
+        entries: [{ key: CONNECTION_KEY, value: '%DOWNSTREAM_DIRECT_REMOTE_ADDRESS% %START_TIME(%s.%9f)%' }],
       },
     ],
+    timeout: '10s',
+    rate_limit_service: { transport_api_version: 'V3', grpc_service: pickerService },
   },
-  http_filters: [
-    {
-      name: 'envoy.filters.http.ext_proc',
-      typed_config: {
-        '@type': `${EXTENSIONS}.filters.http.ext_proc.v3.ExternalProcessor`,
-        grpc_service: { ...pickerService, timeout: `${MAX_WAIT_S}s` },
-        message_timeout: '3600s',
-        processing_mode: {
-          request_header_mode: 'SEND',
-          response_header_mode: 'SKIP',
-          request_body_mode: 'NONE',
-          response_body_mode: 'NONE',
-          request_trailer_mode: 'SKIP',
-          response_trailer_mode: 'SKIP',
-        },
-        forward_rules: { allowed_headers: { patterns: READ_HEADERS.map((exact) => ({ exact })) } },
-        failure_mode_allow: false,
-        // The picker asks for the body of some requests, and says of which ones the response is to be read.
-        allow_mode_override: true,
-        metadata_options: { receiving_namespaces: { untyped: [METADATA] } },
-      },
-    },
-    {
-      name: 'envoy.filters.http.lua',
-      typed_config: {
-        '@type': `${EXTENSIONS}.filters.http.lua.v3.Lua`,
-        default_source_code: { inline_string: USAGE_FILTER },
-      },
-    },
-    {
-      name: 'envoy.filters.http.router',
-      typed_config: { '@type': `${EXTENSIONS}.filters.http.router.v3.Router` },
-    },
-  ],
 };
+
+const connectionLog = [
+  {
+    name: 'envoy.access_loggers.tcp_grpc',
+    typed_config: {
+      '@type': `${EXTENSIONS}.access_loggers.grpc.v3.TcpGrpcAccessLogConfig`,
+      common_config: logConfig('connections'),
+    },
+  },
+];
+
+function logConfig(log_name: string): unknown {
+  return {
+    log_name,
+    transport_api_version: 'V3',
+    grpc_service: pickerService,
+    buffer_flush_interval: '0.05s',
+    buffer_size_bytes: 4096,
+  };
+}
+
+/** Attempts on other workers. `reset-before-request` and `refused-stream`: the worker has seen nothing of the request. */
+const UNSEEN = 'connect-failure,refused-stream,reset-before-request';
+/** In the order of the routes; the last one is for requests without that header too. */
+const RETRY_POLICIES = {
+  Full: { retry_on: `${UNSEEN},retriable-status-codes`, retriable_status_codes: [503] },
+  Unseen: { retry_on: UNSEEN },
+  None: undefined,
+} as const;
+/** Retries of one request; the picker chooses by {@link RETRY_HEADER}. */
+export type RetryPolicy = keyof typeof RETRY_POLICIES;
+
+const routes = Object.entries(RETRY_POLICIES).map(([name, policy]) => ({
+  match: { prefix: '/', ...(policy && { headers: [{ name: RETRY_HEADER, string_match: { exact: name } }] }) },
+  route: {
+    cluster_header: CLUSTER_HEADER,
+    timeout: '0s',
+    ...(policy && { retry_policy: { ...policy, num_retries: 2, host_selection_retry_max_attempts: 3 } }),
+  },
+}));
+
+function managerOf({ trustedHops = 0, idleTimeoutMs = DEFAULT_IDLE_MS }: BootstrapOptions): unknown {
+  return {
+    '@type': `${EXTENSIONS}.filters.network.http_connection_manager.v3.HttpConnectionManager`,
+    stat_prefix: 'requests',
+    common_http_protocol_options: { idle_timeout: `${idleTimeoutMs / 1000}s` },
+    // nginx before 1.29 speaks HTTP/1.0 to what it passes requests to.
+    http_protocol_options: { accept_http_10: true, default_host_for_http_10: 'gateway' },
+    http2_protocol_options: {
+      max_concurrent_streams: STREAMS_PER_CONNECTION,
+      initial_stream_window_size: BUFFER_BYTES,
+      initial_connection_window_size: HTTP2_CONNECTION_WINDOW,
+    },
+    // A stream may be silent for as long as a request may wait.
+    stream_idle_timeout: `${MAX_WAIT_S}s`,
+    // Until the last byte of the request has left for the worker: a body that trickles in is never idle.
+    request_timeout: `${MAX_WAIT_S}s`,
+    request_headers_timeout: '10s',
+    stream_flush_timeout: '300s',
+    normalize_path: true,
+    merge_slashes: false,
+    path_with_escaped_slashes_action: 'REJECT_REQUEST',
+    use_remote_address: true,
+    xff_num_trusted_hops: trustedHops,
+    // Such headers of a client would steer Envoy, or reach the worker.
+    early_header_mutation_extensions: [
+      {
+        name: 'envoy.http.early_header_mutation.header_mutation',
+        typed_config: {
+          '@type': `${EXTENSIONS}.http.early_header_mutation.header_mutation.v3.HeaderMutation`,
+          mutations: ['x-envoy-', 'x-gateway-'].map((prefix) => ({
+            remove_on_match: { key_matcher: { prefix } },
+          })),
+        },
+      },
+    ],
+    upgrade_configs: [{ upgrade_type: 'websocket' }],
+    access_log: [
+      {
+        name: 'envoy.access_loggers.http_grpc',
+        typed_config: {
+          '@type': `${EXTENSIONS}.access_loggers.grpc.v3.HttpGrpcAccessLogConfig`,
+          common_config: logConfig('requests'),
+        },
+      },
+    ],
+    route_config: {
+      name: 'requests',
+      request_headers_to_remove: PRIVATE_HEADERS,
+      virtual_hosts: [{ name: 'groups', domains: ['*'], routes }],
+    },
+    http_filters: httpFilters,
+  };
+}
+
+const httpFilters = [
+  {
+    name: 'envoy.filters.http.ext_proc',
+    typed_config: {
+      '@type': `${EXTENSIONS}.filters.http.ext_proc.v3.ExternalProcessor`,
+      grpc_service: { ...pickerService, timeout: `${MAX_WAIT_S}s` },
+      message_timeout: '3600s',
+      processing_mode: {
+        request_header_mode: 'SEND',
+        response_header_mode: 'SKIP',
+        request_body_mode: 'NONE',
+        response_body_mode: 'NONE',
+        request_trailer_mode: 'SKIP',
+        response_trailer_mode: 'SKIP',
+      },
+      forward_rules: { allowed_headers: { patterns: READ_HEADERS.map((exact) => ({ exact })) } },
+      failure_mode_allow: false,
+      // The picker asks for the body of some requests, and says of which ones the response is to be read.
+      allow_mode_override: true,
+      metadata_options: { receiving_namespaces: { untyped: [METADATA] } },
+    },
+  },
+  {
+    name: 'envoy.filters.http.lua',
+    typed_config: {
+      '@type': `${EXTENSIONS}.filters.http.lua.v3.Lua`,
+      default_source_code: { inline_string: RESPONSE_FILTER },
+    },
+  },
+  {
+    name: 'envoy.filters.http.router',
+    typed_config: {
+      '@type': `${EXTENSIONS}.filters.http.router.v3.Router`,
+      suppress_envoy_headers: true,
+    },
+  },
+];

@@ -1,20 +1,15 @@
 import { create } from '@bufbuild/protobuf';
 import type { ServerDuplexStream } from '@grpc/grpc-js';
-import { inBackground } from '../lib/background.ts';
-import type { Logger } from '../lib/logger.ts';
-import type { ReadHeader } from './envoy-config.ts';
-import type { GrpcService } from './grpc-server.ts';
-import type { BodyStart } from './openai-work.ts';
 import {
   type HeaderMap,
   type HeaderValueOption,
   HeaderValueOption_HeaderAppendAction,
   HeaderValueOptionSchema,
-} from './protocol/envoy/core_pb.js';
+} from '../../proto/gen/envoy/core_pb.js';
 import {
   ProcessingMode_BodySendMode,
   ProcessingMode_HeaderSendMode,
-} from './protocol/envoy/ext_proc_filter_pb.js';
+} from '../../proto/gen/envoy/ext_proc_filter_pb.js';
 import {
   ExternalProcessor,
   type HttpBody,
@@ -22,14 +17,21 @@ import {
   type ProcessingRequest,
   type ProcessingResponse,
   ProcessingResponseSchema,
-} from './protocol/envoy/ext_proc_pb.js';
-import { METADATA, UNIT_KEY, UNIT_TOKENS } from './usage-filter.ts';
+} from '../../proto/gen/envoy/ext_proc_pb.js';
+import { inBackground } from '../lib/background.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { ReadHeader } from './envoy-config.ts';
+import { forgetLastMessage, type GrpcService } from './grpc-server.ts';
+import type { BodyStart } from './openai-work.ts';
+import { METADATA, NOTES, UNIT_TOKENS } from './request-notes.ts';
 
 /** A request that Envoy asks about. */
 export interface RequestHead {
   readonly headers: ReadonlyMap<ReadHeader, string>;
   /** Aborted when the client leaves, or Envoy gives the request up. */
   readonly left: AbortSignal;
+  /** Length of its body by its header, 0 without a body; undefined if it does not say. */
+  readonly contentLength: number | undefined;
   /** Addresses of workers that alone may be picked, as a proxy of another gateway may say; any where absent. */
   readonly subset?: readonly string[] | undefined;
   /**
@@ -46,9 +48,16 @@ export type Headers = Readonly<Record<string, string>>;
 export type Answer =
   | {
       readonly type: 'route';
+      /** Id of the request in the picker. */
+      readonly id: string;
+      /** Headers to set on the request. */
       readonly headers: Headers;
+      /** Addresses of workers, `ip:port`, the first choice first. */
+      readonly destinations: readonly string[];
       /** Whether Envoy reads in the response how many tokens it took; not if absent. */
       readonly readsUsage?: boolean;
+      /** Headers to set on the response; none if absent. */
+      readonly responseHeaders?: Headers | undefined;
     }
   | {
       readonly type: 'reply';
@@ -97,7 +106,8 @@ export function extProcService(
 class Exchange {
   readonly #stream: ProcessStream;
   readonly #left = new AbortController();
-  readonly #body = Promise.withResolvers<BodyStart>();
+  /** Present while the body is read. Nothing here keeps a body: a request may wait for an hour after that. */
+  #takesBody: ((body: BodyStart) => void) | undefined;
   #contentLength: number | undefined;
   /** Its headers were answered by asking for the body, so that the body waits for the answer. */
   #asksForBody = false;
@@ -108,9 +118,14 @@ class Exchange {
 
   begin({ headers: map, endOfStream }: HttpHeaders): RequestHead {
     const headers = headersOf(map);
-    this.#contentLength = lengthOf(headers.get('content-length'));
-    if (endOfStream) this.#body.resolve({ bytes: NOTHING, isWhole: true, contentLength: 0 });
-    return { headers, left: this.#left.signal, readBody: (route) => this.#readBody(route, endOfStream) };
+    const contentLength = endOfStream ? 0 : lengthOf(headers.get('content-length'));
+    this.#contentLength = contentLength;
+    return {
+      headers,
+      contentLength,
+      left: this.#left.signal,
+      readBody: (route) => this.#readBody(route, endOfStream),
+    };
   }
 
   leave(): void {
@@ -118,7 +133,9 @@ class Exchange {
   }
 
   takeBody({ body, endOfStream }: HttpBody): void {
-    this.#body.resolve({ bytes: body, isWhole: endOfStream, contentLength: this.#contentLength });
+    this.#takesBody?.({ bytes: body, isWhole: endOfStream, contentLength: this.#contentLength });
+    this.#takesBody = undefined;
+    forgetLastMessage(this.#stream);
   }
 
   answer(answer: Answer): void {
@@ -126,11 +143,14 @@ class Exchange {
   }
 
   #readBody(route: Headers, isEmpty: boolean): Promise<BodyStart> {
-    if (!isEmpty && !this.#asksForBody && !this.#left.signal.aborted) {
+    if (isEmpty) return Promise.resolve({ bytes: NOTHING, isWhole: true, contentLength: 0 });
+    const { promise, resolve } = Promise.withResolvers<BodyStart>();
+    this.#takesBody = resolve;
+    if (!this.#asksForBody && !this.#left.signal.aborted) {
       this.#asksForBody = true;
       this.#stream.write(askForBody(route));
     }
-    return this.#body.promise;
+    return promise;
   }
 }
 
@@ -178,10 +198,20 @@ function responseOf(answer: Answer, toBody: boolean): ProcessingResponse {
     const response = { headerMutation: { setHeaders: headers }, clearRouteCache: !toBody };
     return create(ProcessingResponseSchema, {
       response: { case: toBody ? 'requestBody' : 'requestHeaders', value: { response } },
-      ...(answer.readsUsage && { dynamicMetadata: { [METADATA]: { [UNIT_KEY]: UNIT_TOKENS } } }),
+      dynamicMetadata: { [METADATA]: notesOf(answer) },
     });
   }
   return replyOf(answer);
+}
+
+/** Notes for the filters behind this one, the load balancer and the access log. */
+function notesOf({ id, destinations, readsUsage, responseHeaders }: Answer & { readonly type: 'route' }) {
+  return {
+    [NOTES.id]: id,
+    [NOTES.destination]: destinations.join(','),
+    ...(readsUsage && { [NOTES.unit]: UNIT_TOKENS }),
+    ...(responseHeaders && { [NOTES.responseHeaders]: { ...responseHeaders } }),
+  };
 }
 
 /** An answer that is not a worker's. */

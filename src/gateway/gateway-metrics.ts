@@ -29,6 +29,8 @@ export interface GatewayMetrics {
   /** The client left while its request was held. */
   left(group: GroupRef): void;
   woke(group: GroupRef): void;
+  /** A client had its share of connections and opened another one. */
+  refusedConnection(): void;
 }
 
 /** What stands still, as it is at an exposition. */

@@ -4,6 +4,8 @@ import { type Effect, GroupQueue, type QueueSettings } from './group-queue.ts';
 const SETTINGS: QueueSettings = {
   holdMs: 60_000,
   maxHeld: 10,
+  maxHeldPerClient: undefined,
+  maxHeldBytes: Number.POSITIVE_INFINITY,
   maxQueueTimeMs: 30_000,
   expectedPerf: undefined,
 };
@@ -569,5 +571,83 @@ describe('workers that other pickers use as well', () => {
     queue.setOthers({ count: 1, workers: new Map([['w1', { work: 6 }]]) }, 0);
     expect(queue.arrive({ id: 'a', work: 1 }, 1)).toEqual([]);
     expect(picksOf(queue.setOthers({ count: 1, workers: new Map() }, 2))).toEqual([['a', 'w1']]);
+  });
+});
+
+describe('A6: a request whose body is read', () => {
+  test('takes a place from its headers on, and gets a worker once it is counted', () => {
+    const queue = queueWith({ maxHeld: 2 });
+    queue.setWorkers(ready('w1'), 0);
+    queue.arrive({ id: 'a' }, 0);
+    queue.arrive({ id: 'b' }, 0);
+    expect(refusalsOf(queue.arrive({ id: 'c' }, 0))).toEqual([['c', 'queue_full']]);
+    expect([queue.heldRequests(), queue.report(0).heldRequests]).toEqual([2, 0]);
+    expect(picksOf(queue.count('a', 7, 1))).toEqual([['a', 'w1']]);
+    expect(queue.count('c', 7, 1)).toEqual([]);
+    expect(queue.report(1)).toMatchObject({ arrivedWork: 7, workers: [{ requests: 1, work: 7 }] });
+  });
+
+  test('wakes nothing before it is counted', () => {
+    const queue = queueWith();
+    expect(queue.arrive({ id: 'a' }, 0)).toEqual([]);
+    expect(queue.tick(29_999)).toEqual([]);
+    expect(queue.count('a', 1, 29_999)).toEqual([{ type: 'wake' }]);
+  });
+
+  test('is refused 30 s after its headers, although others wait longer', () => {
+    const queue = queueWith();
+    queue.arrive({ id: 'a', work: 1 }, 0);
+    queue.arrive({ id: 'b' }, 5);
+    expect(queue.nextAt()).toBe(30_000);
+    queue.tick(30_000);
+    const [refused] = queue.tick(30_005);
+    expect(refused).toMatchObject({ id: 'b', refusal: { status: 408, code: 'body_timeout' } });
+    expect(queue.heldRequests()).toBe(1);
+  });
+
+  test('leaves with its client, and keeps no other one waiting', () => {
+    const queue = queueWith();
+    queue.arrive({ id: 'a', caller: 'slow' }, 0);
+    queue.arrive({ id: 'b', work: 1, caller: 'slow' }, 0);
+    expect(picksOf(queue.setWorkers(ready('w1'), 1))).toEqual([['b', 'w1']]);
+    expect([queue.leave('a'), queue.leave('a'), queue.heldRequests()]).toEqual([true, false, 0]);
+  });
+});
+
+describe('A5: memory of requests that wait', () => {
+  test('is limited, and the client that takes most gives way', () => {
+    const queue = queueWith({ maxHeldBytes: 100 });
+    queue.arrive({ id: 'a', work: 1, bytes: 10, caller: 'modest' }, 0);
+    queue.arrive({ id: 'b', work: 1, bytes: 10, caller: 'modest' }, 0);
+    queue.arrive({ id: 'c', work: 1, bytes: 70, caller: 'greedy' }, 0);
+    expect(refusalsOf(queue.arrive({ id: 'd', work: 1, bytes: 20, caller: 'modest' }, 0))).toEqual([
+      ['c', 'queue_full'],
+    ]);
+    expect(queue.heldBytes()).toBe(40);
+  });
+
+  test('is limited for one client by the number of its requests', () => {
+    const queue = queueWith({ maxHeldPerClient: 1 });
+    queue.arrive({ id: 'a', work: 1, caller: 'one' }, 0);
+    queue.arrive({ id: 'b', work: 1, caller: 'other' }, 0);
+    expect(refusalsOf(queue.arrive({ id: 'c', work: 1, caller: 'one' }, 0))).toEqual([['c', 'queue_full']]);
+  });
+});
+
+describe('B10: a request that asks for no work', () => {
+  test('is refused at once without a worker, and wakes none', () => {
+    const effects = queueWith().arriveQuietly({ id: 'a' }, 0);
+    expect(refusalsOf(effects)).toEqual([['a', 'no_worker_ready']]);
+  });
+
+  test('goes to a ready worker, counts in its limit, and is no load', () => {
+    const queue = queueWith({ expectedPerf: 1, maxQueueTimeMs: 0 });
+    queue.setWorkers(ready('w1'), 0);
+    expect(picksOf(queue.arriveQuietly({ id: 'a' }, 0))).toEqual([['a', 'w1']]);
+    expect(queue.report(0)).toMatchObject({ arrivedWork: 0, workers: [] });
+    expect(refusalsOf(queue.arriveQuietly({ id: 'b' }, 0))).toEqual([['b', 'no_worker_ready']]);
+    queue.end('a', { worker: 'w1', failed: false }, 1);
+    expect(queue.report(1)).toMatchObject({ arrivedWork: 0, overestimatedWork: 0, refusedWork: 0 });
+    expect(queue.inFlightRequests()).toBe(0);
   });
 });

@@ -1,5 +1,6 @@
 import type { MicroDollars } from '../lib/money.ts';
-import { type Charge, type Held, HeldRequests } from './held-requests.ts';
+import { agreeing, counted } from '../lib/plural.ts';
+import { type Charge, type Counted, type Held, HeldRequests, type Measure } from './held-requests.ts';
 import { hashOf, SessionWorkers } from './session-workers.ts';
 import { type DoneRequest, WorkerSpeed } from './worker-speed.ts';
 
@@ -16,6 +17,10 @@ export interface WorkerView {
 export interface QueueSettings {
   readonly holdMs: number;
   readonly maxHeld: number;
+  /** Of one caller; undefined: as many as of all. */
+  readonly maxHeldPerClient: number | undefined;
+  /** Memory that requests which wait may take. */
+  readonly maxHeldBytes: number;
   /** The longest that a request may wait in a worker. */
   readonly maxQueueTimeMs: number;
   /** Work per second of a worker that was not measured; undefined: what the others do, and without any no limit. */
@@ -45,8 +50,10 @@ export interface Prospect {
 
 export interface Arrival {
   readonly id: string;
-  /** Units of work; 1 for a group that counts requests. */
-  readonly work: number;
+  /** Units of work, 1 for a group that counts requests; left out if its body says it: see {@link GroupQueue.count}. */
+  readonly work?: number | undefined;
+  /** Memory that it takes while it waits, at most; 0 if absent. */
+  readonly bytes?: number | undefined;
   /** Callers take turns; left out where all are one. */
   readonly caller?: string | undefined;
   /** Requests of one session go to one worker; left out where it may be any. */
@@ -55,10 +62,22 @@ export interface Arrival {
   readonly subset?: readonly string[] | undefined;
 }
 
+/** A request that asks for no work: it waits for no worker, wakes none and is no load. */
+export type QuietArrival = Pick<Arrival, 'id' | 'caller' | 'session' | 'subset'>;
+
+const REFUSALS = {
+  queue_full: { status: 503, retryAfterSeconds: 5 },
+  hold_expired: { status: 503, retryAfterSeconds: 10 },
+  workers_blocked: { status: 503, retryAfterSeconds: 60 },
+  no_endpoint_in_subset: { status: 503, retryAfterSeconds: 5 },
+  no_worker_ready: { status: 503, retryAfterSeconds: 10 },
+  body_timeout: { status: 408, retryAfterSeconds: 1 },
+} as const;
+
 /** A refusal of the picker, by its code in the body. */
 export interface Refusal {
-  readonly status: 503;
-  readonly code: 'queue_full' | 'hold_expired' | 'workers_blocked' | 'no_endpoint_in_subset';
+  readonly status: 503 | 408;
+  readonly code: keyof typeof REFUSALS;
   readonly message: string;
   readonly retryAfterSeconds: number;
 }
@@ -110,12 +129,17 @@ export interface QueueReport {
 }
 
 interface InFlight {
+  readonly isQuiet: boolean;
   readonly work: number;
   readonly worker: string;
   readonly since: number;
   readonly charge: Charge;
 }
 
+/** Time for the part of a body that says what its request counts as, from its headers on. */
+const BODY_DEADLINE_MS = 30_000;
+/** What a request that asks for no work counts as in the limit of its worker. */
+const QUIET_WORK = 1;
 /** The first choice, and two for retries. */
 const MAX_CANDIDATES = 3;
 /** A worker that failed comes after all others for so long. */
@@ -135,6 +159,8 @@ interface WorkerState {
   /** From this picker. */
   requests: number;
   work: number;
+  /** Those of `requests` that ask for no work. */
+  quiet: number;
   /** Work that it had from other pickers when that was last known, from this one then, and the speed that they measured. */
   others: number;
   sharedWork: number;
@@ -237,24 +263,45 @@ export class GroupQueue {
     return this.#advanceAll(now);
   }
 
-  arrive({ id, work, caller = '', session, subset }: Arrival, now: number): readonly Effect[] {
-    this.#held.add({ id, work, since: now, caller, session, subset });
+  /** Counts from its headers on, also while its body is read: a body that never ends takes a place. */
+  arrive({ id, work, bytes = 0, caller = '', session, subset }: Arrival, now: number): readonly Effect[] {
+    this.#held.add({ ...{ id, work, bytes, since: now }, ...{ caller, session, subset } });
+    this.#arrivedWork += work ?? 0;
+    return [...this.#advance(now), ...this.#overflow(id, caller)];
+  }
+
+  /** The body of a request was read: it waits for a worker from now on. Of one that is gone nothing is done. */
+  count(id: string, work: number, now: number): readonly Effect[] {
+    if (!this.#held.count(id, work)) return [];
     this.#arrivedWork += work;
-    const effects = this.#advance(now);
-    const { maxHeld } = this.#settings;
-    if (!this.#held.has(id) || this.#held.size <= maxHeld) return effects;
-    // A caller that sends much does not keep the others out.
-    const refused = this.#held.mostOf(id);
-    const message = `${maxHeld} requests wait, as many as spec.gateway.maxHeld allows.`;
-    return refused ? [...effects, this.#refuse(refused, 'queue_full', message)] : effects;
+    return this.#advance(now);
+  }
+
+  /** A request that asks for no work gets a worker now or never. */
+  arriveQuietly({ id, caller = '', session, subset }: QuietArrival, now: number): readonly Effect[] {
+    const held = { id, work: QUIET_WORK, bytes: 0, since: now, caller, session, subset };
+    const choices = this.#choicesFor(held, now);
+    if (choices.length === 0) return [refusalOf(id, 'no_worker_ready', NO_WORKER)];
+    return [this.#pick(held, choices, { charge: { caller, contest: -1 }, isQuiet: true, now })];
+  }
+
+  /** Memory of all requests that wait. */
+  heldBytes(): number {
+    return this.#held.bytes;
+  }
+
+  /** Refuses the newest request of the caller whose requests take most memory. */
+  shed(message: string): readonly Effect[] {
+    const refused = this.#held.mostOf(undefined, 'bytes');
+    return refused ? [this.#refuse(refused, 'queue_full', message)] : [];
   }
 
   /** The client left while its request was held. False where it was not. */
   leave(id: string): boolean {
     const held = this.#held.remove(id);
     if (!held) return false;
-    this.#overestimatedWork += held.work;
-    if (this.#held.size === 0) this.#wokenAt = undefined;
+    this.#overestimatedWork += held.work ?? 0;
+    if (this.#held.ready === 0) this.#wokenAt = undefined;
     return true;
   }
 
@@ -271,7 +318,7 @@ export class GroupQueue {
     this.#judge(one.worker, ending, now);
     const worker = this.#workers.get(one.worker);
     if (!worker) return this.#advance(now);
-    this.#release(worker, one.work, now);
+    this.#release(worker, one, now);
     if (isDoneBy(worker.name, ending)) this.#measure(worker, { work, tookMs: now - one.since }, now);
     const effects = this.#advance(now);
     this.#rest(worker);
@@ -286,7 +333,9 @@ export class GroupQueue {
   nextAt(): number | undefined {
     const oldest = this.#held.oldest();
     if (!oldest) return undefined;
-    const expiry = oldest.since + this.#settings.holdMs;
+    const reading = this.#held.oldestReading();
+    const deadline = reading ? reading.since + BODY_DEADLINE_MS : Number.POSITIVE_INFINITY;
+    const expiry = Math.min(deadline, oldest.since + this.#settings.holdMs);
     return this.#wokenAt === undefined ? expiry : Math.min(expiry, this.#wokenAt + WAKE_AGAIN_MS);
   }
 
@@ -300,7 +349,9 @@ export class GroupQueue {
 
   report(now: number): QueueReport {
     const workers = [...this.#workers.values()].flatMap((worker) => {
-      const { name, requests, work, speed, failure } = worker;
+      const { name, speed, failure } = worker;
+      const requests = worker.requests - worker.quiet;
+      const work = worker.work - worker.quiet * QUIET_WORK;
       const perf = speed.perf();
       const isFailing = isShunned(worker, now);
       if (requests === 0 && perf === undefined && !isFailing) return [];
@@ -316,7 +367,7 @@ export class GroupQueue {
       arrivedWork: this.#arrivedWork,
       overestimatedWork: this.#overestimatedWork,
       refusedWork: this.#refusedWork,
-      heldRequests: this.#held.size,
+      heldRequests: this.#held.ready,
       heldWork: this.#held.work(),
       workers,
     };
@@ -331,10 +382,10 @@ export class GroupQueue {
     const isKnown = state?.isListed === true;
     const startsAt = isKnown && (state.isReady || !isReady) ? state.startsAt : now;
     if (isKnown) return { ...state, isReady, startsAt };
-    const { requests = 0, work = 0 } = state ?? {};
+    const { requests = 0, work = 0, quiet = 0 } = state ?? {};
     const { work: others = 0, perf: othersPerf } = this.#others.workers.get(name) ?? {};
     return {
-      ...{ name, hash: hashOf(name), requests, work, others, othersPerf, isReady, startsAt },
+      ...{ name, hash: hashOf(name), requests, work, quiet, others, othersPerf, isReady, startsAt },
       ...{ speed: new WorkerSpeed(), sharedWork: work, isListed: true, failure: undefined },
     };
   }
@@ -364,9 +415,10 @@ export class GroupQueue {
     worker.startsAt = Math.min(worker.startsAt, now);
   }
 
-  #release(worker: WorkerState, work: number, now: number): void {
+  #release(worker: WorkerState, { work, isQuiet }: InFlight, now: number): void {
     pass(worker, now);
     worker.requests -= 1;
+    worker.quiet -= isQuiet ? 1 : 0;
     // Sums of fractions leave a rest.
     worker.work = worker.requests === 0 ? 0 : Math.max(0, worker.work - work);
     if (worker.requests === 0 && !worker.isListed) this.#workers.delete(worker.name);
@@ -401,8 +453,42 @@ export class GroupQueue {
     speed.rest({ requests, work: knownWorkOf(worker), isFull });
   }
 
+  /** A caller that sends much does not keep the others out. */
+  #overflow(id: string, caller: string): readonly Effect[] {
+    const { maxHeld, maxHeldPerClient = maxHeld, maxHeldBytes } = this.#settings;
+    const own = this.#held.countOf(caller);
+    if (own > maxHeldPerClient && maxHeldPerClient < maxHeld && this.#held.has(id))
+      return this.#refuseMost(
+        id,
+        'requests',
+        `${counted(maxHeldPerClient, 'request')} of this client ${agreeing(maxHeldPerClient, 'waits', 'wait')} (spec.gateway.maxHeldPerClient).`,
+      );
+    if (this.#held.size > maxHeld)
+      return this.#refuseMost(
+        id,
+        'requests',
+        `${counted(maxHeld, 'request')} ${agreeing(maxHeld, 'waits', 'wait')}, as many as spec.gateway.maxHeld allows.`,
+      );
+    const refused: Effect[] = [];
+    while (this.#held.bytes > maxHeldBytes) {
+      const message = 'Requests that wait take all of spec.gateway.maxHeldBytes.';
+      refused.push(...this.#refuseMost(id, 'bytes', message));
+    }
+    return refused;
+  }
+
+  #refuseMost(id: string, measure: Measure, message: string): readonly Effect[] {
+    const refused = this.#held.mostOf(id, measure);
+    return refused ? [this.#refuse(refused, 'queue_full', message)] : [];
+  }
+
   #advance(now: number): readonly Effect[] {
     const effects: Effect[] = [];
+    for (;;) {
+      const reading = this.#held.oldestReading();
+      if (!reading || now - reading.since < BODY_DEADLINE_MS) break;
+      effects.push(this.#refuse(reading, 'body_timeout', LATE_BODY));
+    }
     for (;;) {
       const oldest = this.#held.oldest();
       if (!oldest || now - oldest.since < this.#settings.holdMs) break;
@@ -419,18 +505,28 @@ export class GroupQueue {
     while (this.#held.size > 0) {
       const held = this.#held.next((subset) => this.#within(subset).some((worker) => this.#accepts(worker)));
       const choices = held ? this.#choicesFor(held, now) : [];
-      const [worker] = choices;
-      if (!held || !worker) break;
-      const { id, work, since, session } = held;
-      const charge = this.#held.serve(held);
-      this.#inFlight.set(id, { work, worker: worker.name, since: now, charge });
-      pass(worker, now);
-      worker.requests += 1;
-      worker.work += work;
-      if (session !== undefined) this.#sessions.set(session, worker.name);
-      picks.push({ type: 'pick', id, candidates: choices.map(({ name }) => name), waitMs: now - since });
+      if (!held || choices.length === 0) break;
+      picks.push(this.#pick(held, choices, { charge: this.#held.serve(held), isQuiet: false, now }));
     }
     return picks;
+  }
+
+  /** Gives a request to the first of these workers. */
+  #pick(
+    { id, work, since, session }: Counted,
+    choices: readonly WorkerState[],
+    { charge, isQuiet, now }: { readonly charge: Charge; readonly isQuiet: boolean; readonly now: number },
+  ): Effect {
+    const [worker] = choices;
+    if (worker) {
+      this.#inFlight.set(id, { isQuiet, work, worker: worker.name, since: now, charge });
+      pass(worker, now);
+      worker.requests += 1;
+      worker.quiet += isQuiet ? 1 : 0;
+      worker.work += work;
+      if (session !== undefined) this.#sessions.set(session, worker.name);
+    }
+    return { type: 'pick', id, candidates: choices.map(({ name }) => name), waitMs: now - since };
   }
 
   /** Those that are ready and that a request may go to. */
@@ -438,7 +534,7 @@ export class GroupQueue {
     return subset ? this.#ready.filter(({ name }) => subset.includes(name)) : this.#ready;
   }
 
-  #choicesFor({ work, session, subset }: Held, now: number): readonly WorkerState[] {
+  #choicesFor({ work, session, subset }: Counted, now: number): readonly WorkerState[] {
     const ready = this.#within(subset);
     const choices = this.#choices(ready, work, now);
     const own = session === undefined ? undefined : this.#sessions.of(session, ready);
@@ -510,17 +606,16 @@ export class GroupQueue {
   }
 
   /** Work that is turned away was asked for all the same, but not that which no other worker might do. */
-  #refuse({ id, work }: Held, code: Refusal['code'], message: string): Effect {
+  #refuse({ id, work = 0 }: Held, code: Refusal['code'], message: string): Effect {
     this.#held.remove(id);
     if (code === 'no_endpoint_in_subset') this.#overestimatedWork += work;
     else this.#refusedWork += work;
-    const retryAfterSeconds = RETRY_AFTER_S[code];
-    return { type: 'refuse', id, refusal: { status: 503, code, message, retryAfterSeconds } };
+    return refusalOf(id, code, message);
   }
 
   /** One for a burst: the next one when all of it was served or left, or nothing came of the first. */
   #wakes(now: number): readonly Effect[] {
-    const isNeeded = this.#held.size > 0 && this.readyWorkers() === 0;
+    const isNeeded = this.#held.ready > 0 && this.readyWorkers() === 0;
     if (!isNeeded) {
       this.#wokenAt = undefined;
       return [];
@@ -569,10 +664,10 @@ function shareOf({ startsAt }: WorkerState, now: number): number {
 
 const OUTSIDE_SUBSET =
   'None of the endpoints that the proxy allows is a worker of this group that takes requests.';
+const LATE_BODY = 'The body did not arrive within 30 s of its headers.';
+const NO_WORKER =
+  'No worker is ready, and a request such as this one wakes none (spec.gateway.quietPaths, HEAD and OPTIONS).';
 
-const RETRY_AFTER_S = {
-  queue_full: 5,
-  hold_expired: 10,
-  workers_blocked: 60,
-  no_endpoint_in_subset: 5,
-} as const;
+function refusalOf(id: string, code: Refusal['code'], message: string): Effect {
+  return { type: 'refuse', id, refusal: { ...REFUSALS[code], code, message } };
+}

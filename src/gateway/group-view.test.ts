@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { labels } from '../api/v1alpha1/names.ts';
+import { API_VERSION, labels } from '../api/v1alpha1/names.ts';
 import {
   blockedOf,
   type GatewayGroup,
@@ -37,6 +37,14 @@ function group(spec: Record<string, unknown> = {}, conditions: readonly object[]
   } as never);
 }
 
+const OWNER = (name: string) => ({
+  apiVersion: API_VERSION,
+  kind: 'GpuInstance',
+  name,
+  uid: 'u',
+  controller: true,
+});
+
 function slice(worker: string, ready: boolean, address = '203.0.113.7', annotations = {}) {
   return keptSlice({
     apiVersion: 'discovery.k8s.io/v1',
@@ -46,7 +54,7 @@ function slice(worker: string, ready: boolean, address = '203.0.113.7', annotati
       name: `${worker}-endpoint`,
       labels: { [labels.endpointGroup]: 'llm', other: 'label' },
       annotations: { note: 'other', ...annotations },
-      ownerReferences: [{ apiVersion: 'v', kind: 'GpuInstance', name: worker, uid: 'u', controller: true }],
+      ownerReferences: [OWNER(worker)],
     },
     endpoints: [{ addresses: [address], conditions: { ready } }],
     ports: [
@@ -56,12 +64,14 @@ function slice(worker: string, ready: boolean, address = '203.0.113.7', annotati
   } as never);
 }
 
-const same = (address: string): string => address;
+const same = { policy: { allowPrivate: false }, dialled: (address: string) => address };
 
 test('reads how a group is served, and no group without an enabled gateway', () => {
   expect(settingsOf(group())).toEqual({
     ...{ namespace: 'default', name: 'llm', holdMs: 90_000, maxHeld: 5, maxQueueTimeMs: 30_000 },
     ...{ expectedPerf: 2.5, work: 'Requests', routing: 'LeastWait', link: 'Plain', keysSecret: undefined },
+    ...{ maxHeldBytes: 200 * 2 ** 20, retries: 'Idempotent', trustedCallers: [], cors: undefined },
+    quietPaths: ['/health', '/healthz', '/livez', '/readyz', '/ping', '/metrics'],
   });
   expect(settingsOf(group({ gateway: { ...GATEWAY, enabled: false } }))).toBeUndefined();
   expect(settingsOf(group({ gateway: undefined }))).toBeUndefined();
@@ -86,7 +96,7 @@ test.each([
 test('orders workers by name, dials them as it is set, and knows which only finish', () => {
   const slices = [slice('w2', false, '2001:db8::7'), slice('w1', true)];
   const dialled = (address: string) => (address === '203.0.113.7' ? '127.0.0.1' : address);
-  expect(workersOf(group(), slices, dialled)).toEqual([
+  expect(workersOf(group(), slices, { ...same, dialled })).toEqual([
     { name: 'w1', address: '127.0.0.1:40001', ready: true },
     { name: 'w2', address: '[2001:db8::7]:40001', ready: false },
   ]);
@@ -120,4 +130,22 @@ test('keeps of the conditions only the one that is read', () => {
   const read = { type: 'WorkersBlocked', status: 'True', reason: 'NoOffers', message: 'why' };
   const other = { type: 'Ready', status: 'False', reason: 'ScalingUp', message: 'one more' };
   expect(group({}, [other, read]).status?.conditions).toEqual([read]);
+});
+
+test('A10: follows a slice only if a GpuInstance owns it and a machine may have its address', () => {
+  const own = slice('w1', true);
+  const owned = (owner: object | undefined) =>
+    ({ ...own, metadata: { ...own.metadata, ownerReferences: owner && [owner] } }) as never;
+  const forged = [
+    owned(undefined),
+    owned({ ...OWNER('w1'), controller: false }),
+    owned({ ...OWNER('w1'), kind: 'Pod' }),
+    owned({ ...OWNER('w1'), apiVersion: 'example.dev/v1' }),
+    ...['127.0.0.1', '10.96.0.1', '169.254.169.254', '::ffff:203.0.113.7', 'fd00::1', 'metadata'].map(
+      (address) => slice('w1', true, address),
+    ),
+  ];
+  expect(forged.flatMap((one) => workersOf(group(), [one], same))).toEqual([]);
+  const inside = { ...same, policy: { allowPrivate: true } };
+  expect(workersOf(group(), [slice('w1', true, '10.0.0.7'), own], inside)).toHaveLength(2);
 });

@@ -1,10 +1,19 @@
 import type { EndpointGroupCondition } from '../api/v1alpha1/conditions.ts';
 import type { EndpointGroup } from '../api/v1alpha1/endpoint-group.ts';
-import { annotations, labels } from '../api/v1alpha1/names.ts';
+import { gatewaySpec } from '../api/v1alpha1/gateway-spec.ts';
+import {
+  API_VERSION,
+  annotations,
+  gpuInstanceResource,
+  labels,
+  OPERATOR_NAME,
+} from '../api/v1alpha1/names.ts';
 import { servingPortName } from '../api/v1alpha1/serving-port.ts';
 import { type Link, linkOfGroup, workerDnsName } from '../api/v1alpha1/worker-link.ts';
 import { type MicroDollars, parseDollars } from '../lib/money.ts';
+import { type AddressPolicy, machineAddressProblem } from '../lib/networks.ts';
 import type { ObjectMeta } from '../lib/object-meta.ts';
+import { parseQuantity } from '../lib/quantity.ts';
 import { parseDuration } from '../lib/time.ts';
 import type { Condition, KubeObject } from '../runtime/kube/kube-object.ts';
 import { objectKey } from '../runtime/kube/kube-object.ts';
@@ -58,8 +67,21 @@ export interface GroupSettings extends QueueSettings {
   readonly work: GatewaySpec['work'];
   readonly routing: GatewaySpec['routing'];
   readonly link: Link;
+  readonly retries: GatewaySpec['retries'];
+  readonly trustedCallers: readonly string[];
+  /** Paths of requests that ask for no work. */
+  readonly quietPaths: readonly string[];
+  readonly cors: CorsSettings | undefined;
   /** The Secret of the callers' keys; undefined where everyone may call. */
   readonly keysSecret: string | undefined;
+}
+
+/** Calls from web pages of these origins. */
+export interface CorsSettings {
+  readonly allowOrigins: readonly string[];
+  readonly allowMethods: readonly string[];
+  readonly allowHeaders: readonly string[];
+  readonly maxAgeMs: number;
 }
 
 /** A worker that is published. */
@@ -76,7 +98,7 @@ export interface PublishedWorker {
 }
 
 /** Labels by which the slices of workers are found. */
-export const WORKER_SLICES = `${labels.managedBy},${labels.endpointGroup}`;
+export const WORKER_SLICES = `${labels.managedBy}=${OPERATOR_NAME},${labels.endpointGroup}`;
 
 /** What of a group is read here; the rest is not kept in memory. */
 export function keptGroup(object: KubeObject): GatewayGroup {
@@ -88,9 +110,20 @@ export function keptGroup(object: KubeObject): GatewayGroup {
   return {
     ...rest,
     metadata: keptMeta(object.metadata, []),
-    spec: { gateway, maxQueueTime, expectedPerf, template: { spec: { ports } } },
+    spec: {
+      gateway: gateway && withDefaults(gateway),
+      maxQueueTime,
+      expectedPerf,
+      template: { spec: { ports } },
+    },
     status: { conditions, starting: status?.starting },
   };
+}
+
+/** Older CRDs do not have all fields. */
+function withDefaults(gateway: GatewaySpec): GatewaySpec {
+  const { data } = gatewaySpec.safeParse(gateway);
+  return data ? { ...data, ...gateway } : gateway;
 }
 
 /** The same of a slice. */
@@ -98,7 +131,7 @@ export function keptSlice(object: KubeObject): WorkerSlice {
   const { endpoints, ports, ...rest } = object as WorkerSlice;
   const price = object.metadata.annotations?.[annotations.pricePerHour];
   const metadata = {
-    ...keptMeta(object.metadata, [labels.endpointGroup, labels.instance, labels.link]),
+    ...keptMeta(object.metadata, [labels.endpointGroup, labels.link]),
     ...(price !== undefined && { annotations: { [annotations.pricePerHour]: price } }),
   };
   return { apiVersion: rest.apiVersion, kind: rest.kind, metadata, endpoints, ports };
@@ -123,11 +156,17 @@ export function settingsOf({ metadata, spec }: GatewayGroup): GroupSettings | un
     name: metadata.name,
     holdMs: parseDuration(gateway.hold) ?? 0,
     maxHeld: gateway.maxHeld,
+    maxHeldPerClient: gateway.maxHeldPerClient,
+    maxHeldBytes: parseQuantity(gateway.maxHeldBytes) ?? 0,
     maxQueueTimeMs: parseDuration(spec.maxQueueTime) ?? 0,
     expectedPerf: spec.expectedPerf === undefined ? undefined : Number(spec.expectedPerf),
     work: gateway.work,
     routing: gateway.routing,
     link: gateway.link,
+    retries: gateway.retries,
+    trustedCallers: gateway.trustedCallers ?? [],
+    quietPaths: gateway.quietPaths,
+    cors: gateway.cors && { ...gateway.cors, maxAgeMs: parseDuration(gateway.cors.maxAge) ?? 0 },
     keysSecret: gateway.keys?.secretName,
   };
 }
@@ -151,27 +190,33 @@ export function groupOfSlice({ metadata }: WorkerSlice): string {
   return objectKey({ namespace: metadata.namespace, name: metadata.labels?.[labels.endpointGroup] ?? '' });
 }
 
+/** Addresses of workers: which of them are trusted, and where Envoy reaches them. */
+export interface WorkerAddresses {
+  readonly policy: AddressPolicy;
+  readonly dialled: (address: string) => string;
+}
+
 /**
- * The workers of a group that take requests or finish them, in the order of their names. Those without the port of the
- * gateway cannot be served through it and are left out, as are those that were made for another link. `dialled` says
- * where an address is reached from Envoy.
+ * The workers of a group that take requests or finish them, in the order of their names. Only slices as the operator
+ * writes them are trusted: a GpuInstance owns them, and a machine may have their address. Workers without the port of the
+ * gateway cannot be served through it and are left out, as are those that were made for another link.
  */
 export function workersOf(
   group: GatewayGroup,
   slices: readonly WorkerSlice[],
-  dialled: (address: string) => string,
+  addresses: WorkerAddresses,
 ): readonly PublishedWorker[] {
   const port = servingPortName(group);
   const link = linkOfGroup(group);
   const workers = slices.flatMap((slice): PublishedWorker[] => {
-    const address = addressOf(slice, port, dialled);
-    if (address === undefined || linkOfSlice(slice) !== link) return [];
-    const { labels: ownLabels, annotations: ownAnnotations, name } = slice.metadata;
+    const address = addressOf(slice, port, addresses);
     const owner = ownerOf(slice);
+    if (address === undefined || !owner || linkOfSlice(slice) !== link) return [];
+    const { annotations: ownAnnotations } = slice.metadata;
     return [
       {
-        name: ownLabels?.[labels.instance] ?? owner?.name ?? name,
-        dnsName: link === 'TLS' ? dnsNameOf(group, owner?.uid ?? '') : undefined,
+        name: owner.name,
+        dnsName: link === 'TLS' ? dnsNameOf(group, owner.uid) : undefined,
         address,
         ready: slice.endpoints?.[0]?.conditions?.ready !== false,
         pricePerHour: parseDollars(ownAnnotations?.[annotations.pricePerHour]),
@@ -181,15 +226,16 @@ export function workersOf(
   return workers.toSorted((one, other) => (one.name < other.name ? -1 : 1));
 }
 
-/** `host:port` as Envoy dials it; undefined where the slice has no endpoint, or not that port. */
+/** `host:port` as Envoy dials it; undefined without an endpoint, without that port, or with an address of no machine. */
 function addressOf(
   { endpoints, ports }: WorkerSlice,
   port: string | undefined,
-  dialled: (address: string) => string,
+  { policy, dialled }: WorkerAddresses,
 ): string | undefined {
   const [address] = endpoints?.[0]?.addresses ?? [];
   const number = ports?.find(({ name }) => name === port)?.port;
   if (address === undefined || number === undefined) return undefined;
+  if (machineAddressProblem(address, policy) !== undefined) return undefined;
   const host = dialled(address);
   return `${host.includes(':') ? `[${host}]` : host}:${number}`;
 }
@@ -198,9 +244,12 @@ function linkOfSlice({ metadata }: WorkerSlice): Link {
   return metadata.labels?.[labels.link] === 'TLS' ? 'TLS' : 'Plain';
 }
 
-/** A slice belongs to the GpuInstance that controls it. */
+/** The GpuInstance that controls a slice; undefined for a slice of another owner. */
 function ownerOf({ metadata }: WorkerSlice) {
-  return metadata.ownerReferences?.find(({ controller }) => controller);
+  return metadata.ownerReferences?.find(
+    ({ controller, apiVersion, kind, uid }) =>
+      controller && apiVersion === API_VERSION && kind === gpuInstanceResource.kind && uid !== '',
+  );
 }
 
 function dnsNameOf({ metadata: { namespace = '', name } }: GatewayGroup, uid: string): string {

@@ -1,14 +1,14 @@
 import { create } from '@bufbuild/protobuf';
 import { type ServerUnaryCall, type sendUnaryData, status } from '@grpc/grpc-js';
-import type { GrpcService } from './grpc-server.ts';
-import { ExternalProcessor } from './protocol/envoy/ext_proc_pb.js';
+import { ExternalProcessor } from '../../proto/gen/envoy/ext_proc_pb.js';
 import {
   Health,
   type HealthCheckRequest,
   type HealthCheckResponse,
   HealthCheckResponse_ServingStatus,
   HealthCheckResponseSchema,
-} from './protocol/grpc/health_pb.js';
+} from '../../proto/gen/grpc/health_pb.js';
+import type { GrpcService } from './grpc-server.ts';
 
 /** Those by which the endpoint picker protocol asks, and the empty name for the whole server. */
 const READY = new Set(['', 'readiness', ExternalProcessor.typeName]);

@@ -1,8 +1,13 @@
 import { type ClientHttp2Session, connect, constants } from 'node:http2';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { create, toBinary } from '@bufbuild/protobuf';
 import { afterEach, expect, test } from 'vitest';
+import { ProcessingRequestSchema } from '../../proto/gen/envoy/ext_proc_pb.js';
 import { selfSigned } from '../../test/builders/self-signed.ts';
+import { until } from '../../test/builders/until.ts';
 import { silentLogger } from '../lib/logger.ts';
-import { extProcService } from './ext-proc.ts';
+import { type Answer, extProcService, type RequestHead } from './ext-proc.ts';
 import { healthService } from './grpc-health.ts';
 import { serveGrpc } from './grpc-server.ts';
 
@@ -15,8 +20,10 @@ afterEach(() => {
   for (const close of closing.splice(0).toReversed()) close();
 });
 
-async function session(): Promise<ClientHttp2Session> {
-  const service = extProcService(() => new Promise(() => {}), silentLogger);
+async function session(
+  onRequest: (head: RequestHead) => Promise<Answer> = () => new Promise(() => {}),
+): Promise<ClientHttp2Session> {
+  const service = extProcService(onRequest, silentLogger);
   const { port, close } = await serveGrpc([service], { host: '127.0.0.1', port: 0 });
   closing.push(close);
   const client = connect(`http://127.0.0.1:${port}`);
@@ -79,4 +86,38 @@ test('serves with TLS by the identity that it is given', async () => {
   for await (const chunk of stream) chunks.push(chunk as Buffer);
   // A message of two bytes: its status is NOT_SERVING.
   expect([...Buffer.concat(chunks)]).toEqual([0, 0, 0, 0, 2, 8, 2]);
+});
+
+/** A message as gRPC frames it. */
+function framed(request: NonNullable<Parameters<typeof create<typeof ProcessingRequestSchema>>[1]>): Buffer {
+  const bytes = toBinary(ProcessingRequestSchema, create(ProcessingRequestSchema, request));
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(bytes.length, 1);
+  return Buffer.concat([head, bytes]);
+}
+
+test('keeps no body of a request that waits', async () => {
+  const [streams, length] = [200, 131_072];
+  setFlagsFromString('--expose-gc');
+  const gc = runInNewContext('gc') as () => void;
+  const held = (): number => {
+    gc();
+    return process.memoryUsage().arrayBuffers;
+  };
+  const read: number[] = [];
+  const client = await session(async ({ readBody }) => {
+    const { bytes } = await readBody({});
+    read.push(bytes.length);
+    return new Promise(() => {});
+  });
+  const before = held();
+  for (let count = 1; count <= streams; count += 1) {
+    const stream = open(client);
+    stream.resume();
+    stream.write(framed({ request: { case: 'requestHeaders', value: {} } }));
+    stream.write(framed({ request: { case: 'requestBody', value: { body: Buffer.alloc(length, 'x') } } }));
+    await until('its body is read', () => read.length === count);
+  }
+  expect(new Set(read)).toEqual(new Set([length]));
+  await until('the bodies are gone', () => held() - before < (streams * length) / 10);
 });

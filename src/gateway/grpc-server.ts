@@ -80,6 +80,33 @@ function takeResets(server: Server): void {
   Object.assign(commonServerOptions, STREAM_RESETS);
 }
 
+/** The part of a stream of the library that reads its messages. */
+interface Reading {
+  readonly call?: {
+    readonly decoder?: {
+      readonly readState: number;
+      readPartialMessage: readonly Uint8Array[];
+      /** A byte of the buffer in which the message began. */
+      readCompressFlag: Buffer;
+    };
+  };
+}
+/** No message is half read. */
+const BETWEEN_MESSAGES = 0;
+
+/**
+ * Frees the bytes of the last message of a stream. The library keeps them until the next one comes, which is for as long as
+ * a request waits whose body was the last.
+ */
+export function forgetLastMessage(stream: object): void {
+  const decoder = (stream as Reading).call?.decoder;
+  if (!decoder || !Array.isArray(decoder.readPartialMessage) || decoder.readCompressFlag?.length !== 1)
+    throw new TypeError('this release of @grpc/grpc-js keeps what it reads elsewhere');
+  if (decoder.readState !== BETWEEN_MESSAGES) return;
+  decoder.readPartialMessage = [];
+  decoder.readCompressFlag = Buffer.alloc(1);
+}
+
 function definitionOf(service: DescService): ServiceDefinition {
   const methods = service.methods.map((method) => {
     const { input, output, methodKind } = method;

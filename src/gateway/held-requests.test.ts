@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { seededRandom } from '../lib/random.ts';
-import { type Charge, type Held, HeldRequests } from './held-requests.ts';
+import { type Charge, type Held, HeldRequests, type Measure } from './held-requests.ts';
 
 /** The same by looking at all of them each time. */
 class SimpleLine {
@@ -31,7 +31,7 @@ class SimpleLine {
     return free.find((held) => servedTo(held) === least);
   }
 
-  serve({ id, caller, work }: Held): Charge {
+  serve({ id, caller, work = 0 }: Held): Charge {
     const charge = { caller, contest: this.#contest };
     const served = this.#served.get(caller) ?? 0;
     this.#turn = Math.max(this.#turn, served);
@@ -45,8 +45,11 @@ class SimpleLine {
     if (contest === this.#contest && served !== undefined) this.#served.set(caller, served + difference);
   }
 
-  mostOf(id: string): Held | undefined {
-    const count = (name: string): number => this.#waiting.filter(({ caller }) => caller === name).length;
+  mostOf(id: string, measure: Measure): Held | undefined {
+    const count = (name: string): number =>
+      this.#waiting
+        .filter(({ caller }) => caller === name)
+        .reduce((sum, { bytes }) => sum + (measure === 'bytes' ? bytes : 1), 0);
     const own = this.#waiting.find((held) => held.id === id)?.caller;
     const callers = [...(own === undefined ? [] : [own]), ...this.#served.keys()];
     const most = Math.max(...callers.map(count));
@@ -73,7 +76,10 @@ function play(seed: number, callers: number): number {
     const some = ids[below(ids.length)];
     if (roll < 0.5) {
       const subset = SUBSETS[below(SUBSETS.length)];
-      const held = { id: `r${count}`, work: 1 + below(3), since: count, caller: `c${below(callers)}` };
+      const held = {
+        ...{ id: `r${count}`, work: 1 + below(3), bytes: below(4), since: count },
+        caller: `c${below(callers)}`,
+      };
       for (const each of [real, model]) each.add({ ...held, session: undefined, subset });
     } else if (roll < 0.8) {
       const free = ['w1', 'w2', 'w3'].filter(() => random.next() < 0.6);
@@ -81,7 +87,8 @@ function play(seed: number, callers: number): number {
         free.some((name) => subset?.includes(name) ?? true);
       const next = model.next(isFree);
       expect(real.next(isFree)?.id).toBe(next?.id);
-      if (next) charges.push({ real: real.serve(next), model: model.serve(next) });
+      const work = next?.work ?? 0;
+      if (next) charges.push({ real: real.serve({ ...next, work }), model: model.serve(next) });
       served += next ? 1 : 0;
     } else if (roll < 0.9) {
       const [charge] = charges.splice(below(charges.length), 1);
@@ -90,7 +97,8 @@ function play(seed: number, callers: number): number {
       real.correct(charge.real, difference);
       model.correct(charge.model, difference);
     } else if (some !== undefined) {
-      expect(real.mostOf(some)?.id).toBe(model.mostOf(some)?.id);
+      for (const measure of ['requests', 'bytes'] as const)
+        expect(real.mostOf(some, measure)?.id).toBe(model.mostOf(some, measure)?.id);
       real.remove(some);
       model.remove(some);
     }
@@ -109,7 +117,7 @@ test.each([1, 2, 5, 40, 300])('serves and refuses %i callers in the order of a p
 test('empties many callers in the order of their work and of their arrival', () => {
   const held = new HeldRequests();
   for (let count = 0; count < 15_000; count += 1)
-    held.add({ id: String(count), work: 1, since: 0, caller: `c${count % 5_000}`, ...ANY });
+    held.add({ id: String(count), work: 1, bytes: 0, since: 0, caller: `c${count % 5_000}`, ...ANY });
   for (let count = 0; count < 15_000; count += 1) {
     const next = held.next(() => true);
     expect(next?.id).toBe(String(count));

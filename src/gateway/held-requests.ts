@@ -3,7 +3,10 @@ import { IndexedHeap } from '../lib/indexed-heap.ts';
 /** A request that waits. */
 export interface Held {
   readonly id: string;
-  readonly work: number;
+  /** Undefined while its body is read: until then no worker gets it. */
+  readonly work: number | undefined;
+  /** Memory that it takes here and in Envoy, at most. */
+  readonly bytes: number;
   readonly since: number;
   readonly caller: string;
   readonly session: string | undefined;
@@ -57,8 +60,11 @@ class Line<T> {
   }
 }
 
+/** A request that waits and whose work is known. */
+export type Counted = Held & { readonly work: number };
+
 interface Entry {
-  readonly held: Held;
+  held: Held;
   readonly place: number;
 }
 
@@ -67,6 +73,8 @@ interface Caller {
   readonly place: number;
   /** Work served since requests began to wait, from a common start. */
   served: number;
+  /** Memory of its requests that wait. */
+  bytes: number;
   readonly line: Line<Entry>;
   /** Where it has requests waiting. */
   readonly turns: Map<Lane, Turn>;
@@ -86,12 +94,20 @@ interface Lane {
 }
 
 interface Place {
-  readonly lane: Lane;
-  readonly turn: Turn;
+  readonly caller: Caller;
   readonly inAll: Link<Entry>;
   readonly inCaller: Link<Entry>;
-  readonly inTurn: Link<Entry>;
+  /** Present while its body is read. */
+  inReading: Link<Entry> | undefined;
+  /** Present once its work is known. */
+  waiting: { readonly lane: Lane; readonly turn: Turn; readonly inTurn: Link<Entry> } | undefined;
 }
+
+/** Callers that are remembered although none of their requests waits. */
+const MAX_SILENT_CALLERS = 10_000;
+
+/** Measure by which callers are compared if there is too much. */
+export type Measure = 'requests' | 'bytes';
 
 /**
  * Requests that wait, each with a caller. Callers take turns: the next one is who was served the least work since requests
@@ -105,17 +121,44 @@ interface Place {
 export class HeldRequests {
   /** In the order of their arrival. */
   readonly #all = new Line<Entry>();
+  /** Requests whose bodies are read, in the same order. */
+  readonly #reading = new Line<Entry>();
   readonly #places = new Map<string, Place>();
   readonly #callers = new Map<string, Caller>();
   #byCount = new IndexedHeap<Caller>(hasMore);
+  #byBytes = new IndexedHeap<Caller>(hasMoreBytes);
   readonly #lanes = new Map<string, Lane>();
   /** What the caller had been served whose turn was last. */
   #turn = 0;
   #contest = 0;
   #count = 0;
+  #bytes = 0;
+  #entered = 0;
+  #sweepAt = MAX_SILENT_CALLERS;
 
+  /** Requests whose bodies are read count too. */
   get size(): number {
     return this.#places.size;
+  }
+
+  /** Requests that only lack a worker. */
+  get ready(): number {
+    return this.#places.size - this.#reading.count;
+  }
+
+  /** Memory of all of them. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Requests of one caller. */
+  countOf(caller: string): number {
+    return this.#callers.get(caller)?.line.count ?? 0;
+  }
+
+  /** The one whose body is read for the longest time. */
+  oldestReading(): Held | undefined {
+    return this.#reading.first()?.held;
   }
 
   has(id: string): boolean {
@@ -137,49 +180,65 @@ export class HeldRequests {
   }
 
   work(): number {
-    return this.all().reduce((sum, { work }) => sum + work, 0);
+    return this.all().reduce((sum, { work = 0 }) => sum + work, 0);
   }
 
   add(held: Held): void {
     const caller = this.#callers.get(held.caller) ?? this.#enter(held.caller);
     if (caller.line.count === 0) caller.served = Math.max(caller.served, this.#turn);
-    const lane = this.#laneOf(held.subset);
-    const turn = caller.turns.get(lane) ?? { caller, line: new Line() };
-    caller.turns.set(lane, turn);
     this.#count += 1;
-    const entry = { held, place: this.#count };
-    const [inAll, inCaller, inTurn] = [this.#all.add(entry), caller.line.add(entry), turn.line.add(entry)];
-    this.#places.set(held.id, { lane, turn, inAll, inCaller, inTurn });
-    if (turn.line.count === 1) lane.turns.put(turn);
-    this.#byCount.put(caller);
+    const entry: Entry = { held, place: this.#count };
+    const [inAll, inCaller] = [this.#all.add(entry), caller.line.add(entry)];
+    const place: Place = { caller, inAll, inCaller, inReading: undefined, waiting: undefined };
+    this.#places.set(held.id, place);
+    this.#weigh(caller, held.bytes);
+    if (held.work === undefined) place.inReading = this.#reading.add(entry);
+    else this.#lineUp(place);
+  }
+
+  /** The body was read: from now on the request waits for a worker. False if it is not there. */
+  count(id: string, work: number): boolean {
+    const place = this.#places.get(id);
+    if (!place?.inReading) return false;
+    this.#reading.remove(place.inReading);
+    place.inReading = undefined;
+    const entry = place.inAll.item;
+    entry.held = { ...entry.held, work };
+    this.#lineUp(place);
+    return true;
   }
 
   /** Takes a request out that gets no worker. */
   remove(id: string): Held | undefined {
     const place = this.#places.get(id);
     if (!place) return undefined;
-    const { lane, turn, inAll, inCaller, inTurn } = place;
+    const { caller, waiting, inAll, inCaller, inReading } = place;
+    const { held } = inAll.item;
     this.#all.remove(inAll);
-    turn.caller.line.remove(inCaller);
-    turn.line.remove(inTurn);
+    caller.line.remove(inCaller);
+    if (inReading) this.#reading.remove(inReading);
+    waiting?.turn.line.remove(waiting.inTurn);
     this.#places.delete(id);
+    this.#bytes -= held.bytes;
+    caller.bytes -= held.bytes;
     if (this.#places.size === 0) this.#settle();
-    else this.#shorten(lane, turn);
-    return inAll.item.held;
+    else this.#shorten(caller, waiting);
+    return held;
   }
 
   /** Whose turn it is of those that may go to workers that are free; undefined where none may. */
-  next(isFree: (subset: readonly string[] | undefined) => boolean): Held | undefined {
+  next(isFree: (subset: readonly string[] | undefined) => boolean): Counted | undefined {
     let best: Turn | undefined;
     for (const { subset, turns } of this.#lanes.values()) {
       const turn = turns.first();
       if (turn && (!best || isEarlier(turn, best)) && isFree(subset)) best = turn;
     }
-    return best?.line.first()?.held;
+    const held = best?.line.first()?.held;
+    return held && isCounted(held) ? held : undefined;
   }
 
   /** Takes a request out that gets a worker: its caller has had its turn. */
-  serve({ id, work, caller: name }: Held): Charge {
+  serve({ id, work, caller: name }: Counted): Charge {
     const contest = this.#contest;
     const caller = this.#callers.get(name);
     if (caller) {
@@ -196,18 +255,36 @@ export class HeldRequests {
     if (caller) this.#charge(caller, difference);
   }
 
-  /** The newest request of the caller that has the most of them; of equal ones that of `id`. */
-  mostOf(id: string): Held | undefined {
-    const own = this.#places.get(id)?.turn.caller;
-    const most = this.#byCount.first();
-    const named = own && most && most.line.count > own.line.count ? most : (own ?? most);
+  /** The newest request of the caller that has most; of equal callers that of `id`. */
+  mostOf(id: string | undefined, measure: Measure = 'requests'): Held | undefined {
+    const own = id === undefined ? undefined : this.#places.get(id)?.caller;
+    const heap = measure === 'bytes' ? this.#byBytes : this.#byCount;
+    const most = heap.first();
+    const isMore = own && most && amountOf(most, measure) > amountOf(own, measure);
+    const named = isMore ? most : (own ?? most);
     return named?.line.last()?.held;
   }
 
   #enter(name: string): Caller {
-    const caller: Caller = { place: this.#callers.size, served: 0, line: new Line(), turns: new Map() };
+    if (this.#callers.size >= this.#sweepAt) this.#forgetSilent();
+    const caller: Caller = {
+      ...{ place: this.#entered, served: 0, bytes: 0 },
+      ...{ line: new Line<Entry>(), turns: new Map<Lane, Turn>() },
+    };
+    this.#entered += 1;
     this.#callers.set(name, caller);
     return caller;
+  }
+
+  /** Callers without keys are as many as there are addresses: those that have none waiting start over. */
+  #forgetSilent(): void {
+    for (const [name, caller] of this.#callers) {
+      if (caller.line.count > 0) continue;
+      this.#callers.delete(name);
+      this.#byCount.remove(caller);
+      this.#byBytes.remove(caller);
+    }
+    this.#sweepAt = Math.max(MAX_SILENT_CALLERS, 2 * this.#callers.size);
   }
 
   #laneOf(subset: readonly string[] | undefined): Lane {
@@ -224,24 +301,46 @@ export class HeldRequests {
     for (const [lane, turn] of caller.turns) lane.turns.put(turn);
   }
 
+  #lineUp(place: Place): void {
+    const { caller, inAll } = place;
+    const lane = this.#laneOf(inAll.item.held.subset);
+    const turn = caller.turns.get(lane) ?? { caller, line: new Line() };
+    caller.turns.set(lane, turn);
+    place.waiting = { lane, turn, inTurn: turn.line.add(inAll.item) };
+    if (turn.line.count === 1) lane.turns.put(turn);
+  }
+
+  #weigh(caller: Caller, bytes: number): void {
+    this.#bytes += bytes;
+    caller.bytes += bytes;
+    this.#byCount.put(caller);
+    this.#byBytes.put(caller);
+  }
+
   /** A request left. */
-  #shorten(lane: Lane, turn: Turn): void {
-    this.#byCount.put(turn.caller);
+  #shorten(caller: Caller, waiting: Place['waiting']): void {
+    this.#byCount.put(caller);
+    this.#byBytes.put(caller);
+    if (!waiting) return;
+    const { lane, turn } = waiting;
     if (turn.line.count > 0) {
       lane.turns.put(turn);
       return;
     }
     lane.turns.remove(turn);
-    turn.caller.turns.delete(lane);
+    caller.turns.delete(lane);
     if (!lane.turns.first()) this.#lanes.delete(lane.key);
   }
 
   /** Where none waits all were served, and no caller is ahead of another. */
   #settle(): void {
     this.#byCount = new IndexedHeap(hasMore);
+    this.#byBytes = new IndexedHeap(hasMoreBytes);
     this.#callers.clear();
     this.#lanes.clear();
     this.#turn = 0;
+    this.#entered = 0;
+    this.#sweepAt = MAX_SILENT_CALLERS;
     this.#contest += 1;
   }
 }
@@ -255,4 +354,17 @@ function isEarlier(one: Turn, other: Turn): boolean {
 function hasMore(one: Caller, other: Caller): boolean {
   if (one.line.count !== other.line.count) return one.line.count > other.line.count;
   return one.place < other.place;
+}
+
+function hasMoreBytes(one: Caller, other: Caller): boolean {
+  if (one.bytes !== other.bytes) return one.bytes > other.bytes;
+  return one.place < other.place;
+}
+
+function amountOf({ line, bytes }: Caller, measure: Measure): number {
+  return measure === 'bytes' ? bytes : line.count;
+}
+
+function isCounted(held: Held): held is Counted {
+  return held.work !== undefined;
 }

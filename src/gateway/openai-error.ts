@@ -12,6 +12,7 @@ export interface GatewayError {
 const TYPES: Readonly<Record<number, string>> = {
   401: 'authentication_error',
   404: 'invalid_request_error',
+  408: 'invalid_request_error',
 };
 
 /** The reply in the form that clients of the OpenAI API read: body, `Retry-After` and `x-should-retry`. */

@@ -1,14 +1,13 @@
 /** What an entry of Envoy's access log says about whose end it is. */
 interface LoggedIds {
-  /** The header with our id: that of the client, if the request ended before Envoy had our answer. */
+  /** Our id; undefined if the request ended before Envoy had our answer. */
   readonly id: string | undefined;
   readonly requestId: string;
 }
 
 /**
  * Our ids of the requests that were picked for. A client that leaves at that moment ends its request before Envoy has
- * the answer, and our id with it: then the `x-request-id` of Envoy says which one it was. An id that we did not give is
- * the client's own header, and says nothing.
+ * the answer, and our id with it: then the `x-request-id` of Envoy says which one it was.
  */
 export class PickedRequests {
   readonly #requestIds = new Map<string, string>();

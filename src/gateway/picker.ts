@@ -4,6 +4,7 @@ import { clientKeys, clientSecretName } from '../api/v1alpha1/worker-link.ts';
 import { inBackground } from '../lib/background.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
+import type { AddressPolicy } from '../lib/networks.ts';
 import type { Random } from '../lib/random.ts';
 import { Secret } from '../lib/secret.ts';
 import { formatExactTime } from '../lib/time.ts';
@@ -12,9 +13,12 @@ import { type ObjectRef, objectKey, refOf } from '../runtime/kube/kube-object.ts
 import type { Informer } from '../runtime/list-watch/informer.ts';
 import { accessLogService, type EndedRequest } from './access-log.ts';
 import { callerKeys } from './caller-keys.ts';
+import { clientAddress } from './client-address.ts';
+import { ClientConnections, type Connection } from './client-connections.ts';
+import { connectionLimitService } from './connection-limit.ts';
 import { type ClientIdentity, type DiscoveredGroup, Discovery } from './discovery.ts';
 import { type Decision, endpointPickerService, type ProxiedEnd } from './endpoint-picker-protocol.ts';
-import { DESTINATION_HEADER } from './envoy-config.ts';
+import { MAX_CONNECTIONS } from './envoy-config.ts';
 import { type Answer, extProcService, type RequestHead } from './ext-proc.ts';
 import type { GatewayMetrics, GroupFigures } from './gateway-metrics.ts';
 import {
@@ -33,7 +37,7 @@ import { NamedSecrets, type SecretData } from './named-secrets.ts';
 import { errorReply, type GatewayError } from './openai-error.ts';
 import { PickedRequests } from './picked-requests.ts';
 import { routeOf } from './request-route.ts';
-import { type Access, ServedGroup } from './served-group.ts';
+import { type Access, ServedGroup, UNREAD_KEYS } from './served-group.ts';
 
 export interface PickerOptions {
   readonly groups: Informer<GatewayGroup>;
@@ -45,10 +49,18 @@ export interface PickerOptions {
   readonly metrics: GatewayMetrics;
   /** Where Envoy dials for an address: elsewhere only for simulated machines. */
   readonly dialled: (address: string) => string;
+  /** Addresses that a worker may have. */
+  readonly addresses: AddressPolicy;
   /** A request waits for a worker that has to be started: the operator is to know at once. */
   readonly onWake?: () => void;
   /** The one group that is served, for proxies of the Gateway API; where absent all are, for our Envoy. */
   readonly pool?: string | undefined;
+  /** Proxies in front of Envoy whose word for the address of a client counts; 0 if absent. */
+  readonly trustedHops?: number;
+  /** Memory that requests of all groups may take while they wait; no limit if absent. */
+  readonly maxHeldBytes?: number;
+  /** Connections of all clients to our Envoy; {@link MAX_CONNECTIONS} if absent. */
+  readonly maxConnections?: number | undefined;
 }
 
 /** The index of slices by their group. */
@@ -63,27 +75,35 @@ export class Picker {
   readonly #options: PickerOptions;
   readonly #groups = new Map<string, ServedGroup>();
   readonly #picked = new PickedRequests();
+  readonly #connections: ClientConnections;
   readonly #secrets: NamedSecrets;
   readonly #discovery: Discovery;
   #hasStarted = false;
   /** By what workers of a group are called, by its key. */
   readonly #identities = new Map<string, ClientIdentity>();
   #refusesAll = false;
+  /** Callers whose keys the log has named as unusable, by group. */
+  readonly #warned = new Map<string, string>();
 
   constructor(options: PickerOptions) {
     this.#options = options;
-    const { client, clock, log, groups, slices } = options;
+    const { client, clock, log, groups, slices, maxConnections = MAX_CONNECTIONS } = options;
+    this.#connections = new ClientConnections(maxConnections);
     this.#secrets = new NamedSecrets({ client, clock, log, onChange: () => this.#takeOver() });
     this.#discovery = new Discovery({
       log,
       onAccepted: () => this.#updateAll(),
-      onFresh: () => this.#forgetInFlight(),
+      onFresh: () => this.#forgetEnvoy(),
     });
     this.services =
       options.pool === undefined
         ? [
             extProcService((head) => this.answer(head), log),
-            accessLogService((request) => this.#ended(request)),
+            accessLogService({
+              onEnd: (request) => this.#ended(request),
+              onClose: (connection) => this.#connections.close(connection),
+            }),
+            connectionLimitService((connection) => this.#open(connection)),
             this.#discovery.service,
           ]
         : [
@@ -160,7 +180,7 @@ export class Picker {
     if (group.settings().link === 'TLS') return reply(ENCRYPTED_POOL);
     const id = this.#options.random.uuid();
     const answer = await group.answer({ id, head, path: head.headers.get(':path') ?? '/' });
-    const picked = answer.type === 'route' ? answer.headers[DESTINATION_HEADER] : undefined;
+    const picked = answer.type === 'route' ? answer.destinations[0] : undefined;
     const onEnd = ({ served, ...end }: ProxiedEnd): void => {
       group.ended(id, { ...end, id, requestId: '', upstream: served ?? picked, attempts: 1 });
     };
@@ -181,9 +201,18 @@ export class Picker {
     return answer;
   }
 
-  /** An Envoy that begins anew has no request of the one before it. */
-  #forgetInFlight(): void {
+  #open(connection: Connection): boolean {
+    const { place } = connection;
+    const address = place.slice(0, place.lastIndexOf(':')).replace(/^\[(.*)\]$/, '$1');
+    const isOpen = this.#connections.open(connection, clientAddress(address, 0));
+    if (!isOpen) this.#options.metrics.refusedConnection();
+    return isOpen;
+  }
+
+  /** An Envoy that begins anew has no request and no connection of the one before it. */
+  #forgetEnvoy(): void {
     this.#picked.clear();
+    this.#connections.clear();
     for (const group of this.#groups.values()) group.forgetInFlight();
   }
 
@@ -205,6 +234,7 @@ export class Picker {
       if (served.has(key)) continue;
       group.close('This group is not served any more.');
       this.#groups.delete(key);
+      this.#warned.delete(key);
       log.info('Group is not served any more', { group: key });
     }
     for (const [key, settings] of served) {
@@ -219,15 +249,32 @@ export class Picker {
   }
 
   #serve(key: string, settings: GroupSettings): ServedGroup {
-    const { clock, metrics, pool } = this.#options;
+    const { clock, metrics, trustedHops = 0 } = this.#options;
     return new ServedGroup({
-      isPool: pool !== undefined,
+      trustedHops,
+      onHeld: () => this.#shed(),
       key,
       settings,
       clock,
       metrics,
       wake: () => this.#wake(key),
     });
+  }
+
+  /** The group that takes most memory gives way: one group does not keep the others out. */
+  #shed(): void {
+    const { maxHeldBytes = Number.POSITIVE_INFINITY } = this.#options;
+    const groups = [...this.#groups.values()];
+    const held = (): number => groups.reduce((sum, group) => sum + group.heldBytes(), 0);
+    for (let over = held() - maxHeldBytes; over > 0; over = held() - maxHeldBytes) {
+      const [first, ...others] = groups;
+      const most = others.reduce(
+        (one, other) => (other.heldBytes() > (one?.heldBytes() ?? 0) ? other : one),
+        first,
+      );
+      if (!most || most.heldBytes() === 0) return;
+      most.shed('Requests that wait take all the memory of this gateway for them (--max-held-memory).');
+    }
   }
 
   /** Groups, workers and Secrets as they are known now. */
@@ -265,9 +312,9 @@ export class Picker {
   }
 
   #workersOf(key: string) {
-    const { groups, slices, dialled } = this.#options;
+    const { groups, slices, dialled, addresses: policy } = this.#options;
     const group = groups.get(key);
-    return group ? workersOf(group, slices.byIndex(BY_GROUP, key), dialled) : [];
+    return group ? workersOf(group, slices.byIndex(BY_GROUP, key), { policy, dialled }) : [];
   }
 
   /** A worker that Envoy does not know yet is not there. */
@@ -287,7 +334,19 @@ export class Picker {
   }
 
   #refreshAccess(): void {
-    for (const group of this.#groups.values()) group.setAccess(this.#accessOf(group.settings()));
+    for (const [key, group] of this.#groups) {
+      const access = this.#accessOf(group.settings());
+      group.setAccess(access);
+      this.#warn(key, access);
+    }
+  }
+
+  /** Once, until the Secret is in order: no caller can use such keys. */
+  #warn(key: string, access: Access): void {
+    const unusable = access.type === 'keys' ? access.keys.unusable.join(', ') : '';
+    if (unusable !== '' && unusable !== this.#warned.get(key))
+      this.#options.log.warn('Keys of callers are no SHA-256', { group: key, callers: unusable });
+    this.#warned.set(key, unusable);
   }
 
   #accessOf({ namespace, keysSecret: name }: GroupSettings): Access {
@@ -297,9 +356,13 @@ export class Picker {
       case 'present':
         return { type: 'keys', keys: callerKeys(known.data) };
       case 'absent':
-        return { type: 'unknown', problem: `There is no Secret ${name} with the keys of this group.` };
+        return {
+          type: 'unknown',
+          state: 'Missing',
+          problem: `There is no Secret ${name} with the keys of this group.`,
+        };
       case 'unread':
-        return { type: 'unknown', problem: 'The keys of this group have not been read yet.' };
+        return UNREAD_KEYS;
     }
   }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createVirtualClock } from '../../test/builders/virtual-clock.ts';
 import type { GatewayGroupReport, GatewayReply, GatewayReport } from '../api/gateway-report.ts';
-import { silentLogger } from '../lib/logger.ts';
+import { type LogFields, silentLogger } from '../lib/logger.ts';
 import type { Transport } from '../lib/transport.ts';
 import { ReportClient } from './report-client.ts';
 
@@ -31,20 +31,25 @@ function scene(...outcomes: readonly Outcome[]) {
     return { status: outcome.status, headers: {}, body: chunks(), destroy: () => {} };
   };
   const state = { group };
+  const lines: string[] = [];
+  const line =
+    (level: string) =>
+    (message: string, fields: LogFields = {}) =>
+      void lines.push(`${level} ${message} ${JSON.stringify(fields)}`);
   const client = new ReportClient({
     operatorUrl: new URL('http://operator:8080/behind/'),
     picker: 'picker-1',
     transport,
     credentials: async () => ({ authorization: 'Bearer token' }),
     clock,
-    log: silentLogger,
+    log: { ...silentLogger, info: line('info'), warn: line('warn'), error: line('error') },
     groups: () => [state.group],
     onReply: (reply) => replies.push(reply),
   });
   const arrive = (): void => {
     state.group = { ...state.group, arrivedWork: state.group.arrivedWork + 1 };
   };
-  return { clock, client, sent, replies, arrive };
+  return { clock, client, sent, replies, lines, arrive };
 }
 
 test('reports each second while anything changes, and every 5 s otherwise', async () => {
@@ -82,6 +87,20 @@ test('tries other connections at once where it reaches a replica that does not l
   client.start();
   await clock.advance(1_000);
   expect(sent.map(({ atMs }) => atMs)).toEqual([1_000, 1_000, 1_000]);
+});
+
+test('scenario 124: logs the absence of the operator once with its cause, and its return with the duration (P3)', async () => {
+  const refused = Array.from({ length: 12 }, () => 'refused' as const);
+  const { clock, client, lines } = scene(...refused);
+  client.start();
+  await clock.advance(6_500);
+  expect(client.unreachableSeconds).toBe(6);
+  await clock.advance(14_500);
+  expect(client.unreachableSeconds).toBe(0);
+  expect(lines).toEqual([
+    'warn Reports do not reach the operator: groups that follow their gateway keep their workers {"operatorUrl":"http://operator:8080/behind/","cause":"connect ECONNREFUSED"}',
+    'info Reports reach the operator again {"cause":"connect ECONNREFUSED","seconds":12}',
+  ]);
 });
 
 test('takes no reply that is none, and reports again', async () => {

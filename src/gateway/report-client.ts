@@ -52,7 +52,8 @@ export class ReportClient {
   #wasAccepted = false;
   #reported: readonly GatewayGroupReport[] | undefined;
   #reportedAt = Number.NEGATIVE_INFINITY;
-  #problem: string | undefined;
+  /** The failure of every report since then, by the monotonic clock. */
+  #outage: { readonly cause: string; readonly since: number } | undefined;
   #isEnded = false;
 
   constructor(options: ReportClientOptions) {
@@ -61,6 +62,12 @@ export class ReportClient {
 
   start(): void {
     this.#arm();
+  }
+
+  /** Seconds for which no report has reached the operator; 0 while reports arrive. */
+  get unreachableSeconds(): number {
+    const since = this.#outage?.since;
+    return since === undefined ? 0 : Math.round((this.#options.clock.monotonic() - since) / 1_000);
   }
 
   /** Sends a report now, or as soon as the one under way is answered. */
@@ -155,14 +162,22 @@ export class ReportClient {
   }
 
   #notice(problem: string | undefined): void {
-    const { log, operatorUrl } = this.#options;
-    if (problem !== undefined && this.#problem === undefined)
-      log.warn('Reports do not reach the operator: groups that follow their gateway keep their workers', {
-        operatorUrl: operatorUrl.href,
-        problem,
-      });
-    if (problem === undefined && this.#problem !== undefined)
-      log.info('Reports reach the operator again', {});
-    this.#problem = problem;
+    const { log, operatorUrl, clock } = this.#options;
+    if (problem === undefined) {
+      const outage = this.#outage;
+      if (outage)
+        log.info('Reports reach the operator again', {
+          cause: outage.cause,
+          seconds: this.unreachableSeconds,
+        });
+      this.#outage = undefined;
+      return;
+    }
+    if (this.#outage) return;
+    this.#outage = { cause: problem, since: clock.monotonic() };
+    log.warn('Reports do not reach the operator: groups that follow their gateway keep their workers', {
+      operatorUrl: operatorUrl.href,
+      cause: problem,
+    });
   }
 }

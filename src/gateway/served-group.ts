@@ -2,19 +2,22 @@ import type { GatewayGroupReport } from '../api/gateway-report.ts';
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { EndedRequest } from './access-log.ts';
 import type { CallerKeys } from './caller-keys.ts';
-import {
-  CLUSTER_HEADER,
-  DESTINATION_HEADER,
-  REQUEST_ID_HEADER,
-  SESSION_HEADERS,
-  WORK_HEADER,
-} from './envoy-config.ts';
+import { clientAddress } from './client-address.ts';
+import { preflightAnswer, readableAnswer } from './cors.ts';
+import { BUFFER_BYTES, type RetryPolicy } from './envoy-config.ts';
 import type { Answer, Headers, RequestHead } from './ext-proc.ts';
 import type { GatewayMetrics, GroupFigures } from './gateway-metrics.ts';
 import { type Effect, GroupQueue, type OtherPickers, type Prospect } from './group-queue.ts';
 import type { GroupSettings, PublishedWorker } from './group-view.ts';
 import { errorReply } from './openai-error.ts';
-import { countsTokens, endedTokens, estimateTokens, type TokenEstimate } from './openai-work.ts';
+import {
+  type BodyStart,
+  countsTokens,
+  endedTokens,
+  estimateTokens,
+  type TokenEstimate,
+} from './openai-work.ts';
+import { CLUSTER_HEADER, RETRY_HEADER, SESSION_HEADERS, WORK_HEADER } from './request-notes.ts';
 
 export interface ServedGroupOptions {
   readonly key: string;
@@ -23,15 +26,17 @@ export interface ServedGroupOptions {
   readonly metrics: GatewayMetrics;
   /** Asks the operator to start a worker. */
   readonly wake: () => void;
-  /** Its requests come from a proxy that knows no clusters of ours; from our Envoy if absent. */
-  readonly isPool?: boolean;
+  /** Proxies in front of the gateway whose word for the address of a client counts. */
+  readonly trustedHops: number;
+  /** Requests wait: the memory of all groups may be at its end. */
+  readonly onHeld?: () => void;
 }
 
-/** Who may call. `unknown`: the Secret has not been read, or there is none. */
+/** Callers of a group. `unknown`: the Secret has not been read, or there is none. */
 export type Access =
   | { readonly type: 'open' }
   | { readonly type: 'keys'; readonly keys: CallerKeys }
-  | { readonly type: 'unknown'; readonly problem: string };
+  | { readonly type: 'unknown'; readonly state: 'Unread' | 'Missing'; readonly problem: string };
 
 /** A request of this group. */
 export interface GroupRequest {
@@ -43,12 +48,13 @@ export interface GroupRequest {
 
 /** What a request counts as. */
 interface Counted {
-  readonly work: number;
+  work: number;
   /** Present where it counts tokens, and its response says how many. */
-  readonly tokens?: TokenEstimate;
+  tokens?: TokenEstimate;
 }
 
 interface Waiting extends Counted {
+  /** Name of its key; empty where everyone may call. */
   readonly caller: string;
   readonly request: GroupRequest;
   readonly resolve: (answer: Answer) => void;
@@ -63,7 +69,26 @@ interface Picked extends Counted {
 /** What follows tells no sessions apart. */
 const MAX_SESSION = 256;
 
+export const UNREAD_KEYS: Access = {
+  type: 'unknown',
+  state: 'Unread',
+  problem: 'The keys of this group have not been read yet.',
+};
+
+/** Names that a report holds. */
+const MAX_UNUSABLE = 10;
+
+/** Work by a header: less would let a caller pass its turn and the limits of a worker. */
+const MIN_WORK = 0.01;
 const MAX_WORK = 1e9;
+
+/** Memory of a request that waits, without its body: streams of Envoy and of the picker, and the headers. */
+const HEAD_BYTES = 65_536;
+
+/** RFC 9110, 9.2.2: a second attempt changes nothing more. */
+const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
+/** Methods of requests that ask for no work. */
+const QUIET_METHODS = new Set(['HEAD', 'OPTIONS']);
 
 /** The requests of one group: checked, counted, held, routed and ended. */
 export class ServedGroup {
@@ -72,7 +97,7 @@ export class ServedGroup {
   readonly #waiting = new Map<string, Waiting>();
   readonly #picked = new Map<string, Picked>();
   #settings: GroupSettings;
-  #access: Access = { type: 'unknown', problem: 'The keys of this group have not been read yet.' };
+  #access: Access = UNREAD_KEYS;
   #addresses: ReadonlyMap<string, string> = new Map();
   /** Their names by their addresses: shared by all that are picked for until they change. */
   #names: ReadonlyMap<string, string> = new Map();
@@ -106,25 +131,62 @@ export class ServedGroup {
 
   /** Resolves when a worker was picked or the request is refused; never while it waits, also when its client has left. */
   async answer(request: GroupRequest): Promise<Answer> {
-    const { headers, left } = request.head;
-    const caller = this.#callerOf(headers.get('authorization'));
+    const { cors } = this.#settings;
+    const { headers } = request.head;
+    if (!cors) return this.#decide(request);
+    return preflightAnswer(cors, headers) ?? readableAnswer(await this.#decide(request), cors, headers);
+  }
+
+  async #decide(request: GroupRequest): Promise<Answer> {
+    const { id, head } = request;
+    const caller = this.#callerOf(head.headers.get('authorization'));
     if (typeof caller !== 'string') return this.#refuse(caller);
-    const counted = await this.#count(request);
-    return new Promise((resolve) => {
-      const { id } = request;
-      const { work } = counted;
-      if (left.aborted) return;
-      if (this.#closed !== undefined) {
-        resolve(this.#refuseEnding(this.#closed));
-        return;
-      }
-      this.#waiting.set(id, { caller, ...counted, request, resolve });
-      left.addEventListener('abort', () => this.#leave(id), { once: true });
-      const session = this.#sessionOf(headers);
-      const subset = request.head.subset && this.#namesOf(request.head.subset);
-      const arrival = { id, work, caller, session, subset };
-      this.#carryOut(this.#queue.arrive(arrival, this.#options.clock.monotonic()));
-    });
+    if (this.#closed !== undefined) return this.#refuseEnding(this.#closed);
+    const answered = Promise.withResolvers<Answer>();
+    if (head.left.aborted) return answered.promise;
+    const work = this.#workByHead(request, caller);
+    this.#waiting.set(id, { caller, work: work ?? 0, request, resolve: answered.resolve });
+    head.left.addEventListener('abort', () => this.#leave(id), { once: true });
+    this.#arrive(request, this.#clientOf(request, caller), work);
+    // No race with the answer: it would keep the body until then.
+    if (work === undefined)
+      head
+        .readBody(this.#routeOf(request))
+        .then((body) => this.#countTokens(request, body))
+        .catch(answered.reject);
+    return answered.promise;
+  }
+
+  #arrive(request: GroupRequest, caller: string, work: number | undefined): void {
+    const { id, head } = request;
+    const now = this.#options.clock.monotonic();
+    const session = this.#sessionOf(head.headers);
+    const subset = head.subset && this.#namesOf(head.subset);
+    if (this.#isQuiet(request)) {
+      this.#carryOut(this.#queue.arriveQuietly({ id, caller, session, subset }, now));
+      return;
+    }
+    const bytes = HEAD_BYTES + Math.min(BUFFER_BYTES, head.contentLength ?? BUFFER_BYTES);
+    this.#carryOut(this.#queue.arrive({ id, work, bytes, caller, session, subset }, now));
+    if (this.#waiting.has(id)) this.#options.onHeld?.();
+  }
+
+  #countTokens({ id, path }: GroupRequest, body: BodyStart): void {
+    const waiting = this.#waiting.get(id);
+    if (!waiting) return;
+    waiting.tokens = estimateTokens(path, body);
+    waiting.work = waiting.tokens.prompt + waiting.tokens.output;
+    this.#carryOut(this.#queue.count(id, waiting.work, this.#options.clock.monotonic()));
+  }
+
+  /** Memory of its requests that wait, in bytes. */
+  heldBytes(): number {
+    return this.#queue.heldBytes();
+  }
+
+  /** Refuses a request that waits: the newest of the client that takes most memory. */
+  shed(message: string): void {
+    this.#carryOut(this.#queue.shed(message));
   }
 
   /** False where the request is none of this group. */
@@ -160,7 +222,8 @@ export class ServedGroup {
   report(): GatewayGroupReport {
     const { namespace, name } = this.#settings;
     const { workers, ...work } = this.#queue.report(this.#options.clock.monotonic());
-    return { namespace, name, ...work, workers: [...workers] };
+    const keys = keysReport(this.#access);
+    return { namespace, name, ...(keys && { keys }), ...work, workers: [...workers] };
   }
 
   /** What the operator knows of other pickers. */
@@ -206,32 +269,42 @@ export class ServedGroup {
           access.keys.callerOf(authorization) ?? {
             status: 401,
             code: 'invalid_api_key',
-            message: 'This key may not call the group: send Authorization: Bearer KEY with a key that may.',
+            message: access.keys.isUsable ? WRONG_KEY : NO_USABLE_KEY,
           }
         );
     }
   }
 
-  async #count({ head, path }: GroupRequest): Promise<Counted> {
+  /** Clients take turns: callers by their keys, and where everyone may call, addresses. */
+  #clientOf({ head }: GroupRequest, caller: string): string {
+    if (this.#access.type === 'keys') return caller;
+    return clientAddress(head.headers.get('x-forwarded-for'), this.#options.trustedHops);
+  }
+
+  #isQuiet({ head, path }: GroupRequest): boolean {
+    const method = head.headers.get(':method') ?? '';
+    const [pathname = ''] = path.split(/[?#]/);
+    return QUIET_METHODS.has(method) || (method === 'GET' && this.#settings.quietPaths.includes(pathname));
+  }
+
+  /** Undefined where its body says it. */
+  #workByHead({ head, path }: GroupRequest, caller: string): number | undefined {
     switch (this.#settings.work) {
       case 'Requests':
-        return { work: 1 };
+        return 1;
       case 'Header':
-        return { work: this.#workOf(head.headers.get(WORK_HEADER)) };
+        return this.#isTrusted(caller) ? workOf(head.headers.get(WORK_HEADER)) : 1;
       case 'OpenAITokens': {
         const method = head.headers.get(':method') ?? '';
-        if (!countsTokens({ method, path, contentType: head.headers.get('content-type') }))
-          return { work: 1 };
-        const tokens = estimateTokens(path, await head.readBody(this.#routeOf(path)));
-        return { work: tokens.prompt + tokens.output, tokens };
+        const contentType = head.headers.get('content-type');
+        return countsTokens({ method, path, contentType }) ? undefined : 1;
       }
     }
   }
 
-  #workOf(header: string | undefined): number {
-    if (header === undefined) return 1;
-    const work = /^\d+(\.\d+)?$/.test(header) ? Number(header) : 1;
-    return Math.min(work, MAX_WORK);
+  #isTrusted(caller: string): boolean {
+    const { trustedCallers } = this.#settings;
+    return trustedCallers.includes('*') || (caller !== '' && trustedCallers.includes(caller));
   }
 
   #sessionOf(headers: RequestHead['headers']): string | undefined {
@@ -279,17 +352,11 @@ export class ServedGroup {
 
   #route({ caller, work, tokens, request }: Waiting, candidates: readonly string[]): Answer {
     this.#picked.set(request.id, { caller, work, ...(tokens && { tokens }), workers: this.#names });
-    const addresses = candidates.flatMap((name) => this.#addresses.get(name) ?? []);
-    const { isPool } = this.#options;
     return {
       type: 'route',
-      headers: isPool
-        ? { [DESTINATION_HEADER]: addresses[0] ?? '' }
-        : {
-            ...this.#routeOf(request.path),
-            [DESTINATION_HEADER]: addresses.join(','),
-            [REQUEST_ID_HEADER]: request.id,
-          },
+      id: request.id,
+      headers: this.#routeOf(request),
+      destinations: candidates.flatMap((name) => this.#addresses.get(name) ?? []),
       readsUsage: tokens !== undefined,
     };
   }
@@ -300,8 +367,20 @@ export class ServedGroup {
   }
 
   /** Known before a worker is: all workers of a group are one cluster. */
-  #routeOf(path: string): Headers {
-    return { ':path': path, [CLUSTER_HEADER]: this.#options.key };
+  #routeOf({ head, path }: GroupRequest): Headers {
+    const retry = this.#retriesOf(head.headers.get(':method') ?? '');
+    return { ':path': path, [CLUSTER_HEADER]: this.#options.key, [RETRY_HEADER]: retry };
+  }
+
+  #retriesOf(method: string): RetryPolicy {
+    switch (this.#settings.retries) {
+      case 'All':
+        return 'Full';
+      case 'None':
+        return 'None';
+      case 'Idempotent':
+        return IDEMPOTENT.has(method) ? 'Full' : 'Unseen';
+    }
   }
 
   #refuse(error: Parameters<typeof errorReply>[0]): Answer {
@@ -316,5 +395,28 @@ export class ServedGroup {
     if (at === undefined) return;
     const tick = (): void => this.#carryOut(this.#queue.tick(clock.monotonic()));
     this.#timer = clock.setTimer(Math.max(0, at - clock.monotonic()), tick, { background: true });
+  }
+}
+
+/** 1 where the header is none, or no number. */
+function workOf(header: string | undefined): number {
+  if (header === undefined || !/^\d+(\.\d+)?$/.test(header)) return 1;
+  return Math.min(Math.max(Number(header), MIN_WORK), MAX_WORK);
+}
+
+const HASH_FORM = 'the hexadecimal SHA-256 of a key: printf %s "$KEY" | sha256sum';
+const WRONG_KEY = `This key may not call the group. Send Authorization: Bearer KEY, whose SHA-256 the Secret of spec.gateway.keys has (${HASH_FORM}).`;
+const NO_USABLE_KEY = `No key can call the group: no value in the Secret of spec.gateway.keys is ${HASH_FORM}.`;
+
+function keysReport(access: Access): GatewayGroupReport['keys'] {
+  switch (access.type) {
+    case 'open':
+      return undefined;
+    case 'unknown':
+      return { state: access.state, unusable: [] };
+    case 'keys': {
+      const { isUsable, unusable } = access.keys;
+      return { state: isUsable ? 'Read' : 'Unusable', unusable: unusable.slice(0, MAX_UNUSABLE) };
+    }
   }
 }

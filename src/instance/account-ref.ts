@@ -6,7 +6,7 @@ export interface AccountRef {
   readonly name: string;
 }
 
-/** What a reference is resolved from: a whole GpuInstance, or as much of one as a plan has. */
+/** Source of a reference: a whole GpuInstance, or the part of one that a plan has. */
 interface Referrer {
   readonly spec: Pick<GpuInstance['spec'], 'accountRef'>;
   readonly metadata: Pick<GpuInstance['metadata'], 'namespace'>;

@@ -31,3 +31,13 @@ test('drops entries that are over, also when nothing is added', () => {
   expect(withAvoided(before, undefined, NOW + HOUR)).toEqual([]);
   expect(withAvoided(undefined, undefined, NOW)).toEqual([]);
 });
+
+test('drops an entry in the moment in which it ends', () => {
+  const before = [{ kind: 'Machine' as const, id: '5', until: UNTIL }];
+  expect(withAvoided(before, undefined, Date.parse(UNTIL))).toEqual([]);
+});
+
+test('keeps another machine beside the one that failed', () => {
+  const before = [{ kind: 'Machine' as const, id: '4', until: UNTIL }];
+  expect(withAvoided(before, { type: 'machine', id: '5' }, NOW).map(({ id }) => id)).toEqual(['4', '5']);
+});

@@ -1,7 +1,7 @@
 import type { GpuInstanceStatus } from '../api/v1alpha1/gpu-instance.ts';
 import { formatTime, parseTime } from '../lib/time.ts';
 
-/** What is avoided after a failure: one offer, one machine, or all machines of a host. */
+/** Scope of an avoidance after a failure: one offer, one machine, or all machines of a host. */
 export type AvoidTarget =
   | { readonly type: 'offer'; readonly id: string }
   | { readonly type: 'machine'; readonly id: string }
@@ -16,7 +16,7 @@ const SPANS: Readonly<Record<AvoidTarget['type'], { readonly firstMs: number; re
   host: { firstMs: 24 * HOUR, mostMs: 7 * 24 * HOUR },
 };
 
-/** How long a target is avoided after that many failures, in milliseconds. It doubles with each, up to a maximum. */
+/** Milliseconds for which a target is avoided after `failures` failures. Each failure doubles it, up to a maximum. */
 export function avoidSpanMs(type: AvoidTarget['type'], failures: number): number {
   const { firstMs, mostMs } = SPANS[type];
   return Math.min(mostMs, firstMs * 2 ** Math.min(failures - 1, 16));

@@ -2,6 +2,7 @@ import type { GpuInstance, GpuInstanceStatus } from '../api/v1alpha1/gpu-instanc
 import { omitUndefined } from '../lib/json.ts';
 import { costOver, formatDollars, highestCap, type MicroDollars, parseDollars } from '../lib/money.ts';
 import { formatTime, parseTime } from '../lib/time.ts';
+import { hidesPower, isStopped, recordedState } from './machine-state.ts';
 
 export type Cost = NonNullable<GpuInstanceStatus['cost']>;
 
@@ -24,7 +25,7 @@ export function monthName(now: number): string {
   return new Date(now).toISOString().slice(0, 7);
 }
 
-/** What the object has cost until `at`, all machines together. */
+/** Cost of the object until `at`, all machines together. */
 export function totalCost(cost: Cost | undefined, at: number): MicroDollars {
   if (!cost) return 0;
   const accrued = parseDollars(cost.accrued) ?? 0;
@@ -33,12 +34,55 @@ export function totalCost(cost: Cost | undefined, at: number): MicroDollars {
   return Math.min(MOST, accrued + costOver(parseDollars(cost.pricePerHour) ?? 0, billedMs(since, at)));
 }
 
+/**
+ * Cost that an unconfirmed reported price would add until `at`; negative if that price is lower. Only admission counts
+ * it. It is charged once confirmed, and dropped once contradicted.
+ */
+export function provisionalCost(cost: Cost | undefined, at: number): MicroDollars {
+  const since = parseTime(cost?.reported?.since);
+  if (cost?.reported === undefined || since === undefined) return 0;
+  const ms = billedMs(since, at);
+  const added =
+    costOver(dollarsOf(cost.reported.pricePerHour), ms) - costOver(dollarsOf(cost.pricePerHour), ms);
+  return Math.max(-MOST, Math.min(MOST, added));
+}
+
+/** By how much a reported price that is not confirmed is above the recorded one; never below 0. */
+export function unconfirmedPerHour(status: GpuInstanceStatus | undefined): MicroDollars {
+  const reported = parseDollars(status?.cost?.reported?.pricePerHour);
+  if (status?.instanceId === undefined || reported === undefined) return 0;
+  return Math.max(0, reported - (recordedPrice(status) ?? 0));
+}
+
+/** The part of {@link provisionalCost} that falls into the UTC month of `now`. */
+export function provisionalThisMonth({ status }: GpuInstance, now: number): MicroDollars {
+  const all = provisionalCost(status?.cost, now);
+  return all - provisionalCost(status?.cost, monthStart(now));
+}
+
+/** The cost with the price that lists show, for as long as that is not confirmed. An equal report keeps its date. */
+export function withReport(cost: Cost, shown: MicroDollars | undefined, at: number | undefined): Cost {
+  const { reported, ...rest } = cost;
+  if (shown === undefined || parseDollars(cost.pricePerHour) === shown) return rest;
+  const isSame = reported !== undefined && parseDollars(reported.pricePerHour) === shown;
+  if (isSame) return { ...rest, reported };
+  if (at === undefined) return rest;
+  return { ...rest, reported: { pricePerHour: formatDollars(shown), since: formatTime(at) } };
+}
+
+/** From when a price counts that is believed now: from its report if there is one, never from before what has accrued. */
+export function pricedSince(cost: Cost, price: MicroDollars, at: number | undefined): number | undefined {
+  const isReported = cost.reported !== undefined && parseDollars(cost.reported.pricePerHour) === price;
+  const from = isReported ? (parseTime(cost.reported?.since) ?? at) : at;
+  return from === undefined ? undefined : Math.max(from, parseTime(cost.since) ?? from);
+}
+
 /** As many ended machines as a status remembers. */
 export const HISTORY_LENGTH = 5;
 
 /**
- * What the present machine has cost until `at`. Exact while all ended machines are remembered; afterwards an
- * earlier price of the same machine is not told apart.
+ * Cost of the present machine until `at`. Exact while `status.history` has all ended machines; afterwards it includes
+ * what an earlier price of the same machine accrued.
  */
 export function machineCost(status: GpuInstanceStatus | undefined, at: number): MicroDollars {
   const history = status?.history ?? [];
@@ -52,8 +96,8 @@ export function machineCost(status: GpuInstanceStatus | undefined, at: number): 
 }
 
 /**
- * What had accrued before the month of `at` began, for the cost that is written then: `accrued` and `since` alone tell
- * months apart only until `since` moves on. Nothing where nothing had accrued, or nobody knows until when.
+ * Accrued cost before the month of `at`, for the cost that is written then: `accrued` and `since` separate the months
+ * only until `since` moves on. Empty if nothing had accrued, or `since` is unknown.
  */
 function beforeMonth(cost: Cost | undefined, at: number): Pick<Cost, 'accruedBeforeMonth'> {
   const since = parseTime(cost?.since);
@@ -109,6 +153,22 @@ export function corrected(cost: Cost, since: number, price: MicroDollars | undef
   };
 }
 
+/** The machine ran at the price on record until `at`, also if that one was assumed, and bills its disk from then on. */
+export function costFromStop(cost: Cost, at: number, disk: MicroDollars | undefined): Cost {
+  return disk === undefined ? cost : repriced(withoutAssumption(cost), at, disk);
+}
+
+/** The machine bills a price from `at` on that nothing names yet. */
+export function unpriced(cost: Cost, at: number): Cost {
+  const { pricePerHour: _before, ...rest } = cost;
+  return {
+    ...rest,
+    accrued: formatDollars(totalCost(cost, at)),
+    ...beforeMonth(cost, at),
+    since: formatTime(at),
+  };
+}
+
 function withoutAssumption({ priceAssumed: _assumed, ...cost }: Cost): Cost {
   return cost;
 }
@@ -125,8 +185,7 @@ export function endCost(cost: Cost | undefined, at: number): Cost | undefined {
 }
 
 /**
- * What the object cost in the UTC month of `now` (epoch milliseconds), never less. `until`: when its machine stopped
- * billing, where it did.
+ * Cost of the object in the UTC month of `now` (epoch milliseconds), never less. `until`: end of billing, if it ended.
  */
 export function spentThisMonth(instance: GpuInstance, now: number, until = now): MicroDollars {
   const { status = {} } = instance;
@@ -143,8 +202,8 @@ function accruedUntil({ cost, history }: GpuInstanceStatus, unreadable: number):
 }
 
 /**
- * What of `accrued` is not proven to be from before `start`. A status of an earlier version of this operator does not
- * say what had accrued when the month began: of such a one all counts but what its remembered machines prove.
+ * Part of `accrued` that is not proven to be older than `start`. A status of an earlier operator version lacks the
+ * amount at the start of the month: then all counts except what the remembered machines prove.
  */
 function accruedSince(start: number, { cost, history = [], instanceId }: GpuInstanceStatus): MicroDollars {
   const accrued = dollarsOf(cost?.accrued);
@@ -161,9 +220,46 @@ function costOf(machines: NonNullable<GpuInstanceStatus['history']>): MicroDolla
   return machines.reduce((sum, machine) => sum + dollarsOf(machine.cost), 0);
 }
 
+/** True if the price on record is one that lists have shown; a record of an older operator counts as such. */
+export function isPriceConfirmed(cost: Cost | undefined): boolean {
+  return cost?.pricePerHour !== undefined && !cost.priceAssumed && !cost.priceOffered;
+}
+
 /** The price on record. Right after a rental that of the offer is all there is. */
 export function recordedPrice({ cost, offerPricePerHour }: GpuInstanceStatus): MicroDollars | undefined {
   return parseDollars(cost?.pricePerHour) ?? parseDollars(offerPricePerHour);
+}
+
+/**
+ * True if the price on record is that of the disk: the machine was believed stopped, and no list since then has shown that it
+ * runs. A running price that is reported outlives a restart of the operator.
+ */
+export function isChargedAsStopped(status: GpuInstanceStatus): boolean {
+  const state = recordedState(status);
+  const mayBeStopped = isStopped(state) || hidesPower(state, status.runningAt !== undefined);
+  const isReportedRunning = !isStopped(state) && status.cost?.reported !== undefined;
+  return mayBeStopped && isPriceOfDisk(status.cost) && !isReportedRunning;
+}
+
+/** True if the price on record is that of the disk, whatever the machine was believed to do since. */
+export function isPriceOfDisk(cost: Cost | undefined): boolean {
+  const isSame = cost?.pricePerHour !== undefined && cost.pricePerHour === cost.storagePricePerHour;
+  return isSame && !cost.priceAssumed;
+}
+
+/**
+ * Dollars that the machine of a status bills in an hour of its present state: those of its disk if it is stopped. Undefined
+ * if the marketplace has not named them; the price on record may still be that of the state before.
+ */
+export function billedPerHour(status: GpuInstanceStatus): string | undefined {
+  const { cost } = status;
+  return isStopped(recordedState(status)) ? cost?.storagePricePerHour : cost?.pricePerHour;
+}
+
+/** Hourly price of a kept machine: that of the disk with policy Stop, if it is known. */
+export function keptPerHour(status: GpuInstanceStatus, policy: 'Stop' | 'Retain'): string | undefined {
+  const disk = policy === 'Stop' ? status.cost?.storagePricePerHour : undefined;
+  return disk ?? billedPerHour(status);
 }
 
 /** The price of an hour. What nobody has told of a machine counts as the most that the spec allows, never as nothing. */
@@ -173,7 +269,7 @@ export function hourlyPrice(instance: GpuInstance): MicroDollars {
   return recordedPrice(status) ?? (hasMachine ? maxPrice(instance) : undefined) ?? 0;
 }
 
-/** What the most expensive alternative of the spec may cost in an hour; undefined if one has no limit of its own. */
+/** Maximum hourly price over all alternatives of the spec; undefined if one has no limit of its own. */
 export function maxPrice({ spec }: GpuInstance): MicroDollars | undefined {
   return highestCap((spec.offers ?? []).map(({ maxPricePerHour }) => maxPricePerHour));
 }

@@ -46,6 +46,12 @@ describe('an intent that is the object’s own', () => {
       false,
     ],
     [
+      'that a machine and exactly an hour have outlived is open',
+      signed({ attempt: 2, issuedAt: NOW - HOUR }),
+      { attempt: 1, ...MACHINE },
+      true,
+    ],
+    [
       'that an hour alone has outlived is open',
       signed({ attempt: 2, issuedAt: NOW - HOUR - 1 }),
       { attempt: 1 },
@@ -83,7 +89,6 @@ describe('an intent that anyone may have written', () => {
 
   test('is none where none is', () => {
     expect(read(undefined)).toEqual(NONE);
-    expect(read(undefined, {}, undefined)).toEqual(NONE);
   });
 });
 
@@ -93,6 +98,11 @@ describe('while no identity is known', () => {
     const metadata = { name: 'a', uid: 'u', annotations: { [annotations.rentalIntent]: text } };
     return objectIntent({ metadata, status } as unknown as GpuInstance, NOW, undefined);
   };
+
+  test('an object without the annotation has no intent', () => {
+    const object = { metadata: { name: 'a', uid: 'u' } } as unknown as GpuInstance;
+    expect(objectIntent(object, NOW, undefined)).toEqual(NONE);
+  });
 
   test('what looks like an intent is open, and its date counts for nothing', () => {
     expect(unread('{"attempt":1,"issuedAt":9000000000000000}')).toEqual({ ...NONE, hasOpenIntent: true });

@@ -3,7 +3,7 @@ import { annotations } from '../api/v1alpha1/names.ts';
 import { readIntent } from '../ownership/intent.ts';
 import type { KeyRing } from '../ownership/key-ring.ts';
 
-/** What an object's intent says of a rental, as far as its account is concerned. */
+/** Rental intent of an object, as far as its account needs it. */
 export interface ObjectIntent {
   /** A rental was written down, and it may still come to a machine that is not recorded. */
   readonly hasOpenIntent: boolean;
@@ -13,7 +13,7 @@ export interface ObjectIntent {
   readonly issuedAt: number | undefined;
 }
 
-/** What matters of the annotation itself. Anyone who may edit an object can write one, and a backup brings an old one. */
+/** Relevant part of the annotation. Anyone who may edit an object can write one, and a backup restores an old one. */
 type Reading =
   | { readonly type: 'none' | 'doubtful' }
   /** `proven`: signed by us, for this very object. Without keys nobody can tell. */
@@ -24,7 +24,7 @@ type Reading =
       readonly isProven: boolean;
     };
 
-/** What the intent of an object says at `now` (epoch milliseconds). `keys`: undefined while no identity is known. */
+/** Intent of an object at `now` (epoch milliseconds). `keys`: undefined while no identity is known. */
 export function objectIntent(
   { metadata, status = {} }: GpuInstance,
   now: number,
@@ -59,10 +59,13 @@ function isOpen(
   return attempt > (status.attempt ?? 0) && !isLeftOver;
 }
 
-/** Of a former self of the object nothing counts: what it bought is not the object's, and nothing closes it. */
+/**
+ * Reading of a signed intent. An intent of an earlier object of the same name counts as none: its purchase is not this
+ * object's.
+ */
 function proven(annotation: string | undefined, uid: string | undefined, keys: KeyRing): Reading {
   const read = readIntent(keys, annotation);
-  if (read.type === 'none') return { type: 'none' };
+  if (read.type === 'none') return read;
   if (read.type !== 'intent') return { type: 'doubtful' };
   const { attempt, issuedAt } = read.intent;
   return read.intent.uid === uid ? { type: 'intent', attempt, issuedAt, isProven: true } : { type: 'none' };

@@ -278,6 +278,11 @@ test('knows when the machine before the present one ended', () => {
   expect(seen(instance({}), NOW).lastEndedAt).toBeUndefined();
 });
 
+test('dates the end of a vanished machine by its proof, which comes after any hold of the breaker (C2)', () => {
+  const history = [{ endedAt: '2026-11-20T10:00:00Z', provenGoneAt: '2026-11-20T11:30:00Z' }];
+  expect(seen(instance({ history } as never), NOW).lastEndedAt).toBe(Date.parse('2026-11-20T11:30:00Z'));
+});
+
 test('an object that has no status yet has nothing', () => {
   const { status: _none, ...fresh } = instance({}, { creationTimestamp: '2026-10-01T00:00:00Z' });
   expect(seen(fresh as GpuInstance, NOW)).toMatchObject({

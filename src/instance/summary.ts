@@ -1,17 +1,24 @@
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import { annotations } from '../api/v1alpha1/names.ts';
-import type { Reason } from '../api/v1alpha1/reasons.ts';
+import { facetsOf } from '../api/v1alpha1/reasons.ts';
 import type { MicroDollars } from '../lib/money.ts';
 import { parseTime } from '../lib/time.ts';
 import type { KeyRing } from '../ownership/key-ring.ts';
 import type { RecordedClaim } from '../ownership/ownership.ts';
-import { hourlyPrice, maxPrice, recordedPrice, spentThisMonth } from './cost.ts';
+import {
+  hourlyPrice,
+  maxPrice,
+  provisionalThisMonth,
+  recordedPrice,
+  spentThisMonth,
+  unconfirmedPerHour,
+} from './cost.ts';
 import { objectIntent } from './object-intent.ts';
 import { rentalTimes } from './rentals.ts';
 
 /**
- * What a GpuInstance says to those who do not reconcile it: accounts with their limits and breaker, the sweep, and the
- * command line. A part that needs less takes a `Pick` of it.
+ * Summary of a GpuInstance for readers other than its controller: accounts with their limits and breaker, the sweep,
+ * and the command line. A caller that needs less accepts a `Pick` of it.
  */
 export interface InstanceSummary {
   readonly uid: string;
@@ -20,17 +27,23 @@ export interface InstanceSummary {
   readonly deleting: boolean;
   /** Recorded in status, with a claim beside it. */
   readonly instanceId: string | undefined;
-  /** What it recorded about its machine; whether that verifies is for ownership to say. */
+  /** Recorded claim on its machine; ownership verifies it. */
   readonly claim: RecordedClaim | undefined;
   /** Its machine is being destroyed by us, so that its end is no news. */
   readonly leaving: boolean;
   /** By its record a list has shown its machine. */
   readonly wasListed: boolean;
-  /** Whether a machine that is lost would be replaced: it should run, and nobody holds it back. */
+  /** True if a machine that is lost would be replaced: it should run, and nobody holds it back. */
   readonly isReplaceable: boolean;
-  /** Epoch milliseconds at which the machine before the present one ended; undefined if none did. */
+  /**
+   * Epoch milliseconds at which the object gave up the machine before the present one: its end, or the later proof that
+   * a vanished one is gone. Undefined if there was none.
+   */
   readonly lastEndedAt: number | undefined;
-  /** How it took over a machine that was there before. `Observe`: never ours to count as unhealthy or to pay for. */
+  /**
+   * Policy by which it adopted an existing machine. With `Observe` the machine neither counts as unhealthy nor costs
+   * anything here.
+   */
   readonly adopted: 'Manage' | 'Observe' | undefined;
   /** A rental was written down, and it may still come to a machine that is not recorded. */
   readonly hasOpenIntent: boolean;
@@ -38,11 +51,18 @@ export interface InstanceSummary {
   readonly hasProvenIntent: boolean;
   /** An intent that nobody can read stands there: what it comes to has to be looked at by a person. */
   readonly hasDoubtfulIntent: boolean;
-  /** Of its machine now, or of the offer until that is known; 0 where none is rented. */
+  /** Price of its machine, or of the offer until that is known; 0 without a machine. */
   readonly pricePerHour: MicroDollars;
-  /** It has a machine whose price nobody has told: then `pricePerHour` is the most that its spec lets it cost, 0 where that sets no limit. */
+  /** By how much lists show a higher hourly price that is not confirmed: it counts for admission only. */
+  readonly unconfirmedPerHour: MicroDollars;
+  /** Amount that the unconfirmed price would add in the UTC month of `now`. */
+  readonly unconfirmedThisMonth: MicroDollars;
+  /**
+   * True if no reply named a price for its machine: then `pricePerHour` is the maximum that its spec allows, 0 without
+   * a limit.
+   */
   readonly hasUnknownPrice: boolean;
-  /** What the most expensive alternative of its spec may cost in an hour; undefined where one has no limit of its own. */
+  /** Maximum hourly price over all alternatives of its spec; undefined if one has no limit of its own. */
   readonly maxPrice: MicroDollars | undefined;
   /** Epoch milliseconds of the rentals it remembers. */
   readonly rentals: readonly number[];
@@ -55,32 +75,27 @@ export interface InstanceSummary {
   readonly newestRentalAt: number | undefined;
 }
 
-/** What an object says while it ends its machine, also where that stays for a while or cannot be destroyed. */
-const LEAVING: ReadonlySet<string> = new Set<Reason>([
-  'Replacing',
-  'Destroying',
-  'OldMachineNotGone',
-  'DestroyFailing',
-]);
-
 /**
  * Summarizes a GpuInstance at `now` (epoch milliseconds). `keys`: what intents are signed with; undefined while no identity
  * is known.
  */
 export function summarize(instance: GpuInstance, now: number, keys: KeyRing | undefined): InstanceSummary {
   const { metadata, spec, status } = instance;
+  const last = status?.history?.at(-1);
   return {
     uid: metadata.uid ?? '',
     key: `${metadata.namespace ?? ''}/${metadata.name}`,
     deleting: metadata.deletionTimestamp !== undefined,
     instanceId: status?.instanceId,
     claim: recordedClaim(instance),
-    leaving: status?.conditions?.some(({ reason }) => LEAVING.has(reason)) === true,
+    leaving: status?.conditions?.some(({ reason }) => facetsOf(reason).endsMachine) === true,
     wasListed: status?.actualStatus !== undefined,
     isReplaceable: isReplaceable(instance),
-    lastEndedAt: parseTime(status?.history?.at(-1)?.endedAt),
+    lastEndedAt: parseTime(last?.provenGoneAt ?? last?.endedAt),
     adopted: spec.adopt?.policy,
     pricePerHour: status?.instanceId === undefined ? 0 : hourlyPrice(instance),
+    unconfirmedPerHour: unconfirmedPerHour(status),
+    unconfirmedThisMonth: Math.max(0, provisionalThisMonth(instance, now)),
     hasUnknownPrice: status?.instanceId !== undefined && recordedPrice(status) === undefined,
     maxPrice: maxPrice(instance),
     spentThisMonth: spentThisMonth(instance, now),

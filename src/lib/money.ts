@@ -16,7 +16,7 @@ export function microDollars(dollars: number): MicroDollars | undefined {
   return Math.round(dollars * 1_000_000);
 }
 
-/** A decimal string with at least two and at most six digits behind the point: `0.80`, `0.044125`. */
+/** A decimal string with at least two and at most six digits behind the point: `0.80`, `0.044125`. Every price and sum in status, conditions and events has this form. */
 export function formatDollars(amount: MicroDollars): string {
   const sign = amount < 0 ? '-' : '';
   const whole = Math.abs(Math.round(amount));
@@ -24,11 +24,6 @@ export function formatDollars(amount: MicroDollars): string {
     .padStart(6, '0')
     .replace(/0{1,4}$/, '');
   return `${sign}${Math.floor(whole / 1_000_000)}.${fraction}`;
-}
-
-/** A price of an hour in an account of dollars, in four digits at most: `0.3442`. */
-export function formatHourlyPrice(price: MicroDollars): string {
-  return formatDollars(Math.round(price / 100) * 100);
 }
 
 /** What a machine at this hourly price costs over a span, rounded to whole micro-dollars. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import { cutToBytes, fittingText, nearest } from './text.ts';
+import { alternatives, cutToBytes, fittingText, nearest, nearestModels } from './text.ts';
 
 test.each([
   ['stays where it fits', 'abc', 3, 'abc'],
@@ -61,7 +61,7 @@ describe('the nearest word', () => {
     ['a letter is too many', 'gets', ['set', 'get'], 'get'],
     ['the case differs', 'GpuInstanc', ['EndpointGroup', 'GPUINSTANCE'], 'GPUINSTANCE'],
     ['two are equally near: the first', 'cat', ['cut', 'car'], 'cut'],
-    ['two characters of a short word are wrong', 'xyt', ['get'], 'get'],
+    ['one character of a short word is wrong', 'gut', ['get'], 'get'],
     ['three of nine characters are wrong', 'instanxxx', ['instances'], 'instances'],
   ])('is found when %s', (_, typed, candidates, expected) => {
     expect(nearest(typed, candidates)).toBe(expected);
@@ -69,6 +69,7 @@ describe('the nearest word', () => {
 
   test.each([
     ['no candidate is given', 'get', []],
+    ['P21: two characters of a short word are wrong', 'foo', ['top']],
     ['three characters of a short word are wrong', 'xyz', ['get']],
     ['four of nine characters are wrong', 'insxxxx', ['instances']],
   ])('is undefined when %s', (_, typed, candidates) => {
@@ -78,5 +79,38 @@ describe('the nearest word', () => {
   test('obeys the given limit', () => {
     expect(nearest('gpu_nme', ['gpu_name'], () => 0)).toBeUndefined();
     expect(nearest('gpu_name', ['gpu_name'], () => 0)).toBe('gpu_name');
+  });
+});
+
+describe('the models that were meant', () => {
+  const NAMES = [
+    'H200',
+    'H100 SXM',
+    'H200 NVL',
+    'H100 PCIE',
+    'H100 NVL',
+    'RTX 4090',
+    'RTX 4090 D',
+    'RTX 3090',
+  ];
+
+  test.each([
+    ['H100', ['H100 SXM', 'H100 PCIE', 'H100 NVL']],
+    ['h100_sxm', ['H100 SXM']],
+    ['rtx4090', ['RTX 4090']],
+    ['RTX 490', []],
+    ['GTX 4090', ['RTX 4090']],
+    ['H800', []],
+  ])('B06: of %s are %j', (typed, meant) => {
+    expect(nearestModels(typed, NAMES)).toEqual(meant);
+  });
+
+  test('are named as alternatives', () => {
+    expect([[], ['A'], ['A', 'B'], ['A', 'B', 'C']].map(alternatives)).toEqual([
+      '',
+      'A',
+      'A or B',
+      'A, B or C',
+    ]);
   });
 });

@@ -6,6 +6,22 @@ export function fittingText(text: string | undefined, most: number): string | un
   return fitting === '' ? undefined : fitting;
 }
 
+/** User and password of an address. */
+const CREDENTIALS = /:\/\/[^\s/@]+@/g;
+
+/**
+ * Text of somebody else in printable ASCII, in at most so many characters and without the credentials of addresses.
+ * Undefined where nothing readable is left.
+ */
+export function printableText(text: string | undefined, most: number): string | undefined {
+  const printable = text
+    ?.replace(CREDENTIALS, '://')
+    .replace(/[^ -~]+/g, ' ')
+    .replace(/ +/g, ' ')
+    .trim();
+  return fittingText(printable, most);
+}
+
 const ELLIPSIS = '…';
 /** A unit of UTF-16 is at most three bytes of UTF-8; a character of four bytes is two units. */
 const MAX_BYTES_PER_UNIT = 3;
@@ -21,8 +37,12 @@ export function cutToBytes(text: string, maxBytes: number): string {
   return bytes.toString('utf8', 0, Math.max(0, end)) + ELLIPSIS;
 }
 
-/** Two characters may be wrong, of a long word a third. */
-const aThird = (text: string): number => Math.max(2, Math.floor(text.length / 3));
+const MAX_WRONG = 3;
+const MIN_SIMILARITY = 0.4;
+
+/** Three wrong characters, if more than 40 % are right: the threshold that commander uses for its suggestions. */
+const fewWrong = (typed: string, candidate: string): number =>
+  Math.min(MAX_WRONG, Math.ceil(Math.max(typed.length, candidate.length) * (1 - MIN_SIMILARITY)) - 1);
 
 /**
  * The word that was probably meant: the nearest candidate without regard to case, the first of equally near ones;
@@ -31,7 +51,7 @@ const aThird = (text: string): number => Math.max(2, Math.floor(text.length / 3)
 export function nearest(
   typed: string,
   candidates: readonly string[],
-  maxDistance: (candidate: string) => number = aThird,
+  maxDistance: (candidate: string) => number = (candidate) => fewWrong(typed, candidate),
 ): string | undefined {
   const [best] = candidates
     .map((name) => ({ name, distance: editDistance(typed.toLowerCase(), name.toLowerCase()) }))
@@ -39,10 +59,29 @@ export function nearest(
   return best && best.distance <= maxDistance(best.name) ? best.name : undefined;
 }
 
-/** Of names whose spaces, signs and letter case people do not remember: one that differs in these alone, else the nearest. */
-export function nearestName(typed: string, names: readonly string[]): string | undefined {
+const MAX_MODELS = 3;
+
+/**
+ * Model names that were probably meant, at most three: the one that differs in spaces, signs and letter case alone, else
+ * those that begin with the typed words (`H100` means H100 SXM, H100 PCIE or H100 NVL), else the nearest with the same
+ * numbers, since a model with another number is another model.
+ */
+export function nearestModels(typed: string, names: readonly string[]): readonly string[] {
   const plain = (name: string): string => name.toLowerCase().replaceAll(/[^\p{Letter}\p{Number}]/gu, '');
-  return names.find((name) => plain(name) === plain(typed)) ?? nearest(typed, names);
+  const numbers = (name: string): string => (name.match(/\d+/g) ?? []).join(' ');
+  const same = names.find((name) => plain(name) === plain(typed));
+  if (same !== undefined) return [same];
+  const models = names.filter((name) => numbers(name) === numbers(typed));
+  const longer = models.filter((name) => plain(name).startsWith(plain(typed)));
+  if (longer.length > 0) return longer.slice(0, MAX_MODELS);
+  const near = nearest(typed, models);
+  return near === undefined ? [] : [near];
+}
+
+/** `A`, `A or B`, `A, B or C`. */
+export function alternatives(words: readonly string[]): string {
+  const last = words.at(-1) ?? '';
+  return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} or ${last}`;
 }
 
 /** Minimum number of characters added, removed or replaced (Levenshtein). */

@@ -7,7 +7,7 @@ import {
   INSTALL_DEFINITIONS,
   marketplaceAccountResource,
 } from '../api/v1alpha1/names.ts';
-import { BY_GROUP, BY_STEM, groupKeysOf, stemOf } from '../controllers/endpoint-group/workers/children.ts';
+import { OWNED_BY_GROUP } from '../controllers/endpoint-group/workers/worker.ts';
 import { machineIndexes } from '../controllers/gpu-instance/observe.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -16,6 +16,7 @@ import type { KubeClient } from '../runtime/kube/kube-client.ts';
 import { type KubeObject, objectKey, type Resource, refOfKey } from '../runtime/kube/kube-object.ts';
 import { createInformer, type Informer } from '../runtime/list-watch/informer.ts';
 import type { InformerMetrics } from '../runtime/metrics-ports.ts';
+import { ownedIndexes } from '../runtime/owned-objects.ts';
 import { keptAccount, keptGroup, keptInstance } from './kept-objects.ts';
 
 /** What caches are made of. */
@@ -47,8 +48,7 @@ export function createCaches(options: CacheOptions): Caches {
   return {
     accounts: cacheOf(options, KEPT.accounts, {}),
     instances: cacheOf(options, KEPT.instances, {
-      [BY_GROUP]: groupKeysOf,
-      [BY_STEM]: stemOf,
+      ...ownedIndexes(OWNED_BY_GROUP),
       ...machineIndexes,
     }),
     groups: cacheOf(options, KEPT.groups, {}),

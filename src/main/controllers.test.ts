@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../test/simulation/memory-kube/json.ts';
 import { MACHINE } from '../../test/simulation/specs.ts';
+import { statusAt } from '../../test/simulation/status-at.ts';
 import { Users } from '../../test/simulation/users.ts';
 import { NAMESPACE, SimulatedWorld } from '../../test/simulation/world.ts';
 import { seededRandom } from '../lib/random.ts';
@@ -45,8 +46,7 @@ test('objects of every watched namespace claim their machines while an orphan of
   const machines = () => Object.keys(world.market.store.current().tables.contracts).map(Number);
   const machineOf = (namespace: string, name: string) => {
     const kind = world.kube.kind('gpuinstances');
-    const status = world.kube.writes.read({ kind, namespace, name })?.['status'] as JsonObject | undefined;
-    return Number(status?.['instanceId']);
+    return Number(statusAt(world.kube.writes.read({ kind, namespace, name }) ?? {})['instanceId']);
   };
   await pass(90);
   const [orphan, kept] = [machineOf(NAMESPACE, 'a'), machineOf(OTHER, 'b')];

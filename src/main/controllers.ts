@@ -10,7 +10,7 @@ import type { ListedObject } from '../controllers/orphan-sweep/observe.ts';
 import { SweepMemory } from '../controllers/orphan-sweep/sweep-memory.ts';
 import { type AccountRef, accountKey, accountRefOf } from '../instance/account-ref.ts';
 import { summarize } from '../instance/summary.ts';
-import { createMarketplaceClient } from '../marketplace/client.ts';
+import { openMarket } from '../markets/catalog.ts';
 import type { Controller } from '../runtime/controller.ts';
 import type { LeaderElection } from '../runtime/lease/leader-election.ts';
 import type { LeaderTask } from '../runtime/manager.ts';
@@ -48,12 +48,11 @@ function accountController(wiring: Wiring): Controller {
     kept,
     clock,
     intervalMs: config.keyCheckInterval,
-    clientFor: ({ uid, url, key }, login) =>
-      createMarketplaceClient({
+    marketFor: ({ uid, url, key, market }, login) =>
+      openMarket(market, {
         ...env,
         transport: env.marketplace,
-        baseUrl: url,
-        apiKey: key,
+        ...{ url, key },
         pacer: login ? connections.pacerOfProof(login, uid) : connections.pacerOf(uid),
       }),
   });

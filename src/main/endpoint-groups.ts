@@ -5,7 +5,6 @@ import type { AccountSession } from '../accounts/session.ts';
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import type { Config } from '../config/options.ts';
 import { mapAddress } from '../config/values.ts';
-import { timesAt } from '../controllers/endpoint-group/autoscale/times.ts';
 import {
   createEndpointGroupController,
   type EndpointGroupController,
@@ -16,16 +15,21 @@ import type { Prometheus } from '../controllers/endpoint-group/load/prometheus.t
 import { PushIntake } from '../controllers/endpoint-group/load/push.ts';
 import { LoadSources } from '../controllers/endpoint-group/load/sources.ts';
 import { LoadStore } from '../controllers/endpoint-group/load/state.ts';
-import { groupKeysOf } from '../controllers/endpoint-group/workers/children.ts';
-import { isChildOf } from '../controllers/endpoint-group/workers/worker.ts';
+import { timesAt } from '../controllers/endpoint-group/times.ts';
+import { OWNED_BY_GROUP } from '../controllers/endpoint-group/workers/worker.ts';
+import { MachineIndex, SteadyClock } from '../controllers/gpu-instance/memory.ts';
 import { BY_MACHINE } from '../controllers/gpu-instance/observe.ts';
+import { TemplateOutlook } from '../controllers/gpu-instance/template-outlook.ts';
 import { accountRefOf } from '../instance/account-ref.ts';
 import type { Env } from '../lib/env.ts';
 import { type Transport, TransportError } from '../lib/transport.ts';
+import type { PurchaseConstants } from '../ownership/constants.ts';
 import { tokenOfWorker } from '../ownership/worker-token.ts';
 import type { EventRecorder } from '../runtime/events.ts';
 import type { KubeClient } from '../runtime/kube/kube-client.ts';
+import { isControlledBy } from '../runtime/kube/kube-object.ts';
 import type { ControllerMetrics, QueueMetrics } from '../runtime/metrics-ports.ts';
+import { ownerKeysOf } from '../runtime/owned-objects.ts';
 import type { Caches } from './caches.ts';
 
 export interface EndpointGroupWiring {
@@ -37,6 +41,7 @@ export interface EndpointGroupWiring {
   readonly metrics: ControllerMetrics & QueueMetrics;
   readonly registry: AccountRegistry;
   readonly installation: Installation;
+  readonly constants: PurchaseConstants;
   /** To workers; without one, none is asked for load. */
   readonly workerTransport?: Transport;
   /** To Prometheus; without one, it is not asked. */
@@ -81,6 +86,7 @@ export function createEndpointGroups(wiring: EndpointGroupWiring): EndpointGroup
     events: wiring.events,
     isLeading: wiring.isLeading,
     isFrozen: (worker) => isFrozen(sessionFor(registry, worker)),
+    outlook: outlookOf(wiring),
     accountCapOf: ({ metadata, spec }) =>
       sessionFor(registry, { metadata, spec: spec.template.spec })?.limits.maxPricePerHour,
     reportHostFailure: (worker, reason, waited) => reportHostFailure(registry, { worker, reason, waited }),
@@ -91,9 +97,9 @@ export function createEndpointGroups(wiring: EndpointGroupWiring): EndpointGroup
     ...shared,
     instancesById: (id) => caches.instances.byIndex(BY_MACHINE, id),
     groupOf: (worker) =>
-      groupKeysOf(worker)
+      ownerKeysOf(worker, OWNED_BY_GROUP)
         .flatMap((key) => caches.groups.get(key) ?? [])
-        .find((group) => isChildOf(worker, group)),
+        .find((group) => isControlledBy(worker, group)),
     isLeading: wiring.isLeading,
     onWake: (group) => controller.wake(group),
   });
@@ -104,6 +110,21 @@ export function createEndpointGroups(wiring: EndpointGroupWiring): EndpointGroup
     onHeld: (group) => controller.wake(group),
   });
   return { controller, intake, gatewayIntake };
+}
+
+function outlookOf(wiring: EndpointGroupWiring): TemplateOutlook {
+  const { env, kube, caches, registry, installation, constants } = wiring;
+  const { clock, random } = env;
+  return new TemplateOutlook({
+    ...{ clock, random, constants, cluster: kube },
+    steady: new SteadyClock(clock),
+    instances: caches.instances,
+    accounts: registry,
+    identity: () => installation.identity(),
+    leaseRemainingMs: () => Number.POSITIVE_INFINITY,
+    index: new MachineIndex(constants),
+    withoutStart: new Set(),
+  });
 }
 
 function prometheusOf({ config, prometheusTransport }: EndpointGroupWiring): Prometheus | undefined {
@@ -119,9 +140,9 @@ function sessionFor(
   return sessionOf(registry.get(accountRefOf(worker)));
 }
 
-/** Neither is a group brought to a new template while its machines fail together. */
+/** No worker is ended for another while machines fail together, or while no other may be rented. */
 const isFrozen = (session: AccountSession | undefined) =>
-  session !== undefined && session.observer.breaker.type !== 'closed';
+  session !== undefined && (session.observer.breaker.type !== 'closed' || session.admission.isSuspended);
 
 interface HostFailure {
   readonly worker: GpuInstance;

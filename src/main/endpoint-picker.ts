@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import nodeProcess from 'node:process';
 import { endpointGroupResource, INSTALL_DEFINITIONS, OPERATOR_NAME } from '../api/v1alpha1/names.ts';
+import { statusCodec } from '../api/v1alpha1/status-codec.ts';
 import type { PickerConfig } from '../config/picker-options.ts';
 import { mapAddress } from '../config/values.ts';
 import { ConfigError } from '../config.ts';
@@ -32,7 +33,7 @@ import { type KubeConnection, loadKubeConnection } from '../runtime/kube/kube-co
 import type { KubeObject, Resource } from '../runtime/kube/kube-object.ts';
 import { createTransport } from '../runtime/kube/undici-transport.ts';
 import { createInformer, type Informer } from '../runtime/list-watch/informer.ts';
-import { createGatewayMetrics, showGatewayGroups } from '../server/gateway-metrics.ts';
+import { createGatewayMetrics, showGatewayGroups, showOperatorOutage } from '../server/gateway-metrics.ts';
 import { type HealthCheck, healthPage, type RunningServer, servePages } from '../server/http-server.ts';
 import { createMetricRegistry, type MetricRegistry } from '../server/metric-registry.ts';
 import { createLogger } from '../server/pino-logger.ts';
@@ -61,16 +62,20 @@ const ASK_AGAIN_MS = 1_000;
 
 /** The configuration of an Envoy for these settings. */
 export function envoyConfigOf(
-  { listenAddress, bindAddress, pickerAddress, envoyAdminSocket }: PickerConfig,
+  config: PickerConfig,
   { port, adminSocket }: { readonly port: number; readonly adminSocket: string | undefined } = {
-    port: bindAddress.port,
-    adminSocket: envoyAdminSocket,
+    port: config.bindAddress.port,
+    adminSocket: config.envoyAdminSocket,
   },
 ): string {
+  const { listenAddress, bindAddress, pickerAddress } = config;
   return envoyBootstrap({
     listen: listenAddress,
     picker: pickerAddress ?? { host: dialledHost(bindAddress), port },
     ...(adminSocket !== undefined && { adminSocket }),
+    maxHeapBytes: config.envoyMaxHeap,
+    trustedHops: config.trustedHops,
+    idleTimeoutMs: config.clientIdleTimeout,
   });
 }
 
@@ -156,7 +161,10 @@ function assemble({ config, connection, proxy, registry, log }: Given): Parts {
   const transport = createTransport({ ...connection.tls, proxy: connection.proxy, connections });
   const { origin, credentials } = connection;
   const userAgent = `${OPERATOR_NAME}-picker`;
-  const client = createKubeClient({ ...shared, transport, origin, credentials, userAgent });
+  const client = createKubeClient({
+    ...{ ...shared, transport, origin, credentials, userAgent },
+    codec: statusCodec,
+  });
   const cache = { ...shared, client, namespaces };
   const groups = cacheOf({ ...cache, resource: endpointGroupResource, project: keptGroup, indexes: {} });
   const slices = cacheOf({
@@ -168,6 +176,9 @@ function assemble({ config, connection, proxy, registry, log }: Given): Parts {
     ...{ ...shared, groups, slices, client },
     metrics: createGatewayMetrics(registry),
     dialled: (address) => mapAddress(config.addressMap, address),
+    addresses: { allowPrivate: config.allowPrivateAddresses },
+    trustedHops: config.trustedHops,
+    maxHeldBytes: config.maxHeldMemory,
     pool: config.group,
     onWake: () => reports?.reportNow(),
   });
@@ -184,6 +195,7 @@ function assemble({ config, connection, proxy, registry, log }: Given): Parts {
           onReply: (reply) => picker.shareWorkers(reply),
         });
   showGatewayGroups(registry, () => picker.figures());
+  if (reports) showOperatorOutage(registry, () => reports.unreachableSeconds);
   const closeConnections = async (): Promise<void> => {
     await Promise.all([transport.close(), toOperator.close()]);
   };

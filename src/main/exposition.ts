@@ -1,12 +1,13 @@
 import { isUnresolved } from '../accounts/breaker.ts';
 import type { AccountSession } from '../accounts/session.ts';
 import type { Clock } from '../lib/clock.ts';
-import { CLASS_ORDER } from '../marketplace/pacing/pacing.ts';
+import { CLASS_ORDER } from '../market/pacing.ts';
 import { type AccountFigures, showAccounts } from '../server/account-metrics.ts';
 import { watchConditions } from '../server/condition-metrics.ts';
 import { showGroups } from '../server/group-metrics.ts';
 import { watchInstances } from '../server/instance-metrics.ts';
 import type { MetricRegistry } from '../server/metric-registry.ts';
+import { watchOutages } from '../server/outage-metrics.ts';
 import type { Operator } from './operator.ts';
 
 /** Connects the families that are read from caches and sessions. Call it once, before the caches start. */
@@ -15,6 +16,9 @@ export function exposeOperator(registry: MetricRegistry, operator: Operator, clo
   watchConditions(registry, 'marketplaceaccount', { source: accounts, clock });
   watchConditions(registry, 'gpuinstance', { source: instances, clock });
   watchConditions(registry, 'endpointgroup', { source: groups, clock });
+  watchOutages(registry, 'marketplaceaccount', { source: accounts, clock });
+  watchOutages(registry, 'gpuinstance', { source: instances, clock });
+  watchOutages(registry, 'endpointgroup', { source: groups, clock });
   watchInstances(registry, {
     source: instances,
     clock,

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type SelfSigned, selfSigned } from '../../test/builders/self-signed.ts';
 import { createVirtualClock } from '../../test/builders/virtual-clock.ts';
 import { type LogFields, type Logger, silentLogger } from '../lib/logger.ts';
-import { createMarketplaceTransport } from '../marketplace/http/transport.ts';
+import { createMarketplaceTransport } from '../markets/vast/http/transport.ts';
 import { authoritiesIn, followExtraAuthorities } from './extra-authorities.ts';
 
 const HOUR = 3_600_000;

@@ -9,6 +9,7 @@ import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts'
 import { gpuInstanceResource, MACHINE_FINALIZER } from '../api/v1alpha1/names.ts';
 import { templateHash } from '../controllers/endpoint-group/workers/template.ts';
 import { readInputs } from '../controllers/gpu-instance/rental-inputs.ts';
+import { vastFacts } from '../markets/vast/facts.ts';
 import type { KubeClient } from '../runtime/kube/kube-client.ts';
 import { removeFinalizer } from '../runtime/writes.ts';
 import { keptAccount, keptGroup, keptInstance } from './kept-objects.ts';
@@ -162,12 +163,26 @@ test('what caches keep of a group makes no worker old (H4)', () => {
 describe('a copy that was trimmed (H4)', () => {
   const whole = given({ spec: { env: [{ name: 'V', value: 'x'.repeat(20_000) }] } }).object;
   const read = (copy: typeof whole, answer: unknown) =>
-    readInputs(copy, { get: async () => answer } as unknown as KubeClient);
+    readInputs(copy, { get: async () => answer } as unknown as KubeClient, { market: vastFacts });
 
   test('is rented with the values of the whole object', async () => {
     const copy = keptInstance(whole);
     expect(JSON.stringify(copy).length).toBeLessThan(5_000);
     expect(await read(copy, whole)).toMatchObject({ type: 'ready', env: { V: 'x'.repeat(20_000) } });
+  });
+
+  test('B01: is rented with the words of the whole object, and never in another launch mode', async () => {
+    const words = Array.from({ length: 10 }, () => 'x'.repeat(2_000));
+    const { object } = given({ spec: { command: ['sh', ...words], ssh: true } });
+    const copy = keptInstance(object);
+    expect(JSON.stringify(copy).length).toBeLessThan(5_000);
+    expect(await read(copy, object)).toMatchObject({ type: 'ready', ssh: true });
+    const served = given({
+      spec: { args: words.slice(0, 2), env: [{ name: 'V', value: 'x'.repeat(20_000) }] },
+    });
+    expect(await read(keptInstance(served.object), served.object)).toMatchObject({
+      ...{ type: 'ready', args: words.slice(0, 2) },
+    });
   });
 
   test.each<[string, unknown]>([

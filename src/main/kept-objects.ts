@@ -54,7 +54,7 @@ function keptObject<T extends { readonly metadata: ObjectMeta }>(object: T): T {
 }
 
 /**
- * A GpuInstance as caches keep it. What only a rental sends (the environment, the script) is left out if it is long, with
+ * A GpuInstance as caches keep it. What only a rental sends (the environment, the script, the words) is left out if it is long, with
  * the hash of the whole spec in its place: {@link trimmedOf} says so, and a rental reads the whole object.
  */
 export function keptInstance(object: GpuInstance): GpuInstance {
@@ -77,17 +77,18 @@ function keptSpec<T extends GpuInstanceSpec>(spec: T, hash: () => string): T {
   const offerBytes = offerBytesOf(spec);
   const isTooLarge = offerBytes > MAX_OFFER_BYTES;
   if (!isTooLarge && inputLengthOf(spec) <= MAX_INPUT_LENGTH) return spec;
-  const { env: _env, onStart: _onStart, offers, ...kept } = spec;
+  const { env: _env, onStart: _onStart, command: _command, args: _args, offers, ...kept } = spec;
   const shown = isTooLarge ? offers?.map(({ filters: _filters, ...offer }) => offer) : offers;
   const short = { ...kept, ...(shown && { offers: shown }) } as T;
   return markTrimmed(short, { hash: hash(), ...(isTooLarge && { offerBytes }) });
 }
 
-function inputLengthOf({ env = [], onStart = '' }: GpuInstanceSpec): number {
+function inputLengthOf({ env = [], onStart = '', command = [], args = [] }: GpuInstanceSpec): number {
+  const words = [...command, ...args].reduce((sum, { length }) => sum + length, onStart.length);
   return env.reduce((sum, { name, value = '', valueFrom }) => {
     const { secretKeyRef: from } = valueFrom ?? {};
     return sum + name.length + value.length + (from ? from.name.length + from.key.length : 0);
-  }, onStart.length);
+  }, words);
 }
 
 /** Filters are what may be long. */

@@ -114,7 +114,7 @@ describe('a stop', () => {
   test('lets a rental that was begun end, for as long as the flag says', async () => {
     const isRental = (what: string) => what.includes('/asks/');
     const patient = await stopWhile(isRental, 8);
-    expect(patient.read('gpuinstances', 'a', NAMESPACE)?.['status']).toHaveProperty('instanceId');
+    expect(patient.read('gpuinstances', 'a', NAMESPACE)?.['status']).toHaveProperty('machine.id');
     expect(patient.lasted).toBeGreaterThanOrEqual(8);
     const { lasted } = await stopWhile(isRental, 8, { shutdownGrace: '2s' });
     expect(lasted).toBeLessThan(8);

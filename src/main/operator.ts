@@ -1,6 +1,7 @@
 import { InUseRecord } from '../accounts/installation/in-use.ts';
 import type { Installation } from '../accounts/installation/installation.ts';
 import type { AccountRegistry } from '../accounts/registry.ts';
+import { OPERATOR_NAME } from '../api/v1alpha1/names.ts';
 import { GroupIdentities } from '../controllers/endpoint-group/identity/identities.ts';
 import type { GatewayIntake } from '../controllers/endpoint-group/load/gateway-intake.ts';
 import type { PushIntake } from '../controllers/endpoint-group/load/push.ts';
@@ -8,11 +9,13 @@ import { withDeadline } from '../lib/deadline.ts';
 import type { Env } from '../lib/env.ts';
 import type { Controller } from '../runtime/controller.ts';
 import type { EventRecorder } from '../runtime/events.ts';
-import type { KubeClient } from '../runtime/kube/kube-client.ts';
+import { type KubeClient, retryReads } from '../runtime/kube/kube-client.ts';
+import { createKubeRequester } from '../runtime/kube/kube-request.ts';
 import type { LeaderElection } from '../runtime/lease/leader-election.ts';
 import { createManager, type LeaderTask, type Manager } from '../runtime/manager.ts';
 import type { Caches } from './caches.ts';
 import { controllersTask, createControllers, isLeading } from './controllers.ts';
+import { OPENAPI_PATH, requireRecordField } from './definitions-check.ts';
 import { createEndpointGroups } from './endpoint-groups.ts';
 import { type OperatorOptions, type Wiring, wire } from './wiring.ts';
 
@@ -56,6 +59,7 @@ export function createOperator(options: OperatorOptions): Operator {
 function tasksOf(wiring: Wiring, controllers: readonly Controller[]): readonly LeaderTask[] {
   const { events, connections, installation, env, metrics, config } = wiring;
   return [
+    ...(wiring.checksDefinitions ? [definitionsCheck(wiring)] : []),
     { name: 'events', start: () => {}, stop: () => flushed(events, env) },
     { name: 'marketplace connections', start: () => {}, stop: () => connections.closeAll() },
     { name: 'identity', start: () => resolveIdentity(installation, env), stop: () => {} },
@@ -64,6 +68,20 @@ function tasksOf(wiring: Wiring, controllers: readonly Controller[]): readonly L
   ];
 }
 
+function definitionsCheck(wiring: Wiring): LeaderTask {
+  const { env, kubeOrigin: origin, credentials, metrics } = wiring;
+  const { clock, log, kube: transport } = env;
+  const shared = { transport, origin, credentials, clock, log, metrics };
+  const requester = createKubeRequester({
+    ...shared,
+    userAgent: OPERATOR_NAME,
+    deadlineMs: OPENAPI_DEADLINE_MS,
+  });
+  const read = () => retryReads(env, () => requester.json({ method: 'GET', path: OPENAPI_PATH }));
+  return { name: 'CRDs', start: () => requireRecordField({ read, clock, log }), stop: () => {} };
+}
+
+const OPENAPI_DEADLINE_MS = 30_000;
 const FLUSH_MS = 5_000;
 
 /** What people are told is worth a moment, and not the grace that the Pod has left. */

@@ -5,7 +5,7 @@ import { startConnectProxy } from '../../test/builders/connect-proxy.ts';
 import { selfSigned } from '../../test/builders/self-signed.ts';
 import { environmentProxy } from '../lib/egress-proxy.ts';
 import { type Transport, TransportError } from '../lib/transport.ts';
-import { createMarketplaceTransport } from '../marketplace/http/transport.ts';
+import { createMarketplaceTransport } from '../markets/vast/http/transport.ts';
 import { createTransport } from '../runtime/kube/undici-transport.ts';
 
 const open: (() => unknown)[] = [];

@@ -6,7 +6,7 @@ import { ConfigError } from '../config.ts';
 import { createProber, type Prober } from '../controllers/gpu-instance/probe.ts';
 import type { ProxySettings } from '../lib/egress-proxy.ts';
 import { NETWORKS } from '../lib/networks.ts';
-import { createMarketplaceTransport } from '../marketplace/http/transport.ts';
+import { createMarketplaceTransport } from '../markets/vast/http/transport.ts';
 import type { KubeConnection } from '../runtime/kube/kube-config.ts';
 import { type ClosableTransport, createTransport } from '../runtime/kube/undici-transport.ts';
 import { authoritiesIn } from './extra-authorities.ts';

@@ -6,6 +6,7 @@ import { refOf } from '../accounts/registry.ts';
 import { API_VERSION, annotations } from '../api/v1alpha1/names.ts';
 import type { RawOptions } from '../config.ts';
 import { IDENTITY_SECRET } from '../ownership/identity.ts';
+import { makeLabel } from '../ownership/label.ts';
 
 const ACCOUNT = accountWith({ metadata: { namespace: 'red' } });
 
@@ -33,10 +34,14 @@ function instance(intent?: object) {
 const FOREIGN = { v: 1, uid: 'uid', attempt: 1, issuedAt: 1, mac: 'of nobody' };
 
 /** Two objects of an account ask for a rental each, of another offer, at this price. */
-function twoAsk(flags: RawOptions, dollars = 1) {
+async function twoAsk(flags: RawOptions, dollars = 1) {
   const { wiring } = wiringOf(flags);
+  await wiring.installation.resolve();
   const session = wiring.registry.connect(ACCOUNT, PROVEN);
-  session.observer.labelReadBack('label', 'label');
+  const state = wiring.installation.state();
+  if (state.type !== 'known') throw new Error(`the installation is ${state.type}`);
+  const label = makeLabel(state.identity, { uid: 'a', attempt: 1, issuedAt: 1 });
+  session.observer.labelReadBack(label, label, 1);
   return ['a', 'b'].map((objectUid, index) => {
     const pricePerHour = dollars * 1_000_000;
     const decision = session.admission.request({
@@ -48,17 +53,17 @@ function twoAsk(flags: RawOptions, dollars = 1) {
 }
 
 describe('rentals of an account', () => {
-  test('keep the pace that the marketplace documents, unless pacing is off', () => {
-    expect(twoAsk({})).toEqual(['ticket', 'Queued']);
-    expect(twoAsk(UNPACED)).toEqual(['ticket', 'ticket']);
+  test('keep the pace that the marketplace documents, unless pacing is off', async () => {
+    expect(await twoAsk({})).toEqual(['ticket', 'Queued']);
+    expect(await twoAsk(UNPACED)).toEqual(['ticket', 'ticket']);
   });
 
   test.each([
     ['maxRentalsPerHour', '1', 'TooManyRentals'],
     ['maxLiveMachines', '1', 'AccountLimitReached'],
     ['maxDollarsPerHour', '1', 'AccountLimitReached'],
-  ])('are refused by the spend limits: %s', (flag, value, reason) => {
-    expect(twoAsk({ ...UNPACED, [flag]: value })).toEqual(['ticket', reason]);
+  ])('are refused by the spend limits: %s', async (flag, value, reason) => {
+    expect(await twoAsk({ ...UNPACED, [flag]: value })).toEqual(['ticket', reason]);
   });
 });
 

@@ -5,11 +5,13 @@ import { rentalTraces } from '../accounts/installation/rental-traces.ts';
 import { isNamespaceAllowed, NamespaceLabels } from '../accounts/namespace-access.ts';
 import { AccountRegistry } from '../accounts/registry.ts';
 import { CONTROLLER_NAME, OPERATOR_NAME } from '../api/v1alpha1/names.ts';
+import { statusCodec } from '../api/v1alpha1/status-codec.ts';
 import type { Config } from '../config/options.ts';
 import type { Prober } from '../controllers/gpu-instance/probe.ts';
 import { accountKey } from '../instance/account-ref.ts';
 import type { Env } from '../lib/env.ts';
 import type { Transport } from '../lib/transport.ts';
+import { openMarket } from '../markets/catalog.ts';
 import { defaultConstants, type PurchaseConstants } from '../ownership/constants.ts';
 import { scopeOf } from '../ownership/identity.ts';
 import { createEventRecorder, type EventRecorder } from '../runtime/events.ts';
@@ -41,6 +43,8 @@ export interface OperatorOptions {
   readonly workerTransport?: Transport;
   /** To Prometheus, whose certificate it verifies; without one, it is not asked. */
   readonly prometheusTransport?: Transport;
+  /** Refuses to lead on CRDs that are older than this operator. */
+  readonly checksDefinitions?: boolean;
 }
 
 /** What the controllers share. */
@@ -90,9 +94,12 @@ export function wire(options: OperatorOptions): Wiring {
     lateOrphanAgeMs: config.lateOrphanAge,
   };
   const paced = config.pacing === 'documented';
-  const connections = new LoginConnections({ transport: env.marketplace, clock, random, log, paced });
+  const connections = new LoginConnections({
+    ...{ transport: env.marketplace, clock, random, log, paced },
+    openMarket,
+  });
   const shared = { ...options, kube, caches, events, constants, connections };
-  return { ...shared, ...accounts(shared), election: electionOf(options) };
+  return { ...shared, ...accounts(shared), election: electionOf(options, events) };
 }
 
 function kubeClient(
@@ -104,6 +111,7 @@ function kubeClient(
     transport,
     origin: kubeOrigin,
     credentials,
+    codec: statusCodec,
     userAgent: OPERATOR_NAME,
     clock,
     random,
@@ -171,7 +179,7 @@ export async function listAll<T extends KubeObject>(
   return lists.flatMap(({ items }) => items);
 }
 
-function electionOf(options: OperatorOptions): LeaderElection | undefined {
+function electionOf(options: OperatorOptions, events: EventRecorder): LeaderElection | undefined {
   const { config, env, metrics, processName, pod, leaseTransport } = options;
   if (!config.leaderElect) return undefined;
   return createLeaderElection({
@@ -187,5 +195,6 @@ function electionOf(options: OperatorOptions): LeaderElection | undefined {
     random: env.random,
     log: env.log,
     metrics,
+    events,
   });
 }

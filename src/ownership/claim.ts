@@ -1,7 +1,7 @@
 import { type KeyRing, macVerifies, signMac } from './key-ring.ts';
 import { type Login, loginText } from './login.ts';
 
-/** What an object claims: this machine of this login, bought (or adopted) as this attempt. */
+/** Claim of an object: this machine of this login, rented (or adopted) as this attempt. */
 export interface ClaimFacts {
   readonly login: Login;
   readonly uid: string;
@@ -18,7 +18,9 @@ export function makeClaim(keys: KeyRing, facts: ClaimFacts): string {
   return signMac(keys, 'claim', claimParts(facts));
 }
 
-/** Whether a recorded claim was made by this installation for exactly these facts. A status edited by hand fails. */
+/**
+ * True if this installation made the recorded claim for exactly these facts. A claim in a status edited by hand fails.
+ */
 export function claimVerifies(keys: KeyRing, facts: ClaimFacts, claim: string | undefined): boolean {
   return claim !== undefined && macVerifies(keys, 'claim', { parts: claimParts(facts), mac: claim });
 }

@@ -5,9 +5,9 @@ import { formatDuration, parseDuration } from '../lib/time.ts';
  * defaults suit the public service, tests and the demo shorten them to the bounds of their own faults.
  */
 export interface PurchaseConstants {
-  /** How long after the deadline of a rent call the service may still carry it out. */
+  /** Maximum delay after the deadline of a rent call with which the service may still carry it out. */
   readonly lateCallMs: number;
-  /** How long a new machine may be missing from a complete list. */
+  /** Maximum time for which a complete list may lack a new machine. */
   readonly listLagMs: number;
   /** Least distance between the two lists that prove a destroyed machine gone. */
   readonly goneSpacingMs: number;
@@ -15,11 +15,11 @@ export interface PurchaseConstants {
   readonly orphanAgeMs: number;
   /** The same age for a machine that began after the window of its label. */
   readonly lateOrphanAgeMs: number;
-  /** How far a start date may lie before the moment we issued its label: clocks differ. */
+  /** Maximum time by which a start date may precede the issue of its label: clocks differ. */
   readonly clockSkewMs: number;
   /** Longest time one rent call may take. */
   readonly rentCallMs: number;
-  /** How much of the lease must remain when a rent call ends. */
+  /** Minimum remainder of the lease at the end of a rent call. */
   readonly leaseMarginMs: number;
 }
 
@@ -54,7 +54,7 @@ export function constantsToData(constants: PurchaseConstants): Readonly<Record<s
   );
 }
 
-/** What {@link constantsToData} wrote; undefined unless every time is there and can be read. */
+/** Constants that {@link constantsToData} wrote; undefined unless every time is present and readable. */
 export function constantsFromData(data: Readonly<Record<string, string>>): PurchaseConstants | undefined {
   const times = Object.entries(FLAGS).map(([flag, name]) => [name, parseDuration(data[flag])] as const);
   if (times.some(([, time]) => time === undefined)) return undefined;

@@ -1,7 +1,8 @@
+import { agreeing, counted } from '../lib/plural.ts';
 import { Secret } from '../lib/secret.ts';
 import type { KeyRing } from './key-ring.ts';
 
-/** Who this installation is: what its labels, claims and intents are signed with. */
+/** Identity of this installation: the source of signatures of its labels, claims and intents. */
 export interface Identity {
   /** 32 lower-case hex characters, drawn once. */
   readonly installId: string;
@@ -18,7 +19,7 @@ export interface Identity {
 /** The Secret of the operator's namespace that holds the identity. */
 export const IDENTITY_SECRET = 'gpu-rental-operator-identity';
 
-/** What is known at start about an installation's identity. */
+/** Facts known at start about an installation's identity. */
 export interface IdentityFacts {
   readonly stored: Identity | 'missing' | 'unreadable';
   /** Objects of the cluster that carry an intent or a claim. */
@@ -29,15 +30,15 @@ export interface IdentityFacts {
   readonly scope: string;
 }
 
-/** What to do about it. */
+/** Decision on an installation's identity. */
 export type IdentityDecision =
   | { readonly type: 'create' }
   | {
       readonly type: 'use';
       readonly identity: Identity;
-      /** Why unclaimed machines must be left alone, where they must. */
+      /** Reason why the sweep must leave unclaimed machines alone, if it must. */
       readonly sweep: 'allowed' | 'clusterChanged' | 'scopeShrunk';
-      /** What was ever watched, with what is watched now, where that is more than is stored. */
+      /** Union of the watched scopes so far and now, if it exceeds the stored one. */
       readonly scopeToSave: string | undefined;
     }
   | { readonly type: 'lost'; readonly message: string };
@@ -47,10 +48,10 @@ const RECOVERY =
   '`gpu-rent reset identity`: machines labelled before are then never touched again.';
 
 /**
- * Whether to use, create or refuse an identity. A new one beside old rentals of this cluster would make every machine
- * that still bills a stranger's. What speaks for such rentals is on record in the cluster: intents and claims, and accounts
- * that name the former installation. A label alone proves nothing: other clusters may use the login, and anybody with
- * access to the console can write one.
+ * Decision to use, create or refuse an identity. A new identity beside old rentals of this cluster would make every
+ * machine that still bills a stranger's. The cluster records such rentals: intents and claims, and accounts that name
+ * the former installation. A label alone proves nothing: other clusters may use the login, and anybody with access to
+ * the console can write one.
  */
 export function decideIdentity(facts: IdentityFacts): IdentityDecision {
   if (facts.stored === 'unreadable') {
@@ -64,8 +65,8 @@ export function decideIdentity(facts: IdentityFacts): IdentityDecision {
   return {
     type: 'lost',
     message:
-      `The Secret ${IDENTITY_SECRET} is missing although ${facts.objectsWithRentals} objects carry a rental and ` +
-      `${facts.ownMachines} machines carry the label of this installation: ${RECOVERY}`,
+      `The Secret ${IDENTITY_SECRET} is missing although ${counted(facts.objectsWithRentals, 'object')} ${agreeing(facts.objectsWithRentals, 'carries', 'carry')} a rental and ` +
+      `${counted(facts.ownMachines, 'machine')} ${agreeing(facts.ownMachines, 'carries', 'carry')} the label of this installation: ${RECOVERY}`,
   };
 }
 
@@ -84,7 +85,7 @@ export function scopeOf(namespaces: readonly string[]): string {
   return namespaces.length === 0 ? '*' : [...new Set(namespaces)].sort().join(',');
 }
 
-/** What either of two scopes watches: a namespace never leaves it, since machines may bill there unseen. */
+/** Union of two watched scopes. A namespace never leaves it, since machines may bill there unseen. */
 function scopeUnion(one: string, other: string): string {
   if (one === '*' || other === '*') return '*';
   return scopeOf(`${one},${other}`.split(',').map((name) => name.trim()));

@@ -5,7 +5,7 @@ import { isForLogin, type RentalIntent, readIntent, writeIntent } from './intent
 import type { KeyRing } from './key-ring.ts';
 import { loginText } from './login.ts';
 
-/** Of each test its own: what was read under one is remembered. */
+/** Key of each test: readings under one key are remembered. */
 let keys: KeyRing;
 beforeEach(() => {
   keys = [new Secret('one')];

@@ -4,15 +4,15 @@ import type { Secret } from '../lib/secret.ts';
 /** Keys of this installation: the first signs, all of them verify, so that a key can be rotated. Never empty. */
 export type KeyRing = readonly [Secret, ...Secret[]];
 
-/** What a code stands for. A code made for one purpose never verifies for another. */
+/** Purpose of a code. A code made for one purpose never verifies for another. */
 export type MacPurpose = 'label' | 'retained' | 'claim' | 'intent';
 
 /** 80 bits: nobody guesses one online, and a label stays far below the 256 characters a service accepts. */
 const MAC_BYTES = 10;
 
 /**
- * What each key has signed lately: every poll asks again about the same labels, claims and intents. Measured on 2,000
- * codes: 15 to 21 ms of processor time to sign them, 2.5 to 6 ms to find them here.
+ * Recent signatures of each key: every poll signs the same labels, claims and intents again. Measured on 2,000 codes:
+ * 15 to 21 ms of processor time to sign them, 2.5 to 6 ms to find them here.
  */
 const signed = new WeakMap<Secret, Map<string, string>>();
 /** Room for the three texts of 2,000 machines; when it is used up, all are forgotten. */
@@ -48,7 +48,7 @@ export function signMac(ring: KeyRing, purpose: MacPurpose, parts: readonly stri
   return macOf(ring[0], purpose, parts);
 }
 
-/** Whether any key of the ring made this code for exactly these parts and this purpose. */
+/** True if any key of the ring made this code for exactly these parts and this purpose. */
 export function macVerifies(
   ring: KeyRing,
   purpose: MacPurpose,

@@ -1,10 +1,10 @@
 import { type KeyRing, macVerifies, signMac } from './key-ring.ts';
 
-/** What a label says about the machine that carries it. */
+/** Facts that a label states about its machine. */
 export interface LabelFacts {
   /** The object that asked for the machine. */
   readonly uid: string;
-  /** Which purchase of that object. */
+  /** Number of the purchase of that object. */
   readonly attempt: number;
   /** When the purchase was recorded, milliseconds since the epoch. */
   readonly issuedAt: number;
@@ -17,7 +17,7 @@ export interface LabelIdentity {
   readonly keys: KeyRing;
 }
 
-/** What a machine's label turned out to be. Only `verified` ever proves anything. */
+/** Reading of a machine's label. Only `verified` ever proves anything. */
 export type LabelReading =
   | { readonly type: 'none' }
   | { readonly type: 'verified'; readonly facts: LabelFacts; readonly retained: boolean }
@@ -56,7 +56,7 @@ export function makeRetainedLabel(identity: LabelIdentity, facts: LabelFacts): s
   return `${RETAINED_PREFIX}${parts.join(':')}:${signMac(identity.keys, 'retained', parts)}`;
 }
 
-/** Whether a label was made by any installation of this operator, ours or another. */
+/** True if any installation of this operator made the label, ours or another. */
 export function hasOperatorPrefix(label: string | null | undefined): boolean {
   return label?.startsWith(LABEL_PREFIX) === true || label?.startsWith(RETAINED_PREFIX) === true;
 }
@@ -71,7 +71,7 @@ export function installationNamedBy(label: string | null | undefined): string | 
   return INSTALL_ID8.test(named) ? named : undefined;
 }
 
-/** What a service made of a label that it does not give back whole. */
+/** Remainder of a label that a service does not give back whole. */
 export type Remnant =
   /** Still names this installation, so that nobody else's machine is taken for ours. */
   | 'recognizable'
@@ -80,8 +80,8 @@ export type Remnant =
   | 'none';
 
 /**
- * How much of a label that was sent is left in one that is shown, where a service cuts it, folds its case or
- * drops its colons. The whole label is no remnant: {@link readLabel} judges it.
+ * Remainder of a sent label in a shown one, if a service cuts it, folds its case or drops its colons. The whole label
+ * is no remnant: {@link readLabel} judges it.
  */
 export function remnantOf(sent: string, shown: string): Remnant {
   const left = plain(shown);

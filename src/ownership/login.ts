@@ -1,4 +1,4 @@
-/** One login of one marketplace. It is part of every intent and claim, so a key of another login owns nothing. */
+/** Login of one marketplace. Every intent and claim contains it, so a key of another login owns nothing. */
 export interface Login {
   readonly url: string;
   readonly userId: string;

@@ -12,7 +12,7 @@ export interface OwnedRow {
   readonly startedAt: number | undefined;
 }
 
-/** What an object has recorded about a machine: the pair that proves it, and of which attempt. */
+/** Record of an object about a machine: its id, claim and attempt. */
 export interface RecordedClaim {
   readonly uid: string;
   readonly attempt: number;
@@ -20,7 +20,7 @@ export interface RecordedClaim {
   readonly claim: string;
 }
 
-/** Whose machine a row is. `claimed` and `labelled` are ours; nothing else may ever be touched. */
+/** Owner of a listed machine. `claimed` and `labelled` are ours; nothing else may ever be touched. */
 export type Ownership =
   | { readonly type: 'claimed'; readonly uid: string; readonly attempt: number }
   | { readonly type: 'labelled'; readonly facts: LabelFacts }
@@ -43,11 +43,11 @@ export interface OwnershipContext {
   readonly identity: LabelIdentity;
   readonly login: Login;
   readonly constants: PurchaseConstants;
-  /** What objects recorded about this very machine id; an unverifiable one is as good as none. */
+  /** Claims that objects recorded on this machine id; an unverifiable one counts as none. */
   readonly claims?: readonly RecordedClaim[];
 }
 
-/** Whose machine this is: by a verified claim first, else by its label inside the label's window. */
+/** Owner of the machine: by a verified claim first, else by its label inside the label's window. */
 export function ownershipOf(row: OwnedRow, context: OwnershipContext): Ownership {
   const claim = context.claims?.find((candidate) => claimsRow(candidate, row, context));
   if (claim) return { type: 'claimed', uid: claim.uid, attempt: claim.attempt };
@@ -68,7 +68,7 @@ export function ownershipOf(row: OwnedRow, context: OwnershipContext): Ownership
   }
 }
 
-/** Whether a machine that began then can be the one that this label was issued for. */
+/** True if a machine that began at `startedAt` can be the one that the label was issued for. */
 export function startsInWindow(startedAt: number, issuedAt: number, constants: PurchaseConstants): boolean {
   return (
     startedAt >= issuedAt - constants.clockSkewMs &&

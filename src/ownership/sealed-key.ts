@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:cry
 import { Secret } from '../lib/secret.ts';
 import type { KeyRing } from './key-ring.ts';
 
-/** Whose key it is: the machine of this object, bought as this attempt. */
+/** Owner of the key: the machine of this object, rented as this attempt. */
 export interface MachineFacts {
   readonly uid: string;
   readonly attempt: number;
@@ -43,7 +43,10 @@ export function sealKey(ring: KeyRing, machine: MachineFacts, key: Secret): stri
   );
 }
 
-/** What {@link sealKey} sealed for exactly this machine under any key of the ring; else undefined, never a throw. */
+/**
+ * Key that {@link sealKey} sealed for exactly this machine under any key of the ring; undefined otherwise. Never
+ * throws.
+ */
 export function openKey(ring: KeyRing, machine: MachineFacts, sealed: string): Secret | undefined {
   const bytes = Buffer.from(sealed, 'base64url');
   if (bytes.length < NONCE_BYTES + TAG_BYTES) return undefined;

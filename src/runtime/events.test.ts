@@ -54,6 +54,11 @@ function setUp() {
   return { clock, events, answer, lines };
 }
 
+const widget = (number: number) => ({
+  ...event,
+  regarding: { ...regarding, metadata: { ...regarding.metadata, name: `w${number}`, uid: `u${number}` } },
+});
+
 test('an event carries all that the API server asks for', async () => {
   const { events, answer } = setUp();
   events.record({ ...event, related: { ...regarding, kind: 'Other' } });
@@ -205,15 +210,14 @@ test('flush leaves no timer behind, and the next event sets it again', async () 
   expect(clock.nextTimerMs()).toBeDefined();
 });
 
-test('no more than a thousand events wait for a slow API server, and later ones are written after them', async () => {
-  const { events, answer } = setUp();
-  const of = (uid: string) => ({
-    ...event,
-    regarding: { ...regarding, metadata: { ...regarding.metadata, uid } },
-  });
-  for (let index = 0; index < 1_100; index++) events.record(of(`u${index}`));
-  expect(await answer()).toHaveLength(1_000);
-  events.record(of('u1099'));
+test('no more than five thousand events wait, and later ones are written after them', async () => {
+  const { clock, events, answer } = setUp();
+  for (let number = 0; number < 5_100; number += 1) events.record(widget(number));
+  const flushed = events.flush();
+  expect(await answer()).toHaveLength(5_000);
+  await flushed;
+  await clock.advance(1_000);
+  events.record(widget(5_099));
   expect(await answer()).toHaveLength(1);
 });
 
@@ -237,4 +241,30 @@ test('objects whose budget is whole again are forgotten, so that memory does not
   const forgotten = new Set(forgetting.mock.calls.map(([key]) => key));
   forgetting.mockRestore();
   expect(forgotten.size).toBe(4_096);
+});
+
+test('P3: a thousand objects that lose a service write 100 events at once and 20 a second after that', async () => {
+  const { clock, events, answer } = setUp();
+  for (let number = 0; number < 1000; number += 1) events.record(widget(number));
+  expect(await answer()).toHaveLength(100);
+  let written = 100;
+  for (let second = 0; second < 45; second += 1) {
+    let now = 0;
+    for (let step = 0; step < 20; step += 1) {
+      await clock.advance(50);
+      now += (await answer()).length;
+    }
+    expect(now).toBeLessThanOrEqual(20);
+    written += now;
+  }
+  expect(written).toBe(1000);
+});
+
+test('a flush writes at once what waits for its pace', async () => {
+  const { events, answer } = setUp();
+  for (let number = 0; number < 300; number += 1) events.record(widget(number));
+  expect(await answer()).toHaveLength(100);
+  const flushed = events.flush();
+  expect(await answer()).toHaveLength(200);
+  await flushed;
 });

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../lib/clock.ts';
+import { type Clock, sleep, type Timer } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import { cutToBytes } from '../lib/text.ts';
@@ -10,12 +10,13 @@ import { type KubeObject, type ObjectRef, refOf } from './kube/kube-object.ts';
 
 /**
  * Writes events.k8s.io/v1 events. Equal events become one with a series; an object with very many gets no more
- * than 25 at once and one per 5 minutes after that. Never throws and never waits: an event that cannot be written
- * is logged and dropped, and in a terminating namespace dropped silently.
+ * than 25 at once and one per 5 minutes after that. All objects together write 100 at once and 20 per second after
+ * that; up to 5000 wait, and more are dropped. Never throws and never waits: an event that cannot be written is logged
+ * and dropped, and in a terminating namespace dropped silently.
  */
 export interface EventRecorder {
   record(event: EventFacts): void;
-  /** Resolves when everything recorded so far is written or dropped. */
+  /** Resolves when everything recorded so far is written or dropped; it does not keep the pace. */
   flush(): Promise<void>;
 }
 
@@ -35,8 +36,11 @@ const SERIES_ENDS_AFTER_MS = 360_000;
 /** How often at most a running series is written after its second event. */
 const SERIES_WRITTEN_EVERY_MS = 1_800_000;
 const SWEEP_EVERY_MS = 60_000;
-/** Writes that may wait for a slow API server; more are dropped. */
-const MAX_PENDING = 1000;
+/** Writes that may wait for their pace or a slow API server; more are dropped. */
+const MAX_PENDING = 5000;
+/** An outage reaches every object of an account at once: the API server gets their events over a minute. */
+const WRITE_BURST = 100;
+const MS_PER_WRITE = 50;
 
 export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
   return new SeriesRecorder(options);
@@ -61,10 +65,14 @@ class SeriesRecorder implements EventRecorder {
   #writes: Promise<void> = Promise.resolve();
   #pending = 0;
   #sweep: Timer | undefined;
+  readonly #pace: WritePace;
+  /** Ends the wait for the pace while the process flushes. */
+  #flushing = new AbortController();
 
   constructor(options: EventRecorderOptions) {
     this.#options = options;
     this.#budget = new EventBudget(options.clock);
+    this.#pace = new WritePace(options.clock);
   }
 
   record(event: EventFacts): void {
@@ -78,8 +86,10 @@ class SeriesRecorder implements EventRecorder {
   async flush(): Promise<void> {
     this.#sweep?.cancel();
     this.#sweep = undefined;
+    this.#flushing.abort();
     for (const [key, series] of this.#series) this.#writeSeries(key, series);
     await this.#writes;
+    this.#flushing = new AbortController();
   }
 
   #begin(key: string, event: EventFacts): void {
@@ -117,6 +127,7 @@ class SeriesRecorder implements EventRecorder {
     }
     this.#pending++;
     this.#writes = this.#writes
+      .then(() => this.#pace.turn(this.#flushing.signal))
       .then(send)
       .then(
         () => {},
@@ -146,6 +157,26 @@ class SeriesRecorder implements EventRecorder {
       this.#armSweep();
     };
     this.#sweep = this.#options.clock.setTimer(SWEEP_EVERY_MS, sweep, { background: true });
+  }
+}
+
+/** Spaces writes: a burst at once, then one per 50 ms. */
+class WritePace {
+  readonly #clock: Clock;
+  /** Monotonic time up to which writes are accounted for. */
+  #accountedUntil = Number.NEGATIVE_INFINITY;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Resolves when the next write may leave, at once if `hurry` is aborted. */
+  async turn(hurry: AbortSignal): Promise<void> {
+    if (hurry.aborted) return;
+    const now = this.#clock.monotonic();
+    this.#accountedUntil = Math.max(this.#accountedUntil, now - WRITE_BURST * MS_PER_WRITE) + MS_PER_WRITE;
+    const waitMs = this.#accountedUntil - now;
+    if (waitMs > 0) await sleep(this.#clock, waitMs, hurry).catch(() => {});
   }
 }
 

@@ -38,9 +38,11 @@ export interface InformerMetrics {
   diverged(kind: string, count: number): void;
 }
 
-/** What leader election reports: `leader_election_master_status`. */
+/** Figures of leader election: `leader_election_master_status` and `gpu_rental_leader_gap_seconds`. */
 export interface LeaderMetrics {
   leading(lease: string, leading: boolean): void;
+  /** This process leads, so many seconds after the last renewal by another one; 0 without another. */
+  ledAfter(lease: string, seconds: number): void;
 }
 
 /** Reports nothing. */
@@ -61,4 +63,5 @@ export const silentMetrics: ControllerMetrics & QueueMetrics & RestMetrics & Inf
     failed() {},
     diverged() {},
     leading() {},
+    ledAfter() {},
   };

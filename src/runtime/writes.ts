@@ -1,5 +1,6 @@
 import { sameJson } from '../lib/json.ts';
 import type { ObjectMeta } from '../lib/object-meta.ts';
+import { storedForm, withStoredForm } from '../lib/stored-form.ts';
 import type { KubeClient } from './kube/kube-client.ts';
 import { isKubeError, type KubeError } from './kube/kube-error.ts';
 import { type KubeObject, type Resource, refOf } from './kube/kube-object.ts';
@@ -95,7 +96,8 @@ export interface RecordStatusOptions<S, T extends WithStatus<S>> {
 
 /**
  * Writes `status` under the object's resource version, and only where it differs from the object's own: a write
- * that changes nothing costs the API server as much as a real one. Only identity and status are sent. Any failure
+ * that changes nothing costs the API server as much as a real one. Only identity and status are sent. The stored form is
+ * carried over, so that keys of a newer version stay. Any failure
  * but a lost race or a vanished object is thrown.
  */
 export async function recordStatus<S, T extends WithStatus<S>>({
@@ -104,13 +106,14 @@ export async function recordStatus<S, T extends WithStatus<S>>({
   object,
   status,
 }: RecordStatusOptions<S, T>): Promise<StatusWrite<T>> {
-  if (sameJson(object.status, status)) return { type: 'unchanged', object };
+  const stored = storedForm(object.status);
+  if (sameJson(object.status, status) && !stored?.isOutdated) return { type: 'unchanged', object };
   const { name, namespace, uid, resourceVersion } = object.metadata;
   const body = {
     apiVersion: object.apiVersion,
     kind: object.kind,
     metadata: { name, namespace, uid, resourceVersion },
-    status,
+    status: withStoredForm(status, stored),
   };
   try {
     const written = await client.replace<KubeObject>(resource, body, { subresource: 'status' });

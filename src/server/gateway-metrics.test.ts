@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createGatewayMetrics, showGatewayGroups } from './gateway-metrics.ts';
+import { createGatewayMetrics, showGatewayGroups, showOperatorOutage } from './gateway-metrics.ts';
 import { createMetricRegistry } from './metric-registry.ts';
 
 const LLM = { namespace: 'default', name: 'llm' };
@@ -34,6 +34,15 @@ test('counts picks with their wait, refusals, wakes, and clients that left', asy
   expect(text).toContain(`gpu_rental_gateway_refusals_total{${group},code="queue_full"} 1`);
   expect(text).toContain(`gpu_rental_gateway_left_total{${group}} 1`);
   expect(text).toContain(`gpu_rental_gateway_wakes_total{${group}} 1`);
+});
+
+test('P3: shows how long the operator has been away', async () => {
+  const registry = createMetricRegistry();
+  let seconds = 0;
+  showOperatorOutage(registry, () => seconds);
+  expect(await registry.expose()).toContain('gpu_rental_gateway_operator_unreachable_seconds 0');
+  seconds = 73;
+  expect(await registry.expose()).toContain('gpu_rental_gateway_operator_unreachable_seconds 73');
 });
 
 test('shows the groups that there are, and none that is gone', async () => {

@@ -21,6 +21,7 @@ export interface GatewayRequestMetrics {
   refused(group: GroupRef, code: string): void;
   left(group: GroupRef): void;
   woke(group: GroupRef): void;
+  refusedConnection(): void;
 }
 
 /** What stands still, read at each exposition. */
@@ -83,6 +84,12 @@ const WAKES = {
   labelNames: GROUP_LABELS,
 } as const;
 
+const REFUSED_CONNECTIONS = {
+  name: 'gpu_rental_gateway_refused_connections_total',
+  help: 'Connections that Envoy closed because their client had as many as were left for all others.',
+  labelNames: [],
+} as const;
+
 /** The families of one picker. */
 export function createGatewayMetrics(registry: MetricRegistry): GatewayRequestMetrics {
   const requests = registry.counter(REQUESTS);
@@ -94,6 +101,7 @@ export function createGatewayMetrics(registry: MetricRegistry): GatewayRequestMe
   const refusals = registry.counter(REFUSALS);
   const left = registry.counter(LEFT);
   const wakes = registry.counter(WAKES);
+  const refusedConnections = registry.counter(REFUSED_CONNECTIONS);
   return {
     picked(group, waitMs) {
       picks.inc(labelsOf(group));
@@ -109,6 +117,7 @@ export function createGatewayMetrics(registry: MetricRegistry): GatewayRequestMe
     refused: (group, code) => refusals.inc({ ...labelsOf(group), code }),
     left: (group) => left.inc(labelsOf(group)),
     woke: (group) => wakes.inc(labelsOf(group)),
+    refusedConnection: () => refusedConnections.inc(),
   };
 }
 
@@ -145,6 +154,18 @@ export function showGatewayGroups(
       for (const figures of groups()) gauge.set(labelsOf(figures), read(figures));
     }
   });
+}
+
+const UNREACHABLE = {
+  name: 'gpu_rental_gateway_operator_unreachable_seconds',
+  help: 'Seconds for which no report of the picker has reached the operator; 0 while reports arrive.',
+  labelNames: [],
+} as const;
+
+/** Shows how long the operator of one picker has been away, at each exposition. */
+export function showOperatorOutage(registry: MetricRegistry, seconds: () => number): void {
+  const gauge = registry.gauge(UNREACHABLE);
+  registry.beforeExposition(() => gauge.set(seconds()));
 }
 
 function labelsOf({ namespace, name }: GroupRef): GroupRef {

@@ -1,8 +1,9 @@
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import { type AccountRef, accountRefOf } from '../instance/account-ref.ts';
-import { totalCost } from '../instance/cost.ts';
+import { provisionalCost, provisionalThisMonth, totalCost } from '../instance/cost.ts';
 import type { Clock } from '../lib/clock.ts';
 import { type MicroDollars, parseDollars } from '../lib/money.ts';
+import { storedForm } from '../lib/stored-form.ts';
 import { uidOf } from '../runtime/kube/kube-object.ts';
 import type { Change } from '../runtime/list-watch/object-store.ts';
 import type { MetricRegistry } from './metric-registry.ts';
@@ -34,7 +35,7 @@ export function watchInstances(registry: MetricRegistry, options: InstanceMetric
 
 function showMachines(
   registry: MetricRegistry,
-  { source, utilizationOf }: Pick<InstanceMetricsOptions, 'source' | 'utilizationOf'>,
+  { source, clock, utilizationOf }: InstanceMetricsOptions,
 ): void {
   const machines = registry.gauge({
     name: 'gpu_rental_machines',
@@ -51,19 +52,33 @@ function showMachines(
     help: 'What the machine of a GpuInstance costs in an hour.',
     labelNames: ['namespace', 'name'],
   });
+  const provisional = registry.gauge({
+    name: 'gpu_rental_instance_provisional_dollars',
+    help: 'What a price that is not confirmed would add to the cost of a GpuInstance; below 0 if it is lower. Only new rentals count it.',
+    labelNames: ['namespace', 'name'],
+  });
+  const provisionalMonth = registry.gauge({
+    name: 'gpu_rental_provisional_month_dollars',
+    help: 'What prices that are not confirmed would add to what an account spent in the running UTC month. Only new rentals count it.',
+    labelNames: ['namespace', 'account'],
+  });
   const utilization = registry.gauge({
     name: 'gpu_rental_instance_gpu_utilization_ratio',
     help: 'Share of the time in which the GPUs of a running machine were in use, 0 to 1, as the latest list said it.',
     labelNames: ['namespace', 'name'],
   });
   registry.beforeExposition(() => {
-    for (const family of [machines, info, price, utilization]) family.reset();
+    for (const family of [machines, info, price, provisional, provisionalMonth, utilization]) family.reset();
     for (const instance of source.list()) {
       const { status } = instance;
       info.set(infoLabels(instance), 1);
       if (status?.instanceId === undefined) continue;
       machines.inc({ ...accountOf(instance), state: status.actualStatus ?? 'provisioning' });
       price.set(nameOf(instance), dollarsIn(status.cost?.pricePerHour) / MICRO);
+      if (status.cost?.reported) {
+        provisional.set(nameOf(instance), provisionalCost(status.cost, clock.now()) / MICRO);
+        provisionalMonth.inc(accountOf(instance), provisionalThisMonth(instance, clock.now()) / MICRO);
+      }
       const share = utilizationOf(accountRefOf(instance), status.instanceId);
       if (share !== undefined) utilization.set(nameOf(instance), share);
     }
@@ -91,7 +106,14 @@ function countChanges(registry: MetricRegistry, source: InstanceSource): void {
     help: 'Machines that ended while their object was still wanted, by reason.',
     labelNames: [...labelNames, 'reason'],
   });
+  const unreadable = registry.counter({
+    name: 'gpu_rental_unreadable_records_total',
+    help: 'Times that status.record of a GpuInstance could not be read, so that its machine was searched by its label.',
+    labelNames: ['namespace'],
+  });
   source.onChange((change) => {
+    if (change.type !== 'deleted' && storedForm(change.object.status)?.problem?.type === 'unreadable')
+      unreadable.inc({ namespace: nameOf(change.object).namespace });
     if (change.type !== 'updated') return;
     const labels = accountOf(change.object);
     const seconds = bootSeconds(change.previous, change.object);

@@ -2,8 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { createVirtualClock } from '../../test/builders/virtual-clock.ts';
 import type { EndpointGroup } from '../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
+import type { Outage } from '../api/v1alpha1/outage.ts';
 import { totalCost } from '../instance/cost.ts';
 import { TransportError } from '../lib/transport.ts';
+import type { KubeObject } from '../runtime/kube/kube-object.ts';
 import type { Change } from '../runtime/list-watch/object-store.ts';
 import { type AccountFigures, showAccounts } from './account-metrics.ts';
 import { type Conditioned, watchConditions } from './condition-metrics.ts';
@@ -11,6 +13,7 @@ import { showGroups } from './group-metrics.ts';
 import { bootSeconds, endedReasons, watchInstances } from './instance-metrics.ts';
 import { countedTransport, routeOf } from './marketplace-request-metrics.ts';
 import { createMetricRegistry } from './metric-registry.ts';
+import { watchOutages } from './outage-metrics.ts';
 import { createRentalMetrics, endFailingDestroys } from './rental-metrics.ts';
 import { createRuntimeMetrics, QUEUE_BUCKETS, RECONCILE_BUCKETS } from './runtime-metrics.ts';
 
@@ -88,9 +91,11 @@ describe('the runtime under controller-runtime’s names', () => {
     const metrics = createRuntimeMetrics(registry);
     metrics.requested({ method: 'PUT', host: 'h:6443', code: '409', seconds: 0.1 });
     metrics.leading('gpu-rental-operator', true);
+    metrics.ledAfter('gpu-rental-operator', 17);
     const text = await registry.expose();
     expect(text).toContain('rest_client_requests_total{code="409",method="PUT",host="h:6443"} 1');
     expect(text).toContain('leader_election_master_status{name="gpu-rental-operator"} 1');
+    expect(text).toContain('gpu_rental_leader_gap_seconds{name="gpu-rental-operator"} 17');
   });
 });
 
@@ -242,6 +247,41 @@ describe('conditions', () => {
     );
     expect(text).toContain(`${stem}_transitions_total{type="Ready",status="True",reason="R"} 1`);
     expect(text).toContain(`${stem}_transition_seconds_sum{type="Ready",status="False"} 60`);
+  });
+});
+
+describe('P3: outages', () => {
+  const object = (outage: Outage | undefined): KubeObject & { status: { outage?: Outage } } => ({
+    apiVersion: 'v1',
+    kind: 'X',
+    metadata: { namespace: 'team', name: 'a' },
+    status: { ...(outage && { outage }) },
+  });
+  const since = '2026-11-20T10:00:00Z';
+
+  test('are counted at their start, aged while they last, and timed at their end, by cause and code', async () => {
+    const registry = createMetricRegistry();
+    const clock = createVirtualClock({ startMs: Date.parse('2026-11-20T10:01:13Z') });
+    const lost = object({ reason: 'Unreachable', since, httpStatus: 503 });
+    const well = object(undefined);
+    const objects = source([lost]);
+    watchOutages(registry, 'marketplaceaccount', { source: objects, clock });
+    objects.tell({ type: 'updated', key: 'team/a', object: lost, previous: well });
+    const stem = 'gpu_rental_marketplaceaccount_outage';
+    const labels = 'reason="Unreachable",code="503"';
+    const text = await registry.expose();
+    expect(text).toContain(`${stem}s_total{${labels}} 1`);
+    expect(text).toContain(`${stem}_seconds{namespace="team",name="a",${labels}} 73`);
+    objects.tell({ type: 'updated', key: 'team/a', object: well, previous: lost });
+    expect(await registry.expose()).toContain(`${stem}_duration_seconds_sum{${labels}} 73`);
+  });
+
+  test('have the code of the connection if there was no reply', async () => {
+    const registry = createMetricRegistry();
+    const clock = createVirtualClock({ startMs: Date.parse(since) });
+    const objects = source([object({ reason: 'Unreachable', since, code: 'ECONNREFUSED' })]);
+    watchOutages(registry, 'gpuinstance', { source: objects, clock });
+    expect(await registry.expose()).toContain('reason="Unreachable",code="ECONNREFUSED"} 0');
   });
 });
 

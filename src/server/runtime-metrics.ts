@@ -203,7 +203,15 @@ function leaderMetrics(registry: MetricRegistry): LeaderMetrics {
     help: 'Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master.',
     labelNames: ['name'],
   });
-  return { leading: (lease, isLeading) => leading.set({ name: lease }, isLeading ? 1 : 0) };
+  const gap = registry.gauge({
+    name: 'gpu_rental_leader_gap_seconds',
+    help: 'Seconds between the last renewal of the lease by another process and the lead of this one; 0 if it was the first.',
+    labelNames: ['name'],
+  });
+  return {
+    leading: (lease, isLeading) => leading.set({ name: lease }, isLeading ? 1 : 0),
+    ledAfter: (lease, seconds) => gap.set({ name: lease }, seconds),
+  };
 }
 
 /** An error that nothing caught, by how Node reports it. */

@@ -1,7 +1,8 @@
 import type { Clock } from '../lib/clock.ts';
-import { Refusal } from './calls/refusal.ts';
+import { Refusal } from './refusal.ts';
 import { type AdvanceStep, advancePart } from './steps/advance.ts';
 import { creditStep, lostBillingStep, priceIncreasesStep } from './steps/billing.ts';
+import { listingsStep } from './steps/listings.ts';
 import { bidPricesStep, outagesStep, outbidStep, transitionsStep } from './steps/machines.ts';
 import { deploymentsStep, quietScalingStep, scalingStep } from './steps/scaling.ts';
 import type { WorldStore } from './world/world-store.ts';
@@ -10,6 +11,7 @@ import type { WorldStore } from './world/world-store.ts';
 export const advanceSteps: readonly AdvanceStep[] = [
   transitionsStep,
   outagesStep,
+  listingsStep,
   priceIncreasesStep,
   bidPricesStep,
   outbidStep,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { FAULTS, faultEntry } from './faults/faults.ts';
+import { FAULTS, faultEntry } from './fault-catalogue.ts';
 import { defaultSettings } from './settings.ts';
 
 const guide = readFileSync(new URL('../../docs/how-to/simulator.md', import.meta.url), 'utf8');

@@ -22,7 +22,7 @@ import {
   refusalOfHead,
   refuseTunnel,
 } from './calls/incoming-request.ts';
-import type { Refusal } from './calls/refusal.ts';
+import type { Refusal } from './refusal.ts';
 import type { Service } from './service.ts';
 
 /** A certificate, with those that lead to its authority behind it, and its private key; both PEM. */

@@ -10,3 +10,13 @@ export type JsonObject = { readonly [key: string]: Json };
 export function ownValue<T>(record: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(record, name) ? record[name] : undefined;
 }
+
+/** Whether a value is a JSON object, neither null nor a list. */
+export function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A value as text: texts as they are, all else as JSON. Never runs code of the value, as `String` would. */
+export function textOf(value: Json): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

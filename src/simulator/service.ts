@@ -1,12 +1,11 @@
 import { type Clock, sleep } from '../lib/clock.ts';
 import type { Random } from '../lib/random.ts';
-import type { Answer, SimRequest } from './calls/answer.ts';
+import type { Answer, HttpReply, SimRequest } from './calls/answer.ts';
 import { callerWith, permits, refusedKey, requireLogin, sentKey } from './calls/authenticate.ts';
 import { readBody } from './calls/body.ts';
-import { pathId, writtenBody } from './calls/fields.ts';
+import { fieldsOf, pathId, writtenBody } from './calls/fields.ts';
 import { bodyLimit } from './calls/incoming-request.ts';
 import { createRateLimit } from './calls/rate-limit.ts';
-import { Refusal } from './calls/refusal.ts';
 import { rateLimitResponse, refusalResponse, responseOf, stamped } from './calls/reply.ts';
 import {
   type Caller,
@@ -17,10 +16,13 @@ import {
   type Router,
 } from './calls/route.ts';
 import { catchUp, type SimulatedTime, stillBehind } from './catch-up.ts';
+import { CALL_FAULTS, type FaultName, type FaultTarget, REPLY_FAULTS } from './fault-catalogue.ts';
 import { type FaultScope, takeFault } from './faults/active-faults.ts';
-import { type CallPlan, type HttpReply, PLAIN_PLAN, planOf } from './faults/call-faults.ts';
-import { CALL_FAULTS, type FaultName, type FaultTarget, REPLY_FAULTS } from './faults/faults.ts';
-import { appliesTo, mutateReply } from './faults/reply-faults.ts';
+import { type CallPlan, PLAIN_PLAN, planOf } from './faults/call-faults.ts';
+import { appliesTo, changesReply, mutateReply } from './faults/reply-faults.ts';
+import type { JsonObject } from './json.ts';
+import { Refusal } from './refusal.ts';
+import type { ActiveFault } from './tables/faults.ts';
 import { callWriter, type WorldStore } from './world/world-store.ts';
 
 /*
@@ -134,10 +136,15 @@ function withReplyFaults(options: ServiceOptions, visit: Visit, reply: HttpReply
   const present = new Set(Object.values(options.store.current().tables.faults).map(({ name }) => name));
   for (const name of REPLY_FAULTS) {
     if (!present.has(name) || !appliesTo(name, reply)) continue;
-    const fault = takeFault(options, name, { scope: visit.scope, target });
+    const { scope } = visit;
+    const { clock, store } = options;
+    const changes = (fault: ActiveFault) => changesReply(reply, fault, store.current());
+    // The rows of a reply say which machine they are of.
+    const call = name === 'wrong-field' ? { scope, target: undefined, changes } : { scope, target };
+    const fault = takeFault(options, name, call);
     if (!fault) continue;
     options.saved();
-    return mutateReply(reply, { ...fault, name }, options.clock);
+    return mutateReply(reply, { ...fault, name }, { clock, world: store.current() });
   }
   return reply;
 }
@@ -215,21 +222,22 @@ function checkRights(caller: Caller | undefined, call: Parameters<typeof permits
   throw new Refusal(403, 'forbidden', `This API key lacks the permission ${needed}.`);
 }
 
-function contextOf(
-  options: ServiceOptions,
-  visit: Visit,
-  read: Pick<RouteContext, 'query' | 'body' | 'caller' | 'sentKey' | 'write'>,
-): RouteContext {
+function contextOf(options: ServiceOptions, visit: Visit, read: ReadCall): RouteContext<never> {
   const { store, random, profile } = options;
-  const { written } = visit.route;
-  let body = profile === 'specification' && written ? undefined : read.body;
+  const { written, fields } = visit.route;
+  const { body, ...call } = read;
+  let json = profile === 'specification' && written ? undefined : body;
+  // Read when the endpoint asks, which is after it looked at its caller.
+  const jsonOf = () => {
+    json ??= writtenBody(written ?? {}, body);
+    return json;
+  };
   return {
-    ...read,
-    // Read when the endpoint asks, which is after it looked at its caller.
-    get body() {
-      body ??= writtenBody(written ?? {}, read.body);
-      return body;
+    ...call,
+    get json() {
+      return jsonOf();
     },
+    body: fieldsOf(fields, jsonOf) as never,
     get world() {
       return store.current();
     },
@@ -242,4 +250,9 @@ function contextOf(
       hasFaults(options) ? takeFault(options, name, { scope: visit.scope, target }) : undefined,
     origin: visit.request.origin,
   };
+}
+
+/** What was read of a request before its endpoint runs. */
+interface ReadCall extends Pick<RouteContext, 'query' | 'caller' | 'sentKey' | 'write'> {
+  readonly body: JsonObject;
 }

@@ -240,6 +240,11 @@ export const settingsSchema = z.strictObject({
     .refine(({ portBase, portCount }) => portBase + portCount <= 65_536, {
       error: 'such that portBase and portCount together stay within the 65,535 ports that there are',
     }),
+  /** What is not known of containers at the public service. */
+  containers: z.strictObject({
+    /** What `onstart` does in launch mode `args`: it replaces the image's entrypoint, or it is ignored. */
+    argsOnstart: z.enum(['entrypoint', 'ignored']),
+  }),
   market: z.strictObject({
     /** Seconds between two changes of bid prices; 0 keeps them. */
     bidChangeSeconds: amount,
@@ -249,6 +254,8 @@ export const settingsSchema = z.strictObject({
     keepLabels: z.boolean(),
     /** How an absent instance reads: `{"instances": null}` or 404. */
     absentRead: z.enum(['null', '404']),
+    /** Shortest and longest time in hours from the end of a listing until its host lists the offer again; null: never. */
+    relistHours: z.tuple([amount, amount]).nullable(),
   }),
   tfa: tfaSettings,
   /** Workers of endpoint groups. */
@@ -314,7 +321,14 @@ export const defaultSettings: Settings = {
     searchesPerDay: 0,
   },
   addresses: { portBase: 20_000, portCount: 40_000, sshProxyHost: null },
-  market: { bidChangeSeconds: 0, bidVolatility: 0.1, keepLabels: true, absentRead: 'null' },
+  containers: { argsOnstart: 'entrypoint' },
+  market: {
+    bidChangeSeconds: 0,
+    bidVolatility: 0.1,
+    keepLabels: true,
+    absentRead: 'null',
+    relistHours: [1, 96],
+  },
   tfa: defaultTfaSettings,
   workers: defaultScalingSettings,
 };

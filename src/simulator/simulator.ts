@@ -11,15 +11,20 @@ import { type BodyBounds, bodyLimit } from './calls/incoming-request.ts';
 import type { Profile, Route } from './calls/route.ts';
 import { advanceSteps, catchUp, createSimulatedTime, type SimulatedTime } from './catch-up.ts';
 import { type Listening, type ListenOptions, listenAt, type Served } from './http-server.ts';
-import { type MachineHttp, type MachineServers, serveMachines } from './instances/machine-servers.ts';
-import type { OfferSketch } from './market/catalog.ts';
+import {
+  type MachineHttp,
+  type MachineServers,
+  type MachineShell,
+  serveMachines,
+} from './instances/machine-servers.ts';
+import { makeKey, newWorld } from './new-world.ts';
 import { controlRoutes } from './routes/control.ts';
 import { routes } from './routes/registry.ts';
 import { createService, type Service } from './service.ts';
 import { defaultSettings, type SettingsOverride, withSettings } from './settings.ts';
 import { advance } from './steps/advance.ts';
+import type { OfferSketch } from './supply/catalog.ts';
 import type { ApiKey } from './tables/users.ts';
-import { makeKey, newWorld } from './world/new-world.ts';
 import type { World } from './world/world.ts';
 import type { WorldFile } from './world/world-file.ts';
 import { type Change, createWorldStore, type WorldStore } from './world/world-store.ts';
@@ -45,6 +50,8 @@ export interface SimulatorOptions {
   readonly file?: WorldFile;
   /** Serves the ports of running machines on its own address while the simulator listens; true for a default answer. */
   readonly machineServer?: boolean | MachineHttp;
+  /** Answers SSH of running machines, if their ports are served. */
+  readonly machineShell?: MachineShell;
   /** Told of a bug: a request that ended in an exception. */
   readonly onError?: (error: unknown) => void;
 }
@@ -143,7 +150,8 @@ async function listenWithMachines(parts: ListenParts, where: ListenOptions): Pro
     catchUp({ store, time, clock });
     return store.current();
   };
-  const machines = serveMachines({ host: where.host ?? '127.0.0.1', store, clock, world, http });
+  const host = where.host ?? '127.0.0.1';
+  const machines = serveMachines({ host, store, clock, world, http, shell: options.machineShell });
   try {
     const listening = await listenAt({ ...withPorts(services, machines), bounds, onError }, where);
     return {

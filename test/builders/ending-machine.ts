@@ -25,7 +25,7 @@ export const since = (actualStatus: string, seconds: number) => ({
 /** A machine whose host has been offline for longer than the usual minute; names only what matters. */
 export function lost(situation: Given = {}): Given {
   const status = { ...since('offline', -61), ...situation.status };
-  return withMachine({ actualStatus: 'offline' }, { ...situation, status });
+  return withMachine({ state: 'offline' }, { ...situation, status });
 }
 
 /** The outline of a decision that destroys machine 1: by which rule, why, and why another is not there yet. */

@@ -12,8 +12,11 @@ export interface GoldenText {
   expectNoOther(headlines: readonly string[]): void;
 }
 
-/** The golden text at `path`. `UPDATE_GOLDEN=1` writes what the tests say instead of comparing it. */
-export function goldenText(path: string): GoldenText {
+/** The golden text at `path`, which begins with `title`. `UPDATE_GOLDEN=1` writes what the tests say instead of comparing it. */
+export function goldenText(
+  path: string,
+  title = 'What every situation of the tables leads to, in full.',
+): GoldenText {
   const updating = process.env['UPDATE_GOLDEN'] === '1';
   const sections = updating ? new Map<string, string>() : sectionsOf(readFileSync(path, 'utf8'));
   return {
@@ -22,7 +25,7 @@ export function goldenText(path: string): GoldenText {
       expect(text, `${path} (UPDATE_GOLDEN=1 writes it anew)`).toBe(sections.get(headline));
     },
     expectNoOther(headlines) {
-      if (updating) write(path, sections);
+      if (updating) write(path, title, sections);
       expect([...sections.keys()]).toEqual(headlines);
     },
   };
@@ -38,8 +41,8 @@ function sectionsOf(text: string): Map<string, string> {
   );
 }
 
-function write(path: string, sections: ReadonlyMap<string, string>): void {
+function write(path: string, title: string, sections: ReadonlyMap<string, string>): void {
   const body = [...sections].map(([headline, text]) => `\n${HEADLINE}${headline}\n${text}\n`).join('');
   mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, `What every situation of the tables leads to, in full.\n${body}`);
+  writeFileSync(path, `${title}\n${body}`);
 }

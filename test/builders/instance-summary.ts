@@ -21,6 +21,8 @@ export function instanceSummary(change: Partial<InstanceSummary> = {}): Instance
     maxPrice: undefined,
     rentals: [],
     spentThisMonth: 0,
+    unconfirmedPerHour: 0,
+    unconfirmedThisMonth: 0,
     newestRentalAt: undefined,
     ...change,
   };

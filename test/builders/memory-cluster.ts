@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
+import { statusCodec } from '../../src/api/v1alpha1/status-codec.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { seededRandom } from '../../src/lib/random.ts';
 import type { Transport, TransportRequest } from '../../src/lib/transport.ts';
@@ -38,6 +39,7 @@ export function memoryCluster(): MemoryCluster {
     transport,
     origin: 'https://memory',
     credentials: noCredentials,
+    codec: statusCodec,
     clock,
     random: seededRandom(4),
     log: silentLogger,

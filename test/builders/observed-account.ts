@@ -2,7 +2,7 @@ import type { MarketplaceAccount } from '../../src/api/v1alpha1/marketplace-acco
 import type { Failure, KeyProof } from '../../src/controllers/marketplace-account/key-proof.ts';
 import type { Observed, SessionFacts } from '../../src/controllers/marketplace-account/types.ts';
 import { Secret } from '../../src/lib/secret.ts';
-import type { MarketplaceErrorKind } from '../../src/marketplace/errors/errors.ts';
+import type { MarketplaceErrorKind } from '../../src/market/errors.ts';
 import { newIdentity } from '../../src/ownership/identity.ts';
 
 const NOW = Date.parse('2026-11-20T12:00:00Z');
@@ -27,9 +27,6 @@ export function proven(changes: Partial<Proven> = {}): Proven {
     mayDestroy: true,
     user: {
       id: '7',
-      email: undefined,
-      fullName: undefined,
-      username: undefined,
       credit: 100_000_000,
       sshKey: 'ssh-ed25519 AAAA',
       twoFactor: 'disabled',
@@ -38,11 +35,18 @@ export function proven(changes: Partial<Proven> = {}): Proven {
   };
 }
 
+/** A key of which one reply said that it is of user 7. */
+export function unconfirmed(
+  changes: Partial<Extract<KeyProof, { type: 'unconfirmed' }>> = {},
+): Extract<KeyProof, { type: 'unconfirmed' }> {
+  return { type: 'unconfirmed', source: 'user', login: LOGIN, ...changes };
+}
+
 /** A session whose lists arrive, without machines. */
 export function session(changes: Partial<SessionFacts> = {}): SessionFacts {
   return {
     login: LOGIN,
-    health: { lastCompleteAt: NOW - 1_000, consecutiveFailures: 0 },
+    health: { lastCompleteAt: NOW - 1_000, consecutiveFailures: 0, failingSince: undefined },
     failure: undefined,
     counts: { objects: 0, rented: 0, billing: 0, retained: 0, orphaned: 0, foreign: 0 },
     provenGone: new Set(),
@@ -55,6 +59,7 @@ export function session(changes: Partial<SessionFacts> = {}): SessionFacts {
       orphanDollarsPerHour: 0,
       dollarsPerHour: 0,
       spentThisMonth: 0,
+      ...{ unconfirmedPerHour: 0, unconfirmedThisMonth: 0 },
       credit: 100_000_000,
     },
     breaker: { type: 'closed' },
@@ -98,6 +103,7 @@ function account(): MarketplaceAccount {
       finalizers: ['gpurental.dev/account'],
     },
     spec: {
+      market: 'Vast',
       apiKeySecretRef: { name: 'key', key: 'api-key' },
       pollInterval: '10s',
       allowedNamespaces: { from: 'Same' },
@@ -125,6 +131,8 @@ export function observed(changes: Partial<Observed> = {}): Observed {
     beside: 'nothing',
     newestRentalAt: undefined,
     keyKept: false,
+    keyFailingSince: undefined,
+    keyUnanswered: 0,
     figuresWrittenAt: undefined,
     keyCheckAgainInMs: 60_000,
     ...changes,

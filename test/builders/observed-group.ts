@@ -1,10 +1,10 @@
-import { defaultTimes } from '../../src/controllers/endpoint-group/autoscale/times.ts';
 import {
   EMPTY_LOAD,
   type LoadRecord,
   type LoadState,
   withReport,
 } from '../../src/controllers/endpoint-group/load/state.ts';
+import { defaultTimes } from '../../src/controllers/endpoint-group/times.ts';
 import type { GroupMemory, Observed } from '../../src/controllers/endpoint-group/types.ts';
 import { templateHash } from '../../src/controllers/endpoint-group/workers/template.ts';
 import type { Worker } from '../../src/controllers/endpoint-group/workers/worker.ts';
@@ -33,6 +33,8 @@ export function observedGroup(overrides: Partial<Observed> = {}): Observed {
     frozen: new Set(),
     published: { type: 'done' },
     refused: [],
+    // Other machines can be rented for workers of an old template.
+    outlook: { inHand: { has: () => true } },
     allowPrivateAddresses: false,
     ...overrides,
   };

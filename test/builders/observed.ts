@@ -1,3 +1,5 @@
+import type { Machine } from '../../src/accounts/beliefs/machine.ts';
+import type { Agreement } from '../../src/accounts/beliefs/sightings.ts';
 import {
   type GpuInstance,
   type GpuInstanceManifestSpec,
@@ -13,11 +15,15 @@ import type {
   ListView,
   MemoryView,
   Observed,
+  PassTimes,
+  RetryView,
+  SeenMachines,
+  SeenPurchase,
 } from '../../src/controllers/gpu-instance/types.ts';
 import { Secret } from '../../src/lib/secret.ts';
 import { formatTime } from '../../src/lib/time.ts';
-import type { Instance } from '../../src/marketplace/instances/instance.ts';
-import type { Offer } from '../../src/marketplace/offers/offers.ts';
+import type { MachineState } from '../../src/market/machine.ts';
+import type { Offer } from '../../src/market/offer.ts';
 import { makeClaim } from '../../src/ownership/claim.ts';
 import { defaultConstants } from '../../src/ownership/constants.ts';
 import type { Identity } from '../../src/ownership/identity.ts';
@@ -81,15 +87,28 @@ export function offer(change: Partial<Offer> = {}): Offer {
   };
 }
 
+/** An offer that fits {@link spec} was found, and the account admits its rental in place of the machine. */
+export const IN_HAND: Pick<SeenPurchase, 'offers' | 'room'> = {
+  offers: new Map([[0, { type: 'found', offers: [offer()] }]]),
+  room: { type: 'fits', offerId: '100', pricePerHour: 500_000, at: NOW },
+};
+
+/** Words of the marketplace for states that it calls otherwise. */
+const WORDS: Partial<Readonly<Record<MachineState, string | null>>> = {
+  pending: null,
+  unseen: 'unknown',
+  ended: 'destroyed',
+};
+
 /** A running machine that began five minutes ago; names only what matters. */
-export function row(change: Partial<Instance> = {}): Instance {
-  const actualStatus = change.actualStatus === undefined ? 'running' : change.actualStatus;
+export function row(change: Partial<Machine> = {}): Machine {
+  const state = change.state ?? 'running';
   return {
     id: '1',
     label: null,
-    actualStatus,
-    actualStatusText: actualStatus,
-    intendedStatus: 'running',
+    state,
+    marketStatus: WORDS[state] === undefined ? state : WORDS[state],
+    intendedPower: 'running',
     machineId: '1100',
     hostId: '2100',
     startedAt: at(-300),
@@ -108,6 +127,8 @@ export function row(change: Partial<Instance> = {}): Instance {
     interruptible: false,
     region: undefined,
     statusMessage: undefined,
+    reports: {},
+    unsettled: new Set(),
     ...change,
   };
 }
@@ -118,12 +139,12 @@ export function labelOf(attempt: number, issuedAt = at(-301), uid = UID): string
 }
 
 /** A listed machine of this object's purchase. */
-export function machineOf(attempt: number, change: Partial<Instance> = {}): ListedMachine {
+export function machineOf(attempt: number, change: Partial<Machine> = {}): ListedMachine {
   return listed(row({ label: labelOf(attempt), ...change }));
 }
 
 /** Any listed machine, with what its label says about whose it is. */
-export function listed(machine: Instance): ListedMachine {
+export function listed(machine: Machine): ListedMachine {
   const ownership = ownershipOf(machine, { identity, login: LOGIN, constants: defaultConstants });
   return { row: machine, ownership };
 }
@@ -151,6 +172,8 @@ export function facts(change: Partial<AccountFacts> = {}): AccountFacts {
     openSpans: [],
     countsHostFailures: true,
     labelEcho: 'echoed',
+    creditUsedUp: false,
+    suspended: false,
     permitted: true,
     adoption: 'None',
     mayDestroy: true,
@@ -159,37 +182,21 @@ export function facts(change: Partial<AccountFacts> = {}): AccountFacts {
     reserved: new Set(),
     serviceTime: { type: 'known', at: NOW, isConfirmed: true },
     startUnsupported: false,
+    isEndJudged: true,
     ...change,
   };
 }
 
+/** Nothing has failed. */
+export const FRESH_RETRY = { refusal: undefined, explained: undefined, failures: 0, notBefore: 0 } as const;
+
 const freshMemory: MemoryView = {
-  askedAt: undefined,
-  late: undefined,
-  rented: undefined,
-  intent: undefined,
-  refused: undefined,
-  refusal: undefined,
-  explained: undefined,
-  queued: undefined,
+  ...FRESH_RETRY,
+  replacement: FRESH_RETRY,
   destroys: [],
-  intentDeadline: undefined,
-  firstSeenAt: 0,
-  rentedSince: undefined,
-  watchedSince: undefined,
-  startAnsweredAt: undefined,
-  relabelledAt: undefined,
-  failures: 0,
-  notBefore: 0,
-  stopAskedAt: undefined,
-  stopAnsweredAt: undefined,
   destroyFailures: 0,
   destroyNotBefore: 0,
-  badEndedAt: undefined,
-  seenStatus: undefined,
-  progress: undefined,
-  progressOnRecord: undefined,
-  childrenDueAt: undefined,
+  firstSeenAt: 0,
 };
 
 /** What a test says about a pass; everything else is as on a quiet day. */
@@ -206,7 +213,32 @@ export interface Given {
   readonly machines?: readonly ListedMachine[];
   readonly list?: Partial<ListView> | 'none';
   readonly memory?: Partial<MemoryView>;
-  readonly observed?: Partial<Observed>;
+  readonly observed?: ObservedParts;
+}
+
+/** Parts of an observation by their names alone: no name stands in two of its nouns. */
+export type ObservedParts = Partial<
+  SeenMachines & SeenPurchase & PassTimes & Pick<Observed, 'object' | 'account' | 'memory'>
+>;
+
+/** The observation with these parts in the nouns that hold them. */
+export function withParts(observed: Observed, parts: ObservedParts): Observed {
+  const inNoun = <Noun extends object>(noun: Noun): Noun => {
+    const changed = Object.entries(parts).filter(([name]) => name in noun);
+    return { ...noun, ...Object.fromEntries(changed) };
+  };
+  const { machine, purchase, clock, ...rest } = observed;
+  return { ...inNoun(rest), machine: inNoun(machine), purchase: inNoun(purchase), clock: inNoun(clock) };
+}
+
+/** A search ten seconds ago showed the same offers as those of the pass. */
+function replacementOf({ memory, observed }: Given): RetryView {
+  const { offers = IN_HAND.offers } = observed ?? {};
+  const ids = [...offers.values()].flatMap((seen) =>
+    seen.type === 'found' ? seen.offers.map(({ id }) => id) : [],
+  );
+  const firstSearch = { begunAt: at(-10), offerIds: ids, misses: 0 };
+  return { ...FRESH_RETRY, ...(ids.length > 0 && { firstSearch }), ...memory?.replacement };
 }
 
 /** One frozen view of one object. */
@@ -220,37 +252,51 @@ export function given(situation: Given = {}): Facts {
     recorded: machines.find((machine) => machine.row.id === id)?.row,
     labelled: machines,
     formerSelf: undefined,
+    copiedFrom: undefined,
     adoptTarget: undefined,
     unowned: [],
     doubtful: [],
     ids: machines.map((machine) => machine.row.id),
     ...(situation.list === 'none' ? {} : situation.list),
   };
-  return deriveFacts({
-    now: NOW,
-    steadyNow: NOW,
+  const observed: Observed = {
     object,
-    uid: UID,
-    identity,
-    constants: defaultConstants,
+    machine: {
+      list: situation.list === 'none' ? undefined : list,
+      absences: new Map(),
+      listsBegun: situation.list === 'none' ? [] : [list.begunAt],
+      loginProven: undefined,
+      confirmed: id === undefined ? undefined : { instanceId: id, read: list.recorded ?? 'absent' },
+      labelReads: new Map(
+        [...machines, ...(list.adoptTarget ? [list.adoptTarget] : [])]
+          .map((machine) => machine.row)
+          .concat(list.unowned)
+          .map((read) => [read.id, read]),
+      ),
+      probe: undefined,
+      published: { type: 'done', bindingName: 'job-connection' },
+      isOfferSoldBefore: false,
+      olderClaimant: false,
+    },
     account: situation.account ?? { state: 'ready', facts: facts(situation.facts) },
-    intent: readIntent(identity.keys, object.metadata.annotations?.[annotations.rentalIntent]),
-    list: situation.list === 'none' ? undefined : list,
-    absences: new Map(),
-    listsBegun: situation.list === 'none' ? [] : [list.begunAt],
-    memory: { ...freshMemory, ...situation.memory },
-    broadOffers: undefined,
-    offers: new Map(),
-    inputs: { type: 'ready', env: {}, onStart: undefined, imageLogin: undefined },
-    loginProven: undefined,
-    confirmed: id === undefined ? undefined : { instanceId: id, state: 'lost' },
-    probe: undefined,
-    published: { type: 'done', bindingName: 'job-connection' },
-    olderClaimant: false,
-    leaseRemainingMs: 15_000,
-    jitter: 0.5,
-    ...situation.observed,
-  });
+    purchase: {
+      uid: UID,
+      identity,
+      intent: readIntent(identity.keys, object.metadata.annotations?.[annotations.rentalIntent]),
+      broadOffers: undefined,
+      room: undefined,
+      place: undefined,
+      // A machine that is held may be replaced: an offer for the next one is in hand.
+      ...(id === undefined ? { offers: new Map() } : IN_HAND),
+      inputs: {
+        ...{ type: 'ready', env: {}, ssh: false, args: undefined },
+        ...{ onStart: undefined, imageLogin: undefined },
+      },
+    },
+    clock: { now: NOW, steadyNow: NOW, constants: defaultConstants, jitter: 0.5 },
+    memory: { ...freshMemory, ...situation.memory, replacement: replacementOf(situation) },
+  };
+  return deriveFacts(withParts(observed, situation.observed ?? {}));
 }
 
 function objectOf(situation: Given): GpuInstance {
@@ -316,8 +362,11 @@ export function holding(
   };
 }
 
+/** Complete lists agree on every field of every row. */
+export const ALL_AGREE: Agreement = { heldMs: () => 3_600_000, spacingMs: 10_000 };
+
 /** An object that holds a machine, as {@link given} takes it: intent, status and the row that the list shows. */
-export function withMachine(change: Partial<Instance> = {}, situation: Given = {}): Given {
+export function withMachine(change: Partial<Machine> = {}, situation: Given = {}): Given {
   return {
     intent: intent(),
     machines: [machineOf(1, change)],

@@ -10,6 +10,7 @@ export function outline(step: Step): Record<string, unknown> {
     ...(step.record.type === 'nothing' ? {} : { record: step.record.type }),
     ...(step.actions.length > 0 ? { actions: step.actions.map(actionOutline) } : {}),
     ...(status ? { phase: status.verdict.phase, says: readiness(status.verdict) } : {}),
+    ...(status?.verdict.ReplacementBlocked?.reason === 'ReplacementBlocked' ? { kept: true } : {}),
     ...(step.avoid.length > 0
       ? { avoid: step.avoid.map(({ target }) => `${target.type} ${target.id}`) }
       : {}),

@@ -1,5 +1,5 @@
-import type { FilterOperator, OfferFilter, OfferScalar } from '../../src/marketplace/offers/offers.ts';
-import { WIRE_UNITS_PER_WRITTEN } from '../../src/marketplace/offers/query-text.ts';
+import type { FilterOperator, OfferFilter, OfferScalar } from '../../src/market/offer.ts';
+import { WIRE_UNITS_PER_WRITTEN } from '../../src/markets/vast/offers/query-text.ts';
 
 const SYMBOLS: Readonly<Record<FilterOperator, string>> = {
   eq: '=',

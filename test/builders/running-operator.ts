@@ -7,6 +7,7 @@ import {
   gpuInstanceResource,
   marketplaceAccountResource,
 } from '../../src/api/v1alpha1/names.ts';
+import { statusCodec } from '../../src/api/v1alpha1/status-codec.ts';
 import { parseConfig, type RawOptions } from '../../src/config.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
@@ -25,7 +26,7 @@ import { createMetricRegistry, type MetricRegistry } from '../../src/server/metr
 import { createLogger } from '../../src/server/pino-logger.ts';
 import { createRentalMetrics } from '../../src/server/rental-metrics.ts';
 import { createRuntimeMetrics } from '../../src/server/runtime-metrics.ts';
-import type { FaultName } from '../../src/simulator/faults/faults.ts';
+import type { FaultName } from '../../src/simulator/fault-catalogue.ts';
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
 import { ledger } from '../../src/simulator/world/ledger.ts';
 import type { ClusterAccess } from '../cluster/connect.ts';
@@ -134,6 +135,7 @@ export class OperatorBench {
       transport,
       origin: cluster.url,
       credentials: tokenCredentials(new Secret(cluster.adminToken)),
+      codec: statusCodec,
       clock: systemClock,
       random: systemRandom,
       log: silentLogger,

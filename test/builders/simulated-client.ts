@@ -1,14 +1,14 @@
 import { silentLogger } from '../../src/lib/logger.ts';
 import { seededRandom } from '../../src/lib/random.ts';
 import { Secret } from '../../src/lib/secret.ts';
+import { MarketplaceError } from '../../src/market/errors.ts';
+import { createPacer } from '../../src/market/pacing.ts';
 import {
   createLoggedOutClient,
   createMarketplaceClient,
   type MarketplaceClient,
-} from '../../src/marketplace/client.ts';
-import { MarketplaceError } from '../../src/marketplace/errors/errors.ts';
-import { createPacer } from '../../src/marketplace/pacing/pacing.ts';
-import type { LoggedOutTfa } from '../../src/marketplace/tfa/tfa.ts';
+} from '../../src/markets/vast/client.ts';
+import type { LoggedOutTfa } from '../../src/markets/vast/tfa/tfa.ts';
 import type { SimulatedService } from './simulated-service.ts';
 import { createVirtualClock } from './virtual-clock.ts';
 

@@ -1,6 +1,7 @@
 import type { EndpointGroup } from '../../src/api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../src/api/v1alpha1/gpu-instance.ts';
 import { API_VERSION, labels } from '../../src/api/v1alpha1/names.ts';
+import { statusCodec } from '../../src/api/v1alpha1/status-codec.ts';
 import type { RawOptions } from '../../src/config.ts';
 import { seededRandom } from '../../src/lib/random.ts';
 import type { TransportRequest } from '../../src/lib/transport.ts';
@@ -257,7 +258,8 @@ export class SimulatedGroup {
 
   /** What the server stores is of the kind that its plural names. */
   #read<T>(plural: string): readonly T[] {
-    return this.world.kube.store.all(this.world.kube.kind(plural)) as unknown as readonly T[];
+    const stored = this.world.kube.store.all(this.world.kube.kind(plural));
+    return stored.map((object) => statusCodec.decode(object)) as unknown as readonly T[];
   }
 }
 

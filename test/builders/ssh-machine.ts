@@ -11,13 +11,11 @@ import {
 } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
+import { makeKey, prepareServer, SSHD, SYSTEM_PATH, serverConfig } from '../../scripts/demo/ssh-server.ts';
 import { findFreePort } from '../cluster/free-port.ts';
 import { type CuttingProxy, startCuttingProxy } from './cutting-proxy.ts';
 
-/** The SSH server of this machine, which `apt-get install openssh-server` brings; undefined if there is none. */
-export const SSHD = ['/usr/sbin/sshd', '/usr/local/sbin/sshd', '/usr/bin/sshd'].find((path) =>
-  existsSync(path),
-);
+export { SSHD };
 
 /** Whether rsync is there, which copies that go on after a cut need. */
 export const HAS_RSYNC = hasProgram('rsync');
@@ -51,15 +49,21 @@ export async function sshMachine(options: MachineOptions = {}): Promise<SshMachi
   mkdirSync(home);
   const identity = options.identity ?? join(folder, 'login');
   if (options.identity === undefined) makeKey(identity);
-  makeKey(join(folder, 'host'));
+  const hostKey = join(folder, 'host');
+  makeKey(hostKey);
   const port = await findFreePort();
   const config = join(folder, 'sshd_config');
-  const path = options.withoutRsync ? pathWithoutRsync(folder) : '/usr/local/bin:/usr/bin:/bin';
-  writeFileSync(config, configOf({ folder, port, identity, home, path }));
-  // The server of root drops its rights into this folder.
-  if (userInfo().uid === 0) mkdirSync('/run/sshd', { recursive: true });
+  const path = options.withoutRsync ? pathWithoutRsync(folder) : SYSTEM_PATH;
+  writeFileSync(join(folder, 'authorized_keys'), readFileSync(`${identity}.pub`));
+  const listening = [
+    `ListenAddress 127.0.0.1:${port}`,
+    `PidFile ${join(folder, 'pid')}`,
+    'MaxStartups 100:30:200',
+  ];
+  writeFileSync(config, serverConfig({ folder, hostKey, home, path }, listening));
+  prepareServer();
   const server = spawn(SSHD, ['-D', '-e', '-f', config], { stdio: ['ignore', 'ignore', 'pipe'] });
-  await listening(server);
+  await listens(server);
   const relay = await startCuttingProxy(`tcp://127.0.0.1:${port}`);
   return {
     ...{ host: '127.0.0.1', port: Number(new URL(relay.url).port), user: userInfo().username },
@@ -71,39 +75,6 @@ export async function sshMachine(options: MachineOptions = {}): Promise<SshMachi
       rmSync(folder, { recursive: true, force: true });
     },
   };
-}
-
-interface ServerConfig {
-  readonly folder: string;
-  readonly port: number;
-  readonly identity: string;
-  readonly home: string;
-  readonly path: string;
-}
-
-function configOf({ folder, port, identity, home, path }: ServerConfig): string {
-  const keys = join(folder, 'authorized_keys');
-  writeFileSync(keys, readFileSync(`${identity}.pub`));
-  return [
-    `ListenAddress 127.0.0.1:${port}`,
-    `HostKey ${join(folder, 'host')}`,
-    `AuthorizedKeysFile ${keys}`,
-    `PidFile ${join(folder, 'pid')}`,
-    'StrictModes no',
-    'UsePAM no',
-    'PasswordAuthentication no',
-    'PermitRootLogin prohibit-password',
-    'PermitUserEnvironment no',
-    'PrintMotd no',
-    'MaxStartups 100:30:200',
-    'Subsystem sftp internal-sftp',
-    `SetEnv HOME=${home} PATH=${path}`,
-    '',
-  ].join('\n');
-}
-
-function makeKey(path: string): void {
-  execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', 'test', '-f', path]);
 }
 
 function hasProgram(name: string): boolean {
@@ -126,7 +97,7 @@ function pathWithoutRsync(folder: string): string {
   return bin;
 }
 
-async function listening(server: ChildProcess): Promise<void> {
+async function listens(server: ChildProcess): Promise<void> {
   let output = '';
   await new Promise<void>((resolve, reject) => {
     server.stderr?.on('data', (chunk) => {

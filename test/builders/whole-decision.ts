@@ -7,7 +7,8 @@ const CONDITIONS = [
   'Rented',
   'Booted',
   'Reachable',
-  'WithinBudget',
+  'OverBudget',
+  'ReplacementBlocked',
 ] as const;
 
 /** Everything that a step says and does, a line each: conditions with their messages, changed fields, events, acts. */

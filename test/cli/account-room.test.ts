@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { gpuInstanceSpec } from '../../src/api/v1alpha1/gpu-instance.ts';
 import { specHash } from '../../src/api/v1alpha1/machine-drift.ts';
+import { seededRandom } from '../../src/lib/random.ts';
 import { formatTime } from '../../src/lib/time.ts';
 import { makeClaim } from '../../src/ownership/claim.ts';
 import { type Desk, desk } from './desk.ts';
@@ -43,9 +44,9 @@ function rented(name: string, account: string): void {
 }
 
 const LIMITS = [
-  ['few', 'The account has 1 machines; limits.maxInstances is 1.'],
+  ['few', 'The account has 1 machine; limits.maxInstances is 1.'],
   ['hourly', 'limits.maxSpendPerHour is $50'],
-  ['monthly', 'are spent this month (UTC); limits.maxSpendPerMonth is $40'],
+  ['monthly', 'is spent this month (UTC); limits.maxSpendPerMonth is $40'],
 ] as const;
 
 const manifest = (name: string, value: unknown, kind = 'GpuInstance') =>
@@ -59,6 +60,25 @@ const plan = (...texts: readonly string[]) =>
   here.cluster.cli.run(['plan', '-f', '-'], { stdin: texts.join('\n---\n') });
 
 describe('plan', () => {
+  test('P6: ends with 3 when the account does not exist, and searches nothing', async () => {
+    const { exitCode, stdout } = await plan(manifest('planned', named('absent')));
+    expect(exitCode).toBe(3);
+    expect(stdout).toMatch(
+      /^gpui\/planned would rent nothing: MarketplaceAccount team\/absent does not exist\./,
+    );
+    expect(stdout).toContain('(AccountMissing)');
+  });
+
+  test('P6: expects the account that the same manifest brings', async () => {
+    const account = JSON.stringify({
+      ...{ apiVersion: 'gpurental.dev/v1alpha1', kind: 'MarketplaceAccount' },
+      metadata: { name: 'absent', namespace: 'team' },
+      spec: { apiKeySecretRef: { name: 'key' } },
+    });
+    const { stdout } = await plan(account, manifest('planned', named('absent')));
+    expect(stdout).not.toContain('AccountMissing');
+  });
+
   test.each(LIMITS)('says that the limit of account %s leaves no room', async (account, said) => {
     const { exitCode, stdout } = await plan(manifest('planned', named(account)));
     expect(exitCode).toBe(3);
@@ -72,7 +92,60 @@ describe('plan', () => {
     const { stdout } = await plan(manifest('rented-few', edited), manifest('second', named('few')));
     expect(stdout).toMatch(/^gpui\/rented-few replaces machine 1 /);
     expect(stdout).toMatch(/^gpui\/rented-few would rent offer \d+/m);
-    expect(stdout).toMatch(/^gpui\/second would rent nothing: The account has 1 machines/m);
+    expect(stdout).toMatch(/^gpui\/second would rent nothing: The account has 1 machine/m);
+  });
+
+  test.each([
+    ['GpuInstance', (part: object) => ({ ...named('roomy'), ...part })],
+    ['EndpointGroup', (part: object) => ({ template: { spec: { ...named('roomy'), ...part } } })],
+  ])(
+    'B07: rents nothing for a %s whose Secret is missing, and one whose names are free',
+    async (kind, specOf) => {
+      const env = [{ name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'absent', key: 'token' } } }];
+      const { exitCode, stdout } = await plan(manifest('planned', specOf({ env }), kind));
+      expect(exitCode).toBe(3);
+      expect(stdout).toMatch(
+        /would rent nothing: Secret absent \(env TOKEN\) does not exist\..* \(SecretMissing\)$/m,
+      );
+      expect((await plan(manifest('planned', specOf({}), kind))).exitCode).toBe(0);
+    },
+  );
+
+  test('B07: rents nothing where a foreign Secret has the name of the connection Secret', async () => {
+    here.put('secrets', { metadata: { name: 'taken-connection' } });
+    const { exitCode, stdout } = await plan(manifest('taken', named('roomy')));
+    expect(exitCode).toBe(3);
+    expect(stdout).toContain('(NameTaken)');
+  });
+
+  test('B07: rents nothing with an account that is suspended or whose key is refused', async () => {
+    here.account('suspended', { spec: { suspend: true } });
+    const proof = {
+      type: 'Authenticated',
+      status: 'False',
+      reason: 'KeyRejected',
+      message: 'The key is refused.',
+    };
+    const condition = { ...proof, lastTransitionTime: '2026-11-20T12:00:00Z', observedGeneration: 1 };
+    here.account('refused', { status: { conditions: [condition] } });
+    for (const [account, reason] of [
+      ['suspended', 'Suspended'],
+      ['refused', 'AccountNotReady'],
+    ] as const) {
+      const { exitCode, stdout } = await plan(manifest('planned', named(account)));
+      expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: expect.stringContaining(`(${reason})`) });
+    }
+  });
+
+  test('P1: keeps a machine for which nothing can be rented', async () => {
+    const { exitCode, stdout } = await plan(
+      manifest('rented-few', { ...named('few'), image: 'another', disk: '90T' }),
+    );
+    expect(exitCode).toBe(3);
+    expect(stdout).toMatch(
+      /^gpui\/rented-few keeps machine 1 \(.*: ReplacementBlocked\. The spec asks for another/,
+    );
+    expect(stdout).toMatch(/^gpui\/rented-few would rent nothing: /m);
   });
 
   test('counts what deleted objects have spent this month', async () => {
@@ -83,7 +156,7 @@ describe('plan', () => {
     });
     const { exitCode, stdout } = await plan(manifest('planned', named('spent')));
     expect(exitCode).toBe(3);
-    expect(stdout).toContain('$40.00 are spent this month (UTC)');
+    expect(stdout).toContain('$40.00 is spent this month (UTC)');
   });
 
   test('counts nothing of an account that has the same name elsewhere', async () => {
@@ -109,26 +182,75 @@ describe('plan', () => {
     expect(stdout).toContain('but limits.maxInstances are not considered: you may not list gpuinstances');
   });
 
-  test.each([
-    ['GpuInstance', { ...spec, powerState: 'Stopped' }, 'spec.powerState is Stopped'],
-    ['GpuInstance', { ...spec, paused: true }, 'it is paused (spec.paused)'],
-    [
-      'GpuInstance',
-      { adopt: { instanceId: '7' }, replacement: { policy: 'Never' } },
-      'it takes machine 7 over',
-    ],
-    [
-      'EndpointGroup',
-      { load: { type: 'Static', static: { load: '1' } }, pause: { scaleUp: true }, template: { spec } },
-      'it is paused (spec.pause.scaleUp',
-    ],
-  ])('of a %s with %j rents nothing and says why', async (kind, value, said) => {
-    const { exitCode, stdout } = await plan(manifest('planned', value, kind));
+  test('rents nothing for a group that creates no worker', async () => {
+    const group = {
+      load: { type: 'Static', static: { load: '1' } },
+      pause: { scaleUp: true },
+      template: { spec },
+    };
+    const { exitCode, stdout } = await plan(manifest('planned', group, 'EndpointGroup'));
     expect(exitCode).toBe(3);
-    expect(stdout).toContain(`would rent nothing: ${said}`);
+    expect(stdout).toMatch(
+      /would rent nothing: The group creates no worker while spec\.pause\.scaleUp is true\./,
+    );
     expect(stdout).not.toContain('rented  ');
   });
+
+  test.each([
+    ['Stopped', { powerState: 'Stopped' }],
+    ['Paused', { paused: true }],
+    [
+      'AdoptionNotAllowed',
+      { offers: undefined, adopt: { instanceId: '7' }, replacement: { policy: 'Never' } },
+    ],
+    [
+      'SecretMissing',
+      { env: [{ name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'absent', key: 'token' } } }] },
+    ],
+    ['NoOfferWithinPrice', { offers: [{ maxPricePerHour: '0.001' }] }],
+    ['NoOffers', { offers: [{ maxPricePerHour: '100', gpuNames: ['No Such GPU'] }] }],
+    ['OnStartTooLong', { onStart: incompressible() }],
+    ['AccountLimitReached', { accountRef: { name: 'few' } }],
+  ])('words %s as explain does of an object that exists', async (reason, part) => {
+    const name = `asked-${reason.toLowerCase()}`;
+    const value = { ...named('roomy'), ...part };
+    const planned = await here.cluster.cli.run(['plan', '-f', '-', '-o', 'json'], {
+      stdin: manifest(name, value),
+    });
+    here.put('gpuinstances', { metadata: { name }, spec: value });
+    const explained = await here.cluster.cli.run(['explain', `gpui/${name}`, '-o', 'json']);
+    const [{ reason: own, detail, rents }] = JSON.parse(planned.stdout);
+    const { condition } = JSON.parse(explained.stdout);
+    expect({ exitCode: planned.exitCode, own, rents }).toEqual({
+      exitCode: 3,
+      own: reason,
+      rents: undefined,
+    });
+    expect({ reason: own, message: detail }).toEqual({
+      reason: condition.reason,
+      message: condition.message,
+    });
+  });
+
+  test.each([
+    ['Stopped', { powerState: 'Stopped' }],
+    ['Paused', { paused: true }],
+    ['NoPriceLimit', { offers: [{ gpuNames: ['RTX 4090'] }] }],
+    ['OnStartTooLong', { onStart: incompressible() }],
+  ])('says %s without a cluster too', async (reason, part) => {
+    const stdin = manifest('planned', { ...named('roomy'), ...part });
+    const { exitCode, stdout } = await here.cluster.cli.run(['plan', '-f', '-', '--no-cluster'], { stdin });
+    expect(exitCode).toBe(3);
+    expect(stdout).toContain(`(${reason})`);
+  });
 });
+
+/** A script that no packing makes short enough. */
+function incompressible(): string {
+  const random = seededRandom(7);
+  const digits = Array.from({ length: 30_000 }, () => Math.floor(random.next() * 36).toString(36));
+  return digits.join('');
+}
 
 describe('explain', () => {
   const explain = (name: string) => here.cluster.cli.run(['explain', `gpui/${name}`]);
@@ -157,6 +279,7 @@ describe('explain', () => {
   test('shows the rental if there is room', async () => {
     const { stdout } = await explain('new-roomy');
     expect(stdout).toMatch(/^Rule: +purchase$/m);
+    expect(stdout).toMatch(/^Because: +The spec requests a machine, and nothing blocks the rental\.$/m);
     expect(stdout).toMatch(/^Would do: +rent offer \d+/m);
   });
 });

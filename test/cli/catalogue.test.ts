@@ -56,7 +56,8 @@ describe.each(entries)('gpu-rent $name', (entry) => {
 describe.each([
   'docs/how-to/cli.md',
   'docs/tutorials/first-machine.md',
-  'docs/how-to/operations.md',
+  'docs/how-to/install.md',
+  'docs/how-to/recovery.md',
   'docs/how-to/simulator.md',
 ])('%s', (page) => {
   test('shows only command lines that the parser takes', async () => {

@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { API_VERSION, endpointGroupResource, gpuInstanceResource } from '../../src/api/v1alpha1/names.ts';
-import { Interrupted } from '../../src/cli/failures/command-error.ts';
+import { Interrupted } from '../../src/cli/command-error.ts';
 import { Secret } from '../../src/lib/secret.ts';
 import { makeLabel, readLabel } from '../../src/ownership/label.ts';
 import type { KubeObject } from '../../src/runtime/kube/kube-object.ts';
@@ -362,9 +362,9 @@ describe('plan -f', () => {
   });
 
   test.each([
-    ['plan -f - --no-cluster', 'only fields were checked'],
+    ['plan -f - --no-cluster', 'checked by the rules of the resource definitions'],
     ['plan -f - --kubeconfig /no/such/file', 'Cannot read the kubeconfig /no/such/file'],
-    ['plan -f - --as somebody', 'only fields were checked'],
+    ['plan -f - --as somebody', 'checked by the rules of the resource definitions'],
   ])('%s says what was not checked', async (line, note) => {
     const stdin = manifest({ image: 'x', offers: [{ maxPricePerHour: '100' }] });
     expect((await atMarketplace(line, { stdin })).stdout).toContain(note);
@@ -385,7 +385,9 @@ describe('plan -f', () => {
     expect(same.stdout).not.toContain('would rent');
     const other = await atMarketplace('plan -f -', { stdin: edited({ image: 'example/other:2' }) });
     expect(other.stdout).toMatch(
-      new RegExp(`^gpui/trainer replaces machine ${instanceId} \\(up \\S+, \\$\\d+\\.\\d\\d, disk lost\\): `),
+      new RegExp(
+        `^gpui/trainer replaces machine ${instanceId} \\(up \\S+, \\$\\d+\\.\\d\\d, 10 GB disk lost\\) once another machine can be rented: `,
+      ),
     );
     expect(other.stdout).toContain('gpui/trainer would rent offer');
   });
@@ -394,8 +396,8 @@ describe('plan -f', () => {
     const stdin = manifest({ image: 'x', offers: [{ gpuNames: ['No Such GPU'], maxPricePerHour: '100' }] });
     const { exitCode, stdout } = await atMarketplace('plan -f -', { stdin });
     expect(exitCode).toBe(3);
-    expect(stdout).toContain('would rent nothing: No offer matches the requirements.');
-    expect(stdout).toMatch(/\d+ offers without /);
+    expect(stdout).toContain('would rent nothing: No offer matches. No offer has the GPU No Such GPU.');
+    expect(stdout).toMatch(/Dropping one requirement would leave: \d+ without gpuNames/);
   });
 
   test('names the field that is wrong', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { catalog } from '../../src/cli/catalog.ts';
-import { Interrupted } from '../../src/cli/failures/command-error.ts';
+import { Interrupted } from '../../src/cli/command-error.ts';
 import { runToEnd } from '../../src/cli/program.ts';
 
 /** How a command line ended. */

@@ -7,7 +7,7 @@ import { API_VERSION, GROUP, VERSION } from '../../src/api/v1alpha1/names.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { seededRandom } from '../../src/lib/random.ts';
 import { Secret } from '../../src/lib/secret.ts';
-import { readBody } from '../../src/marketplace/http/reply-body.ts';
+import { readBody } from '../../src/markets/vast/http/reply-body.ts';
 import { IDENTITY_SECRET, type Identity, identityToData } from '../../src/ownership/identity.ts';
 import { makeLabel } from '../../src/ownership/label.ts';
 import { type JsonObject, metadataOf, textAt } from '../simulation/memory-kube/json.ts';
@@ -145,7 +145,7 @@ async function answerOf(memory: MemoryKube, asked: AskedCluster): Promise<Cluste
   const { method, path, query, headers, body } = asked;
   if (path === GROUP_PATH)
     return { status: 200, body: { resources: Object.keys(KINDS).map((name) => ({ name })) } };
-  if (query.includes('dryRun=All')) return tried(memory, asked);
+  if (query.includes('dryRun=All') && method === 'PATCH') return tried(memory, asked);
   const response = await memory.transport({
     ...{ method, origin: 'https://memory', path: `${path}${query}` },
     headers: { 'content-type': headers['content-type']?.[0] ?? '' },

@@ -55,7 +55,9 @@ describe('gpu-rent diff', () => {
         '+  image: example/work:2',
       ]),
     );
-    expect(stdout).toMatch(/\ngpui\/trainer replaces machine 20000006 \(.*disk lost\): .*\n$/);
+    expect(stdout).toMatch(
+      /\ngpui\/trainer replaces machine 20000006 \(.*disk lost\) once another machine can be rented: .*\n$/,
+    );
     expect(stdout).not.toContain(LAST_APPLIED);
   });
 

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { Interrupted } from '../../src/cli/failures/command-error.ts';
+import { Interrupted } from '../../src/cli/command-error.ts';
 import { SSHD, type SshMachine, sshMachine } from '../builders/ssh-machine.ts';
 import { until } from '../builders/until.ts';
 import { type Desk, desk } from './desk.ts';

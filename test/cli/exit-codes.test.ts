@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Interrupted } from '../../src/cli/failures/command-error.ts';
+import { Interrupted } from '../../src/cli/command-error.ts';
 import { ledger } from '../../src/simulator/world/ledger.ts';
 import { until } from '../builders/until.ts';
 import { type MarketplaceBench, marketplaceBench } from './marketplace.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Interrupted } from '../../src/cli/failures/command-error.ts';
+import { Interrupted } from '../../src/cli/command-error.ts';
 import { refused, type ScriptedCluster, scriptedCluster } from './scripted-cluster.ts';
 
 /* What becomes of whoever asks a cluster that takes requests and never answers them. */

@@ -107,25 +107,64 @@ describe('doctor', () => {
 describe('explain', () => {
   const rule = async () => /^Rule: +(\S+)$/m.exec((await gpuRent('explain gpui/doubtful')).stdout)?.[1];
 
-  test('decides by the times that the operator published: a rental may still be carried out then (L8)', async () => {
-    const uid = here.put('gpuinstances', { metadata: { name: 'doubtful' }, spec });
-    const issuedAt = Date.now() - 600_000;
+  /** Puts the intent of the first rental on an object, as the operator does. */
+  async function intend(
+    name: string,
+    { uid, issuedAt }: { readonly uid: string; readonly issuedAt: number },
+  ) {
     const login = loginText({ url: here.market.url, userId: String(here.market.service.user().id) });
     const fields = { uid, attempt: 1, offer: '1', generation: 1, spec: 'x', login };
     const intent = writeIntent(here.identity.keys, { ...fields, issuedAt, deadline: issuedAt + 30_000 });
     await here.stored({
-      ...{ method: 'PATCH', path: `/apis/${API_VERSION}/namespaces/team/gpuinstances/doubtful`, query: '' },
+      ...{ method: 'PATCH', path: `/apis/${API_VERSION}/namespaces/team/gpuinstances/${name}`, query: '' },
       headers: { 'content-type': ['application/merge-patch+json'] },
       body: {
         metadata: { finalizers: [MACHINE_FINALIZER], annotations: { [annotations.rentalIntent]: intent } },
       },
     });
+  }
+
+  test('decides by the times that the operator published: a rental may still be carried out then (L8)', async () => {
+    const uid = here.put('gpuinstances', { metadata: { name: 'doubtful' }, spec });
+    const issuedAt = Date.now() - 600_000;
+    await intend('doubtful', { uid, issuedAt });
     expect(await rule()).toBe('purchase');
     here.put('configmaps', {
       metadata: { name: IN_USE_RECORD, namespace: 'gpu-rental-system' },
       data: constantsToData({ ...defaultConstants, lateCallMs: 1_200_000 }),
     });
     expect(await rule()).toBe('await-settlement');
+  });
+
+  test('P16: says when a machine whose host is silent is given up', async () => {
+    const uid = here.put('gpuinstances', { metadata: { name: 'silent' }, spec });
+    const id = String(await here.labelledMachine(uid));
+    await here.market.service.call('POST /sim/faults', { name: 'offline', instance: Number(id) });
+    await intend('silent', { uid, issuedAt: Date.now() - 30_000 });
+    const login = { url: here.market.url, userId: String(here.market.service.user().id) };
+    const since = formatTime(Date.now() - 20_000);
+    here.status('gpuinstances', 'silent', {
+      ...{ phase: 'Running', instanceId: id, attempt: 1, rentedAt: since, runningAt: since },
+      ...{ actualStatus: 'offline', actualStatusSince: since },
+      claim: makeClaim(here.identity.keys, { login, uid, attempt: 1, instanceId: id }),
+    });
+    const { stdout } = await gpuRent('explain gpui/silent');
+    await here.market.clearFaults();
+    expect(stdout).toMatch(/^Would do: +nothing$/m);
+    const next = /^Next: +in (\d+)s: destroy machine (\d+) \(HostOffline\), unless /m.exec(stdout);
+    expect(next?.[2]).toBe(id);
+    expect(Number(next?.[1])).toBeGreaterThan(30);
+    expect(Number(next?.[1])).toBeLessThanOrEqual(60);
+  });
+
+  test('P3: shows what the operator reported last while the marketplace does not answer', async () => {
+    await here.market.fault('5xx', 'list', { count: 50 });
+    const { exitCode, stdout } = await gpuRent('explain gpui/parked');
+    await here.market.clearFaults();
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^Unknown: .*503.* This is what the operator reported last\.$/m);
+    expect(stdout).toMatch(/^Stage: +machine 1 is recorded$/m);
+    expect(stdout).toMatch(/^Then: +the operator replaces and destroys nothing on its own/m);
   });
 });
 

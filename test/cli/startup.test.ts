@@ -62,7 +62,7 @@ describe('what is loaded', () => {
     const env = { GPU_RENT_URL: bench.url, GPU_RENT_API_KEY: bench.service.simulator.apiKey };
     const files = await loadedBy(['show', 'user'], env);
     expect(packages(files)).toEqual(new Set(['commander', 'undici', 'zod']));
-    expect(folders(files)).toEqual(new Set(['cli', 'lib', 'marketplace']));
+    expect(folders(files)).toEqual(new Set(['cli', 'lib', 'market', 'markets', 'views']));
   });
 });
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { EndpointGroup } from '../../src/api/v1alpha1/endpoint-group.ts';
 import { annotations, labels } from '../../src/api/v1alpha1/names.ts';
-import { Interrupted } from '../../src/cli/failures/command-error.ts';
-import { groupFigures } from '../../src/cli/top/group-figures.ts';
+import { Interrupted } from '../../src/cli/command-error.ts';
+import { groupFigures } from '../../src/views/group-figures.ts';
 import { condition, groupObject } from '../builders/group-worker.ts';
 import { type Desk, desk } from './desk.ts';
 import { refused } from './scripted-cluster.ts';
@@ -87,10 +87,10 @@ describe('gpu-rent top', () => {
         'Load:     12.3 requests/s (20 over 10 s); 2.3 can be done; 7 wait, for about 3s (written 30m ago)',
         'Cost:     $1.25/h, $30.00/day; at most $3.00/h',
         '',
-        'WORKER   ROLE       READY   PHASE     REQUESTS   WORK   WORK/S   $/H       GPU            AGE',
-        'chat-a   Hot        yes     Running   5          1235   2.3      $0.63     2 × RTX 4090 AGE',
-        'chat-c   Draining   no      Running   -          -      -        $0.63     2 × RTX 4090 AGE',
-        'chat-b   Cold       no      Stopped   -          -      -        $0.0100   2 × RTX 4090 AGE',
+        'WORKER   ROLE       READY   PHASE     REQUESTS   WORK   WORK/S   $/H      GPU            AGE',
+        'chat-a   Hot        yes     Running   5          1235   2.3      $0.625   2 × RTX 4090 AGE',
+        'chat-c   Draining   no      Running   -          -      -        $0.625   2 × RTX 4090 AGE',
+        'chat-b   Cold       no      Stopped   -          -      -        $0.01    2 × RTX 4090 AGE',
         '',
       ].join('\n'),
     );
@@ -103,7 +103,7 @@ describe('gpu-rent top', () => {
       stdout: [
         'NAME    PHASE   READY   COLD   PICKERS   HELD   IN FLIGHT   LOAD/S          CAPACITY/S   WAIT   $/H',
         'chat    Ready   1/2     1      2         7      5           12.3 requests   2.3          3s     $1.25',
-        'batch   Zero    0/0     0      -         -      -           -               -            -      $0.0500',
+        'batch   Zero    0/0     0      -         -      -           -               -            -      $0.05',
         'new     -       0/0     0      -         -      -           -               -            -      -',
         'total   -       1/2     1      -         -      -           -               -            -      $1.30',
         '',
@@ -151,7 +151,7 @@ describe('gpu-rent top', () => {
   });
 
   test.each([
-    ['top epg/chatt --once', 3, 'There is no epg/chatt in namespace team.', 'kubectl get endpointgroups -A'],
+    ['top epg/chatt --once', 3, 'There is no epg/chatt in namespace team.', 'Did you mean epg/chat?'],
     [
       'top gpuacct/default --once',
       2,
@@ -188,7 +188,7 @@ describe('gpu-rent top gpui', () => {
     const [head, first, ...rest] = stdout.trimEnd().split('\n');
     expect(head).toMatch(/^NAME +PHASE +READY +GPU +GPU USED +\$\/H +COST +AGE$/);
     expect(first).toMatch(/^trainer +Running +yes +2 × H100 SXM +\d+ % +\$4\.50 +\$1\.25 +\d+s$/);
-    expect(rest.at(-1)).toMatch(/^total +- +- +- +- +\$6\.38 /);
+    expect(rest.at(-1)).toMatch(/^total +- +- +- +- +\$6\.385 /);
   });
 
   test('of one machine gives programs the share', async () => {

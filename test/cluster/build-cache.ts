@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { CONTROL_PLANE, type GoModule } from './go-modules.ts';
+import { formatElapsed } from './progress.ts';
 
 function hashSources({ folder, flags }: GoModule): string {
   const hash = createHash('sha256');
@@ -27,4 +28,19 @@ export function builtFolder(env: NodeJS.ProcessEnv, module: GoModule = CONTROL_P
 /** The folder appears in one step at the end of a build, so where it is, it is whole. */
 export function isBuilt(env: NodeJS.ProcessEnv, module: GoModule = CONTROL_PLANE): boolean {
   return existsSync(builtFolder(env, module));
+}
+
+const timeFile = (env: NodeJS.ProcessEnv, module: GoModule): string =>
+  join(cacheRoot(env, module), 'last-build-ms');
+
+/** Time that the last build of any version took on this machine, such as `7m32s`; undefined before the first. */
+export function lastBuildTook(env: NodeJS.ProcessEnv, module: GoModule = CONTROL_PLANE): string | undefined {
+  const path = timeFile(env, module);
+  const ms = existsSync(path) ? Number(readFileSync(path, 'utf8')) : Number.NaN;
+  return Number.isFinite(ms) ? formatElapsed(ms) : undefined;
+}
+
+/** Keeps the time of a build for {@link lastBuildTook}. */
+export function noteBuildTime(env: NodeJS.ProcessEnv, module: GoModule, ms: number): void {
+  writeFileSync(timeFile(env, module), `${Math.round(ms)}\n`);
 }

@@ -165,3 +165,13 @@ export async function whyNoNode(env: NodeJS.ProcessEnv): Promise<string | undefi
   }
   return `Tests that run Pods are skipped (${reasons.join('; ')}): they need ${ownNode.needs}; or ${k3sNode.needs}; or ${existingNode.needs}.`;
 }
+
+/** Whether a node can start at once: the way that {@link startCluster} will go has nothing left to build. */
+export async function isNodePrepared(env: NodeJS.ProcessEnv): Promise<boolean> {
+  const { options } = complete({ env });
+  for (const way of NODE_WAYS) {
+    const usability = await checkWay(way, options);
+    if (usability.type !== 'unusable') return way.isPrepared?.(env) ?? true;
+  }
+  return false;
+}

@@ -10,7 +10,7 @@ import {
   symlinkSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { builtFolder, cacheRoot, isBuilt } from './build-cache.ts';
+import { builtFolder, cacheRoot, isBuilt, lastBuildTook, noteBuildTime } from './build-cache.ts';
 import { withBuildLock } from './build-lock.ts';
 import { CONTROL_PLANE, type GoModule } from './go-modules.ts';
 import { isAboutGo, runGo, withProgress } from './go-run.ts';
@@ -70,6 +70,11 @@ function publish(made: string, destination: string): void {
   }
 }
 
+function titleOf(env: NodeJS.ProcessEnv, module: GoModule): string {
+  const took = lastBuildTook(env, module);
+  return took === undefined ? module.title : `${module.title}; the last time it took ${took} here`;
+}
+
 /** What makes more of the programs before they are kept. */
 export type Finish = (folder: string) => Promise<void>;
 
@@ -82,12 +87,14 @@ async function build(env: NodeJS.ProcessEnv, module: GoModule, finish: Finish): 
   try {
     const output = join(unfinished, 'programs');
     mkdirSync(output);
-    await withProgress(module.title, async (show) => {
+    const startedAt = performance.now();
+    await withProgress(titleOf(env, module), async (show) => {
       await compile({ module, env, output, unfinished, show });
       for (const [name, program] of module.links) symlinkSync(program, join(output, name));
       await finish(output);
     });
     publish(output, builtFolder(env, module));
+    noteBuildTime(env, module, performance.now() - startedAt);
   } finally {
     process.off('exit', remove);
     remove();

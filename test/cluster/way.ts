@@ -52,4 +52,6 @@ export interface Way {
   /** What takes long and is done once. */
   prepare(options: StartOptions): Promise<void>;
   start(options: StartOptions): Promise<StartedCluster>;
+  /** Whether `prepare` has nothing to do. Left out: it never takes long. */
+  isPrepared?(env: NodeJS.ProcessEnv): boolean;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Secret } from '../../src/lib/secret.ts';
-import type { MarketplaceClient } from '../../src/marketplace/client.ts';
+import type { MarketplaceClient } from '../../src/markets/vast/client.ts';
 import { clientOf, failureOf } from '../builders/simulated-client.ts';
 import { type SimulatedService, simulatedService } from '../builders/simulated-service.ts';
 

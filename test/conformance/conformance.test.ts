@@ -1,9 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { routes } from '../../src/simulator/routes/registry.ts';
 import { tfaErrorStatus } from '../../src/simulator/tfa/step.ts';
 
-/* `docs/internals/conformance.md` names a test for every statement of the specification: here it is held to that. */
+/* `test/evidence/conformance.md` names a test for every statement of the specification: here it is held to that. */
 
 interface Proof {
   readonly file: string;
@@ -19,7 +19,7 @@ interface Statement {
 }
 
 const ROOT = new URL('../../', import.meta.url);
-const page = readFileSync(new URL('docs/internals/conformance.md', ROOT), 'utf8');
+const page = readFileSync(new URL('test/evidence/conformance.md', ROOT), 'utf8');
 const PROOF = /^`([^`]+\.test\.ts)` › (.+?)(?: › `([^`]+)`)?$/;
 /** A title is the string in front of the function of a test. */
 const TITLE =
@@ -70,7 +70,7 @@ function faultOf(proof: Proof | string): string | undefined {
   return undefined;
 }
 
-describe('docs/internals/conformance.md', () => {
+describe('test/evidence/conformance.md', () => {
   test.for(statements)('$section: $text', ({ proofs }) => {
     expect(proofs.length).toBeGreaterThan(0);
     expect(proofs.map(faultOf).filter((fault) => fault !== undefined)).toEqual([]);
@@ -136,3 +136,38 @@ function rowName(method: string, path: string): string {
     .replaceAll(/:([a-z]+)/g, '{$1}');
   return method === 'POST' && path.includes('/asks/') ? shown : `${method} ${shown}`;
 }
+
+/** A citation such as `specification 4.8, 5.6` in a comment, a title or a text; the one of OCI images is another. */
+const CITATION = /(?<!image )\bspecification ((?:\d+(?:\.\d+)?(?:, | and | to )?)+)/gi;
+
+/** Statement numbers that a text cites, also across the lines of a comment. */
+function citedNumbers(text: string): readonly string[] {
+  const joined = text.replaceAll(/\n\s*(?:\*|\/\/) ?/g, ' ');
+  return [...joined.matchAll(CITATION)].flatMap(([, numbers = '']) => numbers.match(/\d+(?:\.\d+)?/g) ?? []);
+}
+
+describe('a statement number', () => {
+  const headings = new Set([...page.matchAll(/^## (\d+(?:\.\d+)?)\.? /gm)].map(([, number = '']) => number));
+  const files = globSync('{src,test,scripts,bench,examples}/**/*.ts', { cwd: ROOT.pathname });
+  const cited = files.flatMap((file) =>
+    citedNumbers(readFileSync(new URL(file, ROOT), 'utf8')).map((number) => ({ file, number })),
+  );
+
+  test('is cited by many files', () => {
+    expect(new Set(cited.map(({ file }) => file)).size).toBeGreaterThan(50);
+  });
+
+  test('has a heading in the page wherever a file cites it', () => {
+    const unknown = cited.filter(({ number }) => !headings.has(number));
+    expect(unknown.map(({ file, number }) => `${file}: specification ${number}`)).toEqual([]);
+  });
+
+  test.for([
+    ['(specification 4.3, 4.5 to 4.7, and more)', ['4.3', '4.5', '4.7']],
+    ['/* of specification\n * 7 names */', ['7']],
+    ['Specification 8.', ['8']],
+    ['(of the image specification 1.1)', []],
+  ] as const)('is read from %s', ([text, numbers]) => {
+    expect(citedNumbers(text)).toEqual(numbers);
+  });
+});

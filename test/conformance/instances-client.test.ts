@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { MarketplaceClient } from '../../src/marketplace/client.ts';
-import type { ActualStatus } from '../../src/marketplace/instances/instance.ts';
+import type { MarketplaceClient } from '../../src/markets/vast/client.ts';
+import type { ActualStatus } from '../../src/markets/vast/instances/instance.ts';
 import { clientOf, failureOf } from '../builders/simulated-client.ts';
 import { type SimulatedService, simulatedService } from '../builders/simulated-service.ts';
 import { readStrictly } from '../settings/reader.ts';

@@ -55,11 +55,15 @@ describe('offer search', () => {
     expect(body).toEqual({ offers: [] });
   });
 
-  test('adds no defaults of its own: offers that cannot be rented are found too', async () => {
+  test('B20: shows offers that can be rented, unless a search says otherwise', async () => {
     const service = simulatedService({ catalog: [{ id: 1 }, { id: 2, verified: false }] });
     await service.call('PUT /api/v0/asks/1/', { image: 'x' });
-    const { body } = await service.call('POST /api/v0/bundles/', { order: [['id', 'asc']] });
-    expect(body.offers).toMatchObject([
+    const search = async (filters: object) =>
+      (await service.call('POST /api/v0/bundles/', { order: [['id', 'asc']], ...filters })).body.offers;
+    expect(await search({})).toMatchObject([{ id: 2 }]);
+    expect(await search({ rentable: { eq: false } })).toMatchObject([{ id: 1 }]);
+    const any = { rentable: { eq: 'any' }, verified: { eq: 'any' }, rented: { eq: 'any' } };
+    expect(await search(any)).toMatchObject([
       { id: 1, rentable: false, rented: true },
       { id: 2, rentable: true, rented: false, verification: 'unverified' },
     ]);

@@ -5,7 +5,7 @@ import { totpCode } from '../builders/totp.ts';
 
 /*
  * Two-factor authentication where the specification can be misread: each case as its text has it, and the choices
- * that it leaves open as docs/internals/conformance.md tells them. Ids such as D2 are those of the audit that found the case.
+ * that it leaves open as test/evidence/conformance.md tells them. Ids such as D2 are those of the audit that found the case.
  */
 
 describe.for(['public', 'specification'] as const)('adding a 2FA method, %s profile', (profile) => {

@@ -7,7 +7,7 @@ import { addMethod, PHONE } from '../builders/tfa-account.ts';
 
 /*
  * The specification profile answers what is written and refuses what is written. Where it has to do more, a row
- * of docs/internals/conformance.md ("Intended differences") names the test here that shows it. Ids such as D7 are those of
+ * of test/evidence/conformance.md ("Intended differences") names the test here that shows it. Ids such as D7 are those of
  * the audit that found the difference.
  */
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Secret } from '../../src/lib/secret.ts';
-import type { MarketplaceClient } from '../../src/marketplace/client.ts';
+import type { MarketplaceClient } from '../../src/markets/vast/client.ts';
 import { clientOf, failureOf, loggedOutClientOf } from '../builders/simulated-client.ts';
 import { type SimulatedService, simulatedService } from '../builders/simulated-service.ts';
 import { addMethod, legacyUser, loginSecret, PHONE, setTfa, totpNow } from '../builders/tfa-account.ts';

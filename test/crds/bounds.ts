@@ -81,8 +81,8 @@ function brokenNumbers(path: string, { minimum, maximum, type }: JsonSchema): re
   ];
 }
 
-/** Fits no text with a form: a header value takes every printable character, but no line break. */
-const MISFIT = '!\n';
+/** Fits no text with a form: a header value takes every printable character, but no line break, and a word no NUL. */
+const MISFIT = '!\n\0';
 
 function brokenTexts(path: string, schema: JsonSchema): readonly Broken[] {
   const { type, enum: words, minLength, maxLength } = schema;

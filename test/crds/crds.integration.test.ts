@@ -90,13 +90,32 @@ describe.each(definitions)('$names.kind', (kind) => {
     expect(respecified.status).toEqual(status);
   });
 
-  test('merges conditions of two writers by type', async () => {
+  test('keeps its status when another manager applies one', async () => {
     await apply({ kind, name: 'merged', manager: 'person', spec: leastSpecOf(kind) });
+    const first = { observedGeneration: 1, conditions: [condition('Ready', 'Mine.')] };
+    await apply({ kind, name: 'merged', manager: 'one', status: first });
+    const other = { observedGeneration: 1, conditions: [condition('Other', 'Yours.')] };
+    const applied = apply({ kind, name: 'merged', manager: 'two', status: other });
+    await expect(applied).rejects.toThrow(/409 .*conflict with "one".*\.status/);
+  });
+
+  test('accepts a condition that another controller adds by a patch', async () => {
+    await apply({ kind, name: 'patched', manager: 'person', spec: leastSpecOf(kind) });
     const first = [condition('Ready', 'Mine.')];
-    const second = [condition('Reachable', 'Yours.')];
-    await apply({ kind, name: 'merged', manager: 'one', status: { conditions: first } });
-    const both = await apply({ kind, name: 'merged', manager: 'two', status: { conditions: second } });
-    expect(both.status.conditions).toEqual([...first, ...second]);
+    await apply({
+      kind,
+      name: 'patched',
+      manager: 'one',
+      status: { observedGeneration: 1, conditions: first },
+    });
+    const second = condition('Other', 'Yours.');
+    const reply = await cluster.admin.request({
+      method: 'PATCH',
+      path: `${collection({ kind, namespace })}/patched/status`,
+      body: [{ op: 'add', path: '/status/conditions/-', value: second }],
+      contentType: 'application/json-patch+json',
+    });
+    expect(stored.parse(reply.body).status['conditions']).toEqual([...first, second]);
   });
 
   test('is listed by its short names and by the category', async () => {
@@ -162,9 +181,9 @@ describe('lists that merge by key', () => {
 test('instances are chosen by phase and GPU', async () => {
   const kind = gpuInstanceDefinition;
   await apply({ kind, name: 'chosen', manager: 'person', spec: leastSpecOf(kind) });
-  const status = { phase: 'Running', gpu: { name: 'RTX 4090', count: 1 } };
+  const status = { observedGeneration: 1, phase: 'Running', machine: { gpu: 'RTX 4090', gpuCount: 1 } };
   await apply({ kind, name: 'chosen', manager: 'operator', status });
-  const selector = '--field-selector=status.phase=Running,status.gpu.name=RTX 4090';
+  const selector = '--field-selector=status.phase=Running,status.machine.gpu=RTX 4090';
   const listed = await cluster.kubectl(['get', 'gpui', '-n', namespace, selector, '-o', 'name']);
   expect(listed.trim()).toBe('gpuinstance.gpurental.dev/chosen');
 });
@@ -174,7 +193,7 @@ test('a group is scaled through its scale subresource, with a selector for autos
   if (kind === undefined) throw new Error('there is no third kind');
   await apply({ kind, name: 'scaled', manager: 'person', spec: leastSpecOf(kind) });
   const status = { replicas: 1, selector: 'gpurental.dev/endpoint-group=scaled' };
-  await apply({ kind, name: 'scaled', manager: 'operator', status });
+  await apply({ kind, name: 'scaled', manager: 'operator', status: { observedGeneration: 1, ...status } });
   await cluster.kubectl(['scale', 'epg/scaled', '-n', namespace, '--replicas=3']);
   const path = `${collection({ kind, namespace })}/scaled/scale`;
   const { body } = await cluster.admin.request({ method: 'GET', path });

@@ -119,6 +119,11 @@ const numbers: readonly Refused[] = [
     refusals: ['spec.gateway.hold: Invalid value: "1h": write at most 55m'],
   },
   {
+    given: 'a gateway whose preflights browsers may keep for longer than a day',
+    spec: { ...base, gateway: { cors: { allowOrigins: ['*'], maxAge: '25h' } } },
+    refusals: ['spec.gateway.cors.maxAge: Invalid value: "25h": write at most 24h'],
+  },
+  {
     given: 'a share of unavailable workers above the whole',
     spec: { ...base, updateStrategy: { maxUnavailable: '150%' } },
     refusals: [

@@ -196,6 +196,45 @@ const container: readonly Refused[] = [
     refusals: ['spec.ports: Invalid value: give each port a name of its own'],
   },
   {
+    given: 'an identity port of each protocol (B15)',
+    spec: {
+      ...base,
+      ports: [
+        { name: 'p2p', containerPort: 70_000 },
+        { name: 'voice', containerPort: 79_999, protocol: 'UDP' },
+      ],
+      readinessProbe: { tcpSocket: { port: 'p2p' } },
+    },
+    refusals: [],
+  },
+  {
+    given: 'a port between the last one of TCP and the first identity port (B15)',
+    spec: { ...base, ports: [{ containerPort: 69_999 }] },
+    refusals: [
+      'spec.ports[0].containerPort: Invalid value: 69999: write a port from 1 to 65535, or from 70000 to 79999 for one number inside and outside',
+    ],
+  },
+  {
+    given: 'two identity ports of one protocol (B15)',
+    spec: { ...base, ports: [{ containerPort: 70_000 }, { containerPort: 70_001 }] },
+    refusals: [
+      'spec.ports: Invalid value: write one TCP port from 70000 on: of several, the mapping of each is unknown',
+    ],
+  },
+  {
+    given: 'two identity ports of UDP (B15)',
+    spec: {
+      ...base,
+      ports: [
+        { containerPort: 70_000, protocol: 'UDP' },
+        { containerPort: 70_001, protocol: 'UDP' },
+      ],
+    },
+    refusals: [
+      'spec.ports: Invalid value: write one UDP port from 70000 on: of several, the mapping of each is unknown',
+    ],
+  },
+  {
     given: 'a probe of a port that is not mapped',
     spec: { ...base, readinessProbe: { httpGet: { port: 8080 } } },
     refusals: [
@@ -395,6 +434,117 @@ const life: readonly Refused[] = [
   },
 ];
 
+/** References that no registry can serve (B02), and how a container cannot start (B01). */
+const starts: readonly Refused[] = [
+  {
+    given: 'B02: an image path in upper case',
+    spec: { ...base, image: 'ghcr.io/Acme/Server:latest' },
+    refusals: [
+      'spec.image: Invalid value: "ghcr.io/Acme/Server:latest": write the path of the image in lower case: ghcr.io/acme/server:tag',
+    ],
+  },
+  {
+    given: 'B02: an image path with two slashes',
+    spec: { ...base, image: 'ghcr.io/acme//server' },
+    refusals: [
+      'spec.image: Invalid value: "ghcr.io/acme//server": write the path of the image as names between single slashes, each beginning and ending with a letter or digit',
+    ],
+  },
+  {
+    given: 'B02: an image path that is too long',
+    spec: { ...base, image: 'a'.repeat(256) },
+    refusals: [
+      `spec.image: Invalid value: "${'a'.repeat(256)}": write a path of at most 255 characters: no registry has longer ones`,
+    ],
+  },
+  {
+    given: 'B02: an image without the tag behind its colon',
+    spec: { ...base, image: 'ubuntu:' },
+    refusals: [
+      'spec.image: Invalid value: "ubuntu:": complete the tag or digest: image:tag (at most 128 characters) or image@sha256: and 64 hexadecimal digits',
+    ],
+  },
+  {
+    given: 'B02: an image whose tag the marketplace chooses',
+    spec: { ...base, image: 'vastai/pytorch:@vastai-automatic-tag' },
+    refusals: [],
+  },
+  {
+    given: 'B01: no words, which run the image as built',
+    spec: { ...base, args: [] },
+    refusals: [],
+  },
+  {
+    given: 'B01: a command beside SSH',
+    spec: { ...base, command: ['python', 'train.py'], args: ['--epochs', '3'], ssh: true },
+    refusals: [],
+  },
+  {
+    given: 'B01: args beside SSH',
+    spec: { ...base, args: ['--model', 'q'], ssh: true },
+    refusals: [
+      "spec.ssh: Forbidden: SSH needs the marketplace's own entrypoint: write command beside args, or leave ssh out",
+    ],
+  },
+  {
+    given: 'B01: args beside a script',
+    spec: { ...base, args: ['--model', 'q'], onStart: 'date' },
+    refusals: [
+      'spec.onStart: Forbidden: onStart would not run beside args: write command with the script, or leave args out',
+    ],
+  },
+  {
+    given: 'B01: args beside a script of a Secret',
+    spec: { ...base, args: [], onStartFrom: { secretKeyRef: { name: 's', key: 'k' } } },
+    refusals: [
+      'spec.onStartFrom: Forbidden: onStartFrom would not run beside args: write command with the script, or leave args out',
+    ],
+  },
+  {
+    given: 'B01: a command beside a script',
+    spec: { ...base, command: ['date'], onStart: 'date' },
+    refusals: [
+      'spec.onStart: Forbidden: write command or onStart, not both: each is what the container runs',
+    ],
+  },
+  {
+    given: 'B01: a command beside a script of a Secret',
+    spec: { ...base, command: ['date'], onStartFrom: { secretKeyRef: { name: 's', key: 'k' } } },
+    refusals: [
+      'spec.onStartFrom: Forbidden: write command or onStartFrom, not both: each is what the container runs',
+    ],
+  },
+  {
+    given: 'B01: another entrypoint beside SSH',
+    spec: { ...base, command: ['serve'], entrypoint: 'Override', ssh: true },
+    refusals: [
+      "spec.ssh: Forbidden: SSH needs the marketplace's own entrypoint: write entrypoint: Keep, or leave ssh out",
+    ],
+  },
+  {
+    given: 'B01: an entrypoint without a command',
+    spec: { ...base, args: ['x'], entrypoint: 'Override' },
+    refusals: [
+      'spec.entrypoint: Forbidden: entrypoint says how command runs: write command, or leave entrypoint out',
+    ],
+  },
+  {
+    given: 'B01: a command without a program',
+    spec: { ...base, command: ['', 'x'] },
+    refusals: ['spec.command: Invalid value: write the program as the first word of command'],
+  },
+  {
+    given: 'B01: a word of command with a NUL character',
+    spec: { ...base, command: ['a\u0000b'] },
+    refusals: ['spec.command[0]: Invalid value: "a\\x00b": write a word without NUL characters'],
+  },
+  {
+    given: 'B01: a word with a NUL character',
+    spec: { ...base, args: ['a\u0000b'] },
+    refusals: ['spec.args[0]: Invalid value: "a\\x00b": write a word without NUL characters'],
+  },
+];
+
 const changes: readonly Refused[] = [
   {
     given: 'another account',
@@ -441,4 +591,4 @@ const changes: readonly Refused[] = [
 ];
 
 /** What the API server refuses of a GpuInstance, and the lines that a user reads. */
-export const refusedInstances: readonly Refused[] = [...offers, ...container, ...life, ...changes];
+export const refusedInstances: readonly Refused[] = [...offers, ...container, ...starts, ...life, ...changes];

@@ -8,7 +8,7 @@ import { alignColumns, fitColumns } from '../../scripts/demo/table.ts';
 import type { Sighting } from '../../scripts/demo/watcher.ts';
 
 const SEE =
-  'https://github.com/gpu-rental-operator/gpu-rental-operator/blob/main/docs/reference/reasons.md#hostoffline';
+  'https://github.com/gpu-rental-operator/gpu-rental-operator/blob/main/docs/reference/reasons-gpuinstance.md#hostoffline';
 
 function terminal(columns: number) {
   let written = '';

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { REPOSITORY } from '../../scripts/generate/artifact.ts';
 
@@ -8,9 +8,19 @@ export interface CodeBlock {
   /** The heading above it. */
   readonly heading: string;
   readonly text: string;
+  /** Why no test runs it, by a comment `<!-- not run: REASON -->` on the line above; undefined if one does. */
+  readonly notRun: string | undefined;
 }
 
+/** Pages whose commands are run by tests, block by block. */
+export const RUN_PAGES: readonly string[] = [
+  'README.md',
+  ...globSync(['docs/tutorials/*.md', 'docs/how-to/*.md'], { cwd: REPOSITORY }).toSorted(),
+];
+
 const FENCE = /^```(\w*)\n([\s\S]*?)^```$/gm;
+
+const NOT_RUN = /<!-- not run: ([^\n]*) -->\n$/;
 
 /** The code blocks of a Markdown file, in their order. */
 export function codeBlocks(path: string): readonly CodeBlock[] {
@@ -21,7 +31,8 @@ export function codeBlocks(path: string): readonly CodeBlock[] {
       .slice(0, index)
       .replaceAll(FENCE, '')
       .match(/^#+ .*$/gm);
-    return { language, heading: (headings?.at(-1) ?? '').replace(/^#+ /, ''), text: body };
+    const [, notRun] = NOT_RUN.exec(text.slice(0, index)) ?? [];
+    return { language, heading: (headings?.at(-1) ?? '').replace(/^#+ /, ''), text: body, notRun };
   });
 }
 
@@ -34,6 +45,16 @@ export function commandsOf({ language, text }: CodeBlock): string {
       : lines;
   return typed.join('\n').trim();
 }
+
+/** Blocks of a page that a reader types and that no comment excepts, in their order. */
+export function blocksToRun(page: string): readonly CodeBlock[] {
+  const isTyped = ({ language, text }: CodeBlock): boolean =>
+    (language === 'sh' || language === 'console') && !SAVED.test(text);
+  return codeBlocks(page).filter((block) => isTyped(block) && block.notRun === undefined);
+}
+
+/** The first line of a block that a reader saves: its name. */
+export const SAVED: RegExp = /^# file: (\S+)\n/;
 
 /** Lines that a page shows to type, of blocks and inline, that begin with one of these programs. */
 export function shownCommands(path: string, program: string): readonly string[] {

@@ -9,9 +9,9 @@ import { shownCommands } from './code-blocks.ts';
 const names = new Set(
   catalog.flatMap(({ entries }) => entries.flatMap(({ name, aliases = [] }) => [name, ...aliases])),
 );
-/** The page of the commands itself is made from the catalogue. */
+/** The pages of the commands are generated from the catalogue. */
 const PAGES = globSync(['*.md', 'docs/**/*.md', 'charts/*/README.md'], { cwd: REPOSITORY }).filter(
-  (page) => page !== 'docs/reference/commands.md',
+  (page) => !page.startsWith('docs/reference/commands'),
 );
 
 /** What stands behind `gpu-rent` where a page shows a command: in code, at the begin of a line or in backticks. */
@@ -22,6 +22,16 @@ function commandsIn(page: string): readonly string[] {
 }
 
 const isKnown = (words: string): boolean => names.has(words) || names.has(words.split(' ')[0] ?? '');
+
+test('the reference has one section for each command of the catalogue', () => {
+  const pages = globSync('docs/reference/commands*.md', { cwd: REPOSITORY });
+  const sections = pages.flatMap((page) =>
+    [...readFileSync(join(REPOSITORY, page), 'utf8').matchAll(/^### (.+)$/gm)].map(([, name]) => name),
+  );
+  const commands = catalog.flatMap(({ entries }) => entries.map(({ name }) => name));
+  expect(pages).toHaveLength(2);
+  expect(sections.toSorted()).toEqual(commands.toSorted());
+});
 
 test('every command of gpu-rent that a page shows is one', () => {
   expect(PAGES.flatMap(commandsIn).length).toBeGreaterThan(50);

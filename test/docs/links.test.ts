@@ -5,7 +5,10 @@ import { anchorOf } from '../../scripts/docs/site.ts';
 import { REPOSITORY } from '../../scripts/generate/artifact.ts';
 import { codeBlocks, commandsOf } from './code-blocks.ts';
 
-const PAGES = globSync(['*.md', 'docs/**/*.md', 'charts/*/README.md'], { cwd: REPOSITORY });
+const PAGES = globSync(['*.md', 'docs/**/*.md', 'test/evidence/*.md', 'charts/*/README.md'], {
+  cwd: REPOSITORY,
+});
+const IGNORED = readFileSync(join(REPOSITORY, '.gitignore'), 'utf8').split('\n');
 
 function anchorsOf(path: string): ReadonlySet<string> {
   const text = readFileSync(path, 'utf8').replaceAll(/^```[\s\S]*?^```/gm, '');
@@ -24,7 +27,22 @@ function brokenLinks(page: string): readonly string[] {
   });
 }
 
+/** Paths in the code spans of a page that no file, folder or beginning of a file's name has. */
+function missingPaths(page: string): readonly string[] {
+  const text = readFileSync(join(REPOSITORY, page), 'utf8');
+  const paths = [...text.matchAll(/`((?:bench|charts|crds|deploy|docs|proto|scripts|src|test)\/[\w./-]+)`/g)];
+  return paths
+    .map(([, path = '']) => path)
+    .filter((path) => !/\bthing\b/.test(path) && !IGNORED.includes(path))
+    .filter((path) => !existsSync(join(REPOSITORY, path)))
+    .filter((path) => globSync(`${path}.*`, { cwd: REPOSITORY }).length === 0);
+}
+
 describe.each(PAGES)('%s', (page) => {
+  test('names files and folders that exist in its text', () => {
+    expect(missingPaths(page)).toEqual([]);
+  });
+
   test('links to what is there', () => {
     expect(brokenLinks(page)).toEqual([]);
   });

@@ -9,8 +9,10 @@ import { goTool, HELM } from '../tools/go-tool.ts';
 import { codeBlocks, commandsOf } from './code-blocks.ts';
 import { openReader, type Reader } from './reader.ts';
 
-const blocks = codeBlocks('docs/how-to/operations.md').filter(({ language }) => language === 'sh');
-/** What a section tells to type, block by block. */
+/** The pages that administrators follow, in the order of the tests below. */
+const PAGES = ['docs/how-to/install.md', 'docs/how-to/access.md', 'docs/how-to/recovery.md'];
+const blocks = PAGES.flatMap(codeBlocks).filter(({ language }) => language === 'sh');
+/** The commands of a section, block by block. */
 const under = (heading: string): readonly string[] =>
   blocks.filter((block) => block.heading === heading).map(commandsOf);
 
@@ -20,7 +22,7 @@ let operator: RunningProcess;
 let started = 0;
 
 const type = (commands: string | undefined) => reader.type(commands ?? 'false');
-const machine = () => type('kubectl get gpui trainer -o jsonpath={.status.instanceId}');
+const machine = () => type('kubectl get gpui trainer -o jsonpath={.status.machine.id}');
 const becomesReady = () => type('kubectl wait gpui/trainer --for=condition=Ready --timeout=60s');
 
 /** As a new Pod of the Deployment would: with nothing but what the cluster knows. */
@@ -48,7 +50,7 @@ beforeAll(async () => {
 }, 15 * 60_000);
 afterAll(() => reader?.close());
 
-describe('the operations page, typed as it is written', () => {
+describe('the pages for administrators, typed as they are written', () => {
   test('install, and what Helm says to paste next', async () => {
     const notes = await type(under('Install')[0]);
     await startOperator();
@@ -77,6 +79,13 @@ describe('the operations page, typed as it is written', () => {
     await type(under('Upgrade')[2]);
     await becomesReady();
     expect(await machine()).toBe(before);
+  });
+
+  test('access to the metrics: Prometheus gets the right to read them', async () => {
+    await type(under('Who reads the metrics')[0]);
+    expect(await type('kubectl get clusterrolebinding gpu-rental-metrics -o yaml')).toContain(
+      'prometheus-k8s',
+    );
   });
 
   test('disaster recovery: a lost identity comes back from the backup, and machines are known again', async () => {

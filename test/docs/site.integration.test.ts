@@ -56,9 +56,9 @@ test.skipIf(problem !== undefined)('opens in a browser, finds a word, and leads 
   await page.until(`${result} !== undefined`);
   await page.evaluate(`${result}.click()`);
   await page.until(
-    `location.pathname === '/reference/reasons.html' && location.hash === '#memoryrolledback'`,
+    `location.pathname === '/reference/reasons-marketplaceaccount.html' && location.hash === '#memoryrolledback'`,
   );
-  await page.until(`document.querySelector('#memoryrolledback')?.tagName === 'H3'`);
+  await page.until(`document.querySelector('#memoryrolledback')?.tagName === 'H2'`);
 });
 
 test.skipIf(problem !== undefined)('shows a diagram as a picture', async () => {

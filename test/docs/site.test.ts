@@ -9,7 +9,7 @@ const PAGES = globSync('**/*.md', { cwd: join(REPOSITORY, 'docs') });
 
 describe('a link of the site', () => {
   test.for([
-    ['how-to/gitops.md', 'operations.md#uninstall', '/how-to/operations.md#uninstall'],
+    ['how-to/gitops.md', 'install.md#uninstall', '/how-to/install.md#uninstall'],
     ['how-to/gitops.md', '../reference/README.md', '/reference/index.md'],
     ['README.md', 'runbooks/', '/runbooks/index.md'],
     ['how-to/gitops.md', '../README.md', '/index.md'],
@@ -54,4 +54,18 @@ test('what users read has at most 45,000 words, besides reference and internals'
   const words = own.reduce((sum, page) => sum + read(page).split(/\s+/).filter(Boolean).length, 0);
   expect(own.length).toBeGreaterThan(30);
   expect(words).toBeLessThanOrEqual(45_000);
+});
+
+describe('the page of the evidence', () => {
+  const page = read('internals/evidence.md');
+
+  test('has at most 800 words', () => {
+    expect(page.split(/\s+/).filter(Boolean).length).toBeLessThanOrEqual(800);
+  });
+
+  test('links to every page of test/evidence', () => {
+    const results = globSync('test/evidence/*.md', { cwd: REPOSITORY });
+    expect(results.length).toBeGreaterThan(4);
+    expect(results.filter((path) => !page.includes(`(../../${path}`))).toEqual([]);
+  });
 });

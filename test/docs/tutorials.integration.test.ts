@@ -1,6 +1,6 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, expect, inject, test } from 'vitest';
 import { lookAround } from '../../scripts/demo/look-around.ts';
 import { startPicker } from '../../scripts/demo/picker-process.ts';
@@ -9,11 +9,13 @@ import { readLedger } from '../../scripts/demo/simulator-control.ts';
 import { applySample, DEMO_NAMESPACE, type Stage, setStage } from '../../scripts/demo/stage.ts';
 import { REPOSITORY } from '../../scripts/generate/artifact.ts';
 import { SSHD, type SshMachine, sshMachine } from '../builders/ssh-machine.ts';
+import { until } from '../builders/until.ts';
 import { findFreePort } from '../cluster/free-port.ts';
 import type {} from '../cluster/provided-context.ts';
 import { commandsOf, endPlaygrounds, READY_MS, startPlayground } from '../demo/playground-process.ts';
 import { envoyBinary } from '../tools/envoy.ts';
-import { followTutorial } from './tutorial.ts';
+import { shownAndPrinted } from './shown-output.ts';
+import { followTutorial, type TutorialReader } from './tutorial.ts';
 import { typistOn } from './typist.ts';
 
 const undo: (() => unknown)[] = [];
@@ -35,6 +37,7 @@ interface Desk {
   /** Before those of the cluster on PATH. */
   readonly programs?: readonly string[];
   readonly folder?: string;
+  readonly afterTyping?: TutorialReader['afterTyping'];
 }
 
 async function follow(page: string, stage: Stage, desk: Desk = {}) {
@@ -42,7 +45,8 @@ async function follow(page: string, stage: Stage, desk: Desk = {}) {
   const [, path = ''] = lookAround(stage.cluster);
   const programs = [...(desk.programs ?? []), ...(/PATH='?([^:']+)/.exec(path)?.slice(1) ?? [])];
   const type = typistOn(stage.cluster, { folder, programs, variables });
-  return followTutorial(page, { folder, type });
+  const { afterTyping } = desk;
+  return followTutorial(page, { folder, type, ...(afterTyping && { afterTyping }) });
 }
 
 /** The account that a reader of a later tutorial has from the first one. */
@@ -55,31 +59,35 @@ async function makeAccount({ cluster }: Stage): Promise<void> {
 const quiet = { tell: () => {}, signal: new AbortController().signal };
 const isBorrowed = inject('cluster').source === 'existing-cluster';
 
+/** Variables that a file for `source` exports, PATH apart. */
+function exportedBy(sourceLine: string): Readonly<Record<string, string>> {
+  const file = readFileSync(sourceLine.replace(/^source /, ''), 'utf8');
+  const lines = [...file.matchAll(/^export (\w+)='(.*)'$/gm)];
+  return Object.fromEntries(lines.map(([, name = '', value = '']) => [name, value]));
+}
+
 // An operator of its own would meet that of the cluster, whose identity it has.
-test.skipIf(isBorrowed)(
-  'the tutorial of the playground works as it is written',
+test.skipIf(isBorrowed || SSHD === undefined)(
+  'the tutorial of the playground works as it is written, and shows what is printed',
   async () => {
+    const page = 'docs/tutorials/playground.md';
     const playground = startPlayground({ PLAYGROUND_NODE: 'false' });
-    const printed = await commandsOf(playground);
-    const exported = Object.fromEntries(
-      printed.flatMap((line) => {
-        const [, name, value = ''] = /^export (\w+)=(.*)$/.exec(line) ?? [];
-        return name ? [[name, value.replaceAll("'", '')]] : [];
-      }),
-    );
-    const { CONTROL: control = '', GPU_RENT_URL = '', GPU_RENT_API_KEY = '' } = exported;
+    const [source = ''] = await commandsOf(playground);
+    const { KUBECONFIG = '', ...variables } = exportedBy(source);
     const folder = cloneFolder();
     mkdirSync(join(folder, 'home'));
-    const [programs = ''] = exported['PATH']?.split(':') ?? [];
-    const cluster = { kubectlPath: 'kubectl', kubeconfigPath: exported['KUBECONFIG'] ?? '', folder };
-    const variables = { CONTROL: control, GPU_RENT_URL, GPU_RENT_API_KEY };
-    const type = typistOn(cluster, { folder, programs: [programs], variables });
-    const steps = await followTutorial('docs/tutorials/playground.md', { folder, type });
+    const own = dirname(KUBECONFIG);
+    const cluster = { kubectlPath: 'kubectl', kubeconfigPath: KUBECONFIG, folder };
+    const type = typistOn(cluster, { folder, programs: [join(own, 'bin')], variables });
+    const steps = await followTutorial(page, { folder, type });
     const under = (heading: string) => steps.filter((step) => step.heading === heading);
     expect(under('2. Rent a machine').at(-1)?.printed).toMatch(/^trainer +Running/m);
+    expect(shownAndPrinted(page, steps)).toEqual([]);
     expect(under('4. Lose the machine').at(-1)?.printed).toContain('Vanished');
     expect(under('5. What it costs')[0]?.printed).toContain('"billing":2');
-    expect(await readLedger(control)).toMatchObject({ billing: 0 });
+    expect(under('6. Work on a machine')[0]?.printed).toMatch(/^Linux /m);
+    expect(under('7. A request wakes a group')[0]?.printed).toContain('word0 word1 word2');
+    expect(await readLedger(variables.CONTROL ?? '')).toMatchObject({ billing: 0 });
   },
   2 * READY_MS,
 );
@@ -97,8 +105,23 @@ test.skipIf(isBorrowed)(
   READY_MS,
 );
 
+/** B09: the gateway serves the key of the tutorial as it is typed there, and refuses callers without one. */
+async function onlyKeysAreServed(gateway: string, commands: string): Promise<void> {
+  const key = /^KEY=(.*)$/m.exec(commands)?.[1] ?? '';
+  const ask = async (headers: Readonly<Record<string, string>>) => {
+    const body = JSON.stringify({ model: 'x', max_tokens: 1, messages: [{ role: 'user', content: 'hi' }] });
+    const init = { method: 'POST', body, headers: { 'content-type': 'application/json', ...headers } };
+    const reply = await fetch(`${gateway}/default/llm/v1/chat/completions`, init);
+    await reply.arrayBuffer();
+    return reply.status;
+  };
+  await until('callers without a key are refused', async () => (await ask({})) === 401);
+  expect(await ask({ authorization: `Bearer ${key}` })).toBe(200);
+  expect(await ask({ authorization: 'Bearer another' })).toBe(401);
+}
+
 test.skipIf(isBorrowed)(
-  'the tutorial of vLLM works as it is written, from zero to zero',
+  'B09: the tutorial of vLLM works as it is written, from zero to zero',
   async () => {
     const ports = { gateway: await findFreePort(), reports: await findFreePort() };
     const envoy = await envoyBinary();
@@ -115,8 +138,17 @@ test.skipIf(isBorrowed)(
     const operatorUrl = `http://127.0.0.1:${ports.reports}`;
     const picker = await startPicker({ stage, envoy, port: ports.gateway, operatorUrl });
     undo.push(() => picker.stop());
-    const variables = { GATEWAY: `http://127.0.0.1:${ports.gateway}` };
-    const steps = await follow('docs/tutorials/vllm.md', stage, { variables });
+    const gateway = `http://127.0.0.1:${ports.gateway}`;
+    const typed: string[] = [];
+    const steps = await follow('docs/tutorials/vllm.md', stage, {
+      variables: { GATEWAY: gateway },
+      afterTyping: async (commands) => {
+        typed.push(commands);
+        if (commands.includes('llm-callers"}')) await onlyKeysAreServed(gateway, commands);
+      },
+    });
+    expect(typed.some((commands) => commands.includes('Authorization: Bearer'))).toBe(true);
+    expect(steps.find(({ heading }) => heading === '4. Who may ask')?.printed).toContain('word0 word1');
     expect(steps.find(({ heading }) => heading === '3. The first request')?.printed).toContain('word0 word1');
     const { billing, contracts } = await readLedger(stage.controlUrl);
     expect(billing).toBe(0);

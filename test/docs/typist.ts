@@ -31,11 +31,9 @@ export function typistOn(
   return async (commands, timeoutMs = 120_000) => {
     const options = { cwd: folder, env, timeout: timeoutMs };
     // Without --norc, bash takes the socket that Node gives it as stdin for a remote shell and reads start-up files.
-    const { stdout } = await promisify(execFile)(
-      'bash',
-      ['--norc', '-euo', 'pipefail', '-c', commands],
-      options,
-    );
-    return stdout;
+    const typing = promisify(execFile)('bash', ['--norc', '-euo', 'pipefail', '-c', commands], options);
+    // A shell on a machine would wait for more.
+    typing.child.stdin?.end();
+    return (await typing).stdout;
   };
 }

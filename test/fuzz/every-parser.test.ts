@@ -9,8 +9,11 @@ const NO_TARGET: Readonly<Record<string, string>> = {
   'src/cli/commands/api-keys.ts: JSON.parse': 'a file of the person who calls, guarded beside it',
   'src/cli/commands/api.ts: JSON.parse': 'to be printed again; nothing is read out of it',
   'src/cli/commands/diff.ts: JSON.parse': 'of what was just written',
+  'src/cli/commands/explain.ts: JSON.parse': 'of what was just written',
   'src/cli/doctor/cluster-checks.ts: JSON.parse':
     'one field, and any failure of a check is told as its finding',
+  'src/cli/machine/reach.ts: .safeParse':
+    'a variable of the person who calls, by the schema of a setting that the target settings reads',
   'src/cli/output/output.ts: JSON.parse': 'of what was just written',
   'src/cli/plan/dry-run.ts: JSON.parse':
     'guarded beside it; only names of fields are taken, whatever holds them',
@@ -21,9 +24,11 @@ const NO_TARGET: Readonly<Record<string, string>> = {
     'by a schema; its properties are tested with reports of any content',
   'src/controllers/orphan-sweep/child-sweep.ts: Buffer.from':
     'the id of a machine in a Secret of the operator; it is only compared',
+  'src/gateway/group-view.ts: .safeParse':
+    'of an object that the API server validated; without a result the object stays as it is',
   'src/gateway/report-client.ts: JSON.parse': 'guarded beside it, and read by a schema',
-  'src/marketplace/offers/offers.ts: .safeParse': 'by a schema that the target offer reads',
-  'src/marketplace/volumes.ts: .safeParse': 'by a schema that the target wire-volume reads',
+  'src/markets/vast/offers/offers.ts: .safeParse': 'by a schema that the target offer reads',
+  'src/markets/vast/volumes.ts: .safeParse': 'by a schema that the target wire-volume reads',
   'src/server/http-server.ts: JSON.parse': 'guarded beside it; its result is what gateway-intake reads',
   'src/server/report-server.ts: JSON.parse': 'guarded beside it; its result is what worker-report reads',
   'src/simulator/faults/call-faults.ts: JSON.parse': "the simulator's own answer",
@@ -43,7 +48,7 @@ test('every place that parses a text is reached by a fuzz target, or is listed a
 });
 
 test('every schema of replies of the marketplace is read by a fuzz target', async () => {
-  const folder = join(import.meta.dirname, '../../src/marketplace');
+  const folder = join(import.meta.dirname, '../../src/markets/vast');
   const files = readdirSync(folder, { encoding: 'utf8', recursive: true }).filter(
     (file) => file.endsWith('.ts') && !file.endsWith('.test.ts'),
   );

@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { API_VERSION, annotations, endpointGroupResource, labels } from '../../src/api/v1alpha1/names.ts';
-import { envoyBootstrap } from '../../src/gateway/envoy-config.ts';
+import { API_VERSION, annotations, endpointGroupResource } from '../../src/api/v1alpha1/names.ts';
+import { type BootstrapOptions, envoyBootstrap } from '../../src/gateway/envoy-config.ts';
 import { type EnvoyProcess, startEnvoy } from '../../src/gateway/envoy-process.ts';
 import {
   type GatewayGroup,
@@ -25,6 +25,7 @@ import { createMetricRegistry, type MetricRegistry } from '../../src/server/metr
 import { definitions } from '../builders/memory-cluster.ts';
 import { noCredentials } from '../builders/no-credentials.ts';
 import { until } from '../builders/until.ts';
+import { publishSlice, WORKER_ADDRESS } from '../builders/worker-slice.ts';
 import { findFreePort } from '../cluster/free-port.ts';
 import { createMemoryKube } from '../simulation/memory-kube/memory-kube.ts';
 import { envoyBinary } from '../tools/envoy.ts';
@@ -57,14 +58,24 @@ export interface GatewayBench {
 
 export const NAMESPACE = 'default';
 
-/** A bench for another Envoy than ours. */
-export interface BenchOptions {
-  /** The one group that its picker serves. */
+interface OtherEnvoy {
   readonly pool: string;
   readonly envoyConfig: (listen: number, picker: number) => string;
 }
 
-export async function gatewayBench(options?: BenchOptions): Promise<GatewayBench> {
+export interface BenchOptions {
+  /** Of our Envoy. */
+  readonly bootstrap?: Partial<BootstrapOptions> | undefined;
+  /** Another Envoy than ours, and the one group that its picker serves. */
+  readonly other?: OtherEnvoy | undefined;
+  readonly maxHeldBytes?: number;
+}
+
+export async function gatewayBench({
+  bootstrap,
+  other,
+  maxHeldBytes,
+}: BenchOptions = {}): Promise<GatewayBench> {
   const memory = createMemoryKube({ clock: systemClock, random: seededRandom(3), definitions });
   const kube = createKubeClient({
     transport: memory.transport,
@@ -90,8 +101,11 @@ export async function gatewayBench(options?: BenchOptions): Promise<GatewayBench
     groups,
     slices,
     metrics,
-    dialled: (address) => address,
-    pool: options?.pool,
+    dialled: (address) => (address === WORKER_ADDRESS ? '127.0.0.1' : address),
+    addresses: { allowPrivate: false },
+    pool: other?.pool,
+    ...(maxHeldBytes !== undefined && { maxHeldBytes }),
+    maxConnections: bootstrap?.maxConnections,
   });
   const wakes = new Map<string, string[]>();
   const followed = followWakes(kube, wakes);
@@ -101,13 +115,13 @@ export async function gatewayBench(options?: BenchOptions): Promise<GatewayBench
   picker.start();
   const grpc = await serveGrpc(picker.services, { host: '127.0.0.1', port: 0 });
   const port = await findFreePort();
-  const envoy = await startOn(port, grpc, options?.envoyConfig);
+  const envoy = await startOn(port, grpc, { bootstrap, other });
   const listens = (): Promise<boolean> =>
     fetch(`http://127.0.0.1:${port}`).then(
       () => true,
       () => false,
     );
-  if (!options) await until('Envoy is connected', () => picker.isConnected());
+  if (!other) await until('Envoy is connected', () => picker.isConnected());
   await until('Envoy listens', listens);
   const servers: Server[] = [];
   return {
@@ -119,7 +133,9 @@ export async function gatewayBench(options?: BenchOptions): Promise<GatewayBench
       const server = typeof answer === 'function' ? createServer(answer) : answer;
       servers.push(server);
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-      await kube.create(endpointSliceResource, sliceOf({ group, worker, server }));
+      const { port: workerPort } = server.address() as AddressInfo;
+      const slice = `${worker}-endpoint`;
+      await publishSlice(kube, { namespace: NAMESPACE, group, worker, slice, port: workerPort });
     },
     async addressOf(worker) {
       const ref = { namespace: NAMESPACE, name: `${worker}-endpoint` };
@@ -128,7 +144,7 @@ export async function gatewayBench(options?: BenchOptions): Promise<GatewayBench
     },
     async drain(worker) {
       const conditions = { ready: false, serving: true, terminating: true };
-      const endpoints = [{ addresses: ['127.0.0.1'], conditions }];
+      const endpoints = [{ addresses: [WORKER_ADDRESS], conditions }];
       const ref = { namespace: NAMESPACE, name: `${worker}-endpoint` };
       await kube.patch(endpointSliceResource, ref, { type: 'merge', body: { endpoints } });
     },
@@ -150,11 +166,12 @@ export async function gatewayBench(options?: BenchOptions): Promise<GatewayBench
 async function startOn(
   port: number,
   grpc: GrpcListening,
-  envoyConfig?: BenchOptions['envoyConfig'],
+  { bootstrap, other }: BenchOptions,
 ): Promise<EnvoyProcess> {
   const config =
-    envoyConfig?.(port, grpc.port) ??
+    other?.envoyConfig(port, grpc.port) ??
     envoyBootstrap({
+      ...bootstrap,
       listen: { host: '127.0.0.1', port },
       picker: { host: '127.0.0.1', port: grpc.port },
     });
@@ -210,33 +227,4 @@ export async function putKeys(kube: KubeClient, name: string, data: Record<strin
     metadata: { namespace: NAMESPACE, name },
     data: Object.fromEntries(encoded),
   } as KubeObject);
-}
-
-function sliceOf({
-  group,
-  worker,
-  server,
-}: {
-  readonly group: string;
-  readonly worker: string;
-  readonly server: Server;
-}): KubeObject {
-  const { port } = server.address() as AddressInfo;
-  return {
-    apiVersion: 'discovery.k8s.io/v1',
-    kind: 'EndpointSlice',
-    metadata: {
-      namespace: NAMESPACE,
-      name: `${worker}-endpoint`,
-      // Without an owner: the garbage collector of this API takes what has one that is not there.
-      labels: {
-        [labels.managedBy]: 'gpu-rental-operator',
-        [labels.endpointGroup]: group,
-        [labels.instance]: worker,
-      },
-    },
-    addressType: 'IPv4',
-    endpoints: [{ addresses: ['127.0.0.1'], conditions: { ready: true } }],
-    ports: [{ name: 'http', port, protocol: 'TCP' }],
-  } as KubeObject;
 }

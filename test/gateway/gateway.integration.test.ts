@@ -82,7 +82,7 @@ test('counts no request for ever whose client leaves just when a worker is picke
 });
 
 test('tries another worker when the first one refuses, and the client sees its answer alone', async () => {
-  const url = await created('retry');
+  const url = await created('retry', { retries: 'All' });
   let refused = 0;
   const refuses: RequestListener = (request, response) => {
     refused++;

@@ -4,7 +4,7 @@ import {
   HealthCheckRequestSchema,
   HealthCheckResponse_ServingStatus,
   HealthCheckResponseSchema,
-} from '../../src/gateway/protocol/grpc/health_pb.js';
+} from '../../proto/gen/grpc/health_pb.js';
 
 /** Resolves to what a server on loopback says of a service: `SERVING`, or the number of the error. */
 export async function healthOf(

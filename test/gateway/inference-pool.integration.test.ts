@@ -187,8 +187,7 @@ function describeModes(request: string, response: string): void {
 
 async function poolBench({ request, response }: Modes): Promise<GatewayBench> {
   const bench = await gatewayBench({
-    pool: `${NAMESPACE}/llm`,
-    envoyConfig: proxyConfig({ request, response }),
+    other: { pool: `${NAMESPACE}/llm`, envoyConfig: proxyConfig({ request, response }) },
   });
   await bench.createGroup('llm', { work: 'OpenAITokens' });
   await until('the group is served', () => figuresOf(bench));
@@ -272,8 +271,10 @@ test('says its health as the protocol asks', async () => {
 
 test('refuses requests of a group whose workers take TLS alone', async () => {
   const bench = await gatewayBench({
-    pool: `${NAMESPACE}/llm`,
-    envoyConfig: proxyConfig({ request: 'FULL_DUPLEX_STREAMED', response: 'NONE' }),
+    other: {
+      pool: `${NAMESPACE}/llm`,
+      envoyConfig: proxyConfig({ request: 'FULL_DUPLEX_STREAMED', response: 'NONE' }),
+    },
   });
   const absent = await fetch(bench.url);
   expect([absent.status, await absent.json()]).toMatchObject([503, { error: { code: 'group_not_found' } }]);

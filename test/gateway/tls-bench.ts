@@ -27,11 +27,13 @@ export async function tlsBench(): Promise<TlsBench> {
   const extProc = extProcService(
     async () => ({
       type: 'route',
-      headers: { 'x-gateway-cluster': KEY, 'x-gateway-destination-endpoint': destination },
+      id: 'one',
+      headers: { 'x-gateway-cluster': KEY },
+      destinations: [destination],
     }),
     silentLogger,
   );
-  const services = [extProc, accessLogService(() => {}), discovery.service];
+  const services = [extProc, accessLogService({ onEnd: () => {}, onClose: () => {} }), discovery.service];
   const grpc = await serveGrpc(services, { host: '127.0.0.1', port: 0 });
   const port = await findFreePort();
   const config = envoyBootstrap({

@@ -26,7 +26,19 @@ test.each([
 describe('of a GpuInstance', () => {
   test('what a rental sends replaces the machine, and nothing else does', () => {
     expect(fieldsThat('replaces the machine; its disk is lost')).toEqual(
-      ['disk', 'env', 'image', 'imagePullSecretRef', 'onStart', 'onStartFrom', 'ports', 'ssh'].toSorted(),
+      [
+        'args',
+        'command',
+        'disk',
+        'entrypoint',
+        'env',
+        'image',
+        'imagePullSecretRef',
+        'onStart',
+        'onStartFrom',
+        'ports',
+        'ssh',
+      ].toSorted(),
     );
   });
 

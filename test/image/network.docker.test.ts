@@ -114,7 +114,7 @@ describeWithEngineHere('containers of the image in one network', (bench) => {
   const leader = async (): Promise<string | undefined> =>
     (await readLeadership(cluster.admin, { namespace: NAMESPACE, name: OPERATOR })).holder;
   const instanceId = (): Promise<string> =>
-    cluster.kubectl(['get', 'gpui', 'first', '-o=jsonpath={.status.instanceId}']);
+    cluster.kubectl(['get', 'gpui', 'first', '-o=jsonpath={.status.machine.id}']);
 
   test('find each other by name', async () => {
     const script = `

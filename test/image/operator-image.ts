@@ -8,7 +8,12 @@ import { REPOSITORY } from '../../scripts/generate/artifact.ts';
 const ARCHIVE = join(REPOSITORY, 'dist/image.tar');
 /** Says from which sources a test had the archive made, and which bytes that gave. */
 const ORIGIN = join(REPOSITORY, 'dist/image.origin');
-const SOURCES = ['src/**/*.ts', 'scripts/image.ts', 'scripts/build.ts', 'scripts/{image,build}/**'];
+const SOURCES = [
+  '{src,proto/gen}/**/*.{ts,js}',
+  'scripts/image.ts',
+  'scripts/build.ts',
+  'scripts/{image,build}/**',
+];
 
 const digestOf = (content: Buffer): string => createHash('sha256').update(content).digest('hex');
 

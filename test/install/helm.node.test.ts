@@ -26,7 +26,7 @@ const KEY_SECRET = 'marketplace-key';
 const KINDS = 'gpuinstances,endpointgroups,marketplaceaccounts';
 
 const machines = z.object({
-  items: z.array(z.object({ status: z.looseObject({ instanceId: z.unknown() }).optional() })),
+  items: z.array(z.object({ status: z.object({ machine: z.object({ id: z.string() }) }) })),
 });
 
 describeWithNode('the chart on a node', (cluster) => {

@@ -162,7 +162,8 @@ describe.skipIf(!canRun)('the installed chart', () => {
 
   test('refuses a claim that a person writes, and takes it from the operator', async () => {
     await apply(instance('claimed'));
-    const status = { instanceId: '7', claim: 'abc', observedGeneration: 1, conditions: [] };
+    const record = '{"v":1,"claim":"abc"}';
+    const status = { machine: { id: '7' }, record, observedGeneration: 1, conditions: [] };
     await untilRefused(
       () => patch('claimed', { status }, undefined, ['--subresource=status', ...TRIED]),
       /Only the operator writes status/,
@@ -196,7 +197,7 @@ describe.skipIf(!canRun)('the installed chart', () => {
   test('scenario 110: refuses a price below what the running machine costs only if onPriceAbove would replace it (M4)', async () => {
     await apply(instance('running', { spec: { onPriceAbove: 'Replace' } }));
     const cost = { pricePerHour: '0.70', accrued: '0' };
-    await operatorSaysStatus('running', { instanceId: '8', cost });
+    await operatorSaysStatus('running', { machine: { id: '8' }, cost });
     const cap = (maxPricePerHour: string) => ({ spec: { offers: [{ maxPricePerHour }] } });
     await untilRefused(
       () => patch('running', cap('0.69'), undefined, TRIED),
@@ -217,15 +218,15 @@ describe.skipIf(!canRun)('the installed chart', () => {
       { name: 'B', value: '2' },
     ];
     await apply(instance('busy', { spec: { env, disk: '20G', ports: [{ containerPort: 80 }] } }));
-    const runningAt = '2026-11-20T11:10:00Z';
-    await operatorSaysStatus('busy', { instanceId: '20000006', runningAt });
+    const rentedAt = '2026-11-20T11:10:00Z';
+    await operatorSaysStatus('busy', { machine: { id: '20000006', rentedAt } });
     const strictly = (spec: object) => patch('busy', { spec }, undefined, [...TRIED, '--warnings-as-errors']);
     await untilRefused(
       () => strictly({ image: 'ubuntu:26.04', env: [env[0], { name: 'B', value: '3' }], ssh: true }),
-      /Warning: .*This replaces machine 20000006 \(running since 2026-11-20T11:10:00Z\), and its disk is lost: image, env, ssh changed\. To keep it/,
+      /Warning: .*This replaces machine 20000006 \(rented since 2026-11-20T11:10:00Z\) once another machine can be rented, and its disk is lost: image, env, ssh changed\. To keep it/,
     );
     await expect(strictly({ disk: '21G', paused: true })).rejects.toThrow(
-      /replaces machine 20000006 .* after the pause, and its disk is lost: disk changed/,
+      /replaces machine 20000006 .* after the pause once another machine can be rented, and its disk is lost: disk changed/,
     );
     await expect(strictly({ offers: [{ maxPricePerHour: '0.50' }] })).rejects.toThrow(
       /Warning: .*If machine 20000006 .* satisfies no alternative of spec\.offers any more/,

@@ -62,11 +62,11 @@ async function someWorkerOf(group: string): Promise<string> {
 
 /** Asks for another machine, as a person does, and waits for it. */
 async function replaceMachine(object: string): Promise<void> {
-  const before = await jsonPath(object, '{.status.instanceId}');
+  const before = await jsonPath(object, '{.status.machine.id}');
   const at = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
   await kubectl('annotate', object, `gpurental.dev/replace-at=${at}`);
   await until('another machine', async () => {
-    const now = await jsonPath(object, '{.status.instanceId}');
+    const now = await jsonPath(object, '{.status.machine.id}');
     return now !== '' && now !== before;
   });
 }

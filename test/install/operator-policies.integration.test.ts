@@ -177,6 +177,12 @@ describe('the token of the operator (M9)', () => {
     }
   });
 
+  test('tries a slice of a group in a dry run alone', async () => {
+    const object = slice('a-endpoint', NAME, [owner('EndpointGroup')]);
+    await untilRefused(() => create(object));
+    await asOperator(['create', '--dry-run=server', '--validate=ignore', '-f', '-'], object);
+  });
+
   test('leaves Secrets, Services, slices and ConfigMaps of others alone', async () => {
     const theirs = [
       secret('theirs'),

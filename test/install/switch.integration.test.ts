@@ -11,8 +11,8 @@ import { NAMESPACE, openReleaseBench, RELEASE, type ReleaseBench } from './relea
 
 const canRun = existsSync(goToolPath(HELM, process.env)) || findOnPath('go', process.env.PATH) !== undefined;
 
-/** What the page of operations tells to type, in its order. */
-const [toHelm, toKustomize, afterUninstall] = codeBlocks('docs/how-to/operations.md')
+/** The commands of the page about the installation, in its order. */
+const [toHelm, toKustomize, afterUninstall] = codeBlocks('docs/how-to/install.md')
   .filter(({ heading, language }) => heading === 'Between kustomize and Helm' && language === 'sh')
   .map(commandsOf);
 
@@ -51,7 +51,7 @@ beforeAll(async () => {
 }, 15 * 60_000);
 afterAll(() => bench?.close());
 
-describe.skipIf(!canRun)('F8: between kustomize and Helm, as the page of operations says', () => {
+describe.skipIf(!canRun)('F8: between kustomize and Helm, as the page about the installation says', () => {
   test('Helm takes over what kustomize installed, while machines are rented', async () => {
     await type('kubectl apply --server-side -k deploy/overlays/cluster-wide');
     await bench.apply({

@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
-import { gpuInstanceResource } from '../../src/api/v1alpha1/names.ts';
+import { annotations, gpuInstanceResource } from '../../src/api/v1alpha1/names.ts';
 import { TransportError } from '../../src/lib/transport.ts';
 import type { Resource } from '../../src/runtime/kube/kube-object.ts';
 import type { OperatorBench, TapMoment } from '../builders/running-operator.ts';
 import { until } from '../builders/until.ts';
 import { sharedCluster } from '../cluster/shared-cluster.ts';
 import {
+  conditionOf,
   contracts,
   crashAt,
   destroys,
@@ -52,13 +53,21 @@ const roles: Resource = {
 };
 const API_GROUPS = ['', 'gpurental.dev', 'coordination.k8s.io', 'events.k8s.io', 'discovery.k8s.io'];
 
+const OTHERS = ['secrets', 'configmaps', 'leases', 'events', 'endpointslices'];
+const OURS = ['gpuinstances', 'marketplaceaccounts', 'marketplaceaccounts/status', 'endpointgroups'];
+
 /** A ServiceAccount that may do everything in the namespace but, at first, write the status of a GpuInstance. */
-async function withoutStatusRight(namespace: string): Promise<string> {
+const withoutStatusRight = (namespace: string): Promise<string> =>
+  limitedTo(namespace, [...OTHERS, 'services', ...OURS]);
+
+/** A ServiceAccount that may do everything in the namespace but, at first, touch a Service. */
+const withoutServiceRight = (namespace: string): Promise<string> =>
+  limitedTo(namespace, [...OTHERS, ...OURS, 'gpuinstances/status']);
+
+async function limitedTo(namespace: string, resources: readonly string[]): Promise<string> {
   const cluster = sharedCluster();
   await cluster.kubectl(['create', 'serviceaccount', 'limited', '-n', namespace]);
-  const others = ['secrets', 'services', 'configmaps', 'leases', 'events', 'endpointslices'];
-  const ours = ['gpuinstances', 'marketplaceaccounts', 'marketplaceaccounts/status', 'endpointgroups'];
-  const rule = { apiGroups: API_GROUPS, verbs: ['*'], resources: [...others, ...ours] };
+  const rule = { apiGroups: API_GROUPS, verbs: ['*'], resources };
   const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role', rules: [rule] };
   const binding = {
     apiVersion: 'rbac.authorization.k8s.io/v1',
@@ -86,6 +95,23 @@ test('scenario 54: without the right to write the status nothing is rented, and 
   const ref = { namespace: bench.namespace, name: 'limited' };
   const rule = { apiGroups: ['gpurental.dev'], verbs: ['*'], resources: ['gpuinstances/status'] };
   await bench.kube.patch(roles, ref, { type: 'json', body: [{ op: 'add', path: '/rules/-', value: rule }] });
+  await reached(bench, 'job', 'Ready');
+  expect(rents(bench)).toHaveLength(1);
+});
+
+test('B05: without the right to create its Service nothing is rented, and with it the purchase follows', async () => {
+  const bench = await readyBench({ operatorToken: withoutServiceRight });
+  const ports = [{ name: 'http', containerPort: 8000 }];
+  await bench.createInstance('job', { ports, service: { enabled: true } });
+  const job = await reached(bench, 'job', 'NotPermitted');
+  expect(conditionOf(job, 'Ready')?.message).toMatch(
+    /^Service job cannot be written: .*cannot create resource/,
+  );
+  expect(rents(bench)).toEqual([]);
+  const ref = { namespace: bench.namespace, name: 'limited' };
+  const rule = { apiGroups: [''], verbs: ['*'], resources: ['services'] };
+  await bench.kube.patch(roles, ref, { type: 'json', body: [{ op: 'add', path: '/rules/-', value: rule }] });
+  await patchInstance(bench, { metadata: { annotations: { [annotations.requestedAt]: 'now' } } });
   await reached(bench, 'job', 'Ready');
   expect(rents(bench)).toHaveLength(1);
 });

@@ -130,8 +130,8 @@ describe('limits', () => {
     const { simulator } = epg.bench;
     const contract = simulator.world().tables.contracts[Number(worker?.status?.instanceId)];
     if (!contract) throw new Error('The worker has no contract.');
-    simulator.store.put('contracts', { ...contract, gpuPricePerHour: 3_000_000 });
-    await epg.reached('the price is seen', ({ status }) => Number(status?.pricePerHour) > 3);
+    simulator.store.put('contracts', { ...contract, gpuPricePerHour: 900_000 });
+    await epg.reached('the price is seen', ({ status }) => Number(status?.pricePerHour) > 1.6);
     await pause(1500);
     expect((await epg.group()).status).toMatchObject({ hot: 3, ready: 3 });
   });

@@ -30,7 +30,7 @@ describe('the life of a machine', () => {
       instanceId: String(bench.billing()[0]?.id),
       binding: { name: 'job-connection' },
     });
-    for (const type of ['Ready', 'Rented', 'Booted', 'Reachable', 'WithinBudget']) {
+    for (const type of ['Ready', 'Rented', 'Booted', 'Reachable']) {
       expect(conditionOf(job, type)).toMatchObject({ status: 'True', observedGeneration: 1 });
     }
     const secret = await bench.kube.get<SecretWithData>(secretResource, {
@@ -54,7 +54,7 @@ describe('the life of a machine', () => {
     expect(values['worker-token']?.length).toBeGreaterThan(30);
   });
 
-  test('it costs three or four writes of the object, one create per child, no read, one search and one rent', async () => {
+  test('it costs three or four writes of the object, one trial and one create per child, no read, one search and one rent', async () => {
     const bench = await readyBench();
     const before = bench.kubeCalls.length;
     const calls = bench.calls.length;
@@ -62,9 +62,10 @@ describe('the life of a machine', () => {
       ports: [{ name: 'http', containerPort: 8080 }],
       service: { enabled: true },
     });
-    const sent = bench.kubeCalls
-      .slice(before)
-      .map(({ method, path }) => ({ method, path: path.split('?')[0] ?? '' }));
+    const sent = bench.kubeCalls.slice(before).map(({ method, path }) => {
+      const [address = '', query = ''] = path.split('?');
+      return { method, path: address, isTrial: query.includes('dryRun=All') };
+    });
     const ofObject = sent.filter(
       ({ method, path }) => method !== 'GET' && path.includes('/gpuinstances/job'),
     );
@@ -73,11 +74,13 @@ describe('the life of a machine', () => {
     const creates = sent.filter(
       ({ method, path }) => method === 'POST' && !/(events|selfsubjectaccessreviews)$/.test(path),
     );
-    expect(creates.map(({ path }) => path.split('/').at(-1)).sort()).toEqual([
-      'endpointslices',
-      'secrets',
-      'services',
-    ]);
+    const children = ['endpointslices', 'secrets', 'services'];
+    for (const trial of [true, false]) {
+      const kinds = creates
+        .filter(({ isTrial }) => isTrial === trial)
+        .map(({ path }) => path.split('/').at(-1));
+      expect(kinds.sort()).toEqual(children);
+    }
     const reads = sent.filter(({ method, path }) => method === 'GET' && path.includes('job'));
     expect(reads).toEqual([]);
     const marketplace = bench.calls.slice(calls);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../src/api/v1alpha1/names.ts';
-import type { FaultName } from '../../src/simulator/faults/faults.ts';
+import type { FaultName } from '../../src/simulator/fault-catalogue.ts';
 import type { OperatorBench } from '../builders/running-operator.ts';
 import { until } from '../builders/until.ts';
 import {

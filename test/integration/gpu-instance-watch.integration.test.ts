@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { annotations } from '../../src/api/v1alpha1/names.ts';
+import { annotations, marketplaceAccountResource } from '../../src/api/v1alpha1/names.ts';
 import { until } from '../builders/until.ts';
 import {
   conditionOf,
@@ -97,14 +97,17 @@ describe('a machine that is lost', () => {
     expect(String(bench.billing()[0]?.id)).toBe(job.status?.instanceId);
   });
 
-  test('scenario 30: an image that crashes at start ends at the brake, not in a loop', async () => {
+  test.each([
+    ['waits when it crashed on two machines', 2, 'RepeatedFailure'],
+    ['stops at maxPerHour when that comes first', 1, 'TooManyRentals'],
+  ] as const)('scenario 30: an image that crashes at start %s', async (_, maxPerHour, reason) => {
     const bench = await readyBench();
     await bench.fault('crash-image');
-    await bench.createInstance('job', { replacement: { maxPerHour: 2, tolerance: { exitedSeen: 1 } } });
-    const job = await reached(bench, 'job', 'TooManyRentals');
-    expect(job.status?.rentals).toHaveLength(2);
+    await bench.createInstance('job', { replacement: { maxPerHour, tolerance: { exitedSeen: 1 } } });
+    const job = await reached(bench, 'job', reason);
+    expect(job.status?.rentals).toHaveLength(maxPerHour);
     await threeLists(bench);
-    expect(rents(bench)).toHaveLength(2);
+    expect(rents(bench)).toHaveLength(maxPerHour);
     expect(bench.billing()).toEqual([]);
   });
 
@@ -164,6 +167,57 @@ describe('lists that cannot be trusted', () => {
     expect(second.status?.history).toMatchObject([{ reason: 'SpecChanged' }]);
     expect(contracts(bench)).toBe(2);
     single();
+  });
+});
+
+/** Sets how many machines the account allows. */
+async function limit(bench: Awaited<ReturnType<typeof readyBench>>, maxInstances: number): Promise<void> {
+  const reference = { namespace: bench.namespace, name: 'default' };
+  const body = { spec: { limits: { maxInstances } } };
+  await bench.kube.patch(marketplaceAccountResource, reference, { type: 'merge', body });
+}
+
+/** The object once its replacement is blocked. */
+const blockedJob = (bench: Awaited<ReturnType<typeof readyBench>>) =>
+  until('its replacement is blocked', async () => {
+    const job = await bench.instance('job');
+    return conditionOf(job, 'ReplacementBlocked') && job;
+  });
+
+describe('an edit that cannot be rented (P1)', () => {
+  test('keeps machine and id, says ReplacementBlocked, and says nothing once the edit is reverted', async () => {
+    const bench = await readyBench();
+    const before = await running(bench, 'job', { disk: '32G' });
+    await patchInstance(bench, { spec: { disk: '90T' } });
+    const blocked = await blockedJob(bench);
+    expect(conditionOf(blocked, 'ReplacementBlocked')).toMatchObject({
+      reason: 'ReplacementBlocked',
+      message: expect.stringContaining('NoOffers'),
+    });
+    expect(conditionOf(blocked, 'Ready')?.status).toBe('True');
+    await threeLists(bench);
+    await patchInstance(bench, { spec: { disk: '32G' } });
+    const after = await until('the block is over', async () => {
+      const job = await bench.instance('job');
+      const isBlocked = job && conditionOf(job, 'ReplacementBlocked') !== undefined;
+      return job?.status?.observedGeneration === job?.metadata.generation && !isBlocked ? job : undefined;
+    });
+    expect(after?.status?.instanceId).toBe(before.status?.instanceId);
+    expect(destroys(bench)).toEqual([]);
+    expect(rents(bench)).toHaveLength(1);
+  });
+
+  test('keeps the machine while the account allows none, and replaces it once it allows one', async () => {
+    const bench = await readyBench();
+    const before = await running(bench);
+    await limit(bench, 0);
+    await patchInstance(bench, { spec: { image: 'example/image:2' } });
+    const blocked = await blockedJob(bench);
+    expect(conditionOf(blocked, 'ReplacementBlocked')?.message).toContain('AccountLimitReached');
+    expect(destroys(bench)).toEqual([]);
+    await limit(bench, 1);
+    const next = await replaced(bench, before.status?.instanceId);
+    expect(next.status?.history).toMatchObject([{ reason: 'SpecChanged' }]);
   });
 });
 
@@ -249,7 +303,7 @@ describe('what people do', () => {
       '--subresource=status',
       '--type=merge',
       '-p',
-      JSON.stringify({ status: { instanceId: '4711' } }),
+      JSON.stringify({ status: { machine: { id: '4711' } } }),
     ]);
     const repaired = await until('the status is right again', async () => {
       const seen = await bench.instance('job');

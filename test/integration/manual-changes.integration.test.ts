@@ -66,7 +66,7 @@ test('scenario 71: a machine that a person wrote into the status is not believed
   const foreign = strangersMachine(status?.instanceId);
   const seen = { rents: rents(bench).length, destroys: destroys(bench).length };
   const ref = { namespace: bench.namespace, name: 'forged' };
-  const lie = { status: { instanceId: foreign } };
+  const lie = { status: { machine: { id: foreign } } };
   await bench.kube.patch(gpuInstanceResource, ref, { type: 'merge', body: lie, subresource: 'status' });
   await until(
     'the status is mended',

@@ -28,6 +28,7 @@ const GLOBS: readonly Globs[] = [
     files: [
       'src/instance/*.ts',
       'src/accounts/{account-objects,admission,api-keys,avoid-list,breaker,feed-observer,inventory,pending-rentals,service-clock,slow-replacement,spend-limits}.ts',
+      'src/accounts/beliefs/*.ts',
       'src/accounts/queue/*.ts',
       'src/accounts/installation/rental-traces.ts',
       'src/ownership/{claim,identity,intent,key-ring,label,login,ownership}.ts',
@@ -38,11 +39,11 @@ const GLOBS: readonly Globs[] = [
   {
     name: 'groups',
     files: [
-      'src/controllers/endpoint-group/{actions,conditions,decide,explain,facts,gateway-conditions,group-state,status}.ts',
+      'src/controllers/endpoint-group/{actions,conditions,decide,explain,facts,gateway-conditions,group-state,status,times}.ts',
       'src/controllers/endpoint-group/load/{gateway-intake,http-pull,pickers,prometheus,push,sources,state,view}.ts',
       'src/controllers/endpoint-group/publish/{endpoints,publisher,service,slices}.ts',
-      'src/controllers/endpoint-group/autoscale/{autoscale,bounds,candidates,capacity,choose-workers,cover,plan,times}.ts',
-      'src/controllers/endpoint-group/workers/{children,template,worker}.ts',
+      'src/controllers/endpoint-group/autoscale/{autoscale,bounds,candidates,capacity,choose-workers,cover,plan}.ts',
+      'src/controllers/endpoint-group/workers/{template,worker}.ts',
     ],
     tests: [
       'src/controllers/endpoint-group/{act,actions,broken-workers,carry-out,conditions,decide,explain,gateway,group-state,situations}.test.ts',
@@ -63,13 +64,13 @@ const GLOBS: readonly Globs[] = [
   },
   {
     name: 'marketplace',
-    files: ['src/marketplace/offers/{offer-fields,query-text}.ts', 'src/marketplace/pacing/pacing.ts'],
-    tests: ['src/marketplace/{offers,pacing}/*.test.ts'],
+    files: ['src/markets/vast/offers/{offer-fields,query-text}.ts', 'src/market/pacing.ts'],
+    tests: ['src/market/{pacing,slow-down}.test.ts', 'src/markets/vast/offers/*.test.ts'],
   },
   {
     name: 'queue',
-    files: ['src/runtime/work-queue.ts'],
-    tests: ['src/runtime/work-queue.test.ts'],
+    files: ['src/runtime/{owned-objects,work-queue}.ts'],
+    tests: ['src/runtime/{owned-objects,work-queue}.test.ts'],
   },
   {
     name: 'sweep',

@@ -1,7 +1,8 @@
 /**
  * Mutates the files that decide about money and counts what their tests notice. All mutants of a group are in its
  * files at once, each behind a switch, and one process plays the tests for one after the other: minutes instead of the
- * hours that a process for each of them takes. `--only PART` takes the files whose path has that part, and says what survives.
+ * hours that a process for each of them takes. `--only PART`, which may be repeated, takes the files whose path has
+ * that part, and says what survives.
  */
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -14,15 +15,19 @@ import { MIN_PERCENT, mutantsOf, pageOf, percentOf, type Score } from './score.t
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const SCORES = join(import.meta.dirname, 'scores.json');
-const PAGE = join(ROOT, 'docs', 'internals', 'mutation-score.md');
+const PAGE = join(ROOT, 'test', 'evidence', 'mutation-score.md');
 
-const { values } = parseArgs({ options: { only: { type: 'string' } } });
+const { values } = parseArgs({ options: { only: { type: 'string', multiple: true } } });
+const parts = values.only ?? [''];
 const groups = groupsIn(ROOT)
-  .map((group) => ({ ...group, files: group.files.filter((file) => file.includes(values.only ?? '')) }))
+  .map((group) => ({
+    ...group,
+    files: group.files.filter((file) => parts.some((part) => file.includes(part))),
+  }))
   .filter(({ files }) => files.length > 0);
 if (groups.length === 0) {
   process.stderr.write(
-    `--only ${values.only} is in the path of no file that is mutated; see test/mutation/groups.ts\n`,
+    `--only ${parts.join(', ')} is in the path of no file that is mutated; see test/mutation/groups.ts\n`,
   );
   process.exit(2);
 }

@@ -34,6 +34,7 @@ interface Instrumenter {
 const COPIED = [
   'src',
   'crds',
+  'proto/gen',
   'test/builders',
   'test/golden/decisions',
   'test/simulation/memory-kube',

@@ -22,7 +22,7 @@ describe('the mutation score', () => {
   });
 
   test('is on the page as it was measured', () => {
-    expect(readFileSync(join(ROOT, 'docs', 'internals', 'mutation-score.md'), 'utf8')).toBe(pageOf(scores));
+    expect(readFileSync(join(ROOT, 'test', 'evidence', 'mutation-score.md'), 'utf8')).toBe(pageOf(scores));
   });
 
   test.each([

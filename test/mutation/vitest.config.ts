@@ -6,7 +6,8 @@ export default defineConfig({
     include: [
       'src/{lib,ownership,instance,accounts}/**/*.test.ts',
       'src/controllers/{gpu-instance,endpoint-group,marketplace-account,orphan-sweep}/**/*.test.ts',
-      'src/marketplace/{offers,pacing}/*.test.ts',
+      'src/market/{pacing,slow-down}.test.ts',
+      'src/markets/vast/offers/*.test.ts',
       'src/runtime/work-queue.test.ts',
     ],
     exclude: ['**/*.integration.test.ts'],

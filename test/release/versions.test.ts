@@ -11,7 +11,7 @@ const PLACES: readonly (readonly [file: string, pattern: RegExp])[] = [
   ['deploy/quickstart.yaml', /image: ghcr\.io\/\S+:(\S+)$/m],
   ['deploy/gitops/argo-cd/application.yaml', /targetRevision: (\S+)$/m],
   ['deploy/gitops/flux/kustomization.yaml', /tag: v(\S+)$/m],
-  ['docs/how-to/operations.md', /^cosign verify \S+:(\S+) /m],
+  ['docs/how-to/install.md', /^cosign verify \S+:(\S+) /m],
   ['charts/gpu-rental-operator/Chart.yaml', /^appVersion: (\S+)$/m],
 ];
 

@@ -5,6 +5,8 @@ import {
   cyclesOf,
   folderDependencies,
   leafTransfers,
+  mutualPairs,
+  namesOnWalk,
   quantile,
   readSource,
   readSources,
@@ -51,6 +53,26 @@ describe('the shape of a file', () => {
     expect(named(name)).toMatchObject(shape);
   });
 
+  test('finds functions that take a whole observation, and not those that take a part', () => {
+    const text = `export function all({ memory }: Facts): void {}
+function part(facts: Pick<Facts, 'memory'>): void {}
+const seen = (observed: Observed, id: string): void => part(observed);
+`;
+    expect(readSource('cli/b.ts', text).wholeTakers).toEqual([
+      'src/cli/b.ts:1 all',
+      'src/cli/b.ts:3 function without a name',
+    ]);
+  });
+
+  test('counts each name once that a reader meets from a type on', () => {
+    const files = [
+      readSource('cli/b.ts', 'interface Top extends Base { readonly one: Leaf; readonly id: string }'),
+      readSource('cli/c.ts', 'interface Base { readonly two: number }\ntype Leaf = { readonly id: string };'),
+      readSource('cli/d.ts', 'interface Other { readonly three: Top }'),
+    ];
+    expect(namesOnWalk(files, 'Top').toSorted()).toEqual(['id', 'one', 'two']);
+  });
+
   test('names the rows of a path that no longer hold', () => {
     const files = [file, readSource('lib/other.ts', 'export const other = () => 1;\n')];
     const path = [
@@ -73,6 +95,36 @@ test('finds folders that import each other', () => {
     readSource('controllers/y/a.ts', "import { b } from '../../lib/b.ts';"),
   ];
   expect(cyclesOf(folderDependencies(files))).toEqual([['cli', 'controllers/x', 'lib']]);
+});
+
+describe('the mutual pairs of sub-folders', () => {
+  const file = (path: string, ...imports: readonly string[]) =>
+    readSource(path, imports.map((name) => `import '${name}';`).join('\n'));
+
+  test('are folders inside the same one that import each other, with the imports to turn round', () => {
+    const files = [
+      file('cli/options/a.ts', '../output/b.ts'),
+      file('cli/options/c.ts', '../output/b.ts'),
+      file('cli/output/b.ts', '../options/deep/d.ts'),
+      file('cli/options/deep/d.ts', '../../../lib/e.ts'),
+    ];
+    expect(mutualPairs(files)).toEqual([
+      { folders: ['cli/options', 'cli/output'], imports: ['cli/output/b.ts → cli/options/deep/d.ts'] },
+    ]);
+  });
+
+  test.each([
+    ['one way only', [file('a/b/c.ts', '../d/e.ts'), file('a/d/e.ts')]],
+    ['a folder and files beside it', [file('a/b/c.ts', '../e.ts'), file('a/e.ts', './b/c.ts')]],
+    ['layers', [file('a/b.ts', '../c/d.ts'), file('c/d.ts', '../a/b.ts')]],
+    ['files of one folder', [file('a/b.ts', './c.ts'), file('a/c.ts', './b.ts')]],
+  ])('are not %s', (_, files) => {
+    expect(mutualPairs(files)).toEqual([]);
+  });
+
+  test('do not exist in the sources: move what both need above them', () => {
+    expect(mutualPairs(readSources(new URL('../..', import.meta.url).pathname))).toEqual([]);
+  });
 });
 
 test('takes the lower of two middle values as the median', () => {

@@ -2,6 +2,7 @@ import type { Console } from './console.ts';
 import type { Kubectl } from './kubectl.ts';
 import type { Address } from './memory-kube/address.ts';
 import { type JsonObject, objectAt } from './memory-kube/json.ts';
+import { statusAt } from './status-at.ts';
 import type { SimulatedWorld } from './world.ts';
 
 export interface AccountOwnerOptions {
@@ -58,6 +59,15 @@ export class AccountOwner {
     });
   }
 
+  /** Stops every rental and start of the account. */
+  suspend(): void {
+    this.set({ suspend: true });
+  }
+
+  resume(): void {
+    this.set({ suspend: false });
+  }
+
   delete(): void {
     this.#kubectl.delete(this.#account, `deletes the account ${this.#name}`);
   }
@@ -108,7 +118,7 @@ export class AccountOwner {
   /** Whether the account says that memory may have been rolled back. */
   seesRollback(): boolean {
     const account = this.#world.kube.writes.read(this.#account) ?? {};
-    return JSON.stringify(objectAt(account, 'status')).includes('MemoryRolledBack');
+    return JSON.stringify(statusAt(account)).includes('MemoryRolledBack');
   }
 
   /** A person has looked at the machines that `MemoryRolledBack` names: objects removed by force look like a restore. */
@@ -119,7 +129,7 @@ export class AccountOwner {
   /** Whether the account says that many machines lost their objects at once. */
   seesMassOrphans(): boolean {
     const account = this.#world.kube.writes.read(this.#account) ?? {};
-    return JSON.stringify(objectAt(account, 'status')).includes('MassOrphaned');
+    return JSON.stringify(statusAt(account)).includes('MassOrphaned');
   }
 
   /** A person has looked at the machines that `MassOrphaned` names, and wants them destroyed. */

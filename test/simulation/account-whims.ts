@@ -72,6 +72,8 @@ export class AccountWhims {
       [15, () => account.set({ pollInterval: chance.oneOf(['5s', '30s', '1m']) })],
       [10, () => account.set({ maxUnhealthy: chance.oneOf([10, '100%', '1%']) })],
       [10, () => this.#closeBreaker(account)],
+      [15, () => account.suspend()],
+      [25, () => account.resume()],
     ]);
   }
 
@@ -101,6 +103,7 @@ export class AccountWhims {
         // Whoever has looked wants what is dead replaced at once, if they look.
         maxUnhealthy: keepsBreaker ? '20%' : '100%',
         orphanPolicy: isSwept ? 'Destroy' : 'Report',
+        suspend: false,
       });
       account.bringKeyBack();
     }

@@ -35,13 +35,13 @@ export class Containers {
     return this.#imageFault !== undefined;
   }
 
-  faultOf({ offerId }: Pick<Contract, 'offerId'>): Fault | undefined {
+  faultOf({ offerId, notes }: Pick<Contract, 'offerId' | 'notes'>): Fault | undefined {
+    if (notes['portsTaken'] === true) return { type: 'silent' };
     return this.#imageFault ?? this.#faults.get(offerId);
   }
 
   /** Of the container behind a public port. */
   faultAt(port: number): Fault | undefined {
-    if (this.#faults.size === 0 && this.#imageFault === undefined) return undefined;
     const contract = rowsOf(this.#world.market.store.current().tables.contracts).find(({ ports }) =>
       Object.values(ports).includes(port),
     );

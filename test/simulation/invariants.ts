@@ -1,4 +1,5 @@
 import type { LogFields } from '../../src/lib/logger.ts';
+import type { ActiveFault } from '../../src/simulator/tables/faults.ts';
 import { calledOf } from './kubectl.ts';
 import type { Machine } from './machine.ts';
 import { isObject, type JsonObject, metadataOf, textAt, textOf } from './memory-kube/json.ts';
@@ -18,6 +19,7 @@ import { KeyWatch } from './oracle/keys.ts';
 import { LeakWatch } from './oracle/leaks.ts';
 import { LimitWatch } from './oracle/limits.ts';
 import { MachineWatch } from './oracle/machines.ts';
+import { MoneyWatch } from './oracle/money.ts';
 import { NewestLists, shownBy } from './oracle/newest-lists.ts';
 import { PaceWatch } from './oracle/pace.ts';
 import { PermitWatch } from './oracle/permits.ts';
@@ -28,7 +30,9 @@ import { RestraintWatch } from './oracle/restraints.ts';
 import { keyOf, nameOf, Scene, type SceneOptions, type Violation } from './oracle/scene.ts';
 import { loggedText, SecretWatch } from './oracle/secrets.ts';
 import { ServingWatch } from './oracle/serving.ts';
+import { SpendingWatch } from './oracle/spending.ts';
 import { StatusWatch } from './oracle/statuses.ts';
+import { SuspensionWatch } from './oracle/suspension.ts';
 import { SweepWatch } from './oracle/sweeps.ts';
 import { TruthWatch } from './oracle/truth.ts';
 import { UnrecordedWatch } from './oracle/unrecorded.ts';
@@ -76,9 +80,12 @@ export class Invariants {
   readonly #statuses: StatusWatch;
   readonly #serving: ServingWatch;
   readonly #permits: PermitWatch;
+  readonly #suspension: SuspensionWatch;
+  readonly #spending: SpendingWatch;
   readonly #keys: KeyWatch;
   readonly #idleSlots: IdleSlotWatch;
   readonly #newest: NewestLists;
+  readonly #money: MoneyWatch;
   #lastWriteAt = 0;
   /** By name, since the memory of processes is asked for uids: when an object was last written that rightly waits for offers. */
   readonly #vainSearchAt = new Map<string, number>();
@@ -107,8 +114,11 @@ export class Invariants {
     this.#statuses = new StatusWatch(this.#scene);
     this.#serving = new ServingWatch(this.#scene);
     this.#permits = new PermitWatch(this.#scene);
+    this.#suspension = new SuspensionWatch(this.#scene);
+    this.#spending = new SpendingWatch(this.#scene, [this.#permits, this.#suspension]);
     this.#keys = new KeyWatch(this.#scene);
     this.#idleSlots = new IdleSlotWatch(this.#scene);
+    this.#money = new MoneyWatch(this.#scene);
     this.#newest = new NewestLists(() => world.now);
     world.onList((machine, request, body) => this.listRead({ machine, request }, body));
     world.kube.store.onCommit((commit) => this.#onCommit(commit));
@@ -187,6 +197,11 @@ export class Invariants {
     this.#machines.destroyedElsewhere(id);
   }
 
+  /** The service hides that contract for longer than any proof takes. */
+  hiddenFromProofs(id: number): void {
+    this.#machines.hiddenFromProofs(id);
+  }
+
   /** Whether that machine outlives its object on purpose. */
   isKept(id: number): boolean {
     const contract = this.#scene.contracts()[id];
@@ -228,13 +243,15 @@ export class Invariants {
   /** After the faults have stopped and time was given: what is not as it was wanted is a violation. */
   checkConverged(): void {
     this.check();
-    for (const { invariant, text } of this.#shortfalls()) this.#scene.broken(invariant, text);
+    for (const { invariant, text } of [...this.#shortfalls(), ...this.#money.shortfalls()])
+      this.#scene.broken(invariant, text);
   }
 
   #shortfalls(): readonly Shortfall[] {
     const { ownLimits } = this.#machines;
     const isBlockedByBrake = (uid: string) => this.#brake.isBlockedByBrake(uid);
-    const ofObjects = shortfallsOf(this.#scene, { isBlockedByBrake, ownLimits });
+    const hasFormerImage = (object: JsonObject) => this.#machines.hasFormerImage(object);
+    const ofObjects = shortfallsOf(this.#scene, { isBlockedByBrake, ownLimits, hasFormerImage });
     return [...ofObjects, ...this.#groups.shortfalls(), ...this.#serving.shortfalls()];
   }
 
@@ -258,7 +275,9 @@ export class Invariants {
     }
     this.#pace.sent(machine, request);
     this.#keys.sent(request);
-    this.#permits.sent(machine, request);
+    this.#spending.sent(machine, request);
+    this.#limits.sent(machine, request);
+    this.#machines.changeSent(request);
     const { method, path } = request;
     if (path.startsWith('/api/v0/asks/')) this.#secrets.rentSent(request.body ?? '');
     if (method === 'GET' && LIST_PATH.test(path)) this.#listSent(machine, this.#scene.loginOf(request), fate);
@@ -299,16 +318,18 @@ export class Invariants {
     this.#workers.hindered();
     this.#idleSlots.hindered();
     this.#serving.hindered();
+    this.#money.hindered();
   }
 
   /** A watch of a process lost an event without a trace: until its copy is audited, it may not know an object. */
   missedEvent(machine: Machine, path: string): void {
     this.hindered();
     const until = this.#scene.now + AUDITED_WITHIN_MS;
+    this.#idleSlots.blindUntil(until);
     const isOf = (resource: string) => path.includes(`/${resource}`);
     if (isOf('marketplaceaccounts') || isOf('gpuinstances'))
       this.#limits.blind(machine, { until, knowsAccounts: isOf('gpuinstances') });
-    if (isOf('marketplaceaccounts')) this.#permits.blind(machine, until);
+    if (isOf('marketplaceaccounts')) this.#spending.blind(machine, until);
     if (isOf('gpuinstances')) this.#blindUntil.set(machine, until);
   }
 
@@ -357,8 +378,7 @@ export class Invariants {
     this.#limits.listed(machine);
     if (this.#formerLeaders.has(machine)) return;
     this.#idleSlots.listed(machine, login);
-    const { faults } = this.#scene.world.market.store.current().tables;
-    if (Object.keys(faults).length > 0) {
+    if (this.#faultsInForce().length > 0) {
       this.hindered();
       return;
     }
@@ -381,22 +401,28 @@ export class Invariants {
     this.#idleSlots.rentSent(login);
     this.#attempts.rentSent(machine, { offer, login, isRefused }, purchase);
     this.#limits.rentSent(machine, purchase);
-    this.#permits.rentSent(machine, purchase);
+    this.#spending.rentSent(machine, purchase);
+    this.#brake.rentSent(purchase);
     this.#machines.rentSent(purchase);
     this.#sweeps.rentSent(purchase);
     this.#scene.rentSent(offer, purchase);
   }
 
+  #faultsInForce(): readonly ActiveFault[] {
+    const { tables, now } = this.#scene.world.market.store.current();
+    return Object.values(tables.faults).filter(({ expiresAt }) => expiresAt === null || expiresAt > now);
+  }
+
   /** Whether the next call of that kind may be answered by a fault that the marketplace was told to have. */
   #isMarketFaulty(endpoint: string): boolean {
-    const { faults } = this.#scene.world.market.store.current().tables;
-    return Object.values(faults).some((fault) => fault.endpoint === null || fault.endpoint === endpoint);
+    return this.#faultsInForce().some((fault) => fault.endpoint === null || fault.endpoint === endpoint);
   }
 
   #destroySent(machine: Machine, request: Call['request'], { crash, loseRequest, refusal }: Fate): void {
     const id = Number(DESTROY_PATH.exec(request.path)?.[1]);
     if (Number.isNaN(id)) return;
     this.#kept.destroySent(id);
+    this.#money.destroySent(id);
     this.#leaks.destroySent(id);
     this.#machines.destroySent(id, { isListedRunning: this.#newest.showRunning(machine, request, id) });
     this.#sweeps.destroySent(id, { machine, isBreakerOpen: this.#breaker.isOpenFor(machine, id) });
@@ -432,6 +458,7 @@ export class Invariants {
     this.#keys.committed(commit);
     this.#kept.committed(commit);
     if (PERMITTING.has(kind.plural)) this.#permits.changed();
+    if (kind.plural === 'marketplaceaccounts') this.#suspension.committed(object, type !== 'DELETED');
     if (kind.plural === 'gpuinstances' && !this.#isByPerson) this.#permits.written(object);
     if (kind.group === 'gpurental.dev' && type !== 'DELETED' && !this.#isByPerson)
       this.#statuses.written(object);
@@ -446,8 +473,10 @@ export class Invariants {
       return;
     }
     this.#brake.rewritten(uid, object);
+    this.#money.rewritten(object);
     this.#breaker.rewritten(uid, object);
     if (!before || this.#isByPerson || this.#scene.isHandled(uid)) return;
+    this.#breaker.gaveUp(before, object);
     this.#records.rewritten(before, object);
     this.#restraints.rewritten(before, object);
     this.#workers.rewritten(before, object);

@@ -23,6 +23,7 @@ import { Users } from './users.ts';
 import { drawClimate } from './weather.ts';
 import { Whims } from './whims.ts';
 import { type FateOf, SimulatedWorld } from './world.ts';
+import { hasWrongFacts } from './wrong-facts.ts';
 
 export type Mode = 'all' | 'sweeperOff';
 
@@ -110,8 +111,9 @@ const TIGHT_BRAKE = { maxPerHour: 5 };
 const CHECKS_BEFORE_CONSOLE = 3;
 const CONSOLE_EVERY_MS = 7 * SECOND;
 const FIRST_NAMES = ['a', 'b'];
-/** Beyond every schedule: only a wrong time reaches them. */
+/** Beyond every schedule: only a wrong time, or a wrong price, reaches them. */
 const LONG_LIMITS = { maxLifetime: '12h', maxTotalCost: '10' };
+const MONTH_LIMIT = { maxSpendPerMonth: '100' };
 
 /** One seeded life of a small cluster: faults for ten minutes, then calm until it has to be well and silent. */
 export async function runSchedule(options: ScheduleOptions): Promise<ScheduleResult> {
@@ -169,7 +171,8 @@ class Schedule {
       mayNarrow: hasFar(seed) && !this.#isTeardown,
     });
     this.#storm = new Storm({
-      ...{ world, climate, random, invariants, whims, installer, users, seed, plan, allow },
+      ...{ world, climate, random, invariants, whims, installer, users, seed, isStrict, plan, allow },
+      hasWrongFacts: this.#hasWrongFacts,
     });
   }
 
@@ -194,9 +197,10 @@ class Schedule {
     for (const name of FIRST_NAMES)
       this.#users.createInstance(name, {
         isOfSecond: hasSecond(seed) && name === 'b',
-        ...(wrongDates && LONG_LIMITS),
+        ...((wrongDates || this.#hasWrongFacts) && LONG_LIMITS),
       });
     if (outage || removal) for (const name of EXTRA_OBJECTS) this.#users.createInstance(name);
+    if (this.#hasWrongFacts) for (const account of this.#users.accounts) account.set({ limits: MONTH_LIMIT });
     if (isHostile(seed)) this.#invite();
     if (hasFar(seed)) this.#goFar();
     if (hasGroup(seed)) this.#users.groups.create(GROUP, FIRST_LOAD);
@@ -268,6 +272,11 @@ class Schedule {
     scheduler.after(CROWD_GOES_MS, () => {
       for (const name of crowd) this.#users.delete(name);
     });
+  }
+
+  get #hasWrongFacts(): boolean {
+    const { seed, mode } = this.#options;
+    return hasWrongFacts(seed, mode === 'sweeperOff');
   }
 
   get #isLong(): boolean {

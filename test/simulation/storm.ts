@@ -4,10 +4,12 @@ import type { Invariants } from './invariants.ts';
 import { type LongFaultPlan, LongFaults } from './long-faults.ts';
 import type { Machine } from './machine.ts';
 import type { Fate } from './network.ts';
+import { payIn } from './stories/acts.ts';
 import type { Users } from './users.ts';
 import { type Climate, causeFault, clearFaults, drawMarketFault, fateIn } from './weather.ts';
 import type { Whims } from './whims.ts';
 import type { FateOf, SimulatedWorld } from './world.ts';
+import { WrongFacts } from './wrong-facts.ts';
 
 type Call = Parameters<FateOf>[0];
 
@@ -26,6 +28,10 @@ export interface StormOptions {
   readonly installer: Installer;
   readonly users: Users;
   readonly seed: number;
+  /** Without a sweeper. */
+  readonly isStrict: boolean;
+  /** Replies have wrong facts. */
+  readonly hasWrongFacts: boolean;
   readonly plan: LongFaultPlan;
   /** Which faults may strike; all where absent. */
   readonly allow?: ((fault: Fault) => boolean) | undefined;
@@ -34,7 +40,6 @@ export interface StormOptions {
 const SECOND = 1000;
 /** For how long an account may be without credit. */
 const NO_CREDIT_MS = 200 * SECOND;
-const PAID_IN_MICROS = 1_000_000_000;
 
 /** Everything that goes wrong while it lasts, drawn from one seed: calls, processes, clocks, hosts, and people. */
 export class Storm {
@@ -43,6 +48,7 @@ export class Storm {
   readonly #random: Random;
   readonly #invariants: Invariants;
   readonly #longFaults: LongFaults;
+  readonly #wrongFacts: WrongFacts;
   #lasts = true;
   #drawn = 0;
   readonly #faults: Fault[] = [];
@@ -52,7 +58,9 @@ export class Storm {
     this.#world = options.world;
     this.#random = options.random;
     this.#invariants = options.invariants;
-    this.#longFaults = new LongFaults({ ...options, strikes: (kind) => this.#lasts && this.#strikes(kind) });
+    const strikes = (kind: string) => this.#lasts && this.#strikes(kind);
+    this.#longFaults = new LongFaults({ ...options, strikes });
+    this.#wrongFacts = new WrongFacts({ ...options, strikes, lasts: () => this.#lasts });
   }
 
   /** The faults that struck, in order. */
@@ -62,6 +70,7 @@ export class Storm {
 
   begin(): void {
     this.#longFaults.begin();
+    if (this.#options.hasWrongFacts) this.#wrongFacts.begin();
     const {
       marketFaultEvery,
       killEvery,
@@ -152,15 +161,8 @@ export class Storm {
     if (fault['name'] === 'destroyed-elsewhere')
       this.#invariants.destroyedElsewhere(Number(fault['instance']));
     if (fault['name'] === 'credit-out')
-      this.#world.scheduler.after(this.#random.next() * NO_CREDIT_MS, () => this.#payIn());
+      this.#world.scheduler.after(this.#random.next() * NO_CREDIT_MS, () => payIn(this.#world));
     void causeFault(this.#world, fault);
-  }
-
-  #payIn(): void {
-    const { store } = this.#world.market;
-    for (const user of Object.values(store.current().tables.users))
-      store.put('users', { ...user, depositedMicros: user.depositedMicros + PAID_IN_MICROS });
-    this.#world.note('a person pays credit in');
   }
 
   #anyProcess() {

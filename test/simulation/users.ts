@@ -7,6 +7,7 @@ import type { Address } from './memory-kube/address.ts';
 import { idAt, isObject, type JsonObject, listAt, metadataOf, objectAt } from './memory-kube/json.ts';
 import { ownerUids } from './memory-kube/writes.ts';
 import { MACHINE } from './specs.ts';
+import { statusAt } from './status-at.ts';
 import { NAMESPACE, type SimulatedWorld } from './world.ts';
 
 const SECOND_ACCOUNT = 'second';
@@ -17,7 +18,9 @@ const LONG_SECRET = 'long';
 const NAMESPACE_LABEL = 'kubernetes.io/metadata.name';
 const HOLD = 'gpurental.dev/hold';
 const LATE = /Machine (\d+) \([^)]*\) carries the label of purchase/;
-const IN_DOUBT = /Machines? ([\d, ]+) (?:is|are) new and carr(?:y|ies) no label/;
+const IN_DOUBT = /Machines? ([^;]+?) (?:is|are) new and carr(?:y|ies) no label/;
+/** What follows the id of a machine, such as ` ($0.50/h)`. */
+const PRICE = / \([^)]*\)/g;
 
 const USUAL_POLICIES: JsonObject = {
   onVanish: 'Recreate',
@@ -63,6 +66,19 @@ export class Users {
   createInstance(name: string, { maxPerHour = 30, isOfSecond, ...spec }: InstanceChoice = {}): void {
     const accountRef = { name: SECOND_ACCOUNT, namespace: NAMESPACE };
     this.#create(name, { replacement: { maxPerHour }, ...(isOfSecond && { accountRef }), ...spec });
+  }
+
+  /** A Secret of theirs that has the name which the connection Secret of an object needs. */
+  takeName(name: string): void {
+    this.#kubectl.create('secrets', connectionOf(name), { apiVersion: 'v1', kind: 'Secret', data: {} });
+  }
+
+  /** That Secret goes; one of the operator stays. */
+  freeName(name: string): void {
+    const address = this.#kubectl.address('secrets', connectionOf(name));
+    const present = this.#world.kube.writes.read(address);
+    if (present && ownerUids(present).length === 0)
+      this.#kubectl.delete(address, `deletes the Secret ${connectionOf(name)}`);
   }
 
   /** An object that somebody makes and deletes so many seconds later. */
@@ -297,8 +313,20 @@ export class Users {
       what: `writes instanceId ${instanceId} into the status of ${name}`,
       change: (current) => ({
         ...current,
-        status: { ...objectAt(current, 'status'), instanceId: String(instanceId) },
+        status: {
+          ...objectAt(current, 'status'),
+          machine: { ...objectAt(objectAt(current, 'status'), 'machine'), id: String(instanceId) },
+        },
       }),
+      subresource: 'status',
+    });
+  }
+
+  /** Writes another record into the status by hand; a newer operator leaves one of its own version. */
+  editRecord(name: string, record: string): void {
+    this.#kubectl.edit(this.#instance(name), {
+      what: `writes record ${record} into the status of ${name}`,
+      change: (current) => ({ ...current, status: { ...objectAt(current, 'status'), record } }),
       subresource: 'status',
     });
   }
@@ -339,16 +367,16 @@ export class Users {
   /** The machine that an object records. */
   machineOf(name: string): number | undefined {
     const object = this.#world.kube.writes.read(this.#instance(name)) ?? {};
-    return idAt(objectAt(object, 'status'), 'instanceId');
+    return idAt(statusAt(object), 'instanceId');
   }
 
   /** Machines that an object takes for purchases of its own perhaps, since they carry no label: `RentalUncertain`. */
   machinesInDoubt(): readonly number[] {
     const kind = this.#world.kube.kind(GPU_INSTANCES);
-    const statuses = this.#world.kube.store
-      .all(kind)
-      .map((object) => JSON.stringify(objectAt(object, 'status')));
-    const named = statuses.flatMap((status) => IN_DOUBT.exec(status)?.[1]?.split(', ') ?? []);
+    const statuses = this.#world.kube.store.all(kind).map((object) => JSON.stringify(statusAt(object)));
+    const named = statuses.flatMap(
+      (status) => IN_DOUBT.exec(status)?.[1]?.replaceAll(PRICE, '').split(', ') ?? [],
+    );
     const { contracts } = this.#world.market.store.current().tables;
     return named.map(Number).filter((id) => contracts[id]?.label === null);
   }
@@ -358,7 +386,7 @@ export class Users {
     const kind = this.#world.kube.kind(GPU_INSTANCES);
     return this.#world.kube.store
       .all(kind)
-      .flatMap((object) => LATE.exec(JSON.stringify(objectAt(object, 'status')))?.[1] ?? [])
+      .flatMap((object) => LATE.exec(JSON.stringify(statusAt(object)))?.[1] ?? [])
       .map(Number);
   }
 
@@ -416,3 +444,6 @@ export class Users {
     });
   }
 }
+
+/** What people call the connection Secret of an object that they call so. */
+const connectionOf = (called: string): string => called.replace(/^[^.]+/, '$&-connection');

@@ -31,6 +31,7 @@ export interface WhimsOptions {
 }
 
 const HURRY_MS = 8_000;
+const MAX_TAKEN_MS = 120_000;
 /** More instances that stand alone are not made. */
 const MAX_INSTANCES = 4;
 
@@ -44,6 +45,7 @@ export class Whims {
   readonly #paused = new Set<string>();
   /** What a person has written on them keeps them from a machine, perhaps. */
   readonly #restrained = new Set<string>();
+  readonly #takenNames = new Set<string>();
   readonly #backups = new Map<string, JsonObject>();
   #created: number;
   #haveLeft = false;
@@ -120,6 +122,7 @@ export class Whims {
     this.leave();
     for (const name of this.#paused) this.#options.users.setPaused(name, false);
     for (const name of this.#restrained) this.#options.users.liftPolicies(name);
+    for (const name of this.#takenNames) this.#options.users.freeName(name);
     this.#options.users.createWork();
     this.#ofGroups.settle();
     this.#ofAccount.settle();
@@ -144,7 +147,17 @@ export class Whims {
       [8, () => users.createInstance(name, { isOfSecond })],
       [1, () => users.createInstance(name, { offers: BY_BID, isOfSecond })],
       [2, () => this.#takeovers.create(name)],
+      [1, () => this.#createBesideTakenName(name)],
     ]);
+  }
+
+  /** The name of its connection Secret is somebody else's for a while. */
+  #createBesideTakenName(name: string): void {
+    const { users } = this.#options;
+    users.takeName(name);
+    this.#takenNames.add(name);
+    users.createInstance(name, {});
+    this.#later(this.#chance.below(MAX_TAKEN_MS), () => users.freeName(name));
   }
 
   /** A person does several things with an object within some seconds, as while it replaces its machine. */

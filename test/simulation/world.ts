@@ -11,8 +11,8 @@ import { createOperator, type Operator } from '../../src/main/operator.ts';
 import { createMetricRegistry, type MetricRegistry } from '../../src/server/metric-registry.ts';
 import { createRentalMetrics } from '../../src/server/rental-metrics.ts';
 import { createRuntimeMetrics } from '../../src/server/runtime-metrics.ts';
+import { makeKey, makeUser } from '../../src/simulator/new-world.ts';
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
-import { makeKey, makeUser } from '../../src/simulator/world/new-world.ts';
 import { noCredentials } from '../builders/no-credentials.ts';
 import { Containers } from './containers.ts';
 import { Gateway, PROMETHEUS, SCOPE } from './gateway.ts';
@@ -69,6 +69,8 @@ export interface WorldOptions {
   readonly hasReports?: boolean | undefined;
   /** Load comes to groups through a gateway that Prometheus watches, instead of being written into them. */
   readonly hasGateway?: boolean | undefined;
+  /** The first moment, in epoch milliseconds. */
+  readonly startMs?: number | undefined;
 }
 
 /** One operator process and its machine. */
@@ -96,6 +98,7 @@ export class SimulatedWorld {
   flags: RawOptions;
   readonly #options: WorldOptions;
   readonly #clock: Clock;
+  readonly #startMs: number;
   #onList: ListListener | undefined;
   /** How far ahead the wall clock is of processes that are still to be started. */
   bornAheadMs = 0;
@@ -103,14 +106,16 @@ export class SimulatedWorld {
 
   constructor(options: WorldOptions) {
     this.#options = options;
+    const { startMs = START_MS } = options;
+    this.#startMs = startMs;
     this.flags = options.flags ?? {};
     this.containers = new Containers(this);
     this.reports = options.hasReports ? new WorkerReports(this.containers) : undefined;
     this.gateway = options.hasGateway ? new Gateway(() => this.now) : undefined;
     this.random = seededRandom(options.seed);
-    this.scheduler = new Scheduler({ startMs: START_MS, random: seededRandom(options.seed ^ 0x5eed) });
+    this.scheduler = new Scheduler({ startMs, random: seededRandom(options.seed ^ 0x5eed) });
     this.#clock = worldClock(this.scheduler);
-    this.trace = new Trace({ startMs: START_MS, keep: options.keepTrace });
+    this.trace = new Trace({ startMs, keep: options.keepTrace });
     this.kube = createMemoryKube({
       clock: this.#clock,
       random: seededRandom(options.seed ^ 0xc1),
@@ -137,7 +142,7 @@ export class SimulatedWorld {
 
   /** Seconds since the world began. */
   get second(): number {
-    return (this.scheduler.now - START_MS) / 1000;
+    return (this.scheduler.now - this.#startMs) / 1000;
   }
 
   /** Another login of the marketplace. Returns its key. */

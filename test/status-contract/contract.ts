@@ -11,7 +11,8 @@ export function brokenRules(version: RecordedVersion): readonly string[] {
   if (observed === undefined) return ['no observedGeneration: generic tools would call it done'];
   if (observed > (metadata.generation ?? 0)) broken.push('observed a generation that does not exist yet');
   for (const { type, status: value, observedGeneration, reason, message } of status?.conditions ?? []) {
-    if (observedGeneration !== observed)
+    // Left out, it is the one of the status, as kubectl wait has it.
+    if (observedGeneration !== undefined && observedGeneration !== observed)
       broken.push(`${type} observed ${observedGeneration}, the status ${observed}`);
     if (PRESENT_WHILE_TRUE.includes(type) && value !== 'True')
       broken.push(`${type} is present while ${value}`);

@@ -231,7 +231,7 @@ func running(instance *GpuInstance, row Row) {
 	}
 	status.PublicAddress = row.PublicAddress
 	status.SSH = &SSH{Host: row.SSHHost, Port: row.SSHPort}
-	status.Endpoint = net.JoinHostPort(row.SSHHost, strconv.Itoa(row.SSHPort))
+	status.Endpoint = &Endpoint{Address: net.JoinHostPort(row.SSHHost, strconv.Itoa(row.SSHPort))}
 	status.GPU = &GPU{Name: row.GPUName, Count: int(row.GPUCount)}
 	setReady(instance, metav1.ConditionTrue, "Running", "The machine runs.")
 }

@@ -35,11 +35,15 @@ type GpuInstanceStatus struct {
 	ActualStatus       string             `json:"actualStatus,omitempty"`
 	RentedAt           string             `json:"rentedAt,omitempty"`
 	RunningAt          string             `json:"runningAt,omitempty"`
-	Endpoint           string             `json:"endpoint,omitempty"`
+	Endpoint           *Endpoint          `json:"endpoint,omitempty"`
 	PublicAddress      string             `json:"publicAddress,omitempty"`
 	SSH                *SSH               `json:"ssh,omitempty"`
 	GPU                *GPU               `json:"gpu,omitempty"`
 	Conditions         []metav1.Condition `json:"conditions,omitempty"`
+}
+
+type Endpoint struct {
+	Address string `json:"address"`
 }
 
 type SSH struct {

@@ -195,7 +195,7 @@ def running(row: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
         "actualStatus": row["actual_status"],
         "runningAt": before.get("runningAt") or now(),
         "publicAddress": row["public_ipaddr"],
-        "endpoint": f"{row['ssh_host']}:{row['ssh_port']}",
+        "endpoint": {"address": f"{row['ssh_host']}:{row['ssh_port']}"},
         "ssh": {"host": row["ssh_host"], "port": row["ssh_port"]},
         "gpu": {"name": row["gpu_name"], "count": int(row["num_gpus"])},
         "conditions": [ready("True", "Running", "The machine runs.")],

@@ -41,6 +41,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 {{- end }}
 
+{{/* As text: numbers that Helm has parsed come out as floats. */}}
+{{- define "gpu-rental-operator.envoyConfig" -}}
+{{- $envoy := .Values.gateway.envoy }}
+{{- $heap := printf "\"max_heap_size_bytes\": %d" (mul (int $envoy.maxHeapMiB) 1048576) }}
+{{- $idle := printf "\"idle_timeout\": \"%ds\"" (int $envoy.idleTimeoutSeconds) }}
+{{- $hops := printf "\"xff_num_trusted_hops\": %d" (int .Values.gateway.trustedHops) }}
+{{- .Files.Get "files/envoy.json" | replace "\"max_heap_size_bytes\": 402653184" $heap | replace "\"idle_timeout\": \"300s\"" $idle | replace "\"xff_num_trusted_hops\": 0" $hops }}
+{{- end }}
+
 {{/* Not empty where the operator takes the reports of pickers. */}}
 {{- define "gpu-rental-operator.takesGatewayReports" -}}
 {{- if or .Values.gatewayReports.enabled .Values.gateway.enabled }}true{{ end }}

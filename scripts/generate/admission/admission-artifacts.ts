@@ -99,16 +99,15 @@ function guardTemplate(): string {
   ].join('');
 }
 
-function deployed(): string {
-  return yamlDocuments(
-    policies.flatMap(({ suffix, spec, isWarning }) => {
-      const name = `${DEPLOYED.name}-${suffix}`;
-      return [
-        policyObject(name, DEPLOYED.labels, spec(DEPLOYED)),
-        bindingObject(name, DEPLOYED.labels, actionOf(isWarning)),
-      ];
-    }),
-  );
+/** The policies and their bindings as `deploy/` installs them. */
+export function deployedPolicies(): readonly object[] {
+  return policies.flatMap(({ suffix, spec, isWarning }) => {
+    const name = `${DEPLOYED.name}-${suffix}`;
+    return [
+      policyObject(name, DEPLOYED.labels, spec(DEPLOYED)),
+      bindingObject(name, DEPLOYED.labels, actionOf(isWarning)),
+    ];
+  });
 }
 
 /** `kubectl delete -k … -l gpurental.dev/keep!=true` leaves it, as Helm's keep does. */
@@ -126,7 +125,10 @@ export function admissionArtifacts(): readonly Artifact[] {
       path: `charts/${chart}/templates/_in-use-guard.tpl`,
       content: guardTemplate(),
     })),
-    { path: 'deploy/components/admission-policies/policies.yaml', content: deployed() },
+    {
+      path: 'deploy/components/admission-policies/policies.yaml',
+      content: yamlDocuments(deployedPolicies()),
+    },
     { path: 'deploy/components/in-use-guard/guard.yaml', content: deployedGuard() },
   ];
 }

@@ -8,6 +8,7 @@ import {
   MACHINE_FINALIZER,
   marketplaceAccountResource,
 } from '../../../src/api/v1alpha1/names.ts';
+import { ONCE_RENTABLE } from '../../../src/instance/replacement-text.ts';
 import { type Installation, notTheOperator } from './admission-policy.ts';
 
 /** On an object of ours: people may not delete it. Read by admission only. */
@@ -98,7 +99,11 @@ function priceFloor(installation: Installation): PolicySpec {
     resourceRules: ours(['UPDATE'], [instances]),
     matchConditions: [
       ...people(installation),
-      { name: 'rented', expression: 'has(oldObject.status) && has(oldObject.status.instanceId)' },
+      {
+        name: 'rented',
+        expression:
+          'has(oldObject.status) && has(oldObject.status.machine) && has(oldObject.status.machine.id)',
+      },
       {
         name: 'would-be-replaced',
         expression:
@@ -136,6 +141,9 @@ function rentedOtherwise(at: string): Readonly<Record<string, string>> {
     image: differs('image'),
     imagePullSecretRef: differs('imagePullSecretRef'),
     disk: `(${differs('disk')} && (!has(${disk}) || !has(${diskBefore}) || quantity(string(${disk})).compareTo(quantity(string(${diskBefore}))) != 0))`,
+    command: differs('command'),
+    args: differs('args'),
+    entrypoint: `object.${at}.?entrypoint.orValue('Keep') != oldObject.${at}.?entrypoint.orValue('Keep')`,
     onStart: differs('onStart'),
     onStartFrom: differs('onStartFrom'),
     env: changedAsSet(at, 'env', ''),
@@ -168,12 +176,16 @@ function changedFields(at: string): { readonly name: string; readonly expression
 /** What stays on the machine is lost: whoever applies is told before they find out. */
 function replacement(installation: Installation): PolicySpec {
   const machine =
-    "'machine ' + oldObject.status.instanceId + (has(oldObject.status.runningAt) ? ' (running since ' + string(oldObject.status.runningAt) + ')' : '')";
+    "'machine ' + oldObject.status.machine.id + (has(oldObject.status.machine.rentedAt) ? ' (rented since ' + string(oldObject.status.machine.rentedAt) + ')' : '')";
   return {
     resourceRules: ours(['UPDATE'], [instances]),
     matchConditions: [
       notTheOperator(installation.operatorUser),
-      { name: 'rented', expression: 'has(oldObject.status) && has(oldObject.status.instanceId)' },
+      {
+        name: 'rented',
+        expression:
+          'has(oldObject.status) && has(oldObject.status.machine) && has(oldObject.status.machine.id)',
+      },
       {
         name: 'would-replace',
         expression:
@@ -188,16 +200,14 @@ function replacement(installation: Installation): PolicySpec {
     validations: [
       {
         expression: 'size(variables.changed) == 0',
-        message: 'This replaces the machine, and its disk is lost.',
-        messageExpression:
-          "'This replaces ' + variables.machine + variables.when + ', and its disk is lost: ' + variables.changed.join(', ') + ' changed. To keep it, set updateStrategy.type: OnDelete.'",
+        message: `This replaces the machine ${ONCE_RENTABLE}, and its disk is lost.`,
+        messageExpression: `'This replaces ' + variables.machine + variables.when + ' ${ONCE_RENTABLE}, and its disk is lost: ' + variables.changed.join(', ') + ' changed. To keep it, set updateStrategy.type: OnDelete.'`,
         reason: 'Invalid',
       },
       {
         expression: `size(variables.changed) > 0 || !(${changed('spec', 'offers')})`,
         message: 'This replaces the machine if it satisfies no alternative of spec.offers any more.',
-        messageExpression:
-          "'If ' + variables.machine + ' satisfies no alternative of spec.offers any more, this replaces it' + variables.when + ', and its disk is lost. To see which: gpu-rent diff -f FILE.'",
+        messageExpression: `'If ' + variables.machine + ' satisfies no alternative of spec.offers any more, this replaces it' + variables.when + ' ${ONCE_RENTABLE}, and its disk is lost. To see which: gpu-rent diff -f FILE.'`,
         reason: 'Invalid',
       },
     ],

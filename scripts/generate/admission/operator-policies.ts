@@ -117,7 +117,8 @@ function slices({ operatorUser }: Installation): PolicySpec {
     variables: [WRITTEN, WAS_OURS],
     validations: [
       {
-        expression: `variables.wasOurs && (!variables.isWritten || (${written.join(' && ')}))`,
+        // A dry run keeps nothing: by one the operator learns whether it may write slices, before it rents.
+        expression: `request.?dryRun.orValue(false) || (variables.wasOurs && (!variables.isWritten || (${written.join(' && ')})))`,
         message: `The operator writes EndpointSlices of GpuInstances only. ${STOLEN}`,
         reason: 'Forbidden',
       },

@@ -49,7 +49,7 @@ function annotations(): Readonly<Record<string, string>> {
     'artifacthub.io/links': yaml([
       { name: 'Documentation', url: `${HOME}/blob/main/docs/README.md` },
       { name: 'Capabilities', url: `${HOME}/blob/main/docs/concepts/capabilities.md` },
-      { name: 'Verify the signature', url: `${HOME}/blob/main/docs/how-to/operations.md#verify-a-release` },
+      { name: 'Verify the signature', url: `${HOME}/blob/main/docs/how-to/install.md#verify-a-release` },
     ]),
     'artifacthub.io/screenshots': yaml([
       { title: 'A machine is lost and replaced', url: `${HOME}/raw/main/docs/media/playground.png` },

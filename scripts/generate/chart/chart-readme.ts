@@ -15,7 +15,7 @@ $ helm install gpu-rental-operator charts/gpu-rental-operator --namespace gpu-re
 \`\`\`
 
 - An upgrade brings new definitions with it; nothing has to be applied by hand.
-- \`helm uninstall\` leaves CRDs, objects and machines. While machines are rented it is refused: [uninstall in the safe order](../../docs/how-to/operations.md#uninstall).
+- \`helm uninstall\` leaves CRDs, objects and machines. While machines are rented it is refused: [uninstall in the safe order](../../docs/how-to/install.md#uninstall).
 - Nothing in it is random, looked up or hooked, so Argo CD and Flux render the same every time. The one exception is the certificate of \`simulator.enabled\`.
 
 ## Try it without an account

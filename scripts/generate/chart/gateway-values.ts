@@ -59,6 +59,16 @@ export const gatewayValues: ChartValues = {
           type: 'integer',
           minimum: 1,
         }),
+        maxHeapMiB: value(
+          'Heap in MiB at which Envoy has refused new requests and reset the streams with the largest buffers. Three quarters of its memory limit.',
+          384,
+          { type: 'integer', minimum: 64 },
+        ),
+        idleTimeoutSeconds: value(
+          'Idle time after which Envoy closes a connection of a client. Keep it above the one of a load balancer in front.',
+          300,
+          { type: 'integer', minimum: 1, maximum: 3600 },
+        ),
         resources: value(
           '',
           {
@@ -75,6 +85,16 @@ export const gatewayValues: ChartValues = {
           limits: { memory: '384Mi', 'ephemeral-storage': '64Mi' },
         },
         schemas.object,
+      ),
+      maxHeldMemory: value(
+        'Memory of Envoy and picker for requests that wait. Two thirds of `gateway.envoy.maxHeapMiB`.',
+        '256Mi',
+        { type: 'string', pattern: '^[1-9][0-9]*(Mi|Gi)$' },
+      ),
+      trustedHops: value(
+        'Proxies in front of the gateway that append to `x-forwarded-for`: by it clients without keys are known.',
+        0,
+        { type: 'integer', minimum: 0, maximum: 8 },
       ),
       shutdownGraceSeconds: value(
         'How long requests that were begun may go on while a Pod ends; the Pod has 30 s more.',

@@ -53,7 +53,7 @@ export function gapsIn(
 }
 
 function rowOf(scenario: Scenario, tests: readonly Shown[]): string {
-  const links = tests.map(({ file, title }) => `[${inCell(title)}](${relative('docs/internals', file)})`);
+  const links = tests.map(({ file, title }) => `[${inCell(title)}](${relative('test/evidence', file)})`);
   const evidence =
     links.length > 0 ? links.join('<br>') : `*not shown by a test of its own: ${scenario.notShown ?? ''}*`;
   return `| ${scenario.number} | ${inCell(scenario.happens)} | ${inCell(scenario.must)} | ${evidence} |`;
@@ -61,7 +61,7 @@ function rowOf(scenario: Scenario, tests: readonly Shown[]): string {
 
 const inCell = (text: string): string => text.replaceAll('|', '\\|');
 
-/** docs/internals/failures.md: each scenario, what must happen, and the tests that show it. */
+/** test/evidence/failures.md: each scenario, what must happen, and the tests that show it. */
 export function failureArtifacts(): readonly Artifact[] {
   const shown = shownScenarios();
   const rows = SCENARIOS.map((scenario) => rowOf(scenario, shown.get(scenario.number) ?? []));
@@ -74,5 +74,5 @@ What can go wrong, what must happen then, and the test that shows it: the number
 |---|---|---|---|
 ${rows.join('\n')}
 `;
-  return [{ path: 'docs/internals/failures.md', content: text }];
+  return [{ path: 'test/evidence/failures.md', content: text }];
 }

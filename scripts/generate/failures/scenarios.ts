@@ -77,7 +77,7 @@ const rows: readonly (readonly [happens: string, must: string, notShown?: string
   ['The key is revoked', 'No writes with it, objects stay, `Authenticated=False`; recovers alone'],
   [
     'The key is changed for one of another user',
-    '`LoginChanged`: nothing is changed, nothing destroyed, nothing counts as gone',
+    '`LoginChanged` after two replies that agree: nothing is changed, nothing destroyed, nothing counts as gone',
   ],
   ['The key may not list or destroy', 'Seen at the start; what cannot be destroyed is not rented'],
   [
@@ -302,6 +302,51 @@ const rows: readonly (readonly [happens: string, must: string, notShown?: string
   [
     "`kubectl delete --cascade=orphan`, and a person takes the object's finalizers away before the operator is done",
     'Within ten minutes, and at its next start, the operator removes the slices, the Service and the connection Secret by the uid in their labels, unless an account keeps the machine; what a person made, and what is of an object that exists, stays',
+  ],
+  [
+    'A foreign Secret, Service or EndpointSlice has the name of a child, a quota or a policy refuses it, or a right is missing',
+    'The object says `NameTaken` or `NotPermitted` with the words of the API server before anything is rented; a group rents and wakes no worker',
+  ],
+  [
+    'Kubernetes does not answer the checks before a rental',
+    '`PreflightUnanswered`: the rental waits and the checks are repeated every 10 s',
+  ],
+  [
+    'The image loads on no machine, the program exits at once on each, or the probe never succeeds',
+    'From the second machine on the next rental waits 1 minute, then twice as long each time, up to an hour, also over a restart; `RepeatedFailure` names image, pull Secret, last status text and cost, and no machine is avoided for it',
+  ],
+  [
+    'One list shows a wrong price, start, state or label of every machine',
+    'The record counts; nothing ends, stops or is charged for good before two lists a poll apart and a read agree',
+  ],
+  [
+    'Many machines would end at once by limit, price or spec',
+    'The breaker opens before the first of them ends',
+  ],
+  [
+    'The reply to a rental names the machine of another object or of a person',
+    'The outcome is unknown, or the record is provisional; lists settle it by label',
+  ],
+  ['One offer is sold twice', 'The later machine, never reachable, is replaced and avoided'],
+  [
+    'The marketplace fails, or refuses the key, while objects wait for it',
+    'One event and one log line with cause, code and duration at the start, and one at the end, on the account and on each object that waits; `status.outage` keeps the beginning over a restart',
+  ],
+  [
+    'The marketplace stops a machine by itself',
+    'One event that names the end of the contract, used up credit or a bid as the cause, if it is known; the account reads its credit again at once',
+  ],
+  [
+    'An account is suspended (`spec.suspend`) while rentals and starts wait, are recorded or are queued',
+    'None is sent any more; running machines stay, a lost one is kept, and destroys go on',
+  ],
+  [
+    '`gpu-rent stop --all` stops many objects, and some refuse',
+    'Groups are paused before their workers; each refusal is printed with its reason, the others are stopped, and what still bills is listed',
+  ],
+  [
+    'The operator is away while a gateway serves',
+    'The gateway serves on, logs cause and duration once at the start and once at the end, and shows the seconds in a metric',
   ],
 ];
 

@@ -45,7 +45,7 @@ export const alerts: readonly Alert[] = [
   },
   {
     alert: 'GpuRentalSpendAboveBudget',
-    expr: `max by (namespace, name, reason) (gpu_rental_gpuinstance_${CONDITION}{type="WithinBudget",status="False"}) > 0 or max by (namespace, name, reason) (gpu_rental_marketplaceaccount_${CONDITION}{type="Funded",status="False"}) > 0`,
+    expr: `max by (namespace, name, reason) (gpu_rental_gpuinstance_${CONDITION}{type="OverBudget",status="True"}) > 0 or max by (namespace, name, reason) (gpu_rental_marketplaceaccount_${CONDITION}{type="Funded",status="False"}) > 0`,
     for: '5m',
     severity: 'warning',
     summary:
@@ -131,6 +131,14 @@ export const alerts: readonly Alert[] = [
     summary:
       'The key of account {{ $labels.namespace }}/{{ $labels.name }} proves nothing ({{ $labels.reason }}).',
     description: 'Nothing can be rented or destroyed with it; machines that run bill on.',
+  },
+  {
+    alert: 'GpuRentalAccountSuspended',
+    expr: `max by (namespace, name) (gpu_rental_marketplaceaccount_${CONDITION}{type="Suspended",status="True"}) > 86400`,
+    for: '5m',
+    severity: 'warning',
+    summary: 'Account {{ $labels.namespace }}/{{ $labels.name }} has been suspended for more than a day.',
+    description: 'Nothing is rented or started with it; running machines and disks bill.',
   },
   {
     alert: 'GpuRentalMarketplaceDown',

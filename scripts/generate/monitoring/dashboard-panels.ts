@@ -338,7 +338,8 @@ export const health: Dashboard = {
           { expr: ofOperator('rate(process_cpu_seconds_total[5m])'), legend: '{{pod}} cores' },
         ]),
         graph('Event loop lag, 99 %', 's', [
-          { expr: ofOperator('nodejs_eventloop_lag_p99_seconds'), legend: '{{pod}}' },
+          // Samples are 100 ms apart, and each contains that time.
+          { expr: `(${ofOperator('nodejs_eventloop_lag_p99_seconds')}) - 0.1`, legend: '{{pod}}' },
         ]),
         {
           title: 'Versions',

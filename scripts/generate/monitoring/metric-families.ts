@@ -7,7 +7,11 @@ import { type Transport, TransportError } from '../../../src/lib/transport.ts';
 import { exposeOperator } from '../../../src/main/exposition.ts';
 import { createOperator } from '../../../src/main/operator.ts';
 import { tokenCredentials } from '../../../src/runtime/kube/credentials.ts';
-import { createGatewayMetrics, showGatewayGroups } from '../../../src/server/gateway-metrics.ts';
+import {
+  createGatewayMetrics,
+  showGatewayGroups,
+  showOperatorOutage,
+} from '../../../src/server/gateway-metrics.ts';
 import { countedTransport } from '../../../src/server/marketplace-request-metrics.ts';
 import { createMetricRegistry, type MetricRegistry } from '../../../src/server/metric-registry.ts';
 import { createRentalMetrics } from '../../../src/server/rental-metrics.ts';
@@ -79,6 +83,7 @@ export function gatewayFamilies(): readonly MetricFamily[] {
   const registry = recording(createMetricRegistry(), families);
   createGatewayMetrics(registry);
   showGatewayGroups(registry, () => []);
+  showOperatorOutage(registry, () => 0);
   return families.toSorted((left, right) => left.name.localeCompare(right.name, 'en'));
 }
 

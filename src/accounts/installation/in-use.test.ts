@@ -22,7 +22,7 @@ function bench(present: readonly GpuInstance[] = [], constants = defaultConstant
     stored: undefined as Record<string, string> | undefined,
     writes: 0,
     isDown: false,
-    /** Of each write, in milliseconds; the first one first. */
+    /** Delay of each write in milliseconds, in order. */
     delays: [] as number[],
   };
   const write = async <T>(_: unknown, object: unknown): Promise<T> => {

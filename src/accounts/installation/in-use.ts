@@ -105,7 +105,7 @@ export class InUseRecord {
   }
 }
 
-/** Whether an object has, or may have, a machine that has to be destroyed. */
+/** True if an object has, or may have, a machine that must be destroyed. */
 export function isGuarded(instance: GpuInstance): boolean {
   return hasFinalizer(instance, MACHINE_FINALIZER);
 }
@@ -150,7 +150,7 @@ interface Validation {
   readonly reason: 'Forbidden' | 'Invalid';
 }
 
-/** What a ValidatingAdmissionPolicy of ours says. */
+/** Content of a ValidatingAdmissionPolicy of this operator. */
 export interface PolicySpec {
   readonly paramKind?: { readonly apiVersion: string; readonly kind: string };
   readonly resourceRules: readonly ResourceRule[];
@@ -167,7 +167,7 @@ export function notBreakGlass(group: string): NamedExpression {
   };
 }
 
-/** One per cluster: definitions belong to nobody's release alone. */
+/** Name of the guard. There is one per cluster: no single release owns the CRDs. */
 export const GUARD_NAME = 'gpu-rental-in-use';
 
 const deletions = (apiGroup: string, resources: readonly string[]) => ({
@@ -177,7 +177,7 @@ const deletions = (apiGroup: string, resources: readonly string[]) => ({
   resources,
 });
 
-/** What each kind has to be for the guard to protect it, by its plural. */
+/** State of each kind that the guard protects, by its plural. */
 const GUARDED: Readonly<Record<string, string>> = {
   customresourcedefinitions: `oldObject.spec.group == '${GROUP}'`,
   namespaces: 'oldObject.metadata.name == params.metadata.namespace',

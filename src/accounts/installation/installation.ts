@@ -15,7 +15,7 @@ import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import type { KubeObject } from '../../runtime/kube/kube-object.ts';
 import type { SecretObject } from '../api-keys.ts';
 
-/** What speaks for or against drawing a new identity. */
+/** Evidence for or against a new identity. */
 export interface RentalTraces {
   /** Objects of the cluster that carry an intent or a claim. */
   readonly objectsWithRentals: number;
@@ -25,14 +25,14 @@ export interface RentalTraces {
   readonly unlisted: number;
 }
 
-/** Whether this installation knows who it is. */
+/** State of this installation's own identity. */
 export type InstallationState =
   | { readonly type: 'pending'; readonly why: { readonly reason: string; readonly message: string } }
   | { readonly type: 'lost'; readonly why: { readonly reason: string; readonly message: string } }
   | {
       readonly type: 'known';
       readonly identity: Identity;
-      /** Why unclaimed machines are left alone, where they are. */
+      /** Reason why the sweep leaves unclaimed machines alone, if it does. */
       readonly sweep: 'allowed' | 'clusterChanged' | 'scopeShrunk';
     };
 

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { offer } from '../../../test/builders/observed.ts';
 import { createVirtualClock, type VirtualClock } from '../../../test/builders/virtual-clock.ts';
-import { MarketplaceError, type MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
-import type { Offer, OfferQuery } from '../../marketplace/offers/offers.ts';
-import { createPacer, type Pacer } from '../../marketplace/pacing/pacing.ts';
+import { MarketplaceError, type MarketplaceErrorKind } from '../../market/errors.ts';
+import type { Offer, OfferQuery } from '../../market/offer.ts';
+import { createPacer, type Pacer } from '../../market/pacing.ts';
 import { AdmissionQueue } from './admission-queue.ts';
 import type { SearchRequest } from './search-scheduler.ts';
 

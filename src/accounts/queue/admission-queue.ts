@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../../lib/clock.ts';
-import type { Offer, OfferQuery } from '../../marketplace/offers/offers.ts';
-import { DOCUMENTED_GAPS_MS, type Pacer, type Slot } from '../../marketplace/pacing/pacing.ts';
+import type { Offer, OfferQuery } from '../../market/offer.ts';
+import { DOCUMENTED_GAPS_MS, type Pacer, type Slot } from '../../market/pacing.ts';
 import { FairQueue } from './fair-queue.ts';
 import {
   type SearchAnswer,
@@ -9,10 +9,10 @@ import {
   SearchScheduler,
 } from './search-scheduler.ts';
 
-/** Where an object waits, and for how long. */
+/** Position of a waiting object, and its expected wait. */
 export interface QueuePosition {
   readonly for: 'search' | 'rental';
-  /** How many objects go before it. */
+  /** Number of objects ahead of it. */
   readonly ahead: number;
   /** Milliseconds until its rental, as things are now. */
   readonly expectedMs: number;
@@ -24,7 +24,7 @@ export interface QueuePosition {
 
 /** An object that asks for a rental slot. */
 export interface RentalRequester extends SearchRequester {
-  /** Whether its account may rent at this moment beside other rentals: false while rentals go one at a time. */
+  /** True if its account may rent at this moment beside other rentals: false while rentals go one at a time. */
   readonly mayRent: () => boolean;
 }
 
@@ -38,7 +38,7 @@ export interface AdmissionQueueOptions {
 }
 
 interface Waiting extends RentalRequester {
-  /** What it found its offer by. */
+  /** Search by which it found its offer. */
   readonly want: SearchRequest | undefined;
   readonly since: number;
 }
@@ -46,7 +46,7 @@ interface Waiting extends RentalRequester {
 interface Joined {
   readonly generation: number;
   readonly since: number;
-  /** What it last found offers by. */
+  /** Search by which it last found offers. */
   want: SearchRequest | undefined;
 }
 
@@ -54,11 +54,11 @@ interface Joined {
 const CALL_MS = 2_000;
 /** An object that was called and did not come for this long has left. */
 const GONE_MS = 60_000;
-/** How often the end of a rental is looked for while rentals go one at a time. */
+/** Interval of checks for the end of a rental while rentals go one at a time. */
 const SERIAL_RETRY_MS = 1_000;
-/** How soon a slot is tried again that was there and could not be taken. */
+/** Delay before the next attempt to take a slot that was free and could not be taken. */
 const BUSY_RETRY_MS = 250;
-/** Of slots that are not spaced, so many objects are called at once. */
+/** Number of objects that are called at once if slots are not spaced. */
 const UNPACED_CALLS = 16;
 /** So many of the next objects are looked at: for a reply that is fresh before their slot comes, and for whether they may rent. */
 const MAX_CANDIDATES = 4;
@@ -74,7 +74,7 @@ export class AdmissionQueue {
   readonly #desk: SearchScheduler;
   readonly #line: FairQueue<Waiting>;
   readonly #joined = new Map<string, Joined>();
-  /** Who was called to take a slot, and when on `clock.monotonic()`. They are in the line as well. */
+  /** Objects called to take a slot, with the time on `clock.monotonic()`. They stay in the line as well. */
   readonly #called = new Map<string, number>();
   #timer: Timer | undefined;
   #stopped = false;
@@ -105,7 +105,7 @@ export class AdmissionQueue {
     return this.#desk.background(query, maxAgeMs);
   }
 
-  /** Where this version of the object waits; undefined if it does not wait, or was called. */
+  /** Position of this version of the object; undefined if it does not wait, or was called. */
   place(uid: string, generation: number): QueuePosition | undefined {
     const joined = this.#joined.get(uid);
     if (!joined) return undefined;
@@ -154,7 +154,7 @@ export class AdmissionQueue {
     return undefined;
   }
 
-  /** How many objects wait, and how long the first of them has, in milliseconds; 0 if none does. */
+  /** Number of waiting objects and the longest wait in milliseconds; 0 if none waits. */
   waiting(): { readonly count: number; readonly longestMs: number } {
     const now = this.#options.clock.monotonic();
     const waits = [...this.#joined.values()].map(({ since }) => now - since);
@@ -210,7 +210,7 @@ export class AdmissionQueue {
     return this.#called.has(uid) || !this.#options.paced || this.#calledNow() === 0;
   }
 
-  /** How many were called and may still come. */
+  /** Number of called objects that may still come. */
   #calledNow(): number {
     const now = this.#options.clock.monotonic();
     let called = 0;
@@ -278,7 +278,7 @@ export class AdmissionQueue {
   }
 }
 
-/** What is searched for an object that found offers and waits for its slot: a free slot waits for that search. */
+/** Search of an object that found offers and waits for its slot: a free slot waits for that search. */
 const urgent = (want: SearchRequest): SearchRequest => ({ ...want, patient: false });
 
 /** Stands for no slot kept: the call takes the next one by itself. */

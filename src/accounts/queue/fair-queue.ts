@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts';
 
-/** One object that waits, in the name of its namespace. */
+/** Waiting object, in the name of its namespace. */
 export interface Member {
   readonly uid: string;
   readonly namespace: string;
@@ -92,7 +92,7 @@ export class FairQueue<T extends Member> {
     }
   }
 
-  /** How many members go before this one, counted at most a second ago. */
+  /** Number of members ahead of this one, counted at most a second ago. */
   ahead(uid: string): number {
     const now = this.#clock.monotonic();
     if (!this.#positions || now - this.#positions.at >= POSITIONS_MS) {
@@ -103,7 +103,7 @@ export class FairQueue<T extends Member> {
     return this.#positions.byUid.get(uid) ?? this.#aheadOfLast(this.#shareOf.get(uid));
   }
 
-  /** How many members would go before another one of that namespace. */
+  /** Number of members that would be ahead of a new one of that namespace. */
   aheadOfNewcomer(namespace: string): number {
     const own = this.#shares.get(namespace)?.members.size ?? 0;
     return this.#ahead(namespace, own);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { offer } from '../../../test/builders/observed.ts';
-import type { Offer, OfferFilter, OfferQuery } from '../../marketplace/offers/offers.ts';
+import type { Offer, OfferFilter, OfferQuery } from '../../market/offer.ts';
 import { coverageOf, coverOf, emptinessOf, MAX_ROWS, mayFind } from './search-cover.ts';
 
 const filter = (field: string, operator: OfferFilter['operator'], value: OfferFilter['value']) => ({

@@ -1,22 +1,11 @@
-import type { Offer, OfferFilter, OfferQuery, OfferScalar } from '../../marketplace/offers/offers.ts';
+import { searchCover } from '../../api/v1alpha1/offer-fields.ts';
+import type { Offer, OfferFilter, OfferQuery, OfferScalar } from '../../market/offer.ts';
 
 /** The most rows that one search asks for: all offers of a usual marketplace. */
 export const MAX_ROWS = 2_000;
 
 /** Fields by which the wider of two filters is known: by its values, or by its bound. A shared search filters by no other. */
-const JOINED: Readonly<Record<string, 'gte' | 'lte' | 'any'>> = {
-  rentable: 'any',
-  gpu_name: 'any',
-  num_gpus: 'any',
-  gpu_ram: 'gte',
-  direct_port_count: 'gte',
-  disk_space: 'gte',
-  reliability: 'gte',
-  geolocation: 'any',
-  verified: 'any',
-  dph_total: 'lte',
-  min_bid: 'lte',
-};
+const JOINED = searchCover();
 
 /** A query is asked about as often as the queue moves, and never changes. */
 const keys = new WeakMap<OfferQuery, string>();
@@ -36,9 +25,8 @@ export function baseOf({ pricing, storageGB }: OfferQuery): string {
 }
 
 /**
- * One search that finds every offer that any of these queries finds, and others: the caller filters its reply. All
- * queries have the same {@link baseOf}. One query, or equal ones, stay as they are. Throws a RangeError without a
- * query.
+ * Search that finds every offer that any of these queries finds, and others: the caller filters its reply. All queries
+ * have the same {@link baseOf}. A single query, or equal ones, stay as they are. Throws a RangeError without a query.
  */
 export function coverOf(queries: readonly OfferQuery[]): OfferQuery {
   const [first, ...others] = [...new Map(queries.map((query) => [queryKey(query), query])).values()];
@@ -54,10 +42,10 @@ export function coverOf(queries: readonly OfferQuery[]): OfferQuery {
   };
 }
 
-/** Whether a complete reply holds every offer that a query finds. */
+/** True if a complete reply holds every offer that a query finds. */
 export type Coverage = (query: OfferQuery) => boolean;
 
-/** What a complete reply to `wide` holds. To be made once for each reply: 500 objects may ask for it. */
+/** Coverage of a complete reply to `wide`. Create it once for each reply: 500 objects may ask for it. */
 export function coverageOf(wide: OfferQuery): Coverage {
   const base = baseOf(wide);
   const tests = wide.filters.map(coverageOfFilter);
@@ -65,8 +53,8 @@ export function coverageOf(wide: OfferQuery): Coverage {
 }
 
 /**
- * Which queries find nothing either, by a complete reply to `wide` that holds no offer: those that it covers, also with
- * a larger disk, which fits on fewer machines and costs more on each.
+ * Queries that find nothing either, by a complete reply to `wide` without an offer: those that it covers, also with a
+ * larger disk, which fits on fewer machines and costs more on each.
  */
 export function emptinessOf(wide: OfferQuery): Coverage {
   const covers = coverageOf(wide);
@@ -78,7 +66,7 @@ export function emptinessOf(wide: OfferQuery): Coverage {
   };
 }
 
-/** Whether one of these offers passes the filters of a query that shared searches know. */
+/** True if one of these offers passes the filters of a query that shared searches know. */
 export function mayFind({ filters }: OfferQuery, offers: readonly Offer[]): boolean {
   const tests = filters.map(testOf);
   return offers.some(({ fields }) => tests.every((test) => test(fields)));

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { offer } from '../../../test/builders/observed.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
-import { MarketplaceError, type MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
-import type { Offer, OfferQuery } from '../../marketplace/offers/offers.ts';
-import { createPacer } from '../../marketplace/pacing/pacing.ts';
+import { MarketplaceError, type MarketplaceErrorKind } from '../../market/errors.ts';
+import type { Offer, OfferQuery } from '../../market/offer.ts';
+import { createPacer } from '../../market/pacing.ts';
 import { type SearchAnswer, type SearchRequest, SearchScheduler } from './search-scheduler.ts';
 
 interface Flight {

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../lib/clock.ts';
-import { MarketplaceError } from '../../marketplace/errors/errors.ts';
-import type { Offer, OfferQuery } from '../../marketplace/offers/offers.ts';
-import type { Pacer } from '../../marketplace/pacing/pacing.ts';
+import { MarketplaceError } from '../../market/errors.ts';
+import type { Offer, OfferQuery } from '../../market/offer.ts';
+import type { Pacer } from '../../market/pacing.ts';
 import { FairQueue, type Member } from './fair-queue.ts';
 import {
   baseOf,
@@ -30,28 +30,30 @@ const MAX_BACKGROUND = 64;
 
 /** An object that asks, and how it is called when there is an answer. */
 export interface SearchRequester extends Member {
-  /** What it asks by; another version of the object asks again. */
+  /** Key of the request; another version of the object asks again. */
   readonly generation: number;
   readonly wake: () => void;
 }
 
-/** What an object searches for. */
+/** Search of one object. */
 export interface SearchRequest {
   /** The search, and after it those that the object goes on with if it finds nothing. */
   readonly queries: readonly [OfferQuery, ...OfferQuery[]];
   /** A reply to this very query is needed: a shared one does not tell enough. */
   readonly exact?: boolean;
-  /** A person asked to look at this time (`clock.monotonic()`): no reply of an earlier search will do. */
+  /** On `clock.monotonic()`: no reply of an earlier search will do, since a person asked to look or a second one is due. */
   readonly askedAt?: number;
   /** The object found nothing before: it may wait for searches that others need. */
   readonly patient?: boolean;
 }
 
-/** What the desk knows about a search. */
+/** State of a search. */
 export type SearchAnswer =
   | {
       readonly type: 'found';
       readonly offers: readonly Offer[];
+      /** Begin of the search, on `clock.monotonic()`. */
+      readonly begunAt: number;
       /** The reply may hold offers beyond the query: each has to prove that it fits. */
       readonly isShared: boolean;
     }
@@ -66,7 +68,7 @@ export interface SearchSchedulerOptions {
   readonly clock: Clock;
   readonly pacer: Pacer;
   readonly search: (query: OfferQuery) => Promise<readonly Offer[]>;
-  /** Whether some object holds the offer: a reply of held offers alone is used up. */
+  /** True if some object holds the offer: a reply of held offers alone is used up. */
   readonly isReserved: (offerId: string) => boolean;
   /** A search ended. */
   readonly onEnd: () => void;
@@ -95,7 +97,7 @@ interface InFlight {
   readonly members: Set<string>;
 }
 
-/** Whether a reply of that many rows holds every offer that matches. */
+/** True if a reply of that many rows holds every offer that matches. */
 const isComplete = ({ query, offers }: Reply): boolean =>
   offers.length < (query.limit ?? Number.POSITIVE_INFINITY);
 
@@ -109,7 +111,10 @@ export class SearchScheduler {
   /** Searches that only explain, by query. */
   readonly #background = new Map<string, OfferQuery>();
   readonly #failures = new Map<string, { readonly key: string; readonly error: unknown }>();
-  /** How many may share the next search of an object whose last one was too wide, or called wrong: 1 asks alone. */
+  /**
+   * Number of objects that may share the next search of an object whose last search was too wide or refused as wrong: 1
+   * searches alone.
+   */
   readonly #shares = new Map<string, number>();
   readonly #inFlight = new Set<InFlight>();
   #replies: readonly Reply[] = [];
@@ -130,7 +135,8 @@ export class SearchScheduler {
     this.#failures.delete(asker.uid);
     if (reply) {
       this.#remove(asker.uid);
-      return { type: 'found', offers: reply.offers, isShared: reply.key !== key };
+      const { offers, begunAt } = reply;
+      return { type: 'found', offers, begunAt, isShared: reply.key !== key };
     }
     if (failure?.key === key) return { type: 'failed', error: failure.error };
     const since = this.#line.get(asker.uid)?.since ?? this.#options.clock.monotonic();
@@ -141,26 +147,24 @@ export class SearchScheduler {
     return { type: 'queued', ended: begun?.ended };
   }
 
-  /**
-   * Whether there is something new to tell the object about these queries: a reply that it may still use, or a failure.
-   */
+  /** True if there is a new answer to these queries for the object: a reply that it may still use, or a failure. */
   hasAnswer(uid: string, want: SearchRequest, keptSince: number): boolean {
     return this.#failures.has(uid) || this.#reply(want, keptSince) !== undefined;
   }
 
-  /** What is for rent at all, searched when nothing else waits, and kept for `maxAgeMs`. */
+  /** Offers of the whole market, searched when nothing else waits, and kept for `maxAgeMs`. */
   background(query: OfferQuery, maxAgeMs: number): SearchAnswer {
     const key = queryKey(query);
     const now = this.#options.clock.monotonic();
     const known = this.#replies.find((reply) => reply.key === key && now - reply.answeredAt < maxAgeMs);
-    if (known) return { type: 'found', offers: known.offers, isShared: false };
+    if (known) return { type: 'found', offers: known.offers, begunAt: known.begunAt, isShared: false };
     if (this.#background.size < MAX_BACKGROUND) this.#background.set(key, query);
     this.#pump();
     const begun = [...this.#inFlight].find((each) => each.key === key);
     return { type: 'queued', ended: begun?.ended };
   }
 
-  /** Whether the object waits for a search. */
+  /** The place of an object that waits for a search; undefined if it does not wait. */
   waiting(uid: string): Waiting | undefined {
     return this.#line.get(uid);
   }
@@ -261,8 +265,8 @@ export class SearchScheduler {
   }
 
   /**
-   * Whose search goes first where the next object found nothing yet: of those in its namespace that want the same with
-   * other disks, the one with the smallest disk, since if that finds nothing all of them are answered.
+   * Object whose search goes first if the next object found nothing yet: the one with the smallest disk among those of
+   * its namespace with the same query, since an empty reply answers all of them.
    */
   #mostTelling(next: Waiting, busy: ReadonlySet<string>): Waiting {
     const [query] = next.queries;
@@ -400,7 +404,7 @@ export class SearchScheduler {
   }
 }
 
-/** Whether the first query is the second one with a smaller disk, or a wider one: where it finds nothing, nor does the second. */
+/** True if the first query is the second one with a smaller disk, or a wider one: where it finds nothing, nor does the second. */
 function isSmaller(query: OfferQuery, than: OfferQuery): boolean {
   const { storageGB = 0 } = query;
   return storageGB < (than.storageGB ?? 0) && emptinessOf(query)(than);

@@ -1,6 +1,6 @@
 /** What a condition means, and how to read its absence. */
 export interface ConditionType {
-  /** `normal-true`: True is good. `abnormal-true`: present only while true. */
+  /** `normal-true`: True is good. `abnormal-true`: absent while false. */
   readonly polarity: 'normal-true' | 'abnormal-true';
   readonly sentence: string;
 }
@@ -11,6 +11,11 @@ const summary = {
   Stalled: { polarity: 'abnormal-true', sentence: 'It will not go on before a person changes something.' },
 } as const satisfies Record<string, ConditionType>;
 
+const replacementBlocked = {
+  polarity: 'abnormal-true',
+  sentence: 'Another machine is due by spec, price or annotation, and the present one is kept meanwhile.',
+} as const satisfies ConditionType;
+
 export const gpuInstanceConditions = {
   ...summary,
   Rented: { polarity: 'normal-true', sentence: 'A machine of ours is rented for this object.' },
@@ -19,10 +24,12 @@ export const gpuInstanceConditions = {
     polarity: 'normal-true',
     sentence: 'The readiness probe succeeds, or there is none and the machine runs.',
   },
-  WithinBudget: {
-    polarity: 'normal-true',
-    sentence: 'Price, lifetime and total cost are within their limits.',
+  OverBudget: {
+    polarity: 'abnormal-true',
+    sentence:
+      'Price, lifetime or total cost is not within its limit, or lists contradict the price on record.',
   },
+  ReplacementBlocked: replacementBlocked,
 } as const satisfies Record<string, ConditionType>;
 
 export const marketplaceAccountConditions = {
@@ -30,6 +37,10 @@ export const marketplaceAccountConditions = {
   Authenticated: { polarity: 'normal-true', sentence: 'The key proves the pinned login.' },
   Funded: { polarity: 'normal-true', sentence: 'Credit and spending leave room for rentals.' },
   Reachable: { polarity: 'normal-true', sentence: 'The marketplace answers with complete lists.' },
+  Suspended: {
+    polarity: 'abnormal-true',
+    sentence: 'spec.suspend is true: nothing is rented or started with this account.',
+  },
 } as const satisfies Record<string, ConditionType>;
 
 export const endpointGroupConditions = {
@@ -58,9 +69,17 @@ export const endpointGroupConditions = {
     polarity: 'normal-true',
     sentence: 'A picker of the gateway reports what it counts; of groups with a gateway only.',
   },
+  CallerKeysUsable: {
+    polarity: 'normal-true',
+    sentence: 'The Secret of spec.gateway.keys has keys by which callers are known; of such groups only.',
+  },
   EndpointsPublished: {
     polarity: 'normal-true',
     sentence: 'The ConfigMap of the ready workers says which they are; of groups that publish one only.',
+  },
+  ReplacementBlocked: {
+    polarity: 'abnormal-true',
+    sentence: 'Workers of an old template are kept, since no machine can be rented by the new one.',
   },
 } as const satisfies Record<string, ConditionType>;
 

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { MAX_IDENTITY_PORT, MAX_PORT, MIN_IDENTITY_PORT } from './identity-port.ts';
 import { RESERVED_ENV_PREFIX } from './names.ts';
 import { choice, flag, integer, line, list, notes, text } from './schema.ts';
 
@@ -100,10 +101,17 @@ export const containerPort = z
       write: 'write a port name: at most 15 lower case letters, digits and "-"',
     }).optional(),
     containerPort: integer({
-      description: 'The port inside the container.',
+      description:
+        'The port inside the container. From 70000 to 79999 an identity port: the marketplace chooses one number for inside and outside at each rental, which the container reads in `VAST_TCP_PORT_70000` and `status.ports` shows. The Service does not open it.',
       example: '8080',
       min: 1,
-      max: 65535,
+      max: MAX_IDENTITY_PORT,
+      rules: [
+        {
+          rule: `self <= ${MAX_PORT} || self >= ${MIN_IDENTITY_PORT}`,
+          message: `write a port from 1 to ${MAX_PORT}, or from ${MIN_IDENTITY_PORT} to ${MAX_IDENTITY_PORT} for one number inside and outside`,
+        },
+      ],
     }),
     protocol: choice(['TCP', 'UDP'], { description: 'The transport protocol.' }).default('TCP'),
   })

@@ -1,7 +1,8 @@
 import type * as z from 'zod';
 import { endpointGroupStatus } from './endpoint-group.ts';
 import { endpointGroupSpec } from './endpoint-group-spec.ts';
-import { gpuInstanceSpec, gpuInstanceStatus } from './gpu-instance.ts';
+import { gpuInstanceSpec } from './gpu-instance.ts';
+import { gpuInstanceStoredStatus } from './gpu-instance-form.ts';
 import { marketplaceAccountSpec, marketplaceAccountStatus } from './marketplace-account.ts';
 import {
   endpointGroupResource,
@@ -132,7 +133,7 @@ export const gpuInstanceDefinition: KindDefinition = {
   names: gpuInstanceResource,
   description: 'One rented GPU machine: what to rent, what runs on it, and what happens when it ends.',
   spec: gpuInstanceSpec,
-  status: gpuInstanceStatus,
+  status: gpuInstanceStoredStatus,
   rules: [
     nameFits(63),
     {
@@ -144,29 +145,32 @@ export const gpuInstanceDefinition: KindDefinition = {
   ],
   columns: [
     { name: 'Phase', type: 'string', jsonPath: '.status.phase', description: 'The state in one word' },
-    { name: 'GPU', type: 'string', jsonPath: '.status.gpu.name', description: 'The model that was rented' },
-    { name: 'Count', type: 'integer', jsonPath: '.status.gpu.count', description: 'How many' },
+    {
+      name: 'GPU',
+      type: 'string',
+      jsonPath: '.status.machine.gpu',
+      description: 'The model that was rented',
+    },
+    { name: 'Count', type: 'integer', jsonPath: '.status.machine.gpuCount', description: 'How many' },
     {
       name: '$/h',
       type: 'string',
       jsonPath: '.status.cost.pricePerHour',
       description: 'What it costs in an hour',
     },
-    { name: 'Endpoint', type: 'string', jsonPath: '.status.endpoint', description: 'Where it is reached' },
+    {
+      name: 'Endpoint',
+      type: 'string',
+      jsonPath: '.status.endpoint.address',
+      description: 'Where it is reached',
+    },
     ready,
     reason,
     age,
     {
-      name: 'Offer',
-      type: 'string',
-      jsonPath: '.status.offerId',
-      description: 'The offer that was rented',
-      priority: 1,
-    },
-    {
       name: 'Host',
       type: 'string',
-      jsonPath: '.status.hostId',
+      jsonPath: '.status.machine.host',
       description: 'The host that owns the machine',
       priority: 1,
     },
@@ -179,7 +183,7 @@ export const gpuInstanceDefinition: KindDefinition = {
     },
     message,
   ],
-  selectableFields: ['.status.phase', '.status.gpu.name'],
+  selectableFields: ['.status.phase', '.status.machine.gpu'],
   labels: { 'servicebinding.io/provisioned-service': 'true' },
 };
 

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { endpointGroupSpec } from './endpoint-group-spec.ts';
 import { type CustomObject, conditions, observedGeneration } from './object.ts';
+import { outage } from './outage.ts';
 import { choice, decimal, dollars, flag, list, marketplaceId, notes, text, timestamp } from './schema.ts';
 
 export const endpointGroupPhases = [
@@ -17,7 +18,7 @@ export const endpointGroupPhases = [
 
 const count = (description: string) => z.int().min(0).meta(notes({ description }));
 
-const terms = z
+export const autoscalingTerms = z
   .object({
     at: timestamp({ description: 'When these were computed.' }),
     load: decimal({ description: 'Work that arrives per second, over 60 s.' }),
@@ -40,8 +41,8 @@ const terms = z
     }).optional(),
     hotNeed: count('Hot workers that this needs.'),
     totalNeed: count('Workers that this needs.'),
-    hot: count('Hot workers wanted, after windows, limits and ceiling.'),
-    total: count('Workers wanted, after windows, limits and ceiling.'),
+    hot: count('Desired hot workers, after windows, limits and ceiling.'),
+    total: count('Desired workers, after windows, limits and ceiling.'),
     rule: text({ description: 'The rule that decided.', maxLength: 64 }),
     explanation: z
       .string()
@@ -104,6 +105,7 @@ export const endpointGroupStatus = z
   .object({
     observedGeneration: observedGeneration.optional(),
     conditions: conditions.optional(),
+    outage: outage.optional(),
     replicas: count('Hot workers.').optional(),
     selector: text({
       description: 'Selects this group for autoscalers; no Pod carries the label.',
@@ -158,7 +160,7 @@ export const endpointGroupStatus = z
       description: 'The ConfigMap that lists the ready workers for another router.',
       maxLength: 253,
     }).optional(),
-    autoscaling: terms.optional(),
+    autoscaling: autoscalingTerms.optional(),
     requestedAt: text({
       description: 'The last handled value of `gpurental.dev/requested-at`.',
       maxLength: 253,
@@ -171,7 +173,7 @@ export const endpointGroupStatus = z
       description: 'The state in one word, for people. Automation reads `conditions`.',
     }).optional(),
   })
-  .meta(notes({ description: 'What was seen. Written by the operator only.' }));
+  .meta(notes({ description: 'Observed state. Written by the operator only.', atomic: true }));
 
 export type EndpointGroupSpec = z.output<typeof endpointGroupSpec>;
 /** As people write it: everything with a default may be left out. */

@@ -1,6 +1,60 @@
 import * as z from 'zod';
 import { objectName, workerPort } from './core.ts';
-import { choice, duration, flag, integer, notes } from './schema.ts';
+import { choice, duration, flag, integer, list, notes, text } from './schema.ts';
+
+const MEBIBYTES_PATTERN = '^[1-9][0-9]{0,5}(Mi|Gi)$';
+
+/** Origins, methods and headers that browsers may use from pages of other sites. */
+const cors = z
+  .object({
+    allowOrigins: list(
+      text({
+        description: 'An origin, or `*`.',
+        example: 'https://app.example.com',
+        maxLength: 253,
+        pattern: '^([*]|https?://[^/*, ]+)$',
+        write: 'write an origin such as https://app.example.com, without a path, or * for all',
+      }),
+      {
+        description: 'Origins of the pages that may call; `*` allows all.',
+        example: '[https://app.example.com]',
+        max: 32,
+        list: { type: 'set' },
+      },
+    ),
+    allowMethods: list(
+      choice(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'], { description: 'A method.' }),
+      {
+        description: 'Methods that pages may use.',
+        max: 6,
+        list: { type: 'set' },
+      },
+    ).default(['GET', 'POST']),
+    allowHeaders: list(
+      text({
+        description: 'Name of a header, or `*`.',
+        example: 'authorization',
+        maxLength: 128,
+        pattern: '^[-A-Za-z0-9_*]+$',
+        write: 'write the name of a header such as authorization, or * for all',
+      }),
+      {
+        description: 'Request headers that pages may send; `*` allows all, `authorization` too.',
+        max: 64,
+        list: { type: 'set' },
+      },
+    ).default(['*']),
+    maxAge: duration({
+      description: 'Time for which a browser may keep the answer to a preflight.',
+      max: '24h',
+    }).default('10m'),
+  })
+  .meta(
+    notes({
+      description:
+        'Calls from web pages. The gateway answers preflights itself, also without a worker, and sets the headers of CORS on each response. Left out, preflights are requests as any OPTIONS: they go to a ready worker, and wake none.',
+    }),
+  );
 
 /** How `gpu-rent endpoint-picker` serves the requests of a group. */
 export const gatewaySpec = z
@@ -17,10 +71,60 @@ export const gatewaySpec = z
       min: 0,
       max: 100_000,
     }).default(1000),
+    maxHeldPerClient: integer({
+      description:
+        'Maximum number of requests of one client that wait in one picker; more are answered 503. A client is a caller of spec.gateway.keys, and without keys an address. Left out, one client may fill maxHeld while no other one waits.',
+      example: '50',
+      min: 1,
+      max: 100_000,
+    }).optional(),
+    maxHeldBytes: text({
+      description:
+        'Maximum memory for requests that wait in one picker: 64 KiB each, and up to 128 KiB of its body. Over it the newest request of the client that takes most is answered 503.',
+      form: 'quantity',
+      example: '200Mi',
+      maxLength: 8,
+      pattern: MEBIBYTES_PATTERN,
+      write: 'write a size such as 200Mi or 1Gi',
+    }).default('200Mi'),
     work: choice(['Requests', 'OpenAITokens', 'Header'], {
       description:
-        'What a request counts as, in units of expectedPerf. Requests: 1. OpenAITokens: the tokens of a request of the OpenAI API, estimated by its body and corrected by the usage in its response, and 1 of any other. Header: the decimal in its header x-gpurental-work, and 1 without it.',
+        'What a request counts as, in units of expectedPerf. Requests: 1. OpenAITokens: the tokens of a request of the OpenAI API, estimated by its body and corrected by the usage in its response, and 1 of any other. Header: the decimal in its header x-gpurental-work, at least 0.01, if the caller is one of trustedCallers; else 1.',
     }).default('Requests'),
+    trustedCallers: list(
+      text({
+        description: 'Name of a caller in spec.gateway.keys, or `*`.',
+        example: 'scheduler',
+        maxLength: 253,
+      }),
+      {
+        example: '[scheduler]',
+        description:
+          'Callers whose header x-gpurental-work counts, by their names in spec.gateway.keys; `*` trusts all, and left out none is trusted. A caller that understates its work gets more than its turn, and more work into a worker than it can do in time.',
+        max: 64,
+        list: { type: 'set' },
+      },
+    ).optional(),
+    retries: choice(['Idempotent', 'All', 'None'], {
+      description:
+        'Requests that are tried on another worker, twice at most and never after the response began. A request that its worker has not seen, since the connection failed, is tried again by all but None. After 503 Idempotent tries GET, HEAD, OPTIONS, PUT and DELETE again, and All tries POST and PATCH too: the worker may have begun them.',
+    }).default('Idempotent'),
+    quietPaths: list(
+      text({
+        description: 'A path as the worker sees it.',
+        example: '/health',
+        maxLength: 256,
+        pattern: '^/[^?# ]*$',
+        write: 'write a path such as /health, without query',
+      }),
+      {
+        description:
+          'Paths that ask for no work, as health checks do. A GET of one, and each HEAD and OPTIONS, goes to a ready worker, and is answered 503 at once without one: it waits for none, wakes none, and is no load.',
+        max: 32,
+        list: { type: 'set' },
+      },
+    ).default(['/health', '/healthz', '/livez', '/readyz', '/ping', '/metrics']),
+    cors: cors.optional(),
     routing: choice(['LeastWait', 'Session'], {
       description:
         'Which worker a request goes to. LeastWait: the one that will have done it first. Session: the one that had the session before, which is named by the header x-gpurental-session, else x-session-id, while it accepts requests; then another one becomes its worker.',

@@ -1,5 +1,7 @@
 import * as z from 'zod';
 import { containerPort, envVar, namespaceName, objectName, readinessProbe, secretSource } from './core.ts';
+import { MIN_IDENTITY_PORT } from './identity-port.ts';
+import { IMAGE_FORMS, MAX_IMAGE_LENGTH } from './image-reference.ts';
 import { offerRequirements } from './offer-requirements.ts';
 import {
   type CelRule,
@@ -10,9 +12,11 @@ import {
   immutable,
   immutableField,
   integer,
+  line,
   list,
   notes,
   text,
+  textOfForms,
   writtenMarketplaceId,
 } from './schema.ts';
 
@@ -33,18 +37,20 @@ const accountRef = z
     }),
   );
 
-const image = text({
+const image = textOfForms({
   description: 'The container image. Required, unless a machine is adopted that is never replaced.',
   example: 'nvidia/cuda:12.9.1-runtime-ubuntu24.04',
-  maxLength: 512,
-  pattern: '^[a-zA-Z0-9@][-a-zA-Z0-9._/:@]*$',
-  write: 'write an image reference such as registry.example/team/image:tag, without spaces or scheme',
-  rules: [
-    {
-      rule: "!self.contains('://')",
-      message: 'write the image without a scheme: registry.example/team/image:tag',
-    },
-  ],
+  maxLength: MAX_IMAGE_LENGTH,
+  forms: IMAGE_FORMS,
+});
+
+const MAX_WORDS = 64;
+
+const argument = line({
+  description: 'One word, passed on as it is.',
+  maxLength: 2_048,
+  pattern: '^[^\\x00]*$',
+  write: 'write a word without NUL characters',
 });
 
 const disk = text({
@@ -139,6 +145,53 @@ const PROBE_PORT_DECLARED = (action: string): string =>
 const CAN_DO_WITHOUT_RENTING =
   "has(self.adopt) && (self.adopt.policy == 'Observe' || self.replacement.policy == 'Never')";
 
+/** Rules of {@link startFields}: what the marketplace would drop in silence is refused. */
+const startRules: readonly CelRule[] = [
+  {
+    rule: '!(has(self.onStart) && has(self.onStartFrom))',
+    message: 'write onStart or onStartFrom, not both',
+    fieldPath: '.onStartFrom',
+    reason: 'FieldValueForbidden',
+  },
+  ...(['onStart', 'onStartFrom'] as const).flatMap((script): CelRule[] => [
+    {
+      rule: `!(has(self.command) && has(self.${script}))`,
+      message: `write command or ${script}, not both: each is what the container runs`,
+      fieldPath: `.${script}`,
+      reason: 'FieldValueForbidden',
+    },
+    {
+      rule: `!(has(self.args) && !has(self.command) && has(self.${script}))`,
+      message: `${script} would not run beside args: write command with the script, or leave args out`,
+      fieldPath: `.${script}`,
+      reason: 'FieldValueForbidden',
+    },
+  ]),
+  {
+    rule: '!(has(self.args) && !has(self.command) && self.ssh)',
+    message: "SSH needs the marketplace's own entrypoint: write command beside args, or leave ssh out",
+    fieldPath: '.ssh',
+    reason: 'FieldValueForbidden',
+  },
+  {
+    rule: "!(has(self.entrypoint) && self.entrypoint == 'Override' && self.ssh)",
+    message: "SSH needs the marketplace's own entrypoint: write entrypoint: Keep, or leave ssh out",
+    fieldPath: '.ssh',
+    reason: 'FieldValueForbidden',
+  },
+  {
+    rule: '!has(self.entrypoint) || has(self.command)',
+    message: 'entrypoint says how command runs: write command, or leave entrypoint out',
+    fieldPath: '.entrypoint',
+    reason: 'FieldValueForbidden',
+  },
+  {
+    rule: "!has(self.command) || self.command[0] != ''",
+    message: 'write the program as the first word of command',
+    fieldPath: '.command',
+  },
+];
+
 const specRules: readonly CelRule[] = [
   immutableField('adopt', 'adopt cannot change: another machine is another object'),
   {
@@ -154,17 +207,17 @@ const specRules: readonly CelRule[] = [
     fieldPath: '.image',
     reason: 'FieldValueRequired',
   },
-  {
-    rule: '!(has(self.onStart) && has(self.onStartFrom))',
-    message: 'write onStart or onStartFrom, not both',
-    fieldPath: '.onStartFrom',
-    reason: 'FieldValueForbidden',
-  },
+  ...startRules,
   {
     rule: '!has(self.ports) || self.ports.all(p, !has(p.name) || self.ports.exists_one(q, has(q.name) && q.name == p.name))',
     message: 'give each port a name of its own',
     fieldPath: '.ports',
   },
+  ...(['TCP', 'UDP'] as const).map((protocol) => ({
+    rule: `!has(self.ports) || self.ports.filter(p, p.protocol == '${protocol}' && p.containerPort >= ${MIN_IDENTITY_PORT}).size() <= 1`,
+    message: `write one ${protocol} port from ${MIN_IDENTITY_PORT} on: of several, the mapping of each is unknown`,
+    fieldPath: '.ports',
+  })),
   {
     rule: PROBE_PORT_DECLARED('httpGet'),
     message:
@@ -191,19 +244,27 @@ const rentingFields = {
   adopt: adopt.optional(),
 };
 
-/** What runs on it. */
-const containerFields = {
-  image: image.optional(),
-  imagePullSecretRef: z
-    .object({
-      name: objectName('A Secret of type kubernetes.io/dockerconfigjson in the namespace of this object.'),
-    })
-    .meta(
-      notes({
-        description: 'Credentials for a private image. A changed Secret is used at the next rental.',
-      }),
-    )
-    .optional(),
+/** How the container starts. */
+const startFields = {
+  command: list(argument, {
+    description:
+      "The program to run, word by word, in place of the image's own. With entrypoint Keep it runs in the marketplace's shell, beside SSH; args follow it.",
+    example: '[python, train.py]',
+    min: 1,
+    max: MAX_WORDS,
+    list: { type: 'atomic' },
+  }).optional(),
+  args: list(argument, {
+    description:
+      'Words for the program, sent as a list and never joined. Without command the image runs as it was built, with these in place of its CMD, and without SSH; `[]` changes nothing of the image. Together with a command of entrypoint Override at most 4096 bytes.',
+    example: '[--model, Qwen/Qwen3-8B, --port, "8000"]',
+    max: MAX_WORDS,
+    list: { type: 'atomic' },
+  }).optional(),
+  entrypoint: choice(['Keep', 'Override'], {
+    description:
+      "How command runs; Keep when left out. Keep: as a script of the marketplace's SSH mode. Override: in place of the image's ENTRYPOINT, without SSH.",
+  }).optional(),
   onStart: text({
     description:
       'A script that runs when the container starts. The marketplace takes 4048 characters; a longer one is packed (gzip, base64) and refused if it is still too long.',
@@ -214,6 +275,21 @@ const containerFields = {
     .meta(
       notes({
         description: 'The same script out of a Secret. A changed Secret is used at the next rental.',
+      }),
+    )
+    .optional(),
+};
+
+/** What runs on it. */
+const containerFields = {
+  image: image.optional(),
+  imagePullSecretRef: z
+    .object({
+      name: objectName('A Secret of type kubernetes.io/dockerconfigjson in the namespace of this object.'),
+    })
+    .meta(
+      notes({
+        description: 'Credentials for a private image. A changed Secret is used at the next rental.',
       }),
     )
     .optional(),
@@ -249,6 +325,10 @@ const lifeFields = {
   onVanish: choice(['Recreate', 'Hold'], {
     description: 'What follows when someone else destroyed the machine.',
   }).default('Recreate'),
+  onContractEnd: choice(['Replace', 'Keep'], {
+    description:
+      'What follows when the rental contract has ended and the marketplace has stopped the machine. `Replace`, also if left out: it is replaced once another machine can be rented, and its disk is lost. `Keep`: it stays stopped, so that its disk can be read for as long as the host keeps it.',
+  }).optional(),
   onPriceAbove: choice(['Report', 'Replace'], {
     description:
       'What follows when the real price is more than 5 % over that of the offer, or over the maximum in `offers`. A limit of the account ends no machine.',
@@ -297,6 +377,7 @@ export function gpuInstanceSpecSchema(options: { readonly serviceByDefault: bool
     .object({
       ...rentingFields,
       ...containerFields,
+      ...startFields,
       ...lifeFields,
       service: serviceField(options.serviceByDefault),
     })

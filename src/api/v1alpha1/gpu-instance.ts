@@ -1,7 +1,22 @@
 import * as z from 'zod';
 import { gpuInstanceSpecSchema } from './gpu-instance-spec.ts';
 import { type CustomObject, conditions, observedGeneration } from './object.ts';
+import { outage } from './outage.ts';
 import { choice, dollars, flag, integer, list, marketplaceId, notes, text, timestamp } from './schema.ts';
+
+/** States of a machine; the compiler compares them with those of the port to markets. */
+const machineStates = [
+  'pending',
+  'loading',
+  'running',
+  'stopped',
+  'exited',
+  'unseen',
+  'offline',
+  'broken',
+  'ended',
+  'unrecognized',
+] as const;
 
 export const gpuInstanceSpec = gpuInstanceSpecSchema({ serviceByDefault: true });
 
@@ -52,7 +67,22 @@ const cost = z
       description:
         'The marketplace names no price: `pricePerHour` is the one of the offer, else the highest price that the machine may cost.',
     }).optional(),
+    priceOffered: flag({
+      description: 'Lists show another price than the offer, and no price of the machine was confirmed yet.',
+    }).optional(),
     storagePricePerHour: dollars({ description: 'What it costs in an hour while stopped.' }).optional(),
+    reported: z
+      .object({
+        pricePerHour: dollars({ description: 'The hourly price that lists show.' }),
+        since: timestamp({ description: 'When lists began to show it.' }),
+      })
+      .meta(
+        notes({
+          description:
+            'A price that differs from `pricePerHour` and is not confirmed yet. What it adds is provisional: only admission counts it. It becomes `pricePerHour` from `since` on when lists and a read of the machine agree, else it is dropped.',
+        }),
+      )
+      .optional(),
     accrued: dollars({ description: 'What this object has cost until `since`, all machines together.' }),
     accruedBeforeMonth: dollars({
       description: 'What of `accrued` is from before the month (UTC) of `since`; left out where nothing is.',
@@ -88,10 +118,54 @@ const pastMachine = z.object({
   gpuName: text({ description: 'The GPU model.', maxLength: 128 }).optional(),
   reason: text({ description: 'Why it ended, as a word of the catalogue.', maxLength: 128 }),
   endedAt: timestamp({ description: 'When it ended.' }),
+  provenGoneAt: timestamp({
+    description:
+      'When a machine that vanished was proven gone; left out if the reply to a destroy dates the end. Slow replacement counts from here.',
+  }).optional(),
   rentedMinutes: count('How many minutes it was rented.'),
   cost: dollars({ description: 'What it cost.' }),
+  pricePerHour: dollars({ description: 'What it cost in an hour when it ended.' }).optional(),
+  rentedAt: timestamp({ description: 'When it was rented.' }).optional(),
+  runningAt: timestamp({
+    description: 'When it was first seen running; left out if it never ran.',
+  }).optional(),
+  lastStatus: text({
+    description: "The marketplace's own word for its last state.",
+    maxLength: 64,
+  }).optional(),
 });
 
+/** Characters of a text of the marketplace that a status repeats. */
+export const MAX_STATUS_TEXT = 160;
+
+const repeatedFailure = z
+  .object({
+    reason: text({
+      description: 'How the last machine failed: `LoadingTimedOut`, `Exited` or `ProbeFailing`.',
+      maxLength: 128,
+    }),
+    machines: count('How many machines in a row failed; from the second one on the next rental waits.'),
+    machineId: marketplaceId('The physical machine that failed last.').optional(),
+    at: timestamp({
+      description:
+        'When it ended. The wait counts from here: 1 minute after two machines, doubling to an hour.',
+    }),
+    cost: dollars({ description: 'What these machines cost together.' }),
+    text: text({
+      description: 'The last status text of the marketplace, in printable characters.',
+      maxLength: MAX_STATUS_TEXT,
+    }).optional(),
+    generation: count('The generation of the spec that failed; another one begins from zero.'),
+  })
+  .meta(
+    notes({
+      description:
+        'Failures of one kind in a row, each on another machine, which the spec explains better than the machines.',
+      atomic: true,
+    }),
+  );
+
+/** The status in memory. */
 export const gpuInstanceStatus = z
   .object({
     observedGeneration: observedGeneration.optional(),
@@ -99,6 +173,7 @@ export const gpuInstanceStatus = z
       description: 'The state in one word, for people. Automation reads `conditions`.',
     }).optional(),
     conditions: conditions.optional(),
+    outage: outage.optional(),
     attempt: count(
       'How many rentals of this object have been settled; the number of the present one.',
     ).optional(),
@@ -107,6 +182,13 @@ export const gpuInstanceStatus = z
       description: 'Proves that `instanceId` is ours; a changed one is not believed.',
       maxLength: 128,
     }).optional(),
+    unconfirmed: z
+      .boolean()
+      .meta({
+        description:
+          'Only the reply to the rental names the machine: no list has shown the machine with the label of the rental. Removed by the first list that does.',
+      })
+      .optional(),
     sealedKey: text({
       description:
         "The machine's own API key, encrypted with the operator's identity: the marketplace gives it out once. The connection Secret has it in plain text when the machine runs.",
@@ -121,9 +203,28 @@ export const gpuInstanceStatus = z
       description: "The marketplace's own word for the state.",
       maxLength: 64,
     }).optional(),
+    machineState: choice(machineStates, {
+      description: 'The state that this word stands for, if `actualStatus` does not tell it.',
+    }).optional(),
     actualStatusSince: timestamp({ description: 'Since when it says so.' }).optional(),
     rentedAt: timestamp({ description: "The machine's start date by the marketplace's clock." }).optional(),
+    contractEnd: z
+      .object({
+        at: timestamp({ description: 'When the rental contract ends, by the marketplace.' }),
+        isReported: z
+          .boolean()
+          .meta({ description: 'An event has reported the end, a day before it.' })
+          .optional(),
+      })
+      .meta(
+        notes({
+          description: 'End of the rental contract of the machine; left out if unknown.',
+          atomic: true,
+        }),
+      )
+      .optional(),
     runningAt: timestamp({ description: 'When this machine was first seen running.' }).optional(),
+    readyAt: timestamp({ description: 'When its readiness probe first succeeded.' }).optional(),
     startRequestedAt: timestamp({
       description: 'When a stopped machine was last asked to start.',
     }).optional(),
@@ -174,6 +275,7 @@ export const gpuInstanceStatus = z
       max: 5,
       list: { type: 'atomic' },
     }).optional(),
+    repeatedFailure: repeatedFailure.optional(),
     binding: z
       .object({ name: text({ description: 'The Secret.', maxLength: 253 }) })
       .meta(
@@ -192,7 +294,7 @@ export const gpuInstanceStatus = z
       maxLength: 253,
     }).optional(),
   })
-  .meta(notes({ description: 'What was seen. Written by the operator only.' }));
+  .meta(notes({ description: 'Observed state in memory; `gpu-instance-form.ts` stores it.' }));
 
 export type GpuInstanceSpec = z.output<typeof gpuInstanceSpec>;
 /** As people write it: everything with a default may be left out. */

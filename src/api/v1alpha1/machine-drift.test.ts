@@ -35,7 +35,7 @@ function rented(changes: Partial<Parameters<typeof machineFacts>[0]> = {}) {
   const bought = spec(MANIFEST);
   const known = { ...offer(), gpuName: 'RTX 4090', reliability: 0.98, fields: { cpu_cores: 16 }, ...changes };
   const fields = filteredFields(bought.offers);
-  return { specHash: specHash(bought), facts: machineFacts(known, { pricing: 'OnDemand', fields }) };
+  return { specHash: specHash(bought), facts: machineFacts({ ...known, pricing: 'OnDemand' }, fields) };
 }
 
 const driftBy = (changes: GpuInstanceManifestSpec, machine = rented()) =>
@@ -124,6 +124,8 @@ describe('a machine drifts (M4)', () => {
       'a start script out of a Secret',
       { onStart: undefined, onStartFrom: { secretKeyRef: { name: 's', key: 'k' } } },
     ],
+    ['B01: args', { onStart: undefined, args: [] }],
+    ['B01: a command', { onStart: undefined, command: ['train'] }],
     ['SSH', { ssh: true }],
     ['another pull secret', { imagePullSecretRef: { name: 'registry' } }],
   ])('by %s', (_, changes) => {
@@ -155,6 +157,15 @@ describe('a machine drifts (M4)', () => {
     expect(driftBy({ offers: [{ ...ALTERNATIVE, verified: false }] }, unchecked)).toBeUndefined();
     expect(driftBy({}, rented({ verified: undefined }))).toBeUndefined();
   });
+});
+
+test.each<[string, GpuInstanceManifestSpec, GpuInstanceManifestSpec]>([
+  ['other args', { args: ['a', 'b'] }, { args: ['a b'] }],
+  ['no args in place of an empty list', { args: [] }, {}],
+  ['another entrypoint', { command: ['a'] }, { command: ['a'], entrypoint: 'Override' }],
+  ['other words of a command', { command: ['a', 'b'] }, { command: ['a'], args: ['c'] }],
+])('a machine drifts by %s (B01)', (_, before, after) => {
+  expect(driftOf({ specHash: specHash(spec(before)) }, spec(after))).toEqual({ type: 'request' });
 });
 
 describe('the alternatives that a machine satisfies (M4)', () => {
@@ -207,6 +218,42 @@ describe('the hash of a request', () => {
     expect(specHash(Object.fromEntries(Object.entries(written).reverse()) as never)).toBe(specHash(written));
   });
 
+  test.each<[string, GpuInstanceManifestSpec]>([
+    ['v2:8d33db9e79144d72', {}],
+    ['v2:6918159b62543269', { ssh: true }],
+    ['v2:0cf8c803cfe7233d', { onStart: 'date' }],
+    ['v2:5c211fe9ba06c3a1', { onStartFrom: { secretKeyRef: { name: 's', key: 'k' } } }],
+    ['v2:f51bf790bdf73fd3', { image: 'pytorch/pytorch:2.9.1', disk: '64G' }],
+    ['v2:61ec2815e633ca24', { disk: '32Gi' }],
+    ['v2:e82350cc6843753f', { env: [{ name: 'A', value: '1' }] }],
+    ['v2:56aac1f7e92d59bb', { env: [{ name: 'A' }] }],
+    ['v2:076011a609202187', { env: [{ name: 'B', valueFrom: { secretKeyRef: { name: 'w', key: 't' } } }] }],
+    ['v2:9b6d0fd5211c6ff1', { ports: [{ containerPort: 8080 }] }],
+    ['v2:5401465b3955fb5f', { ports: [{ containerPort: 53, protocol: 'UDP' }] }],
+    ['v2:64e1bfa349a2e5bf', { ports: [{ containerPort: 22 }], ssh: true }],
+    ['v2:07e785250df4ac11', { imagePullSecretRef: { name: 'r' } }],
+    ['v2:8c98622834dca4b6', { imagePullSecretRef: { name: 'r' }, ssh: true, onStart: 'x' }],
+    ['v2:8d33db9e79144d72', { offers: [{ gpuNames: ['H100 SXM'], maxPricePerHour: '3' }] }],
+    ['v2:8d33db9e79144d72', { powerState: 'Stopped' }],
+    ['v2:8d33db9e79144d72', { paused: true }],
+    ['v2:8d33db9e79144d72', { deletionPolicy: 'Retain', maxLifetime: '8h' }],
+    ['v2:8d33db9e79144d72', { adopt: { instanceId: '7' } }],
+    ['v2:6918159b62543269', { readinessProbe: { tcpSocket: { port: 22 } }, ssh: true }],
+  ])('B01: stays %s for an object from before command, args and entrypoint', (hash, manifest) => {
+    expect(specHash(spec(manifest))).toBe(hash);
+  });
+
+  test.each<[string, GpuInstanceManifestSpec, GpuInstanceManifestSpec]>([
+    [
+      'a command is split over command and args',
+      { command: ['a', 'b', 'c'] },
+      { command: ['a'], args: ['b', 'c'] },
+    ],
+    ['entrypoint says its default', { command: ['a'] }, { command: ['a'], entrypoint: 'Keep' }],
+  ])('B01: is the same when %s', (_, one, other) => {
+    expect(specHash(spec(one))).toBe(specHash(spec(other)));
+  });
+
   // Another one would have every machine replaced by an upgrade of the operator: raise VERSION with it.
   test('stays from version to version', () => {
     expect(specHash(spec(MANIFEST))).toMatchInlineSnapshot(`"v2:6abe20b3585e7259"`);
@@ -229,12 +276,10 @@ test('a spec without variables and ports sends none', () => {
 test('facts are at most as many as a status holds, those of the machine before those of filters', () => {
   const fields = Array.from({ length: 300 }, (_, index) => `f${index}`);
   const known = { ...offer(), fields: Object.fromEntries(fields.map((field) => [field, 1])) };
-  const facts = machineFacts(known, { pricing: 'OnDemand', fields });
+  const facts = machineFacts({ ...known, pricing: 'OnDemand' }, fields);
   expect(facts).toHaveLength(264);
   expect(facts.at(-1)).toEqual({ field: 'pricing', value: 'OnDemand' });
-  expect(machineFacts({}, { pricing: 'OnDemand', fields: ['f1'] })).toEqual([
-    { field: 'pricing', value: 'OnDemand' },
-  ]);
+  expect(machineFacts({ pricing: 'OnDemand' }, ['f1'])).toEqual([{ field: 'pricing', value: 'OnDemand' }]);
 });
 
 test('facts keep what is known, in whole texts that fit', () => {
@@ -244,7 +289,7 @@ test('facts keep what is known, in whole texts that fit', () => {
     reliability: undefined,
     fields: { a: null, b: 1.5, c: true },
   };
-  const facts = machineFacts(bare, { pricing: undefined, fields: ['a', 'b', 'c', 'd'] });
+  const facts = machineFacts(bare, ['a', 'b', 'c', 'd']);
   expect(Object.fromEntries(facts.map(({ field, value }) => [field, value]))).toMatchObject({
     b: '1.5',
     c: 'true',

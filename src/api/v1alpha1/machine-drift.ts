@@ -2,15 +2,16 @@ import { canonicalSha256 } from '../../lib/json.ts';
 import { wholeGigabytes } from '../../lib/quantity.ts';
 import { fittingText } from '../../lib/text.ts';
 import type { GpuInstance, GpuInstanceSpec, GpuInstanceStatus } from './gpu-instance.ts';
-import type { OfferRequirements } from './offer-requirements.ts';
 import {
-  factValue,
-  filterRequirements,
-  hostRequirements,
-  machineRequirements,
+  factOf,
+  isRecorded,
+  OFFER_FIELD_ROWS,
   type OfferFacts,
-  type Requirement,
-} from './requirements.ts';
+  recordedName,
+  type SHOWN_FACTS,
+} from './offer-fields.ts';
+import type { OfferRequirements } from './offer-requirements.ts';
+import { factValue, filterRequirements, type Requirement, requirementsOn } from './requirements.ts';
 import { trimmedOf } from './trimmed-spec.ts';
 
 /** Raised when {@link machineRequest} changes: a hash of another version says nothing about drift. */
@@ -26,17 +27,31 @@ export function diskGB({ disk }: Pick<GpuInstanceSpec, 'disk'>): number {
 
 type RequestSpec = Pick<
   GpuInstanceSpec,
-  'disk' | 'env' | 'image' | 'imagePullSecretRef' | 'onStart' | 'onStartFrom' | 'ports' | 'ssh'
+  | 'args'
+  | 'command'
+  | 'disk'
+  | 'entrypoint'
+  | 'env'
+  | 'image'
+  | 'imagePullSecretRef'
+  | 'onStart'
+  | 'onStartFrom'
+  | 'ports'
+  | 'ssh'
 >;
 type Env = NonNullable<GpuInstanceSpec['env']>[number];
 
 /**
  * What a rental by this spec sends, in one form for all texts that mean the same: the order of `env` and `ports`, the
  * names of ports, the unit of `disk` and whatever a default adds are not in it. Secrets stand for themselves by name and
- * key: a changed value is used at the next rental.
+ * key: a changed value is used at the next rental. A field that the spec leaves out adds nothing, so that hashes from
+ * before that field stay equal.
  */
 export function machineRequest(spec: RequestSpec): object {
   const { image, imagePullSecretRef, onStart, onStartFrom, env = [], ports = [], ssh } = spec;
+  const { args, command, entrypoint } = spec;
+  // However the words are spread over command and args, the container runs the same.
+  const words = command ? { command: [...command, ...(args ?? [])] } : { args };
   return {
     image,
     imagePullSecret: imagePullSecretRef?.name,
@@ -48,6 +63,8 @@ export function machineRequest(spec: RequestSpec): object {
       .map(({ containerPort, protocol }) => `${containerPort}/${protocol === 'UDP' ? 'udp' : 'tcp'}`)
       .toSorted(),
     ssh: ssh === true,
+    ...words,
+    entrypoint: entrypoint === 'Override' ? entrypoint : undefined,
   };
 }
 
@@ -79,30 +96,19 @@ export function currentHash(recorded: string | undefined, spec: RequestSpec): st
 /** What the marketplace said of a machine, as a status keeps it. */
 export type MachineFacts = NonNullable<GpuInstanceStatus['facts']>;
 
-type Pricing = OfferRequirements['pricing'];
-
-/** Facts beside those of an offer. */
-interface RentedBy {
-  readonly pricing: Pricing | undefined;
-  /** Columns that requirements name. */
-  readonly fields: readonly string[];
-}
-
+const RECORDED = OFFER_FIELD_ROWS.flatMap(([, row]) => (isRecorded(row) ? [row] : []));
+const TEXT_FACTS = new Set(RECORDED.filter(({ type }) => type === 'text').map(recordedName));
 const MAX_FACTS = 264;
 const MAX_VALUE = 256;
 
-/** The facts of a machine that requirements may be compared with later. What is not known is left out. */
-export function machineFacts(known: Partial<OfferFacts>, { pricing, fields }: RentedBy): MachineFacts {
+/**
+ * Facts of a machine to compare with later requirements: those of the table, and the columns that `fields` names. Unknown
+ * facts are left out.
+ */
+export function machineFacts(known: Partial<OfferFacts>, fields: readonly string[]): MachineFacts {
   const values: Readonly<Record<string, unknown>> = {
     ...Object.fromEntries(fields.map((field) => [field, known.fields?.[field]])),
-    gpu_name: known.gpuName,
-    num_gpus: known.gpuCount,
-    gpu_ram: known.gpuMemoryMB,
-    direct_port_count: known.directPorts,
-    reliability: known.reliability,
-    verified: known.verified,
-    geolocation: known.region,
-    pricing,
+    ...Object.fromEntries(RECORDED.map((row) => [recordedName(row), factOf(row, known)])),
   };
   return Object.entries(values)
     .flatMap(([field, value]) => {
@@ -117,23 +123,10 @@ export function filteredFields(offers: GpuInstanceSpec['offers']): readonly stri
   return [...new Set((offers ?? []).flatMap(({ filters = [] }) => filters.map(({ field }) => field)))];
 }
 
-function factsIn(recorded: MachineFacts): OfferFacts & { readonly pricing: string | undefined } {
-  const texts = new Map(recorded.map(({ field, value }) => [field, value]));
-  const number = (field: string) => {
-    const value = Number(texts.get(field) ?? Number.NaN);
-    return Number.isFinite(value) ? value : undefined;
-  };
-  return {
-    gpuName: texts.get('gpu_name'),
-    gpuCount: number('num_gpus'),
-    gpuMemoryMB: number('gpu_ram'),
-    directPorts: number('direct_port_count'),
-    reliability: number('reliability'),
-    verified: texts.has('verified') ? texts.get('verified') === 'true' : undefined,
-    region: texts.get('geolocation'),
-    pricing: texts.get('pricing'),
-    fields: Object.fromEntries(recorded.map(({ field, value }) => [field, factValue(value)])),
-  };
+/** Recorded facts by their columns. The text of a name such as `4090` is no number. */
+function factsIn(recorded: MachineFacts): OfferFacts {
+  const read = ({ field, value }: MachineFacts[number]) => (TEXT_FACTS.has(field) ? value : factValue(value));
+  return { fields: Object.fromEntries(recorded.map((fact) => [fact.field, read(fact)])) };
 }
 
 /** Why a machine is not what its spec asks for. */
@@ -145,6 +138,27 @@ export type Drift =
 
 type Machine = Pick<NonNullable<GpuInstance['status']>, 'specHash' | 'facts' | 'instanceId'>;
 type OfferedSpec = RequestSpec & Pick<GpuInstanceSpec, 'offers'>;
+
+/** Facts that the list shows of a machine. */
+type ShownMachine = Pick<OfferFacts, (typeof SHOWN_FACTS)[number]> & { readonly diskGB: number | undefined };
+
+/** What a machine lacks of what was rented, for people. What either side leaves out is no difference. */
+export function differencesFromRental(
+  { specHash: recordedHash, facts = [] }: Machine,
+  spec: RequestSpec,
+  shown: ShownMachine,
+): readonly string[] {
+  const rented = factsIn(facts);
+  const minDisk = recordedHash === specHash(spec) ? diskGB(spec) : undefined;
+  const differences = OFFER_FIELD_ROWS.map(([, row]) => {
+    const [has, had] = [factOf(row, { ...shown, fields: {} }), factOf(row, rented)];
+    return has === undefined || had === undefined ? undefined : row.differs?.(has, had);
+  });
+  const isSmaller = minDisk !== undefined && shown.diskGB !== undefined && shown.diskGB < minDisk;
+  return [...differences, isSmaller ? `${shown.diskGB}G of disk instead of ${minDisk}G` : undefined].filter(
+    (text) => text !== undefined,
+  );
+}
 
 /**
  * Whether a rented machine is another than this spec would rent; undefined where it is not. A further or wider
@@ -184,21 +198,16 @@ export function satisfiedOffers({ facts = [] }: Machine, spec: OfferedSpec): rea
 function lackingFor(recorded: MachineFacts, spec: OfferedSpec): readonly (readonly string[])[] {
   const facts = factsIn(recorded);
   return (spec.offers ?? []).map((requirements) =>
-    requirementsOn(requirements, spec)
+    allRequirements(requirements, spec)
       .filter(({ passes }) => !passes(facts))
-      .map(({ label }) => label)
-      .concat(isPricedAs(facts.pricing, requirements) ? [] : [`pricing ${requirements.pricing}`]),
+      .map(({ label }) => label),
   );
 }
 
-function requirementsOn(requirements: OfferRequirements, spec: RequestSpec): readonly Requirement[] {
+function allRequirements(requirements: OfferRequirements, spec: RequestSpec): readonly Requirement[] {
   return [
-    ...machineRequirements(requirements, spec),
-    ...hostRequirements(requirements),
+    ...(['machine', 'host'] as const).flatMap((kind) => requirementsOn(kind, requirements, spec)),
     ...filterRequirements(requirements),
+    ...requirementsOn('contract', requirements, spec),
   ];
-}
-
-function isPricedAs(pricing: string | undefined, requirements: OfferRequirements): boolean {
-  return pricing === undefined || pricing === requirements.pricing;
 }

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { labelSelector, objectName, secretKey } from './core.ts';
 import { type CustomObject, conditions, observedGeneration } from './object.ts';
+import { outage } from './outage.ts';
 import {
   choice,
   countOrShare,
@@ -33,6 +34,9 @@ const url = text({
     },
   ],
 });
+
+/** Markets that an account may name. */
+const markets = ['Vast'] as const;
 
 const limits = z
   .object({
@@ -109,6 +113,9 @@ const allowedNamespaces = z
 
 export const marketplaceAccountSpec = z
   .object({
+    market: choice(markets, { description: 'The market that rents the machines. It cannot change.' }).default(
+      'Vast',
+    ),
     url: url.optional(),
     apiKeySecretRef: z
       .object({
@@ -122,6 +129,11 @@ export const marketplaceAccountSpec = z
           example: '{name: marketplace-key}',
         }),
       ),
+    suspend: flag({
+      description:
+        'Nothing is rented or started with this account. Running machines keep running and billing; a machine that is lost is kept, and its replacement waits. Objects can still be deleted.',
+      example: 'true',
+    }).optional(),
     pollInterval: duration({
       description:
         "Time between two looks at the marketplace. The operator's `--min-poll-interval` is the floor.",
@@ -132,7 +144,7 @@ export const marketplaceAccountSpec = z
     limits: limits.prefault({}),
     orphanPolicy: choice(['Report', 'Destroy'], {
       description:
-        'What happens to a machine of ours that no object claims: it is reported, or destroyed after `--orphan-age`.',
+        'What happens to a machine of ours that no object claims: it is reported, or destroyed after `--orphan-age`. A machine listed again after the operator destroyed it is destroyed in either case.',
     }).default('Report'),
     adoption: choice(['None', 'Unlabelled'], {
       description:
@@ -153,7 +165,10 @@ export const marketplaceAccountSpec = z
   .meta(
     notes({
       description: 'The desired state.',
-      rules: [immutableField('url', 'url cannot change: another marketplace is another MarketplaceAccount')],
+      rules: [
+        immutableField('url', 'url cannot change: another marketplace is another MarketplaceAccount'),
+        immutableField('market', 'market cannot change: another market is another MarketplaceAccount'),
+      ],
     }),
   );
 
@@ -166,7 +181,7 @@ const login = z
   .meta(
     notes({
       description:
-        'The login that the first accepted key proved. It is pinned: a key of another login changes nothing.',
+        'The login that two replies about the first accepted key named. It is pinned: a key of another login changes nothing.',
       atomic: true,
     }),
   );
@@ -225,6 +240,12 @@ const deletedObjects = z
       max: 1000,
       list: { type: 'atomic' },
     }),
+    machines: list(marketplaceId("The machine's contract."), {
+      description:
+        'The newest machines that the operator destroyed for deleted objects. One that is listed again is destroyed again, whatever `orphanPolicy` says.',
+      max: 256,
+      list: { type: 'atomic' },
+    }).optional(),
   })
   .meta(
     notes({ description: 'What deleted objects leave behind for limits and the spend brake.', atomic: true }),
@@ -261,6 +282,7 @@ export const marketplaceAccountStatus = z
   .object({
     observedGeneration: observedGeneration.optional(),
     conditions: conditions.optional(),
+    outage: outage.optional(),
     login: login.optional(),
     installation: text({
       description:
@@ -345,7 +367,7 @@ export const marketplaceAccountStatus = z
       maxLength: 253,
     }).optional(),
   })
-  .meta(notes({ description: 'What was seen. Written by the operator only.' }));
+  .meta(notes({ description: 'Observed state. Written by the operator only.', atomic: true }));
 
 export type MarketplaceAccountSpec = z.output<typeof marketplaceAccountSpec>;
 /** As people write it: everything with a default may be left out. */
@@ -357,3 +379,12 @@ export type MarketplaceAccount = CustomObject<
   MarketplaceAccountSpec,
   MarketplaceAccountStatus
 >;
+
+/** The market of an account. One that was stored before the field existed has Vast, whatever the installed CRD is. */
+export function marketOf({
+  spec: { market = 'Vast' },
+}: {
+  readonly spec: Partial<Pick<MarketplaceAccount['spec'], 'market'>>;
+}): (typeof markets)[number] {
+  return market;
+}

@@ -13,7 +13,7 @@ export interface CustomObject<Kind extends string, Spec, Status> {
   readonly status?: Status | undefined;
 }
 
-const condition = z.object({
+export const condition = z.object({
   type: text({ description: 'What the condition speaks about.', maxLength: 316 }),
   status: choice(['True', 'False', 'Unknown'], { description: 'Whether it holds.' }),
   reason: text({ description: 'One word of the catalogue of reasons.', maxLength: 128 }),
@@ -25,7 +25,12 @@ const condition = z.object({
   observedGeneration: z
     .int()
     .min(-1)
-    .meta(notes({ description: 'The generation of the spec that this was judged by.' }))
+    .meta(
+      notes({
+        description:
+          'The generation of the spec that this was judged by; if left out, the one of the status.',
+      }),
+    )
     .optional(),
 });
 
@@ -33,8 +38,8 @@ const condition = z.object({
 export type Condition = z.output<typeof condition>;
 
 /**
- * Anyone may add a condition of another type by server-side apply. Every other part of a status is replaced as a whole
- * (`atomic`): it has one writer, and tracked field by field it would take the API server a sixth more time for each write.
+ * A status has one writer, so each status is `atomic`: the API server tracks its owner once, not per field. Others may add a
+ * condition of their own by update or patch, and the operator keeps it; server-side apply would replace the whole status.
  */
 export const conditions = list(condition, {
   description: 'The state in single statements. `kubectl wait --for=condition=Ready` reads these.',

@@ -1,22 +1,25 @@
 import * as z from 'zod';
-import { choice, dollars, flag, integer, list, notes, percentage, text, whereWritten } from './schema.ts';
+import { OFFER_FIELD_ROWS, type OFFER_FIELDS, type OfferFieldName } from './offer-fields.ts';
+import { choice, flag, list, notes, text, whereWritten } from './schema.ts';
 
-/** Fields of an offer that have a field of their own here; the rest goes into `filters`. */
+type Rows = typeof OFFER_FIELDS;
+type Schemas = {
+  -readonly [Name in OfferFieldName as Rows[Name] extends { readonly schema: z.ZodType }
+    ? Name
+    : never]: Rows[Name] extends { readonly schema: infer Schema } ? Schema : never;
+};
+const FIELD_SCHEMAS = Object.fromEntries(
+  OFFER_FIELD_ROWS.flatMap(([name, { schema }]) => (schema ? [[name, schema]] : [])),
+) as Schemas;
+
+/** Places of the columns that `filters` may not name. */
 const OWN_FIELDS: Readonly<Record<string, string>> = {
-  gpu_name: 'gpuNames',
-  num_gpus: 'gpuCount',
-  gpu_ram: 'minGpuMemory',
-  direct_port_count: 'minDirectPorts',
-  reliability: 'minReliability',
-  reliability2: 'minReliability',
-  geolocation: 'regions',
-  verified: 'verified',
-  type: 'pricing',
+  ...Object.fromEntries(
+    OFFER_FIELD_ROWS.flatMap(([name, { column, aliases = [], place = name }]) =>
+      place === null ? [] : [column, ...aliases].map((own) => [own, place]),
+    ),
+  ),
   order: 'order',
-  dph_total: 'maxPricePerHour',
-  min_bid: 'bid',
-  allocated_storage: 'spec.disk',
-  disk_space: 'spec.disk',
 };
 const OWN_FIELDS_IN_CEL = `{${Object.entries(OWN_FIELDS)
   .map(([wire, ours]) => `'${wire}': '${ours}'`)
@@ -85,73 +88,10 @@ const orderKey = z
   })
   .meta(notes({ description: 'One sort key.' }));
 
-const minGpuMemory = text({
-  description: 'The least memory of one GPU. The marketplace counts decimal GB: 24G is 24,000 MB.',
-  example: '24G',
-  form: 'quantity',
-  maxLength: 16,
-  rules: [
-    {
-      rule: "!self.matches('^[0-9]+([.][0-9]+)?[MGT]i$')",
-      message: 'write 24G: the marketplace counts GPU memory in decimal GB',
-      messageExpression:
-        "'write ' + self.substring(0, size(self) - 1) + ': the marketplace counts GPU memory in decimal GB'",
-    },
-    {
-      rule: "self.matches('^[0-9]{1,7}([.][0-9]{1,3})?[MGT]i?$')",
-      message: 'write the memory of one GPU with its unit, such as 24G or 24000M',
-    },
-  ],
-});
-
 /** One alternative of what may be rented. */
 export const offerRequirements = z
   .object({
-    gpuNames: list(text({ description: "A GPU model by the marketplace's name.", maxLength: 64 }), {
-      description: "GPU models that will do, by the marketplace's names. Any when left out.",
-      example: '[RTX 4090, RTX 3090]',
-      max: 32,
-      list: { type: 'set' },
-    }).optional(),
-    gpuCount: integer({ description: 'GPUs of the machine.', min: 1, max: 64 }).default(1),
-    minGpuMemory: minGpuMemory.optional(),
-    minDirectPorts: integer({
-      description: 'The least directly reachable ports.',
-      example: '4',
-      min: 0,
-      max: 65535,
-    }).optional(),
-    minReliability: percentage({
-      description: "The least reliability of the host in the marketplace's own measure.",
-    }).optional(),
-    regions: list(
-      text({
-        description: 'A country.',
-        // Room for a name, so that the rule answers and not the length.
-        maxLength: 32,
-        pattern: '^[A-Z]{2}$',
-        write: 'write the two-letter code of a country in capitals, such as US',
-      }),
-      {
-        description:
-          'Countries that will do, as two-letter codes in quotes (YAML takes a bare NO for false). Any when left out.',
-        example: '["SE", "NO", "FI"]',
-        max: 64,
-        list: { type: 'set' },
-      },
-    ).optional(),
-    verified: flag({ description: 'Only hosts whose identity the marketplace has checked.' }).default(true),
-    pricing: choice(['OnDemand', 'Interruptible'], {
-      description: 'OnDemand: at a fixed price. Interruptible: at your bid; a higher bid stops the machine.',
-    }).default('OnDemand'),
-    bid: dollars({
-      description: 'What you bid for an hour of the machine. Only with `pricing: Interruptible`.',
-      example: '"0.25"',
-    }).optional(),
-    maxPricePerHour: dollars({
-      description:
-        'The most that the machine may cost in an hour, disk included. Required unless the account sets one.',
-    }).optional(),
+    ...FIELD_SCHEMAS,
     allowUnknownPrice: flag({
       description:
         "Rent although the marketplace names no price for the offer. Otherwise such an offer is refused. Every limit counts such a machine at the highest price it may cost: the lower of this `maxPricePerHour` and that of the account, else all of the account's `maxSpendPerHour`. An account with `limits.maxPricePerHour` refuses it unless the account sets `limits.allowUnknownPrice`.",

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { isTerminal, type ReasonEntry, reasonAnchor, reasons, withPage } from './reasons.ts';
+import { isTerminal, type ReasonEntry, reasonLink, reasons, withPage } from './reasons.ts';
 
 const entries = Object.entries<ReasonEntry>(reasons);
 
@@ -40,25 +40,33 @@ describe('the catalogue of reasons', () => {
   });
 });
 
-const PAGE = 'https://github.com/gpu-rental-operator/gpu-rental-operator/blob/main/docs/reference/reasons.md';
+const REFERENCE = 'https://github.com/gpu-rental-operator/gpu-rental-operator/blob/main/docs/reference';
 
-describe('a message leads to the page of its reason', () => {
+describe('a message', () => {
   const said = (type: string, reason: string) => withPage({ type, reason, message: 'A sentence.' }).message;
 
   test.each([
-    ['Stalled', 'KeyRejected', `A sentence. See ${PAGE}#keyrejected`],
-    ['Ready', 'NoOffers', `A sentence. See ${PAGE}#nooffers`],
+    ['Stalled', 'KeyRejected', `A sentence. See ${REFERENCE}/reasons-marketplaceaccount.md#keyrejected`],
+    ['Ready', 'NoOffers', `A sentence. See ${REFERENCE}/reasons-gpuinstance.md#nooffers`],
+    ['Ready', 'WorkersFailing', `A sentence. See ${REFERENCE}/reasons-endpointgroup.md#workersfailing`],
     ['Reconciling', 'NoOffers', 'A sentence.'],
     ['Ready', 'Running', 'A sentence.'],
     ['Ready', 'AReasonOfANewerVersion', 'A sentence.'],
-  ])('%s %s', (type, reason, message) => {
+  ])('links to the section of its reason when something is wrong: %s %s', (type, reason, message) => {
     expect(said(type, reason)).toBe(message);
   });
+});
 
-  const page = readFileSync(join(import.meta.dirname, '../../../docs/reference/reasons.md'), 'utf8');
-  const anchors = [...page.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => `#${heading.toLowerCase()}`);
+describe('the reference', () => {
+  const sections = ['gpuinstance', 'marketplaceaccount', 'endpointgroup'].flatMap((kind) => {
+    const page = `reasons-${kind}.md`;
+    const text = readFileSync(join(import.meta.dirname, '../../../docs/reference', page), 'utf8');
+    return [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => `${page}#${heading.toLowerCase()}`);
+  });
 
-  test.each(Object.keys(reasons))('%s has one section', (reason) => {
-    expect(anchors.filter((anchor) => anchor === reasonAnchor(reason))).toHaveLength(1);
+  test.each(Object.keys(reasons))('has exactly one section for %s, which its link names', (reason) => {
+    expect(sections.filter((section) => section === reasonLink(reason))).toHaveLength(1);
+    const anchor = `#${reason.toLowerCase()}`;
+    expect(sections.filter((section) => section.endsWith(anchor))).toHaveLength(1);
   });
 });

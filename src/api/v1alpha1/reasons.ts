@@ -1,59 +1,51 @@
-/** One word of the catalogue. */
-export interface ReasonEntry {
-  /**
-   * `good`: nothing to do. `progress`: the operator is at work. `retryable`: it goes on by itself when the
-   * cause ends. `terminal`: Stalled until a person acts.
-   */
-  readonly kind: 'good' | 'progress' | 'retryable' | 'terminal';
-  /** What happened. */
-  readonly sentence: string;
-  /** What a person can do; left out where nothing is to be done. */
-  readonly remedy?: string;
-}
+import { good, progress, type ReasonEntry, retryable, terminal } from './reason-entry.ts';
 
-const good = (sentence: string) => ({ kind: 'good', sentence }) as const;
-const progress = (sentence: string, remedy?: string) =>
-  ({ kind: 'progress', sentence, ...(remedy && { remedy }) }) as const;
-const retryable = (sentence: string, remedy: string) => ({ kind: 'retryable', sentence, remedy }) as const;
-const terminal = (sentence: string, remedy: string) => ({ kind: 'terminal', sentence, remedy }) as const;
+export type { ReasonEntry } from './reason-entry.ts';
 
 /** The life of a machine as it should go. */
 const lifeReasons = {
   Ready: good('Everything matches the spec.'),
   Rented: good('A machine is rented.'),
   Adopted: good('An existing machine was taken over.'),
-  Observed: good('An existing machine is watched and never touched.'),
+  Observed: good('An existing machine is watched and never touched.', { billsWhileIdle: true }),
   Running: good('The container runs.'),
   ProbeSucceeded: good('The readiness probe succeeds.'),
-  Stopped: good('The machine is stopped, as wanted; its disk bills.'),
-  WithinLimits: good('Price, lifetime and total cost are within their limits.'),
-  Pending: progress('The operator has not come to it yet; the message says what comes first.'),
-  Provisioning: progress('The machine is being provisioned.'),
-  Loading: progress('The image is loading.'),
-  Starting: progress('The machine was asked to start.'),
-  Stopping: progress('The machine was asked to stop.'),
-  Replacing: progress('The machine is being destroyed, so that another can be rented.'),
-  Destroying: progress('The machine is being destroyed.'),
-  Deleting: progress('The object is being deleted; its machine goes first.'),
-  NotRented: progress('No machine is rented.'),
-  NotRunning: progress('The container does not run.'),
+  Stopped: good('The machine is stopped as requested.', { billsWhileIdle: true }),
+  Pending: progress({}, 'The operator has not come to it yet; the message says what comes first.'),
+  Provisioning: progress({}, 'The machine is being provisioned.'),
+  Loading: progress({}, 'The image is loading.'),
+  Starting: progress({}, 'The machine was asked to start.'),
+  Stopping: progress({ endsService: true }, 'The machine was asked to stop.'),
+  Replacing: progress(
+    { endsMachine: true, endsService: true },
+    'The machine is being destroyed, so that another can be rented.',
+  ),
+  Destroying: progress({ endsMachine: true }, 'The machine is being destroyed.'),
+  Deleting: progress({}, 'The object is being deleted; its machine goes first.'),
+  NotRented: progress({}, 'No machine is rented.'),
+  NotRunning: progress({}, 'The container does not run.'),
   StatusUnrecognized: progress(
+    { billsWhileIdle: true },
     'The marketplace reports a state that this operator does not know; the machine is kept as it is.',
-    "Look at status.actualStatus, and at the machine in the marketplace's console.",
+    "Look at status.machine.state, and at the machine in the marketplace's console.",
   ),
   PortsNotMapped: retryable(
+    {},
     'The machine runs, and does not map every port of spec.ports.',
     'Set the annotation gpurental.dev/replace-at to rent another machine.',
   ),
   ProbeFailing: retryable(
+    {},
     'The readiness probe fails.',
     "Look at the container's log, and check the port and path of spec.readinessProbe.",
   ),
   ReconcileError: retryable(
+    {},
     'Reconciling the object fails with an error that the operator does not expect. It retries with backoff; other objects are not affected.',
     "Look at the operator's log for this object at level error, and report it. Reverting the last change of the object may help meanwhile.",
   ),
   ProbeError: retryable(
+    {},
     'The readiness probe cannot be sent as spec.readinessProbe writes it.',
     'Correct the path or the header that the message names.',
   ),
@@ -62,60 +54,115 @@ const lifeReasons = {
 /** Why a machine ended or is not trusted. */
 const troubleReasons = {
   Exited: retryable(
+    { avoids: 'machine', mayBeImage: true, ground: 'status' },
     'The container ended.',
     "Look at the container's log; if spec.image or spec.onStart is at fault, every replacement ends the same way.",
   ),
   HostOffline: retryable(
+    { avoids: 'host', patience: 'offline', ground: 'status' },
     'The host of the machine lost its connection to the marketplace.',
     'You need not do anything: if it stays away, another machine is rented, unless spec.replacement.policy is Never.',
   ),
   HostSilent: retryable(
+    { avoids: 'host', patience: 'unknown', ground: 'status' },
     'The host of the machine sends no heartbeat to the marketplace.',
     'You need not do anything: if it stays silent, another machine is rented, unless spec.replacement.policy is Never.',
   ),
   Vanished: retryable(
+    {},
     'The machine was destroyed, and not by this operator.',
     'You need not do anything: another machine is rented. Set spec.onVanish to Hold to be asked first.',
   ),
   VanishedHeld: terminal(
+    { phase: 'Lost' },
     'The machine was destroyed, and not by this operator; spec.onVanish is Hold, so no other is rented.',
     'Set spec.onVanish to Recreate to rent another, or delete the object.',
   ),
   ProvisioningTimedOut: retryable(
+    { avoids: 'machine', patience: 'provisioning', ground: 'status' },
     'The machine was not provisioned within spec.timeouts.provisioning.',
     'You need not do anything: another machine is rented. If this happens often, raise spec.timeouts.provisioning.',
   ),
   LoadingTimedOut: retryable(
+    { avoids: 'machine', mayBeImage: true, patience: 'loading', ground: 'status' },
     'The image did not load within spec.timeouts.loading.',
     'Check that spec.image exists and how large it is; for a large image raise spec.timeouts.loading.',
   ),
   Outbid: retryable(
+    { avoids: 'machine', ground: 'status' },
     'Someone bid more for this machine, so the marketplace stopped it.',
     'Raise bid in spec.offers, or set pricing to OnDemand.',
   ),
   CannotStart: retryable(
+    { avoids: 'machine', mayBeImage: true, patience: 'start', ground: 'status' },
     'The stopped machine did not start within spec.timeouts.start; its GPUs may be rented to someone else.',
     'You need not do anything: another machine is rented, unless spec.replacement.policy is Never. To wait longer, raise spec.timeouts.start.',
   ),
   StartUnsupported: terminal(
+    { ground: 'status' },
     'The marketplace has no request that starts a stopped machine.',
     'Set spec.replacement.policy to Always, so that another machine is rented instead.',
   ),
   ReplacementOff: terminal(
+    { endsForGood: true, isLasting: true, phase: 'Lost' },
     'The machine is lost, and spec.replacement.policy is Never.',
-    'Set spec.replacement.policy to Always to rent another, or delete the object.',
+    'Delete the object, or set spec.replacement.policy to Always to rent another.',
   ),
   PriceRaised: retryable(
+    { isChosen: true, ground: 'price', endsInMass: true },
     'The machine costs more than its offer said.',
     'Set spec.onPriceAbove to Replace to have it replaced; with Report, or where only a limit of the account is passed, it is kept at this price.',
   ),
+  SoldTwice: retryable(
+    { avoids: 'machine', ground: 'status' },
+    'The marketplace sold one offer twice, and this later machine was never reachable.',
+    'You need not do anything: another machine is rented, unless spec.replacement.policy is Never.',
+  ),
+  PriceUnconfirmed: retryable(
+    {},
+    'Lists show another price than the one on record.',
+    'You need not do anything: it is charged when two lists and a read of the machine agree, else it is dropped.',
+  ),
+  StartUnconfirmed: retryable(
+    {},
+    'Lists show another start of the machine than the one on record.',
+    'You need not do anything: it counts when two lists and a read of the machine agree, else it is dropped.',
+  ),
+  DiffersFromOffer: retryable(
+    {},
+    'The machine differs from what was rented; it is kept.',
+    'Check the machine. To replace it, set the annotation gpurental.dev/replace-at to the present time.',
+  ),
+  ContractEnding: retryable(
+    {},
+    'The rental contract of the machine ends within a day. This is an event; status.machine.contractEnd has the time.',
+    'Copy what you need from the disk. spec.onContractEnd decides what follows: Replace (default) or Keep.',
+  ),
+  ContractEnded: terminal(
+    { ground: 'contract' },
+    'The rental contract has ended, so the marketplace has stopped the machine.',
+    'Copy what you need from the disk, then set the annotation gpurental.dev/replace-at to rent another machine.',
+  ),
   SpecChanged: progress(
+    { isChosen: true, ground: 'request', endsInMass: true },
     'The spec changed, and the machine still is as the old spec said.',
     'With spec.updateStrategy.type OnDelete, set the annotation gpurental.dev/replace-at when a replacement suits.',
   ),
-  ReplaceRequested: progress('The annotation gpurental.dev/replace-at asks for another machine.'),
-  Surplus: progress('A second machine of this object is being destroyed.'),
+  ReplaceRequested: progress(
+    { isChosen: true, ground: 'request' },
+    'The annotation gpurental.dev/replace-at asks for another machine.',
+  ),
+  ReplacementBlocked: retryable(
+    {},
+    'Another machine is due, and none can be rented now, so the present one is kept.',
+    'Do what the message names, or revert the change. The operator searches again by itself, at longer and longer intervals.',
+  ),
+  ReplacementUnblocked: good(
+    'The replacement of a machine is no longer blocked. This is an event: the machine is replaced, or it fits again.',
+  ),
+  Surplus: progress({}, 'A second machine of this object is being destroyed.'),
   DestroyFailing: retryable(
+    { endsMachine: true, endsService: true },
     'The machine cannot be destroyed, and it bills.',
     "Check the key of the MarketplaceAccount. If the key is lost for ever, set spec.deletionPolicy to Retain, delete the object, and destroy the machine in the marketplace's console.",
   ),
@@ -126,329 +173,477 @@ const troubleReasons = {
 /** Whose a machine is. */
 const ownershipReasons = {
   NameTaken: retryable(
+    {},
     'A Secret, Service, EndpointSlice or ConfigMap of the name that is needed exists and belongs to something else.',
     'Remove or rename the other object, or use another name for this one.',
   ),
   AlreadyOwned: terminal(
+    { waitsFor: 'machine' },
     'The machine in spec.adopt carries the label of another installation or is claimed by another object.',
     'Make a new object whose spec.adopt.instanceId names a machine that is free.',
   ),
   AdoptionNotAllowed: terminal(
+    { waitsFor: 'account' },
     'The MarketplaceAccount does not allow adoption.',
     'Set spec.adoption of the MarketplaceAccount to Unlabelled.',
   ),
   AdoptionTargetMissing: terminal(
+    { waitsFor: 'machine' },
     'The machine in spec.adopt.instanceId is not listed by the marketplace.',
     'Make a new object whose spec.adopt.instanceId names an existing machine of this login.',
   ),
   IntentTampered: terminal(
+    {},
     'The record of a rental in the annotation gpurental.dev/rental-intent was changed by someone else, so nothing is rented or destroyed by it.',
     "Look for machines of this object in the marketplace's console, then delete the object.",
   ),
   IntentUnknown: terminal(
+    {},
     'The record of a rental was written by a newer version of the operator, so this one leaves everything as it is.',
     'Install the newer version again; it can also delete the object.',
   ),
+  RecordUnreadable: retryable(
+    {},
+    'The record in the status cannot be read, so the operator searches the machine of the object by its label.',
+    'Find who edits the status, and delete the object if it shows no machine afterwards.',
+  ),
   RestoredElsewhere: terminal(
+    {},
     'The object was restored from a copy, and the machine of the original is still listed.',
     'Delete this object, or destroy that machine; after that another is rented.',
   ),
-  LabelCopied: retryable(
-    'A machine carries our label outside its time, beside the original or edited. It bills, and the operator never touches it.',
-    "Find out who rented the machine. Destroy it in the marketplace's console if it is not needed; change its label only if it is yours.",
+  CopiedObject: terminal(
+    {},
+    'The object is a copy of another one, with the annotation that names the machine of the original.',
+    'Remove the annotation: kubectl annotate gpui NAME gpurental.dev/rental-intent-. The machine of the original is not touched.',
   ),
-  LateRental: retryable(
-    'A machine carries our label but started after its time: the marketplace carried a rental out late. It bills.',
-    "Destroy it in the marketplace's console. With orphanPolicy Destroy the operator does so when it is older than --late-orphan-age (1h).",
-  ),
-  IdentityLost: terminal(
-    'The identity of this installation is missing although machines were rented with it, so nothing is rented or destroyed.',
-    'Restore the Secret gpu-rental-operator-identity from a backup, or follow the command that the message names.',
-  ),
-  ClusterChanged: terminal(
-    'The identity of this installation belongs to another cluster, so no orphaned machine is destroyed.',
-    'If this cluster is a copy, delete the Secret gpu-rental-operator-identity here.',
-  ),
-  MassOrphaned: terminal(
-    'More machines lost their GpuInstances at once than maxUnhealthy allows, so no orphaned machine is destroyed.',
-    'Restore the objects, or set the annotation gpurental.dev/confirm-orphans on the MarketplaceAccount to a new value, such as the time, to destroy the machines slowly.',
-  ),
-  MemoryRolledBack: terminal(
-    'Machines of ours are younger than the newest rental on record: the cluster was restored from a backup, so no orphaned machine is destroyed.',
-    'Look at the machines that the message names, then set the annotation gpurental.dev/confirm-rollback on the MarketplaceAccount to a value that it has not had, such as the time.',
+  WrongMachineNamed: retryable(
+    {},
+    'The reply to a rental named a machine that does not carry the label of that rental. The operator leaves it untouched.',
+    'You need not do anything: the operator records the machine with the label, or rents another. If this repeats, check any proxy in front of the marketplace.',
   ),
 } as const;
 
 /** Why nothing is rented. */
 const rentingReasons = {
-  Queued: progress("Waiting in the queue of the login for the marketplace's rate limit; no action needed."),
+  Queued: progress(
+    {},
+    "Waiting in the queue of the login for the marketplace's rate limit; no action needed.",
+  ),
   NoOffers: retryable(
+    { search: 'foundNothing', isLasting: true },
     'No offer matches the requirements.',
     'Drop or soften a requirement under spec.offers, or wait: the search is repeated.',
   ),
   NoOfferWithinPrice: retryable(
+    { search: 'foundNothing', isLasting: true },
     'Offers match, and each costs more than the maximum.',
     'Raise maxPricePerHour (or bid) under spec.offers, or wait: the search is repeated.',
   ),
   PriceUnknown: retryable(
+    { search: 'foundNothing', isLasting: true },
     'Offers match, and none names its price.',
     'Set allowUnknownPrice under spec.offers if any price is acceptable.',
   ),
   NoPriceLimit: terminal(
+    { search: 'unlimited', isLasting: true },
     'Neither spec.offers nor the MarketplaceAccount limits the price of a machine, so none is rented.',
     'Set maxPricePerHour under spec.offers, or spec.limits.maxPricePerHour of the MarketplaceAccount.',
   ),
   RentalRefused: retryable(
+    {},
     'The marketplace refused the rental, and nothing was rented.',
     'Check spec.image, spec.disk and spec.ports; another offer is tried.',
   ),
   InvalidRequest: terminal(
+    { isLasting: true, isNotItsOwn: true },
     'The marketplace does not accept the rental request, and nothing was rented.',
     'Correct the field that the message names.',
   ),
   InvalidFilter: terminal(
+    { isLasting: true },
     'A field under filters or order of spec.offers cannot be searched by.',
     'Correct the field; the message names it.',
   ),
   RentalUncertain: retryable(
+    {},
     'The marketplace did not answer a rental, so nothing else is rented until its lists show whether there is a machine.',
     "Where no machine is named here, you need not do anything unless this stays: then look in the marketplace's console for a machine that this object does not name.",
   ),
   ServiceTimeUncertain: retryable(
-    'Replies of the marketplace disagree about the time, so nothing is rented until three in a row agree.',
+    { passes: 'withinMoments' },
+    'Replies of the marketplace disagree about the time; nothing is rented until they agree for a minute.',
     'You need not do anything. If this stays, check the clock of the node that the operator runs on, and any proxy in front of the marketplace.',
   ),
   OldMachineNotGone: retryable(
+    { endsMachine: true, endsService: true, passes: 'withinMoments' },
     'The old machine is not confirmed gone, so no other is rented.',
     "If this stays, destroy that machine in the marketplace's console.",
   ),
+  RepeatedFailure: retryable(
+    {},
+    'Machine after machine failed in the same way, so the spec is the likely cause and the next rental waits.',
+    'Correct the image, its pull Secret, the start script or the probe: a change of the spec ends the wait. The annotation gpurental.dev/requested-at rents once more at once.',
+  ),
   TooManyRentals: retryable(
+    { isLasting: true, isNotItsOwn: true },
     'As many machines were rented within an hour as spec.replacement.maxPerHour allows, so the next one waits.',
     'Find out in status.history why the machines ended; raise spec.replacement.maxPerHour if so many are meant.',
   ),
   BreakerOpen: retryable(
+    { passes: 'asAccountReports', isLasting: true, isNotItsOwn: true },
     'More machines of the account are unhealthy than spec.maxUnhealthy allows, so none is replaced or swept.',
     'Check the status of the marketplace. The breaker closes when the machines recover. After spec.maxUnhealthyHold, or if you set the annotation gpurental.dev/close-breaker on the MarketplaceAccount, machines are replaced one at a time.',
   ),
-  Paused: progress('The object is paused: spec.paused is true.', 'Set spec.paused to false to go on.'),
+  Paused: progress(
+    { billsWhileIdle: true, isLasting: true, isNotItsOwn: true, phase: 'Paused' },
+    'The object is paused: spec.paused is true.',
+    'Set spec.paused to false to go on.',
+  ),
   Held: progress(
+    { billsWhileIdle: true, isNotItsOwn: true },
     'The annotation gpurental.dev/hold keeps the machine from being replaced. Limits of the spec end it all the same.',
     'Remove the annotation to go on.',
   ),
   AccountMissing: retryable(
+    { isLasting: true, isNotItsOwn: true },
     'The MarketplaceAccount does not exist, or the operator does not watch its namespace.',
     'Create the account, let the operator watch its namespace, or make a new object whose spec.accountRef names an existing one.',
   ),
   AccountNotReady: retryable(
+    { passes: 'asAccountReports', isNotItsOwn: true },
     'The MarketplaceAccount is not ready.',
     'Look at the conditions of the MarketplaceAccount; this object goes on when it is ready.',
   ),
+  Suspended: retryable(
+    { isLasting: true, isNotItsOwn: true },
+    'The MarketplaceAccount is suspended: nothing is rented or started.',
+    'Run gpu-rent resume account NAME, or set spec.suspend of the MarketplaceAccount to false.',
+  ),
   NamespaceNotAllowed: terminal(
+    { waitsFor: 'account', isLasting: true, isNotItsOwn: true },
     'No MarketplaceAccount of that name allows the namespace of this object.',
     'Check spec.accountRef, or ask the owner of the account to add the namespace to its spec.allowedNamespaces.',
   ),
   NotPermitted: retryable(
-    'The operator lacks a right in Kubernetes.',
-    'Grant the verb that the message names to the ServiceAccount of the operator.',
+    {
+      isLasting: true,
+      needsFix: true,
+      loses: 'account',
+      cause: 'The operator may not read the Secret of the API key',
+    },
+    'Kubernetes refuses a write that the operator needs: a right is missing, or a quota or an admission policy forbids it.',
+    'Grant the right, raise the quota or change the policy that the message names.',
+  ),
+  PreflightUnanswered: retryable(
+    {},
+    'Kubernetes did not answer the checks that come before a rental, so nothing is rented.',
+    'You need not do anything unless this stays: then look at the API server, and at its admission webhooks.',
   ),
   LimitReached: terminal(
+    {
+      isChosen: true,
+      ground: 'price',
+      endsInMass: true,
+      endsForGood: true,
+      isLasting: true,
+      phase: 'Failed',
+    },
     'A limit of this object on lifetime or cost is reached.',
     'Raise spec.maxLifetime or spec.maxTotalCost, or delete the object.',
   ),
   AccountLimitReached: retryable(
+    { isLasting: true, isNotItsOwn: true },
     'A limit of the MarketplaceAccount leaves no room for another machine.',
     'Raise the limit that the message names, or wait until other machines end.',
   ),
   InsufficientCredit: retryable(
+    { isLasting: true, isNotItsOwn: true },
     'The login has too little credit.',
     "Add credit in the marketplace's console.",
   ),
   SSHKeyMissing: retryable(
+    { isLasting: true },
     'The spec asks for SSH, and no SSH key is registered for the login.',
     "Register a key in the marketplace's console or by gpu-rent create ssh-key, or set spec.ssh to false.",
   ),
   SecretMissing: retryable(
+    { isLasting: true, needsFix: true, loses: 'account', cause: 'The Secret of the API key is missing' },
     'A Secret that the object names does not exist.',
     'Create the Secret, or correct its name in the spec.',
   ),
   SecretKeyMissing: retryable(
+    { isLasting: true, needsFix: true, loses: 'account', cause: 'The Secret lacks the API key' },
     'A Secret that the object names lacks the key that is named.',
     'Add the key to the Secret, or correct the key in the spec.',
   ),
   SecretInvalid: retryable(
+    { isLasting: true, needsFix: true, loses: 'account', cause: 'The Secret holds no valid API key' },
     'A Secret that the object names holds something that cannot be used.',
     'Correct the content of the Secret.',
   ),
   SecretNotAllowed: retryable(
+    { isLasting: true },
     'The object names a Secret that no machine may get, such as the API key of a MarketplaceAccount.',
     'Put the values that the machine needs into a Secret of their own, and name that in the spec.',
   ),
   InputsTooLarge: retryable(
+    { isLasting: true },
     'The environment and the start script, or the offers, are larger than the operator accepts.',
     'Put large data into the image or download it at the start; use fewer filters.',
   ),
   OnStartTooLong: terminal(
-    'The start script is too long, even packed.',
-    'Shorten spec.onStart, or let it download the rest.',
+    { isLasting: true },
+    'The start script is too long, even packed, or command and args are too long.',
+    'Shorten spec.onStart, or let it download the rest; shorten spec.args.',
+  ),
+  NothingStarts: retryable(
+    {},
+    "Nothing runs in the container: the image's own program does not start in SSH mode, and the spec names no other.",
+    'Write args: [] to run the image as built, or command or onStart; ssh: true if you want a shell alone.',
   ),
 } as const;
 
-/** The account. */
-export const accountReasons = {
+/** The account, its login and the machines that no object claims. */
+const accountReasons = {
   Authenticated: good('The key proves the pinned login.'),
   Funded: good('Credit and spending leave room for rentals.'),
   ListComplete: good('The marketplace answers with complete lists.'),
-  KeyRejected: terminal('The marketplace does not accept the key.', 'Put a valid key into the Secret.'),
+  KeyRejected: terminal(
+    { loses: 'account', cause: 'Marketplace refused the API key' },
+    'The marketplace does not accept the key.',
+    'Put a valid key into the Secret.',
+  ),
   KeyTooNarrow: terminal(
+    { loses: 'account', cause: 'The API key lacks a right' },
     'The key may not do all that is needed, so nothing is rented that could not be destroyed.',
     'Use a key with the categories that the message names.',
   ),
   LoginChanged: terminal(
+    {},
     'The key belongs to another login, so nothing is changed or destroyed with it.',
     'Put back a key of the pinned login, and make another MarketplaceAccount for the other one.',
   ),
   UsingKeptKey: retryable(
+    { needsFix: true, loses: 'account', cause: 'The API key of the Secret cannot be used' },
     'The Secret is gone, or its key is refused or may not destroy, so the key that the operator kept is used, to list and destroy only.',
     'Restore the Secret, with a key of the same login.',
   ),
   TwoFactorRequired: terminal(
+    { loses: 'account', cause: 'Marketplace requires a two-factor login for the key' },
     'The marketplace wants a two-factor login for this key.',
     'Use an API key instead of a session key.',
   ),
   URLNotAllowed: terminal(
+    {},
     "The address in spec.url is not one of the operator's marketplaces.",
     'Add it to the operator by --marketplace-url, or make another account with one of them: spec.url cannot change.',
   ),
   Unreachable: retryable(
+    { passes: 'withMarketplace', isNotItsOwn: true, loses: 'marketplace' },
     'The marketplace does not answer.',
     'Check the network and the status of the marketplace; it is asked again by itself.',
   ),
   CertificateInvalid: terminal(
+    { cause: 'The certificate of the marketplace cannot be trusted' },
     "The marketplace's certificate is not valid.",
     'Check spec.url, the clock of the node and its certificate authorities.',
   ),
   AddressRefused: terminal(
+    { cause: 'The operator may not call the address of the marketplace' },
     'The address in spec.url leads to a private or link-local address, which is not called.',
     'Correct spec.url, or start the operator with --allow-private-addresses.',
   ),
   Throttled: retryable(
+    {
+      passes: 'withMarketplace',
+      isNotItsOwn: true,
+      loses: 'marketplace',
+      cause: 'Marketplace limited the number of requests',
+    },
     'The marketplace limits the number of requests, so they are spaced further apart.',
     'You need not do anything. If this stays, raise spec.pollInterval of the MarketplaceAccount.',
   ),
   MalformedReply: retryable(
+    { needsFix: true, loses: 'marketplace', cause: 'Marketplace returned a reply that cannot be read' },
     'The marketplace answers something that cannot be read, so it is not believed.',
     'Check that spec.url is the address of a marketplace.',
   ),
   LowCredit: retryable(
+    { needsFix: true, loses: 'account', cause: 'Credit is used up' },
     'The credit of the login is not above spec.limits.minCredit.',
     "Add credit in the marketplace's console, or lower spec.limits.minCredit.",
   ),
   SpendLimitReached: retryable(
+    { needsFix: true },
     'The spending of the hour or month reached its limit, so nothing is rented.',
     'Raise the limit that the message names, or wait.',
   ),
   CreditUnknown: retryable(
+    {},
     'The key may not read the credit of the login.',
     'Use a key with the category user_read.',
   ),
   MachinesRemain: retryable(
+    {},
     'Machines of the account remain, so it cannot be removed yet.',
     'Delete the objects that the message names. Machines that no object claims are destroyed first where spec.orphanPolicy is Destroy; set it to Report to let them be.',
   ),
   OrphanFound: retryable(
+    {},
     'A machine of ours bills, and no object claims it. This is an event; status.machines.orphaned of the account counts them.',
     'List them by gpu-rent orphans, then destroy them by gpu-rent destroy instance ID --force.',
   ),
   BreakerOpened: retryable(
+    {},
     'More machines of the account are unhealthy than spec.maxUnhealthy allows, so replacing and sweeping stopped. This is an event; while it lasts, objects say BreakerOpen.',
     'Check the status of the marketplace. If the machines are gone for good, set the annotation gpurental.dev/close-breaker on the MarketplaceAccount to replace them one at a time.',
   ),
   BreakerReleased: retryable(
+    {},
     'Machines stayed unhealthy for spec.maxUnhealthyHold, so they are replaced one at a time, at most 10% in 10 minutes. This is an event.',
     'Check the status of the marketplace. Set the annotation gpurental.dev/hold on objects whose machines must be kept.',
   ),
-  LabelsNotEchoed: progress('The marketplace does not give labels back; rentals go one at a time.'),
+  LabelsNotEchoed: progress({}, 'The marketplace does not give labels back; rentals go one at a time.'),
+  LabelCopied: retryable(
+    {},
+    'A machine carries our label outside its time, beside the original or edited. It bills, and the operator never touches it.',
+    "Find out who rented the machine. Destroy it in the marketplace's console if it is not needed; change its label only if it is yours.",
+  ),
+  LateRental: retryable(
+    {},
+    'A machine carries our label but started after its time: the marketplace carried a rental out late. It bills.',
+    "Destroy it in the marketplace's console. With orphanPolicy Destroy the operator does so when it is older than --late-orphan-age (1h).",
+  ),
+  IdentityLost: terminal(
+    {},
+    'The identity of this installation is missing although machines were rented with it, so nothing is rented or destroyed.',
+    'Restore the Secret gpu-rental-operator-identity from a backup, or follow the command that the message names.',
+  ),
+  ClusterChanged: terminal(
+    {},
+    'The identity of this installation belongs to another cluster, so no orphaned machine is destroyed.',
+    'If this cluster is a copy, delete the Secret gpu-rental-operator-identity here.',
+  ),
+  MassOrphaned: terminal(
+    {},
+    'More machines lost their GpuInstances at once than maxUnhealthy allows, so no orphaned machine is destroyed.',
+    'Restore the objects, or set the annotation gpurental.dev/confirm-orphans on the MarketplaceAccount to a new value, such as the time, to destroy the machines slowly.',
+  ),
+  MemoryRolledBack: terminal(
+    {},
+    'Machines of ours are younger than the newest rental on record: the cluster was restored from a backup, so no orphaned machine is destroyed.',
+    'Look at the machines that the message names, then set the annotation gpurental.dev/confirm-rollback on the MarketplaceAccount to a value that it has not had, such as the time.',
+  ),
 } as const;
 
 /** Groups. */
-export const groupReasons = {
+const groupReasons = {
   Stable: good('The number of workers is the desired one.'),
   ScaledToZero: good('No worker is hot, since there is no load.'),
   MetricsFresh: good('Load figures arrive and are believable.'),
-  ScalingUp: progress('Workers are being rented or woken.'),
-  ScalingDown: progress('Workers are being stopped or destroyed.'),
-  Waking: progress('A cold worker is being woken.'),
-  RollingUpdate: progress('Workers of an old template are being replaced.'),
-  Draining: progress('Workers finish their work before they go.'),
-  NoReadyWorkers: progress('No worker is ready.'),
+  ScalingUp: progress({}, 'Workers are being rented or woken.'),
+  ScalingDown: progress({}, 'Workers are being stopped or destroyed.'),
+  Waking: progress({}, 'A cold worker is being woken.'),
+  RollingUpdate: progress({}, 'Workers of an old template are being replaced.'),
+  Draining: progress({}, 'Workers finish their work before they go.'),
+  NoReadyWorkers: progress({}, 'No worker is ready.'),
   ScalingPaused: progress(
+    {},
     'Scaling is paused by spec.pause.',
     'Set spec.pause.scaleUp or spec.pause.scaleDown to false to go on.',
   ),
   NoReplicas: progress(
+    {},
     'No worker is started, since spec.replicas is 0.',
     'Raise spec.replicas, or leave it out.',
   ),
   PickersReport: good('Pickers of the gateway report what they count.'),
   PickersUnseen: progress(
+    {},
     'No picker of the gateway has reported since this operator leads.',
     'Run gpu-rent endpoint-picker with the address of the operator, and the operator with --gateway-reports.',
   ),
   PickersSilent: retryable(
+    {},
     'No picker of the gateway has reported for 15 s.',
     'Look at the log of gpu-rent endpoint-picker: it says why its reports are not taken.',
   ),
+  CallerKeysRead: good('The gateway knows the callers by the Secret of spec.gateway.keys.'),
+  CallerKeysUnread: progress(
+    {},
+    'The gateway has not read the Secret of spec.gateway.keys.',
+    'Allow pickers to get that Secret, in the chart by gateway.secrets.',
+  ),
+  CallerKeysInvalid: retryable(
+    {},
+    'The Secret of spec.gateway.keys has values that are no SHA-256.',
+    'Store the hexadecimal SHA-256 of each key: printf %s "$KEY" | sha256sum.',
+  ),
   EndpointsWritten: good('The ConfigMap of the ready workers says which they are.'),
   EndpointsLeftOut: retryable(
+    {},
     'The ConfigMap of the ready workers does not list all of them.',
     'Its readers take IPv4 addresses and at most 1 MiB: keep such workers out by the filters of the template, give workers fewer labels, or use several groups.',
   ),
-  AtMaxWorkers: retryable('The load needs more workers than spec.maxWorkers.', 'Raise spec.maxWorkers.'),
+  AtMaxWorkers: retryable({}, 'The load needs more workers than spec.maxWorkers.', 'Raise spec.maxWorkers.'),
   AtSpendCeiling: retryable(
+    {},
     'The load needs more workers than spec.maxSpendPerHour pays for.',
     'Raise spec.maxSpendPerHour.',
   ),
   Saturated: retryable(
+    {},
     'Every hot worker is full.',
     'You need not do anything while workers are added; otherwise raise spec.maxWorkers or spec.maxSpendPerHour.',
   ),
   TargetQueueTimeTooShort: retryable(
+    {},
     'Requests take longer than spec.targetQueueTime, which looks like a queue.',
     'Raise spec.targetQueueTime, or use a load source that tells waiting from running requests.',
   ),
   MetricsMissing: retryable(
+    {},
     'No worker reports its load, so the number of workers is not lowered.',
     'Check port and path under spec.load, and that the worker serves its figures.',
   ),
   MetricsInvalid: retryable(
+    {},
     'The load figures cannot be true, so no worker is removed by them.',
     'Check the names of the figures under spec.load, and the worker.',
   ),
   LoadSourceUnreachable: retryable(
+    {},
     'The load source does not answer.',
     'Check the load source that the message names.',
   ),
   PerfUnknown: retryable(
+    {},
     'No worker has reported what it can do, so one is measured first and no more are hot.',
     'Set spec.expectedPerf. The sources Static and Prometheus and the preset VLLM never tell it.',
   ),
   WakeTimedOut: retryable(
+    {},
     'A cold worker did not wake within spec.wakeTimeout, so it is replaced.',
     'You need not do anything. If this happens often, raise spec.wakeTimeout.',
   ),
   AddressNotPublishable: retryable(
+    {},
     'A worker has an address that may not be published, so it is not used.',
     'You need not do anything: the other workers serve. To get another machine for it, delete the GpuInstance of that worker. Where machines have private addresses on purpose, run the operator with --allow-private-addresses true.',
   ),
   ServicePortsDiffer: retryable(
+    {},
     'Groups that share a Service declare different ports.',
     'Give the groups with the same spec.endpointName the same ports.',
   ),
   WriteRefused: retryable(
+    {},
     'Kubernetes refuses a write by which the group would change its workers: a quota, an admission policy or a missing right forbids it.',
     'Raise the quota, change the policy or grant the right that the message names. Everything else that the group decides is done meanwhile.',
   ),
   WorkersFailing: retryable(
+    { mayBeImage: true },
     'Workers cannot be rented, or they do not boot.',
     'Look at the conditions of the GpuInstances that belong to the group.',
   ),
@@ -466,17 +661,37 @@ export const reasons = {
 
 export type Reason = keyof typeof reasons;
 
+/** Entry of the reason of a condition or event, with its facets; without any if this version does not know it. */
+export function facetsOf(reason: string | undefined): Partial<ReasonEntry> {
+  return reason !== undefined && isReason(reason) ? reasons[reason] : {};
+}
+
+/** Narrows a word of a condition to a reason of the catalogue. */
+export function isReason(reason: string): reason is Reason {
+  return Object.hasOwn(reasons, reason);
+}
+
+/** Reasons whose entry has this facet. */
+export type ReasonWith<Facet extends keyof ReasonEntry> = {
+  [Name in Reason]: (typeof reasons)[Name] extends { readonly [Key in Facet]: unknown } ? Name : never;
+}[Reason];
+
 /** Whether a reason stalls its object until a person acts. */
 export function isTerminal(reason: Reason): boolean {
   return reasons[reason].kind === 'terminal';
 }
 
-/** The page of all reasons, for people who have nothing but a message. */
-const PAGE = 'https://github.com/gpu-rental-operator/gpu-rental-operator/blob/main/docs/reference/reasons.md';
+const REFERENCE = 'https://github.com/gpu-rental-operator/gpu-rental-operator/blob/main/docs/reference';
 
-/** The fragment of a reason's section: what it means, what to look at, what to do. */
-export function reasonAnchor(reason: string): string {
-  return `#${reason.toLowerCase()}`;
+/** The kind of object whose controller sets a reason first; a group also shows the reasons of its workers. */
+export function reasonKind(reason: string): 'GpuInstance' | 'MarketplaceAccount' | 'EndpointGroup' {
+  if (reason in accountReasons) return 'MarketplaceAccount';
+  return reason in groupReasons ? 'EndpointGroup' : 'GpuInstance';
+}
+
+/** The page of `docs/reference` with the section of a reason, and the anchor of that section. */
+export function reasonLink(reason: string): string {
+  return `reasons-${reasonKind(reason).toLowerCase()}.md#${reason.toLowerCase()}`;
 }
 
 interface Spoken {
@@ -492,7 +707,7 @@ const LEADING = ['Ready', 'Stalled'];
 export function withPage<Condition extends Spoken>(condition: Condition): Condition {
   const { type, reason, message } = condition;
   if (!LEADING.includes(type) || !isTrouble(reason)) return condition;
-  return { ...condition, message: `${message} See ${PAGE}${reasonAnchor(reason)}` };
+  return { ...condition, message: `${message} See ${REFERENCE}/${reasonLink(reason)}` };
 }
 
 function isTrouble(reason: string): boolean {

@@ -1,25 +1,15 @@
-import { parseQuantity } from '../../lib/quantity.ts';
 import type { GpuInstanceSpec } from './gpu-instance.ts';
+import {
+  type Ask,
+  type FactValue,
+  factOf,
+  OFFER_FIELD_ROWS,
+  OFFER_FIELDS,
+  type OfferFacts,
+  type OfferField,
+  type OfferFieldName,
+} from './offer-fields.ts';
 import type { OfferFilter, OfferRequirements } from './offer-requirements.ts';
-
-/** A value of a column of an offer. */
-export type FactValue = string | number | boolean | null;
-
-/** What is known of an offer, or of the machine that was rented by it. Undefined is not known, and rules nothing out. */
-export interface OfferFacts {
-  readonly gpuName: string | undefined;
-  readonly gpuCount: number | undefined;
-  /** Decimal megabytes of one GPU. */
-  readonly gpuMemoryMB: number | undefined;
-  readonly directPorts: number | undefined;
-  /** 0 to 1. */
-  readonly reliability: number | undefined;
-  readonly verified: boolean | undefined;
-  /** As the marketplace words it, such as `California, US`. */
-  readonly region: string | undefined;
-  /** Columns by their wire names. */
-  readonly fields: Readonly<Record<string, FactValue | undefined>>;
-}
 
 type FilterOperator = 'eq' | 'neq' | 'gt' | 'gte' | 'lt' | 'lte' | 'in' | 'notin';
 
@@ -44,116 +34,46 @@ export interface Requirement {
 /** What of a spec decides how many direct ports a machine needs. */
 export type DeclaredPorts = Partial<Pick<GpuInstanceSpec, 'ports' | 'ssh'>>;
 
-/** Requirements on the machine itself, in the order of the fields of an alternative. */
-export function machineRequirements(
-  { gpuNames, gpuCount, minGpuMemory, minDirectPorts }: OfferRequirements,
+/** Requirements of an alternative on one kind of thing, in the order of its fields. */
+export function requirementsOn(
+  kind: OfferField['of'],
+  requirements: OfferRequirements,
   declared: DeclaredPorts,
 ): readonly Requirement[] {
-  const memoryMB =
-    minGpuMemory === undefined ? undefined : Math.floor((parseQuantity(minGpuMemory) ?? 0) / 1e6);
-  return [
-    ...(gpuNames === undefined ? [] : [namesRequirement(gpuNames)]),
-    {
-      label: `gpuCount ${gpuCount}`,
-      passes: (facts) => facts.gpuCount === undefined || facts.gpuCount === gpuCount,
-      isKnown: (facts) => facts.gpuCount !== undefined,
-      filters: [{ field: 'num_gpus', operator: 'eq', value: gpuCount }],
+  const directPorts = neededDirectPorts(declared);
+  const values: Readonly<Record<string, unknown>> = requirements;
+  return OFFER_FIELD_ROWS.flatMap(([name, row]) => {
+    const ask = row.of === kind ? row.asks?.(values[name], directPorts) : undefined;
+    return ask ? [requirementBy(row, ask)] : [];
+  });
+}
+
+/** Requirement on the field of that name. */
+export function requirementOn(name: OfferFieldName, ask: Ask): Requirement {
+  return requirementBy(OFFER_FIELDS[name], ask);
+}
+
+/** Filter of a search on the field of that name. */
+export function searchFilter(name: OfferFieldName, value: Ask['value']): RequirementFilter {
+  return filterBy(OFFER_FIELDS[name], value);
+}
+
+function requirementBy(row: OfferField, { label, value }: Ask): Requirement {
+  return {
+    label,
+    passes: (facts) => {
+      const fact = factOf(row, facts);
+      return fact === undefined || COMPARISONS[row.compares](row.reads?.(fact) ?? fact, value);
     },
-    ...atLeast(
-      { label: `minGpuMemory ${minGpuMemory}`, field: 'gpu_ram', least: memoryMB },
-      (facts) => facts.gpuMemoryMB,
-    ),
-    ...directPortsRequirement(minDirectPorts, neededDirectPorts(declared)),
-  ];
+    isKnown: (facts) => factOf(row, facts) !== undefined,
+    filters: [filterBy(row, value)],
+  };
 }
 
 /** Direct ports without which a declared port, or SSH, could not be reached from outside: one for each of them. */
 export function neededDirectPorts({ ports = [], ssh }: DeclaredPorts): number {
   const needed = ports.map(({ containerPort, protocol }) => `${containerPort}/${protocol}`);
   return new Set([...needed, ...(ssh ? ['22/TCP'] : [])]).size;
-}
-
-function directPortsRequirement(asked: number | undefined, needed: number): readonly Requirement[] {
-  const least = Math.max(asked ?? 0, needed);
-  if (asked === undefined && needed === 0) return [];
-  const label =
-    (asked ?? 0) >= needed ? `minDirectPorts ${asked}` : `${needed} direct ports for ports and ssh`;
-  return atLeast({ label, field: 'direct_port_count', least }, (facts) => facts.directPorts);
-}
-
-function namesRequirement(gpuNames: readonly string[]): Requirement {
-  return {
-    label: `gpuNames ${gpuNames.join(', ')}`,
-    passes: ({ gpuName }) => gpuName === undefined || gpuNames.includes(gpuName),
-    isKnown: ({ gpuName }) => gpuName !== undefined,
-    filters: [oneOf('gpu_name', gpuNames)],
-  };
-}
-
-function oneOf(field: string, values: readonly string[]): RequirementFilter {
-  const [first = '', ...others] = values;
-  return others.length === 0
-    ? { field, operator: 'eq', value: first }
-    : { field, operator: 'in', value: values };
-}
-
-/** Requirements on the host. */
-export function hostRequirements({
-  minReliability,
-  regions,
-  verified,
-}: OfferRequirements): readonly Requirement[] {
-  const share = minReliability === undefined ? undefined : Number.parseFloat(minReliability) / 100;
-  return [
-    ...atLeast(
-      { label: `minReliability ${minReliability}`, field: 'reliability', least: share },
-      (facts) => facts.reliability,
-    ),
-    ...(regions === undefined ? [] : [regionRequirement(regions)]),
-    ...(verified
-      ? [
-          {
-            label: 'verified true',
-            passes: (facts: OfferFacts) => facts.verified !== false,
-            isKnown: (facts: OfferFacts) => facts.verified !== undefined,
-            filters: [{ field: 'verified', operator: 'eq', value: true } as const],
-          },
-        ]
-      : []),
-  ];
-}
-
-/** Services word a place as `California, US`; the country is what stands behind the last comma. */
-function regionRequirement(regions: readonly string[]): Requirement {
-  return {
-    label: `regions ${regions.join(', ')}`,
-    passes: ({ region }) =>
-      region === undefined || regions.includes(region.slice(region.lastIndexOf(',') + 1).trim()),
-    isKnown: ({ region }) => region !== undefined,
-    filters: [oneOf('geolocation', regions)],
-  };
-}
-
-interface Least {
-  readonly label: string;
-  readonly field: string;
-  readonly least: number | undefined;
-}
-
-/** A requirement that a figure is at least so large; none where nothing is asked. */
-export function atLeast(
-  { label, field, least }: Least,
-  value: (facts: OfferFacts) => number | undefined,
-): readonly Requirement[] {
-  if (least === undefined) return [];
-  return [
-    {
-      label,
-      passes: (facts) => (value(facts) ?? least) >= least,
-      isKnown: (facts) => value(facts) !== undefined,
-      filters: [{ field, operator: 'gte', value: least }],
-    },
-  ];
 }
 
 type Comparison = (left: FactValue, right: FactValue) => boolean;
@@ -175,6 +95,25 @@ const OPERATORS: Readonly<
   Lt: ['lt', ordered((left, right) => left < right)],
   Lte: ['lte', ordered((left, right) => left <= right)],
 };
+
+const COMPARISONS: Readonly<
+  Record<OfferField['compares'], (fact: FactValue, asked: Ask['value']) => boolean>
+> = {
+  oneOf: (fact, asked) => [asked].flat().includes(fact),
+  equal: (fact, asked) => fact === asked,
+  atLeast: (fact, asked) => Number(fact) >= Number(asked),
+  atMost: (fact, asked) => Number(fact) <= Number(asked),
+};
+const FILTER_OPERATORS = { equal: 'eq', atLeast: 'gte', atMost: 'lte' } as const;
+
+function filterBy({ column: field, compares }: OfferField, value: Ask['value']): RequirementFilter {
+  if (compares !== 'oneOf') return { field, operator: FILTER_OPERATORS[compares], value };
+  const values = [value].flat();
+  const [only = null] = values;
+  return values.length === 1
+    ? { field, operator: 'eq', value: only }
+    : { field, operator: 'in', value: values };
+}
 
 /** Requirements on fields that have no place of their own. Columns that only the service resolves pass here. */
 export function filterRequirements({ filters = [] }: OfferRequirements): readonly Requirement[] {

@@ -62,6 +62,7 @@ describe('defaults', () => {
 
   test('of a MarketplaceAccount', () => {
     expect(marketplaceAccountSpec.parse({ apiKeySecretRef: { name: 'key' } })).toEqual({
+      market: 'Vast',
       apiKeySecretRef: { name: 'key', key: 'api-key' },
       pollInterval: '10s',
       allowedNamespaces: { from: 'Same' },

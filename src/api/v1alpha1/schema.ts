@@ -32,6 +32,8 @@ export interface FieldNotes {
   readonly list?: ListType;
   /** A map or object that is replaced as a whole. */
   readonly atomic?: boolean;
+  /** The API server keeps keys that the schema does not name. */
+  readonly keepsUnknown?: boolean;
 }
 
 /** The JSON-schema annotations of those notes. `x-example` and `x-form` are for the reference and stay out of the CRD. */
@@ -44,6 +46,7 @@ export function notes(field: FieldNotes): Record<string, unknown> {
     ...(field.list && { 'x-kubernetes-list-type': field.list.type }),
     ...(field.list?.type === 'map' && { 'x-kubernetes-list-map-keys': field.list.keys }),
     ...(field.atomic && { 'x-kubernetes-map-type': 'atomic' }),
+    ...(field.keepsUnknown && { 'x-kubernetes-preserve-unknown-fields': true }),
   };
 }
 
@@ -72,14 +75,43 @@ type TextField = FieldNotes & {
 };
 
 function formed(string: z.ZodString, field: TextField): z.ZodString {
-  const bounded = string.max(field.maxLength);
-  if (field.pattern === undefined) return bounded.meta(notes(field));
-  const message = field.write ?? `does not match ${field.pattern}`;
-  const expression = new RegExp(field.pattern);
-  const form: CelRule = { rule: `self.matches(${celLiteral(field.pattern)})`, message };
-  return bounded
-    .refine((value) => expression.test(value), { message })
-    .meta(notes({ ...field, rules: [form, ...(field.rules ?? [])] }));
+  const { pattern, write, maxLength, ...rest } = field;
+  const bounded = string.max(maxLength);
+  if (pattern === undefined) return bounded.meta(notes(rest));
+  const form = { pattern, write: write ?? `does not match ${pattern}` };
+  return withForms(bounded, { ...rest, forms: [form] });
+}
+
+/** One form that a text must have, and what to write instead. */
+export interface TextForm {
+  readonly pattern: string;
+  readonly write: string;
+}
+
+/** As {@link text}, with several forms: a text is told only the first that it does not have. */
+export function textOfForms(
+  field: FieldNotes & { readonly maxLength: number; readonly forms: readonly TextForm[] },
+): z.ZodString {
+  return withForms(z.string().min(1).max(field.maxLength), field);
+}
+
+function withForms(
+  string: z.ZodString,
+  { forms, ...field }: FieldNotes & { readonly forms: readonly TextForm[] },
+): z.ZodString {
+  const rules = forms.map(({ pattern, write }, at): CelRule => {
+    const before = forms.slice(0, at).map((form) => `!self.matches(${celLiteral(form.pattern)})`);
+    return {
+      rule: [...before, `self.matches(${celLiteral(pattern)})`].join(' || '),
+      message: write,
+    };
+  });
+  return forms
+    .reduce((bounded, { pattern, write }) => {
+      const expression = new RegExp(pattern);
+      return bounded.refine((value) => expression.test(value), { message: write, abort: true });
+    }, string)
+    .meta(notes({ ...field, rules: [...rules, ...(field.rules ?? [])] }));
 }
 
 const DOLLARS = '^[0-9]{1,9}([.][0-9]{1,6})?$';
@@ -211,9 +243,10 @@ export function choice<const W extends readonly [string, ...string[]]>(words: W,
 /** A bounded list of known merge behaviour. */
 export function list<T extends z.ZodType>(
   item: T,
-  field: FieldNotes & { readonly max: number; readonly list: ListType },
+  field: FieldNotes & { readonly min?: number; readonly max: number; readonly list: ListType },
 ) {
-  return z.array(item).max(field.max).meta(notes(field));
+  const bounded = z.array(item).max(field.max);
+  return (field.min === undefined ? bounded : bounded.min(field.min)).meta(notes(field));
 }
 
 /** A bounded map of strings, such as labels. */

@@ -1,3 +1,5 @@
+import { isIdentityPort } from './identity-port.ts';
+
 interface Declared {
   readonly spec: {
     readonly gateway?: { readonly port?: string | number | undefined } | undefined;
@@ -15,10 +17,12 @@ interface Declared {
   };
 }
 
-/** The name that slices give the port that serves: the one that `spec.gateway` names, else the first of TCP. */
+/** The name that slices give the port that serves: the one that `spec.gateway` names, else the first of TCP. No identity port. */
 export function servingPortName({ spec }: Declared): string | undefined {
   const { port } = spec.gateway ?? {};
-  const declared = (spec.template.spec.ports ?? []).filter(({ protocol }) => protocol === 'TCP');
+  const declared = (spec.template.spec.ports ?? []).filter(
+    (port) => port.protocol === 'TCP' && !isIdentityPort(port),
+  );
   const found = declared.find(({ name, containerPort }) =>
     port === undefined ? true : name === String(port) || String(containerPort) === String(port),
   );

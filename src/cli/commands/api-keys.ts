@@ -1,36 +1,37 @@
-import type { ApiKey, KeyPermissions } from '../../marketplace/api-keys.ts';
+import type { ApiKey, KeyPermissions } from '../../markets/vast/api-keys.ts';
 import type { Command, CommandContext, OptionValues } from '../command.ts';
-import { failed, usageError } from '../failures/command-error.ts';
-import { idChangeCommand } from '../id-change.ts';
-import { listOption, parseId, textOption } from '../options/option-values.ts';
-import { createOutput, type View } from '../output/output.ts';
+import { failed, usageError } from '../command-error.ts';
+import { commandsOf } from '../noun.ts';
+import { listOption, textOption } from '../option-values.ts';
+import { createOutput } from '../output/output.ts';
 import { reserveSecretFile } from '../secrets/secret-file.ts';
 import { readTextFile } from '../secrets/secret-input.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
 
+const apiKey = commandsOf({
+  noun: 'api-key',
+  called: 'key',
+  row: (key: ApiKey) => key,
+  columns: [
+    { header: 'Id', text: ({ id }) => id },
+    { header: 'Name', text: ({ name }) => name },
+    { header: 'Access', text: ({ permissions }) => access(permissions) },
+    { header: 'Team', text: ({ teamName }) => teamName },
+    { header: 'User', text: ({ userId }) => userId, wide: true },
+  ],
+});
+
 /** Shows the API keys of the account, without their secrets. */
-export const listApiKeys: Command = {
+export const listApiKeys = apiKey.list({
   examples: ['gpu-rent list api-keys'],
-  optionSets: ['output', 'marketplace'],
-  async run(input, context) {
-    const keys = await withMarketplace(input, context, ({ client }) => client.apiKeys.list());
-    await createOutput(input, context).rows(apiKeyView, keys);
-    return 0;
-  },
-};
+  find: (client) => client.apiKeys.list(),
+});
 
 /** Shows one API key, without its secret. */
-export const showApiKey: Command = {
+export const showApiKey = apiKey.get({
   examples: ['gpu-rent show api-key 7 -o yaml'],
-  args: [{ name: '<id>', description: 'The key.' }],
-  optionSets: ['output', 'marketplace'],
-  async run(input, context) {
-    const id = parseId(input.args[0], 'api-key');
-    const key = await withMarketplace(input, context, ({ client }) => client.apiKeys.get(id));
-    await createOutput(input, context).row(apiKeyView, key);
-    return 0;
-  },
-};
+  find: (client, id) => client.apiKeys.get(id),
+});
 
 /** What the operator needs: search and rent, watch and change machines, read the user. */
 const FOR_OPERATOR = ['misc', 'user_read', 'instance_read', 'instance_write'];
@@ -123,25 +124,11 @@ function parsePermissions(text: string): KeyPermissions {
   throw usageError('--permissions-file: it is not a JSON object such as {"api":{"instance_read":{}}}.');
 }
 
-export const deleteApiKey = idChangeCommand({
-  verb: 'delete',
-  kind: 'api-key',
+export const deleteApiKey = apiKey.change('delete', {
   did: 'deleted',
   question: (ids) => `Delete api-key ${ids}? Calls with it are refused from then on.`,
   change: (client, id) => client.apiKeys.delete(id),
 });
-
-const apiKeyView: View<ApiKey> = {
-  kind: 'api-key',
-  name: ({ id }) => id,
-  columns: [
-    { header: 'Id', text: ({ id }) => id },
-    { header: 'Name', text: ({ name }) => name },
-    { header: 'Access', text: ({ permissions }) => access(permissions) },
-    { header: 'Team', text: ({ teamName }) => teamName },
-    { header: 'User', text: ({ userId }) => userId, wide: true },
-  ],
-};
 
 function access(permissions: ApiKey['permissions']): string {
   return permissions === undefined ? 'full' : Object.keys(permissions.api).sort().join(',');

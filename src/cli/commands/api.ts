@@ -1,10 +1,11 @@
 import { systemClock } from '../../lib/clock.ts';
 import { DeadlineError, withDeadline } from '../../lib/deadline.ts';
 import type { TransportResponse } from '../../lib/transport.ts';
+import { printable } from '../../views/printable.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
-import { EXIT, failed, timedOut, usageError } from '../failures/command-error.ts';
-import { requestTimeout, switchOption, textOption } from '../options/option-values.ts';
-import { createOutput, printable } from '../output/output.ts';
+import { EXIT, failed, timedOut, usageError } from '../command-error.ts';
+import { requestTimeout, switchOption, textOption } from '../option-values.ts';
+import { createOutput } from '../output/output.ts';
 import { readTextFile } from '../secrets/secret-input.ts';
 import { type MarketplaceSession, withMarketplace } from '../sessions/marketplace-session.ts';
 
@@ -83,8 +84,8 @@ async function send(
   }: { method: string; path: string; body: string | undefined; limitMs: number },
 ): Promise<Reply> {
   const [{ parseBaseUrl }, { readBody }] = await Promise.all([
-    import('../../marketplace/http/call.ts'),
-    import('../../marketplace/http/reply-body.ts'),
+    import('../../markets/vast/http/call.ts'),
+    import('../../markets/vast/http/reply-body.ts'),
   ]);
   const { origin, prefix } = parseBaseUrl(baseUrl);
   try {

@@ -2,12 +2,13 @@ import type { MarketplaceAccount, MarketplaceAccountStatus } from '../../api/v1a
 import { marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
 import { formatTime } from '../../lib/time.ts';
 import { recordStatus } from '../../runtime/writes.ts';
+import { ageText } from '../../views/amounts.ts';
+import type { View } from '../../views/table.ts';
 import type { Command } from '../command.ts';
-import { failed, usageError } from '../failures/command-error.ts';
+import { failed, usageError } from '../command-error.ts';
 import { getObject, listAccounts, listInstances } from '../objects/cluster-objects.ts';
-import { parseId, parseTime, switchOption, textOption } from '../options/option-values.ts';
-import { ageText } from '../output/amounts.ts';
-import { createOutput, type View } from '../output/output.ts';
+import { parseId, parseTime, switchOption, textOption } from '../option-values.ts';
+import { createOutput } from '../output/output.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
 
 interface AvoidRow {

@@ -2,9 +2,9 @@ import { chmod, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Command, CommandContext } from '../command.ts';
-import { failed, usageError } from '../failures/command-error.ts';
+import { failed, usageError } from '../command-error.ts';
 import { makeFolder } from '../make-folder.ts';
-import { textOption } from '../options/option-values.ts';
+import { textOption } from '../option-values.ts';
 import { createOutput } from '../output/output.ts';
 
 /** Prints the script that makes a shell complete our commands. */

@@ -1,41 +1,11 @@
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { endpointGroupResource, gpuInstanceResource, labels } from '../../api/v1alpha1/names.ts';
-import { accountKey, accountRefOf } from '../../instance/account-ref.ts';
-import { totalCost } from '../../instance/cost.ts';
-import { parseDollars } from '../../lib/money.ts';
+import { costRows, costSum, costView } from '../../views/cost.ts';
 import type { Command } from '../command.ts';
 import { getObject, listInstances } from '../objects/cluster-objects.ts';
 import { parseObject } from '../objects/object-name.ts';
-import { dollarText, inDollars } from '../output/amounts.ts';
-import { createOutput, type View } from '../output/output.ts';
+import { createOutput } from '../output/output.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
-
-interface CostRow {
-  readonly namespace: string;
-  readonly name: string;
-  readonly account: string;
-  readonly phase: string | undefined;
-  /** Dollars. */
-  readonly perHour: number;
-  readonly perDay: number;
-  readonly soFar: number;
-  readonly limit: number | undefined;
-}
-
-const view: View<CostRow> = {
-  kind: 'gpui',
-  name: ({ name }) => name,
-  columns: [
-    { header: 'Namespace', text: ({ namespace }) => namespace },
-    { header: 'Name', text: ({ name }) => name },
-    { header: 'Account', text: ({ account }) => account },
-    { header: 'Phase', text: ({ phase }) => phase },
-    { header: '$/h', text: ({ perHour }) => dollarText(perHour) },
-    { header: '$/day', text: ({ perDay }) => dollarText(perDay) },
-    { header: 'So far', text: ({ soFar }) => dollarText(soFar) },
-    { header: 'At most', text: ({ limit }) => dollarText(limit), wide: true },
-  ],
-};
 
 /** Shows what machines cost now and have cost. */
 export const costCommand: Command = {
@@ -48,11 +18,11 @@ export const costCommand: Command = {
     const now = Date.now();
     const named = input.args.map((text) => parseObject(text, gpuInstanceResource, endpointGroupResource));
     const instances = await withCluster(input, context, (cluster) => namedInstances(cluster, named));
-    const rows = instances.map((instance) => costRow(instance, now)).sort(mostExpensiveFirst);
+    const rows = costRows(instances, now);
     const output = createOutput(input, context);
     const isTable = output.format === 'table' || output.format === 'wide';
-    const shown = isTable && rows.length > 1 ? [...rows, sumOf(rows)] : rows;
-    await output.rows(view, shown);
+    const shown = isTable && rows.length > 1 ? [...rows, costSum(rows)] : rows;
+    await output.rows(costView, shown);
     return 0;
   },
 };
@@ -73,40 +43,4 @@ async function namedInstances(
 function isMeant({ resource, name }: ObjectName, { metadata }: GpuInstance): boolean {
   if (resource === gpuInstanceResource) return metadata.name === name;
   return metadata.labels?.[labels.endpointGroup] === name;
-}
-
-function costRow(instance: GpuInstance, now: number): CostRow {
-  const { metadata, spec, status } = instance;
-  const { namespace = '', name } = metadata;
-  const { phase, cost } = status ?? {};
-  const perHour = inDollars(parseDollars(cost?.pricePerHour)) ?? 0;
-  const account = accountKey(accountRefOf(instance));
-  return {
-    ...{ namespace, name, account },
-    phase,
-    perHour,
-    perDay: inMicroDollars(perHour * 24),
-    soFar: inDollars(totalCost(cost, now)) ?? 0,
-    limit: spec.maxTotalCost === undefined ? undefined : Number(spec.maxTotalCost),
-  };
-}
-
-function sumOf(rows: readonly CostRow[]): CostRow {
-  const sum = (pick: (row: CostRow) => number) =>
-    inMicroDollars(rows.reduce((total, row) => total + pick(row), 0));
-  return {
-    ...{ namespace: '', name: 'total', account: '', phase: undefined, limit: undefined },
-    perHour: sum(({ perHour }) => perHour),
-    perDay: sum(({ perDay }) => perDay),
-    soFar: sum(({ soFar }) => soFar),
-  };
-}
-
-/** Dollars without what binary fractions add to them. */
-function inMicroDollars(dollars: number): number {
-  return Math.round(dollars * 1e6) / 1e6;
-}
-
-function mostExpensiveFirst(left: CostRow, right: CostRow): number {
-  return right.perHour - left.perHour || right.soFar - left.soFar || left.name.localeCompare(right.name);
 }

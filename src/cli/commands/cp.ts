@@ -1,7 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { printableLine } from '../../views/printable.ts';
 import type { Command } from '../command.ts';
-import { EXIT, failed, Interrupted } from '../failures/command-error.ts';
+import { EXIT, failed, Interrupted } from '../command-error.ts';
 import { runProgram, SSH_FAILED } from '../machine/programs.ts';
 import {
   type Asked,
@@ -29,7 +30,7 @@ import {
   rsyncEnd,
   scpArguments,
 } from '../machine/transfer.ts';
-import { createOutput, createProgress, printableLine } from '../output/output.ts';
+import { createOutput, createProgress } from '../output/output.ts';
 
 /** Copies files and folders to and from a machine. */
 export const cpCommand: Command = {

@@ -1,11 +1,14 @@
 import { canonicalJson } from '../../lib/json.ts';
 import type { KubeObject } from '../../runtime/kube/kube-object.ts';
+import { type Effects, effectsText } from '../../views/plan.ts';
+import { printable } from '../../views/printable.ts';
+import type { Paint } from '../../views/table.ts';
 import type { Command } from '../command.ts';
-import { CommandError, EXIT } from '../failures/command-error.ts';
-import { switchOption } from '../options/option-values.ts';
-import { createOutput, createPaint, type Paint, printable, yamlOf } from '../output/output.ts';
+import { CommandError, EXIT } from '../command-error.ts';
+import { switchOption } from '../option-values.ts';
+import { createOutput, createPaint, yamlOf } from '../output/output.ts';
 import { askForAll, type Judged, LAST_APPLIED, refuseRefused } from '../plan/dry-run.ts';
-import { type Effects, effectsOf, effectsText } from '../plan/effects.ts';
+import { effectsOf } from '../plan/effects.ts';
 import { FILE_OPTION, plannedIn } from '../plan/manifests.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
 

@@ -1,6 +1,10 @@
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
+import { counted } from '../../lib/plural.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
+import { printable } from '../../views/printable.ts';
+import type { Paint } from '../../views/table.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
+import { EXIT } from '../command-error.ts';
 import {
   type Check,
   type CheckLine,
@@ -11,11 +15,9 @@ import {
   warning,
   wrong,
 } from '../doctor/check.ts';
-import { EXIT } from '../failures/command-error.ts';
 import { failureParts } from '../failures/describe-failure.ts';
 import { listAccounts } from '../objects/cluster-objects.ts';
-import { counted } from '../output/amounts.ts';
-import { createOutput, createPaint, type Paint, printable } from '../output/output.ts';
+import { createOutput, createPaint } from '../output/output.ts';
 import { accountTarget } from '../sessions/account-access.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
 import {
@@ -168,6 +170,12 @@ function egressChecks({ baseUrl, transport }: MarketplaceSession, area: string):
       });
       response.destroy();
       date = response.headers.date;
+      // Without a key any other answer is one of a service that works.
+      if (response.status >= 500)
+        return wrong(
+          `${url.origin} returns HTTP ${response.status}: the marketplace fails, the network works.`,
+          'Wait, and check the status page of the marketplace. The key is not the cause.',
+        );
       return { state: 'ok', detail: `${url.origin} answers` };
     } catch (error) {
       const cause =

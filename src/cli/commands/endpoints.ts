@@ -2,12 +2,11 @@ import type {
   EndpointGroupOptions,
   EndpointGroupRow,
   EndpointState,
-} from '../../marketplace/groups/endpoint-groups.ts';
+} from '../../markets/vast/groups/endpoint-groups.ts';
 import type { Command, CommandOption, OptionValues } from '../command.ts';
-import { usageError } from '../failures/command-error.ts';
-import { idChangeCommand } from '../id-change.ts';
-import { type NumberBounds, numberOption, parseId, textOption } from '../options/option-values.ts';
-import { createOutput, type View } from '../output/output.ts';
+import { commandsOf } from '../noun.ts';
+import { type NumberBounds, numberOption, parseId, textOption } from '../option-values.ts';
+import { createOutput } from '../output/output.ts';
 import { reserveSecretFile } from '../secrets/secret-file.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
 
@@ -137,16 +136,36 @@ function stateOf(text: string | undefined): EndpointState | undefined {
   return text === 'active' || text === 'suspended' || text === 'stopped' ? text : undefined;
 }
 
+/** An endpoint group as JSON shows it: without its own key. */
+function endpointRow({ apiKey: _kept, ...row }: EndpointGroupRow) {
+  return row;
+}
+
+const endpoint = commandsOf({
+  noun: 'endpoint',
+  called: 'endpoint group',
+  row: endpointRow,
+  columns: [
+    { header: 'Id', text: ({ id }) => id },
+    { header: 'Name', text: ({ name }) => name },
+    { header: 'State', text: ({ state }) => state },
+    { header: 'Min load', text: ({ minLoad }) => minLoad },
+    { header: 'Target util', text: ({ targetUtilization }) => targetUtilization },
+    { header: 'Cold workers', text: ({ coldWorkers }) => coldWorkers },
+    { header: 'Max workers', text: ({ maxWorkers }) => maxWorkers },
+    { header: 'Min cold load', text: ({ minColdLoad }) => minColdLoad, wide: true },
+    { header: 'Cold mult', text: ({ coldMultiplier }) => coldMultiplier, wide: true },
+    { header: 'Max queue', text: ({ maxQueueSeconds }) => seconds(maxQueueSeconds), wide: true },
+    { header: 'Target queue', text: ({ targetQueueSeconds }) => seconds(targetQueueSeconds), wide: true },
+    { header: 'Inactivity', text: (row) => seconds(row.inactivityTimeoutSeconds), wide: true },
+  ],
+});
+
 /** Shows the endpoint groups that the marketplace scales. */
-export const listEndpoints: Command = {
+export const listEndpoints = endpoint.list({
   examples: ['gpu-rent list endpoints -o wide'],
-  optionSets: ['output', 'marketplace'],
-  async run(input, context) {
-    const groups = await withMarketplace(input, context, ({ client }) => client.endpointGroups.list());
-    await createOutput(input, context).rows(endpointView, groups.map(endpointRow));
-    return 0;
-  },
-};
+  find: (client) => client.endpointGroups.list(),
+});
 
 /** Shows one endpoint group. */
 export const getEndpoint: Command = {
@@ -165,13 +184,13 @@ export const getEndpoint: Command = {
     await using file = path === undefined ? undefined : await reserveSecretFile(path, '--save-key');
     const group = await withMarketplace(input, context, ({ client }) => client.endpointGroups.get(id));
     if (group.apiKey) await file?.write(group.apiKey);
-    await createOutput(input, context).row(endpointView, endpointRow(group));
+    await createOutput(input, context).row(endpoint.view, endpointRow(group));
     return 0;
   },
 };
 
 /** Creates an endpoint group that the marketplace itself scales (specification 4.9). */
-export const createEndpoint: Command = {
+export const createEndpoint = endpoint.create({
   description:
     "Options are spelt as in the service's own interface; dashes do as well. For a group that the operator scales, apply an EndpointGroup instead.",
   examples: [
@@ -179,70 +198,27 @@ export const createEndpoint: Command = {
     'gpu-rent create endpoint --endpoint-name chat --target-util 0.8 --inactivity-timeout 600',
   ],
   options: endpointOptionList('create'),
-  optionSets: ['output', 'marketplace'],
-  async run(input, context) {
-    const group = endpointOptions(input.options, true);
-    const id = await withMarketplace(input, context, ({ client }) => client.endpointGroups.create(group));
-    await createOutput(input, context).changed([{ kind: 'endpoint', name: id, did: 'created' }]);
-    return 0;
-  },
-};
+  request: ({ options }) => endpointOptions(options, true),
+  send: (client, group) => client.endpointGroups.create(group),
+});
 
 /** Changes an endpoint group; what is not given stays. */
-export const updateEndpoint: Command = {
+export const updateEndpoint = endpoint.update({
   examples: [
     'gpu-rent update endpoint 12 --max_workers 4',
     'gpu-rent update endpoint 12 --endpoint-state suspended',
   ],
-  args: [{ name: '<id>', description: 'The endpoint group.' }],
   options: [...endpointOptionList('update'), ENDPOINT_STATE],
-  optionSets: ['output', 'marketplace'],
-  async run(input, context) {
-    const id = parseId(input.args[0], 'endpoint');
-    const changes = endpointOptions(input.options, false);
-    if (Object.values(changes).every((value) => value === undefined)) {
-      throw usageError('Nothing to change was given.', 'Give at least one option, e.g. --max_workers 4.');
-    }
-    await withMarketplace(input, context, ({ client }) => client.endpointGroups.update(id, changes));
-    await createOutput(input, context).changed([{ kind: 'endpoint', name: id, did: 'updated' }]);
-    return 0;
-  },
-};
+  hint: '--max_workers 4',
+  changes: ({ options }) => endpointOptions(options, false),
+  send: (client, id, changes) => client.endpointGroups.update(id, changes),
+});
 
-export const deleteEndpoint = idChangeCommand({
-  verb: 'delete',
-  kind: 'endpoint',
+export const deleteEndpoint = endpoint.change('delete', {
   did: 'deleted',
   question: (ids) => `Delete endpoint ${ids} with its worker groups?`,
   change: (client, id) => client.endpointGroups.delete(id),
 });
-
-/** An endpoint group as JSON shows it: without its own key. */
-function endpointRow({ apiKey: _kept, ...row }: EndpointGroupRow) {
-  return row;
-}
-
-const endpointView: View<ReturnType<typeof endpointRow>> = {
-  kind: 'endpoint',
-  name: ({ id }) => id,
-  columns: [
-    { header: 'Id', text: ({ id }) => id },
-    { header: 'Name', text: ({ name }) => name },
-    { header: 'State', text: ({ state }) => state },
-    { header: 'Min load', text: ({ minLoad }) => text(minLoad) },
-    { header: 'Target util', text: ({ targetUtilization }) => text(targetUtilization) },
-    { header: 'Cold workers', text: ({ coldWorkers }) => text(coldWorkers) },
-    { header: 'Max workers', text: ({ maxWorkers }) => text(maxWorkers) },
-    { header: 'Min cold load', text: ({ minColdLoad }) => text(minColdLoad), wide: true },
-    { header: 'Cold mult', text: ({ coldMultiplier }) => text(coldMultiplier), wide: true },
-    { header: 'Max queue', text: ({ maxQueueSeconds }) => seconds(maxQueueSeconds), wide: true },
-    { header: 'Target queue', text: ({ targetQueueSeconds }) => seconds(targetQueueSeconds), wide: true },
-    { header: 'Inactivity', text: (row) => seconds(row.inactivityTimeoutSeconds), wide: true },
-  ],
-};
-
-const text = (value: number | string | undefined): string | undefined =>
-  value === undefined ? undefined : String(value);
 
 function seconds(value: number | undefined): string | undefined {
   return value === undefined ? undefined : `${value}s`;

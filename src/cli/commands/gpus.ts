@@ -1,8 +1,9 @@
-import type { Offer } from '../../marketplace/offers/offers.ts';
+import type { Offer } from '../../market/offer.ts';
+import { gigabytes, hourlyText, inDollars } from '../../views/amounts.ts';
+import type { View } from '../../views/table.ts';
 import type { Command } from '../command.ts';
 import { pricingOf } from '../options/offer-query.ts';
-import { gigabytes, hourlyText, inDollars } from '../output/amounts.ts';
-import { createOutput, type View } from '../output/output.ts';
+import { createOutput } from '../output/output.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
 
 /** Lists the GPU models that are for rent. */

@@ -1,12 +1,13 @@
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { API_VERSION, gpuInstanceResource } from '../../api/v1alpha1/names.ts';
 import { omitUndefined } from '../../lib/json.ts';
-import type { Instance } from '../../marketplace/instances/instance.ts';
+import type { Instance } from '../../markets/vast/instances/instance.ts';
 import { hasOperatorPrefix } from '../../ownership/label.ts';
+import { printableLine } from '../../views/printable.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
-import { failed, notFound } from '../failures/command-error.ts';
-import { parseId, switchOption, textOption } from '../options/option-values.ts';
-import { createOutput, printableLine, yamlOf } from '../output/output.ts';
+import { failed, notFound } from '../command-error.ts';
+import { parseId, switchOption, textOption } from '../option-values.ts';
+import { createOutput, yamlOf } from '../output/output.ts';
 import { withCluster } from '../sessions/cluster-session.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
 

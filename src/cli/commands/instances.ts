@@ -1,66 +1,102 @@
+import { agreeing } from '../../lib/plural.ts';
 import { systemRandom } from '../../lib/random.ts';
-import type { MarketplaceClient } from '../../marketplace/client.ts';
-import type { MarketplaceError } from '../../marketplace/errors/errors.ts';
-import type { Instance } from '../../marketplace/instances/instance.ts';
-import type { RentAnswer, RentRequest } from '../../marketplace/instances/rent.ts';
+import type { MarketplaceError } from '../../market/errors.ts';
+import type { MarketplaceClient } from '../../markets/vast/client.ts';
+import type { Instance } from '../../markets/vast/instances/instance.ts';
+import type { RentAnswer, RentRequest } from '../../markets/vast/instances/rent.ts';
+import { ageText, exactDollars, gigabytes, hourlyText, inDollars, timeText } from '../../views/amounts.ts';
+import { printableLine } from '../../views/printable.ts';
 import { allInstances } from '../all-instances.ts';
 import type { Command } from '../command.ts';
-import { notFound } from '../failures/command-error.ts';
+import { notFound } from '../command-error.ts';
 import { mayHaveBought, type PurchaseEvidence, uncertainPurchase } from '../failures/uncertain-purchase.ts';
-import { FORCE, type Intended, idChangeCommand, refuseOwned } from '../id-change.ts';
-import { parseId, parseIds, requestTimeout, textOption } from '../options/option-values.ts';
+import { FORCE, type Intended, refuseOwned } from '../id-change.ts';
+import { commandsOf } from '../noun.ts';
+import { parseAmount, parseId, parseIds, requestTimeout, textOption } from '../option-values.ts';
 import { RENT_OPTIONS, rentRequest } from '../options/rent-options.ts';
-import {
-  ageText,
-  exactDollars,
-  gigabytes,
-  hourlyText,
-  inDollars,
-  parseAmount,
-  timeText,
-} from '../output/amounts.ts';
 import { changeOneByOne } from '../output/one-by-one.ts';
-import { createOutput, createProgress, printableLine, type View } from '../output/output.ts';
+import { createOutput, createProgress } from '../output/output.ts';
 import { confirmed, YES } from '../secrets/prompt.ts';
 import { reserveSecretFile } from '../secrets/secret-file.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
 
+/** An instance as JSON shows it: prices in dollars, times in ISO 8601. */
+function instanceRow(instance: Instance) {
+  const { actualStatusText, pricePerHour, storagePricePerHour, startedAt, ...rest } = instance;
+  return {
+    ...rest,
+    actualStatus: actualStatusText,
+    pricePerHour: inDollars(pricePerHour),
+    storagePricePerHour: inDollars(storagePricePerHour),
+    startedAt: timeText(startedAt),
+  };
+}
+
+/** A label of the operator has 96 characters, of which the first tell the installation and the object. */
+const LABEL_WIDTH = 32;
+
+const instance = commandsOf({
+  noun: 'instance',
+  row: instanceRow,
+  columns: [
+    { header: 'Id', text: ({ id }) => id },
+    { header: 'Status', text: ({ actualStatus }) => actualStatus ?? 'provisioning' },
+    { header: 'GPU', text: ({ gpuName }) => gpuName },
+    { header: 'Count', text: ({ gpuCount }) => gpuCount },
+    { header: '$/h', text: ({ pricePerHour }) => hourlyText(pricePerHour) },
+    {
+      header: 'SSH',
+      text: ({ sshHost, sshPort }) => (sshHost && sshPort ? `${sshHost}:${sshPort}` : undefined),
+    },
+    { header: 'Label', text: ({ label }) => label, most: LABEL_WIDTH },
+    {
+      header: 'Age',
+      text: ({ startedAt }) => (startedAt ? ageText(Date.now() - Date.parse(startedAt)) : undefined),
+    },
+    { header: 'Intended', text: ({ intendedStatus }) => intendedStatus, wide: true },
+    { header: 'Image', text: ({ image }) => image, wide: true },
+    { header: 'Disk', text: ({ diskGB }) => (diskGB === undefined ? undefined : `${diskGB}G`), wide: true },
+    { header: 'Storage $/h', text: ({ storagePricePerHour }) => hourlyText(storagePricePerHour), wide: true },
+    { header: 'Memory', text: ({ gpuMemoryMB }) => gigabytes(gpuMemoryMB), wide: true },
+    { header: 'Machine', text: ({ machineId }) => machineId, wide: true },
+    { header: 'Host', text: ({ hostId }) => hostId, wide: true },
+    { header: 'Region', text: ({ region }) => region, wide: true },
+    { header: 'Ports', text: ({ ports }) => portText(ports), wide: true },
+    { header: 'Message', text: ({ statusMessage }) => statusMessage, wide: true },
+  ],
+});
+
+function portText(ports: Instance['ports']): string {
+  return Object.entries(ports)
+    .map(([inside, outside]) => `${inside}=${outside}`)
+    .join(' ');
+}
+
 /** Shows every rented machine of the login. */
-export const listInstances: Command = {
+export const listInstances = instance.list({
   examples: ['gpu-rent list instances', 'gpu-rent list instances --status running -o wide'],
   options: [
     { flags: '--label <label>', description: 'Only those with this label; an empty one: those without.' },
     { flags: '--status <word>', description: 'Only those in this state, e.g. running.' },
   ],
-  optionSets: ['output', 'marketplace'],
-  async run(input, context) {
-    const instances = await withMarketplace(input, context, ({ client }) => allInstances(client));
-    const label = textOption(input.options, '--label');
-    const status = textOption(input.options, '--status');
-    const selected = instances.filter(
-      (instance) =>
-        (label === undefined || (instance.label ?? '') === label) &&
-        (status === undefined || (instance.actualStatusText ?? 'provisioning') === status),
+  query: ({ options }) => ({
+    label: textOption(options, '--label'),
+    status: textOption(options, '--status'),
+  }),
+  async find(client, { label, status }) {
+    return (await allInstances(client)).filter(
+      (machine) =>
+        (label === undefined || carries(machine, label)) &&
+        (status === undefined || (machine.actualStatusText ?? 'provisioning') === status),
     );
-    await createOutput(input, context).rows(instanceView(Date.now()), selected.map(instanceRow));
-    return 0;
   },
-};
+});
 
 /** Shows one rented machine. */
-export const showInstance: Command = {
+export const showInstance = instance.get({
   examples: ['gpu-rent show instance 4711', 'gpu-rent show instance 4711 -o yaml'],
-  args: [{ name: '<id>', description: 'The instance.' }],
-  optionSets: ['output', 'marketplace'],
-  async run(input, context) {
-    const id = parseId(input.args[0], 'instance');
-    const instance = await withMarketplace(input, context, ({ client }) => client.instances.get(id));
-    if (!instance)
-      throw notFound(`There is no instance ${id}.`, 'gpu-rent list instances shows those there are.');
-    await createOutput(input, context).row(instanceView(Date.now()), instanceRow(instance));
-    return 0;
-  },
-};
+  find: (client, id) => client.instances.get(id),
+});
 
 /** The service answers a rent late where it has much to do. */
 const RENT_DEADLINE_MS = 60_000;
@@ -71,10 +107,19 @@ export const createInstance: Command = {
     'The rent is sent once and never repeated. When its reply is lost, the list of machines is searched for its label, and what was found is said.',
   examples: [
     'gpu-rent create instance 123456 --image pytorch/pytorch --disk 32 --ssh --direct',
-    'gpu-rent create instance 123456 --image vllm/vllm-openai -p 8000 -e HF_TOKEN --onstart start.sh',
+    'gpu-rent create instance 123456 --image vllm/vllm-openai:v0.11.2 -p 8000 -e HF_TOKEN --args --model Qwen/Qwen3-8B',
+    'gpu-rent create instance 123456 --image pytorch/pytorch --ssh -- python /workspace/train.py',
+    'gpu-rent create instance 123456 --image pytorch/pytorch --onstart start.sh',
     'gpu-rent create instance 123456 --image ubuntu:24.04 --bid 0.20',
   ],
-  args: [{ name: '<offer>', description: 'The id of an offer (gpu-rent search offers).' }],
+  args: [
+    { name: '<offer>', description: 'The id of an offer (gpu-rent search offers).' },
+    {
+      name: '[command...]',
+      description: 'Behind --: a program that the container runs beside SSH.',
+      behindDashes: true,
+    },
+  ],
   options: [
     ...RENT_OPTIONS,
     { flags: '--save-key <file>', description: "Write the machine's restricted key to a file of mode 0600." },
@@ -100,18 +145,19 @@ export const createInstance: Command = {
         { kind: 'instance', name: answer.instanceId, did: 'created', more },
       ]);
       if (answer.instanceApiKey) await file?.write(answer.instanceApiKey);
-      context.stderr.write(await rentalNotes(client, answer.instanceId));
+      context.stderr.write(await rentalNotes(client, answer.instanceId, request));
     });
     return 0;
   },
 };
 
 /** What it costs and how to get in and out, for people; a price that cannot be read is no failure of the rent. */
-async function rentalNotes(client: MarketplaceClient, id: string): Promise<string> {
+async function rentalNotes(client: MarketplaceClient, id: string, { runType }: RentRequest): Promise<string> {
   const row = await client.instances.get(id).catch(() => undefined);
   const bills =
     row?.pricePerHour === undefined ? '' : `It bills ${exactDollars(row.pricePerHour)}/h from now on.\n`;
-  return `${bills}Shell, once it runs: gpu-rent ssh ${id}\nEnd it: gpu-rent destroy instance ${id}\n`;
+  const use = runType === 'args' ? `Log: gpu-rent logs ${id}` : `Shell, once it runs: gpu-rent ssh ${id}`;
+  return `${bills}${use}\nEnd it: gpu-rent destroy instance ${id}\n`;
 }
 
 interface Rent {
@@ -202,16 +248,12 @@ async function findRented(
   }
 }
 
-export const startInstance = idChangeCommand({
-  verb: 'start',
-  kind: 'instance',
+export const startInstance = instance.change('start', {
   did: 'started',
   change: (client, id) => client.instances.start(id),
 });
 
-export const stopInstance = idChangeCommand({
-  verb: 'stop',
-  kind: 'instance',
+export const stopInstance = instance.change('stop', {
   did: 'stopped',
   description:
     'A machine that carries the label of an operator is refused: set spec.powerState: Stopped of the object that owns it, or the operator starts it again.',
@@ -219,16 +261,12 @@ export const stopInstance = idChangeCommand({
   change: (client, id) => client.instances.stop(id),
 });
 
-export const rebootInstance = idChangeCommand({
-  verb: 'reboot',
-  kind: 'instance',
+export const rebootInstance = instance.change('reboot', {
   did: 'rebooted',
   change: (client, id) => client.instances.reboot(id),
 });
 
-export const recycleInstance = idChangeCommand({
-  verb: 'recycle',
-  kind: 'instance',
+export const recycleInstance = instance.change('recycle', {
   did: 'recycled',
   question: (ids) => `Recycle instance ${ids}? What its container wrote is lost.`,
   change: (client, id) => client.instances.recycle(id),
@@ -332,60 +370,5 @@ function question(selected: readonly Instance[]): string {
     const price = hourlyText(inDollars(pricePerHour));
     return `${id}${gpuName ? ` (${printableLine(gpuName)}${price ? `, ${price}/h` : ''})` : ''}`;
   });
-  return `Destroy ${names.join(', ')} with everything on ${selected.length === 1 ? 'it' : 'them'}?`;
-}
-
-/** An instance as JSON shows it: prices in dollars, times in ISO 8601. */
-export function instanceRow(instance: Instance) {
-  const { actualStatusText, pricePerHour, storagePricePerHour, startedAt, ...rest } = instance;
-  return {
-    ...rest,
-    actualStatus: actualStatusText,
-    pricePerHour: inDollars(pricePerHour),
-    storagePricePerHour: inDollars(storagePricePerHour),
-    startedAt: timeText(startedAt),
-  };
-}
-
-type InstanceRow = ReturnType<typeof instanceRow>;
-
-const text = (value: number | string | null | undefined): string | undefined =>
-  value === undefined || value === null ? undefined : String(value);
-
-/** An instance in a table. `now`: epoch milliseconds, for ages. */
-function instanceView(now: number): View<InstanceRow> {
-  return { kind: 'instance', name: ({ id }) => id, columns: columns(now) };
-}
-
-/** A label of the operator has 96 characters, of which the first tell the installation and the object. */
-const LABEL_WIDTH = 32;
-
-const columns = (now: number): View<InstanceRow>['columns'] => [
-  { header: 'Id', text: ({ id }) => id },
-  { header: 'Status', text: ({ actualStatus }) => actualStatus ?? 'provisioning' },
-  { header: 'GPU', text: ({ gpuName }) => gpuName },
-  { header: 'Count', text: ({ gpuCount }) => text(gpuCount) },
-  { header: '$/h', text: ({ pricePerHour }) => hourlyText(pricePerHour) },
-  {
-    header: 'SSH',
-    text: ({ sshHost, sshPort }) => (sshHost && sshPort ? `${sshHost}:${sshPort}` : undefined),
-  },
-  { header: 'Label', text: ({ label }) => label ?? undefined, most: LABEL_WIDTH },
-  { header: 'Age', text: ({ startedAt }) => (startedAt ? ageText(now - Date.parse(startedAt)) : undefined) },
-  { header: 'Intended', text: ({ intendedStatus }) => intendedStatus, wide: true },
-  { header: 'Image', text: ({ image }) => image, wide: true },
-  { header: 'Disk', text: ({ diskGB }) => (diskGB === undefined ? undefined : `${diskGB}G`), wide: true },
-  { header: 'Storage $/h', text: ({ storagePricePerHour }) => hourlyText(storagePricePerHour), wide: true },
-  { header: 'Memory', text: ({ gpuMemoryMB }) => gigabytes(gpuMemoryMB), wide: true },
-  { header: 'Machine', text: ({ machineId }) => text(machineId), wide: true },
-  { header: 'Host', text: ({ hostId }) => text(hostId), wide: true },
-  { header: 'Region', text: ({ region }) => region, wide: true },
-  { header: 'Ports', text: ({ ports }) => portText(ports), wide: true },
-  { header: 'Message', text: ({ statusMessage }) => statusMessage ?? undefined, wide: true },
-];
-
-function portText(ports: InstanceRow['ports']): string {
-  return Object.entries(ports)
-    .map(([inside, outside]) => `${inside}=${outside}`)
-    .join(' ');
+  return `Destroy ${names.join(', ')} with everything on ${agreeing(selected.length, 'it', 'them')}?`;
 }

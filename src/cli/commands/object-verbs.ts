@@ -8,26 +8,49 @@ import {
   labels,
   marketplaceAccountResource,
 } from '../../api/v1alpha1/names.ts';
+import { billedPerHour } from '../../instance/cost.ts';
 import { sleep, systemClock } from '../../lib/clock.ts';
+import { agreeing } from '../../lib/plural.ts';
 import { formatTime, parseTime as parseTimestamp } from '../../lib/time.ts';
+import { ageText, hourlyText } from '../../views/amounts.ts';
 import type { Command } from '../command.ts';
-import { failed, timedOut } from '../failures/command-error.ts';
+import { failed, timedOut } from '../command-error.ts';
+import { meansAll } from '../fleet.ts';
 import { type ChangedObject, type ChangeMeans, objectChangeCommand, patchObject } from '../object-change.ts';
 import { accountOf, getObject } from '../objects/cluster-objects.ts';
-import { parseTime, switchOption, textOption } from '../options/option-values.ts';
-import { ageText, dollarText } from '../output/amounts.ts';
+import { parseTime, switchOption, textOption } from '../option-values.ts';
+import { YES } from '../secrets/prompt.ts';
 import { accountTarget } from '../sessions/account-access.ts';
 import { withMarketplaceAt } from '../sessions/marketplace-session.ts';
 
 type InstanceTarget = ChangedObject<GpuInstance>;
 
 /** Stops the machines of objects: spec.powerState becomes Stopped. */
-export const stopCommand = powerCommand({
+const stopNamed = powerCommand({
   verb: 'stop',
   powerState: 'Stopped',
   description:
     'Sets spec.powerState: Stopped. The machine keeps its disk, which bills, and gives its GPU back: a later start fails if someone else rents it by then. If Git holds the object, change powerState there, or a sync starts the machine again. A machine without an object: gpu-rent stop instance ID.',
 });
+
+/** Stops named objects, or with `--all` every machine of a namespace or of all. */
+export const stopCommand: Command = {
+  ...stopNamed,
+  examples: [...(stopNamed.examples ?? []), 'gpu-rent stop --all -A', 'gpu-rent stop --all -n team --yes'],
+  args: [{ name: '[object...]', description: 'gpui/name.' }],
+  options: [
+    {
+      flags: '--all',
+      description:
+        'Every machine of the namespace, of all with -A: asks, pauses groups, stops their workers too, and prints what still bills.',
+    },
+    YES,
+  ],
+  async run(input, context) {
+    if (!meansAll(input, 'stop')) return stopNamed.run(input, context);
+    return (await import('./stop-all.ts')).stopAll(input, context);
+  },
+};
 
 /** Starts the machines of stopped objects: spec.powerState becomes Running. */
 export const startCommand = powerCommand({
@@ -115,7 +138,7 @@ export const replaceCommand = objectChangeCommand<GpuInstance>({
       );
   },
   question: (targets) =>
-    `Replace ${targets.map(machineText).join(', ')}? Everything on ${targets.length === 1 ? 'its disk' : 'their disks'} is lost.`,
+    `Replace ${targets.map(machineText).join(', ')}? Everything on ${agreeing(targets.length, 'its disk', 'their disks')} is lost.`,
   async change(target, means) {
     // Later than the present machine was rented, and earlier than any successor: no other machine can be meant.
     const at = formatTime((rentedAtOf(target.object) ?? 0) + 1000);
@@ -221,11 +244,11 @@ function machineOf({ object, shown }: InstanceTarget): string {
 
 /** e.g. `gpui/trainer (machine 4711, RTX 4090, $0.42/h)`. */
 function machineText({ object: { status }, shown }: InstanceTarget): string {
-  const price = status?.cost?.pricePerHour;
+  const price = status && billedPerHour(status);
   const facts = [
     `machine ${status?.instanceId}`,
     ...(status?.gpu ? [status.gpu.name] : []),
-    ...(price === undefined ? [] : [`${dollarText(Number(price))}/h`]),
+    ...(price === undefined ? [] : [`${hourlyText(Number(price))}/h`]),
   ];
   return `${shown} (${facts.join(', ')})`;
 }

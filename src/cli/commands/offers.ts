@@ -1,9 +1,11 @@
-import type { Offer, OfferFilter, OffersResource } from '../../marketplace/offers/offers.ts';
+import type { Offer, OfferFilter } from '../../market/offer.ts';
+import type { OffersResource } from '../../markets/vast/offers/offers.ts';
+import { ageText, gigabytes, hourlyText, inDollars } from '../../views/amounts.ts';
+import type { View } from '../../views/table.ts';
 import type { Command } from '../command.ts';
+import { numberOption } from '../option-values.ts';
 import { pricingOf, SEARCH_OPTIONS, searchWords } from '../options/offer-query.ts';
-import { numberOption } from '../options/option-values.ts';
-import { ageText, gigabytes, hourlyText, inDollars } from '../output/amounts.ts';
-import { createOutput, type View } from '../output/output.ts';
+import { createOutput } from '../output/output.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
 
 /** Finds machines for rent. */
@@ -28,7 +30,7 @@ export const searchOffers: Command = {
   ],
   optionSets: ['output', 'marketplace'],
   async run(input, context) {
-    const { USUAL_DEFAULTS } = await import('../../marketplace/offers/query-text.ts');
+    const { USUAL_DEFAULTS } = await import('../../markets/vast/offers/query-text.ts');
     const words = await searchWords(input, USUAL_DEFAULTS, 'score-');
     const storageGB = numberOption(input.options, '--storage', { min: 0 }) ?? 5;
     const query = { ...words, pricing: pricingOf(input), storageGB };
@@ -53,13 +55,14 @@ async function namesMeant(
     .filter((value) => typeof value === 'string');
   if (asked.length === 0) return [];
   const { ALL_OFFERS } = await import('./gpus.ts');
-  const { nearestName } = await import('../../lib/text.ts');
+  const { alternatives, nearestModels } = await import('../../lib/text.ts');
   const known = [...new Set((await market.search(ALL_OFFERS)).flatMap(({ gpuName }) => gpuName ?? []))];
   return asked
     .filter((name) => !known.includes(name))
     .map((name) => {
-      const meant = nearestName(name, known);
-      const question = meant === undefined ? '' : ` Did you mean '${meant}'?`;
+      const meant = nearestModels(name, known);
+      const question =
+        meant.length === 0 ? '' : ` Did you mean ${alternatives(meant.map((model) => `'${model}'`))}?`;
       return `No offer has the GPU ${name}.${question} gpu-rent list gpus shows all names.`;
     });
 }
@@ -71,13 +74,10 @@ export function offerRow(offer: Offer) {
 
 type OfferRow = ReturnType<typeof offerRow>;
 
-const text = (value: number | string | undefined): string | undefined =>
-  value === undefined ? undefined : String(value);
-
 const columns: View<OfferRow>['columns'] = [
   { header: 'Id', text: ({ id }) => id },
   { header: 'GPU', text: ({ gpuName }) => gpuName },
-  { header: 'Count', text: ({ gpuCount }) => text(gpuCount) },
+  { header: 'Count', text: ({ gpuCount }) => gpuCount },
   { header: 'Memory', text: ({ gpuMemoryMB }) => gigabytes(gpuMemoryMB) },
   { header: '$/h', text: ({ pricePerHour }) => hourlyText(pricePerHour) },
   { header: 'Min bid', text: ({ minBid }) => hourlyText(minBid), wide: true },
@@ -89,15 +89,15 @@ const columns: View<OfferRow>['columns'] = [
     header: 'Verified',
     text: ({ verified }) => (verified === undefined ? undefined : verified ? 'yes' : 'no'),
   },
-  { header: 'Ports', text: ({ directPorts }) => text(directPorts) },
+  { header: 'Ports', text: ({ directPorts }) => directPorts },
   { header: 'Disk', text: ({ diskGB }) => (diskGB === undefined ? undefined : `${Math.floor(diskGB)}G`) },
   { header: 'Region', text: ({ region }) => region },
-  { header: 'CPUs', text: ({ cpuCores }) => text(cpuCores), wide: true },
+  { header: 'CPUs', text: ({ cpuCores }) => cpuCores, wide: true },
   { header: 'RAM', text: ({ memoryMB }) => gigabytes(memoryMB), wide: true },
-  { header: 'CUDA', text: ({ cudaVersion }) => text(cudaVersion), wide: true },
+  { header: 'CUDA', text: ({ cudaVersion }) => cudaVersion, wide: true },
   { header: 'DLPerf', text: ({ performance }) => performance?.toFixed(1), wide: true },
-  { header: 'Machine', text: ({ machineId }) => text(machineId), wide: true },
-  { header: 'Host', text: ({ hostId }) => text(hostId), wide: true },
+  { header: 'Machine', text: ({ machineId }) => machineId, wide: true },
+  { header: 'Host', text: ({ hostId }) => hostId, wide: true },
   {
     header: 'For',
     text: (row) => (row.remainingSeconds === undefined ? undefined : ageText(row.remainingSeconds * 1000)),

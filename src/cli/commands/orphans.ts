@@ -2,21 +2,23 @@ import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
 import { formatDuration } from '../../lib/time.ts';
-import type { Instance } from '../../marketplace/instances/instance.ts';
+import type { MachineRow } from '../../market/machine.ts';
+import { toMachineRow } from '../../markets/vast/machine-row.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
 import type { Identity } from '../../ownership/identity.ts';
 import type { Login } from '../../ownership/login.ts';
 import { type Ownership, ownershipOf } from '../../ownership/ownership.ts';
+import { ageText, hourlyText, inDollars, timeText } from '../../views/amounts.ts';
+import type { View } from '../../views/table.ts';
 import { allInstances } from '../all-instances.ts';
 import type { Command, CommandContext, CommandInput, CommandOption } from '../command.ts';
-import { EXIT } from '../failures/command-error.ts';
+import { EXIT } from '../command-error.ts';
 import { describeFailure } from '../failures/describe-failure.ts';
 import { getObject, listAccounts, listInstances, operatorTimes } from '../objects/cluster-objects.ts';
 import { requireIdentity } from '../objects/identity-secret.ts';
 import { parseObject } from '../objects/object-name.ts';
-import { parseTime, textOption } from '../options/option-values.ts';
-import { ageText, hourlyText, inDollars, timeText } from '../output/amounts.ts';
-import { createOutput, type View } from '../output/output.ts';
+import { parseTime, textOption } from '../option-values.ts';
+import { createOutput } from '../output/output.ts';
 import { accountTarget } from '../sessions/account-access.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
 import { withMarketplaceAt } from '../sessions/marketplace-session.ts';
@@ -154,7 +156,7 @@ async function orphansOf(
 ): Promise<readonly OrphanRow[]> {
   const target = await accountTarget(cluster, account, { input, context });
   return withMarketplaceAt(target, { input, context }, async ({ client, baseUrl }) => {
-    const rows = await allInstances(client);
+    const rows = (await allInstances(client)).map(toMachineRow);
     const login = account.status?.login ?? { url: baseUrl, userId: (await client.users.current()).id };
     return findOrphans(rows, { account, identity, login, constants, objects });
   });
@@ -193,7 +195,7 @@ interface OrphanFacts {
 }
 
 /** Machines of the operator that no object claims, and those whose label is not theirs. */
-export function findOrphans(rows: readonly Instance[], facts: OrphanFacts): readonly OrphanRow[] {
+export function findOrphans(rows: readonly MachineRow[], facts: OrphanFacts): readonly OrphanRow[] {
   const { account, identity, login, constants, objects } = facts;
   const claims = objects.flatMap(({ metadata, status }) => {
     const { instanceId, claim, attempt = 0 } = status ?? {};
@@ -268,11 +270,11 @@ function judge(ownership: Ownership, uids: ReadonlySet<string | undefined>): Jud
   return verdict && !isClaimed ? { ...verdict, objectUid } : undefined;
 }
 
-function shown(row: Instance, { metadata }: MarketplaceAccount) {
+function shown(row: MachineRow, { metadata }: MarketplaceAccount) {
   return {
     account: `${metadata.namespace}/${metadata.name}`,
     instance: row.id,
-    status: row.actualStatusText,
+    status: row.marketStatus,
     gpu: row.gpuName,
     pricePerHour: inDollars(row.pricePerHour),
     since: timeText(row.startedAt),

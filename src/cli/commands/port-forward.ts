@@ -1,16 +1,9 @@
+import { shellQuoted } from '../../lib/shell.ts';
 import type { Command } from '../command.ts';
-import { usageError } from '../failures/command-error.ts';
-import { runProgram, SSH_FAILED } from '../machine/programs.ts';
-import {
-  changeSince,
-  loginTo,
-  NOTICE_CUTS,
-  reachMachine,
-  SSH_OPTIONS,
-  shellQuoted,
-  sshOptions,
-} from '../machine/reach.ts';
-import { textOption } from '../options/option-values.ts';
+import { usageError } from '../command-error.ts';
+import { loginTo, NOTICE_CUTS, reachMachine, SSH_OPTIONS, sshOptions } from '../machine/reach.ts';
+import { runSsh } from '../machine/run-ssh.ts';
+import { textOption } from '../option-values.ts';
 
 /** Leads ports of this machine to ports of a rented one, by SSH. */
 export const portForwardCommand: Command = {
@@ -54,10 +47,7 @@ export const portForwardCommand: Command = {
       ...ports.flatMap(({ local, remote }) => ['-L', `${bracketed(address)}:${local}:127.0.0.1:${remote}`]),
       `${login.user}@${machine.host}`,
     ];
-    const code = await runProgram('ssh', args, context);
-    const change = code === SSH_FAILED ? await changeSince(machine, asked) : undefined;
-    if (change) throw change;
-    return code;
+    return runSsh(args, { machine, stdin: false, asked });
   },
 };
 

@@ -4,13 +4,13 @@ import {
   gpuInstanceResource,
   marketplaceAccountResource,
 } from '../../api/v1alpha1/names.ts';
+import { counted } from '../../lib/plural.ts';
 import type { KubeObject, Resource } from '../../runtime/kube/kube-object.ts';
 import type { Command } from '../command.ts';
+import { usageError } from '../command-error.ts';
 import { runChecks } from '../doctor/check.ts';
-import { usageError } from '../failures/command-error.ts';
 import { describeFailure } from '../failures/describe-failure.ts';
-import { textOption } from '../options/option-values.ts';
-import { counted } from '../output/amounts.ts';
+import { textOption } from '../option-values.ts';
 import { createOutput, createProgress, yamlOf } from '../output/output.ts';
 import { type BundleFile, writeBundle } from '../report/report-bundle.ts';
 import { redactObject } from '../report/report-redaction.ts';

@@ -1,22 +1,34 @@
+import type { GpuInstanceManifestSpec } from '../../api/v1alpha1/gpu-instance.ts';
 import { API_VERSION, gpuInstanceResource } from '../../api/v1alpha1/names.ts';
 import { omitUndefined } from '../../lib/json.ts';
 import { systemRandom } from '../../lib/random.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import type { KubeObject } from '../../runtime/kube/kube-object.ts';
+import { hourlyText } from '../../views/amounts.ts';
+import { type Plan, planText } from '../../views/plan.ts';
+import { printable } from '../../views/printable.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
-import { EXIT, failed, usageError } from '../failures/command-error.ts';
+import { EXIT, failed, usageError } from '../command-error.ts';
 import { reachMachine, SSH_OPTIONS } from '../machine/reach.ts';
 import { goalOf, waitForAll } from '../objects/waiting.ts';
-import { listOption, numberOption, parseTime, switchOption, textOption } from '../options/option-values.ts';
-import { dollarsOption, hourlyText } from '../output/amounts.ts';
-import { createOutput, createProgress, printable, yamlOf } from '../output/output.ts';
-import { clusterViews } from '../plan/cluster-view.ts';
+import {
+  dollarsOption,
+  listOption,
+  numberOption,
+  parseTime,
+  restOption,
+  switchOption,
+  textOption,
+} from '../option-values.ts';
+import { containerFlags } from '../options/container-flags.ts';
+import { ARGS, imageArgs, imageOption } from '../options/image-args.ts';
+import { createOutput, createProgress, yamlOf } from '../output/output.ts';
+import { withClusterViews } from '../plan/cluster-view.ts';
 import { plannedObjects } from '../plan/manifests.ts';
-import { type Plan, planObject } from '../plan/plan-object.ts';
+import { planObject, readOnce } from '../plan/plan-object.ts';
 import { confirmed, YES } from '../secrets/prompt.ts';
 import { withCluster } from '../sessions/cluster-session.ts';
 import { withMarketplaceAt } from '../sessions/marketplace-session.ts';
-import { planText } from './plan.ts';
 import { execOn } from './ssh.ts';
 
 /** From a GPU's name to a shell on it. */
@@ -26,6 +38,7 @@ export const runCommand: Command = {
   examples: [
     "gpu-rent run --gpu 'RTX 4090' --image pytorch/pytorch:latest --max-price 0.60",
     "gpu-rent run --gpu 'RTX 4090' --image ubuntu:24.04 --max-price 0.60 --yes --rm -- nvidia-smi",
+    "gpu-rent run --gpu 'RTX 4090' --image vllm/vllm-openai:v0.11.2 --max-price 0.60 --args --model Qwen/Qwen3-8B",
     "gpu-rent run --gpu 'H100 SXM' --count 8 --image nvcr.io/nvidia/pytorch:25.10-py3 --dry-run > train.yaml",
   ],
   args: [{ name: '[command...]', description: 'Behind --: run this instead of a shell.' }],
@@ -42,7 +55,8 @@ export const runCommand: Command = {
     { flags: '--disk <quantity>', description: 'Such as 64G.' },
     {
       flags: '--env <name=value>',
-      description: 'A variable of the container; repeatable.',
+      description:
+        "A variable of the container, or the marketplace's own form '-e A=b -p 8000:8000'; repeatable.",
       repeatable: true,
     },
     { flags: '--account <name>', description: 'The MarketplaceAccount. Default: default.' },
@@ -50,13 +64,14 @@ export const runCommand: Command = {
     { flags: '--timeout <time>', description: 'How long to wait until it is ready. Default: 20m.' },
     { flags: '--rm', description: 'Delete the object, and so destroy the machine, at the end.' },
     { flags: '--dry-run', description: 'Print the manifest; nothing is asked or created.' },
+    ARGS,
     YES,
     ...SSH_OPTIONS,
   ],
   optionSets: ['report', 'cluster', 'marketplace'],
   async run(input, context) {
     const timeoutMs = parseTime(textOption(input.options, '--timeout') ?? '20m', '--timeout');
-    const manifest = manifestOf(input);
+    const manifest = manifestOf(input, context);
     if (switchOption(input.options, '--dry-run')) {
       await createOutput(input, context).value(manifest, await yamlOf(manifest));
       return EXIT.ok;
@@ -76,7 +91,8 @@ export const runCommand: Command = {
     try {
       await untilReady(name, { input, context, timeoutMs });
       const code = await use(`gpui/${name}`, input, context);
-      if (!isForOnce) context.stderr.write(`It goes on: gpu-rent ssh gpui/${name} -n ${namespace}\n`);
+      const way = restOption(input.options, '--args') === undefined ? 'ssh' : 'logs';
+      if (!isForOnce) context.stderr.write(`It goes on: gpu-rent ${way} gpui/${name} -n ${namespace}\n`);
       return code;
     } catch (error) {
       if (!isForOnce)
@@ -105,10 +121,16 @@ interface Manifest {
 
 const NAME_CHARACTERS = 5;
 
-function manifestOf({ options }: CommandInput): Manifest {
-  const image = textOption(options, '--image');
+function manifestOf({ options }: CommandInput, context: CommandContext): Manifest {
+  const image = imageOption(options);
   if (image === undefined)
     throw usageError('--image is missing.', 'Give what the machine runs: --image ubuntu:24.04.');
+  const args = imageArgs(options, context);
+  if (args !== undefined && switchOption(options, '--rm'))
+    throw usageError(
+      '--rm and --args exclude each other: an image that runs as built has no shell whose end could be waited for.',
+      'Leave --rm out, or run a program by SSH: -- PROGRAM',
+    );
   const gpuNames = listOption(options, '--gpu');
   const price = dollars(options, '--max-price');
   const account = textOption(options, '--account');
@@ -120,7 +142,7 @@ function manifestOf({ options }: CommandInput): Manifest {
     metadata: { name: textOption(options, '--name') ?? `run-${suffix}`, ...omitUndefined({ namespace }) },
     spec: {
       ...(account === undefined ? {} : { accountRef: { name: account } }),
-      ssh: true,
+      ...(args === undefined ? { ssh: true } : { args }),
       offers: [
         {
           ...(gpuNames.length > 0 && { gpuNames }),
@@ -132,7 +154,7 @@ function manifestOf({ options }: CommandInput): Manifest {
       ],
       image,
       ...omitUndefined({ disk: textOption(options, '--disk'), maxTotalCost: dollars(options, '--max-cost') }),
-      ...variables(listOption(options, '--env')),
+      ...containerFields(listOption(options, '--env')),
     },
   };
 }
@@ -143,25 +165,38 @@ function dollars(options: CommandInput['options'], flag: string): string | undef
   return amount === undefined ? undefined : textOption(options, flag)?.replace(/^\$/, '');
 }
 
-function variables(texts: readonly string[]): { readonly env?: readonly { name: string; value: string }[] } {
-  if (texts.length === 0) return {};
-  const env = texts.map((text) => {
+/** `env` and `ports` of the spec, as far as they are given. */
+function containerFields(texts: readonly string[]): Pick<GpuInstanceManifestSpec, 'env' | 'ports'> {
+  const { variables, ports } = containerFlags(texts);
+  const env = variables.map((text) => {
     const at = text.indexOf('=');
     if (at < 1) throw usageError(`--env: "${text}" is not NAME=VALUE.`);
     return { name: text.slice(0, at), value: text.slice(at + 1) };
   });
-  return { env };
+  return {
+    ...(env.length > 0 && { env }),
+    ...(ports.length > 0 && {
+      ports: ports.map(({ port, protocol }) => ({
+        containerPort: port,
+        ...(protocol === 'udp' && { protocol: 'UDP' as const }),
+      })),
+    }),
+  };
 }
 
 async function planOf(manifest: Manifest, input: CommandInput, context: CommandContext): Promise<Plan> {
-  const [planned] = await plannedObjects(await yamlOf(manifest), 'the manifest of these options');
+  const [planned] = await plannedObjects([
+    { text: await yamlOf(manifest), file: 'the manifest of these options' },
+  ]);
   if (!planned) throw new Error('a manifest of one object holds none');
-  const [[, view] = []] = await clusterViews([planned], { input, context });
-  if (!view) throw new Error('an object without a view');
   const progress = createProgress(context);
-  return withMarketplaceAt(view.target ?? {}, { input, context }, ({ client }) =>
-    planObject(planned, { view, client, input, progress }),
-  ).finally(() => progress.clear());
+  return withClusterViews([planned], { input, context }, ([first]) => {
+    if (!first) throw new Error('an object without a view');
+    const [, view] = first;
+    return withMarketplaceAt(view.target ?? {}, { input, context }, (session) =>
+      planObject(planned, { view, ...readOnce(session), input, progress }),
+    );
+  }).finally(() => progress.clear());
 }
 
 /** Resolves to the namespace in which it is. */
@@ -206,7 +241,8 @@ function untilReady(name: string, { input, context, timeoutMs }: Waiting): Promi
 /** A shell where a person is at a terminal, a command if one is given, nothing else. */
 async function use(target: string, input: CommandInput, context: CommandContext): Promise<number> {
   const isInteractive = context.stdin.isTTY === true && context.stdout.isTTY === true;
-  if (input.args.length === 0 && !isInteractive) {
+  const hasShell = restOption(input.options, '--args') === undefined;
+  if (!hasShell || (input.args.length === 0 && !isInteractive)) {
     context.stdout.write(`${target} is ready\n`);
     return EXIT.ok;
   }

@@ -1,9 +1,10 @@
 import type { Secret } from '../../lib/secret.ts';
-import type { MarketplaceClient } from '../../marketplace/client.ts';
+import type { MarketplaceClient } from '../../markets/vast/client.ts';
+import type { View } from '../../views/table.ts';
 import type { Command } from '../command.ts';
-import { usageError } from '../failures/command-error.ts';
+import { usageError } from '../command-error.ts';
 import { changeOneByOne } from '../output/one-by-one.ts';
-import { createOutput, type View } from '../output/output.ts';
+import { createOutput } from '../output/output.ts';
 import { confirmed, YES } from '../secrets/prompt.ts';
 import { secretOf } from '../secrets/secret-input.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';

@@ -164,7 +164,7 @@ workers:
     {
       title: 'a field that does not exist',
       group: `${GROUP}  maxWorker: 3\n`,
-      says: 'group.yaml:12: spec.maxWorker: there is no such field',
+      says: 'group.yaml:12: spec.maxWorker: no such field; did you mean maxWorkers?',
     },
     {
       title: 'more cold workers than workers',
@@ -225,7 +225,7 @@ workers:
     {
       title: 'an unknown field of a worker',
       workers: '- price: 1\n',
-      says: 'workers.yaml:1: [0].price: there is no such field',
+      says: 'workers.yaml:1: [0].price: no such field',
     },
     {
       title: 'an offer that would never be rented',

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
+import { formatTable } from '../../views/table.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
-import { usageError } from '../failures/command-error.ts';
-import { textOption } from '../options/option-values.ts';
-import { formatTable } from '../output/output.ts';
+import { usageError } from '../command-error.ts';
+import { textOption } from '../option-values.ts';
 import type { Outcome, Tick } from '../replay/outcome.ts';
 import type { WhatIf } from '../replay/replay.ts';
 import { readTextFile } from '../secrets/secret-input.ts';

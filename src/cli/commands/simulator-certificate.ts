@@ -2,7 +2,7 @@ import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import type { Certificate } from '../../simulator/http-server.ts';
-import { CommandError, failed } from '../failures/command-error.ts';
+import { CommandError, failed } from '../command-error.ts';
 
 /** The files of `--tls-cert-file` and `--tls-private-key-file`. */
 export interface CertificateFiles {

@@ -5,8 +5,8 @@ import type { Listening, ListenOptions } from '../../simulator/http-server.ts';
 import { createSimulator, type SimulatorOptions } from '../../simulator/simulator.ts';
 import type { WorldFile } from '../../simulator/world/world-file.ts';
 import type { Command, CommandContext, OptionValues } from '../command.ts';
-import { failed, usageError } from '../failures/command-error.ts';
-import { numberOption, switchOption, textOption } from '../options/option-values.ts';
+import { failed, usageError } from '../command-error.ts';
+import { numberOption, switchOption, textOption } from '../option-values.ts';
 import { type CertificateFiles, readCertificate, renewCertificate } from './simulator-certificate.ts';
 
 /** Flags of `gpu-rent simulator`, parsed. */

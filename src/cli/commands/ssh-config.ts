@@ -1,12 +1,14 @@
-import { rename, writeFile } from 'node:fs/promises';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource } from '../../api/v1alpha1/names.ts';
+import { agreeing, counted } from '../../lib/plural.ts';
 import type { Command } from '../command.ts';
-import { EXIT, failed } from '../failures/command-error.ts';
+import { EXIT, failed } from '../command-error.ts';
 import {
   type Asked,
   addressOfObject,
+  CONNECT_TIMEOUT_SECONDS,
   configValue,
+  dialed,
   isSafeHost,
   loginTo,
   type MachineAddress,
@@ -15,8 +17,9 @@ import {
 import { makeFolder } from '../make-folder.ts';
 import { getObject } from '../objects/cluster-objects.ts';
 import { parseObject } from '../objects/object-name.ts';
-import { textOption } from '../options/option-values.ts';
+import { textOption } from '../option-values.ts';
 import { createOutput } from '../output/output.ts';
+import { replaceFile } from '../replace-file.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
 
 /** Writes what ssh, scp, rsync, VS Code and JetBrains need to reach machines by name. */
@@ -44,18 +47,21 @@ export const sshConfigCommand: Command = {
     }));
     const hosts = await hostsOf(objects, { asked, isNamed: names.length > 0, namespace });
     const text = configText(hosts);
-    const { write } = input.options;
+    const target = input.options.write;
     const output = createOutput(input, context);
-    if (write === undefined || write === false) {
+    if (target === undefined || target === false) {
       await output.value(hosts, text);
       return EXIT.ok;
     }
-    const file = typeof write === 'string' ? write : `${await sshFolder(asked)}/${FILE}`;
-    await replaceFile(file, text);
+    const file = typeof target === 'string' ? target : `${await sshFolder(asked)}/${FILE}`;
+    await write(file, text);
     const reached = hosts.filter(({ problem }) => problem === undefined).length;
-    const include = typeof write === 'string' ? file : FILE;
+    const include = typeof target === 'string' ? file : FILE;
     const hint = `ssh, scp, rsync and editors find them with this line at the top of ~/.ssh/config: Include ${include}`;
-    await output.value({ file, hosts }, `${reached} of ${hosts.length} machines are in ${file}.\n${hint}`);
+    await output.value(
+      { file, hosts },
+      `${reached} of ${counted(hosts.length, 'machine')} ${agreeing(hosts.length, 'is', 'are')} in ${file}.\n${hint}`,
+    );
     return EXIT.ok;
   },
 };
@@ -106,7 +112,7 @@ function hostsOf(
       const names = [`${name}.${namespace}`, ...(namespace === own ? [name] : [])];
       const found = addressOf(object);
       if (found instanceof Error && isNamed) throw found;
-      const machine = found instanceof Error ? undefined : found;
+      const machine = found instanceof Error ? undefined : await dialed(found, asked.context);
       const login = await loginTo(machine ?? { keyName: name }, asked);
       return {
         ...{ names, machine, user: login.user, identity: login.identity },
@@ -140,6 +146,7 @@ export function configText(hosts: readonly SshHost[]): string {
       ...(identity === undefined ? [] : [`  IdentityFile ${configValue(identity)}`, '  IdentitiesOnly yes']),
       `  UserKnownHostsFile ${configValue(knownHosts)}`,
       '  StrictHostKeyChecking accept-new',
+      `  ConnectTimeout ${CONNECT_TIMEOUT_SECONDS}`,
       '  ServerAliveInterval 15',
       '  ServerAliveCountMax 3',
     ].join('\n');
@@ -154,12 +161,9 @@ async function sshFolder({ context: { env } }: Asked): Promise<string> {
   return folder;
 }
 
-/** At once, so that an ssh that reads it meanwhile sees the old one or the new one. */
-async function replaceFile(file: string, text: string): Promise<void> {
-  const next = `${file}.new`;
+async function write(file: string, text: string): Promise<void> {
   try {
-    await writeFile(next, text, { mode: 0o600 });
-    await rename(next, file);
+    await replaceFile(file, text, 0o600);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw failed(`${file} cannot be written (${code}).`, 'Name another file: --write FILE.', error);

@@ -1,45 +1,45 @@
-import type { SshKey } from '../../marketplace/ssh-keys.ts';
+import type { SshKey } from '../../markets/vast/ssh-keys.ts';
+import { timeText } from '../../views/amounts.ts';
 import type { Command } from '../command.ts';
-import { usageError } from '../failures/command-error.ts';
-import { idChangeCommand } from '../id-change.ts';
-import { parseId } from '../options/option-values.ts';
-import { timeText } from '../output/amounts.ts';
-import { createOutput, shortKey, type View } from '../output/output.ts';
+import { usageError } from '../command-error.ts';
+import { commandsOf } from '../noun.ts';
+import { parseId } from '../option-values.ts';
+import { createOutput, shortKey } from '../output/output.ts';
 import { readTextFile } from '../secrets/secret-input.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
 
+const sshKey = commandsOf({
+  noun: 'ssh-key',
+  row: (key: SshKey) => ({ ...key, createdAt: timeText(key.createdAt) }),
+  columns: [
+    { header: 'Id', text: ({ id }) => id },
+    { header: 'Key', text: ({ publicKey }) => shortKey(publicKey) },
+    { header: 'Created', text: ({ createdAt }) => createdAt },
+  ],
+});
+
 /** Shows the SSH keys of the account. */
-export const listSshKeys: Command = {
+export const listSshKeys = sshKey.list({
   examples: ['gpu-rent list ssh-keys'],
-  optionSets: ['output', 'marketplace'],
-  async run(input, context) {
-    const keys = await withMarketplace(input, context, ({ client }) => client.sshKeys.list());
-    await createOutput(input, context).rows(sshKeyView, keys.map(sshKeyRow));
-    return 0;
-  },
-};
+  find: (client) => client.sshKeys.list(),
+});
 
 const PUBLIC_KEY = /^(ssh-|ecdsa-|sk-)[a-z0-9@.-]+ [A-Za-z0-9+/=]+( .*)?$/;
 
 /** Registers a public key on the account. */
-export const createSshKey: Command = {
+export const createSshKey = sshKey.create({
   examples: ['gpu-rent create ssh-key ~/.ssh/id_ed25519.pub', 'ssh-add -L | gpu-rent create ssh-key -'],
   args: [{ name: '<file>', description: 'A file with the public key; - is stdin.' }],
-  optionSets: ['output', 'marketplace'],
-  async run(input, context) {
-    const path = input.args[0] ?? '-';
+  async request({ args: [path = '-'] }, context) {
     const key = (await readTextFile(path, 'ssh-key', context)).trim();
     if (key.includes('PRIVATE KEY')) throw usageError(`${path} is the private key.`, `Give ${path}.pub.`);
     if (!PUBLIC_KEY.test(key)) throw usageError(`${path} holds no public SSH key (or more than one).`);
-    const id = await withMarketplace(input, context, ({ client }) => client.sshKeys.create(key));
-    await createOutput(input, context).changed([{ kind: 'ssh-key', name: id, did: 'created' }]);
-    return 0;
+    return key;
   },
-};
+  send: (client, key) => client.sshKeys.create(key),
+});
 
-export const deleteSshKey = idChangeCommand({
-  verb: 'delete',
-  kind: 'ssh-key',
+export const deleteSshKey = sshKey.change('delete', {
   did: 'deleted',
   question: (ids) => `Delete ssh-key ${ids}? Machines that are rented from then on do not have it.`,
   change: (client, id) => client.sshKeys.delete(id),
@@ -60,19 +60,4 @@ export const attachSshKey: Command = {
     await createOutput(input, context).changed([{ kind: 'instance', name: id, did: 'took the key' }]);
     return 0;
   },
-};
-
-/** An SSH key as JSON shows it. */
-function sshKeyRow(key: SshKey) {
-  return { ...key, createdAt: timeText(key.createdAt) };
-}
-
-const sshKeyView: View<ReturnType<typeof sshKeyRow>> = {
-  kind: 'ssh-key',
-  name: ({ id }) => id,
-  columns: [
-    { header: 'Id', text: ({ id }) => id },
-    { header: 'Key', text: ({ publicKey }) => shortKey(publicKey) },
-    { header: 'Created', text: ({ createdAt }) => createdAt },
-  ],
 };

@@ -1,18 +1,17 @@
+import { shellQuoted } from '../../lib/shell.ts';
 import type { Command } from '../command.ts';
-import { usageError } from '../failures/command-error.ts';
-import { runProgram, SSH_FAILED } from '../machine/programs.ts';
+import { usageError } from '../command-error.ts';
 import {
   type Asked,
-  changeSince,
   loginTo,
   type MachineAddress,
   NOTICE_CUTS,
   reachMachine,
   SSH_OPTIONS,
-  shellQuoted,
   sshOptions,
 } from '../machine/reach.ts';
-import { switchOption } from '../options/option-values.ts';
+import { runSsh } from '../machine/run-ssh.ts';
+import { switchOption } from '../option-values.ts';
 import { createOutput } from '../output/output.ts';
 
 /** Opens a shell on a machine. */
@@ -65,8 +64,8 @@ export const execCommand: Command = {
   options: [
     { flags: '-i, --stdin', description: 'Give it our stdin.' },
     { flags: '-t, --tty', description: 'Run it in a terminal.' },
-    { flags: '--identity <file>', description: 'The private key.' },
-    { flags: '--user <name>', description: 'Default: root.' },
+    { flags: '--identity <file>', description: 'The private key. Default: GPU_RENT_SSH_IDENTITY.' },
+    { flags: '--user <name>', description: 'Default: GPU_RENT_SSH_USER, root.' },
   ],
   optionSets: ['report', 'cluster', 'marketplace'],
   async run(input, context) {
@@ -105,18 +104,4 @@ export async function execOn(
     ...(words.length === 0 ? [] : ['--', words.map(shellQuoted).join(' ')]),
   ];
   return runSsh(args, { machine, stdin, asked });
-}
-
-interface SshRun {
-  readonly machine: MachineAddress;
-  readonly stdin: boolean;
-  readonly asked: Asked;
-}
-
-/** Ends as ssh does; if the machine is another by then, it rejects and says so. */
-async function runSsh(args: readonly string[], { machine, stdin, asked }: SshRun): Promise<number> {
-  const code = await runProgram('ssh', args, asked.context, { stdin });
-  const change = code === SSH_FAILED ? await changeSince(machine, asked) : undefined;
-  if (change) throw change;
-  return code;
 }

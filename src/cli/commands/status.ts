@@ -3,17 +3,17 @@ import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { endpointGroupResource, gpuInstanceResource, labels } from '../../api/v1alpha1/names.ts';
 import type { MicroDollars } from '../../lib/money.ts';
+import { accountReport } from '../../views/account-report.ts';
+import { groupReport } from '../../views/group-report.ts';
+import { instanceReport } from '../../views/instance-report.ts';
+import { formatReport, reportJson, type StatusReport } from '../../views/report.ts';
 import type { Command } from '../command.ts';
 import { countedInstances } from '../limits.ts';
 import { eventsOf, getObject } from '../objects/cluster-objects.ts';
 import { readIdentity } from '../objects/identity-secret.ts';
 import { parseObject } from '../objects/object-name.ts';
-import { createOutput, createPaint } from '../output/output.ts';
+import { createOutput, createPaint, tableWidth } from '../output/output.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
-import { accountReport } from '../status/account-status.ts';
-import { groupReport } from '../status/group-status.ts';
-import { instanceReport } from '../status/instance-status.ts';
-import { formatReport, type StatusReport } from '../status/report.ts';
 
 /** Shows everything about one object: machine, cost, timeline, next step. */
 export const statusCommand: Command = {
@@ -28,9 +28,12 @@ export const statusCommand: Command = {
     const { resource, name } = parseObject(input.args[0] ?? '');
     const now = Date.now();
     const report = await withCluster(input, context, (cluster) => reportOf(cluster, { resource, name, now }));
-    const text = formatReport(report, { now, paint: createPaint(input.options, context) });
-    const { facts, ...rest } = report;
-    await createOutput(input, context).value({ ...rest, facts: Object.fromEntries(facts) }, text);
+    const text = formatReport(report, {
+      now,
+      paint: createPaint(input.options, context),
+      width: tableWidth(context),
+    });
+    await createOutput(input, context).value(reportJson(report), text);
     return 0;
   },
 };

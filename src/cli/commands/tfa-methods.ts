@@ -1,8 +1,8 @@
 import type { Secret } from '../../lib/secret.ts';
-import type { MarketplaceClient } from '../../marketplace/client.ts';
+import type { MarketplaceClient } from '../../markets/vast/client.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
-import { usageError } from '../failures/command-error.ts';
-import { parseId, switchOption } from '../options/option-values.ts';
+import { usageError } from '../command-error.ts';
+import { parseId, switchOption } from '../option-values.ts';
 import { createOutput } from '../output/output.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
 import {

@@ -1,11 +1,12 @@
 import { rm } from 'node:fs/promises';
 import { Secret } from '../../lib/secret.ts';
-import type { LoggedOutVerification } from '../../marketplace/tfa/login.ts';
-import type { LoggedOutTfa } from '../../marketplace/tfa/tfa.ts';
+import type { LoggedOutVerification } from '../../markets/vast/tfa/login.ts';
+import type { LoggedOutTfa } from '../../markets/vast/tfa/tfa.ts';
+import { printableLine } from '../../views/printable.ts';
 import type { Command, CommandContext, CommandInput, OptionValues } from '../command.ts';
-import { failed, usageError } from '../failures/command-error.ts';
-import { switchOption, textOption } from '../options/option-values.ts';
-import { createOutput, printableLine } from '../output/output.ts';
+import { failed, usageError } from '../command-error.ts';
+import { switchOption, textOption } from '../option-values.ts';
+import { createOutput } from '../output/output.ts';
 import { searchApiKey, sessionKeyPath } from '../secrets/api-key.ts';
 import { replaceSecret } from '../secrets/secret-file.ts';
 import { withLoggedOut, withMarketplace } from '../sessions/marketplace-session.ts';

@@ -5,25 +5,27 @@ import { accountRefOf } from '../../instance/account-ref.ts';
 import { sleep, systemClock } from '../../lib/clock.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import { objectKey } from '../../runtime/kube/kube-object.ts';
-import { allInstances } from '../all-instances.ts';
-import type { Command, CommandContext, CommandInput } from '../command.ts';
-import { EXIT, Interrupted, usageError } from '../failures/command-error.ts';
-import { failureParts } from '../failures/describe-failure.ts';
-import { accountOf, getObject, listInstances } from '../objects/cluster-objects.ts';
-import { kindNamed, parseObject } from '../objects/object-name.ts';
-import { parseTime, switchOption, textOption } from '../options/option-values.ts';
-import { createOutput, printableLine, yamlOf } from '../output/output.ts';
-import { accountTarget } from '../sessions/account-access.ts';
-import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
-import { withMarketplaceAt } from '../sessions/marketplace-session.ts';
-import { type GroupFigures, groupFigures, snapshot } from '../top/group-figures.ts';
+import { type GroupFigures, groupFigures, groupSnapshot } from '../../views/group-figures.ts';
+import { groupText, overviewText, type TextOptions } from '../../views/group-text.ts';
 import {
   instanceFigures,
   instanceSnapshot,
   instancesText,
   type Utilization,
-} from '../top/instance-figures.ts';
-import { fitted, groupText, overviewText, type TextOptions } from '../top/screen.ts';
+} from '../../views/instance-figures.ts';
+import { printableLine } from '../../views/printable.ts';
+import { allInstances } from '../all-instances.ts';
+import type { Command, CommandContext, CommandInput } from '../command.ts';
+import { EXIT, Interrupted, usageError } from '../command-error.ts';
+import { failureParts } from '../failures/describe-failure.ts';
+import { accountOf, getObject, listInstances } from '../objects/cluster-objects.ts';
+import { kindNamed, parseObject } from '../objects/object-name.ts';
+import { parseTime, switchOption, textOption } from '../option-values.ts';
+import { createOutput, tableWidth, yamlOf } from '../output/output.ts';
+import { fitted } from '../output/screen.ts';
+import { accountTarget } from '../sessions/account-access.ts';
+import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
+import { withMarketplaceAt } from '../sessions/marketplace-session.ts';
 
 /** Shows groups or machines again and again, until Ctrl-C. */
 export const topCommand: Command = {
@@ -99,7 +101,7 @@ async function groupsNow(cluster: ClusterSession, names: readonly string[]): Pro
     if (names.length > 0) return groups.map((group) => groupText(group, options)).join('\n');
     return groups.length === 0 ? 'No EndpointGroups found.\n' : overviewText(groups, options);
   };
-  return { value: snapshot(groups, systemClock.now()), text };
+  return { value: groupSnapshot(groups, systemClock.now()), text };
 }
 
 interface Asked {
@@ -224,6 +226,7 @@ function shower(input: CommandInput, context: CommandContext): Shower {
       namespaces: switchOption(input.options, '--all-namespaces'),
       wide: format === 'wide',
       headers: input.options.headers !== false,
+      width: tableWidth(context),
     });
   const draw = (text: string) => {
     const lines = fitted(text, stdout).map((line) => `${line}${CLEAR_LINE}\n`);

@@ -1,7 +1,8 @@
-import type { User } from '../../marketplace/users.ts';
+import type { User } from '../../markets/vast/users.ts';
+import { dollarText, inDollars } from '../../views/amounts.ts';
+import type { View } from '../../views/table.ts';
 import type { Command } from '../command.ts';
-import { dollarText, inDollars } from '../output/amounts.ts';
-import { createOutput, shortKey, type View } from '../output/output.ts';
+import { createOutput, shortKey } from '../output/output.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
 
 /** Proves the key and shows whose it is. */

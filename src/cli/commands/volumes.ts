@@ -1,13 +1,13 @@
-import type { OfferFilter } from '../../marketplace/offers/offers.ts';
-import type { Volume, VolumeOffer } from '../../marketplace/volumes.ts';
+import type { OfferFilter } from '../../market/offer.ts';
+import type { Volume, VolumeOffer } from '../../markets/vast/volumes.ts';
+import { dollarText, inDollars, timeText } from '../../views/amounts.ts';
 import type { Command } from '../command.ts';
-import { usageError } from '../failures/command-error.ts';
+import { usageError } from '../command-error.ts';
 import { mayHaveBought, uncertainPurchase } from '../failures/uncertain-purchase.ts';
-import { idChangeCommand } from '../id-change.ts';
+import { commandsOf } from '../noun.ts';
+import { dollarsOption, listOption, numberOption, parseId, parseIds, textOption } from '../option-values.ts';
 import { SEARCH_OPTIONS, searchWords } from '../options/offer-query.ts';
-import { listOption, numberOption, parseId, parseIds, textOption } from '../options/option-values.ts';
-import { dollarsOption, dollarText, inDollars, timeText } from '../output/amounts.ts';
-import { createOutput, type View } from '../output/output.ts';
+import { createOutput } from '../output/output.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
 
 /** What public clients ask for by default. */
@@ -17,25 +17,56 @@ const DEFAULTS: readonly OfferFilter[] = [
   { field: 'disk_space', operator: 'gte', value: 1 },
 ];
 
+const volumeOffer = commandsOf({
+  noun: 'volume-offer',
+  row: (offer: VolumeOffer) => ({ ...offer, pricePerGBMonth: inDollars(offer.pricePerGBMonth) }),
+  columns: [
+    { header: 'Id', text: ({ id }) => id },
+    { header: 'Size', text: ({ sizeGB }) => size(sizeGB) },
+    { header: '$/GB/month', text: ({ pricePerGBMonth }) => dollarText(pricePerGBMonth) },
+    {
+      header: 'Bandwidth',
+      text: ({ bandwidthMBps }) => (bandwidthMBps ? `${Math.round(bandwidthMBps)} MB/s` : undefined),
+    },
+    { header: 'Disk', text: ({ diskName }) => diskName },
+    { header: 'Machine', text: ({ machineId }) => machineId },
+    { header: 'Host', text: ({ hostId }) => hostId, wide: true },
+    { header: 'Region', text: ({ region }) => region },
+  ],
+});
+
+const volume = commandsOf({
+  noun: 'volume',
+  row: (rented: Volume) => ({ ...rented, startedAt: timeText(rented.startedAt) }),
+  columns: [
+    { header: 'Id', text: ({ id }) => id },
+    { header: 'Label', text: ({ label }) => label },
+    { header: 'Status', text: ({ status }) => status },
+    { header: 'Size', text: ({ sizeGB }) => size(sizeGB) },
+    { header: 'Machine', text: ({ machineId }) => machineId },
+    { header: 'Disk', text: ({ diskName }) => diskName, wide: true },
+    { header: 'Since', text: ({ startedAt }) => startedAt },
+  ],
+});
+
+function size(gigabytes: number | undefined): string | undefined {
+  return gigabytes === undefined ? undefined : `${Math.floor(gigabytes)}G`;
+}
+
 /** Finds disk for rent. */
-export const searchVolumes: Command = {
+export const searchVolumes = volumeOffer.list({
   examples: ["gpu-rent search volumes 'disk_space>=200 geolocation=US' --order storage_cost"],
   args: [{ name: '[query...]', description: 'What a listing must be; as in search offers.' }],
   options: [
     ...SEARCH_OPTIONS,
     { flags: '--size <gb>', description: 'GB that the price is for. Default: 1.' },
   ],
-  optionSets: ['output', 'marketplace'],
-  async run(input, context) {
+  async query(input) {
     const words = await searchWords(input, DEFAULTS, 'score-');
-    const sizeGB = numberOption(input.options, '--size', { min: 1 }) ?? 1;
-    const found = await withMarketplace(input, context, ({ client }) =>
-      client.volumes.search({ ...words, sizeGB }),
-    );
-    await createOutput(input, context).rows(volumeOfferView, found.map(volumeOfferRow));
-    return 0;
+    return { ...words, sizeGB: numberOption(input.options, '--size', { min: 1 }) ?? 1 };
   },
-};
+  find: (client, query) => client.volumes.search(query),
+});
 
 /** Rents a part of a volume listing; sent once and never repeated. */
 export const rentVolume: Command = {
@@ -79,22 +110,14 @@ async function rejectUncertain(error: unknown): Promise<never> {
 }
 
 /** Shows the volumes that the login rents. */
-export const listVolumes: Command = {
+export const listVolumes = volume.list({
   examples: ['gpu-rent list volumes', 'gpu-rent list volumes --type network'],
   options: [{ flags: '--type <type>', description: 'Default: all.', choices: ['all', 'local', 'network'] }],
-  optionSets: ['output', 'marketplace'],
-  async run(input, context) {
-    const text = textOption(input.options, '--type');
-    const type = text === 'local' || text === 'network' ? text : 'all';
-    const volumes = await withMarketplace(input, context, ({ client }) => client.volumes.list(type));
-    await createOutput(input, context).rows(volumeView, volumes.map(volumeRow));
-    return 0;
-  },
-};
+  query: ({ options }) => textOption(options, '--type'),
+  find: (client, type) => client.volumes.list(type === 'local' || type === 'network' ? type : 'all'),
+});
 
-export const deleteVolume = idChangeCommand({
-  verb: 'delete',
-  kind: 'volume',
+export const deleteVolume = volume.change('delete', {
   did: 'deleted',
   question: (ids) => `Delete volume ${ids} with everything on it?`,
   change: (client, id) => client.volumes.delete(id),
@@ -135,58 +158,7 @@ function endOf(text: string): number {
   return time;
 }
 
-export const unlistVolume = idChangeCommand({
-  verb: 'unlist',
-  kind: 'volume',
+export const unlistVolume = volume.change('unlist', {
   did: 'unlisted',
   change: (client, id) => client.volumes.unlist(id),
 });
-
-const text = (value: number | string | undefined): string | undefined =>
-  value === undefined ? undefined : String(value);
-
-/** Disk on offer as JSON shows it. */
-export function volumeOfferRow(offer: VolumeOffer) {
-  return { ...offer, pricePerGBMonth: inDollars(offer.pricePerGBMonth) };
-}
-
-const volumeOfferView: View<ReturnType<typeof volumeOfferRow>> = {
-  kind: 'volume-offer',
-  name: ({ id }) => id,
-  columns: [
-    { header: 'Id', text: ({ id }) => id },
-    { header: 'Size', text: ({ sizeGB }) => size(sizeGB) },
-    { header: '$/GB/month', text: ({ pricePerGBMonth }) => dollarText(pricePerGBMonth) },
-    {
-      header: 'Bandwidth',
-      text: ({ bandwidthMBps }) => (bandwidthMBps ? `${Math.round(bandwidthMBps)} MB/s` : undefined),
-    },
-    { header: 'Disk', text: ({ diskName }) => diskName },
-    { header: 'Machine', text: ({ machineId }) => text(machineId) },
-    { header: 'Host', text: ({ hostId }) => text(hostId), wide: true },
-    { header: 'Region', text: ({ region }) => region },
-  ],
-};
-
-/** A rented volume as JSON shows it. */
-export function volumeRow(volume: Volume) {
-  return { ...volume, startedAt: timeText(volume.startedAt) };
-}
-
-const volumeView: View<ReturnType<typeof volumeRow>> = {
-  kind: 'volume',
-  name: ({ id }) => id,
-  columns: [
-    { header: 'Id', text: ({ id }) => id },
-    { header: 'Label', text: ({ label }) => label },
-    { header: 'Status', text: ({ status }) => status },
-    { header: 'Size', text: ({ sizeGB }) => size(sizeGB) },
-    { header: 'Machine', text: ({ machineId }) => text(machineId) },
-    { header: 'Disk', text: ({ diskName }) => diskName, wide: true },
-    { header: 'Since', text: ({ startedAt }) => startedAt },
-  ],
-};
-
-function size(gigabytes: number | undefined): string | undefined {
-  return gigabytes === undefined ? undefined : `${Math.floor(gigabytes)}G`;
-}

@@ -1,12 +1,12 @@
 import type { KindNames } from '../../api/v1alpha1/names.ts';
 import { gpuInstanceResource } from '../../api/v1alpha1/names.ts';
 import type { KubeObject } from '../../runtime/kube/kube-object.ts';
+import { ageText } from '../../views/amounts.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
-import { EXIT, notFound, usageError } from '../failures/command-error.ts';
+import { EXIT, notFound, usageError } from '../command-error.ts';
 import { kindNamed, type ObjectName, parseObject } from '../objects/object-name.ts';
 import { goalOf, type Reached, type WaitedFor, waitForAll } from '../objects/waiting.ts';
-import { listOption, parseTime, textOption } from '../options/option-values.ts';
-import { ageText } from '../output/amounts.ts';
+import { listOption, parseTime, textOption } from '../option-values.ts';
 import { type ChangeReport, createOutput } from '../output/output.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
 

@@ -4,12 +4,12 @@ import {
   marketplaceAccountResource,
 } from '../../api/v1alpha1/names.ts';
 import type { KubeObject } from '../../runtime/kube/kube-object.ts';
+import { printableLine } from '../../views/printable.ts';
 import { allInstances } from '../all-instances.ts';
 import type { CatalogEntry, Command, CommandArgument, CommandContext, CommandOption } from '../command.ts';
 import { firstArgument, spellings } from '../locate.ts';
 import { shownName } from '../objects/object-name.ts';
 import { optionsOf } from '../options/option-sets.ts';
-import { printableLine } from '../output/output.ts';
 import { withCluster } from '../sessions/cluster-session.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
 

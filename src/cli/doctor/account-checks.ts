@@ -1,10 +1,13 @@
 import { readKeySecret } from '../../accounts/api-keys.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
-import type { MarketplaceClient } from '../../marketplace/client.ts';
-import { MarketplaceError } from '../../marketplace/errors/errors.ts';
-import type { User } from '../../marketplace/users.ts';
+import { type Outage, outageText } from '../../api/v1alpha1/outage.ts';
+import { facetsOf } from '../../api/v1alpha1/reasons.ts';
+import { counted } from '../../lib/plural.ts';
+import { MarketplaceError, type MarketplaceErrorKind } from '../../market/errors.ts';
+import type { MarketplaceClient } from '../../markets/vast/client.ts';
+import type { User } from '../../markets/vast/users.ts';
+import { dollarText, inDollars } from '../../views/amounts.ts';
 import { allInstances } from '../all-instances.ts';
-import { counted, dollarText, inDollars } from '../output/amounts.ts';
 import type { ClusterSession } from '../sessions/cluster-session.ts';
 import { type Check, type Finding, ok, skipped, warning, wrong } from './check.ts';
 
@@ -30,11 +33,23 @@ function readiness({ status, metadata }: MarketplaceAccount): Finding {
       'Wait; when it stays so, the operator does not run or does not watch this namespace.',
     );
   if (ready.status === 'True') return ok(ready.message);
+  if (status?.outage)
+    return wrong(`${ready.reason}: ${outageText(status.outage, Date.now())}`, outageFix(status.outage));
   return wrong(
     `${ready.reason}: ${ready.message}`,
     `gpu-rent status gpuacct/${metadata.name} -n ${metadata.namespace} shows what to do.`,
   );
 }
+
+/** A service that does not answer says nothing of the key. */
+function outageFix({ reason }: Outage): string {
+  return facetsOf(reason).loses === 'marketplace'
+    ? SERVICE_FIX
+    : 'gpu-rent status of the account shows what to do; the checks below show what the key may do.';
+}
+
+const SERVICE_FIX =
+  'Wait: the operator retries by itself. Check the status page of the marketplace, and the network if egress fails too.';
 
 /** Bounds of one machine, or of the credit, do not bound what an account spends. */
 function limits({ spec }: MarketplaceAccount): Finding {
@@ -70,6 +85,28 @@ async function keySecret({ kube }: ClusterSession, account: MarketplaceAccount):
   }
 }
 
+const KEY_UNPROVEN = skipped(
+  'Skipped: the key could not be verified.',
+  'Fix the key problem reported above first.',
+);
+const SERVICE_SILENT = skipped(
+  'Skipped: the marketplace did not answer, so nothing is known of the key.',
+  'Run gpu-rent doctor again when the marketplace answers.',
+);
+
+/** Failures of the service, which say nothing of the key. */
+const SERVICE_KINDS: ReadonlySet<MarketplaceErrorKind> = new Set<MarketplaceErrorKind>([
+  'unavailable',
+  'timeout',
+  'malformedReply',
+  'quotaExceeded',
+]);
+
+function outcomeText({ status, code }: MarketplaceError): string {
+  if (status !== undefined) return `marketplace returned HTTP ${status}`;
+  return code === undefined ? 'marketplace sent no reply in time' : `marketplace unreachable (${code})`;
+}
+
 /** What the key proves and may do. `area` is the account, or the caller's own key. */
 export function keyChecks(
   client: MarketplaceClient,
@@ -77,17 +114,22 @@ export function keyChecks(
   pinned?: MarketplaceAccount,
 ): readonly Check[] {
   let user: User | undefined;
-  const NOT_PROVEN = skipped(
-    'Not asked: the key proved nothing.',
-    'Fix the key problem reported above first.',
-  );
-  const needsUser = (check: (known: User) => Finding) => async () => (user ? check(user) : NOT_PROVEN);
+  let isServing = true;
+  const notProven = () => (isServing ? KEY_UNPROVEN : SERVICE_SILENT);
+  const needsUser = (check: (known: User) => Finding) => async () => (user ? check(user) : notProven());
   return [
     {
       area,
       name: 'key',
       run: async () => {
-        user = await client.users.current();
+        try {
+          user = await client.users.current();
+        } catch (error) {
+          if (!(error instanceof MarketplaceError)) throw error;
+          isServing = !SERVICE_KINDS.has(error.kind) && error.kind !== 'throttled';
+          if (!SERVICE_KINDS.has(error.kind)) throw error;
+          return wrong(`Cannot verify the API key: ${outcomeText(error)}.`, SERVICE_FIX);
+        }
         const login = pinned?.status?.login;
         if (login && login.userId !== user.id) {
           return wrong(
@@ -98,9 +140,9 @@ export function keyChecks(
         return ok(`user ${user.id}${user.email ? ` (${user.email})` : ''}`);
       },
     },
-    { area, name: 'may read machines', run: async () => (user ? mayRead(client) : NOT_PROVEN) },
-    { area, name: 'may search', run: async () => (user ? maySearch(client) : NOT_PROVEN) },
-    { area, name: 'may destroy', run: async () => (user ? mayDestroy(client) : NOT_PROVEN) },
+    { area, name: 'may read machines', run: async () => (user ? mayRead(client) : notProven()) },
+    { area, name: 'may search', run: async () => (user ? maySearch(client) : notProven()) },
+    { area, name: 'may destroy', run: async () => (user ? mayDestroy(client) : notProven()) },
     { area, name: 'credit', run: needsUser(credit) },
     { area, name: 'SSH key', run: needsUser(sshKey) },
   ];

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { MarketplaceError } from '../../marketplace/errors/errors.ts';
+import { MarketplaceError } from '../../market/errors.ts';
 import { runChecks } from './check.ts';
 
 const found = (error: unknown) =>

@@ -1,4 +1,4 @@
-import { MarketplaceError } from '../../marketplace/errors/errors.ts';
+import { MarketplaceError } from '../../market/errors.ts';
 import { failureParts } from '../failures/describe-failure.ts';
 
 /** How a check ended. Everything but `ok` says what to do. */

@@ -5,13 +5,14 @@ import {
   marketplaceAccountResource,
   OPERATOR_NAME,
 } from '../../api/v1alpha1/names.ts';
-import { readBody } from '../../marketplace/http/reply-body.ts';
+import { counted } from '../../lib/plural.ts';
+import { readBody } from '../../markets/vast/http/reply-body.ts';
 import { leaseResource } from '../../runtime/kube/core-resources.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import type { KubeObject } from '../../runtime/kube/kube-object.ts';
+import { ageText } from '../../views/amounts.ts';
 import { GROUP_VERSION, servedKinds } from '../objects/cluster-objects.ts';
 import { readIdentity } from '../objects/identity-secret.ts';
-import { ageText, counted } from '../output/amounts.ts';
 import type { ClusterSession } from '../sessions/cluster-session.ts';
 import { type Check, clockFinding, type Finding, ok, skipped, warning, wrong } from './check.ts';
 import { guardChecks } from './guard-checks.ts';

@@ -7,12 +7,12 @@ import {
 } from '../../accounts/installation/in-use.ts';
 import { IN_USE_RECORD, inUseKey } from '../../api/v1alpha1/names.ts';
 import { sameJson } from '../../lib/json.ts';
+import { agreeing, counted } from '../../lib/plural.ts';
 import { configMapResource } from '../../runtime/kube/core-resources.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import type { KubeObject, Resource } from '../../runtime/kube/kube-object.ts';
 import { listInstances } from '../objects/cluster-objects.ts';
 import { readIdentity } from '../objects/identity-secret.ts';
-import { counted } from '../output/amounts.ts';
 import type { ClusterSession } from '../sessions/cluster-session.ts';
 import { type Check, type Finding, ok, skipped, warning, wrong } from './check.ts';
 
@@ -52,7 +52,7 @@ async function record(cluster: ClusterSession): Promise<Finding> {
   }
   if (rented === undefined) return ok('no machine is rented, as far as the operator says');
   return wrong(
-    `${place} says that no machine is rented, and ${counted(rented, 'object')} ${rented === 1 ? 'has' : 'have'} one: an uninstall would not be refused.`,
+    `${place} says that no machine is rented, and ${counted(rented, 'object')} ${agreeing(rented, 'has', 'have')} one: an uninstall would not be refused.`,
     logs,
   );
 }
@@ -94,7 +94,7 @@ interface Binding extends KubeObject {
 }
 
 const APPLY_AGAIN =
-  'Upgrade the chart that has it (value inUseGuard.enabled of either chart), or apply deploy/overlays again: docs/how-to/operations.md, Uninstall.';
+  'Upgrade the chart that has it (value inUseGuard.enabled of either chart), or apply deploy/overlays again: docs/how-to/install.md, Uninstall.';
 
 async function guard({ kube, operatorNamespace: namespace }: ClusterSession): Promise<Finding> {
   const policy = await kube.get<Policy>(POLICIES, { name: GUARD_NAME });

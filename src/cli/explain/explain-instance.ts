@@ -6,31 +6,45 @@ import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import {
   type AccountFacts,
+  accountFacts,
+  asIfConfirmed,
   type Decision,
+  type ExplainDeps,
   type Explained,
   explainInstance,
+  type Forecast,
   failedSearch,
+  forecast,
+  type InputsView,
   type OffersView,
   type OtherObjects,
   type Reader,
   readInputs,
+  sentStart,
+  tryChildren,
 } from '../../controllers/gpu-instance/public.ts';
 import { accountRefOf } from '../../instance/account-ref.ts';
+import { launchOf } from '../../instance/launch.ts';
 import { systemClock } from '../../lib/clock.ts';
 import type { MicroDollars } from '../../lib/money.ts';
 import { systemRandom } from '../../lib/random.ts';
-import type { MarketplaceClient } from '../../marketplace/client.ts';
-import { MarketplaceError } from '../../marketplace/errors/errors.ts';
-import type { CompleteList } from '../../marketplace/feed/feed-state.ts';
-import type { OfferQuery } from '../../marketplace/offers/offers.ts';
+import { MarketplaceError } from '../../market/errors.ts';
+import type { CompleteList } from '../../market/feed-state.ts';
+import type { OfferQuery } from '../../market/offer.ts';
+import type { MarketplaceClient } from '../../markets/vast/client.ts';
+import { vastFacts } from '../../markets/vast/facts.ts';
+import { machineReads } from '../../markets/vast/machine-reads.ts';
+import { toMachineRow } from '../../markets/vast/machine-row.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
 import type { Identity } from '../../ownership/identity.ts';
 import { type Login, loginText } from '../../ownership/login.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { uidOf } from '../../runtime/kube/kube-object.ts';
-import { failed } from '../failures/command-error.ts';
+import { allInstances } from '../all-instances.ts';
+import { failed } from '../command-error.ts';
 import { WORDS_BY_KIND } from '../failures/describe-failure.ts';
-import { accountGate, lasting, mayUse } from '../limits.ts';
+import { accountGate, lasting, mayUse, rentalRequest } from '../limits.ts';
+import type { MarketplaceSession } from '../sessions/marketplace-session.ts';
 
 /** An account and its login, read once. */
 export interface AccountReading {
@@ -57,50 +71,76 @@ export interface InstanceReading {
   readonly constants: PurchaseConstants;
 }
 
+/** An explanation, and what could not be checked for it. */
+export interface CheckedExplanation extends Explained {
+  readonly account: AccountFacts;
+  /** e.g. `Secrets: you may not read them`. */
+  readonly unchecked: readonly string[];
+  /** What follows from time alone; undefined if nothing does, or something is done now. */
+  readonly forecast: Forecast | undefined;
+}
+
+/** What the account answers to a decided purchase or start; undefined if it has room. */
+type RefusalOf = (
+  decision: Decision,
+  object: GpuInstance,
+  reading: AccountReading,
+) => ReturnType<typeof refusalOf>;
+
 /**
- * Runs the operator's decision on one object with the limits of its account. Rejects if a read of the cluster fails, or
- * a search of offers in a way that only concerns this call.
+ * Runs the operator's decision on one object, with the limits of its account unless `refuses` says otherwise. Rejects if
+ * a read of the cluster fails, or a search of offers in a way that only concerns this call.
  */
-export function explainWithLimits(
+export async function explainWithLimits(
   { object, others, constants }: InstanceReading,
   reading: AccountReading,
-  kube: KubeClient,
-): Promise<Explained> {
+  { kube, refuses = refusalOf }: { readonly kube: KubeClient | undefined; readonly refuses?: RefusalOf },
+): Promise<CheckedExplanation> {
   const { account, identity, list } = reading;
+  const unchecked: string[] = [];
   const { namespace = '' } = object.metadata;
-  return explainInstance(object, {
+  const facts = factsOf(object, reading);
+  const deps: ExplainDeps = {
     clock: systemClock,
     random: systemRandom,
     identity,
     constants,
-    account: accountFacts(object, reading),
+    account: facts,
     list,
     isAllowed: accountRefOf(object).namespace === namespace || mayUse(account, namespace),
     others: othersAmong(others, reading),
-    reader: readerOf(reading, kube),
-    refusalOf: (decision) => refusalOf(decision, object, reading),
-  });
+    notReady: unprovenKey(account),
+    reader: readerOf(reading, { kube, unchecked }),
+    refusalOf: (decision) => refuses(decision, object, reading),
+  };
+  const explained = await explainInstance(object, deps);
+  const follows = explained.stage.type === 'machine' ? await forecast(object, deps, explained) : undefined;
+  return { ...explained, account: facts, unchecked: [...new Set(unchecked)], forecast: follows };
 }
 
-function accountFacts({ metadata }: GpuInstance, reading: AccountReading): AccountFacts {
-  const { account, now, sshKeyRegistered } = reading;
-  const breaker = breakerOf(account);
-  return {
+/** The operator rents with a proven key only; undefined while nothing speaks against the key. */
+function unprovenKey({ status }: MarketplaceAccount) {
+  const proof = status?.conditions?.find(({ type }) => type === 'Authenticated');
+  return proof?.status === 'False' ? { reason: proof.reason, message: proof.message } : undefined;
+}
+
+function factsOf({ metadata }: GpuInstance, reading: AccountReading): AccountFacts {
+  const { account, now, sshKeyRegistered, credit } = reading;
+  return accountFacts({
     login: loginOf(reading),
     limits: limitsOf(account),
-    breaker,
-    openSpans: [],
-    countsHostFailures: breaker.type === 'closed',
+    breaker: breakerOf(account),
     labelEcho: echoOf(account.status?.labelsEchoed),
+    credit,
+    suspended: account.spec.suspend === true,
     permitted: mayUse(account, metadata.namespace ?? ''),
     adoption: account.spec.adoption,
     mayDestroy: true,
     sshKeyRegistered,
     avoided: avoidedAt(avoidOf(account), now),
     reserved: accountGate(reading).reservedFor(metadata.uid ?? ''),
-    serviceTime: { type: 'unknown' },
-    startUnsupported: false,
-  };
+    watched: undefined,
+  });
 }
 
 function loginOf({ account, baseUrl, userId }: AccountReading): Login {
@@ -115,6 +155,7 @@ function othersAmong(all: readonly GpuInstance[], reading: AccountReading): Othe
     all: () => all,
     recording: (id) => all.filter(({ status }) => status?.instanceId === id),
     adopting: (id) => all.filter(({ spec }) => spec.adopt?.instanceId === id),
+    rentedBy: (id) => all.filter(({ status }) => status?.offerId === id),
     loginOf: (object) => {
       const ref = accountRefOf(object);
       return ref.namespace === namespace && ref.name === name ? login : undefined;
@@ -122,14 +163,54 @@ function othersAmong(all: readonly GpuInstance[], reading: AccountReading): Othe
   };
 }
 
+interface Checks {
+  /** Undefined if no cluster is read: Secrets, names and quotas count as right. */
+  readonly kube: KubeClient | undefined;
+  /** Filled with what the caller may not check. */
+  readonly unchecked: string[];
+}
+
 /** Asks the cluster and the marketplace directly: nothing waits in a queue here. */
-function readerOf({ account, client, userId }: AccountReading, kube: KubeClient): Reader {
+function readerOf(reading: AccountReading, checks: Checks): Reader {
+  const { account, client, userId } = reading;
   return {
-    inputs: ({ object }) => readInputs(object, kube),
+    room: ({ purchase: { uid } }, { offerId, pricePerHour }) =>
+      accountGate(reading).requestReplacement({ objectUid: uid, offerId, pricePerHour }),
+    inputs: (observed) => checkedInputs(observed, checks),
     offers: (_observed, { queries: [query] }) => searchOffers(client, query),
-    machine: (instanceId) => client.instances.get(instanceId),
+    keepFirstSearch: asIfConfirmed,
+    machine: (instanceId) => machineReads(client.instances).machine(instanceId),
     proveLogin: async () => userId === (account.status?.login?.userId ?? userId),
   };
+}
+
+/** A right that the caller lacks says nothing about those of the operator. */
+const OWN_RIGHT = / cannot (get|list|create|patch|update|delete) resource /;
+
+/** The operator's checks before a rental, as far as the caller's rights go. */
+async function checkedInputs(
+  { object, purchase: { identity } }: Parameters<Reader['inputs']>[0],
+  { kube, unchecked }: Checks,
+): Promise<InputsView> {
+  if (!kube) return inputsAlone(object);
+  const inputs = await readInputs(object, kube, { market: vastFacts });
+  if (inputs.type === 'problem' && inputs.reason !== 'NotPermitted') return inputs;
+  if (inputs.type === 'problem') unchecked.push('Secrets: you may not read them');
+  const problem = await tryChildren(object, { cluster: kube, keys: identity.keys });
+  if (problem?.type === 'nameTaken') return { type: 'problem', reason: 'NameTaken', detail: problem.detail };
+  if (problem && !OWN_RIGHT.test(problem.detail))
+    return { type: 'problem', reason: 'NotPermitted', detail: problem.detail };
+  if (problem) unchecked.push('names of Secret and Service: you may not create them');
+  return inputs.type === 'ready' ? inputs : inputsAlone(object);
+}
+
+/** Inputs by the object alone. */
+function inputsAlone({ spec }: GpuInstance): InputsView {
+  const launch = launchOf(spec);
+  const start = sentStart(launch, undefined, vastFacts.script);
+  if (start.type === 'tooLong') return { type: 'problem', reason: 'OnStartTooLong', detail: start.detail };
+  const { ssh, args } = launch;
+  return { type: 'ready', ssh, args, env: {}, onStart: undefined, imageLogin: undefined };
 }
 
 /** What only says that our own call found no way at this moment: another key and another moment are the operator's. */
@@ -156,10 +237,20 @@ function refusalOf({ record, actions }: Decision, object: GpuInstance, reading: 
   const start = actions.find((action) => action.type === 'start');
   if (record.type === 'intent') {
     const { offer, pricePerHour } = record.purchase;
-    const request = { namespace: '', generation: 0, wake() {}, objectUid, offerId: offer.id, pricePerHour };
-    return lasting(admission.request(request));
+    return lasting(admission.request(rentalRequest({ objectUid, offerId: offer.id, pricePerHour })));
   }
   return (
     start && lasting(admission.requestStart({ objectUid, pricePerHour: start.pricePerHour, timeoutMs: 0 }))
   );
+}
+
+/** One complete list and the user, as the operator's feed would have them. Rejects with a MarketplaceError. */
+export async function readLogin({ client, baseUrl }: Pick<MarketplaceSession, 'client' | 'baseUrl'>) {
+  const begunAt = Date.now();
+  const [instances, user] = await Promise.all([allInstances(client), client.users.current()]);
+  const now = Date.now();
+  const rows = new Map(instances.map((row) => [row.id, toMachineRow(row)]));
+  const sshKeyRegistered = user.sshKey !== undefined && user.sshKey !== '';
+  const list = { begunAt, endedAt: now, rows };
+  return { client, baseUrl, now, userId: user.id, credit: user.credit, sshKeyRegistered, list };
 }

@@ -1,10 +1,10 @@
 import { DeadlineError } from '../../lib/deadline.ts';
-import { ADVICE_BY_KIND } from '../../marketplace/errors/error-codes.ts';
-import { MarketplaceError, type MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
+import { MarketplaceError, type MarketplaceErrorKind } from '../../market/errors.ts';
+import { ADVICE_BY_KIND } from '../../markets/vast/errors/error-codes.ts';
 import { KubeConfigError } from '../../runtime/kube/kube-config.ts';
 import { KubeError, type KubeErrorKind } from '../../runtime/kube/kube-error.ts';
-import { printable } from '../output/output.ts';
-import { CommandError, EXIT, Interrupted } from './command-error.ts';
+import { printable } from '../../views/printable.ts';
+import { CommandError, EXIT, Interrupted } from '../command-error.ts';
 
 /** A failure in words. */
 interface FailureParts {
@@ -104,7 +104,7 @@ function kubeExit({ kind, cause }: KubeError): number {
 function breakGlass(message: string): string | undefined {
   const [, group] = /act as a member of ([^\s"]+?)\.?(?=["\s]|$)/.exec(message) ?? [];
   if (group === undefined || !message.includes('denied request')) return undefined;
-  return `In an emergency repeat the command with --as="$(id -un)" --as-group=system:masters --as-group=${group} (you need the right to impersonate them): docs/how-to/operations.md, Break glass.`;
+  return `In an emergency repeat the command with --as="$(id -un)" --as-group=system:masters --as-group=${group} (you need the right to impersonate them): docs/how-to/recovery.md, Break glass.`;
 }
 
 function exitCodeOf(error: unknown): number {

@@ -1,5 +1,5 @@
-import { MarketplaceError, type MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
-import { CommandError, EXIT } from './command-error.ts';
+import { MarketplaceError, type MarketplaceErrorKind } from '../../market/errors.ts';
+import { CommandError, EXIT } from '../command-error.ts';
 
 /** What is known about a purchase whose outcome is open. */
 export interface PurchaseEvidence {

@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import process from 'node:process';
 import type { CommandContext } from '../command.ts';
-import { failed } from '../failures/command-error.ts';
+import { failed } from '../command-error.ts';
 
 /** What a program of this machine gets and gives. */
 export interface ProgramOptions {

@@ -1,12 +1,13 @@
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource } from '../../api/v1alpha1/names.ts';
-import { isAtRest } from '../../instance/status-class.ts';
+import { isAtRest } from '../../instance/machine-state.ts';
+import { machineState } from '../../markets/vast/machine-row.ts';
 import type { CommandContext, CommandInput, CommandOption } from '../command.ts';
-import { failed, notFound, usageError } from '../failures/command-error.ts';
+import { failed, notFound, usageError } from '../command-error.ts';
 import { makeFolder } from '../make-folder.ts';
 import { getObject } from '../objects/cluster-objects.ts';
 import { parseTarget } from '../objects/object-name.ts';
-import { textOption } from '../options/option-values.ts';
+import { textOption } from '../option-values.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
 
@@ -24,8 +25,8 @@ export interface MachineAddress {
 
 /** Who logs in, for every command that uses SSH. */
 export const SSH_OPTIONS: readonly CommandOption[] = [
-  { flags: '-i, --identity <file>', description: 'The private key.' },
-  { flags: '--user <name>', description: 'Default: root.' },
+  { flags: '-i, --identity <file>', description: 'The private key. Default: GPU_RENT_SSH_IDENTITY.' },
+  { flags: '--user <name>', description: 'Default: GPU_RENT_SSH_USER, root.' },
 ];
 
 /** What a command that uses SSH is asked with. */
@@ -48,8 +49,25 @@ export async function reachMachine(text: string, { input, context }: Asked): Pro
             throw usageError(`${text}: only a GpuInstance has a shell.`, 'Write gpui/name.');
           return addressOfObject(await getObject<GpuInstance>(cluster, gpuInstanceResource, target.name));
         });
-  if (isSafeHost(address.host)) return address;
+  if (isSafeHost(address.host)) return dialed(address, context);
   throw failed(`"${address.host}" is not a host that ssh may be given.`);
+}
+
+/**
+ * The address to connect to: GPU_RENT_ADDRESS_MAP (`203.0.113.0/24=127.0.0.1`) leads the addresses of a simulated
+ * marketplace to this machine. Rejects with a usage error if the variable cannot be read.
+ */
+export async function dialed(
+  machine: MachineAddress,
+  { env }: Pick<CommandContext, 'env'>,
+): Promise<MachineAddress> {
+  const text = env.GPU_RENT_ADDRESS_MAP;
+  if (text === undefined || text === '') return machine;
+  const { addressMapping, mapAddress } = await import('../../config/values.ts');
+  const { data: mapping, error } = addressMapping.safeParse(text);
+  if (mapping === undefined)
+    throw usageError(`GPU_RENT_ADDRESS_MAP=${text}: ${error.issues[0]?.message ?? 'it cannot be read'}.`);
+  return { ...machine, host: mapAddress([mapping], machine.host) };
 }
 
 /** Whether ssh takes it for a host, and for nothing else: the marketplace says it. */
@@ -93,7 +111,7 @@ async function addressOfInstance(id: string, { input, context }: Asked): Promise
   if (!row) throw notFound(`There is no instance ${id}.`, 'gpu-rent list instances shows those there are.');
   const { sshHost: host, sshPort: port, actualStatusText: state } = row;
   // The marketplace still names the address of before.
-  if (isAtRest(state))
+  if (isAtRest({ state: machineState(row.actualStatus) }))
     throw failed(
       `Instance ${id} is ${state}, and nothing answers there.`,
       `Start it: gpu-rent start instance ${id}`,
@@ -119,12 +137,13 @@ export async function loginTo(
   { keyName }: Pick<MachineAddress, 'keyName'>,
   { input: { options }, context }: Asked,
 ): Promise<Login> {
-  const user = textOption(options, '--user') ?? 'root';
+  const { env } = context;
+  const user = textOption(options, '--user') ?? (env.GPU_RENT_SSH_USER || 'root');
   if (!/^[A-Za-z0-9_][-A-Za-z0-9_.]*$/.test(user))
     throw usageError(`--user: "${user}" is not a name of a user.`);
   return {
     user,
-    identity: textOption(options, '--identity'),
+    identity: textOption(options, '--identity') ?? (env.GPU_RENT_SSH_IDENTITY || undefined),
     knownHosts: `${await keyFolder(context)}/known_hosts-${keyName}`,
   };
 }
@@ -144,6 +163,9 @@ export async function keyFolder({ env }: CommandContext): Promise<string> {
   }
 }
 
+/** Seconds for the connection and the SSH handshake together. */
+export const CONNECT_TIMEOUT_SECONDS = 15;
+
 /** Options of ssh, and of scp and rsync by it: everything but the destination. */
 export function sshOptions(
   { port }: Pick<MachineAddress, 'port'>,
@@ -152,6 +174,7 @@ export function sshOptions(
   return [
     ...['-p', String(port)],
     ...(identity === undefined ? [] : ['-i', identity]),
+    ...['-o', `ConnectTimeout=${CONNECT_TIMEOUT_SECONDS}`],
     ...['-o', 'StrictHostKeyChecking=accept-new'],
     ...['-o', `UserKnownHostsFile=${configValue(knownHosts)}`],
   ];
@@ -168,11 +191,6 @@ export const NOTICE_CUTS: readonly string[] = [
   ...['-o', 'ServerAliveInterval=15'],
   ...['-o', 'ServerAliveCountMax=3'],
 ];
-
-/** A text that a POSIX shell reads as one word. */
-export function shellQuoted(text: string): string {
-  return /^[A-Za-z0-9@%+=:,./_-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
-}
 
 /**
  * Why the connection to an object's machine ended, if the cluster knows: it is another machine by now, or none.

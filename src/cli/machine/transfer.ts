@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
-import { failed, notFound, usageError } from '../failures/command-error.ts';
-import { type Login, type MachineAddress, NOTICE_CUTS, shellQuoted, sshOptions } from './reach.ts';
+import { shellQuoted } from '../../lib/shell.ts';
+import { failed, notFound, usageError } from '../command-error.ts';
+import { type Login, type MachineAddress, NOTICE_CUTS, sshOptions } from './reach.ts';
 
 /** One end of a copy: a path here, or on a machine. */
 export type CopySide =

@@ -3,6 +3,7 @@ import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import {
+  endpointGroupResource,
   GROUP,
   gpuInstanceResource,
   IN_USE_RECORD,
@@ -12,13 +13,15 @@ import {
   VERSION,
 } from '../../api/v1alpha1/names.ts';
 import { accountRefOf } from '../../instance/account-ref.ts';
-import { readBody } from '../../marketplace/http/reply-body.ts';
+import { nearest } from '../../lib/text.ts';
+import { readBody } from '../../markets/vast/http/reply-body.ts';
 import { constantsFromData, defaultConstants, type PurchaseConstants } from '../../ownership/constants.ts';
 import { configMapResource, eventResource } from '../../runtime/kube/core-resources.ts';
 import { parseJson } from '../../runtime/kube/json-stream.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import type { KubeObject } from '../../runtime/kube/kube-object.ts';
-import { failed, notFound } from '../failures/command-error.ts';
+import { type EventObject, type ShownEvent, shownEvents } from '../../views/events.ts';
+import { failed, notFound } from '../command-error.ts';
 import type { ClusterSession } from '../sessions/cluster-session.ts';
 import { shownName } from './object-name.ts';
 
@@ -42,10 +45,26 @@ export async function absent(cluster: ClusterSession, resource: KindNames, name:
   const served = await servedKinds(cluster);
   if (!served.includes(resource.plural))
     return failed(`The cluster serves no ${resource.plural} (${GROUP_VERSION}).`, INSTALL_DEFINITIONS);
+  const near = nearest(name, await namesOf(cluster, resource));
   return notFound(
     `There is no ${shownName(resource, name)} in namespace ${cluster.namespace}.`,
-    `kubectl get ${resource.plural} -A shows those there are; -n names another namespace.`,
+    near === undefined
+      ? `kubectl get ${resource.plural} -A shows those there are; -n names another namespace.`
+      : `Did you mean ${shownName(resource, near)}?`,
   );
+}
+
+const nameOnly = ({ apiVersion, kind, metadata }: KubeObject): KubeObject => ({ apiVersion, kind, metadata });
+
+/** Names of the namespace's objects; none if the caller may not list them. Rejects with any other KubeError. */
+async function namesOf({ kube, namespace }: ClusterSession, resource: KindNames): Promise<readonly string[]> {
+  try {
+    const { items } = await kube.list<KubeObject>(resource, { namespace, keep: nameOnly });
+    return items.map(({ metadata }) => metadata.name);
+  } catch (error) {
+    if (isKubeError(error, 'forbidden')) return [];
+    throw error;
+  }
 }
 
 /** The account that an instance names. Rejects as {@link getObject} does. */
@@ -65,29 +84,20 @@ export async function listInstances(
   return (await kube.list<GpuInstance>(gpuInstanceResource, { namespace })).items;
 }
 
+/** Groups of a namespace, or of all. Rejects with a KubeError. */
+export async function listGroups(
+  { kube }: ClusterSession,
+  namespace?: string,
+): Promise<readonly EndpointGroup[]> {
+  return (await kube.list<EndpointGroup>(endpointGroupResource, { namespace })).items;
+}
+
 /** Accounts of a namespace, or of all. Rejects with a KubeError. */
 export async function listAccounts(
   { kube }: ClusterSession,
   namespace?: string,
 ): Promise<readonly MarketplaceAccount[]> {
   return (await kube.list<MarketplaceAccount>(marketplaceAccountResource, { namespace })).items;
-}
-
-interface EventObject extends KubeObject {
-  readonly eventTime?: string | null;
-  readonly type?: string;
-  readonly reason?: string;
-  readonly note?: string;
-  readonly series?: { readonly count: number; readonly lastObservedTime: string };
-}
-
-/** An event as people read it. */
-export interface ShownEvent {
-  readonly at: string;
-  readonly type: string;
-  readonly reason: string;
-  readonly note: string;
-  readonly count: number;
 }
 
 /** The events of an object, oldest first. Rejects with a KubeError. */
@@ -99,15 +109,7 @@ export async function eventsOf(
     namespace: metadata.namespace,
     fieldSelector: `regarding.uid=${metadata.uid}`,
   });
-  return items
-    .map((event) => ({
-      at: event.series?.lastObservedTime ?? event.eventTime ?? event.metadata.creationTimestamp ?? '',
-      type: event.type ?? '',
-      reason: event.reason ?? '',
-      note: event.note ?? '',
-      count: event.series?.count ?? 1,
-    }))
-    .sort((left, right) => left.at.localeCompare(right.at));
+  return shownEvents(items);
 }
 
 /** The times that a command judges by. */

@@ -1,7 +1,7 @@
 import type { SecretObject } from '../../accounts/api-keys.ts';
 import type { Identity } from '../../ownership/identity.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
-import { failed } from '../failures/command-error.ts';
+import { failed } from '../command-error.ts';
 import type { ClusterSession } from '../sessions/cluster-session.ts';
 
 /** What became of reading the identity of the installation. */

@@ -5,8 +5,8 @@ import {
   type KindNames,
   marketplaceAccountResource,
 } from '../../api/v1alpha1/names.ts';
-import { toId } from '../../marketplace/ids.ts';
-import { usageError } from '../failures/command-error.ts';
+import { toId } from '../../markets/vast/ids.ts';
+import { usageError } from '../command-error.ts';
 
 const KINDS: readonly KindNames[] = [gpuInstanceResource, endpointGroupResource, marketplaceAccountResource];
 

@@ -10,9 +10,9 @@ import { endpointGroupResource, gpuInstanceResource, type KindNames } from '../.
 import { sleep, systemClock } from '../../lib/clock.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import type { KubeObject } from '../../runtime/kube/kube-object.ts';
+import { ageText } from '../../views/amounts.ts';
 import type { CommandContext } from '../command.ts';
-import { failed, timedOut, usageError } from '../failures/command-error.ts';
-import { ageText } from '../output/amounts.ts';
+import { failed, timedOut, usageError } from '../command-error.ts';
 import { createProgress } from '../output/output.ts';
 import type { ClusterSession } from '../sessions/cluster-session.ts';
 import { absent } from './cluster-objects.ts';

@@ -1,7 +1,7 @@
-import type { OfferFilter, OfferOrder } from '../../marketplace/offers/offers.ts';
+import type { OfferFilter, OfferOrder } from '../../market/offer.ts';
 import type { CommandInput, CommandOption } from '../command.ts';
-import { usageError } from '../failures/command-error.ts';
-import { numberOption, switchOption, textOption } from './option-values.ts';
+import { usageError } from '../command-error.ts';
+import { numberOption, switchOption, textOption } from '../option-values.ts';
 
 /** A search as the words of a command line ask for it. */
 export interface SearchWords {
@@ -29,7 +29,7 @@ export async function searchWords(
   standardOrder: string,
 ): Promise<SearchWords> {
   const { parseOrderText, parseQueryText, withDefaults } = await import(
-    '../../marketplace/offers/query-text.ts'
+    '../../markets/vast/offers/query-text.ts'
   );
   const text = args.join(' ');
   const query = parseQueryText(text);

@@ -1,10 +1,20 @@
 import { omitUndefined } from '../../lib/json.ts';
-import type { ContainerPort, RentRequest, VolumeRequest } from '../../marketplace/instances/rent.ts';
+import { shellCommand } from '../../lib/shell.ts';
+import type { RentRequest, VolumeRequest } from '../../markets/vast/instances/rent.ts';
 import type { CommandContext, CommandInput, CommandOption, OptionValues } from '../command.ts';
-import { usageError } from '../failures/command-error.ts';
-import { dollarsOption } from '../output/amounts.ts';
+import { usageError } from '../command-error.ts';
+import {
+  dollarsOption,
+  listOption,
+  numberOption,
+  parseId,
+  restOption,
+  switchOption,
+  textOption,
+} from '../option-values.ts';
 import { readSecretFile, readTextFile } from '../secrets/secret-input.ts';
-import { listOption, numberOption, parseId, parseNumber, switchOption, textOption } from './option-values.ts';
+import { containerFlags, portOf } from './container-flags.ts';
+import { ARGS, imageArgs, imageOption } from './image-args.ts';
 
 /** The options of a rental. */
 export const RENT_OPTIONS: readonly CommandOption[] = [
@@ -16,11 +26,16 @@ export const RENT_OPTIONS: readonly CommandOption[] = [
   },
   {
     flags: '-e, --env <name=value>',
-    description: 'A variable of the container; name alone takes it from here.',
+    description:
+      "A variable of the container; name alone takes it from here. Also the marketplace's own form: '-e A=b -p 8000:8000'.",
     repeatable: true,
   },
   { flags: '--env-file <file>', description: 'Variables, one name=value per line.' },
-  { flags: '-p, --port <port>', description: 'A port to open, 8080 or 53/udp.', repeatable: true },
+  {
+    flags: '-p, --port <port>',
+    description: 'A port to open, 8080 or 53/udp; from 70000 on with the same number inside and outside.',
+    repeatable: true,
+  },
   {
     flags: '--onstart <file>',
     description: 'A script that runs at the start; - is stdin. A long one is packed.',
@@ -30,7 +45,7 @@ export const RENT_OPTIONS: readonly CommandOption[] = [
   { flags: '--ssh', description: 'Reach it by SSH through the proxy (the default way).' },
   { flags: '--direct', description: 'Reach it by SSH directly.' },
   { flags: '--jupyter', description: 'Run Jupyter beside SSH.' },
-  { flags: '--args <argument...>', description: "Run the image's own entry point with these; no SSH." },
+  ARGS,
   { flags: '--login-file <file>', description: 'Registry login flags: -u user -p password registry.' },
   { flags: '--template-hash <hash>', description: 'Start from a template.' },
   { flags: '--volume <id:path>', description: 'Attach a volume of your own.' },
@@ -41,24 +56,24 @@ export const RENT_OPTIONS: readonly CommandOption[] = [
 /** The rent request of the options. Rejects with a usage error if they contradict each other or name no image. */
 export async function rentRequest(input: CommandInput, context: CommandContext): Promise<RentRequest> {
   const { options } = input;
-  const image = textOption(options, '--image');
+  const image = imageOption(options);
   const templateHashId = textOption(options, '--template-hash');
   if (image === undefined && templateHashId === undefined) {
     throw usageError('--image: an image is required.', 'Give --image, or --template-hash.');
   }
-  const onStart = await startScript(options, context);
+  const args = imageArgs(options, context);
+  const onStart = await startScript(input, context);
   const bidPerHour = dollarsOption(options, '--bid');
   const login = textOption(options, '--login-file');
   const imageLogin = login === undefined ? undefined : await readSecretFile(login, '--login-file', context);
+  const { variables, ports } = containerFlags(listOption(options, '--env'));
   const volume = volumeOf(textOption(options, '--volume'));
-  const args = listOption(options, '--args');
   return {
     diskGB: numberOption(options, '--disk', { min: 1 }) ?? 10,
-    env: await environment(options, context),
-    ports: listOption(options, '--port').map(portOf),
+    env: await environment(variables, input, context),
+    ports: [...ports, ...listOption(options, '--port').map((port) => portOf(port, '--port'))],
     runType: runType(options),
-    ...omitUndefined({ image, templateHashId, onStart, bidPerHour, imageLogin, volume }),
-    ...(args.length === 0 ? {} : { args }),
+    ...omitUndefined({ image, templateHashId, onStart, bidPerHour, imageLogin, volume, args }),
     ...(switchOption(options, '--cancel-unavail') ? { cancelUnavailable: true } : {}),
     ...(switchOption(options, '--force') ? { force: true } : {}),
   };
@@ -66,7 +81,14 @@ export async function rentRequest(input: CommandInput, context: CommandContext):
 
 /** The words of the service, spelt as it spells them. */
 function runType(options: OptionValues): string {
-  if (listOption(options, '--args').length > 0) return 'args';
+  if (restOption(options, '--args') !== undefined) {
+    const shell = ['--ssh', '--direct', '--jupyter'].find((flag) => switchOption(options, flag));
+    if (shell === undefined) return 'args';
+    throw usageError(
+      `${shell} and --args exclude each other: SSH needs the marketplace's own entrypoint.`,
+      `Leave one out, or run a program beside SSH: ${shell} -- PROGRAM`,
+    );
+  }
   const direct = switchOption(options, '--direct');
   if (switchOption(options, '--jupyter')) {
     return direct ? 'jupyter_direc ssh_direc ssh_proxy' : 'jupyter_proxy ssh_proxy';
@@ -74,24 +96,37 @@ function runType(options: OptionValues): string {
   return direct ? 'ssh_direc ssh_proxy' : 'ssh_proxy';
 }
 
-async function startScript(options: OptionValues, context: CommandContext): Promise<string | undefined> {
+async function startScript(
+  { args: [, ...command], options }: CommandInput,
+  context: CommandContext,
+): Promise<string | undefined> {
   const file = textOption(options, '--onstart');
   const text = textOption(options, '--onstart-cmd');
   if (file !== undefined && text !== undefined)
     throw usageError('--onstart and --onstart-cmd exclude each other.');
-  const script = file === undefined ? text : await readTextFile(file, '--onstart', context);
+  if (command.length > 0 && (file ?? text) !== undefined)
+    throw usageError(
+      '--onstart and a command behind -- exclude each other: each is what the container runs.',
+    );
+  const given = command.length > 0 ? shellCommand(command) : text;
+  const script = file === undefined ? given : await readTextFile(file, '--onstart', context);
   if (script === undefined) return undefined;
-  const { packOnStart } = await import('../../marketplace/instances/rent.ts');
+  const { packOnStart } = await import('../../markets/vast/instances/rent.ts');
   const packed = packOnStart(script);
-  if (packed.type === 'tooLong') throw usageError(`--onstart: ${packed.message}.`);
+  const name = command.length > 0 ? 'The command' : '--onstart';
+  if (packed.type === 'tooLong') throw usageError(`${name}: ${packed.message}.`);
   return packed.script;
 }
 
-async function environment(options: OptionValues, context: CommandContext): Promise<Record<string, string>> {
+async function environment(
+  given: readonly string[],
+  { options }: CommandInput,
+  context: CommandContext,
+): Promise<Record<string, string>> {
   const file = textOption(options, '--env-file');
   const lines = file === undefined ? [] : (await readTextFile(file, '--env-file', context)).split('\n');
   const kept = lines.map((line) => line.trim()).filter((line) => line !== '' && !line.startsWith('#'));
-  const entries = [...kept, ...listOption(options, '--env')].map((entry) => variable(entry, context.env));
+  const entries = [...kept, ...given].map((entry) => variable(entry, context.env));
   return Object.fromEntries(entries);
 }
 
@@ -102,13 +137,6 @@ function variable(entry: string, env: CommandContext['env']): readonly [string, 
   const value = at < 0 ? env[name] : entry.slice(at + 1);
   if (value === undefined) throw usageError(`--env: ${name} is not set here.`, `Write ${name}=value.`);
   return [name, value];
-}
-
-function portOf(text: string): ContainerPort {
-  const [port = '', protocol = 'tcp'] = text.split('/');
-  if (protocol !== 'tcp' && protocol !== 'udp')
-    throw usageError(`--port: "${text}" is neither /tcp nor /udp.`);
-  return { port: parseNumber(port, '--port', { min: 1, max: 65_535, whole: true }), protocol };
 }
 
 function volumeOf(text: string | undefined): VolumeRequest | undefined {

@@ -1,4 +1,4 @@
-import { CommandError } from '../failures/command-error.ts';
+import { CommandError } from '../command-error.ts';
 import type { ChangeReport, Output } from './output.ts';
 
 /**

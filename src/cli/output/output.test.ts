@@ -1,7 +1,8 @@
 import { PassThrough } from 'node:stream';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
-import { createProgress, formatDetails, formatTable } from './output.ts';
+import { type Column, formatDetails, formatTable, type TableOptions } from '../../views/table.ts';
+import { createProgress } from './output.ts';
 
 const columns = [
   { header: 'Name', text: ({ name }: Row) => name },
@@ -83,4 +84,38 @@ test.each([
   progress.clear();
   await clock.advance(60_000);
   expect(take()).toBe('');
+});
+
+describe('P22: a table on a narrow terminal', () => {
+  const wide: readonly Column<{ readonly name: string; readonly message: string }>[] = [
+    { header: 'Name', text: ({ name }) => name },
+    { header: 'Message', text: ({ message }) => message },
+  ];
+  const row = {
+    name: 'trainer',
+    message: 'No offer matches, and none of the 12 that were seen is cheap enough',
+  };
+  const lines = (options: TableOptions) => formatTable(wide, [row], options).trimEnd().split('\n');
+
+  test('cuts its widest cell, and no other', () => {
+    expect(lines({ width: 40 })).toEqual(['NAME      MESSAGE', 'trainer   No offer matches, and none of…']);
+  });
+
+  test('shows all of it with -o wide, and where lines may have any length', () => {
+    for (const options of [{ width: 40, wide: true }, {}])
+      expect(lines(options)[1]).toBe(`trainer   ${row.message}`);
+  });
+
+  test('continues the words of the last column of a report below', () => {
+    expect(lines({ width: 40, wraps: true })).toEqual([
+      'NAME      MESSAGE',
+      'trainer   No offer matches, and none of',
+      '          the 12 that were seen is cheap',
+      '          enough',
+    ]);
+  });
+
+  test('leaves eight characters of each cell where nothing fits', () => {
+    expect(lines({ width: 3 })[1]).toBe('trainer   No offe…');
+  });
 });

@@ -1,18 +1,12 @@
-import { stripVTControlCharacters, styleText } from 'node:util';
+import { styleText } from 'node:util';
 import { type Clock, systemClock, type Timer } from '../../lib/clock.ts';
+import { ageText } from '../../views/amounts.ts';
+import { cut, printableLine } from '../../views/printable.ts';
+import { formatDetails, formatTable, type Paint, type View } from '../../views/table.ts';
 import type { CommandContext, CommandInput, OptionValues } from '../command.ts';
-import { switchOption, textOption } from '../options/option-values.ts';
-import { ageText } from './amounts.ts';
+import { switchOption, textOption } from '../option-values.ts';
 
 type OutputFormat = 'table' | 'wide' | 'json' | 'yaml' | 'name';
-
-/** How rows of one kind are shown. What JSON and YAML hold is the row itself: it carries no secret. */
-export interface View<Row> {
-  /** As in `instance/4711`. */
-  readonly kind: string;
-  readonly name: (row: Row) => string;
-  readonly columns: readonly Column<Row>[];
-}
 
 /** What a change did, e.g. `instance/4711 stopped`. */
 export interface ChangeReport {
@@ -55,7 +49,10 @@ export function createOutput({ options }: CommandInput, context: CommandContext)
       if (await structured(rows)) return;
       if (format === 'name') write(rows.map((row) => nameLine(view, row)).join(''));
       else if (rows.length === 0) context.stderr.write(`No ${view.kind}s found.\n`);
-      else write(formatTable(view.columns, rows, { wide: format === 'wide', headers }));
+      else
+        write(
+          formatTable(view.columns, rows, { wide: format === 'wide', headers, width: tableWidth(context) }),
+        );
     },
     async row(view, row) {
       if (await structured(row)) return;
@@ -98,9 +95,6 @@ export async function yamlOf(value: unknown): Promise<string> {
   const { stringify } = await import('yaml');
   return stringify(JSON.parse(JSON.stringify(value ?? null)), { lineWidth: 0 });
 }
-
-/** Colours a text if colours are on; otherwise returns it unchanged. */
-export type Paint = (colour: 'green' | 'yellow' | 'red' | 'dim' | 'bold', text: string) => string;
 
 /** Colours only on a terminal that knows them, and never with `--no-color`, NO_COLOR or TERM=dumb. */
 export function createPaint(options: OptionValues, { stdout, env }: CommandContext): Paint {
@@ -162,98 +156,9 @@ export function createProgress(
   };
 }
 
-/** A line that fits the columns of a terminal; a longer one ends in `…`. */
-export function cut(line: string, columns = Number.POSITIVE_INFINITY): string {
-  const characters = [...line];
-  return characters.length <= columns ? line : `${characters.slice(0, Math.max(0, columns - 1)).join('')}…`;
-}
-
-/** A column of a table: its heading and the text of a row, undefined if there is none. */
-export interface Column<Row> {
-  readonly header: string;
-  readonly text: (row: Row) => string | undefined;
-  /** The most characters that a table shows without `-o wide`; all if left out. */
-  readonly most?: number;
-  /** Colours the text, once nothing in it can steer the terminal. */
-  readonly paint?: (text: string, row: Row) => string;
-  /** Only with `-o wide`. */
-  readonly wide?: boolean;
-}
-
-const GAP = '   ';
-const NOTHING = '-';
-
-export interface TableOptions {
-  readonly wide?: boolean;
-  readonly headers?: boolean;
-}
-
-/**
- * A table as kubectl prints it: headings in capitals, columns three spaces apart, nothing behind the last
- * column, `-` if there is nothing.
- */
-export function formatTable<Row>(
-  columns: readonly Column<Row>[],
-  rows: readonly Row[],
-  { wide = false, headers = true }: TableOptions = {},
-): string {
-  const shown = columns.filter((column) => wide || !column.wide);
-  const body = rows.map((row) => shown.map((column) => cellOf(column, row, wide ? undefined : column.most)));
-  const lines = headers ? [shown.map(({ header }) => header.toUpperCase()), ...body] : body;
-  const widths = shown.map((_, at) =>
-    lines.reduce((most, line) => Math.max(most, widthOf(line[at] ?? '')), 0),
-  );
-  return lines.map((line) => `${layOut(line, widths)}\n`).join('');
-}
-
-/** One row as a list of `heading: text` lines. */
-export function formatDetails<Row>(columns: readonly Column<Row>[], row: Row): string {
-  const shown = columns
-    .filter(({ text }) => (text(row) ?? '') !== '')
-    .map((column) => [`${column.header}:`, cellOf(column, row)] as const);
-  const width = Math.max(0, ...shown.map(([header]) => widthOf(header)));
-  return shown.map(([header, value]) => `${pad(header, width)}  ${value}\n`).join('');
-}
-
-function layOut(line: readonly string[], widths: readonly number[]): string {
-  return line
-    .map((cell, at) => pad(cell, widths[at] ?? 0))
-    .join(GAP)
-    .trimEnd();
-}
-
-/** A row may hold text of the marketplace or the cluster: it stays on its line and only shows. */
-function cellOf<Row>({ text, paint }: Column<Row>, row: Row, most?: number): string {
-  const shown = cut(printableLine(text(row) ?? ''), most) || NOTHING;
-  return paint ? paint(shown, row) : shown;
-}
-
-function pad(text: string, width: number): string {
-  return text + ' '.repeat(Math.max(0, width - widthOf(text)));
-}
-
-/** Characters on the screen: colours take none. */
-function widthOf(text: string): number {
-  return [...stripVTControlCharacters(text)].length;
-}
-
-/** Foreign text without anything that could steer a terminal: control characters become spaces. */
-export function printable(text: string): string {
-  if (!/\p{Cc}/u.test(text)) return text;
-  return Array.from(stripVTControlCharacters(text), (character) =>
-    isControl(character) ? ' ' : character,
-  ).join('');
-}
-
-/** The same on one line, where more lines, or columns, would be taken for ours. */
-export function printableLine(text: string): string {
-  return printable(text).replace(/\s*[\n\t]\s*/g, ' ');
-}
-
-function isControl(character: string): boolean {
-  const code = character.codePointAt(0) ?? 0;
-  if (character === '\n' || character === '\t') return false;
-  return code < 0x20 || (code >= 0x7f && code < 0xa0);
+/** The width that tables fit: that of a terminal, unless `-o wide` asks for everything. */
+export function tableWidth({ stdout }: Pick<CommandContext, 'stdout'>): number | undefined {
+  return stdout.isTTY ? stdout.columns : undefined;
 }
 
 /** Type, the last characters and the comment of a public key: enough to tell keys apart. */

@@ -1,51 +1,30 @@
 import type { OfferRequirements } from '../../api/v1alpha1/offer-requirements.ts';
 import {
-  type Choice,
   type ChoiceInput,
-  chooseOffer,
   type Exclusions,
-  helpFor,
   offerChecks,
   totalPrice,
-  wouldMatchWithout,
 } from '../../controllers/gpu-instance/public.ts';
-import type { Offer } from '../../marketplace/offers/offers.ts';
-import { inDollars } from '../output/amounts.ts';
+import type { Offer } from '../../market/offer.ts';
+import { hourlyText, inDollars } from '../../views/amounts.ts';
+import type { Candidate } from '../../views/plan.ts';
 
 /** What one alternative is judged by. */
 export type Alternative = Omit<ChoiceInput, 'offers' | 'mustState'>;
 
-/** An offer and what became of it. */
-export interface Candidate {
-  readonly offer: string;
-  readonly gpu: string | undefined;
-  readonly count: number | undefined;
-  readonly region: string | undefined;
-  /** Dollars. */
-  readonly pricePerHour: number | undefined;
-  readonly verdict: 'rented' | 'lost';
-  readonly why: string;
-}
-
-/** Who wins by the operator's own choice, and why each other offer loses: the nearest losers first. */
+/** Each offer beside the winner, and why it loses: the winner first, then the nearest losers. */
 export function judgeOffers(
   alternative: Alternative,
   offers: readonly Offer[],
-): { readonly choice: Choice; readonly candidates: readonly Candidate[] } {
-  const choice = chooseOffer({ ...alternative, offers });
-  const winner = choice.type === 'chosen' ? choice.offer : undefined;
-  const candidates = offers
+  winner: Offer | undefined,
+): readonly Candidate[] {
+  const isListed = winner === undefined || offers.some(({ id }) => id === winner.id);
+  return (isListed ? offers : [winner, ...offers])
     .map((offer) => candidateOf(offer, winner, alternative))
     .toSorted(
       (left, right) => left.failing - right.failing || (left.price ?? Infinity) - (right.price ?? Infinity),
-    );
-  return { choice, candidates: candidates.map(({ candidate }) => candidate) };
-}
-
-/** What would help where nothing matches: in words, and how many offers would do with each single requirement dropped. */
-export function whatWouldHelp(alternative: Alternative, offers: readonly Offer[]) {
-  const input = { ...alternative, offers };
-  return { help: helpFor(input), without: wouldMatchWithout(input) };
+    )
+    .map(({ candidate }) => candidate);
 }
 
 interface Judged {
@@ -78,6 +57,9 @@ function candidateOf(offer: Offer, winner: Offer | undefined, alternative: Alter
   };
 }
 
+/** The order by the price of an hour, unless the spec names another. */
+const PRICE_FIELD = 'dph_total';
+
 interface Loss {
   readonly failing: readonly string[];
   readonly winner: Offer | undefined;
@@ -96,5 +78,8 @@ function loss(offer: Offer, { failing, winner, excluded, requirements }: Loss): 
 
   const field = order.map((key) => key.field).find((name) => offer.fields[name] !== winner.fields[name]);
   if (field === undefined) return 'is equal; the lower id wins';
-  return `${field} ${offer.fields[field] ?? 'unknown'} comes after ${winner.fields[field] ?? 'unknown'}`;
+  const [own, best] = [totalPrice(offer, requirements), totalPrice(winner, requirements)];
+  if (field === PRICE_FIELD && own !== undefined && best !== undefined && own > best)
+    return `more expensive: ${hourlyText(inDollars(own))} > ${hourlyText(inDollars(best))}`;
+  return `${field} ${offer.fields[field] ?? 'unknown'} sorts after ${winner.fields[field] ?? 'unknown'}`;
 }

@@ -1,26 +1,61 @@
 import type { Admission } from '../../accounts/admission.ts';
-import { avoidedAt, avoidOf } from '../../accounts/avoid-list.ts';
-import { type AccountLimits, limitsOf } from '../../accounts/spend-limits.ts';
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
-import type { Exclusions } from '../../controllers/gpu-instance/public.ts';
-import { accountRefOf } from '../../instance/account-ref.ts';
+import { accountKey, accountRefOf } from '../../instance/account-ref.ts';
 import { parseDollars } from '../../lib/money.ts';
+import { defaultConstants, type PurchaseConstants } from '../../ownership/constants.ts';
+import type { Identity } from '../../ownership/identity.ts';
+import type { KubeClient } from '../../runtime/kube/kube-client.ts';
+import type { Effects } from '../../views/plan.ts';
 import type { CommandContext, CommandInput } from '../command.ts';
 import { failureParts } from '../failures/describe-failure.ts';
 import { accountGate, countedInstances } from '../limits.ts';
+import { operatorTimes } from '../objects/cluster-objects.ts';
 import { readIdentity } from '../objects/identity-secret.ts';
 import { accountTarget } from '../sessions/account-access.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
 import type { SessionTarget } from '../sessions/marketplace-session.ts';
-import { askForAll, type Judged, refuseRefused, type ServerVerdict } from './dry-run.ts';
-import { type Effects, effectsOf, NO_EFFECTS } from './effects.ts';
-import type { PlannedObject } from './manifests.ts';
+import { type Applied, askForAll, type Judged, refuseRefused, type ServerVerdict } from './dry-run.ts';
+import { effectsOf, NO_EFFECTS } from './effects.ts';
+import { type PlannedObject, refuseBroken } from './manifests.ts';
 
-/** What a cluster adds to a manifest. */
-export interface ClusterView extends AccountView, Effects {
+/** Surroundings of a planned object; unknown ones count as right. */
+export interface Surroundings {
+  /** Undefined if the cluster is not asked about the object. */
+  readonly kube: KubeClient | undefined;
+  readonly account: MarketplaceAccount | undefined;
+  /** GpuInstances that name the account. */
+  readonly objects: readonly GpuInstance[];
+  readonly constants: PurchaseConstants;
+  /** Undefined if the caller may not read it. */
+  readonly identity: Identity | undefined;
+  /** Room of the account, for all planned objects together; undefined if it is not known. */
+  readonly gate: Pick<Admission, 'request'> | undefined;
+}
+
+const NO_SURROUNDINGS: Surroundings = {
+  ...{ kube: undefined, account: undefined, objects: [], identity: undefined, gate: undefined },
+  constants: defaultConstants,
+};
+
+/** Additions of a cluster to a manifest. */
+export interface ClusterView extends Effects {
   /** The marketplace of the account; undefined: the one that options and environment say. */
   readonly target: SessionTarget | undefined;
+  /** Why nothing may be rented, whatever the operator would decide. */
+  readonly blocked?: AccountBlock | undefined;
+  /** Object that the API server would store; undefined if it did not judge the manifest. */
+  readonly applied: Applied | undefined;
+  readonly surroundings: Surroundings;
+  /** Checks that were made, or the reason why none was. */
+  readonly note: string;
+}
+
+/** A missing account, with which the operator rents nothing. */
+interface AccountBlock {
+  readonly reason: 'AccountMissing';
+  readonly detail: string;
 }
 
 type Viewed = readonly [PlannedObject, ClusterView];
@@ -31,32 +66,38 @@ interface Asked {
 }
 
 /**
- * Each object with what the cluster says: whether it would take it, and whose login and limits hold. What it would
- * refuse is a usage error; the note says if a cluster cannot be asked.
+ * Works on each object with what the cluster says: whether it would take it, and whose login and limits hold. What it
+ * would refuse is a usage error; the note says if a cluster cannot be asked. The connection lasts as long as the work.
  */
-export async function clusterViews(
+export async function withClusterViews<Result>(
   planned: readonly PlannedObject[],
   asked: Asked,
-): Promise<readonly Viewed[]> {
-  if (asked.input.options.cluster === false) return withoutCluster(planned, '--no-cluster was given');
-  let judged: readonly Judged[] = [];
-  const views: Viewed[] = [];
+  work: (views: readonly Viewed[]) => Promise<Result>,
+): Promise<Result> {
+  if (asked.input.options.cluster === false)
+    return work(await withoutCluster(planned, '--no-cluster was set'));
+  let isSeen = false;
   try {
-    await withCluster(asked.input, asked.context, async (cluster) => {
-      judged = await askForAll(cluster, planned);
-      views.push(...(await viewAll(cluster, judged, asked)));
+    return await withCluster(asked.input, asked.context, async (cluster) => {
+      const judged = await askForAll(cluster, planned);
+      const views = await viewAll(cluster, judged, asked);
+      isSeen = true;
+      refuseRefused(judged);
+      await refuseBroken(judged.flatMap(([object, { type }]) => (type === 'unasked' ? [object] : [])));
+      return work(views);
     });
   } catch (error) {
-    return withoutCluster(planned, failureParts(error).what.join(' '));
+    if (isSeen) throw error;
+    return work(await withoutCluster(planned, failureParts(error).what.join(' ')));
   }
-  refuseRefused(judged);
-  return views;
 }
 
-function withoutCluster(planned: readonly PlannedObject[], why: string): readonly Viewed[] {
-  const note = `only fields were checked, and nothing of the account is considered: ${why}`;
-  const nothing = { ...NO_EFFECTS, target: undefined };
-  return planned.map((object) => [object, { ...withoutAccount(why), note, ...nothing }]);
+/** Applies the rules of admission here. Throws a usage error if a manifest breaks one. */
+async function withoutCluster(planned: readonly PlannedObject[], why: string): Promise<readonly Viewed[]> {
+  await refuseBroken(planned);
+  const note = `checked by the rules of the resource definitions; the account, its limits, Secrets and quotas were not checked: ${why}`;
+  const view = { ...NO_EFFECTS, target: undefined, applied: undefined, surroundings: NO_SURROUNDINGS, note };
+  return planned.map((object) => [object, view]);
 }
 
 /** Those of one account share what is known of it: a rental that is planned takes its room from the next. */
@@ -72,117 +113,94 @@ async function viewAll(
     const account = await accountNamed(cluster, object);
     const uid = account?.metadata.uid ?? '';
     const found =
-      known.get(uid) ?? (account ? seen(cluster, { account, planned, asked }) : unseen(cluster, object));
+      known.get(uid) ??
+      (account ? accountSeen(cluster, { account, planned, asked }) : accountUnseen(cluster, object));
     if (account) known.set(uid, found);
-    const { target, view, note } = await found;
-    const notes = [VERDICT_NOTES[verdict.type](verdict), view.note, ...note];
-    const effects = verdict.type === 'accepted' ? await effectsOf(cluster, verdict.applied) : NO_EFFECTS;
-    views.push([object, { ...view, ...effects, target, note: notes.join('; ') }]);
+    const { notes, ...seen } = await found;
+    const note = [VERDICT_NOTES[verdict.type](verdict), ...notes].join('; ');
+    const applied = verdict.type === 'accepted' ? verdict.applied : undefined;
+    const effects = applied ? await effectsOf(cluster, applied) : NO_EFFECTS;
+    views.push([object, { ...seen, ...effects, applied, note }]);
   }
   return views;
 }
 
-interface Seen extends Target {
-  readonly view: AccountView;
+/** An account, and what is noted of it. */
+interface Seen extends Pick<ClusterView, 'target' | 'blocked' | 'surroundings'> {
+  readonly notes: readonly string[];
 }
 
-async function seen(
-  cluster: ClusterSession,
-  of: {
-    readonly account: MarketplaceAccount;
-    readonly planned: readonly PlannedObject[];
-    readonly asked: Asked;
-  },
-): Promise<Seen> {
-  const view = await accountView(cluster, of.account, of.planned);
-  return { view, ...(await targetOf(cluster, of.account, of.asked)) };
+interface SeenOf {
+  readonly account: MarketplaceAccount;
+  readonly planned: readonly PlannedObject[];
+  readonly asked: Asked;
 }
 
-async function unseen(
+/**
+ * State and spending of an account without the planned objects: they are planned as if they had no machine. Rejects with a
+ * KubeError.
+ */
+async function accountSeen(cluster: ClusterSession, { account, planned, asked }: SeenOf): Promise<Seen> {
+  const [{ instances, missing }, reading, { constants }] = await Promise.all([
+    countedInstances(cluster, account),
+    readIdentity(cluster),
+    operatorTimes(cluster),
+  ]);
+  const identity = reading.type === 'identity' ? reading.identity : undefined;
+  const own = new Set(planned.map(({ object, namespace = cluster.namespace }) => `${namespace}/${object}`));
+  const others = instances.filter(
+    ({ metadata: { namespace, name } }) => !own.has(`${namespace}/gpui/${name}`),
+  );
+  const credit = parseDollars(account.status?.credit);
+  const gate = accountGate({ account, objects: others, identity, credit });
+  const note = `limits and avoid list of gpuacct/${account.metadata.name} are considered`;
+  const { target, notes } = await targetOf(cluster, account, asked);
+  return {
+    target,
+    surroundings: { kube: cluster.kube, account, objects: instances, constants, identity, gate },
+    notes: [missing === undefined ? note : `${note}, but ${missing}`, ...notes],
+  };
+}
+
+async function accountUnseen(
   cluster: ClusterSession,
-  { spec, namespace = cluster.namespace }: PlannedObject,
+  { spec, bringsAccount, namespace = cluster.namespace }: PlannedObject,
 ): Promise<Seen> {
+  const nothing = { target: undefined, surroundings: NO_SURROUNDINGS };
+  const noteOf = (why: string) => [`limits of the account are not considered: ${why}`];
+  if (bringsAccount) return { ...nothing, notes: noteOf('the account comes with the manifest') };
   const ref = accountRefOf({ spec, metadata: { namespace } });
-  const view = withoutAccount(`there is no gpuacct/${ref.name} in ${ref.namespace}`);
-  return { view, target: undefined, note: [] };
+  const detail = `MarketplaceAccount ${accountKey(ref)} does not exist.`;
+  const blocked = { reason: 'AccountMissing', detail } as const;
+  return { ...nothing, blocked, notes: noteOf('the account does not exist') };
 }
 
 const VERDICT_NOTES: Readonly<Record<ServerVerdict['type'], (verdict: ServerVerdict) => string>> = {
   accepted: () => 'the API server would take it',
   refused: () => 'the API server would refuse it',
   unasked: (verdict) =>
-    `only fields were checked, the API server did not judge it${'why' in verdict ? `: ${verdict.why}` : ''}`,
+    `checked by the rules of the resource definitions alone, since the API server did not judge it${'why' in verdict ? `: ${verdict.why}` : ''}`,
 };
 
-interface Target {
-  readonly target: SessionTarget | undefined;
-  readonly note: readonly string[];
-}
-
 /** The account's own login, or the caller's if its key cannot be read. */
-async function targetOf(cluster: ClusterSession, account: MarketplaceAccount, asked: Asked): Promise<Target> {
+async function targetOf(
+  cluster: ClusterSession,
+  account: MarketplaceAccount,
+  asked: Asked,
+): Promise<Pick<Seen, 'target' | 'notes'>> {
   try {
-    return { target: await accountTarget(cluster, account, asked), note: [] };
+    return { target: await accountTarget(cluster, account, asked), notes: [] };
   } catch (error) {
     const why = failureParts(error).what.join(' ');
-    return { target: undefined, note: [`your own key is used: ${why}`] };
+    return { target: undefined, notes: [`your own key is used: ${why}`] };
   }
 }
 
-/** What of an account narrows the choice. */
-export interface AccountView {
-  readonly account: MarketplaceAccount | undefined;
-  readonly limits: AccountLimits;
-  readonly excluded: Exclusions;
-  /** Its sums and the limits on them; undefined if they are not known. */
-  readonly gate: Pick<Admission, 'request'> | undefined;
-  /** What was considered, or why nothing of it was. */
-  readonly note: string;
-}
-
-const NOTHING: Exclusions = { offers: new Set(), machines: new Set(), hosts: new Set() };
-
-/** The view if nothing of an account is known. */
-export function withoutAccount(why: string): AccountView {
-  const note = `limits of the account are not considered: ${why}`;
-  return { account: undefined, limits: {}, excluded: NOTHING, gate: undefined, note };
-}
-
 /** The account that a spec names, as the cluster has it. Rejects with a KubeError. */
-export function accountNamed(
+function accountNamed(
   { kube, namespace }: ClusterSession,
   { spec, namespace: own = namespace }: Pick<PlannedObject, 'spec' | 'namespace'>,
 ): Promise<MarketplaceAccount | undefined> {
   const ref = accountRefOf({ spec, metadata: { namespace: own } });
   return kube.get<MarketplaceAccount>(marketplaceAccountResource, ref);
-}
-
-/**
- * What an account allows, with what it has and spends without these objects: they are planned as if they had no
- * machine. Rejects with a KubeError.
- */
-export async function accountView(
-  cluster: ClusterSession,
-  account: MarketplaceAccount,
-  planned: readonly PlannedObject[],
-): Promise<AccountView> {
-  const [{ instances, missing }, identity] = await Promise.all([
-    countedInstances(cluster, account),
-    readIdentity(cluster),
-  ]);
-  const own = new Set(planned.map(({ object, namespace = cluster.namespace }) => `${namespace}/${object}`));
-  const facts = {
-    account,
-    objects: instances.filter(({ metadata }) => !own.has(`${metadata.namespace}/gpui/${metadata.name}`)),
-    identity: identity.type === 'identity' ? identity.identity : undefined,
-    credit: parseDollars(account.status?.credit),
-  };
-  const note = `limits and avoid list of gpuacct/${account.metadata.name} are considered`;
-  return {
-    account,
-    limits: limitsOf(account),
-    excluded: avoidedAt(avoidOf(account), Date.now()),
-    gate: accountGate(facts),
-    note: missing === undefined ? note : `${note}, but ${missing}`,
-  };
 }

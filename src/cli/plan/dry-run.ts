@@ -5,7 +5,7 @@ import { isJsonObject, ownValue } from '../../lib/json.ts';
 import type { Patch } from '../../runtime/kube/kube-client.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import type { KubeObject } from '../../runtime/kube/kube-object.ts';
-import { usageError } from '../failures/command-error.ts';
+import { usageError } from '../command-error.ts';
 import type { ClusterSession } from '../sessions/cluster-session.ts';
 import type { Manifest, PlannedObject } from './manifests.ts';
 

@@ -4,7 +4,8 @@ import { gpuInstanceSpec } from '../../api/v1alpha1/gpu-instance.ts';
 import { specHash } from '../../api/v1alpha1/machine-drift.ts';
 import { annotations, labels } from '../../api/v1alpha1/names.ts';
 import { templateHash } from '../../controllers/endpoint-group/public.ts';
-import { groupEffect, groupEffectText } from './group-effect.ts';
+import { groupEffectText } from '../../views/group-effect.ts';
+import { groupEffect } from './group-effect.ts';
 
 const NOW = Date.parse('2026-11-20T12:00:00Z');
 const TEMPLATE = { image: 'example/worker:1', offers: [{ gpuNames: ['RTX 4090'], maxPricePerHour: '0.60' }] };
@@ -46,7 +47,7 @@ describe('a manifest of a group', () => {
 
   test('with another image replaces them, so many at a time', () => {
     expect(said({}, { image: 'example/worker:2' })).toBe(
-      'replaces 2 of 2 workers, at most 1 at a time (disks lost).',
+      'replaces 2 of 2 workers, at most 1 at a time (disks lost), each once another machine can be rented.',
     );
     expect(said({ updateStrategy: { maxUnavailable: '100%' } }, { image: 'example/worker:2' })).toContain(
       'at most 2 at a time',
@@ -68,7 +69,7 @@ describe('a manifest of a group', () => {
 
   test('waits for the end of a pause', () => {
     expect(said({ pause: { scaleUp: true } }, { image: 'example/worker:2' })).toBe(
-      'replaces 2 of 2 workers, at most 1 at a time (disks lost): It waits for the end of the pause.',
+      'replaces 2 of 2 workers, at most 1 at a time (disks lost), each once another machine can be rented: It waits for the end of the pause.',
     );
   });
 

@@ -1,29 +1,14 @@
 import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import {
-  isChildOf,
   isOutdated,
   isToUpdate,
   maxUnavailable,
   templateHash,
   workerOf,
 } from '../../controllers/endpoint-group/public.ts';
-
-/** What a manifest does to the workers that its EndpointGroup has. */
-export interface GroupEffect {
-  /** Workers that it has now. */
-  readonly workers: number;
-  /** Names of those whose machine does not fit the new template, and what becomes of them. */
-  readonly outdated: readonly string[];
-  readonly effect: 'keeps' | 'replaces';
-  /** Workers that take over the new text and keep their machine. */
-  readonly updated: number;
-  /** Hot workers that may be out of service at a time; undefined if none is replaced. */
-  readonly atATime: number | undefined;
-  /** What changes of the number of workers, e.g. `replicas 2 → 5`. */
-  readonly scaling: readonly string[];
-  readonly detail: string | undefined;
-}
+import { isControlledBy } from '../../runtime/kube/kube-object.ts';
+import type { GroupEffect } from '../../views/group-effect.ts';
 
 /** By the operator's own comparison of workers with the template. Other objects in `instances` are not considered. */
 export function groupEffect(
@@ -31,7 +16,7 @@ export function groupEffect(
   instances: readonly GpuInstance[],
   now: number,
 ): GroupEffect {
-  const workers = instances.filter((one) => isChildOf(one, before)).map((one) => workerOf(one, now));
+  const workers = instances.filter((one) => isControlledBy(one, before)).map((one) => workerOf(one, now));
   const template = { templateHash: templateHash(after), spec: after.spec };
   const outdated = workers.filter((worker) => isOutdated(worker, template));
   const hot = workers.filter(({ desiredRole }) => desiredRole === 'Hot').length;
@@ -66,20 +51,4 @@ function scalingOf(before: EndpointGroup, after: EndpointGroup, workers: number)
   );
   const surplus = workers - after.spec.maxWorkers;
   return surplus > 0 ? [...changed, `removes ${surplus} above maxWorkers`] : changed;
-}
-
-/** `replaces 3 of 4 workers, at most 1 at a time (disks lost); updates 1 in place; replicas 2 → 5.` */
-export function groupEffectText(group: GroupEffect): string {
-  const { workers, outdated, effect, updated, atATime, scaling, detail } = group;
-  const all = workers === 1 ? 'its worker' : `its ${workers} workers`;
-  const parts = [
-    effect === 'replaces'
-      ? `replaces ${outdated.length} of ${workers} ${workers === 1 ? 'worker' : 'workers'}, at most ${atATime} at a time (disks lost)`
-      : workers === 0
-        ? 'has no workers'
-        : `keeps ${all}`,
-    ...(updated === 0 ? [] : [`updates ${updated} in place`]),
-    ...scaling,
-  ];
-  return `${parts.join('; ')}${detail === undefined ? '.' : `: ${detail}`}`;
 }

@@ -1,10 +1,33 @@
 import { describe, expect, test } from 'vitest';
-import { plannedObjects } from './manifests.ts';
+import { plannedObjects, refuseBroken } from './manifests.ts';
 
 const manifest = (kind: string, spec: unknown): string =>
   JSON.stringify({ apiVersion: 'gpurental.dev/v1alpha1', kind, metadata: { name: 'x' }, spec });
 const offers = [{ maxPricePerHour: '1' }];
-const read = (text: string) => plannedObjects(text, 'x.yaml');
+const read = (text: string) => plannedObjects([{ text, file: 'x.yaml' }]);
+
+describe('without a cluster', () => {
+  const offline = async (kind: string, spec: unknown) => refuseBroken(await read(manifest(kind, spec)));
+
+  test.each([
+    ['GpuInstance', { disk: '64GB' }, 'spec.disk: write a size with its unit, such as 32G or 32Gi'],
+    ['GpuInstance', { offers: [{ minGpuMemory: '24Gi' }] }, 'spec.offers.0.minGpuMemory: write 24G: '],
+  ])('B08: the rules of a %s refuse %j', async (kind, change, said) => {
+    await expect(offline(kind, { image: 'x', offers, ...change })).rejects.toMatchObject({
+      exitCode: 2,
+      message: expect.stringContaining(said),
+    });
+  });
+
+  test('B08: the rules of the workers of a group refuse their disk', async () => {
+    const template = { spec: { image: 'x', offers, disk: '64GB' } };
+    await expect(offline('EndpointGroup', { template })).rejects.toThrow('spec.template.spec.disk: ');
+  });
+
+  test('B08: a manifest that breaks no rule is accepted', async () => {
+    await expect(offline('GpuInstance', { image: 'x', offers, disk: '64G' })).resolves.toBeUndefined();
+  });
+});
 
 describe('a manifest to plan', () => {
   test('is every GpuInstance and EndpointGroup of a file of several documents', async () => {
@@ -108,8 +131,8 @@ spec: { image: x, offers: [{ maxPricePerHour: "1", regions: [${region}] }] }`;
       const text = `apiVersion: gpurental.dev/v1alpha1
 kind: GpuInstance
 metadata: { name: x }
-spec: { image: ${value}, offers: [{ maxPricePerHour: "1" }] }`;
-      expect(await read(text)).toMatchObject([{ spec: { image: value } }]);
+spec: { image: x, onStart: ${value}, offers: [{ maxPricePerHour: "1" }] }`;
+      expect(await read(text)).toMatchObject([{ spec: { onStart: value } }]);
     },
   );
 

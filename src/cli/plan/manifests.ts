@@ -1,12 +1,12 @@
-import * as z from 'zod';
+import type * as z from 'zod';
 import type { GpuInstanceSpec } from '../../api/v1alpha1/gpu-instance.ts';
-import { API_VERSION, GROUP } from '../../api/v1alpha1/names.ts';
+import { API_VERSION, GROUP, marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
+import { accountKey, accountRefOf } from '../../instance/account-ref.ts';
 import { KUBECTL_YAML } from '../../lib/kubectl-yaml.ts';
-import { nearest } from '../../lib/text.ts';
 import type { CommandContext, CommandInput } from '../command.ts';
-import { CommandError, usageError } from '../failures/command-error.ts';
+import { CommandError, usageError } from '../command-error.ts';
 import { kindNamed, type ObjectName } from '../objects/object-name.ts';
-import { listOption } from '../options/option-values.ts';
+import { listOption } from '../option-values.ts';
 import { readTextFile } from '../secrets/secret-input.ts';
 
 /** A machine that a manifest asks for; a group asks for as many as its load needs. */
@@ -15,8 +15,10 @@ export interface PlannedObject {
   readonly object: string;
   readonly namespace: string | undefined;
   readonly spec: GpuInstanceSpec;
-  /** Whether it, or the scaling up of its group, is paused. */
-  readonly isPaused: boolean;
+  /** True if its group creates no worker (`spec.pause.scaleUp`). */
+  readonly isHeld: boolean;
+  /** Whether its account is applied together with it. */
+  readonly bringsAccount: boolean;
   /** As it stands in the file. */
   readonly manifest: Manifest;
 }
@@ -36,21 +38,64 @@ export async function plannedIn(
   const files = listOption(options, '--filename');
   if (files.length === 0) throw usageError('No manifest was given.', 'Give -f file.yaml, or -f - for stdin.');
   const texts = await Promise.all(
-    files.map(async (file) => [file, await readTextFile(file, '-f', context)] as const),
+    files.map(async (file) => ({ file, text: await readTextFile(file, '-f', context) })),
   );
-  return (await Promise.all(texts.map(([file, text]) => plannedObjects(text, file)))).flat();
+  return plannedObjects(texts);
 }
 
-/** The machines that a YAML text asks for. A field that is wrong is a usage error that names it. */
-export async function plannedObjects(text: string, file: string): Promise<readonly PlannedObject[]> {
+/** A manifest that was read. */
+interface ManifestText {
+  readonly text: string;
+  readonly file: string;
+}
+
+/** The machines that YAML texts ask for together. A field that is wrong is a usage error that names it. */
+export async function plannedObjects(texts: readonly ManifestText[]): Promise<readonly PlannedObject[]> {
+  const values = (await Promise.all(texts.map(manifestValues))).flat();
+  const accounts = new Set(values.flatMap(({ value }) => accountIn(value)));
   const planned: PlannedObject[] = [];
   const faults: CommandError[] = [];
-  for (const value of await valuesIn(text, file))
-    if (isPlannable(value)) await plannedOf(value, file).then((one) => planned.push(one), collectIn(faults));
+  for (const { value, file } of values)
+    if (isPlannable(value))
+      await plannedOf(value, { file, accounts }).then((one) => planned.push(one), collectIn(faults));
   const [fault] = faults;
   if (fault) throw usageError(faults.map(({ message }) => message).join('\n'), fault.remedy);
   if (planned.length > 0) return planned;
-  throw usageError(`${file} holds no GpuInstance and no EndpointGroup.`);
+  const files = texts.map(({ file }) => file).join(', ');
+  throw usageError(`${files} holds no GpuInstance and no EndpointGroup.`);
+}
+
+async function manifestValues({ text, file }: ManifestText) {
+  return (await valuesIn(text, file)).map((value) => ({ value, file }));
+}
+
+/** Namespace and name of a MarketplaceAccount, as {@link accountKey} writes them; empty for any other object. */
+function accountIn(value: unknown): readonly string[] {
+  const { kind, metadata } = Object(value) as Pick<Manifest, 'metadata'> & { readonly kind?: unknown };
+  if (kind !== marketplaceAccountResource.kind) return [];
+  return [accountKey({ namespace: metadata?.namespace ?? '', name: metadata?.name ?? '' })];
+}
+
+/**
+ * Throws a usage error that names every field by which an API server with these resource definitions would refuse one of
+ * the objects.
+ */
+export async function refuseBroken(planned: readonly PlannedObject[]): Promise<void> {
+  if (planned.length === 0) return;
+  const [{ brokenRules }, definitions] = await Promise.all([
+    import('../manifests/admission-rules.ts'),
+    import('../../api/v1alpha1/definitions.ts'),
+  ]);
+  const faults = planned.flatMap(({ object, manifest }) => {
+    const { kind, metadata, spec } = manifest;
+    const definition =
+      kind === 'EndpointGroup' ? definitions.endpointGroupDefinition : definitions.gpuInstanceDefinition;
+    const broken = brokenRules(definition, { metadata, spec: definition.spec.parse(spec) });
+    const issues = broken.map(({ path, message }) => `${path.map(String).join('.')}: ${message}`);
+    return issues.length === 0 ? [] : [invalidManifest(object, kind, issues)];
+  });
+  const [fault] = faults;
+  if (fault) throw usageError(faults.map(({ message }) => message).join('\n'), fault.remedy);
 }
 
 /** The objects of our kinds that a YAML text names, whatever their specs hold; a usage error if there are none. */
@@ -122,38 +167,44 @@ function isPlannable(value: unknown): value is Manifest {
   return isOfGroup && (kind === 'GpuInstance' || kind === 'EndpointGroup');
 }
 
-async function plannedOf(manifest: Manifest, file: string): Promise<PlannedObject> {
+async function plannedOf(
+  manifest: Manifest,
+  { file, accounts }: { readonly file: string; readonly accounts: ReadonlySet<string> },
+): Promise<PlannedObject> {
   const { apiVersion, kind, metadata, spec } = manifest;
   const isGroup = kind === 'EndpointGroup';
   const object = `${isGroup ? 'epg' : 'gpui'}/${metadata?.name ?? 'unnamed'}`;
   const fault = (issues: readonly string[]) => invalidManifest(`${file}: ${object}`, kind, issues);
   if (apiVersion !== API_VERSION) throw fault([`apiVersion: ${apiVersion} in place of ${API_VERSION}`]);
   const found = isGroup ? await templateOf(spec, fault) : await machineOf(spec, fault);
-  return { object, namespace: metadata?.namespace, manifest, ...found };
+  const namespace = metadata?.namespace;
+  const ref = accountRefOf({ spec: found.spec, metadata: { namespace } });
+  return { object, namespace, manifest, bringsAccount: accounts.has(accountKey(ref)), ...found };
 }
 
 type Fault = (issues: readonly string[]) => Error;
 
-type MachinePart = Pick<PlannedObject, 'spec' | 'isPaused'>;
+type MachinePart = Pick<PlannedObject, 'spec' | 'isHeld'>;
 
 async function machineOf(value: unknown, fault: Fault): Promise<MachinePart> {
   const { gpuInstanceSpec } = await import('../../api/v1alpha1/gpu-instance.ts');
   const spec = await asDefined(gpuInstanceSpec, value, fault);
-  return { spec, isPaused: spec.paused };
+  return { spec, isHeld: false };
 }
 
 async function templateOf(value: unknown, fault: Fault): Promise<MachinePart> {
   const { endpointGroupSpec } = await import('../../api/v1alpha1/endpoint-group-spec.ts');
   const { template, pause } = await asDefined(endpointGroupSpec, value, fault);
-  return { spec: template.spec, isPaused: template.spec.paused || pause?.scaleUp === true };
+  return { spec: template.spec, isHeld: pause?.scaleUp === true };
 }
 
 /** The value if its schema knows and allows every field. Throws `fault` otherwise. */
 async function asDefined<T>(schema: z.ZodType<T>, value: unknown, fault: Fault): Promise<T> {
-  const { unknownFields } = await import('./manifests.ts');
+  const { unknownFields } = await import('./unknown-fields.ts');
   const parsed = schema.safeParse(value);
   const wrong = parsed.success ? [] : parsed.error.issues.map((issue) => issueText(issue, schema, value));
-  const issues = [...wrong, ...unknownFields(schema, value)];
+  const unknown = unknownFields(schema, value, ['spec']);
+  const issues = [...wrong, ...unknown.map(({ path, message }) => `${path.join('.')}: ${message}`)];
   if (!parsed.success || issues.length > 0) throw fault(issues);
   return parsed.data;
 }
@@ -191,43 +242,10 @@ function withValue(of: unknown, [key, ...path]: readonly PropertyKey[], value: u
 
 const MAX_ISSUES = 20;
 
-function invalidManifest(what: string, kind: string, issues: readonly string[]): Error {
+function invalidManifest(what: string, kind: string, issues: readonly string[]): CommandError {
   const shown = issues.slice(0, MAX_ISSUES).map((issue) => `  ${issue}`);
   return usageError(
     `${what} is invalid:\n${shown.join('\n')}`,
     `kubectl explain ${kind.toLowerCase()}.spec shows every field.`,
   );
-}
-
-type Schema = z.core.JSONSchema.BaseSchema;
-
-/**
- * Fields of a spec that its definition does not have, each as `spec.offers.0.gpuName: no such field; did you mean gpuNames?`.
- * The API server refuses them as well; here they would be dropped in silence and something else be planned.
- */
-export function unknownFields(type: z.ZodType, spec: unknown): readonly string[] {
-  return walk(z.toJSONSchema(type, { unrepresentable: 'any' }), spec, 'spec');
-}
-
-function walk(schema: Schema, value: unknown, path: string): readonly string[] {
-  if (Array.isArray(value)) return value.flatMap((item, at) => walkItem(schema, item, `${path}.${at}`));
-  if (typeof value !== 'object' || value === null || !schema.properties) return [];
-  const { properties } = schema;
-  const isClosed = schema.additionalProperties === false;
-  return Object.entries(value).flatMap(([name, inner]) => {
-    const known = properties[name];
-    if (typeof known === 'object') return walk(known, inner, `${path}.${name}`);
-    return isClosed && known === undefined
-      ? [unknownField(`${path}.${name}`, name, Object.keys(properties))]
-      : [];
-  });
-}
-
-function walkItem({ items }: Schema, item: unknown, path: string): readonly string[] {
-  return typeof items === 'object' && !Array.isArray(items) ? walk(items, item, path) : [];
-}
-
-function unknownField(path: string, name: string, names: readonly string[]): string {
-  const near = nearest(name, names);
-  return `${path}: no such field${near === undefined ? '' : `; did you mean ${near}?`}`;
 }

@@ -1,4 +1,4 @@
-import { usageError } from '../failures/command-error.ts';
+import { usageError } from '../command-error.ts';
 
 /** Offered load from a time on, until the next point. */
 export interface TracePoint {

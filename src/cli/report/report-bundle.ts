@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { failed } from '../failures/command-error.ts';
+import { failed } from '../command-error.ts';
 import { makeFolder } from '../make-folder.ts';
 
 /** One file of a bundle. */

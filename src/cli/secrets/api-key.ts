@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { Secret } from '../../lib/secret.ts';
 import type { CommandContext, OptionValues } from '../command.ts';
-import { CommandError, EXIT, failed, usageError } from '../failures/command-error.ts';
-import { textOption } from '../options/option-values.ts';
+import { CommandError, EXIT, failed, usageError } from '../command-error.ts';
+import { textOption } from '../option-values.ts';
 import { readBounded, readSecretFile, warnReadable } from './secret-input.ts';
 
 /** A key and where it came from. `session`: made by a login with a second factor, and gone when that ends. */

@@ -1,6 +1,6 @@
 import type { CommandContext, CommandInput } from '../command.ts';
-import { failed, Interrupted, usageError } from '../failures/command-error.ts';
-import { switchOption } from '../options/option-values.ts';
+import { failed, Interrupted, usageError } from '../command-error.ts';
+import { switchOption } from '../option-values.ts';
 
 /** A terminal that can be asked to show nothing. */
 interface Terminal {

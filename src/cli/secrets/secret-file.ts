@@ -1,7 +1,7 @@
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Secret } from '../../lib/secret.ts';
-import { usageError } from '../failures/command-error.ts';
+import { usageError } from '../command-error.ts';
 import { makeFolder } from '../make-folder.ts';
 
 /** A place for something that is shown once. What was never written leaves no file behind. */

@@ -1,8 +1,8 @@
 import { open, stat } from 'node:fs/promises';
 import { Secret } from '../../lib/secret.ts';
 import type { CommandContext, OptionValues } from '../command.ts';
-import { usageError } from '../failures/command-error.ts';
-import { textOption } from '../options/option-values.ts';
+import { usageError } from '../command-error.ts';
+import { textOption } from '../option-values.ts';
 import { ask, readAll } from './prompt.ts';
 
 /**

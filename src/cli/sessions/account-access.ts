@@ -1,8 +1,8 @@
 import type { KeyReading } from '../../accounts/api-keys.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import type { CommandContext, CommandInput } from '../command.ts';
-import { failed } from '../failures/command-error.ts';
-import { textOption } from '../options/option-values.ts';
+import { failed } from '../command-error.ts';
+import { textOption } from '../option-values.ts';
 import type { ClusterSession } from './cluster-session.ts';
 import type { SessionTarget } from './marketplace-session.ts';
 import { marketplaceUrl } from './marketplace-session.ts';

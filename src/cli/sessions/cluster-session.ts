@@ -5,8 +5,8 @@ import type { Transport, TransportResponse } from '../../lib/transport.ts';
 import type { Credentials } from '../../runtime/kube/credentials.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import type { CommandContext, CommandInput, OptionValues } from '../command.ts';
-import { usageError } from '../failures/command-error.ts';
-import { listOption, requestTimeout, switchOption, textOption } from '../options/option-values.ts';
+import { usageError } from '../command-error.ts';
+import { listOption, requestTimeout, switchOption, textOption } from '../option-values.ts';
 
 const OPERATOR_NAMESPACE = 'gpu-rental-system';
 const REQUEST_TIMEOUT_MS = 30_000;
@@ -42,11 +42,13 @@ export async function withCluster<Result>(
 }
 
 async function openCluster(options: OptionValues, context: CommandContext) {
-  const [{ loadKubeConnection }, { createTransport }, { createKubeClient }] = await Promise.all([
-    import('../../runtime/kube/kube-config.ts'),
-    import('../../runtime/kube/undici-transport.ts'),
-    import('../../runtime/kube/kube-client.ts'),
-  ]);
+  const [{ loadKubeConnection }, { createTransport }, { createKubeClient }, { statusCodec }] =
+    await Promise.all([
+      import('../../runtime/kube/kube-config.ts'),
+      import('../../runtime/kube/undici-transport.ts'),
+      import('../../runtime/kube/kube-client.ts'),
+      import('../../api/v1alpha1/status-codec.ts'),
+    ]);
   const connection = await loadKubeConnection({
     kubeconfig: textOption(options, '--kubeconfig'),
     context: textOption(options, '--context'),
@@ -66,7 +68,7 @@ async function openCluster(options: OptionValues, context: CommandContext) {
   const client = { transport, origin, credentials, deadlineMs, userAgent: 'gpu-rent', ...env };
   const namespace = textOption(options, '--namespace') ?? connection.namespace ?? 'default';
   const cluster: ClusterSession = {
-    kube: createKubeClient(client),
+    kube: createKubeClient({ ...client, codec: statusCodec }),
     origin,
     namespace,
     scope: switchOption(options, '--all-namespaces') ? undefined : namespace,

@@ -1,5 +1,5 @@
 import type { Transport } from '../../lib/transport.ts';
-import { printable } from '../output/output.ts';
+import { printable } from '../../views/printable.ts';
 
 const MAX_BODY = 2_000;
 

@@ -3,12 +3,12 @@ import { silentLogger } from '../../lib/logger.ts';
 import { systemRandom } from '../../lib/random.ts';
 import type { Secret } from '../../lib/secret.ts';
 import { type Transport, TransportError } from '../../lib/transport.ts';
-import type { ClientLimits, MarketplaceClient, MarketplaceClientOptions } from '../../marketplace/client.ts';
-import { MarketplaceError } from '../../marketplace/errors/errors.ts';
-import type { LoggedOutTfa } from '../../marketplace/tfa/tfa.ts';
+import { MarketplaceError } from '../../market/errors.ts';
+import type { ClientLimits, MarketplaceClient, MarketplaceClientOptions } from '../../markets/vast/client.ts';
+import type { LoggedOutTfa } from '../../markets/vast/tfa/tfa.ts';
 import type { CommandContext, CommandInput, OptionValues } from '../command.ts';
-import { failed, usageError } from '../failures/command-error.ts';
-import { numberOption, requestTimeout, switchOption, textOption } from '../options/option-values.ts';
+import { failed, usageError } from '../command-error.ts';
+import { numberOption, requestTimeout, switchOption, textOption } from '../option-values.ts';
 import { type FoundKey, findApiKey } from '../secrets/api-key.ts';
 
 const PUBLIC_SERVICE = 'https://console.vast.ai';
@@ -99,7 +99,7 @@ export async function withLoggedOut<Result>(
   work: (tfaWith: (secret: Secret) => LoggedOutTfa) => Promise<Result>,
 ): Promise<Result> {
   const connection = await openConnection(input, context, {});
-  const { createLoggedOutClient } = await import('../../marketplace/client.ts');
+  const { createLoggedOutClient } = await import('../../markets/vast/client.ts');
   try {
     return await work((secret) => createLoggedOutClient({ ...connection.parts, secret }));
   } catch (error) {
@@ -199,9 +199,9 @@ async function openConnection(
 ): Promise<Connection> {
   const [{ createPacer }, { createMarketplaceTransport }, { CallGivenUp }, { environmentProxy }] =
     await Promise.all([
-      import('../../marketplace/pacing/pacing.ts'),
-      import('../../marketplace/http/transport.ts'),
-      import('../../marketplace/errors/classify-failure.ts'),
+      import('../../market/pacing.ts'),
+      import('../../markets/vast/http/transport.ts'),
+      import('../../markets/vast/errors/classify-failure.ts'),
       import('../../lib/egress-proxy.ts'),
     ]);
   const proxy = environmentProxy(context.env);
@@ -232,7 +232,7 @@ async function openSession(
   target: SessionTarget & { readonly key: FoundKey },
 ): Promise<OpenSession> {
   const connection = await openConnection(input, context, target);
-  const { createMarketplaceClient } = await import('../../marketplace/client.ts');
+  const { createMarketplaceClient } = await import('../../markets/vast/client.ts');
   const client = createMarketplaceClient({ ...connection.parts, apiKey: target.key.key });
   const { baseUrl, transport } = connection.parts;
   return { session: { client, baseUrl, key: target.key, transport }, connection };

@@ -1,18 +1,11 @@
-import * as z from 'zod';
+import { endpointGroupDefinition } from '../../api/v1alpha1/definitions.ts';
 import type { EndpointGroupSpec } from '../../api/v1alpha1/endpoint-group.ts';
 import { endpointGroupSpec } from '../../api/v1alpha1/endpoint-group-spec.ts';
 import { API_VERSION } from '../../api/v1alpha1/names.ts';
-import type { CelRule } from '../../api/v1alpha1/schema.ts';
-import { usageError } from '../failures/command-error.ts';
-import { compileCel } from './cel.ts';
-import {
-  type Fault,
-  faultError,
-  unknownFields,
-  type YamlPath,
-  type YamlSource,
-  yamlSources,
-} from './yaml-source.ts';
+import { usageError } from '../command-error.ts';
+import { brokenRules } from '../manifests/admission-rules.ts';
+import { unknownFields } from '../plan/unknown-fields.ts';
+import { faultError, type YamlSource, yamlSources } from './yaml-source.ts';
 
 /** The group that a manifest describes. */
 interface GroupFile {
@@ -24,8 +17,7 @@ const EXAMPLE = `Give the manifest of one EndpointGroup (apiVersion: ${API_VERSI
 const AS_APPLIED = 'Write the fields as in docs/reference/endpointgroup.md.';
 
 /**
- * The one EndpointGroup of a YAML text. What the API server refuses of a group is a usage error with its line; rules
- * that span fields of its workers' template are left to the API server.
+ * The one EndpointGroup of a YAML text. A refusal of the API server is a usage error with its line here.
  */
 export function readGroup(text: string, file: string): GroupFile {
   const sources = yamlSources(text, file);
@@ -78,52 +70,14 @@ function specOf(source: YamlSource): EndpointGroupSpec {
     throw faultError(source, faults, AS_APPLIED);
   }
   const { data } = parsed;
-  const faults = [...unknownFields(written, data, ['spec']), ...groupFaults(data)];
+  const faults = [
+    ...unknownFields(endpointGroupSpec, written, ['spec']),
+    ...brokenRules(endpointGroupDefinition, { spec: data }),
+  ];
   if (faults.length > 0) throw faultError(source, faults, AS_APPLIED);
   return parsed.data;
 }
 
 function isUnquoted({ code, message }: { readonly code: string; readonly message: string }): boolean {
   return code === 'invalid_type' && message.endsWith('expected string, received number');
-}
-
-/** What the rules need of a JSON schema. */
-interface Schema {
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly 'x-kubernetes-validations'?: readonly CelRule[];
-}
-
-/** The GpuInstance of a worker has rules of its own, with functions that only an API server has. */
-const LEFT_TO_THE_API_SERVER = 'spec.template.spec';
-
-/**
- * What the rules of the custom resource definition refuse of a group, which no cluster is asked about here. They are
- * read from the schema itself. Rules on a change (`oldSelf`) and those of the workers' own spec do not run.
- */
-function groupFaults(spec: EndpointGroupSpec): readonly Fault[] {
-  return faultsOf(z.toJSONSchema(endpointGroupSpec, { unrepresentable: 'any' }) as Schema, spec, ['spec']);
-}
-
-function faultsOf(schema: Schema, value: unknown, path: YamlPath): readonly Fault[] {
-  if (value === undefined || path.join('.') === LEFT_TO_THE_API_SERVER) return [];
-  const rules = schema['x-kubernetes-validations'] ?? [];
-  const own = rules.filter((rule) => isBroken(rule, value)).map((rule) => faultOf(rule, value, path));
-  const fields = Object.entries(schema.properties ?? {});
-  const nested = fields.flatMap(([name, field]) =>
-    faultsOf(field, Reflect.get(Object(value), name), [...path, name]),
-  );
-  return [...own, ...nested];
-}
-
-function isBroken({ rule }: CelRule, self: unknown): boolean {
-  return !/\boldSelf\b/.test(rule) && compileCel(rule)({ self }) !== true;
-}
-
-function faultOf(
-  { message, messageExpression, fieldPath = '' }: CelRule,
-  self: unknown,
-  path: YamlPath,
-): Fault {
-  const text = messageExpression === undefined ? message : compileCel(messageExpression)({ self });
-  return { path: [...path, ...fieldPath.split('.').slice(1)], message: String(text) };
 }

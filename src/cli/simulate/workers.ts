@@ -1,9 +1,10 @@
 import * as z from 'zod';
 import type { EndpointGroupSpec } from '../../api/v1alpha1/endpoint-group.ts';
 import { formatDollars, type MicroDollars, parseDollars } from '../../lib/money.ts';
+import { counted as numbered } from '../../lib/plural.ts';
 import { wholeGigabytes } from '../../lib/quantity.ts';
 import { formatDuration, parseDuration } from '../../lib/time.ts';
-import { usageError } from '../failures/command-error.ts';
+import { usageError } from '../command-error.ts';
 import type { FirstWorker, WorkerModel } from '../replay/fleet.ts';
 import type { WhatIf } from '../replay/replay.ts';
 import { type Fault, faultError, type YamlPath, yamlSources } from './yaml-source.ts';
@@ -103,7 +104,7 @@ function faultOf(issue: z.core.$ZodIssue, at: YamlPath): Fault {
   const path = [...at, ...issue.path];
   if (issue.code !== 'unrecognized_keys') return { path, message: issue.message };
   const [key = ''] = issue.keys;
-  return { path: [...path, key], message: 'there is no such field' };
+  return { path: [...path, key], message: 'no such field' };
 }
 
 type Given = z.output<typeof worker>;
@@ -137,7 +138,7 @@ export function beginWith(
   const first = isCounted ? counted({ hot: hot ?? 0, cold: cold ?? 0 }, workers) : workers.first;
   if (first.length > spec.maxWorkers)
     throw usageError(
-      `The group starts with ${first.length} workers, but its maxWorkers is ${spec.maxWorkers}.`,
+      `The group starts with ${numbered(first.length, 'worker')}, but its maxWorkers is ${spec.maxWorkers}.`,
       'Start with fewer, or raise maxWorkers.',
     );
   const [next, ...later] = isCounted

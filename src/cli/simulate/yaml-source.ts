@@ -1,6 +1,6 @@
 import { type Document, isMap, isNode, isSeq, LineCounter, parseAllDocuments } from 'yaml';
 import { KUBECTL_YAML } from '../../lib/kubectl-yaml.ts';
-import { usageError } from '../failures/command-error.ts';
+import { usageError } from '../command-error.ts';
 
 /** Where a value stands: keys and indexes from the top of a document. */
 export type YamlPath = readonly PropertyKey[];
@@ -92,20 +92,4 @@ function fieldName(path: YamlPath): string {
     .map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`))
     .join('')
     .replace(/^\./, '');
-}
-
-/** Fields that were written and that parsing did not take: they would be ignored. */
-export function unknownFields(written: unknown, parsed: unknown, at: YamlPath): readonly Fault[] {
-  if (Array.isArray(written) && Array.isArray(parsed))
-    return written.flatMap((item, index) => unknownFields(item, parsed[index], [...at, index]));
-  if (!isPlain(written) || !isPlain(parsed)) return [];
-  return Object.entries(written).flatMap(([key, value]) =>
-    Object.hasOwn(parsed, key)
-      ? unknownFields(value, parsed[key], [...at, key])
-      : [{ path: [...at, key], message: 'there is no such field' }],
-  );
-}
-
-function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,10 +1,10 @@
 import type { Secret } from '../../lib/secret.ts';
-import type { MarketplaceClient } from '../../marketplace/client.ts';
-import type { CodeMethod } from '../../marketplace/tfa/login.ts';
-import type { Confirmation } from '../../marketplace/tfa/methods.ts';
+import type { MarketplaceClient } from '../../markets/vast/client.ts';
+import type { CodeMethod } from '../../markets/vast/tfa/login.ts';
+import type { Confirmation } from '../../markets/vast/tfa/methods.ts';
 import type { CommandContext, CommandInput, OptionValues } from '../command.ts';
-import { usageError } from '../failures/command-error.ts';
-import { textOption } from '../options/option-values.ts';
+import { usageError } from '../command-error.ts';
+import { textOption } from '../option-values.ts';
 import { createOutput } from '../output/output.ts';
 import { ask } from '../secrets/prompt.ts';
 import { reserveSecretFile, type SecretFile } from '../secrets/secret-file.ts';

@@ -1,9 +1,9 @@
 import type { Secret } from '../../lib/secret.ts';
-import type { MarketplaceClient } from '../../marketplace/client.ts';
-import type { CodeMethod } from '../../marketplace/tfa/login.ts';
+import type { MarketplaceClient } from '../../markets/vast/client.ts';
+import type { CodeMethod } from '../../markets/vast/tfa/login.ts';
 import type { CommandContext, CommandInput, CommandOption, OptionValues } from '../command.ts';
-import { failed, usageError } from '../failures/command-error.ts';
-import { parseId, textOption } from '../options/option-values.ts';
+import { failed, usageError } from '../command-error.ts';
+import { parseId, textOption } from '../option-values.ts';
 import { ask } from '../secrets/prompt.ts';
 import { secretOf } from '../secrets/secret-input.ts';
 

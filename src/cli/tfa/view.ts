@@ -1,6 +1,6 @@
-import type { TfaMethod, TfaStatus } from '../../marketplace/tfa/methods.ts';
-import { timeText } from '../output/amounts.ts';
-import type { View } from '../output/output.ts';
+import type { TfaMethod, TfaStatus } from '../../markets/vast/tfa/methods.ts';
+import { timeText } from '../../views/amounts.ts';
+import type { View } from '../../views/table.ts';
 
 /** A method as JSON shows it: times in ISO 8601. */
 export function methodRow(method: TfaMethod) {

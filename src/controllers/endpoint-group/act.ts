@@ -89,7 +89,7 @@ async function create(
 }
 
 /** With its template as it was written. */
-async function wholeGroup(group: EndpointGroup, cluster: KubeClient): Promise<EndpointGroup> {
+export async function wholeGroup(group: EndpointGroup, cluster: KubeClient): Promise<EndpointGroup> {
   const { template } = group.spec;
   if (!trimmedOf(template) && !trimmedOf(template.spec)) return group;
   return wholeObject(cluster, endpointGroupResource, group);

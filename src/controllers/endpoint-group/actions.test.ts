@@ -1,6 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { groupWorker } from '../../../test/builders/group-worker.ts';
-import { actionsFor, afterDraining, eventsFor, type OrdersInput, orderPatch } from './actions.ts';
+import { observedGroup } from '../../../test/builders/observed-group.ts';
+import {
+  actionsFor,
+  afterDraining,
+  eventsFor,
+  type OrdersInput,
+  orderPatch,
+  startEvents,
+} from './actions.ts';
 import type { Change } from './autoscale/plan.ts';
 import type { LoadView } from './load/view.ts';
 import type { Worker } from './workers/worker.ts';
@@ -263,7 +271,7 @@ describe('the event of a change', () => {
     ],
     ['Normal WorkersParked (ScaleDown): 2 workers drained and then stopped.', { type: 'park', name: 'w' }],
     [
-      'Normal WorkersRemoved (Replace): 2 workers whose machine has ended and that rents no other destroyed.',
+      'Normal WorkersRemoved (Replace): 2 workers whose machines have ended and that rent no others destroyed.',
       destroyed('Ended'),
     ],
     [
@@ -319,4 +327,23 @@ test('an order is written with the times that it has, and no others', () => {
     'x/drains': '2026-11-20T12:00:00.000Z',
     'x/woken': '2026-11-20T11:59:59.999Z',
   });
+});
+
+test('B01: says once for each generation that nothing starts in the workers', () => {
+  const { group } = observedGroup();
+  const { template } = group.spec;
+  const withArgs = (args: readonly string[] | undefined, observedGeneration: number | undefined) =>
+    startEvents({
+      ...group,
+      metadata: { ...group.metadata, generation: 2 },
+      spec: {
+        ...group.spec,
+        template: { ...template, spec: { ...template.spec, onStart: undefined, args: args && [...args] } },
+      },
+      status: { ...group.status, observedGeneration } as never,
+    }).map(({ reason }) => reason);
+  expect(withArgs(undefined, undefined)).toEqual(['NothingStarts']);
+  expect(withArgs(undefined, 1)).toEqual(['NothingStarts']);
+  expect(withArgs(undefined, 2)).toEqual([]);
+  expect(withArgs([], 1)).toEqual([]);
 });

@@ -1,4 +1,8 @@
+import type { EndpointGroup, EndpointGroupStatus } from '../../api/v1alpha1/endpoint-group.ts';
+import { nothingStarts } from '../../instance/launch.ts';
+import { agreeing, counted } from '../../lib/plural.ts';
 import { formatExactTime } from '../../lib/time.ts';
+import { findCondition } from '../../runtime/conditions.ts';
 import type { EventNote } from '../../runtime/events.ts';
 import type { Change } from './autoscale/plan.ts';
 import type { LoadView } from './load/view.ts';
@@ -151,8 +155,8 @@ interface OrderNames {
 
 interface ChangeEvent extends Omit<EventNote, 'note'> {
   readonly counts: (change: Change) => boolean;
-  /** What happens to the workers, behind their number. */
-  readonly what: string;
+  /** What happens to the workers, behind their number: said of one, and of several where that differs. */
+  readonly what: string | { readonly one: string; readonly many: string };
 }
 
 const isDestroyed = (why: string) => (change: Change) => change.type === 'destroy' && change.why === why;
@@ -182,7 +186,10 @@ const CHANGE_EVENTS: readonly ChangeEvent[] = [
   {
     counts: isDestroyed('Ended'),
     ...{ type: 'Normal', reason: 'WorkersRemoved', action: 'Replace' },
-    what: 'whose machine has ended and that rents no other destroyed',
+    what: {
+      one: 'whose machine has ended and that rents no other destroyed',
+      many: 'whose machines have ended and that rent no others destroyed',
+    },
   },
   {
     counts: isDestroyed('OldPrice'),
@@ -192,7 +199,10 @@ const CHANGE_EVENTS: readonly ChangeEvent[] = [
   {
     counts: isDestroyed('BeyondCeiling'),
     ...{ type: 'Normal', reason: 'WorkersRemoved', action: 'ScaleDown' },
-    what: 'without a machine deleted, since maxSpendPerHour leaves no room for them',
+    what: {
+      one: 'without a machine deleted, since maxSpendPerHour leaves no room for it',
+      many: 'without a machine deleted, since maxSpendPerHour leaves no room for them',
+    },
   },
   {
     counts: isDestroyed('Surplus'),
@@ -212,7 +222,10 @@ const CHANGE_EVENTS: readonly ChangeEvent[] = [
   {
     counts: isDestroyed('WakeTimedOut'),
     ...{ type: 'Warning', reason: 'WakeTimedOut', action: 'Wake' },
-    what: 'did not wake in time and are destroyed',
+    what: {
+      one: 'did not wake in time and is destroyed',
+      many: 'did not wake in time and are destroyed',
+    },
   },
 ];
 
@@ -221,8 +234,27 @@ export function eventsFor(changes: readonly Change[], because: string): readonly
   return CHANGE_EVENTS.flatMap(({ counts, what, ...event }) => {
     const number = changes.filter(counts).length;
     if (number === 0) return [];
-    return [{ ...event, note: `${number} worker${number === 1 ? '' : 's'} ${what}. ${because}` }];
+    const predicate = typeof what === 'string' ? what : agreeing(number, what.one, what.many);
+    return [{ ...event, note: `${counted(number, 'worker')} ${predicate}. ${because}` }];
   });
+}
+
+/** The event that nothing runs in the container of a worker, before the first status of each generation. */
+export function startEvents({ metadata, spec, status }: EndpointGroup): readonly EventNote[] {
+  if (status?.observedGeneration === metadata.generation) return [];
+  const note = nothingStarts(spec.template.spec);
+  return note === undefined ? [] : [{ type: 'Warning', reason: 'NothingStarts', action: 'Renting', note }];
+}
+
+/** One event when the rollout of a template comes to be blocked, and one when it goes on. */
+export function blockEvents({ status }: EndpointGroup, next: EndpointGroupStatus): readonly EventNote[] {
+  const before = findCondition(status?.conditions, 'ReplacementBlocked')?.status === 'True';
+  const blocked = findCondition(next.conditions, 'ReplacementBlocked');
+  const action = 'RollingUpdate';
+  if (blocked?.status === 'True')
+    return before ? [] : [{ type: 'Warning', reason: 'ReplacementBlocked', action, note: blocked.message }];
+  const note = 'Workers of an old template can be replaced again, or none is left.';
+  return before ? [{ type: 'Normal', reason: 'ReplacementUnblocked', action, note }] : [];
 }
 
 /** For people. */

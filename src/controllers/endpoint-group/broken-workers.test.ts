@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { condition, groupObject, workerObject } from '../../../test/builders/group-worker.ts';
 import { calm, NOW, observedGroup, record, reports, worker } from '../../../test/builders/observed-group.ts';
-import { defaultTimes } from './autoscale/times.ts';
 import { decide } from './decide.ts';
 import { EMPTY_LOAD, withReport } from './load/state.ts';
+import { defaultTimes } from './times.ts';
 import type { Decision } from './types.ts';
 import { workerOf } from './workers/worker.ts';
 

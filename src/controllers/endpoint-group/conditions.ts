@@ -1,18 +1,24 @@
 import type { EndpointGroupCondition } from '../../api/v1alpha1/conditions.ts';
 import { type Reason, reasons } from '../../api/v1alpha1/reasons.ts';
 import { formatDollars, type MicroDollars } from '../../lib/money.ts';
+import { agreeing, counted } from '../../lib/plural.ts';
 import { formatTime, parseDuration } from '../../lib/time.ts';
 import type { DesiredCondition } from '../../runtime/conditions.ts';
 import { findCondition } from '../../runtime/conditions.ts';
 import type { ScalingDecision } from './autoscale/bounds.ts';
 import { isFull, type ScalingOptions } from './autoscale/capacity.ts';
+import { type ReplacementPace, readableError } from './autoscale/failing.ts';
 import type { Choice, ChoosableWorker } from './autoscale/plan.ts';
-import { endpointsPublished, gatewayConnected, workersBlocked } from './gateway-conditions.ts';
+import {
+  callerKeysUsable,
+  endpointsPublished,
+  gatewayConnected,
+  workersBlocked,
+} from './gateway-conditions.ts';
 import type { LoadProblem } from './load/state.ts';
 import type { LoadView } from './load/view.ts';
 import type { EndpointProblem } from './publish/endpoints.ts';
 import type { Observed, Refusal } from './types.ts';
-import { type ReplacementPace, readableError } from './workers/failing.ts';
 import type { Worker } from './workers/worker.ts';
 
 /** Everything that conditions speak about. */
@@ -51,7 +57,9 @@ const JUDGES: Readonly<Record<EndpointGroupCondition, Judge>> = {
   WorkersBlocked: (situation) =>
     workersBlocked(situation, serviceProblem(situation.observed), refusalProblem(situation)),
   GatewayConnected: gatewayConnected,
+  CallerKeysUsable: callerKeysUsable,
   EndpointsPublished: endpointsPublished,
+  ReplacementBlocked: replacementBlocked,
 };
 
 /** The conditions of a group, and those that must not be there. */
@@ -67,7 +75,8 @@ export function conditionsOf(situation: Situation): {
 }
 
 /** The beginning of a sentence about so many of them. */
-export const workersAre = (count: number): string => (count === 1 ? '1 worker is' : `${count} workers are`);
+export const workersAre = (count: number): string =>
+  `${counted(count, 'worker')} ${agreeing(count, 'is', 'are')}`;
 
 /** Short of workers comes first: an update whose workers all serve is no alarm. */
 function ready(situation: Situation): ConditionState {
@@ -118,7 +127,10 @@ function faults({ observed, load }: Situation): string {
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const [first] = faulty;
   if (!first) return '';
-  const more = faulty.length > 1 ? ` ${faulty.length - 1} more report errors.` : '';
+  const more =
+    faulty.length > 1
+      ? ` ${faulty.length - 1} more ${agreeing(faulty.length - 1, 'reports', 'report')} errors.`
+      : '';
   return ` Worker ${first.name} reports: ${JSON.stringify(first.error)}.${more}`;
 }
 
@@ -137,7 +149,7 @@ function unready({ observed: { workers, group, now } }: Situation): string {
 
 function short(situation: Situation): ConditionState {
   const { counts, decision, observed } = situation;
-  const ready = `${counts.ready} of ${decision.hot} hot workers are ready.${broken(situation)}`;
+  const ready = `${counts.ready} of ${counted(decision.hot, 'hot worker')} ${agreeing(decision.hot, 'is', 'are')} ready.${broken(situation)}`;
   if (faults(situation) !== '' && counts.ready === 0) return no('WorkersFailing', ready);
   const why = blockedWorkers(observed.workers, 'Hot');
   const wanting = why === undefined ? ready : `${ready} ${why}`;
@@ -152,7 +164,10 @@ function serviceProblem({ published }: Observed): { reason: Reason; message: str
 function addressProblem({ problems }: Situation): { reason: Reason; message: string } | undefined {
   const [first] = problems;
   if (!first) return undefined;
-  const more = problems.length > 1 ? ` ${problems.length - 1} more are like it.` : '';
+  const more =
+    problems.length > 1
+      ? ` ${problems.length - 1} more ${agreeing(problems.length - 1, 'is', 'are')} like it.`
+      : '';
   return {
     reason: 'AddressNotPublishable',
     message: `Worker ${first.worker} ${first.detail}; it is not used.${more}`,
@@ -164,7 +179,9 @@ function refusalProblem({ refused }: Situation): { reason: Reason; message: stri
   const [first] = refused;
   if (!first) return undefined;
   const more =
-    refused.length > 1 ? ` And so ${refused.length === 2 ? 'is' : 'are'} ${refused.length - 1} more.` : '';
+    refused.length > 1
+      ? ` And so ${agreeing(refused.length - 1, 'is', 'are')} ${refused.length - 1} more.`
+      : '';
   return { reason: 'WriteRefused', message: `${first.detail}.${more}` };
 }
 
@@ -174,8 +191,33 @@ function reconciling(situation: Situation): ConditionState | undefined {
   return underWay(situation);
 }
 
-function updating({ counts, observed }: Situation): ConditionState | undefined {
+/** Workers of an old template are kept: no other machine could be rented by the present one. */
+function replacementBlocked({ counts, observed }: Situation): ConditionState | undefined {
+  const { outlook, group } = observed;
+  if (counts.old === 0 || isAnyInHand(observed)) return undefined;
+  const blocked = outlook?.blocked;
+  if (blocked === undefined) return recordedBlock(group);
+  const kept = `${workersAre(counts.old)} kept with an old template: no machine can be rented by the new one (${blocked.reason}).`;
+  return yes('ReplacementBlocked', `${kept} ${blocked.detail}`);
+}
+
+/** A machine was seen for one of the workers, and nothing blocks the others. */
+function isAnyInHand({ outlook, workers }: Observed): boolean {
+  return outlook?.blocked === undefined && workers.some(({ name }) => outlook?.inHand.has(name) === true);
+}
+
+/** While no search has said anything else, what was found for this spec holds. */
+function recordedBlock({ metadata, status }: Observed['group']): ConditionState | undefined {
+  const found = findCondition(status?.conditions, 'ReplacementBlocked');
+  const isCurrent = found?.status === 'True' && found.observedGeneration === metadata.generation;
+  return isCurrent ? yes('ReplacementBlocked', found.message) : undefined;
+}
+
+function updating(situation: Situation): ConditionState | undefined {
+  const { counts, observed } = situation;
   if (counts.old === 0 || observed.group.spec.updateStrategy.type !== 'RollingUpdate') return undefined;
+  const blocked = replacementBlocked(situation);
+  if (blocked) return blocked;
   return yes('RollingUpdate', `${workersAre(counts.old)} of an old template.`);
 }
 
@@ -189,10 +231,14 @@ function underWay(situation: Situation): ConditionState | undefined {
   if (counts.hot < decision.hot || counts.starting > 0)
     return yes(
       'ScalingUp',
-      `${counts.hot} of ${decision.hot} hot workers exist, ${counts.starting} start.${poolGap(situation)}`,
+      `${counts.hot} of ${counted(decision.hot, 'hot worker')} ${agreeing(decision.hot, 'exists', 'exist')}, ${counts.starting} ${agreeing(counts.starting, 'starts', 'start')}.${poolGap(situation)}`,
     );
   const kept = counts.hot + counts.cold;
-  if (kept < decision.total) return yes('ScalingUp', `${kept} of ${decision.total} workers exist.`);
+  if (kept < decision.total)
+    return yes(
+      'ScalingUp',
+      `${kept} of ${counted(decision.total, 'worker')} ${agreeing(decision.total, 'exists', 'exist')}.`,
+    );
   if (counts.leaving > 0) return yes('ScalingDown', `${workersAre(counts.leaving)} being destroyed.`);
   return undefined;
 }
@@ -264,7 +310,7 @@ function atMaxWorkers({ decision, observed }: Situation): ConditionState | undef
   if (decision.missingWorkers === 0) return undefined;
   return yes(
     'AtMaxWorkers',
-    `The load needs ${observed.group.spec.maxWorkers + decision.missingWorkers} workers, maxWorkers is ${observed.group.spec.maxWorkers}.`,
+    `The load needs ${counted(observed.group.spec.maxWorkers + decision.missingWorkers, 'worker')}, maxWorkers is ${observed.group.spec.maxWorkers}.`,
   );
 }
 
@@ -272,7 +318,7 @@ function atSpendCeiling({ choice, observed, counts }: Situation): ConditionState
   if (choice.cutByCeiling === 0) return undefined;
   return yes(
     'AtSpendCeiling',
-    `${choice.cutByCeiling} more workers would be rented or woken; the present ones cost $${formatDollars(counts.pricePerHour)}/h of maxSpendPerHour $${observed.group.spec.maxSpendPerHour}.`,
+    `${choice.cutByCeiling} more ${agreeing(choice.cutByCeiling, 'worker', 'workers')} would be rented or woken; the present ones cost $${formatDollars(counts.pricePerHour)}/h of maxSpendPerHour $${observed.group.spec.maxSpendPerHour}.`,
   );
 }
 
@@ -365,7 +411,7 @@ export function blockedWorkers(workers: readonly Worker[], desiredRole: 'Hot' | 
   const [first] = waiting;
   if (!first) return undefined;
   const count = waiting.filter(({ reason }) => reason === first.reason).length;
-  return `${count === 1 ? '1 has' : `${count} have`} no machine (${first.reason}): look at the conditions of worker ${first.name}.`;
+  return `${count} ${agreeing(count, 'has', 'have')} no machine (${first.reason}): look at the conditions of worker ${first.name}.`;
 }
 
 function isObstacle(reason: string): boolean {

@@ -13,11 +13,11 @@ import { silentLogger } from '../../lib/logger.ts';
 import { seededRandom } from '../../lib/random.ts';
 import { controllerReference, objectKey, refOf, uidOf } from '../../runtime/kube/kube-object.ts';
 import type { Change, Informer } from '../../runtime/list-watch/informer.ts';
-import { defaultTimes } from './autoscale/times.ts';
 import { createEndpointGroupController } from './controller.ts';
 import { GroupIdentities } from './identity/identities.ts';
 import { LoadSources } from './load/sources.ts';
 import { GROUP_REPORTER, groupRecord, LoadStore } from './load/state.ts';
+import { defaultTimes } from './times.ts';
 
 /** A copy that holds these objects, and the way to tell of a change in it. */
 function copyOf<T extends EndpointGroup>(objects: readonly T[], { isCurrent = true } = {}) {
@@ -96,6 +96,7 @@ async function bench(
     isFrozen: () => false,
     reportHostFailure: () => {},
     accountCapOf: () => undefined,
+    outlook: { ask: async () => ({ inHand: new Set<string>() }), forget: () => {} },
   });
   controller.start();
   return { controller, group, groups, loadStore };

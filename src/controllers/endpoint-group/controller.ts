@@ -1,7 +1,7 @@
 import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { loadTypeOf } from '../../api/v1alpha1/load-source.ts';
-import { endpointGroupResource, GROUP_FINALIZER } from '../../api/v1alpha1/names.ts';
+import { endpointGroupResource, GROUP_FINALIZER, gpuInstanceResource } from '../../api/v1alpha1/names.ts';
 import type { Env } from '../../lib/env.ts';
 import { sameJson } from '../../lib/json.ts';
 import type { MicroDollars } from '../../lib/money.ts';
@@ -18,11 +18,11 @@ import { objectKey, uidOf } from '../../runtime/kube/kube-object.ts';
 import type { Informer } from '../../runtime/list-watch/informer.ts';
 import type { ControllerMetrics, QueueMetrics } from '../../runtime/metrics-ports.ts';
 import { createObjectController } from '../../runtime/object-controller.ts';
+import { OwnedObjects, type OwnedRead, ownerKeysOf } from '../../runtime/owned-objects.ts';
 import { type Receipt, record } from '../../runtime/writes.ts';
-import { act, execute, type GroupEffects, type Outcome } from './act.ts';
-import { changesBy, eventsFor } from './actions.ts';
-import type { ScalingTimes } from './autoscale/times.ts';
-import { decide, identityRefusal } from './decide.ts';
+import { act, execute, type GroupEffects, type Outcome, wholeGroup } from './act.ts';
+import { blockEvents, changesBy, eventsFor, startEvents } from './actions.ts';
+import { decide, endingForTemplate, identityRefusal } from './decide.ts';
 import { GroupState, recordedMaxima } from './group-state.ts';
 import type { GroupIdentities } from './identity/identities.ts';
 import type { LoadSources } from './load/sources.ts';
@@ -30,9 +30,11 @@ import { type LoadStore, notAhead, onlyReporters } from './load/state.ts';
 import type { LoadSpeaker } from './load/view.ts';
 import { Publisher } from './publish/publisher.ts';
 import { problemOf } from './publish/service.ts';
-import type { Decision, Observed, PublishedFile } from './types.ts';
-import { Children, type ChildrenRead, groupKeysOf } from './workers/children.ts';
-import { workerOf } from './workers/worker.ts';
+import { refusalEvents, serviceEvents } from './service-events.ts';
+import type { ScalingTimes } from './times.ts';
+import type { Decision, Observed, PublishedFile, TemplateOutlook } from './types.ts';
+import { asByTemplate, templateHash } from './workers/template.ts';
+import { OWNED_BY_GROUP, workerOf } from './workers/worker.ts';
 
 export interface EndpointGroupControllerOptions {
   readonly env: Pick<Env, 'clock' | 'random' | 'log'>;
@@ -52,13 +54,27 @@ export interface EndpointGroupControllerOptions {
   /** Whether the breaker of a worker's account holds back replacement. */
   readonly isFrozen: (worker: GpuInstance) => boolean;
   readonly reportHostFailure: GroupEffects['reportHostFailure'];
+  /** Whether other machines can be rented for workers that would end for the template. */
+  readonly outlook: {
+    ask(request: OutlookRequest, own: Pick<ReconcileContext, 'aside' | 'log'>): Promise<TemplateOutlook>;
+    forget(groupUid: string): void;
+  };
   /** The most that one machine of a group may cost by its account; undefined if it does not say, or is not known. */
   readonly accountCapOf: (group: EndpointGroup) => MicroDollars | undefined;
   readonly workers?: number | undefined;
   readonly metrics?: (ControllerMetrics & QueueMetrics) | undefined;
 }
 
-/** A controller that can be told that a group wants a worker now. */
+/** Workers that would end for the template, as that would have them. */
+interface OutlookRequest {
+  readonly groupUid: string;
+  readonly templateHash: string;
+  readonly workers: () => Promise<readonly GpuInstance[]>;
+  readonly account: Pick<GpuInstance, 'metadata' | 'spec'>;
+  readonly wake: () => void;
+}
+
+/** Controller that accepts requests for a worker at once, by group. */
 export interface EndpointGroupController extends Controller {
   wake(group: EndpointGroup): void;
 }
@@ -92,21 +108,24 @@ export function createEndpointGroupController(
 interface Snapshot {
   readonly group: EndpointGroup;
   readonly kept: GroupState;
-  readonly read: Extract<ChildrenRead, { type: 'known' }>;
+  readonly read: Extract<OwnedRead<GpuInstance>, { type: 'known' }>;
 }
 
 /** What passes share, and what enqueues which group. */
 class GroupLoop {
   readonly #options: EndpointGroupControllerOptions;
   readonly #enqueue: (key: string) => void;
-  readonly #children: Children;
+  readonly #children: OwnedObjects<EndpointGroup, GpuInstance>;
   readonly #keptByUid = new Map<string, GroupState>();
 
   constructor(options: EndpointGroupControllerOptions, enqueue: (key: string) => void) {
     const { env, cluster: client, instances } = options;
     this.#options = options;
     this.#enqueue = enqueue;
-    this.#children = new Children({ instances, client, clock: env.clock });
+    this.#children = new OwnedObjects({
+      ...{ informer: instances, client, clock: env.clock },
+      ...{ resource: gpuInstanceResource, by: OWNED_BY_GROUP },
+    });
   }
 
   forget(group: EndpointGroup): void {
@@ -114,11 +133,13 @@ class GroupLoop {
     this.#keptByUid.delete(uid);
     this.#options.loadStore.forget(uid);
     this.#options.identities.forget(uid);
+    this.#options.outlook.forget(uid);
     this.#children.forget(uid);
   }
 
   onWorkerEvent(worker: GpuInstance): void {
-    for (const key of groupKeysOf(worker)) if (this.#options.groups.get(key)) this.#enqueue(key);
+    for (const key of ownerKeysOf(worker, OWNED_BY_GROUP))
+      if (this.#options.groups.get(key)) this.#enqueue(key);
   }
 
   /** Work is there. Where a worker is hot already, that is only noted: a flood of wakes costs no pass. */
@@ -131,12 +152,13 @@ class GroupLoop {
     this.#enqueue(objectKey(group.metadata));
   }
 
-  async reconcile(group: EndpointGroup, { log }: ReconcileContext): Promise<Result> {
+  async reconcile(group: EndpointGroup, context: ReconcileContext): Promise<Result> {
+    const { log } = context;
     if (!this.#options.isLeading()) return requeueAfter(NOT_LEADING_RETRY_MS);
     const read = await this.#children.read(group);
     if (read.type === 'behind') return requeueAfter(read.afterMs);
     const snapshot: Snapshot = { group, read, kept: this.#keptOf(group) };
-    const observed = await this.#observe(snapshot);
+    const observed = await this.#withOutlook(await this.#observe(snapshot), context);
     const decision = decide(observed);
     if (await this.#publish(snapshot, observed, decision)) return requeueAfter(0);
     const receipt = await this.#record(snapshot, decision);
@@ -145,7 +167,7 @@ class GroupLoop {
     const outcome = await this.#execute(snapshot, decision, receipt);
     if (outcome.done.length > 0) log.info('workers changed', summaryOf(decision, outcome));
     const refused = [...outcome.refused, ...(problem === undefined ? [] : [identityRefusal(problem)])];
-    const haveRefusalsChanged = this.#emitEvents(snapshot, decision, { ...outcome, refused });
+    const haveRefusalsChanged = this.#emitEvents(snapshot, decision, { ...outcome, refused }, log);
     if (outcome.failures.length > 0) throw outcome.failures[0];
     if (outcome.isCut) return requeueAfter(CUT_RETRY_MS);
     return requeueAfter(haveRefusalsChanged ? 0 : decision.requeueAfterMs);
@@ -184,6 +206,25 @@ class GroupLoop {
       publishedFile: kept.publisher.file.published(),
       refused: kept.refused,
     };
+  }
+
+  /** No worker with a machine ends for the template before another machine was seen for it. */
+  async #withOutlook(observed: Observed, context: ReconcileContext): Promise<Observed> {
+    const { group } = observed;
+    const ending = endingForTemplate(observed);
+    if (ending.length === 0) return observed;
+    const { outlook: offers, cluster } = this.#options;
+    const request: OutlookRequest = {
+      groupUid: uidOf(group),
+      templateHash: templateHash(group),
+      account: { metadata: group.metadata, spec: group.spec.template.spec },
+      wake: () => this.#enqueue(objectKey(group.metadata)),
+      workers: async () => {
+        const whole = await wholeGroup(group, cluster);
+        return ending.map(({ object }) => asByTemplate(whole, object));
+      },
+    };
+    return { ...observed, outlook: await offers.ask(request, context) };
   }
 
   async #readLoad({ group, kept, read }: Snapshot): Promise<void> {
@@ -249,11 +290,24 @@ class GroupLoop {
   }
 
   /** Tells of what was done. True where other writes are refused than before: then the status is to say so. */
-  #emitEvents({ group, kept }: Snapshot, { changes, because, waiting }: Decision, outcome: Outcome): boolean {
-    for (const event of eventsFor(changesBy(outcome.done, changes), because))
-      this.#options.events.record({ regarding: group, ...event });
+  #emitEvents(
+    { group, kept }: Snapshot,
+    { changes, because, waiting, status }: Decision,
+    outcome: Outcome,
+    log: ReconcileContext['log'],
+  ): boolean {
+    const { events, env } = this.#options;
     const before = kept.refused;
     kept.refused = [...waiting, ...outcome.refused];
+    const services = [
+      ...serviceEvents(group.status, status, env.clock.now()),
+      ...refusalEvents(before, kept.refused),
+    ];
+    for (const { type, reason, note } of services)
+      log[type === 'Warning' ? 'warn' : 'info']('Service of the group changed', { reason, note });
+    const changed = eventsFor(changesBy(outcome.done, changes), because);
+    for (const event of [...startEvents(group), ...blockEvents(group, status), ...services, ...changed])
+      events.record({ regarding: group, ...event });
     return !sameJson(before, kept.refused);
   }
 

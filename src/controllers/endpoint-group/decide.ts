@@ -3,7 +3,7 @@ import { parseDuration, parseTime } from '../../lib/time.ts';
 import { actionKey, actionsFor, afterDraining, cheapestFirst, type OrdersInput } from './actions.ts';
 import { autoscale, betweenTicks } from './autoscale/autoscale.ts';
 import type { BoundsInput, ScalingDecision, ScalingMemory } from './autoscale/bounds.ts';
-import { expectedPerf, priceOfNew, usualPrice } from './autoscale/candidates.ts';
+import { expectedPerf, isRenting, isToReplace, priceOfNew, usualPrice } from './autoscale/candidates.ts';
 import { maxUnavailable, scalingOptions } from './autoscale/capacity.ts';
 import { chooseWorkers } from './autoscale/choose-workers.ts';
 import { hotOf } from './autoscale/cover.ts';
@@ -11,10 +11,10 @@ import type { Change, Choice } from './autoscale/plan.ts';
 import { type Counts, countWorkers } from './conditions.ts';
 import { RULES } from './explain.ts';
 import { deriveFacts, type GroupFacts, isHot } from './facts.ts';
-import { type Endpoint, hasGateway } from './publish/endpoints.ts';
+import { type Endpoint, hasGateway, servicePorts } from './publish/endpoints.ts';
 import { deletingStatus, statusOf } from './status.ts';
 import type { Action, Decision, GroupMemory, Observed, Refusal } from './types.ts';
-import { isToUpdate, workerName } from './workers/template.ts';
+import { isToUpdate, templateHash, workerName } from './workers/template.ts';
 import type { Worker } from './workers/worker.ts';
 
 /** From what was seen to what is recorded, published and done. Pure. */
@@ -58,6 +58,24 @@ export function decide(observed: Observed): Decision {
     requeueAfterMs: requeueAfter(known, memory),
   };
 }
+
+/** Workers with a machine that would end for the template in this pass if another machine were in hand for each. */
+export function endingForTemplate(observed: Observed): readonly Worker[] {
+  const { group, workers, now } = observed;
+  const present = { templateHash: templateHash(group), spec: group.spec, now };
+  const isConcerned = (worker: Worker) => worker.isRented && isToReplace(worker, present);
+  if (group.metadata.deletionTimestamp !== undefined || !workers.some(isConcerned)) return [];
+  const known = deriveFacts({ ...observed, outlook: { inHand: EVERY_WORKER } });
+  const { changes } = choose(known, scalingDecision(known));
+  const byName = new Map(workers.map((worker) => [worker.name, worker]));
+  return changes.flatMap((change) => {
+    const isEnding = change.type === 'destroy' && change.why === 'OldTemplate';
+    const worker = isEnding ? byName.get(change.name) : undefined;
+    return worker?.isRented ? [worker] : [];
+  });
+}
+
+const EVERY_WORKER = { has: () => true };
 
 /** Workers whose machine fits the present template take over its text, unless the group leaves them as they are. */
 function updatesOf({ observed: { workers }, input }: GroupFacts): readonly Action[] {
@@ -121,7 +139,7 @@ function isRouted({ observed: { group, source, loadState } }: GroupFacts): boole
 }
 
 function countsOf({ observed, scaling, endpoints }: GroupFacts): Counts {
-  const portless = (observed.group.spec.template.spec.ports ?? []).length === 0;
+  const portless = servicePorts(observed.group).length === 0;
   const names = portless
     ? observed.workers.filter((worker) => worker.isServing).map(({ name }) => name)
     : endpoints.endpoints.map(({ worker }) => worker.metadata.name);
@@ -248,8 +266,16 @@ export function choose({ observed, input, scaling }: GroupFacts, decision: Scali
 /** What of the choice is done in this pass: the rest is chosen again in a later one. */
 export function changesOfThisPass(choice: Choice, observed: Observed): readonly Change[] {
   let room = createLimit(observed);
-  return choice.changes.filter((change) => change.type !== 'rent' || room-- > 0);
+  // A machine that nothing can lead to costs money for nobody, be it rented or woken.
+  const isHidden = isKeptFromAll(observed);
+  return choice.changes.filter((change) => {
+    if (change.type !== 'rent') return change.type !== 'wake' || !isHidden;
+    return !isHidden && room-- > 0;
+  });
 }
+
+const isKeptFromAll = ({ published }: Observed): boolean =>
+  published.type === 'problem' && published.forAll === true;
 
 /**
  * Workers that are taken in count from the next pass on, and may be all that is needed; one that cannot be taken in has
@@ -263,10 +289,6 @@ function createLimit({ group, workers, orphans, refused }: Observed): number {
   const places = group.spec.maxWorkers - workers.length - lost.length;
   if (group.spec.spreadBy === 'None') return places;
   return workers.some(isRenting) ? 0 : Math.min(1, places);
-}
-
-function isRenting({ isRented, isStopped, isDeleting, isStalled, isOverdue }: Worker): boolean {
-  return !isRented && !isStopped && !isDeleting && !isStalled && !isOverdue;
 }
 
 /** What was refused and is still to be done. */

@@ -2,17 +2,17 @@ import { annotations } from '../../api/v1alpha1/names.ts';
 import { requestToken } from '../../api/v1alpha1/object.ts';
 import { parseTime } from '../../lib/time.ts';
 import { isFaulty, scalingWorkers, type WorkersInput } from './autoscale/candidates.ts';
-import type { ChoosableWorker } from './autoscale/plan.ts';
-import { type LoadView, loadView } from './load/view.ts';
-import { type Endpoints, endpointsOf, hasGateway } from './publish/endpoints.ts';
-import type { Observed } from './types.ts';
 import {
   type FailingWorker,
   failingWorkers,
   type ReplacementPace,
   replacementPace,
   withRecordedErrors,
-} from './workers/failing.ts';
+} from './autoscale/failing.ts';
+import type { ChoosableWorker } from './autoscale/plan.ts';
+import { type LoadView, loadView } from './load/view.ts';
+import { type Endpoints, endpointsOf, hasGateway } from './publish/endpoints.ts';
+import type { Observed } from './types.ts';
 import { templateHash } from './workers/template.ts';
 import type { Worker } from './workers/worker.ts';
 
@@ -50,7 +50,7 @@ export function deriveFacts(observed: Observed): GroupFacts {
   const endpoints = endpointsOf(group, serving, { allowPrivate: observed.allowPrivateAddresses });
   const unreachable = new Set(endpoints.problems.map(({ worker }) => worker));
   const input: WorkersInput = {
-    ...{ workers, load, now, frozen, unreachable, accountCap },
+    ...{ workers, load, now, frozen, unreachable, accountCap, inHand: observed.outlook?.inHand },
     spec: group.spec,
     brokenSince: sinceOf(failing, workers),
     pace,

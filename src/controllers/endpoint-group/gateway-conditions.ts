@@ -1,5 +1,7 @@
-import { type Reason, reasons } from '../../api/v1alpha1/reasons.ts';
+import { facetsOf, isReason, type Reason, reasons } from '../../api/v1alpha1/reasons.ts';
+import { agreeing, counted } from '../../lib/plural.ts';
 import { type DesiredCondition, findCondition } from '../../runtime/conditions.ts';
+import { readableError } from './autoscale/failing.ts';
 import type { Choice } from './autoscale/plan.ts';
 import { isHot } from './facts.ts';
 import { livePickers } from './load/pickers.ts';
@@ -7,7 +9,6 @@ import type { LoadView } from './load/view.ts';
 import { endpointFileName, publishesFile } from './publish/endpoint-file.ts';
 import { hasGateway } from './publish/endpoints.ts';
 import type { Observed } from './types.ts';
-import { readableError } from './workers/failing.ts';
 import { isStatusCurrent, type Worker } from './workers/worker.ts';
 
 interface GatewaySituation {
@@ -79,44 +80,9 @@ function obstacleOf({ name, object, isRented, isServing }: Worker, error?: strin
   const found =
     stalled?.status === 'True' ? stalled : findCondition(conditions, isRented ? 'Ready' : 'Rented');
   if (!found || !isReason(found.reason)) return undefined;
-  const isLasting = found === stalled || LASTING.has(found.reason);
+  const isLasting = found === stalled || facetsOf(found.reason).isLasting;
   return isLasting ? { reason: found.reason, message: `Worker ${name}: ${found.message}` } : undefined;
 }
-
-function isReason(reason: string): reason is Reason {
-  return Object.hasOwn(reasons, reason);
-}
-
-/**
- * Reasons for which a worker gets no machine, or its own does not start, until someone acts or the market changes. Not
- * `AccountNotReady`: an account is that for seconds as well, while its machines are listed after each start of the operator,
- * and requests that wait must outlive one.
- */
-const LASTING: ReadonlySet<Reason> = new Set<Reason>([
-  'AccountLimitReached',
-  'AccountMissing',
-  'BreakerOpen',
-  'InputsTooLarge',
-  'InsufficientCredit',
-  'InvalidFilter',
-  'InvalidRequest',
-  'LimitReached',
-  'NamespaceNotAllowed',
-  'NoOffers',
-  'NoOfferWithinPrice',
-  'NoPriceLimit',
-  'NotPermitted',
-  'OnStartTooLong',
-  'Paused',
-  'PriceUnknown',
-  'ReplacementOff',
-  'SSHKeyMissing',
-  'SecretInvalid',
-  'SecretKeyMissing',
-  'SecretMissing',
-  'SecretNotAllowed',
-  'TooManyRentals',
-]);
 
 /** Whether the operator learns of requests. */
 export function gatewayConnected({ observed }: GatewaySituation): GatewayState | undefined {
@@ -127,12 +93,46 @@ export function gatewayConnected({ observed }: GatewaySituation): GatewayState |
     return {
       status: 'True',
       reason: 'PickersReport',
-      message: `${live === 1 ? '1 picker reports' : `${live} pickers report`} what the gateway counts.`,
+      message: `${counted(live, 'picker')} ${agreeing(live, 'reports', 'report')} what the gateway counts.`,
     };
   if (loadState.pickers.since === undefined)
     return { status: 'Unknown', reason: 'PickersUnseen', message: reasons.PickersUnseen.sentence };
   return { status: 'False', reason: 'PickersSilent', message: reasons.PickersSilent.sentence };
 }
+
+/** Whether callers can be known by their keys, as the pickers say that read the Secret. */
+export function callerKeysUsable({ observed }: GatewaySituation): GatewayState | undefined {
+  const { group, now, loadState } = observed;
+  const secret = group.spec.gateway?.keys?.secretName;
+  if (secret === undefined || !hasGateway(group)) return undefined;
+  const reports = livePickers(loadState.pickers, now).flatMap(({ report }) => report.keys ?? []);
+  const states = new Set(reports.map(({ state }) => state));
+  if (states.has('Missing'))
+    return { status: 'False', reason: 'SecretMissing', message: `There is no Secret ${secret}.` };
+  const unusable = [...new Set(reports.flatMap((report) => report.unusable))].join(', ');
+  if (states.has('Unusable'))
+    return {
+      status: 'False',
+      reason: 'CallerKeysInvalid',
+      message: `Secret ${secret} has no usable key. ${HASH_REMEDY}${unusable && ` No SHA-256: ${unusable}.`}`,
+    };
+  if (unusable !== '')
+    return {
+      status: 'False',
+      reason: 'CallerKeysInvalid',
+      message: `Secret ${secret}: values of ${unusable} are no SHA-256. ${HASH_REMEDY}`,
+    };
+  if (states.has('Read'))
+    return {
+      status: 'True',
+      reason: 'CallerKeysRead',
+      message: `The gateway knows callers by Secret ${secret}.`,
+    };
+  const message = `No picker has read Secret ${secret}. Allow pickers to get it (chart: gateway.secrets).`;
+  return { status: 'Unknown', reason: 'CallerKeysUnread', message };
+}
+
+const HASH_REMEDY = 'Store the SHA-256 of each key: printf %s "$KEY" | sha256sum.';
 
 /** Whether another router finds all ready workers in the list of them. */
 export function endpointsPublished({ observed }: GatewaySituation): GatewayState | undefined {

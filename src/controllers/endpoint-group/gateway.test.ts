@@ -5,9 +5,9 @@ import '../../../test/builders/property-seed.ts';
 import { calm, NOW, observedGroup, record, reports, worker } from '../../../test/builders/observed-group.ts';
 import type { GatewayGroupReport } from '../../api/gateway-report.ts';
 import { endpointGroupStatus } from '../../api/v1alpha1/endpoint-group.ts';
-import { defaultTimes } from './autoscale/times.ts';
 import { decide } from './decide.ts';
 import { EMPTY_LOAD, type LoadState, withGatewayReport, withReport } from './load/state.ts';
+import { defaultTimes } from './times.ts';
 import type { Action, Observed } from './types.ts';
 import type { Worker } from './workers/worker.ts';
 
@@ -583,5 +583,44 @@ describe('whatever pickers report', () => {
         expect(endpointGroupStatus.safeParse(status).error).toBeUndefined();
       }),
     );
+  });
+});
+
+describe('B09: a group says of the keys of its callers', () => {
+  const keyed = groupObject({ gateway: { keys: { secretName: 'llm-callers' } } });
+  const says = (sent: readonly Sent[], of = keyed) => {
+    const { status } = decided({ group: of, loadState: reported(sent) });
+    const found = status.conditions?.find(({ type }) => type === 'CallerKeysUsable');
+    return found && `${found.status} ${found.reason}: ${found.message}`;
+  };
+  const read = { state: 'Read', unusable: [] } as const;
+
+  test.each([
+    [read, 'True CallerKeysRead: The gateway knows callers by Secret llm-callers.'],
+    [{ state: 'Missing', unusable: [] }, 'False SecretMissing: There is no Secret llm-callers.'],
+    [
+      { state: 'Unread', unusable: [] },
+      'Unknown CallerKeysUnread: No picker has read Secret llm-callers. Allow pickers to get it (chart: gateway.secrets).',
+    ],
+    [
+      { state: 'Unusable', unusable: ['alice', 'bob'] },
+      'False CallerKeysInvalid: Secret llm-callers has no usable key. Store the SHA-256 of each key: printf %s "$KEY" | sha256sum. No SHA-256: alice, bob.',
+    ],
+    [
+      { state: 'Read', unusable: ['bob'] },
+      'False CallerKeysInvalid: Secret llm-callers: values of bob are no SHA-256. Store the SHA-256 of each key: printf %s "$KEY" | sha256sum.',
+    ],
+  ] as const)('when a picker reports %o', (keys, condition_) => {
+    expect(says(steady({ keys: { ...keys, unusable: [...keys.unusable] } }))).toBe(condition_);
+  });
+
+  test('when one of two pickers has not read them yet', () => {
+    const other = { state: 'Unread' as const, unusable: [] };
+    const sent = [...steady({ keys: { ...read, unusable: [] } }), ...steady({ keys: other }, 'b')];
+    expect(says(sent)).toMatch(/^True CallerKeysRead/);
+  });
+
+  test('never without keys', () => {
+    expect(says(steady(), group)).toBeUndefined();
   });
 });

@@ -3,10 +3,10 @@ import { expect, test } from 'vitest';
 import { groupObject } from '../../../test/builders/group-worker.ts';
 import { calm, NOW, observedGroup, worker } from '../../../test/builders/observed-group.ts';
 import { endpointGroupStatus } from '../../api/v1alpha1/endpoint-group.ts';
-import { defaultTimes } from './autoscale/times.ts';
 import { decide } from './decide.ts';
 import { readPushed } from './load/push.ts';
 import { EMPTY_LOAD, FigureError, type LoadState, withReport } from './load/state.ts';
+import { defaultTimes } from './times.ts';
 
 const extremes = [0, 1e-7, 1e-6, 0.5, 1, 1e12, 5e-324, Number.EPSILON, Number.MAX_VALUE];
 const figure = fc.oneof(fc.constantFrom(...extremes), fc.double({ min: 0, max: 1e12, noNaN: true }));

@@ -418,6 +418,59 @@ describe('a group with a new template', () => {
       [],
     ],
     [
+      'keeps all workers and says why if no machine can be rented by it (P1)',
+      {
+        group: floor(150),
+        workers: two,
+        loadState: reports(['a', 'b']),
+        memory: calm(2),
+        outlook: { inHand: new Set(), blocked: { reason: 'NoOffers', detail: 'No offer matches.' } },
+      },
+      [],
+    ],
+    [
+      'keeps all workers while it is not known whether a machine can be rented by it (P1)',
+      {
+        group: floor(150),
+        workers: two,
+        loadState: reports(['a', 'b']),
+        memory: calm(2),
+        outlook: undefined,
+      },
+      [],
+    ],
+    [
+      'ends no more workers than machines can be rented by it (P1)',
+      {
+        group: floor(150, { updateStrategy: { type: 'RollingUpdate', maxUnavailable: '100%' } }),
+        workers: two,
+        loadState: reports(['a', 'b']),
+        memory: calm(2),
+        outlook: { inHand: new Set(['b']), blocked: { reason: 'NoOffers', detail: 'No offer matches.' } },
+      },
+      ['order b Gone Running'],
+    ],
+    [
+      'ends no further worker while a new one still rents (P1)',
+      {
+        group: floor(150, { updateStrategy: { type: 'RollingUpdate', maxUnavailable: '100%' } }),
+        workers: [worker('a', OLD), worker('b', { ...BOOTING, isRented: false })],
+        loadState: reports(['a']),
+        memory: calm(2),
+      },
+      [],
+    ],
+    [
+      'removes a worker that has no machine without another in hand (P1)',
+      {
+        group: floor(150),
+        workers: [worker('a', { ...OLD, ...BOOTING, isRented: false, hasRun: false, wasEverReady: false })],
+        memory: calm(2),
+        outlook: undefined,
+      },
+      ['delete a', 'create Hot 0'],
+    ],
+    [
       'leaves its workers to people under OnDelete',
       {
         group: floor(150, { updateStrategy: { type: 'OnDelete' } }),
@@ -475,6 +528,32 @@ describe('a group in trouble', () => {
         published: { type: 'problem', reason: 'NameTaken', detail: 'Service llm belongs to somebody else.' },
       },
       [],
+    ],
+    [
+      'rents and wakes no worker while none could be published (B05)',
+      {
+        group: floor(150),
+        workers: [worker('a', STOPPED)],
+        memory: calm(2),
+        published: {
+          type: 'problem',
+          reason: 'NameTaken',
+          detail: 'Service llm belongs to somebody else.',
+          forAll: true,
+        },
+      },
+      [],
+    ],
+    [
+      'rents on while the slice of one worker is taken (B05)',
+      {
+        group: floor(100),
+        workers: [worker('a')],
+        loadState: reports(['a']),
+        memory: calm(1),
+        published: { type: 'problem', reason: 'NameTaken', detail: 'EndpointSlice a-endpoint is taken.' },
+      },
+      ['create Hot 0'],
     ],
     [
       'says which address it may not publish',

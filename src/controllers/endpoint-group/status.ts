@@ -5,6 +5,7 @@ import { withPage } from '../../api/v1alpha1/reasons.ts';
 import { formatDollars } from '../../lib/money.ts';
 import { formatTime, parseTime } from '../../lib/time.ts';
 import { setConditions } from '../../runtime/conditions.ts';
+import { type FailingWorker, lastReplacement } from './autoscale/failing.ts';
 import type { Change } from './autoscale/plan.ts';
 import { conditionsOf, type Situation, workersAre } from './conditions.ts';
 import { sentenceOf } from './explain.ts';
@@ -12,8 +13,8 @@ import { gatewayHeld, gatewayWorkers, livePickers } from './load/pickers.ts';
 import { isOfLongWindow } from './load/state.ts';
 import { endpointFileName, publishesFile } from './publish/endpoint-file.ts';
 import { endpointNameOf, hasGateway, servicePorts } from './publish/endpoints.ts';
+import { outageOfWorkers } from './service-events.ts';
 import type { Observed } from './types.ts';
-import { type FailingWorker, lastReplacement } from './workers/failing.ts';
 
 export interface StatusInput extends Situation {
   readonly templateHash: string;
@@ -132,9 +133,11 @@ function freshStatus(input: StatusInput): Omit<EndpointGroupStatus, 'loadMaxima'
   const requestedAt = requestToken(group.metadata, annotations.requestedAt);
   const wokenAt = requestToken(group.metadata, annotations.wakeAt);
   const gateway = gatewayStatus(observed);
+  const outage = outageOfWorkers(observed.workers);
   return {
     observedGeneration: group.metadata.generation ?? -1,
     conditions: conditionList(input),
+    ...(outage && { outage }),
     replicas: counts.hot,
     selector: `${labels.endpointGroup}=${group.metadata.name}`,
     hot: counts.hot,

@@ -1,12 +1,13 @@
 import type { EndpointGroup, EndpointGroupStatus } from '../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import type { MicroDollars } from '../../lib/money.ts';
 import type { ScalingDecision, ScalingMemory } from './autoscale/bounds.ts';
 import type { Change } from './autoscale/plan.ts';
-import type { ScalingTimes } from './autoscale/times.ts';
 import type { LoadState } from './load/state.ts';
 import type { LoadSpeaker } from './load/view.ts';
 import type { Endpoint } from './publish/endpoints.ts';
+import type { ScalingTimes } from './times.ts';
 import type { DesiredRole, Worker } from './workers/worker.ts';
 
 /** What this process remembers of a group between passes. Losing it keeps workers longer, and spends nothing. */
@@ -28,6 +29,8 @@ export type Published =
       readonly type: 'problem';
       readonly reason: 'NameTaken' | 'NotPermitted' | 'ServicePortsDiffer';
       readonly detail: string;
+      /** It keeps every worker from being published, also one that is still to be rented. */
+      readonly forAll?: true;
     };
 
 /** How writing the list of ready workers went last time. */
@@ -50,6 +53,13 @@ export interface Refusal {
   /** Of the action, as `actionKey` tells it. */
   readonly action: string;
   readonly detail: string;
+}
+
+/** Workers of an old template that may end, since another machine can be rented for each by the new one. */
+export interface TemplateOutlook {
+  readonly inHand: Pick<ReadonlySet<string>, 'has'>;
+  /** Why the next worker may not end; undefined while it is not known. */
+  readonly blocked?: { readonly reason: Reason; readonly detail: string } | undefined;
 }
 
 /** Everything one pass decides by. */
@@ -76,13 +86,15 @@ export interface Observed {
   readonly hasLateFigures: boolean;
   /** A report or command asked for a worker now. */
   readonly wakeAsked: boolean;
-  /** Uids of workers whose account is frozen by its breaker. */
+  /** Uids of workers whose account is suspended, or frozen by its breaker. */
   readonly frozen: ReadonlySet<string>;
   /** The most that one machine may cost by the account that the template names; undefined if it does not say. */
   readonly accountCap?: MicroDollars | undefined;
   readonly published: Published;
   /** The same of the list of ready workers for another router. */
   readonly publishedFile?: PublishedFile | undefined;
+  /** Undefined if it was not requested in this pass: then no worker with a machine ends for the template. */
+  readonly outlook?: TemplateOutlook | undefined;
   /** What was refused when it was last tried. */
   readonly refused: readonly Refusal[];
   /** Where clients reach the gateway; undefined where nothing says it. */

@@ -8,6 +8,7 @@ import {
   intent,
   LOGIN,
   NOW,
+  type ObservedParts,
   offer,
   time,
   UID,
@@ -20,9 +21,9 @@ import type { AccountStatusWriter } from '../../accounts/status-writer.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { Secret } from '../../lib/secret.ts';
-import { MarketplaceError, type MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
-import type { CallOptions } from '../../marketplace/http/call.ts';
-import type { InstancesResource } from '../../marketplace/instances/instances.ts';
+import type { CallOptions } from '../../market/call-options.ts';
+import { MarketplaceError, type MarketplaceErrorKind } from '../../market/errors.ts';
+import type { Market } from '../../market/market.ts';
 import { openKey } from '../../ownership/sealed-key.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { KubeError, kubeErrorOf } from '../../runtime/kube/kube-error.ts';
@@ -31,7 +32,7 @@ import { type ActDeps, act } from './act.ts';
 import { silentInstanceMetrics } from './deps.ts';
 import { ObjectMemory, SteadyClock } from './memory.ts';
 import { PurchaseReceipt, purchaseReceipt } from './record.ts';
-import type { Action, Observed, Purchase } from './types.ts';
+import type { Action, Purchase } from './types.ts';
 
 const PURCHASE: Purchase = {
   attempt: 1,
@@ -40,30 +41,34 @@ const PURCHASE: Purchase = {
   offer: offer(),
   offerIndex: 0,
   pricePerHour: 500_000,
-  request: { image: 'i' },
+  request: { image: 'i', diskGB: 10, label: '', env: {}, ports: [], ssh: false },
   specHash: 'v1:0',
   knownIds: undefined,
 };
 
-type Calls = Partial<Record<keyof InstancesResource, (...parameters: never[]) => unknown>>;
+type Calls = Partial<Record<keyof Market, (...parameters: never[]) => unknown>>;
 
 function situation(
   options: {
     readonly calls?: Calls;
+    /** A call that the market does not offer. */
+    readonly lacks?: string;
     readonly ticketUsable?: boolean;
     readonly laterMs?: number;
     readonly startRefused?: TicketRefusal;
     /** The offer that stands in the intent. */
     readonly offer?: string;
     readonly without?: 'account';
-    /** How long the call may take, by its intent. */
+    /** Duration that the call may take, by its intent. */
     readonly callMs?: number;
-    /** Whether a person asked for something else while the call waited for its place. */
+    /** True if a person changed the spec while the call waited for its rate limit slot. */
     readonly isTakenBack?: boolean;
-    /** What the object says right before a destroy. */
+    /** Read of the object right before a destroy. */
     readonly readsNow?: () => Promise<boolean>;
-    /** Whether the account still allows the namespace. */
+    /** True if the account still allows the namespace. */
     readonly isPermitted?: boolean;
+    /** Machines that existed before the call, or are other objects'. */
+    readonly known?: readonly string[];
   } = {},
 ) {
   const sent: string[] = [];
@@ -75,13 +80,15 @@ function situation(
   const instances = new Proxy(
     {},
     {
-      get:
-        (_target, name: string) =>
-        (...parameters: never[]) => {
+      get(_target, name: string) {
+        if (name === 'about') return { name: 'Toy' };
+        if (name === options.lacks) return undefined;
+        return (...parameters: never[]) => {
           sent.push(`${name} ${String(parameters[0])}`);
-          const call = options.calls?.[name as keyof InstancesResource];
+          const call = options.calls?.[name as keyof Market];
           return Promise.resolve(call ? call(...parameters) : { answeredAt: at(5) });
-        },
+        };
+      },
     },
   );
   const session = {
@@ -90,7 +97,7 @@ function situation(
     identity,
     login: LOGIN,
     permits: () => options.isPermitted ?? true,
-    client: { instances },
+    market: instances,
     serviceClock: { now: () => ({ type: 'unknown' }) },
     feed: { pollNow: () => looks++ },
     admission: {
@@ -140,6 +147,7 @@ function situation(
     showEvent: (note) => done.push(note.reason),
     wrote: (object) => done.push(`cached ${object.metadata.finalizers?.join()}`),
     isStillDecided: () => !options.isTakenBack,
+    knownMachines: () => (id) => options.known?.includes(id) === true,
     isStillDecidedNow: options.readsNow ?? (async () => true),
   };
   const ticket: Ticket = {
@@ -225,6 +233,19 @@ describe('a rent', () => {
     expect(acted).toHaveProperty('rented.sealedKey');
     expect(settled).toEqual([{ rented: true }]);
   });
+
+  test.each([
+    ['listed before the call', () => ({ instanceId: '7', instanceApiKey: undefined, answeredAt: at(3) })],
+    ['named by a refusal', fails('malformedReply', 'unknown', { instanceId: '7' })],
+  ])(
+    'scenario 118: is of unknown outcome when its reply names a machine that was %s (A8)',
+    async (_, reply) => {
+      const { ports, settled, receipt } = situation({ known: ['7'], calls: { rent: reply as never } });
+      const acted = await act({ observed: given(), action: rent, receipt }, ports);
+      expect(acted).toMatchObject({ type: 'failed', after: { type: 'settle' } });
+      expect(settled).toEqual([{ rented: 'unknown' }]);
+    },
+  );
 
   test('is of the offer in the intent', async () => {
     const { ports, sent, receipt } = situation({ offer: '101' });
@@ -331,7 +352,7 @@ describe('a call that waits for its place', () => {
     destroy: whenItsPlaceIsFree,
     stop: whenItsPlaceIsFree,
     start: whenItsPlaceIsFree,
-    label: whenItsPlaceIsFree,
+    relabel: whenItsPlaceIsFree,
   };
 
   test.for(waiting)(
@@ -441,11 +462,13 @@ const destroyedAt = (seconds: number) => ({
   endedAt: at(seconds),
 });
 
-/** One dollar an hour from ten in the evening of the last day of October on; {@link NOW} is noon of 20 November. */
+/**
+ * Cost of one dollar an hour from ten in the evening of the last day of October on; {@link NOW} is noon of 20 November.
+ */
 const OLD_COST = { pricePerHour: '1.00', accrued: '3.00', since: time(-20 * 86_400 + 36_000) };
 
 /** An object that is older than the month. */
-function bornInOctober(status: NonNullable<Given['status']>): Partial<Observed> {
+function bornInOctober(status: NonNullable<Given['status']>): ObservedParts {
   const { object } = given(withMachine({}, { status }));
   return { object: { ...object, metadata: { ...object.metadata, creationTimestamp: time(-30 * 86_400) } } };
 }
@@ -453,6 +476,7 @@ function bornInOctober(status: NonNullable<Given['status']>): Partial<Observed> 
 describe('letting go', () => {
   const release: Action = {
     type: 'release',
+    destroyed: [],
     note: { type: 'Normal', reason: 'InstanceDestroyed', action: 'Deleting', note: 'n' },
   };
 
@@ -529,12 +553,12 @@ describe('letting go', () => {
     [
       'all that it cost, until its machine was destroyed, and when it rented',
       { ...withMachine(), memory: { destroys: [destroyedAt(-60)] } },
-      { uid: UID, rentals: [at(-300)], spentThisMonth: 33_333, newestRentalAt: at(-301) },
+      { uid: UID, rentals: [at(-300)], spentThisMonth: 33_333, newestRentalAt: at(-301), destroyed: [] },
     ],
     [
       'all that it cost until now where nothing was destroyed',
       withMachine({}, { intent: '{}', status: { cost: { ...holding().cost, accrued: '2.00' } } }),
-      { uid: UID, rentals: [at(-300)], spentThisMonth: 2_041_667, newestRentalAt: undefined },
+      { uid: UID, rentals: [at(-300)], spentThisMonth: 2_041_667, newestRentalAt: undefined, destroyed: [] },
     ],
     [
       'of its money what this month saw of it, and of its rentals those of the last hour',
@@ -543,7 +567,7 @@ describe('letting go', () => {
         memory: { destroys: [destroyedAt(-20 * 86_400 + 46_800)] },
         observed: bornInOctober({ rentals: [time(-3_600), time(-3_599)], cost: OLD_COST }),
       },
-      { uid: UID, rentals: [at(-3_599)], spentThisMonth: 1_000_000, newestRentalAt: at(-301) },
+      { uid: UID, rentals: [at(-3_599)], spentThisMonth: 1_000_000, newestRentalAt: at(-301), destroyed: [] },
     ],
     [
       'what its machines of this month cost, also those that ended before the last',
@@ -552,23 +576,31 @@ describe('letting go', () => {
         memory: { destroys: [destroyedAt(-60)] },
         observed: bornInOctober({ cost: { pricePerHour: '1.00', accrued: '5.00', since: time(-300) } }),
       },
-      { uid: UID, rentals: [at(-300)], spentThisMonth: 5_066_667, newestRentalAt: at(-301) },
+      { uid: UID, rentals: [at(-300)], spentThisMonth: 5_066_667, newestRentalAt: at(-301), destroyed: [] },
     ],
     [
       'that it rented, where only its status says so',
       { status: { attempt: 1 } },
-      { uid: UID, rentals: [], spentThisMonth: 0, newestRentalAt: undefined },
+      { uid: UID, rentals: [], spentThisMonth: 0, newestRentalAt: undefined, destroyed: [] },
     ],
     [
       'that it may have rented, where only its intent says so',
       { intent: intent() },
-      { uid: UID, rentals: [], spentThisMonth: 0, newestRentalAt: at(-301) },
+      { uid: UID, rentals: [], spentThisMonth: 0, newestRentalAt: at(-301), destroyed: [] },
     ],
   ])('reports to the brake %s', async ([, object, departed]) => {
     const { ports, asked } = situation();
     const observed = given({ deleting: true, ...object });
     await act({ observed, action: release, receipt: receiptOf(observed.object) }, ports);
     expect(asked).toEqual([departed]);
+  });
+
+  test('names the machines that were destroyed, also for an object that rented nothing itself', async () => {
+    const { ports, asked } = situation();
+    const observed = given({ deleting: true, finalizers: ['gpurental.dev/machine'] });
+    const action = { ...release, destroyed: ['1', '2'] };
+    await act({ observed, action, receipt: receiptOf(observed.object) }, ports);
+    expect(asked).toMatchObject([{ uid: UID, destroyed: ['1', '2'] }]);
   });
 
   test('does not trouble the brake with an object that never rented', async () => {
@@ -579,7 +611,7 @@ describe('letting go', () => {
   });
 
   test('lists a kept machine in the account where its label cannot be changed', async () => {
-    const { ports, done, asked } = situation({ calls: { label: fails('forbidden', 'refused') } });
+    const { ports, done, asked } = situation({ calls: { relabel: fails('forbidden', 'refused') } });
     const keep: Action = { type: 'retain', instanceId: '1', policy: 'Retain', label: 'l' };
     await act(
       { observed: given(withMachine()), action: keep, receipt: receiptOf(given(withMachine()).object) },
@@ -594,7 +626,7 @@ describe('letting go', () => {
   test('has not kept a machine that neither its label nor the account speaks for', async () => {
     const keep: Action = { type: 'retain', instanceId: '1', policy: 'Retain', label: 'l' };
     const receipt = receiptOf(given(withMachine()).object);
-    const { ports, done } = situation({ calls: { label: fails('forbidden', 'refused') } });
+    const { ports, done } = situation({ calls: { relabel: fails('forbidden', 'refused') } });
     const keptBy = (recordRetained: AccountStatusWriter['recordRetained']) =>
       act(
         { observed: given(withMachine()), action: keep, receipt },
@@ -621,10 +653,10 @@ describe('letting go', () => {
 
   test('does not take a fault of its own for a label that could not be changed', async () => {
     const keep: Action = { type: 'retain', instanceId: '1', policy: 'Retain', label: 'l' };
-    const label = () => {
+    const relabel = () => {
       throw new TypeError('a bug');
     };
-    const { ports, done } = situation({ calls: { label } });
+    const { ports, done } = situation({ calls: { relabel } });
     const receipt = receiptOf(given(withMachine()).object);
     await expect(act({ observed: given(withMachine()), action: keep, receipt }, ports)).rejects.toThrow(
       'a bug',
@@ -633,14 +665,16 @@ describe('letting go', () => {
   });
 
   test('lists a kept machine in the account as well as on its label, which a list may show late', async () => {
-    const { ports, done, sent } = situation();
+    const { ports, done, sent, asked } = situation();
     const keep: Action = { type: 'retain', instanceId: '1', policy: 'Stop', label: 'l' };
     await act(
       { observed: given(withMachine()), action: keep, receipt: receiptOf(given(withMachine()).object) },
       ports,
     );
-    expect(sent).toEqual(['label 1']);
+    expect(sent).toEqual(['relabel 1']);
     expect(done).toEqual(['retained']);
+    // It is stopped, so that its disk bills.
+    expect(asked).toMatchObject([{ policy: 'Stop', pricePerHour: 10_000 }]);
   });
 });
 
@@ -658,13 +692,17 @@ describe('a start', () => {
 
   test('asks the account for room, is remembered, and ends what a stop has left', async () => {
     const { ports, sent, asked, settled, memory, receipt, looks } = situation();
-    memory.stopAskedAt = 1;
-    memory.stopAnsweredAt = 2;
+    memory.fields.stopAskedAt = 1;
+    memory.fields.stopAnsweredAt = 2;
     expect(await act({ observed: given(), action: start, receipt }, ports)).toEqual({ type: 'done' });
     expect(asked).toEqual([{ objectUid: UID, pricePerHour: 500_000, timeoutMs: 120_000 }]);
     expect(settled).toEqual([{ started: true }]);
     expect(sent).toEqual(['start 1']);
-    expect(memory).toMatchObject({ startAnsweredAt: NOW, stopAskedAt: undefined, stopAnsweredAt: undefined });
+    expect(memory.view()).toMatchObject({
+      startAnsweredAt: NOW,
+      stopAskedAt: undefined,
+      stopAnsweredAt: undefined,
+    });
     expect(looks()).toBe(1);
   });
 
@@ -708,14 +746,14 @@ describe('a stop', () => {
     const { ports, sent, memory, receipt, looks } = situation({ laterMs: 1_000 });
     expect(await act({ observed: given(), action: stop, receipt }, ports)).toEqual({ type: 'done' });
     expect(sent).toEqual(['stop 1']);
-    expect(memory).toMatchObject({ stopAskedAt: at(1), stopAnsweredAt: at(5) });
+    expect(memory.view()).toMatchObject({ stopAskedAt: at(1), stopAnsweredAt: at(5) });
     expect(looks()).toBe(1);
   });
 
   test('whose answer names no time is dated by our own clock', async () => {
     const { ports, memory, receipt } = situation({ laterMs: 1_000, calls: { stop: () => ({}) } });
     await act({ observed: given(), action: stop, receipt }, ports);
-    expect(memory.stopAnsweredAt).toBe(at(1));
+    expect(memory.fields.stopAnsweredAt).toBe(at(1));
   });
 });
 
@@ -723,8 +761,22 @@ test('a label that was put on a machine is remembered, so that it is not put on 
   const { ports, sent, memory, receipt } = situation();
   const relabel: Action = { type: 'relabel', instanceId: '1', label: 'l' };
   expect(await act({ observed: given(), action: relabel, receipt }, ports)).toEqual({ type: 'done' });
-  expect(sent).toEqual(['label 1']);
-  expect(memory.relabelledAt).toBe(NOW);
+  expect(sent).toEqual(['relabel 1']);
+  expect(memory.fields.relabelledAt).toBe(NOW);
+});
+
+describe('a market without that call', () => {
+  test.for<Action>([
+    { type: 'stop', instanceId: '1' },
+    { type: 'start', instanceId: '1', pricePerHour: 500_000 },
+    { type: 'relabel', instanceId: '1', label: 'l' },
+  ])('counts as a refusal, which sends nothing and leaves no mark ($type)', async (action) => {
+    const { ports, memory, receipt, sent } = situation({ lacks: action.type });
+    const acted = await act({ observed: given(), action, receipt }, ports);
+    expect(acted).toMatchObject({ type: 'failed', failure: { kind: 'refused', outcome: 'refused' } });
+    expect(sent).toEqual([]);
+    expect(memory.fields).toEqual(new ObjectMemory().fields);
+  });
 });
 
 describe('a call that failed', () => {
@@ -734,15 +786,10 @@ describe('a call that failed', () => {
     { type: 'relabel', instanceId: '1', label: 'l' },
   ])('leaves no mark as if it had worked ($type)', async (action) => {
     const call = fails('unavailable', 'unknown');
-    const { ports, memory, receipt } = situation({ calls: { stop: call, start: call, label: call } });
+    const { ports, memory, receipt } = situation({ calls: { stop: call, start: call, relabel: call } });
     const acted = await act({ observed: given(), action, receipt }, ports);
     expect(acted).toMatchObject({ type: 'failed', failure: { kind: 'unavailable', outcome: 'unknown' } });
-    expect(memory).toMatchObject({
-      stopAskedAt: undefined,
-      stopAnsweredAt: undefined,
-      startAnsweredAt: undefined,
-      relabelledAt: undefined,
-    });
+    expect(memory.fields).toEqual(new ObjectMemory().fields);
   });
 });
 
@@ -761,7 +808,10 @@ describe('without a session of its account', () => {
     const { ports, done } = situation({ without: 'account' });
     const observed = given(withMachine({}, { deleting: true }));
     const note = { type: 'Normal', reason: 'Released', action: 'Deleting', note: 'n' } as const;
-    await act({ observed, action: { type: 'release', note }, receipt: receiptOf(observed.object) }, ports);
+    await act(
+      { observed, action: { type: 'release', note, destroyed: [] }, receipt: receiptOf(observed.object) },
+      ports,
+    );
     expect(done).toEqual(['folded', 'Released', 'finalizers []', 'cached ']);
   });
 
@@ -771,7 +821,7 @@ describe('without a session of its account', () => {
     const note = { type: 'Normal', reason: 'Released', action: 'Deleting', note: 'n' } as const;
     const recorded = {
       observed,
-      action: { type: 'release', note },
+      action: { type: 'release', note, destroyed: [] },
       receipt: receiptOf(observed.object),
     } as const;
     await act(recorded, { ...ports, statusWriter: undefined });

@@ -2,11 +2,12 @@ import { type ServiceTime, timeOfAnswer } from '../../accounts/service-clock.ts'
 import type { AccountSession } from '../../accounts/session.ts';
 import { type GpuInstance, MAX_SEALED_KEY } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource, MACHINE_FINALIZER } from '../../api/v1alpha1/names.ts';
-import { spentThisMonth } from '../../instance/cost.ts';
+import { keptPerHour, spentThisMonth } from '../../instance/cost.ts';
 import { recentRentals, rentalTimes } from '../../instance/rentals.ts';
 import { parseDollars } from '../../lib/money.ts';
 import { parseDuration } from '../../lib/time.ts';
-import { MarketplaceError } from '../../marketplace/errors/errors.ts';
+import { MarketplaceError } from '../../market/errors.ts';
+import type { Market } from '../../market/market.ts';
 import { sealKey } from '../../ownership/sealed-key.ts';
 import { objectKey, uidOf } from '../../runtime/kube/kube-object.ts';
 import { type Receipt, removeFinalizer } from '../../runtime/writes.ts';
@@ -29,10 +30,12 @@ export type ActDeps = Pick<
   | 'showEvent'
   | 'wrote'
 > & {
-  /** Whether this process may still act, and would decide the same on what is known at this moment. */
+  /** True if this process may still act, and would decide the same on what is known at this moment. */
   readonly isStillDecided: () => boolean;
   /** The same on the object as the API server has it at this moment. Rejects with a KubeError. */
   readonly isStillDecidedNow: () => Promise<boolean>;
+  /** True if a machine existed before the call that is about to leave, or is another object's. */
+  readonly knownMachines: () => (instanceId: string) => boolean;
 };
 
 /** An action, what it was decided on, and the proof that it stands on the object. */
@@ -42,7 +45,7 @@ export interface RecordedAction {
   readonly receipt: Receipt<GpuInstance>;
 }
 
-/** How an action ended. */
+/** Result of an action. */
 export type Acted =
   | { readonly type: 'done' }
   /** Not sent: while it waited for its place, what it was decided on changed. */
@@ -52,10 +55,10 @@ export type Acted =
 
 const DONE: Acted = { type: 'done' };
 const WITHDRAWN: Acted = { type: 'withdrawn' };
-/** What is written down in the cluster, where nothing can be asked of the marketplace. */
+/** Records in the cluster, for which no call to the marketplace is needed. */
 const NEEDS_NO_KEY: ReadonlySet<Action['type']> = new Set<Action['type']>(['retain', 'release']);
 
-/** What makes a machine cost more than before. A rental, which has a ticket, asks by itself. */
+/** Actions that raise the cost of a machine. A rental has a ticket and is admitted separately. */
 const SPENDS: ReadonlySet<Action['type']> = new Set<Action['type']>(['start']);
 
 /**
@@ -85,8 +88,8 @@ export async function act(recorded: RecordedAction, deps: ActDeps): Promise<Acte
 }
 
 /**
- * What was decided is decided again at the moment in which its call leaves: it may wait for its place for minutes, and by
- * then the machine may work again, or a person may want it kept.
+ * Last check before a call is sent. The call may have waited minutes for its slot: meanwhile the machine may work
+ * again, or a person may decide to keep it.
  */
 interface LastCheck {
   readonly mayLeave: () => boolean;
@@ -106,7 +109,7 @@ function lastCheck(
   { session, isStillDecided, isStillDecidedNow }: ActDeps,
 ): LastCheck {
   const namespace = object.metadata.namespace ?? '';
-  const isPermitted = () => !SPENDS.has(action.type) || session?.permits(namespace) === true;
+  const isPermitted = () => !SPENDS.has(action.type) || maySpend(session, namespace);
   let isTakenBack = false;
   const mayLeave = () => {
     isTakenBack = !isPermitted() || !isStillDecided();
@@ -122,6 +125,11 @@ function lastCheck(
   };
 }
 
+/** A person may suspend the account, or take a namespace from it, between the decision and the call. */
+function maySpend(session: AccountSession | undefined, namespace: string): boolean {
+  return session !== undefined && session.permits(namespace) === true && !session.admission.isSuspended;
+}
+
 async function carryOut({ observed, action, receipt }: RecordedAction, deps: QueuedDeps): Promise<Acted> {
   const { session, mayLeave } = deps;
   switch (action.type) {
@@ -134,8 +142,8 @@ async function carryOut({ observed, action, receipt }: RecordedAction, deps: Que
     case 'start':
       return start(observed, action, deps);
     case 'relabel':
-      await session?.client.instances.label(action.instanceId, action.label, { mayLeave });
-      deps.memory.relabelledAt = deps.steady.now();
+      if (session) await offered(session.market, 'relabel')(action.instanceId, action.label, { mayLeave });
+      deps.memory.fields.relabelledAt = deps.steady.now();
       return DONE;
     case 'retain':
       await retain(action, receipt, deps);
@@ -146,11 +154,22 @@ async function carryOut({ observed, action, receipt }: RecordedAction, deps: Que
   }
 }
 
+/** A change that not every market offers. Throws a MarketplaceError, outcome `refused`, if this one does not. */
+function offered<Name extends 'stop' | 'start' | 'relabel'>(
+  market: Market,
+  name: Name,
+): Required<Market>[Name] {
+  const call = market[name];
+  if (call) return call;
+  const message = `${name} a machine: the market ${market.about.name} does not offer it`;
+  throw new MarketplaceError(message, { kind: 'refused', outcome: 'refused' });
+}
+
 /** The ticket and this check together: a process that slept between record and call must not call. */
 const OLDEST_INTENT_MS = 5_000;
 
 async function rent(
-  { uid, identity }: Observed,
+  { purchase: { uid, identity } }: Pick<Observed, 'purchase'>,
   { purchase, receipt }: { readonly purchase: Purchase; readonly receipt: Receipt<GpuInstance> },
   deps: ActDeps,
 ): Promise<Acted> {
@@ -159,15 +178,17 @@ async function rent(
     throw new TypeError('a rent needs the receipt of its intent');
   const { intent, ticket } = receipt;
   const deadlineMs = callMs(purchase, receipt, deps);
+  const isKnown = deps.knownMachines();
   try {
     const options = { deadlineMs, slot: ticket.slot };
-    const answer = await session.client.instances.rent(intent.offer, purchase.request, options);
-    ticket.settle({ rented: true });
+    const answer = await session.market.rent(intent.offer, purchase.request, options);
     const { instanceId, instanceApiKey } = answer;
+    if (isKnown(instanceId)) throw notNew(instanceId);
+    ticket.settle({ rented: true });
     const answeredAt = timeOfAnswer(answer.answeredAt, session.serviceClock.now(), clock.now());
     const machine = { uid, attempt: intent.attempt, instanceId };
     const sealed = instanceApiKey && sealKey(identity.keys, machine, instanceApiKey);
-    // What does not fit would keep the whole result from being saved.
+    // A field that does not fit would prevent the save of the whole result.
     const sealedKey = sealed && sealed.length <= MAX_SEALED_KEY ? sealed : undefined;
     return {
       type: 'rented',
@@ -175,17 +196,24 @@ async function rent(
     };
   } catch (error) {
     ticket.settle({ rented: wasRefused(error) ? false : 'unknown' });
-    throw error;
+    const named = error instanceof MarketplaceError ? error.instanceId : undefined;
+    throw named !== undefined && isKnown(named) ? notNew(named) : error;
   }
 }
 
-/** How long the call may still take. Throws where it may not be sent any more, and gives the ticket back. */
+/** A reply named a machine that cannot be the new one: what the rental came to is for the lists to say. */
+function notNew(instanceId: string): MarketplaceError {
+  const why = `the reply to a rental names machine ${instanceId}, which existed before it or is another object's`;
+  return new MarketplaceError(`rent an offer: ${why}`, { kind: 'malformedReply', outcome: 'unknown' });
+}
+
+/** Remaining time of the call. Throws if the call may no longer be sent, and gives the ticket back. */
 function callMs({ decidedAt }: Purchase, { intent, ticket, object }: PurchaseReceipt, deps: ActDeps): number {
   const { clock, session } = deps;
   const age = clock.now() - decidedAt;
   const left = intent.deadline - intent.issuedAt - age;
-  const isPermitted = session?.permits(object.metadata.namespace ?? '') === true;
-  if (!isPermitted) throw notRented(ticket, 'its namespace may not rent by this account any more');
+  if (!maySpend(session, object.metadata.namespace ?? ''))
+    throw notRented(ticket, 'the account is suspended, or its namespace may not use it any more');
   if (ticket.use() && age >= 0 && age <= OLDEST_INTENT_MS && left > 0) return left;
   throw notRented(ticket, 'too much time passed after it was recorded');
 }
@@ -197,7 +225,7 @@ function notRented(ticket: PurchaseReceipt['ticket'], why: string): MarketplaceE
   return new MarketplaceError(`The rental was not sent: ${why}.`, options);
 }
 
-/** What is saved of a purchase that worked, without the key of the machine. */
+/** Record of a purchase that worked, without the key of the machine. */
 export function rentedFacts(purchase: Purchase, instanceId: string, answeredAt: number): RentedFacts {
   return {
     attempt: purchase.attempt,
@@ -213,12 +241,12 @@ export function rentedFacts(purchase: Purchase, instanceId: string, answeredAt: 
 }
 
 async function destroy(
-  { object }: Observed,
+  { object }: Pick<Observed, 'object'>,
   { instanceId, reason }: Extract<Action, { type: 'destroy' }>,
   deps: QueuedDeps,
 ): Promise<Acted> {
   const { session, clock, steady, memory, metrics, mayDestroy } = deps;
-  const answer = await session?.client.instances.destroy(instanceId, { mayLeave: mayDestroy });
+  const answer = await session?.market.destroy(instanceId, { mayLeave: mayDestroy });
   memory.destroyed({
     instanceId,
     reason,
@@ -237,15 +265,15 @@ const timeAt = (session: AccountSession | undefined): ServiceTime =>
 
 async function stop(instanceId: string, deps: QueuedDeps): Promise<Acted> {
   const { session, clock, steady, memory, mayLeave } = deps;
-  const answer = await session?.client.instances.stop(instanceId, { mayLeave });
-  memory.stopAskedAt = steady.now();
-  memory.stopAnsweredAt = timeOfAnswer(answer?.answeredAt, timeAt(session), clock.now());
+  const answer = session && (await offered(session.market, 'stop')(instanceId, { mayLeave }));
+  memory.fields.stopAskedAt = steady.now();
+  memory.fields.stopAnsweredAt = timeOfAnswer(answer?.answeredAt, timeAt(session), clock.now());
   session?.feed.pollNow();
   return DONE;
 }
 
 async function start(
-  { uid, object }: Observed,
+  { purchase: { uid }, object }: Pick<Observed, 'object' | 'purchase'>,
   { instanceId, pricePerHour }: Extract<Action, { type: 'start' }>,
   deps: QueuedDeps,
 ): Promise<Acted> {
@@ -264,20 +292,20 @@ async function start(
     };
   }
   try {
-    await session.client.instances.start(instanceId, { mayLeave });
+    await offered(session.market, 'start')(instanceId, { mayLeave });
   } catch (error) {
     permission.settle({ started: wasRefused(error) ? false : 'unknown' });
     throw error;
   }
   permission.settle({ started: true });
-  memory.startAnsweredAt = steady.now();
-  memory.stopAskedAt = undefined;
-  memory.stopAnsweredAt = undefined;
+  memory.fields.startAnsweredAt = steady.now();
+  memory.fields.stopAskedAt = undefined;
+  memory.fields.stopAnsweredAt = undefined;
   session.feed.pollNow();
   return DONE;
 }
 
-/** Whether the call was certainly not carried out. */
+/** True if the call was certainly not carried out. */
 function wasRefused(error: unknown): boolean {
   return error instanceof MarketplaceError && error.outcome === 'refused';
 }
@@ -295,7 +323,7 @@ async function retain(
   const { object } = receipt;
   try {
     if (session && action.label !== undefined)
-      await session.client.instances.label(action.instanceId, action.label, { mayLeave });
+      await offered(session.market, 'relabel')(action.instanceId, action.label, { mayLeave });
   } catch (error) {
     if (!(error instanceof MarketplaceError) || deps.wasTakenBack()) throw error;
     log.warn('Kept machine could not be relabelled', { instanceId: action.instanceId, kind: error.kind });
@@ -306,7 +334,7 @@ async function retain(
       objectUid: uidOf(object),
       owner: objectKey(object.metadata),
       policy: action.policy,
-      pricePerHour: parseDollars(object.status?.cost?.pricePerHour),
+      pricePerHour: parseDollars(keptPerHour(object.status ?? {}, action.policy)),
     });
   } catch (error) {
     if (error instanceof RangeError) {
@@ -321,11 +349,11 @@ async function retain(
 /** Lets the object go: what the brake must not forget first, then the guard, in one write. */
 async function release(
   { observed, receipt }: RecordedAction,
-  { note, keepsChildren }: Extract<Action, { type: 'release' }>,
+  { note, destroyed, keepsChildren }: Extract<Action, { type: 'release' }>,
   deps: ActDeps,
 ): Promise<void> {
   const { object } = receipt;
-  await fold(observed, deps);
+  await fold(observed, destroyed, deps);
   if (!keepsChildren) await removeOrphans(object, deps);
   deps.showEvent(note);
   const written = await removeFinalizer({
@@ -338,16 +366,25 @@ async function release(
   if (written.type === 'written') deps.wrote(written.object);
 }
 
-/** Tells the account once what this object leaves. */
-async function fold(observed: Observed, { statusWriter, memory }: ActDeps): Promise<void> {
-  const { object, uid, now, intent } = observed;
+/** Writes the rest of this object into the record of its account, once. */
+async function fold(
+  observed: Pick<Observed, 'object' | 'purchase' | 'clock' | 'memory'>,
+  destroyed: readonly string[],
+  { statusWriter, memory }: ActDeps,
+): Promise<void> {
+  const {
+    object,
+    purchase: { uid, intent },
+    clock: { now },
+  } = observed;
   const hasRented = intent.type !== 'none' || (object.status?.attempt ?? 0) > 0;
-  if (!statusWriter || memory.folded || !hasRented) return;
+  if (!statusWriter || memory.folded || !(hasRented || destroyed.length > 0)) return;
   await statusWriter.recordDeleted({
     uid,
     rentals: recentRentals(rentalTimes(object.status), now),
     spentThisMonth: spentThisMonth(object, now, observed.memory.destroys.at(-1)?.endedAt),
     newestRentalAt: intent.type === 'intent' ? intent.intent.issuedAt : undefined,
+    destroyed,
   });
   memory.folded = true;
 }

@@ -143,18 +143,20 @@ describe('a child that is there', () => {
 });
 
 describe('a child that cannot be made', () => {
-  const refusal = async (status: number, reason: string) => {
+  const refusal = async (status: number, reason: string, message?: string) => {
     const bench = await clusterWith(secretResource, {
       ...secret,
       metadata: { ...secret.metadata, name: 'other' },
     });
-    bench.cluster.intercept = ({ method }) => (method === 'POST' ? refusedBy(status, reason) : undefined);
+    bench.cluster.intercept = ({ method }) =>
+      method === 'POST' ? refusedBy(status, reason, message) : undefined;
     return writeChild(secretResource, secret, { cluster: bench.cluster.kube, owner, mayExist: false });
   };
 
-  test('because the operator may not is said', async () => {
-    const detail = 'The operator may not write Secret job-connection.';
-    expect(await refusal(403, 'Forbidden')).toEqual({ type: 'failed', detail });
+  test('because a right or a quota forbids it is said in the words of the API server', async () => {
+    const message = 'secrets "job-connection" is forbidden: exceeded quota: none';
+    const detail = `Secret job-connection cannot be written: ${message}`;
+    expect(await refusal(403, 'Forbidden', message)).toEqual({ type: 'failed', detail });
   });
 
   test('because of what it is called is said', async () => {

@@ -1,6 +1,6 @@
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { connectionKeys, connectionSecretName, labels } from '../../api/v1alpha1/names.ts';
-import { type ChildChange, ensureChild } from '../../runtime/ensure-child.ts';
+import { type ChildChange, type ChildOptions, ensureChild } from '../../runtime/ensure-child.ts';
 import {
   type EndpointSliceObject,
   endpointSliceResource,
@@ -29,28 +29,61 @@ interface ChildPorts {
   readonly mayExist: boolean;
 }
 
+/** Reason why a child cannot be written. */
+export type ChildProblem = Exclude<Published, { type: 'done' }>;
+
 /**
  * Creates a child, or patches it if it differs. Undefined if that worked; else what prevents it, for example an object
  * of that name that is not of `owner`. Rejects with a KubeError other than `invalid`, `forbidden` and `terminating`.
  */
-export async function writeChild(
+export function writeChild(
   resource: Resource,
   child: KubeObject,
-  { cluster: client, owner, mayExist }: ChildPorts,
-): Promise<Published | undefined> {
+  { cluster, ...ports }: ChildPorts,
+): Promise<ChildProblem | undefined> {
+  const change = (present: Present) => changeOf(present, child);
+  return ensured({ resource, child, client: cluster, change, ...ports });
+}
+
+/**
+ * Asks the API server whether a child could be created, and stores nothing: name, rights, quota and admission answer as
+ * they will when it is written. A child of `owner` that is there is well, whatever it says. Like {@link writeChild} otherwise.
+ */
+export function tryChild(
+  resource: Resource,
+  child: KubeObject,
+  { cluster, ...ports }: ChildPorts,
+): Promise<ChildProblem | undefined> {
+  const create: KubeClient['create'] = (kind, object) => cluster.create(kind, object, { dryRun: true });
+  const change = (): ChildChange => ({ type: 'none' });
+  return ensured({ resource, child, client: { ...cluster, create }, change, ...ports });
+}
+
+type Ensured = Pick<
+  ChildOptions<KubeObject, Present>,
+  'client' | 'resource' | 'child' | 'mayExist' | 'change'
+>;
+
+async function ensured({
+  owner,
+  ...child
+}: Ensured & Pick<ChildPorts, 'owner'>): Promise<ChildProblem | undefined> {
   try {
-    const outcome = await ensureChild<KubeObject, Present>({
-      ...{ client, resource, child, mayExist },
-      isOwned: (present) => isOwnedBy(present, owner),
-      change: (present) => changeOf(present, child),
-    });
-    return outcome.type === 'done' ? undefined : nameTaken(child, 'exists and is not of this object');
+    const outcome = await ensureChild({ ...child, isOwned: (present) => isOwnedBy(present, owner) });
+    return outcome.type === 'done' ? undefined : nameTaken(child.child, 'exists and is not of this object');
   } catch (error) {
     if (isKubeError(error, 'invalid'))
-      return nameTaken(child, 'cannot be made under the name of this object');
+      return nameTaken(child.child, 'cannot be made under the name of this object');
     if (!isKubeError(error, 'forbidden', 'terminating')) throw error;
-    return { type: 'failed', detail: `The operator may not write ${child.kind} ${child.metadata.name}.` };
+    return { type: 'failed', detail: refusalDetail(child.child, error) };
   }
+}
+
+const MAX_DETAIL = 1024;
+
+/** Names the right, the quota or the admission policy that the API server names. */
+function refusalDetail({ kind, metadata }: KubeObject, { message }: Error): string {
+  return `${kind} ${metadata.name} cannot be written: ${message}`.slice(0, MAX_DETAIL);
 }
 
 /** A merge patch of what differs in the parts that we write, if anything does. */
@@ -69,7 +102,7 @@ function changeOf(present: Present, child: KubeObject & Partial<Pick<Present, 'a
   return Object.keys(body).length === 0 ? { type: 'none' } : { type: 'patch', body };
 }
 
-function nameTaken(child: KubeObject, problem: string): Published {
+function nameTaken(child: KubeObject, problem: string): ChildProblem {
   return { type: 'nameTaken', detail: `${child.kind} ${child.metadata.name} ${problem}.` };
 }
 
@@ -77,7 +110,7 @@ interface Present extends KubeObject, Partial<Pick<EndpointSliceObject, 'address
   readonly data?: Readonly<Record<string, string>>;
 }
 
-/** What a child is made with and never changes, and its data, of which some may stay that is not desired. */
+/** Parts of a child that are set at creation and never change, and its data, which may keep undesired entries. */
 const GIVEN_ONCE: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata', 'type', 'data']);
 
 /** Keys that went away are removed; the machine's own key stays while the machine does, since it is given out once. */
@@ -93,7 +126,7 @@ function dataChanges(
   return { data: { ...Object.fromEntries(changed), ...Object.fromEntries(gone.map((key) => [key, null])) } };
 }
 
-/** Whether `present` has all that `desired` has; defaults that the API server filled in do not matter. */
+/** True if `present` has everything that `desired` has; defaults that the API server filled in do not matter. */
 function contains(present: unknown, desired: unknown): boolean {
   if (typeof desired !== 'object' || desired === null) return present === desired;
   if (typeof present !== 'object' || present === null) return false;
@@ -153,7 +186,7 @@ const ORPHAN_FINALIZER = 'orphan';
 const isOrphaning = ({ metadata }: GpuInstance): boolean =>
   metadata.finalizers?.includes(ORPHAN_FINALIZER) ?? false;
 
-/** Where children of the object may be, but for those that this process knows to be absent. */
+/** Possible places of children of the object, without those that this process knows to be absent. */
 function childrenAtEnd(owner: GpuInstance, { absentChildren }: ObjectMemory): readonly Place[] {
   const { namespace, name } = owner.metadata;
   const secret: Place = [secretResource, { namespace, name: connectionSecretName(name) }];

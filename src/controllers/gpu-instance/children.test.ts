@@ -114,6 +114,15 @@ describe('the children of an instance', () => {
     expect(instanceService(given(withMachine()).object)).toBeUndefined();
   });
 
+  test('opens no identity port by the Service, because its number changes with each rental (B15)', () => {
+    const ports = [...PORTS, { name: 'p2p', containerPort: 70_000 }];
+    const { object } = given(withMachine({}, { spec: { ports } }));
+    expect(instanceService(object)?.spec.ports.map(({ port }) => port)).toEqual([8080]);
+    expect(
+      instanceService(given(withMachine({}, { spec: { ports: ports.slice(1) } })).object),
+    ).toBeUndefined();
+  });
+
   test('one slice leads to an address with all its ports', () => {
     expect(endpointSlices(owner, { fields, serving: true, ready: true }, PUBLIC)).toMatchObject([
       {
@@ -288,17 +297,14 @@ describe('what a status says of the children', () => {
   });
 
   test('of a machine that does not run is not compared', () => {
-    const offline = withMachine(
-      { actualStatus: 'offline' },
-      { ...unwritten, memory: { childrenDueAt: at(-1) } },
-    );
+    const offline = withMachine({ state: 'offline' }, { ...unwritten, memory: { childrenDueAt: at(-1) } });
     const { endpoint: _withdrawn, ...quiet } = bare;
     const status = { ...quiet, binding: { name: 'job-connection' } };
     expect(outline(decide(given({ ...offline, status })))).not.toHaveProperty('publish');
   });
 
   test('comes after they were withdrawn from a machine that does not run', () => {
-    const offline = withMachine({ actualStatus: 'offline' }, unwritten);
+    const offline = withMachine({ state: 'offline' }, unwritten);
     expect(
       outline(decide(given({ ...offline, status: { ...bare, binding: { name: 'job-connection' } } }))),
     ).toEqual({ publish: false });
@@ -324,8 +330,8 @@ describe('what a status says of the children', () => {
       return outline(decide(given({ ...situation, status: bound })))['afterMs'];
     };
     expect(looksAfter({}, at(1))).toBe(1_000);
-    const soonest = looksAfter({ actualStatus: 'offline' }, at(600));
-    expect(looksAfter({ actualStatus: 'offline' }, at(2))).toBe(soonest);
+    const soonest = looksAfter({ state: 'offline' }, at(600));
+    expect(looksAfter({ state: 'offline' }, at(2))).toBe(soonest);
   });
 
   test('is looked at in time where something else comes before the children', () => {
@@ -351,10 +357,10 @@ describe('what a status says of the children', () => {
 
   test('of a machine that does not run is nothing new, whatever its addresses are', () => {
     const { endpoint: _withdrawn, ...quiet } = bound;
-    const moved = withMachine({ actualStatus: 'offline', publicAddress: '203.0.113.9' }, unwritten);
+    const moved = withMachine({ state: 'offline', publicAddress: '203.0.113.9' }, unwritten);
     expect(outline(decide(given({ ...moved, status: quiet })))).not.toHaveProperty('publish');
     const withoutService = withMachine(
-      { actualStatus: 'offline' },
+      { state: 'offline' },
       { ...unwritten, spec: { service: { enabled: false } } },
     );
     expect(outline(decide(given({ ...withoutService, status: bound })))).not.toHaveProperty('publish');
@@ -382,7 +388,7 @@ describe('what a status says of the children', () => {
       ],
     });
     const offline = decide(
-      given({ ...withMachine({ actualStatus: 'offline' }, { observed: { published: done } }), status: bare }),
+      given({ ...withMachine({ state: 'offline' }, { observed: { published: done } }), status: bare }),
     );
     expect(offline).toMatchObject({ events: [] });
   });

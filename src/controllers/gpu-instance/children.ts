@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import { isIdentityPort } from '../../api/v1alpha1/identity-port.ts';
 import {
   CONNECTION_SECRET_TYPE,
   connectionKeys,
@@ -30,7 +31,7 @@ interface ConnectionSecrets {
   readonly instanceApiKey: Secret | undefined;
 }
 
-/** What the names of an object's slices end with. */
+/** Suffixes of the names of an object's slices. */
 export const SLICE_SUFFIXES = ['direct', 'ssh'] as const;
 type SliceSuffix = (typeof SLICE_SUFFIXES)[number];
 
@@ -43,8 +44,8 @@ export function isOwnedBy({ metadata }: KubeObject, owner: GpuInstance): boolean
 }
 
 /**
- * Whether this object made a child that nothing owns any more: `kubectl delete --cascade=orphan` takes the owner
- * reference away before our finalizer ran. What another object owns is a stranger's, whatever its labels say.
+ * True if this object created a child that has no owner any more: `kubectl delete --cascade=orphan` removes the owner
+ * reference before our finalizer runs. A child with another owner is a stranger's, whatever its labels.
  */
 export function isOrphanOf({ metadata }: KubeObject, owner: GpuInstance): boolean {
   const { ownerReferences = [], labels: given = {} } = metadata;
@@ -126,7 +127,19 @@ export function endpointSlices(
   ];
 }
 
-/** Why a Service that is wanted leads nowhere, although the machine has an address. */
+/** Addresses for texts (RFC 5737): in no network, and accepted by the API server. */
+const TEXT_ADDRESSES = { direct: '192.0.2.1', ssh: '192.0.2.2' } as const;
+
+/** Fields of a machine that maps every port, and SSH to another address: with them an object has all children it can have. */
+export function reachedEverywhere(owner: GpuInstance): StatusFields {
+  const ports = servicePorts(owner).map(({ port, protocol }) => {
+    return { containerPort: port, protocol, publicPort: port };
+  });
+  const { direct, ssh } = TEXT_ADDRESSES;
+  return { ports, publicAddress: direct, ssh: { host: ssh, port: SSH_PORT } };
+}
+
+/** Reason why a desired Service has no endpoint although the machine has an address. */
 export function unpublished(
   owner: GpuInstance,
   { fields: { publicAddress } }: Publication,
@@ -173,11 +186,13 @@ function sliceOf(
 }
 
 function servicePorts({ spec }: GpuInstance): readonly ServicePort[] {
-  const declared = (spec.ports ?? []).map(({ name, containerPort, protocol }) => ({
-    name: name ?? `${protocol.toLowerCase()}-${containerPort}`,
-    port: containerPort,
-    protocol,
-  }));
+  const declared = (spec.ports ?? [])
+    .filter((port) => !isIdentityPort(port))
+    .map(({ name, containerPort, protocol }) => ({
+      name: name ?? `${protocol.toLowerCase()}-${containerPort}`,
+      port: containerPort,
+      protocol,
+    }));
   const ssh = { name: SSH_PORT_NAME, port: SSH_PORT, protocol: 'TCP' as const };
   const taken = declared.some((port) => port.port === SSH_PORT || port.name === SSH_PORT_NAME);
   return spec.ssh && !taken ? [...declared, ssh] : declared;

@@ -42,7 +42,20 @@ describe('an offer is refused', () => {
     ['with too little reliability', { minReliability: '99.5%' }, offer(), 'NoOffers'],
     ['in another country', { regions: ['SE'] }, offer(), 'NoOffers'],
     ['in none of several countries', { regions: ['SE', 'NO'] }, offer(), 'NoOffers'],
+    [
+      'B22: in the UK, as people write GB',
+      { regions: ['UK'] },
+      offer({ id: '4', region: 'London, GB' }),
+      '4',
+    ],
     ['in one of several countries', { regions: ['SE', 'US'] }, offer({ id: '4' }), '4'],
+    [
+      'that denies that it can be rented, which every search asks for',
+      {},
+      offer({ rentable: false }),
+      'NoOffers',
+    ],
+    ['that does not say whether it can be rented', {}, offer({ id: '4', rentable: undefined }), '4'],
     ['whose host is not verified', {}, offer({ verified: false }), 'NoOffers'],
     [
       'whose host is not verified, unless that is allowed',
@@ -221,18 +234,18 @@ describe('where no offer will do, help is', () => {
   const cheaper = offer({ id: '2', pricePerHour: 1_200_049 });
   const small = offer({ id: '3', pricePerHour: 100_000, gpuCount: 8 });
 
-  test('the price of the cheapest that lacks nothing else, in four digits, and the limit', () => {
+  test('the price of the cheapest that lacks nothing else, with the digits of the status, and the limit', () => {
     expect(helpFor(input({ maxPricePerHour: '0.05' }, [dear, cheaper, small]))).toEqual([
-      'The cheapest costs $1.20/h; the limit is $0.05.',
+      'The cheapest costs $1.200049/h; the limit is $0.05.',
     ]);
     expect(helpFor(input({ maxPricePerHour: '0.05' }, [dear]))).toEqual([
-      'The cheapest costs $1.9512/h; the limit is $0.05.',
+      'The cheapest costs $1.95124/h; the limit is $0.05.',
     ]);
   });
 
   test("measured by the account's limit where that is lower", () => {
     expect(helpFor(input({}, [cheaper], { limits: { maxPricePerHour: 300_000 } }))).toEqual([
-      'The cheapest costs $1.20/h; the limit is $0.30.',
+      'The cheapest costs $1.200049/h; the limit is $0.30.',
     ]);
   });
 
@@ -248,5 +261,31 @@ describe('where no offer will do, help is', () => {
   test('nothing where no offer is known, or another requirement is in the way', () => {
     expect(helpFor(input({ gpuNames: ['H100'] }, []))).toEqual([]);
     expect(helpFor(input({ gpuCount: 2, maxPricePerHour: '0.05' }, [dear]))).toEqual([]);
+  });
+});
+
+describe('an offer that ends before the machine may (B14)', () => {
+  const HOUR_MS = 3_600_000;
+  const short = offer({ id: '1', pricePerHour: 100_000, remainingSeconds: 3 * 3_600 });
+  const long = offer({ id: '2', pricePerHour: 900_000, remainingSeconds: 100 * 3_600 });
+  const byPrice = { order: [{ field: 'dph_total', direction: 'Asc' as const }] };
+  const idOf = (offers: ChoiceInput['offers'], neededMs: number | undefined) =>
+    chosenId(input(byPrice, offers, { neededMs }));
+
+  test('comes after one that does not, whatever the order says', () => {
+    expect(idOf([short, long], 72 * HOUR_MS)).toBe('2');
+  });
+
+  test('is chosen if no other matches', () => {
+    expect(idOf([short], 72 * HOUR_MS)).toBe('1');
+  });
+
+  test('comes by its order if the machine needs no longer, or has no end', () => {
+    expect([idOf([short, long], 2 * HOUR_MS), idOf([short, long], undefined)]).toEqual(['1', '1']);
+  });
+
+  test('is not one whose end is unknown', () => {
+    const unknown = { ...short, remainingSeconds: undefined };
+    expect(idOf([unknown, long], 72 * HOUR_MS)).toBe('1');
   });
 });

@@ -22,7 +22,7 @@ describe.each([
   ['behind', -HOUR_S],
 ])('with a wall clock that is an hour %s', (_, skew) => {
   test('a stopped machine has cost what it cost by the clock of the service', () => {
-    expect(costOf({ actualStatus: 'stopped' }, clockOff(skew))).toMatchObject({
+    expect(costOf({ state: 'stopped' }, clockOff(skew))).toMatchObject({
       accrued: '0.041528',
       pricePerHour: '0.01',
       since: time(-1),
@@ -63,9 +63,16 @@ describe.each([
 describe('while no clock can be trusted', () => {
   test('no price is written down, and none is lost', () => {
     const cost = { pricePerHour: '0.50', storagePricePerHour: '0.01', accrued: '0.00', since: time(-300) };
-    expect(costOf({ actualStatus: 'stopped' }, { ...stale, status: { cost } })).toEqual(cost);
-    const known = withMachine({}, { status: { cost, actualStatus: 'stopped' } });
-    expect(withRow(given(known), row({ actualStatus: 'stopped' })).cost).toMatchObject({
+    expect(costOf({ state: 'stopped' }, { ...stale, status: { cost } })).toEqual(cost);
+    const stopped = row({ state: 'stopped' });
+    const known = withMachine(
+      {},
+      {
+        status: { cost, actualStatus: 'stopped' },
+        observed: { confirmed: { instanceId: '1', read: stopped } },
+      },
+    );
+    expect(withRow(given(known), stopped).cost).toMatchObject({
       pricePerHour: '0.01',
       accrued: '0.041667',
     });

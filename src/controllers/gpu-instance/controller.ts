@@ -36,7 +36,7 @@ export interface GpuInstanceControllerOptions
   readonly lease: { leaseRemainingMs(): number };
   /** Asks a machine whether it serves; maps addresses where a map is configured. */
   readonly prober: Prober;
-  /** How a worker of a gateway is called. */
+  /** TLS identity that probes present to a worker of a gateway. */
   readonly callerOf?: CallerOf | undefined;
   readonly workers?: number;
   readonly metrics?: ControllerMetrics & QueueMetrics;
@@ -44,9 +44,9 @@ export interface GpuInstanceControllerOptions
 }
 
 /**
- * Who goes first where many wait, after those that are deleted: an object that the queue of rentals called, which keeps an
- * answer or a slot for it; then those that may want a machine, since nothing boots before it is rented; then those whose
- * machine has news, its end among them, for which each eighth turn is left.
+ * Priorities among waiting objects, after the deleted ones. First come objects that the rental queue called, which hold
+ * an answer or a slot. Then objects without a machine, since nothing boots before it is rented. Then objects with news
+ * of their machine, ends included; each eighth turn is reserved for them.
  */
 const PRIORITY = { called: 2, wantsMachine: 1, other: 0 } as const;
 
@@ -84,7 +84,7 @@ export function createGpuInstanceController(options: GpuInstanceControllerOption
   };
 }
 
-/** What passes share: memory, clocks, and what enqueues which object. */
+/** State that reconciles share: memory, clocks, and the mapping from events to enqueued objects. */
 class InstanceLoop {
   readonly #accounts: SharedDeps['accounts'];
   readonly #enqueue: (key: string, priority?: number) => void;

@@ -11,6 +11,7 @@ import {
   labelOf,
   machineOf,
   NOW,
+  type ObservedParts,
   offer,
   readyCondition,
   row,
@@ -40,7 +41,7 @@ const missing = (
   id: string,
   begun: readonly number[],
   read?: 'absent' | 'present' | 'failed',
-): Partial<Observed> => ({
+): ObservedParts => ({
   absences: new Map([[id, { lists: begun, read }]]),
 });
 
@@ -144,7 +145,7 @@ describe('an object without a machine', () => {
     [
       'rents nothing without a price limit of its own or of the account',
       { ...offers({}), spec: { offers: [{}] } },
-      { rule: 'purchase', phase: 'Pending', says: 'stalled: NoPriceLimit' },
+      { rule: 'preflight', phase: 'Pending', says: 'stalled: NoPriceLimit' },
     ],
     [
       'takes the limit of the account where it has none',
@@ -154,7 +155,7 @@ describe('an object without a machine', () => {
     [
       'waits for an SSH key where SSH is wanted',
       { ...offers({}), spec: { ssh: true }, facts: { sshKeyRegistered: false } },
-      { rule: 'ssh-key-missing', phase: 'Pending', says: 'SSHKeyMissing', afterMs: 60_000 },
+      { rule: 'preflight', phase: 'Pending', says: 'SSHKeyMissing', afterMs: 60_000 },
     ],
     [
       'scenario 30: waits an hour after the oldest of as many rentals as an hour may have',
@@ -291,7 +292,6 @@ describe('an object without a machine', () => {
       });
       expect(step.record.purchase.request).toMatchObject({
         label: labelOf(1, NOW),
-        cancelUnavailable: true,
         diskGB: 10,
       });
       const echoed = decide(given(offers({})));
@@ -458,6 +458,15 @@ describe('a record that is in doubt', () => {
       { ...holdsWith('RestoredElsewhere'), onList: true },
     ],
     [
+      'B12: holds a copy, whose original is there',
+      {
+        ...offers({}),
+        intent: intent({ uid: 'aaaa' }),
+        list: { formerSelf: row({ id: '6' }), copiedFrom: 'team/a' },
+      },
+      { ...holdsWith('CopiedObject'), onList: true },
+    ],
+    [
       'goes on where the machine of its former self is gone',
       { ...offers({}), intent: intent({ uid: 'aaaa' }) },
       { rule: 'purchase', record: 'intent', actions: ['rent 100 as 1'] },
@@ -552,18 +561,18 @@ describe('a machine that is wanted running', () => {
     ['is left alone while it runs', withMachine(), { rule: 'run', phase: 'Running', says: 'Ready' }],
     [
       'is waited for while it is provisioned',
-      withMachine({ actualStatus: null, startedAt: at(-60) }, { status: booting() }),
+      withMachine({ state: 'pending', startedAt: at(-60) }, { status: booting() }),
       { rule: 'boot', phase: 'Provisioning', says: 'Provisioning', afterMs: 240_000 },
     ],
     [
       'scenario 28: is lost when it is not provisioned in time',
-      withMachine({ actualStatus: null, startedAt: at(-301) }, { status: booting() }),
+      withMachine({ state: 'pending', startedAt: at(-301) }, { status: booting() }),
       replacing('1', 'ProvisioningTimedOut', 'boot-timed-out'),
     ],
     [
       'is waited for while it loads',
       withMachine(
-        { actualStatus: 'loading' },
+        { state: 'loading' },
         { status: booting({ actualStatus: 'loading', actualStatusSince: time(-600) }) },
       ),
       { rule: 'boot', phase: 'Loading', says: 'Loading', afterMs: 600_000 },
@@ -571,7 +580,7 @@ describe('a machine that is wanted running', () => {
     [
       'is given more time while loading shows progress',
       withMachine(
-        { actualStatus: 'loading' },
+        { state: 'loading' },
         {
           status: booting({ actualStatus: 'loading', actualStatusSince: time(-1300) }),
           memory: { progress: { text: 'x', at: at(-10) } },
@@ -582,7 +591,7 @@ describe('a machine that is wanted running', () => {
     [
       'scenario 28: is lost after an hour of loading, whatever progress is seen',
       withMachine(
-        { actualStatus: 'loading' },
+        { state: 'loading' },
         {
           status: booting({ actualStatus: 'loading', actualStatusSince: time(-3600) }),
           memory: { progress: { text: 'x', at: at(-1) } },
@@ -593,20 +602,20 @@ describe('a machine that is wanted running', () => {
     [
       'scenario 27: is said and never judged while the marketplace names an unknown word',
       withMachine(
-        { actualStatus: 'unrecognized', actualStatusText: 'scheduling' },
+        { state: 'unrecognized', marketStatus: 'scheduling' },
         { status: booting({ actualStatusSince: time(-90_000) }) },
       ),
       { rule: 'show-word', phase: 'Loading', says: 'StatusUnrecognized' },
     ],
     [
       'is tolerated when it is seen ended once',
-      withMachine({ actualStatus: 'exited' }, { observed: { listsBegun: lists(-1) } }),
+      withMachine({ state: 'exited' }, { observed: { listsBegun: lists(-1) } }),
       { rule: 'tolerate', phase: 'Lost', says: 'Exited', onList: true },
     ],
     [
       'scenario 25: is lost when it is seen ended twice',
       withMachine(
-        { actualStatus: 'exited' },
+        { state: 'exited' },
         {
           status: { actualStatus: 'exited', actualStatusSince: time(-11) },
           observed: { listsBegun: lists(-11, -1) },
@@ -617,7 +626,7 @@ describe('a machine that is wanted running', () => {
     [
       'is waited out while its host is offline for less than a minute',
       withMachine(
-        { actualStatus: 'offline' },
+        { state: 'offline' },
         { status: { actualStatus: 'offline', actualStatusSince: time(-59) } },
       ),
       { rule: 'tolerate', phase: 'Lost', says: 'HostOffline', afterMs: 1_000 },
@@ -625,30 +634,32 @@ describe('a machine that is wanted running', () => {
     [
       'scenario 25: is lost when its host was offline for a minute',
       withMachine(
-        { actualStatus: 'offline' },
+        { state: 'offline' },
         { status: { actualStatus: 'offline', actualStatusSince: time(-61) } },
       ),
       replacing('1', 'HostOffline', 'lost'),
     ],
     [
       'is lost when its host sent no heartbeat for a minute',
-      withMachine(
-        { actualStatus: 'unknown' },
-        { status: { actualStatus: 'unknown', actualStatusSince: time(-61) } },
-      ),
+      withMachine({ state: 'unseen' }, { status: { actualStatus: 'unknown', actualStatusSince: time(-61) } }),
       replacing('1', 'HostSilent', 'lost'),
     ],
     [
       'scenario 26: is not written down at each turn while it flaps',
       withMachine(
-        { actualStatus: 'unknown' },
-        { memory: { badEndedAt: at(-30), seenStatus: { actualStatus: 'unknown', since: at(-1) } } },
+        { state: 'unseen' },
+        {
+          memory: {
+            badEndedAt: at(-30),
+            seenStatus: { state: 'unseen', marketStatus: 'unknown', since: at(-1) },
+          },
+        },
       ),
       { rule: 'tolerate', afterMs: 59_000, onList: true },
     ],
     [
       'is started when it is stopped',
-      withMachine({ actualStatus: 'stopped' }),
+      withMachine({ state: 'stopped' }),
       {
         rule: 'start',
         record: 'status',
@@ -660,12 +671,12 @@ describe('a machine that is wanted running', () => {
     ],
     [
       'is not started twice while it is given time to start',
-      withMachine({ actualStatus: 'stopped' }, { memory: { startAnsweredAt: at(-30) } }),
+      withMachine({ state: 'stopped' }, { memory: { startAnsweredAt: at(-30) } }),
       { rule: 'start', record: 'status', phase: 'Starting', says: 'Starting', afterMs: 90_000 },
     ],
     [
       'is asked to start again when the request was never answered, however long ago it was written down',
-      withMachine({ actualStatus: 'stopped' }, { status: { startRequestedAt: time(-9000) } }),
+      withMachine({ state: 'stopped' }, { status: { startRequestedAt: time(-9000) } }),
       {
         rule: 'start',
         record: 'status',
@@ -678,7 +689,7 @@ describe('a machine that is wanted running', () => {
     [
       'scenario 35: is not lost while its start is refused by a limit of the account',
       withMachine(
-        { actualStatus: 'stopped' },
+        { state: 'stopped' },
         {
           status: { startRequestedAt: time(-9000) },
           memory: { refusal: { reason: 'InsufficientCredit', detail: 'no' }, notBefore: at(20) },
@@ -689,7 +700,7 @@ describe('a machine that is wanted running', () => {
     [
       'scenario 35: shows a refused start as refused while it is asked for again, so that nothing is written by trying',
       withMachine(
-        { actualStatus: 'stopped' },
+        { state: 'stopped' },
         {
           status: { startRequestedAt: time(-9000) },
           memory: { refusal: { reason: 'InsufficientCredit', detail: 'no' }, notBefore: at(0) },
@@ -706,46 +717,49 @@ describe('a machine that is wanted running', () => {
     ],
     [
       'is lost when it does not start in time',
-      withMachine({ actualStatus: 'stopped' }, { memory: { startAnsweredAt: at(-120) } }),
+      withMachine({ state: 'stopped' }, { memory: { startAnsweredAt: at(-120) } }),
       replacing('1', 'CannotStart', 'start-timed-out', 'stopped'),
     ],
     [
       'is not lost by a list of long before the time of its start was over',
       withMachine(
-        { actualStatus: 'stopped' },
+        { state: 'stopped' },
         { memory: { startAnsweredAt: at(-120) }, list: { begunSteady: at(-31) } },
       ),
       { rule: 'start', record: 'status', phase: 'Starting', says: 'Starting', onList: true },
     ],
     [
       'is lost when others bid more',
-      withMachine({ actualStatus: 'frozen', interruptible: true }, { memory: { startAnsweredAt: at(-120) } }),
+      withMachine(
+        { state: 'stopped', marketStatus: 'frozen', interruptible: true },
+        { memory: { startAnsweredAt: at(-120) } },
+      ),
       replacing('1', 'Outbid', 'start-timed-out', 'stopped'),
     ],
     [
       'is replaced when it is stopped and the service has no start',
-      withMachine({ actualStatus: 'stopped' }, { facts: { startUnsupported: true } }),
+      withMachine({ state: 'stopped' }, { facts: { startUnsupported: true } }),
       replacing('1', 'StartUnsupported', 'start-unsupported', 'stopped'),
     ],
     [
       'scenario 83: is not started when its account no longer allows its namespace (M3)',
-      withMachine({ actualStatus: 'stopped' }, { facts: { permitted: false } }),
+      withMachine({ state: 'stopped' }, { facts: { permitted: false } }),
       { rule: 'start-not-allowed', phase: 'Stopped', says: 'stalled: NamespaceNotAllowed' },
     ],
     [
       'is not destroyed for another one either, when the service has no start (M3)',
-      withMachine({ actualStatus: 'stopped' }, { facts: { permitted: false, startUnsupported: true } }),
+      withMachine({ state: 'stopped' }, { facts: { permitted: false, startUnsupported: true } }),
       { rule: 'start-not-allowed', phase: 'Stopped', says: 'stalled: NamespaceNotAllowed' },
     ],
     [
       'is not started while it is being found out whether its namespace is allowed (M3)',
-      withMachine({ actualStatus: 'stopped' }, { facts: { permitted: undefined } }),
+      withMachine({ state: 'stopped' }, { facts: { permitted: undefined } }),
       { rule: 'start-not-allowed', afterMs: 5000 },
     ],
     [
       'stays stopped when the service has no start and nothing may be replaced',
       withMachine(
-        { actualStatus: 'stopped' },
+        { state: 'stopped' },
         { facts: { startUnsupported: true }, spec: { replacement: { policy: 'Never' } } },
       ),
       { rule: 'start-unsupported', phase: 'Failed', says: 'stalled: StartUnsupported' },
@@ -758,12 +772,12 @@ describe('a machine that is wanted stopped', () => {
   table([
     [
       'is left alone while it is stopped',
-      withMachine({ actualStatus: 'stopped' }, { spec: stopped }),
+      withMachine({ state: 'stopped' }, { spec: stopped }),
       { rule: 'stopped-as-desired', phase: 'Stopped', says: 'Ready' },
     ],
     [
       'is left alone when it has ended',
-      withMachine({ actualStatus: 'exited' }, { spec: stopped }),
+      withMachine({ state: 'exited' }, { spec: stopped }),
       { rule: 'ended-while-stopped-wanted', phase: 'Stopped', says: 'Ready' },
     ],
     [
@@ -786,7 +800,7 @@ describe('a machine that is wanted stopped', () => {
     [
       'is only spoken of while its host is offline, however long',
       withMachine(
-        { actualStatus: 'offline' },
+        { state: 'offline' },
         { spec: stopped, status: { actualStatus: 'offline', actualStatusSince: time(-9000) } },
       ),
       { rule: 'unseen-while-stopped-wanted', phase: 'Lost', says: 'HostOffline' },
@@ -796,8 +810,7 @@ describe('a machine that is wanted stopped', () => {
 
 describe('what holds a replacement back', () => {
   const offline = { actualStatus: 'offline', actualStatusSince: time(-61) };
-  const lost = (situation: Given) =>
-    withMachine({ actualStatus: 'offline' }, { ...situation, status: offline });
+  const lost = (situation: Given) => withMachine({ state: 'offline' }, { ...situation, status: offline });
   table([
     [
       'hold',
@@ -889,10 +902,7 @@ describe('a machine that works and is no longer wanted', () => {
     ],
     [
       'is asked to stop where it is not wanted to run, whatever its word means',
-      withMachine(
-        { actualStatus: 'unrecognized', actualStatusText: 'dozing' },
-        { spec: { powerState: 'Stopped' } },
-      ),
+      withMachine({ state: 'unrecognized', marketStatus: 'dozing' }, { spec: { powerState: 'Stopped' } }),
       {
         rule: 'stop-unrecognized',
         record: 'status',

@@ -1,13 +1,17 @@
 import { MACHINE_FINALIZER } from '../../api/v1alpha1/names.ts';
-import { decision } from './decision.ts';
+import { decision, named } from './decision.ts';
 import { deriveFacts, type Facts } from './facts.ts';
+import { withOutage } from './outage.ts';
+import { withPowerEvents } from './power-events.ts';
 import { publishFirst } from './publication.ts';
 import { whileAbsent } from './rules/absent.ts';
 import { adopt, observeOnly } from './rules/adopting.ts';
 import { hold, turnAway, waitForAccount } from './rules/blocked.ts';
 import { whileBooting } from './rules/booting.ts';
+import { withContractEnding } from './rules/contract-end.ts';
 import { whileDeleting } from './rules/deleting.ts';
-import { endMachine, reasonOfEnding } from './rules/ending.ts';
+import { awaitSecondLabel, dropRecord } from './rules/disowned.ts';
+import { awaitGone, reasonOfEnding } from './rules/ending.ts';
 import { whileFailing } from './rules/failing.ts';
 import { machineFinding } from './rules/machine-finding.ts';
 import { awaitSettlement } from './rules/pending.ts';
@@ -16,7 +20,9 @@ import { whileRunning, whileUnrecognized } from './rules/running.ts';
 import { whileStopped } from './rules/stopped.ts';
 import { whileUnrented } from './rules/unrented.ts';
 import { classify, type Stage } from './stage.ts';
-import { destroySurplus } from './surplus.ts';
+import { withStartNote } from './start-note.ts';
+import { withBilling } from './still-billing.ts';
+import { destroySurplus, surplusMachines } from './surplus.ts';
 import type { AbsenceView, Action, Observed, Step } from './types.ts';
 
 /**
@@ -25,17 +31,33 @@ import type { AbsenceView, Action, Observed, Step } from './types.ts';
  */
 export function decide(observed: Observed): Step {
   const facts = deriveFacts(observed);
+  return withOutage(facts, withPowerEvents(facts, withBilling(facts, stepOf(facts))));
+}
+
+function stepOf(facts: Facts): Step {
   const stage = classify(facts);
   if (stage.type === 'deleting') return whileDeleting(facts);
+  if (facts.machine.disowned && stage.type === 'unrented')
+    return dropRecord(facts, facts.machine.disowned, stage);
   // A result that is not yet saved, or a record in doubt, comes before any tidying up.
   const mayHaveSurplus = stage.type === 'machine' || stage.type === 'pending' || stage.type === 'unrented';
   const surplus = mayHaveSurplus ? destroySurplus(facts) : undefined;
   if (surplus) return surplus;
-  // Someone took the finalizer away while a machine bills: without it a deletion would leave the machine behind.
+  // Someone took the finalizer away while a machine bills.
   const bills = stage.type === 'machine' || stage.type === 'pending' || stage.type === 'found';
   if (bills && !facts.object.metadata.finalizers?.includes(MACHINE_FINALIZER))
-    return decision({ rule: 'restore-guard', record: { type: 'finalizer' }, requeue: { afterMs: 0 } });
-  return publishFirst(facts, byStage(facts, stage));
+    return decision({
+      rule: 'restore-guard',
+      because: 'Without the finalizer a deletion would leave the machine behind.',
+      record: { type: 'finalizer' },
+      requeue: { afterMs: 0 },
+    });
+  const step = withStartNote(facts, publishFirst(facts, withContractEnding(facts, byStage(facts, stage))));
+  // The next list may confirm the label of a machine that is one too many.
+  const mayDestroy = mayHaveSurplus && facts.memory.destroyNotBefore <= facts.clock.steadyNow;
+  const isUnconfirmed = mayDestroy && surplusMachines(facts).length > 0;
+  if (!isUnconfirmed || step.type !== 'decision') return step;
+  return { ...step, requeue: { ...step.requeue, onList: true } };
 }
 
 function byStage(facts: Facts, stage: Exclude<Stage, { type: 'deleting' }>): Step {
@@ -63,22 +85,29 @@ function byStage(facts: Facts, stage: Exclude<Stage, { type: 'deleting' }>): Ste
   }
 }
 
-function named(rule: string, step: Step): Step {
-  return step.type === 'decision' ? { ...step, rule } : step;
-}
+const CARRY_THROUGH_DESTROY = {
+  name: 'carry-through-destroy',
+  because: 'The marketplace accepted the destroy request, so the machine is ending.',
+};
+
+const MACHINE_MISSING = {
+  name: 'machine-missing',
+  because: 'The recorded machine is not on the latest complete list.',
+};
 
 function byMachine(facts: Facts, { machine, state }: Extract<Stage, { type: 'machine' }>): Step {
+  if (facts.machine.recordProof === 'disputed') return awaitSecondLabel();
   const mark = facts.memory.destroys.find(({ instanceId }) => instanceId === machine.instanceId);
   if (mark) {
     // A destroy was answered with success: whatever a list still shows, the machine is on its way out.
     const reason = reasonOfEnding(facts) ?? mark.reason;
     const kind = reason === 'LimitReached' ? 'limit' : 'lost';
-    const step = endMachine(facts, { machine, reason, kind, finding: machineFinding(facts, state) });
-    return named('carry-through-destroy', step);
+    const planned = { machine, reason, kind, finding: machineFinding(facts, state) } as const;
+    return named(CARRY_THROUGH_DESTROY, awaitGone(facts, planned, mark));
   }
   switch (state.type) {
     case 'absent':
-      return named('machine-missing', whileAbsent(facts, { machine, state }));
+      return named(MACHINE_MISSING, whileAbsent(facts, { machine, state }));
     case 'booting':
       return whileBooting(facts, { machine, state });
     case 'running':
@@ -93,23 +122,30 @@ function byMachine(facts: Facts, { machine, state }: Extract<Stage, { type: 'mac
 }
 
 /**
- * Whether the same action is decided again on `seen`, which is newer than what it was decided on. What was looked up
- * in between, such as single reads, is taken from `before`: it cannot be asked for again in this moment.
+ * True if the same action is decided again on `seen`, which is newer than the observation behind the first decision.
+ * Results of lookups in between, such as single reads, come from `before`: they cannot be repeated at this moment.
  */
 export function stillDecides(
   seen: Observed,
   { before, action }: { readonly before: Observed; readonly action: Action },
 ): boolean {
-  const { offers, broadOffers, inputs, loginProven, confirmed, published } = before;
+  const {
+    purchase: { offers, broadOffers, inputs, room },
+    machine: { loginProven, confirmed, labelReads, published },
+  } = before;
   // What one of several calls has failed by meanwhile keeps none of the others waiting.
   const { destroyFailures, destroyNotBefore, notBefore } = before.memory;
   const withRead = ([id, { lists }]: readonly [string, AbsenceView]) =>
-    [id, { lists, read: before.absences.get(id)?.read }] as const;
+    [id, { lists, read: before.machine.absences.get(id)?.read }] as const;
   const step = decide({
     ...seen,
-    ...{ offers, broadOffers, inputs, loginProven, confirmed, published },
+    machine: {
+      ...seen.machine,
+      ...{ loginProven, confirmed, labelReads, published },
+      absences: new Map([...seen.machine.absences].map(withRead)),
+    },
+    purchase: { ...seen.purchase, offers, broadOffers, inputs, room },
     memory: { ...seen.memory, destroyFailures, destroyNotBefore, notBefore },
-    absences: new Map([...seen.absences].map(withRead)),
   });
   if (step.type !== 'decision') return false;
   // What is done to which machine; a label as well, but not a price that has moved meanwhile.

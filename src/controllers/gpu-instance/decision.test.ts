@@ -9,6 +9,7 @@ test('a decision that does nothing records nothing, and says so', () => {
   expect(decision({})).toEqual({
     type: 'decision',
     rule: '',
+    because: '',
     record: { type: 'nothing', because: 'noAction' },
     events: [],
     avoid: [],
@@ -29,11 +30,11 @@ test('fields without a finding, or a finding without fields, are no status', () 
   expect(decision({ fields: {} })).not.toHaveProperty('status');
 });
 
-test('the first rule that applies gives its name to what it decides, not to what it asks', () => {
+test('the first rule that applies gives its name and reason to what it decides, not to what it asks', () => {
   const rule = (name: string, step: Step | undefined) => ({ name, because: 'b', decide: () => step });
   const look: Step = { type: 'read', requests: [{ type: 'inputs' }] };
   const rules = [rule('first', undefined), rule('second', decision({})), rule('third', decision({}))];
-  expect(firstOf(rules, observed, undefined)).toMatchObject({ rule: 'second' });
+  expect(firstOf(rules, observed, undefined)).toMatchObject({ rule: 'second', because: 'b' });
   expect(firstOf([rule('asks', look)], observed, undefined)).toEqual(look);
   expect(firstOf([rule('first', undefined)], observed, undefined)).toBeUndefined();
 });

@@ -2,9 +2,10 @@ import type { Facts } from './facts.ts';
 import { type Finding, verdict } from './status.ts';
 import type { Decision, Recording, StatusFields, Step } from './types.ts';
 
-/** One rule of a stage: what it looks for, and why it stands where it stands. */
+/** Rule of a stage: its condition, and the reason for its position. */
 export interface Rule<S> {
   readonly name: string;
+  /** Why the rule decides so: one sentence for people. */
   readonly because: string;
   /** undefined: it does not apply, the next rule is asked. */
   readonly decide: (facts: Facts, stage: S) => Step | undefined;
@@ -14,15 +15,24 @@ export interface Rule<S> {
 export function firstOf<S>(rules: readonly Rule<S>[], facts: Facts, stage: S): Step | undefined {
   for (const rule of rules) {
     const step = rule.decide(facts, stage);
-    if (step) return step.type === 'decision' ? { ...step, rule: rule.name } : step;
+    if (step) return named(rule, step);
   }
   return undefined;
 }
 
-type Parts = Partial<Omit<Decision, 'type' | 'status'>> & {
-  readonly fields?: StatusFields;
-  readonly finding?: Finding;
-};
+/** The same step in the name of a rule. */
+export function named({ name, because }: Pick<Rule<never>, 'name' | 'because'>, step: Step): Step {
+  return step.type === 'decision' ? { ...step, rule: name, because } : step;
+}
+
+/** A decision outside a table of rules names its rule itself, with the reason. */
+type Named = Pick<Decision, 'rule' | 'because'> | { readonly rule?: never; readonly because?: never };
+
+type Parts = Named &
+  Partial<Omit<Decision, 'type' | 'status' | 'rule' | 'because'>> & {
+    readonly fields?: StatusFields;
+    readonly finding?: Finding;
+  };
 
 /** A decision that does nothing but what is given. Actions without a word on recording record the status first. */
 export function decision({ fields, finding, ...parts }: Parts): Decision {
@@ -32,6 +42,7 @@ export function decision({ fields, finding, ...parts }: Parts): Decision {
   return {
     type: 'decision',
     rule: '',
+    because: '',
     record,
     events: [],
     avoid: [],
@@ -46,7 +57,7 @@ export function decision({ fields, finding, ...parts }: Parts): Decision {
 const BACKOFF_BASE_MS = 5_000;
 const BACKOFF_MAX_MS = 300_000;
 
-/** How long to wait after so many failures in a row: 5 s doubling to 5 min, or to `maxMs`, spread by up to a fifth. */
+/** Delay after `failures` failures in a row: 5 s doubling to 5 min, or to `maxMs`, with a spread of up to a fifth. */
 export function backoffMs(failures: number, jitter: number, maxMs = BACKOFF_MAX_MS): number {
   const plain = Math.min(maxMs, BACKOFF_BASE_MS * 2 ** Math.min(10, Math.max(0, failures - 1)));
   return Math.round(plain * (0.9 + 0.2 * jitter));

@@ -11,19 +11,20 @@ import {
   LOGIN,
   listed,
   machineOf,
+  type ObservedParts,
   row,
   time,
   UID,
   withMachine,
 } from '../../../test/builders/observed.ts';
-import type { Instance } from '../../marketplace/instances/instance.ts';
+import type { MachineRow } from '../../market/machine.ts';
 import { makeRetainedLabel } from '../../ownership/label.ts';
 import { decide } from './decide.ts';
-import type { AbsenceView, Observed } from './types.ts';
+import type { AbsenceView } from './types.ts';
 
 const { table, close } = decisionTables('deleting', { deleting: true });
 
-const absent = (id: string, begun: readonly number[], read?: AbsenceView['read']): Partial<Observed> => ({
+const absent = (id: string, begun: readonly number[], read?: AbsenceView['read']): ObservedParts => ({
   absences: new Map([[id, { lists: begun, read }]]),
   listsBegun: begun,
 });
@@ -40,7 +41,7 @@ const goneByUs = (seconds: number, begun: readonly number[], read?: AbsenceView[
   observed: absent('1', begun, read),
 });
 /** A machine of that purchase, which began when that says. */
-function markedAsKept(attempt = 1, began: Pick<Instance, 'startedAt'> = { startedAt: at(-9) }) {
+function markedAsKept(attempt = 1, began: Pick<MachineRow, 'startedAt'> = { startedAt: at(-9) }) {
   const label = makeRetainedLabel(identity, { uid: UID, attempt, issuedAt: at(-5) });
   return listed(row({ id: '8', label, ...began }));
 }
@@ -190,14 +191,25 @@ describe('the deletion of an object', () => {
       { rule: 'settle-first', phase: 'Deleting', says: 'RentalUncertain', afterMs: 200_001, onList: true },
     ],
     [
-      'destroys a machine that a rental in flight has made, before anything else',
+      'destroys a machine that a rental in flight has made, before anything else, when the marketplace drops labels',
       {
         intent: intent({ issuedAt: at(-10) }),
         machines: [machineOf(1, { startedAt: at(-9), label: undefined as never })],
         observed: { listsBegun: lists(-1) },
         memory: { rented: rented('4') },
+        facts: { labelEcho: 'notEchoed' },
       },
       { rule: 'destroy-machines', actions: ['destroy 4 (Destroying)'], afterMs: 5_000, onList: true },
+    ],
+    [
+      'waits for a list that shows the label of a machine that a rental in flight has made (A8)',
+      {
+        intent: intent({ issuedAt: at(-10) }),
+        machines: [listed(row({ id: '4', label: 'mine', startedAt: at(-9) }))],
+        observed: { listsBegun: lists(-1) },
+        memory: { rented: rented('4') },
+      },
+      { rule: 'settle-first', phase: 'Deleting', says: 'RentalUncertain', afterMs: 200_001, onList: true },
     ],
     [
       'destroys a machine of a purchase that nobody recorded, which was marked as kept before a person wanted it to go',
@@ -297,6 +309,39 @@ describe('the deletion of an object', () => {
       { rule: 'wait-for-account', phase: 'Deleting', says: 'stalled: NamespaceNotAllowed' },
     ],
   ]);
+});
+
+describe('the record of destroyed machines that an object leaves to its account', () => {
+  const past = { attempt: 1, reason: 'SpecChanged', endedAt: time(-900), rentedMinutes: 5, cost: '0.01' };
+  const leftBy = (situation: Given) => {
+    const step = decide(given({ deleting: true, intent: intent(), ...situation }));
+    const actions = step.type === 'decision' ? step.actions : [];
+    return actions.flatMap((action) => (action.type === 'release' ? [action.destroyed] : []));
+  };
+  const history = [
+    { ...past, instanceId: '7' },
+    { ...past, instanceId: '8', reason: 'Vanished', provenGoneAt: time(-800) },
+  ];
+
+  test('names the machine whose destroy was answered', () => {
+    expect(leftBy(goneByUs(-15, lists(-12, -2), 'absent'))).toEqual([['1']]);
+  });
+
+  test('names it when another process destroyed it', () => {
+    const observed = { ...absent('1', lists(-61, -1), 'absent'), loginProven: true };
+    expect(leftBy({ intent: intent({ issuedAt: at(-4000) }), status: holding(), observed })).toEqual([['1']]);
+  });
+
+  test('names earlier machines, except those that vanished', () => {
+    const status = { ...holding(), history };
+    expect(leftBy({ ...goneByUs(-15, lists(-12, -2), 'absent'), status })).toEqual([['7', '1']]);
+  });
+
+  test('leaves out a machine that the deletion policy keeps', () => {
+    const kept = withMachine({}, { spec: { deletionPolicy: 'Retain' } });
+    const status = { ...holding(), history };
+    expect(leftBy({ ...kept, status })).toEqual([['7']]);
+  });
 });
 
 describe('the proof that a machine is gone, after our own destroy', () => {
@@ -456,7 +501,7 @@ describe('a deletion that keeps the machine', () => {
     ],
     [
       'lets go of it once it is stopped',
-      withMachine({ actualStatus: 'stopped' }, { spec: stop }),
+      withMachine({ state: 'stopped' }, { spec: stop }),
       { rule: 'keep-machine', actions: ['retain 1 (Stop)', 'release'] },
     ],
     [
@@ -476,20 +521,20 @@ describe('a deletion that keeps the machine', () => {
     ],
     [
       'keeps one whose container ended once the service has taken note that it is to stop',
-      withMachine({ actualStatus: 'exited', intendedStatus: 'stopped' }, { spec: stop }),
+      withMachine({ state: 'exited', intendedPower: 'stopped' }, { spec: stop }),
       { rule: 'keep-machine', actions: ['retain 1 (Stop)', 'release'] },
     ],
     [
       'keeps one that reads exited after its stop was answered, of a service that shows no intended status (D8)',
       withMachine(
-        { actualStatus: 'exited', intendedStatus: undefined },
+        { state: 'exited', intendedPower: undefined },
         { spec: stop, memory: { stopAskedAt: at(-5) } },
       ),
       { rule: 'keep-machine', actions: ['retain 1 (Stop)', 'release'] },
     ],
     [
       'asks one that reads exited to stop first, of a service that shows no intended status (D8)',
-      withMachine({ actualStatus: 'exited', intendedStatus: undefined }, { spec: stop }),
+      withMachine({ state: 'exited', intendedPower: undefined }, { spec: stop }),
       {
         rule: 'stop-machine',
         record: 'status',
@@ -502,7 +547,7 @@ describe('a deletion that keeps the machine', () => {
     ],
     [
       'asks one whose container ended to stop',
-      withMachine({ actualStatus: 'exited' }, { spec: stop }),
+      withMachine({ state: 'exited' }, { spec: stop }),
       {
         rule: 'stop-machine',
         record: 'status',

@@ -16,7 +16,7 @@ import type { Informer } from '../../runtime/list-watch/informer.ts';
 import type { MachineIndex, ObjectMemory, SteadyClock } from './memory.ts';
 import type { IssueIdentity } from './rental-inputs.ts';
 
-/** What the reconciles of all objects share. */
+/** Dependencies that the reconciles of all objects share. */
 export interface SharedDeps {
   readonly clock: Clock;
   readonly steady: SteadyClock;
@@ -36,11 +36,11 @@ export interface SharedDeps {
   readonly index: MachineIndex;
   /** Uids of accounts whose service knows no start. */
   readonly withoutStart: Set<string>;
-  /** Whether machines on private addresses may be published. */
+  /** True if machines on private addresses may be published. */
   readonly allowPrivateAddresses: boolean;
 }
 
-/** What belongs to the one object that is reconciled. */
+/** Dependencies of one reconciled object. */
 export interface ObjectDeps {
   readonly memory: ObjectMemory;
   readonly log: Logger;
@@ -65,7 +65,7 @@ export interface Deps extends SharedDeps, ObjectDeps {
   readonly showEvent: (note: EventNote) => void;
 }
 
-/** What this controller reports beside controller-runtime's figures. Names and labels are the server's business. */
+/** Figures of this controller beside those of controller-runtime. The server chooses their names and labels. */
 export interface GpuInstanceMetrics {
   rented(account: string): void;
   /** `kind` is that of a MarketplaceError. */
@@ -74,7 +74,7 @@ export interface GpuInstanceMetrics {
   destroyed(account: string, reason: string): void;
   /** Dollars per hour of machines whose destroy keeps failing, by object; 0 once it worked. */
   destroyFailing(key: string, pricePerHour: MicroDollars): void;
-  /** What one machine cost from begin to end. */
+  /** Records the whole cost of one ended machine. */
   ended(account: string, reason: string, cost: MicroDollars): void;
 }
 

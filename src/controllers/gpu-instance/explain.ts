@@ -1,7 +1,10 @@
+import type { Agreement } from '../../accounts/beliefs/sightings.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import { isRecorded } from '../../instance/machine-state.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Random } from '../../lib/random.ts';
-import type { CompleteList } from '../../marketplace/feed/feed-state.ts';
+import { parseTime } from '../../lib/time.ts';
+import type { CompleteList } from '../../market/feed-state.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
 import type { Identity } from '../../ownership/identity.ts';
 import { deriveFacts } from './facts.ts';
@@ -9,24 +12,30 @@ import { MachineIndex, ObjectMemory, SteadyClock } from './memory.ts';
 import { type OtherObjects, observeSnapshot, type Snapshot } from './observe.ts';
 import { decideWithReads, type Reader } from './reads.ts';
 import { classify, type Stage } from './stage.ts';
-import type { AccountFacts, Decision, Refusal } from './types.ts';
+import type { AccountFacts, Action, Decision, Refusal } from './types.ts';
 
-/** What the operator would do with an object now if it saw what was read here. */
+/** Next decision of the operator for an object, if it saw what was read here. */
 export interface Explained {
   readonly stage: Stage;
   readonly decision: Decision;
-  /** What the rules read on the way, e.g. `offers`. */
+  /** Reads that the rules requested on the way, e.g. `offers`. */
   readonly reads: readonly string[];
 }
 
-/** Why an account has no room for a purchase or start. */
+/** An explanation, and the next time at which the operator acts if the marketplace shows the same until then. */
+export interface Forecast {
+  readonly inMs: number;
+  readonly actions: readonly Action[];
+}
+
+/** Reason why an account has no room for a purchase or start. */
 interface AccountRefusal {
   readonly reason: Refusal['reason'];
   readonly message: string;
   readonly retryAfterMs: number;
 }
 
-/** What an explanation is made of, instead of the caches and the memory of the operator. */
+/** Inputs of an explanation, in place of the operator's caches and memory. */
 export interface ExplainDeps {
   readonly clock: Clock;
   readonly random: Random;
@@ -36,12 +45,14 @@ export interface ExplainDeps {
   /** The account that the object names, and its only known list. */
   readonly account: AccountFacts;
   readonly list: CompleteList;
-  /** Whether the object's namespace may use the account. */
+  /** Reason why the account may not be used now; undefined if it may. */
+  readonly notReady?: { readonly reason: string; readonly message: string } | undefined;
+  /** True if the object's namespace may use the account. */
   readonly isAllowed: boolean;
   readonly others: OtherObjects;
   /** Asks the cluster and the marketplace directly. */
   readonly reader: Reader;
-  /** What the account answers to the purchase or start of a decision; undefined if it has room. */
+  /** Answer of the account to the purchase or start of a decision; undefined if it has room. */
   readonly refusalOf: (decision: Decision) => AccountRefusal | undefined;
 }
 
@@ -50,11 +61,44 @@ export interface ExplainDeps {
  * reader does.
  */
 export async function explainInstance(object: GpuInstance, deps: ExplainDeps): Promise<Explained> {
-  const { clock, reader, refusalOf } = deps;
+  return explainAt(object, deps, 0);
+}
+
+/** No operator plans further ahead than a month, and a decision that only waits comes at most so often. */
+const MAX_FORECAST_MS = 31 * 86_400_000;
+const MAX_WAITS = 6;
+/** A decision that waits for a list is made again with the next. */
+const NEXT_LIST_MS = 10_000;
+
+/**
+ * When the operator acts next on an object for which `explained` does nothing: the same rules at the times to which they
+ * postpone the decision, with a list that shows the same. Undefined if nothing follows from time alone. Rejects as
+ * {@link explainInstance} does.
+ */
+export async function forecast(
+  object: GpuInstance,
+  deps: ExplainDeps,
+  explained: Explained,
+): Promise<Forecast | undefined> {
+  let { decision } = explained;
+  let inMs = 0;
+  for (let waits = 0; waits < MAX_WAITS; waits++) {
+    const { afterMs, onList } = decision.requeue;
+    if (decision.actions.length > 0 || (afterMs === undefined && !onList)) break;
+    inMs += Math.max(1, afterMs ?? NEXT_LIST_MS);
+    if (inMs > MAX_FORECAST_MS) return undefined;
+    ({ decision } = await explainAt(object, deps, inMs));
+  }
+  return inMs > 0 && decision.actions.length > 0 ? { inMs, actions: decision.actions } : undefined;
+}
+
+async function explainAt(object: GpuInstance, deps: ExplainDeps, inMs: number): Promise<Explained> {
+  const { reader, refusalOf } = deps;
+  const clock = later(deps.clock, inMs);
   const steady = new SteadyClock(clock);
-  const memory = new ObjectMemory();
+  const memory = rememberedBy(object, deps, inMs);
   const explain = async (): Promise<Explained> => {
-    const first = observeSnapshot(object, snapshotOf(deps, steady), { memory, steady });
+    const first = observeAt(object, { deps, memory, inMs });
     const { observed, decision, reads } = await decideWithReads(first, {
       reader,
       clocks: { clock, steady, session: undefined },
@@ -62,7 +106,7 @@ export async function explainInstance(object: GpuInstance, deps: ExplainDeps): P
       publish: async (seen) => {
         const { metadata, status } = seen.object;
         const bindingName = status?.binding?.name ?? `${metadata.name}-connection`;
-        return { ...seen, published: { type: 'done', bindingName } };
+        return { ...seen, machine: { ...seen.machine, published: { type: 'done', bindingName } } };
       },
     });
     return { stage: classify(deriveFacts(observed)), decision, reads };
@@ -76,29 +120,75 @@ export async function explainInstance(object: GpuInstance, deps: ExplainDeps): P
   return { ...refused, reads: [...desired.reads, ...refused.reads] };
 }
 
-/** What the operator would see of the object if this one list were its only one. */
-function snapshotOf(deps: ExplainDeps, steady: SteadyClock): Snapshot {
-  const { clock, random, constants, identity, isAllowed, others, account, list } = deps;
+interface Moment {
+  readonly deps: ExplainDeps;
+  readonly memory: ObjectMemory;
+  /** Milliseconds from now; negative for a moment in the past. */
+  readonly inMs: number;
+}
+
+function observeAt(object: GpuInstance, { deps, memory, inMs }: Moment) {
+  const clock = later(deps.clock, inMs);
+  const steady = new SteadyClock(clock);
+  return observeSnapshot(object, snapshotOf({ ...deps, clock }, { steady, inMs }), { memory, steady });
+}
+
+/**
+ * The memory of an operator that has watched the object since its machine reported the present status, and has seen the
+ * present list: what it tolerates counts from then.
+ */
+function rememberedBy(object: GpuInstance, deps: ExplainDeps, inMs: number): ObjectMemory {
+  const memory = new ObjectMemory();
+  const { instanceId = '', actualStatusSince } = object.status ?? {};
+  const row = deps.list.rows.get(instanceId);
+  const since = parseTime(actualStatusSince);
+  const sinceMs = since === undefined ? 0 : since - deps.clock.now();
+  if (row && isRecorded(row, object.status) && sinceMs < 0)
+    observeAt(object, { deps, memory, inMs: sinceMs });
+  if (inMs > 0) observeAt(object, { deps, memory, inMs: 0 });
+  return memory;
+}
+
+function later(clock: Clock, ms: number): Clock {
+  return {
+    now: () => clock.now() + ms,
+    monotonic: () => clock.monotonic() + ms,
+    setTimer: (delayMs, run, options) => clock.setTimer(delayMs, run, options),
+  };
+}
+
+/** Agreement by a single list: no other list can contradict it. */
+const UNCONTESTED: Agreement = { heldMs: () => 0, spacingMs: 0 };
+
+/**
+ * Snapshot as the operator would take it if this list were its only one, and another list shows the same `inMs` later.
+ */
+function snapshotOf(
+  deps: ExplainDeps,
+  { steady, inMs }: { readonly steady: SteadyClock; readonly inMs: number },
+): Snapshot {
+  const { clock, random, constants, identity, isAllowed, others, account, notReady } = deps;
   const index = new MachineIndex(constants);
+  const list = { ...deps.list, begunAt: deps.list.begunAt + inMs, endedAt: deps.list.endedAt + inMs };
   const begunSteady = steady.fromWall(list.begunAt);
+  const firstSteady = steady.fromWall(deps.list.begunAt);
+  const agreement = () => UNCONTESTED;
+  const session = {
+    facts: account,
+    list,
+    begunSteady,
+    listsBegun: inMs === 0 ? [begunSteady] : [firstSteady, begunSteady],
+    absences: (id: string) => (list.rows.has(id) ? [] : [begunSteady]),
+    labelled: (uid: string) => index.labelled({ identity, login: account.login, agreement }, list, uid),
+    agreement,
+    place: undefined,
+  };
   return {
     now: clock.now(),
     jitter: random.next(),
-    leaseRemainingMs: Number.POSITIVE_INFINITY,
     constants,
     identity,
-    account: {
-      type: 'ready',
-      session: {
-        facts: account,
-        list,
-        begunSteady,
-        listsBegun: [begunSteady],
-        absences: (id) => (list.rows.has(id) ? [] : [begunSteady]),
-        labelled: (uid) => index.labelled({ identity, login: account.login }, list, uid),
-        place: undefined,
-      },
-    },
+    account: notReady ? { type: 'notReady', ...notReady, session } : { type: 'ready', session },
     isAllowed,
     others,
   };

@@ -13,7 +13,7 @@ import {
   row,
   withMachine,
 } from '../../../test/builders/observed.ts';
-import { lateMachineOfClosed, listedLate, listedLateBefore, settlesAt } from './facts.ts';
+import { isDeleting, lateMachineOfClosed, listedLate, listedLateBefore, settlesAt } from './facts.ts';
 import type { RentedFacts } from './types.ts';
 
 /** Issued so long ago that a list begun a second ago proves that nothing came. */
@@ -37,7 +37,7 @@ describe('the open intent', () => {
     ['beyond what is recorded is open', { intent: LATE, status: holding({ attempt: 1 }) }, 2],
     ['is missing', {}, undefined],
   ])('%s', ([, situation, attempt]) => {
-    expect(given(situation).openIntent?.attempt).toBe(attempt);
+    expect(given(situation).purchase.openIntent?.attempt).toBe(attempt);
   });
 
   test('settles a late call and a list lag after its deadline, in the time that this process counts', () => {
@@ -100,7 +100,7 @@ describe('the outcome of an open intent', () => {
     ],
     ['is not known without its account', { intent: OLD, account: { state: 'missing' } }, { type: 'unknown' }],
   ])('%s', ([, situation, expected]) => {
-    expect(given(situation).intentOutcome).toMatchObject(expected);
+    expect(given(situation).purchase.intentOutcome).toMatchObject(expected);
   });
 });
 
@@ -117,9 +117,9 @@ describe('a machine outside the window of its label (H6)', () => {
         observed: { listsBegun: [at(-1)] },
       };
       const expected = second === -30 ? { type: 'found' } : { type: 'late', machine: { id: '8' } };
-      expect(given({ intent: OPEN, machines, ...long }).intentOutcome).toMatchObject(expected);
+      expect(given({ intent: OPEN, machines, ...long }).purchase.intentOutcome).toMatchObject(expected);
       const refused = { ...long, memory: { ...long.memory, refused: OPEN } };
-      expect(given({ intent: OPEN, machines, ...refused }).intentOutcome).toMatchObject(expected);
+      expect(given({ intent: OPEN, machines, ...refused }).purchase.intentOutcome).toMatchObject(expected);
     },
   );
 
@@ -129,7 +129,7 @@ describe('a machine outside the window of its label (H6)', () => {
       observed: { listsBegun: [at(-1)] },
     };
     for (const label of [labelOf(1, at(-600)), labelOf(2, at(-500 - 600))])
-      expect(given({ intent: OPEN, machines: [late(label)], ...long }).intentOutcome).toMatchObject({
+      expect(given({ intent: OPEN, machines: [late(label)], ...long }).purchase.intentOutcome).toMatchObject({
         type: 'nothingCame',
       });
   });
@@ -151,12 +151,12 @@ describe('where labels do not come back, the outcome', () => {
     [
       'is a question where two are new',
       { list: unowned('3', '5', '6') },
-      { type: 'ambiguous', candidates: ['5', '6'] },
+      { type: 'ambiguous', candidates: [{ id: '5' }, { id: '6' }] },
     ],
     [
       "is a question where the new one may be somebody's own",
       { list: doubtful('4', '5') },
-      { type: 'ambiguous', candidates: ['5'] },
+      { type: 'ambiguous', candidates: [{ id: '5' }] },
     ],
     [
       "is no question after a refusal: what may be somebody's own is theirs",
@@ -175,7 +175,7 @@ describe('where labels do not come back, the outcome', () => {
     ],
     ['is not known without a list', { list: 'none' }, { type: 'unknown' }],
   ])('%s', ([, situation, expected]) => {
-    expect(given({ intent: OPEN, ...situation }).intentOutcome).toMatchObject(expected);
+    expect(given({ intent: OPEN, ...situation }).purchase.intentOutcome).toMatchObject(expected);
   });
 });
 
@@ -194,7 +194,7 @@ function rented(attempt: number, instanceId: string): RentedFacts {
 
 describe('the machine on record', () => {
   test('is the one that the status names with our claim', () => {
-    expect(given(withMachine()).ownedMachine).toEqual({ instanceId: '1', attempt: 1 });
+    expect(given(withMachine()).machine.owned).toEqual({ instanceId: '1', attempt: 1 });
   });
 
   test.each([
@@ -211,7 +211,7 @@ describe('the machine on record', () => {
     ['for a login that is not known', withMachine({}, { account: { state: 'missing' } })],
     ['that is not there', {}],
   ] as const)('is none %s', (_, situation) => {
-    expect(given(situation).ownedMachine).toBeUndefined();
+    expect(given(situation).machine.owned).toBeUndefined();
   });
 });
 
@@ -220,22 +220,22 @@ test('what this object let go of is in its history, or destroyed by this process
     { attempt: 1, instanceId: '4', reason: 'Exited', endedAt: '', rentedMinutes: 0, cost: '0' },
   ];
   const destroys = [{ instanceId: '5', reason: 'Exited' as const, answeredAt: 0, endedAt: 0 }];
-  expect([...given({ status: { history }, memory: { destroys } }).endedIds]).toEqual(['4', '5']);
-  expect([...given().endedIds]).toEqual([]);
+  expect([...given({ status: { history }, memory: { destroys } }).machine.endedIds]).toEqual(['4', '5']);
+  expect([...given().machine.endedIds]).toEqual([]);
 });
 
 test('a login is known whether or not it may rent', () => {
   const account = { state: 'notReady', reason: 'r', message: 'm', facts: facts() } as const;
-  expect(given({ account }).accountFacts).toEqual(facts());
-  expect(given({ account: { state: 'missing' } }).accountFacts).toBeUndefined();
+  expect(given({ account }).account.facts).toEqual(facts());
+  expect(given({ account: { state: 'missing' } }).account.facts).toBeUndefined();
 });
 
 test('an object begins before its first purchase, and wanted', () => {
-  expect([given().settledAttempt, given().isDeleting, given({ deleting: true }).isDeleting]).toEqual([
-    0,
-    false,
-    true,
-  ]);
+  expect([
+    given().purchase.settledAttempt,
+    isDeleting(given().object),
+    isDeleting(given({ deleting: true }).object),
+  ]).toEqual([0, false, true]);
 });
 
 describe('the time by which a machine may be ended', () => {
@@ -253,13 +253,15 @@ describe('the time by which a machine may be ended', () => {
     ],
     ['is not known while it is stale', { facts: { serviceTime: { type: 'stale' } } }, undefined],
   ])('%s', (_, situation, expected) => {
-    expect(given(situation).confirmedNow).toBe(expected);
+    expect(given(situation).clock.confirmedNow).toBe(expected);
   });
 });
 
 test('an intent in the annotation counts when memory has one of the same number', () => {
   const remembered = { ...LATE, issuedAt: at(-90) };
-  expect(given({ intent: LATE, memory: { intent: remembered } }).openIntent?.issuedAt).toBe(LATE.issuedAt);
+  expect(given({ intent: LATE, memory: { intent: remembered } }).purchase.openIntent?.issuedAt).toBe(
+    LATE.issuedAt,
+  );
 });
 
 describe('a late machine of a closed purchase (H6)', () => {
@@ -277,6 +279,10 @@ describe('a late machine of a closed purchase (H6)', () => {
   test.for<readonly [string, Given]>([
     ['while a later purchase is open', { intent: LATE, machines: [listed(lateRow)] }],
     ['when a later purchase is settled', { status: { attempt: 3 }, machines: [listed(lateRow)] }],
+    [
+      'when a person removed the intent of its purchase',
+      { status: { attempt: 1 }, machines: [listed(lateRow)] },
+    ],
     [
       'when only the machine of another purchase has ended',
       { status: { attempt: 3, history: [past(2)] }, machines: [listed(lateRow)] },
@@ -309,8 +315,8 @@ describe('a late machine of a closed purchase (H6)', () => {
   test('is not that of the open purchase when it was issued at another time', () => {
     const situation = { intent: OLD, memory: remembered(2), observed: { listsBegun: [at(-1)] } };
     const otherwise = { ...situation, intent: intent({ attempt: 2, issuedAt: at(-700) }) };
-    expect(given(otherwise).intentOutcome).toMatchObject({ type: 'nothingCame' });
-    expect(given(situation).intentOutcome).toMatchObject({ type: 'late', machine: { id: '8' } });
+    expect(given(otherwise).purchase.intentOutcome).toMatchObject({ type: 'nothingCame' });
+    expect(given(situation).purchase.intentOutcome).toMatchObject({ type: 'late', machine: { id: '8' } });
   });
 
   test('is not a machine that began in the window of its label', () => {

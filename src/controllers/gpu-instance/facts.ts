@@ -1,24 +1,34 @@
+import { afterRead, type Machine } from '../../accounts/beliefs/machine.ts';
 import { confirmedNow, serviceNow } from '../../accounts/service-clock.ts';
-import type { Instance } from '../../marketplace/instances/instance.ts';
 import { claimVerifies } from '../../ownership/claim.ts';
 import { isForLogin, type RentalIntent } from '../../ownership/intent.ts';
 import type { Login } from '../../ownership/login.ts';
-import type { AccountFacts, ListedMachine, Observed } from './types.ts';
+import { intentOfPurchase, labelEchoOf, type RecordProof, recordProof } from './record-proof.ts';
+import type { ListedMachine, ListView, Observed, PassTimes, SeenMachines, SeenPurchase } from './types.ts';
 
-/** What was observed and what follows from it, derived once in each round: rules take this and their stage. */
-export interface Facts extends Observed {
-  readonly isDeleting: boolean;
-  /** Of the account's login, whether or not it may rent now. */
-  readonly accountFacts: AccountFacts | undefined;
+/** Machines of one object, and which of them is proven to be its own. */
+export interface KnownMachines extends SeenMachines {
   /** Undefined if the status names none, or the claim is not ours: then the record proves nothing. */
-  readonly ownedMachine: OwnedMachine | undefined;
+  readonly owned: OwnedMachine | undefined;
+  /** Proof of the recorded machine, if the claim is ours. */
+  readonly recordProof: RecordProof;
+  /** The recorded machine if lists say that it is not of its purchase: the reply to the rental decides nothing then. */
+  readonly disowned: OwnedMachine | undefined;
+  /** Ids that this object once held and gave up: a list may still show them for a while. */
+  readonly endedIds: ReadonlySet<string>;
+}
+
+/** The last purchase of one object, and how it came out. */
+export interface KnownPurchase extends SeenPurchase {
   /** The number of the present or last settled purchase; 0 before the first. */
   readonly settledAttempt: number;
   /** The newest intent of this object whose result is not recorded. */
   readonly openIntent: RentalIntent | undefined;
   readonly intentOutcome: IntentOutcome;
-  /** Ids that this object once held and gave up: a list may still show them for a while. */
-  readonly endedIds: ReadonlySet<string>;
+}
+
+/** Times of one pass by every clock. */
+export interface KnownTimes extends PassTimes {
   /**
    * The time by which costs are dated and rentals refused: the service's clock if it says one, since our own may have been
    * set ahead by a day. Undefined while it is stale; later replies decide.
@@ -28,6 +38,16 @@ export interface Facts extends Observed {
   readonly confirmedNow: number | undefined;
 }
 
+/** Observation and the values derived from it, once in each round; the input of rules beside their stage. */
+export interface Facts extends Observed {
+  readonly machine: KnownMachines;
+  readonly purchase: KnownPurchase;
+  readonly clock: KnownTimes;
+}
+
+/** Facts about a held machine: all but those of its purchase. */
+export type HeldFacts = Omit<Facts, 'purchase'>;
+
 /** A machine that the object's status names with a claim that we made. */
 export interface OwnedMachine {
   readonly instanceId: string;
@@ -35,30 +55,79 @@ export interface OwnedMachine {
 }
 
 /** Everything that more than one rule asks of an observation. Pure: the same observation gives the same facts. */
-export function deriveFacts(observed: Observed): Facts {
-  const { object, memory, account, now } = observed;
-  const accountFacts = account.state === 'missing' ? undefined : account.facts;
-  const settledAttempt = object.status?.attempt ?? 0;
+export function deriveFacts(seen: Observed): Facts {
+  const { object, account, clock } = seen;
+  const login = account.facts?.login;
+  const record = recordOf(seen, login);
+  const observed = { ...seen, memory: believedMemory(seen, record) };
+  const { memory } = observed;
+  const { settledAttempt, ...machine } = record;
   const openIntent = openIntentOf(observed, settledAttempt);
-  const serviceTime = accountFacts?.serviceTime ?? { type: 'unknown' };
+  const intentOutcome = outcomeOf(observed, openIntent, login);
+  const serviceTime = account.facts?.serviceTime ?? { type: 'unknown' };
   const ended = [...(object.status?.history ?? []), ...memory.destroys];
   return {
     ...observed,
-    isDeleting: object.metadata.deletionTimestamp !== undefined,
-    accountFacts,
-    ownedMachine: ownedMachineOf(observed, accountFacts?.login, settledAttempt),
-    settledAttempt,
-    openIntent,
-    intentOutcome: outcomeOf(observed, openIntent, accountFacts?.login),
-    endedIds: new Set(ended.map(({ instanceId }) => instanceId)),
-    serviceNow: serviceNow(serviceTime, now),
-    // Of a service that never says its time: ours, as long as no jump of the wall clock brought it there.
-    confirmedNow: confirmedNow(serviceTime, Math.min(now, observed.steadyNow)),
+    machine: {
+      ...observed.machine,
+      ...machine,
+      list: listAfterRead(observed),
+      endedIds: new Set(ended.map(({ instanceId }) => instanceId)),
+    },
+    purchase: { ...observed.purchase, settledAttempt, openIntent, intentOutcome },
+    clock: {
+      ...clock,
+      serviceNow: serviceNow(serviceTime, clock.now),
+      // Of a service that never says its time: ours, as long as no jump of the wall clock brought it there.
+      confirmedNow: confirmedNow(serviceTime, Math.min(clock.now, clock.steadyNow)),
+    },
   };
 }
 
+/** True if the object is being deleted. */
+export function isDeleting({ metadata }: Facts['object']): boolean {
+  return metadata.deletionTimestamp !== undefined;
+}
+
+type RecordFacts = Pick<KnownMachines, 'owned' | 'recordProof' | 'disowned'> &
+  Pick<KnownPurchase, 'settledAttempt'>;
+
+/** The recorded machine. If lists contradict it, its purchase is open again, as if the reply to the rental were missing. */
+function recordOf(observed: Observed, login: Login | undefined): RecordFacts {
+  const attempt = observed.object.status?.attempt ?? 0;
+  const owned = ownedMachineOf(observed, login, attempt);
+  const proof = owned ? recordProof(observed, owned) : 'confirmed';
+  const isDisowned = proof === 'contradicted' && intentOfPurchase(observed, attempt) !== undefined;
+  return isDisowned
+    ? { owned: undefined, recordProof: proof, disowned: owned, settledAttempt: attempt - 1 }
+    : { owned, recordProof: proof, disowned: undefined, settledAttempt: attempt };
+}
+
+/**
+ * Memory without an answered rental that must not decide: one that lists contradict, and one that is not saved yet of an
+ * object that is being deleted, whose machine goes by its label.
+ */
+function believedMemory(
+  observed: Pick<Observed, 'object' | 'account' | 'memory'>,
+  { disowned }: RecordFacts,
+): Observed['memory'] {
+  const { memory, object } = observed;
+  const echo = labelEchoOf(observed);
+  const isDestroyed = memory.destroys.some(({ instanceId }) => instanceId === memory.rented?.instanceId);
+  const goesByLabel = object.metadata.deletionTimestamp !== undefined && !isDestroyed;
+  const isDoubtful = disowned !== undefined || (goesByLabel && echo !== undefined && echo !== 'notEchoed');
+  return isDoubtful && memory.rented ? { ...memory, rented: undefined } : memory;
+}
+
+/** Latest list, in which the recorded machine has the fields that a read in this pass confirmed. */
+function listAfterRead({ machine: { list, confirmed } }: Pick<Observed, 'machine'>): ListView | undefined {
+  if (!list?.recorded || confirmed?.instanceId !== list.recorded.id) return list;
+  const { read } = confirmed;
+  return typeof read === 'string' ? list : { ...list, recorded: afterRead(list.recorded, read) };
+}
+
 function ownedMachineOf(
-  { object: { status }, uid, identity }: Observed,
+  { object: { status }, purchase: { uid, identity } }: Pick<Observed, 'object' | 'purchase'>,
   login: Login | undefined,
   attempt: number,
 ): OwnedMachine | undefined {
@@ -68,24 +137,27 @@ function ownedMachineOf(
   return isProven ? { instanceId, attempt } : undefined;
 }
 
-/** How the outcome of an open intent stands. */
+/** State of the outcome of an open intent. */
 export type IntentOutcome =
   | { readonly type: 'none' }
-  /** It carries the label of exactly this purchase. */
+  /** The machine carries the label of exactly this purchase. */
   | { readonly type: 'found'; readonly intent: RentalIntent; readonly instanceId: string }
   /** The service said no, or no machine can appear any more. */
   | { readonly type: 'nothingCame'; readonly intent: RentalIntent }
   | { readonly type: 'unknown'; readonly intent: RentalIntent; readonly settlesAt: number }
   /** A machine carries the label of exactly this purchase, and began outside the label's window. */
-  | { readonly type: 'late'; readonly intent: RentalIntent; readonly machine: Instance }
+  | { readonly type: 'late'; readonly intent: RentalIntent; readonly machine: Machine }
   /** More than one new machine could be it, or one that may be somebody's own. */
-  | { readonly type: 'ambiguous'; readonly intent: RentalIntent; readonly candidates: readonly string[] };
+  | { readonly type: 'ambiguous'; readonly intent: RentalIntent; readonly candidates: readonly Machine[] };
 
 /**
  * The newest intent of this object whose result is not recorded. The annotation counts, and what this process
  * wrote last where someone took the annotation away.
  */
-function openIntentOf({ intent, memory, uid }: Observed, settledAttempt: number): RentalIntent | undefined {
+function openIntentOf(
+  { purchase: { intent, uid }, memory }: Pick<Observed, 'purchase' | 'memory'>,
+  settledAttempt: number,
+): RentalIntent | undefined {
   const written = intent.type === 'intent' && intent.intent.uid === uid ? intent.intent : undefined;
   const isWrittenNewest = written && written.attempt >= (memory.intent?.attempt ?? 0);
   const newest = isWrittenNewest ? written : memory.intent;
@@ -93,19 +165,19 @@ function openIntentOf({ intent, memory, uid }: Observed, settledAttempt: number)
 }
 
 /** From when on a complete list that does not show the machine proves that none will come. */
-export function settlesAt(intent: RentalIntent, observed: Observed): number {
-  const { lateCallMs, listLagMs } = observed.constants;
+export function settlesAt(intent: RentalIntent, observed: Pick<Observed, 'clock' | 'memory'>): number {
+  const { lateCallMs, listLagMs } = observed.clock.constants;
   return deadlineOf(intent, observed) + lateCallMs + listLagMs;
 }
 
 /** The deadline of an intent in steady time. */
-export function deadlineOf(intent: RentalIntent, { memory }: Observed): number {
+export function deadlineOf(intent: RentalIntent, { memory }: Pick<Observed, 'memory'>): number {
   return memory.intentDeadline?.attempt === intent.attempt ? memory.intentDeadline.at : intent.deadline;
 }
 
-/** What is known about the open intent (never from one answer alone, unless it was a definite refusal). */
+/** Outcome of the open intent. A single reply never decides it, except a definite refusal. */
 function outcomeOf(
-  observed: Observed,
+  observed: Pick<Observed, 'machine' | 'clock' | 'memory'>,
   intent: RentalIntent | undefined,
   login: Login | undefined,
 ): IntentOutcome {
@@ -119,26 +191,29 @@ function outcomeOf(
   if (isRefused(observed, intent)) return { type: 'nothingCame', intent };
   const at = settlesAt(intent, observed);
   const countable = login !== undefined && isForLogin(intent, login);
-  if (countable && observed.listsBegun.some((begun) => begun > at)) return { type: 'nothingCame', intent };
+  if (countable && observed.machine.listsBegun.some((begun) => begun > at))
+    return { type: 'nothingCame', intent };
   return { type: 'unknown', intent, settlesAt: at };
 }
 
-function isRefused({ memory: { refused } }: Observed, intent: RentalIntent): boolean {
+function isRefused({ memory: { refused } }: Pick<Observed, 'memory'>, intent: RentalIntent): boolean {
   return refused?.attempt === intent.attempt && refused.issuedAt === intent.issuedAt;
 }
 
-function foundByLabel(observed: Observed, intent: RentalIntent): IntentOutcome | undefined {
-  const machine = observed.list?.labelled.find(({ ownership }) => attemptOf(ownership) === intent.attempt);
+function foundByLabel(observed: Pick<Observed, 'machine'>, intent: RentalIntent): IntentOutcome | undefined {
+  const machine = observed.machine.list?.labelled.find(
+    ({ ownership }) => attemptOf(ownership) === intent.attempt,
+  );
   return machine && { type: 'found', intent, instanceId: machine.row.id };
 }
 
 /** A machine that carries the label of a purchase that was closed without one. */
 export interface LateMachine {
-  readonly machine: Instance;
+  readonly machine: Machine;
   readonly attempt: number;
 }
 
-/** Of any purchase that was closed without a machine: nothing else is rented while its late machine is listed. */
+/** Late machine of any purchase that was closed without a machine. While it is listed, nothing else is rented. */
 export function lateMachineOfClosed(facts: Facts): LateMachine | undefined {
   return lateMachineOfNewest(facts) ?? lateMachineOfEarlier(facts);
 }
@@ -150,30 +225,42 @@ function lateMachineOfNewest(facts: Facts): LateMachine | undefined {
   return machine && { machine, attempt: intent.attempt };
 }
 
-/** It may come while a later purchase is open, and would otherwise be hidden behind that for good. */
+/**
+ * Late machine of a purchase before the open one, which would otherwise hide it for good. The status says which
+ * purchases are closed, because a person may have removed the intent.
+ */
 function lateMachineOfEarlier(facts: Facts): LateMachine | undefined {
-  const { intent, settledAttempt, list, memory } = facts;
-  const newest = Math.max(settledAttempt, intent.type === 'intent' ? intent.intent.attempt : 0);
+  const {
+    purchase: { intent, settledAttempt },
+    machine: { list },
+    memory,
+  } = facts;
+  const open = Math.max(settledAttempt + 1, intent.type === 'intent' ? intent.intent.attempt : 0);
   const known = memory.late && !isLongMissing(facts, memory.late.machine.id) ? [memory.late] : [];
-  const late = [...listedLateBefore(list?.labelled ?? [], newest), ...known];
-  return late.find(({ attempt }) => attempt < newest && !hadMachine(facts, attempt));
+  const late = [...listedLateBefore(list?.labelled ?? [], open), ...known];
+  return late.find(({ attempt }) => attempt < open && !hadMachine(facts, attempt));
 }
 
 /** The newest purchase, if it was closed without a machine. */
-function closedWithoutMachine(facts: Facts): RentalIntent | undefined {
-  const { intent, uid, openIntent } = facts;
+function closedWithoutMachine(facts: Pick<Facts, 'object' | 'purchase'>): RentalIntent | undefined {
+  const {
+    purchase: { intent, uid, openIntent },
+  } = facts;
   if (intent.type !== 'intent' || intent.intent.uid !== uid || openIntent) return undefined;
   return hadMachine(facts, intent.intent.attempt) ? undefined : intent.intent;
 }
 
 /** If a machine of that purchase has ended, another one with its label is a copy. */
-function hadMachine({ object }: Facts, attempt: number): boolean {
+function hadMachine({ object }: Pick<Facts, 'object'>, attempt: number): boolean {
   return object.status?.history?.some((past) => past.attempt === attempt) ?? false;
 }
 
 /** A listed late machine, or one listed before, while a list that lacks it is no proof that it is gone. */
-function lateMachine(observed: Observed, intent: RentalIntent): Instance | undefined {
-  const listed = listedLate(observed.list?.labelled ?? [], intent);
+function lateMachine(
+  observed: Pick<Observed, 'machine' | 'clock' | 'memory'>,
+  intent: RentalIntent,
+): Machine | undefined {
+  const listed = listedLate(observed.machine.list?.labelled ?? [], intent);
   const { late } = observed.memory;
   if (listed || late?.attempt !== intent.attempt || late.issuedAt !== intent.issuedAt) return listed;
   return isLongMissing(observed, late.machine.id) ? undefined : late.machine;
@@ -186,7 +273,7 @@ function lateMachine(observed: Observed, intent: RentalIntent): Instance | undef
 export function listedLate(
   labelled: readonly ListedMachine[],
   { attempt, issuedAt }: Pick<RentalIntent, 'attempt' | 'issuedAt'>,
-): Instance | undefined {
+): Machine | undefined {
   const isOfPurchase = ({ ownership }: ListedMachine) =>
     ownership.type === 'labelCopied' &&
     ownership.facts.attempt === attempt &&
@@ -206,37 +293,43 @@ export function listedLateBefore(
   });
 }
 
-/** Whether lists as far apart as they may lag, and all between them, lack a machine that was listed before. */
-function isLongMissing({ absences, constants }: Observed, instanceId: string): boolean {
+/** True if lists as far apart as they may lag, and all between them, lack a machine that was listed before. */
+function isLongMissing(
+  { machine: { absences }, clock: { constants } }: Pick<Observed, 'machine' | 'clock'>,
+  instanceId: string,
+): boolean {
   const lists = absences.get(instanceId)?.lists ?? [];
   return (lists.at(-1) ?? 0) - (lists[0] ?? 0) >= constants.listLagMs;
 }
 
 /**
- * Whether the newest purchase was closed without a machine, and this process has read only one list: that one may lack
- * a late machine which lists have shown before.
+ * True if the newest purchase was closed without a machine and this process has read only one list, which may lack a
+ * late machine that earlier lists showed.
  */
-export function needsSecondList(facts: Facts): boolean {
+export function needsSecondList(facts: Pick<Facts, 'object' | 'machine' | 'purchase' | 'memory'>): boolean {
   const intent = closedWithoutMachine(facts);
-  return intent !== undefined && !isRefused(facts, intent) && facts.listsBegun.length < 2;
+  return intent !== undefined && !isRefused(facts, intent) && facts.machine.listsBegun.length < 2;
 }
 
 /**
  * Exactly one machine that is new, unlabelled and nobody's: anything else is a person's question. After a certain
  * refusal none is looked for.
  */
-function foundWithoutLabel(observed: Observed, intent: RentalIntent): IntentOutcome | undefined {
+function foundWithoutLabel(
+  observed: Pick<Observed, 'machine' | 'memory'>,
+  intent: RentalIntent,
+): IntentOutcome | undefined {
   const labelled = foundByLabel(observed, intent);
   if (labelled || isRefused(observed, intent)) return labelled;
   const known = new Set(intent.knownIds);
   const isNew = ({ id }: { readonly id: string }) => !known.has(id);
-  const { unowned = [], doubtful = [] } = observed.list ?? {};
+  const { unowned = [], doubtful = [] } = observed.machine.list ?? {};
   const fresh = unowned.filter(isNew);
   const unsure = doubtful.filter(isNew);
-  const candidates = [...fresh, ...unsure].map(({ id }) => id);
+  const candidates = [...fresh, ...unsure];
   const [only] = candidates;
   if (only === undefined) return undefined;
-  if (candidates.length === 1 && unsure.length === 0) return { type: 'found', intent, instanceId: only };
+  if (candidates.length === 1 && unsure.length === 0) return { type: 'found', intent, instanceId: only.id };
   return { type: 'ambiguous', intent, candidates };
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { given, NOW, offer } from '../../../test/builders/observed.ts';
-import type { MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
+import type { MarketplaceErrorKind } from '../../market/errors.ts';
 import { decideAfterFailure, type Failure } from './failure.ts';
 import type { Action, Purchase } from './types.ts';
 
@@ -18,7 +18,7 @@ const purchase: Purchase = {
   offer: offer({ id: '7' }),
   offerIndex: 0,
   pricePerHour: 500_000,
-  request: { image: 'example/image:1' },
+  request: { image: 'example/image:1', diskGB: 10, label: '', env: {}, ports: [], ssh: false },
   issuedAt: NOW,
   decidedAt: NOW,
   specHash: 'v1:0',
@@ -112,7 +112,7 @@ describe('the wait', () => {
     { type: 'stop', instanceId: '1' },
     { type: 'relabel', instanceId: '1', label: 'l' },
     { type: 'retain', instanceId: '1', policy: 'Stop', label: undefined },
-    { type: 'release', note: { type: 'Normal', reason: 'R', action: 'A', note: 'n' } },
+    { type: 'release', destroyed: [], note: { type: 'Normal', reason: 'R', action: 'A', note: 'n' } },
   ] as const satisfies readonly Action[])('of a $type grows with its failures', (action) => {
     const after = decideAfterFailure(memory({ failures: 1 }), action, failure('unavailable'));
     expect(after).toEqual({ type: 'retry', afterMs: 10_000 });

@@ -1,6 +1,6 @@
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import type { AvoidTarget } from '../../instance/avoidance.ts';
-import type { MarketplaceErrorKind, Outcome } from '../../marketplace/errors/errors.ts';
+import type { MarketplaceErrorKind, Outcome } from '../../market/errors.ts';
 import { backoffMs } from './decision.ts';
 import type { Action, Observed } from './types.ts';
 
@@ -15,11 +15,11 @@ export interface Failure {
   readonly instanceId: string | undefined;
 }
 
-/** What follows from a failed call. */
+/** Consequence of a failed call. */
 export type AfterFailure =
-  /** It worked all the same. */
+  /** The call succeeded despite the error. */
   | { readonly type: 'rented'; readonly instanceId: string }
-  /** It may have worked: only the lists can tell. */
+  /** The call may have succeeded; only the lists can settle it. */
   | { readonly type: 'settle' }
   | {
       readonly type: 'retry';
@@ -31,8 +31,12 @@ export type AfterFailure =
       readonly unsupported?: boolean;
     };
 
-/** What to do about a call that failed. Nothing is decided in a catch block. */
-export function decideAfterFailure(observed: Observed, action: Action, failure: Failure): AfterFailure {
+/** Consequence of a failed call. No catch block decides anything. */
+export function decideAfterFailure(
+  observed: Pick<Observed, 'clock' | 'memory'>,
+  action: Action,
+  failure: Failure,
+): AfterFailure {
   switch (action.type) {
     case 'rent':
       return afterRent(observed, action.purchase.offer.id, failure);
@@ -51,7 +55,11 @@ export function decideAfterFailure(observed: Observed, action: Action, failure: 
   }
 }
 
-function afterRent(observed: Observed, offerId: string, failure: Failure): AfterFailure {
+function afterRent(
+  observed: Pick<Observed, 'clock' | 'memory'>,
+  offerId: string,
+  failure: Failure,
+): AfterFailure {
   if (failure.instanceId !== undefined) return { type: 'rented', instanceId: failure.instanceId };
   if (failure.outcome === 'unknown') return { type: 'settle' };
   if (failure.kind === 'aborted') return { type: 'retry', afterMs: 0 };
@@ -70,7 +78,7 @@ function afterRent(observed: Observed, offerId: string, failure: Failure): After
  * A service that calls a start wrong twice in a row has none (specification 4.7 shows only the stop). Stopped machines
  * and their disks are given up for it, so that one such answer, as a proxy may give it, is not enough.
  */
-function afterStart(observed: Observed, failure: Failure): AfterFailure {
+function afterStart(observed: Pick<Observed, 'clock' | 'memory'>, failure: Failure): AfterFailure {
   const isWrong = failure.outcome === 'refused' && failure.kind === 'invalidRequest';
   if (isWrong && observed.memory.refusal?.reason === 'InvalidRequest') {
     return { type: 'retry', afterMs: 0, unsupported: true };
@@ -93,6 +101,6 @@ const REASONS: Partial<Readonly<Record<MarketplaceErrorKind, Reason>>> = {
   forbidden: 'AccountNotReady',
 };
 
-function waitMs({ jitter }: Observed, failure: Failure, failures: number): number {
+function waitMs({ clock: { jitter } }: Pick<Observed, 'clock'>, failure: Failure, failures: number): number {
   return Math.max(failure.retryAfterMs ?? 0, backoffMs(failures + 1, jitter));
 }

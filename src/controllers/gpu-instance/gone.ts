@@ -1,7 +1,7 @@
 import { deadlineOf, type Facts } from './facts.ts';
 import type { AbsenceView, DestroyMark } from './types.ts';
 
-/** How far the proof stands that a machine no longer exists. */
+/** State of the proof that a machine no longer exists. */
 export type GoneProof =
   /** Still listed, or seen again by its single read. */
   | { readonly type: 'present' }
@@ -16,18 +16,18 @@ export type GoneProof =
 const NOTHING_SEEN: AbsenceView = { lists: [], read: undefined };
 
 /**
- * Whether a machine is gone. After our own destroy: two complete lists begun after its answer and far enough
- * apart, and a read after them that says absent: what hides a machine from lists hides it from an earlier read as well.
- * Without one: lists further apart, and a key that has just proved its login, since a service may answer a wrong key as
- * if nothing were there.
+ * Proof that a machine is gone. After our own destroy it takes two complete lists begun after its answer and far enough
+ * apart, and then a read that answers absent: a fault that hides a machine from lists may hide it from an earlier read
+ * as well. Without a destroy the lists are further apart and the key has just proved its login, since a service may
+ * answer a wrong key with empty lists.
  */
 export function goneProof(facts: Facts, instanceId: string): GoneProof {
   const mark = facts.memory.destroys.find((candidate) => candidate.instanceId === instanceId);
-  const absence = facts.absences.get(instanceId) ?? NOTHING_SEEN;
+  const absence = facts.machine.absences.get(instanceId) ?? NOTHING_SEEN;
   if (absence.read === 'present') return { type: 'present' };
-  if (absence.lists.length === 0) return { type: facts.list ? 'present' : 'waiting' };
+  if (absence.lists.length === 0) return { type: facts.machine.list ? 'present' : 'waiting' };
   const lists = countingLists(facts, absence.lists, mark);
-  const { goneSpacingMs, listLagMs } = facts.constants;
+  const { goneSpacingMs, listLagMs } = facts.clock.constants;
   if (!farApart(lists, mark ? goneSpacingMs : listLagMs)) {
     const [first] = lists;
     if (!mark || first === undefined) return { type: 'waiting' };
@@ -38,7 +38,7 @@ export function goneProof(facts: Facts, instanceId: string): GoneProof {
 
 /** The lists agree. The machine's own read, and without our own destroy the key's login, complete the proof. */
 function afterLists(
-  { loginProven }: Facts,
+  { machine: { loginProven } }: Pick<Facts, 'machine'>,
   read: Exclude<AbsenceView['read'], 'present'>,
   mark: DestroyMark | undefined,
 ): GoneProof {
@@ -50,12 +50,16 @@ function afterLists(
 
 /** Lists begun before a new machine had to be visible say nothing about it. */
 function countingLists(
-  facts: Facts,
+  facts: Pick<Facts, 'object' | 'purchase' | 'clock' | 'memory'>,
   lists: readonly number[],
   mark: DestroyMark | undefined,
 ): readonly number[] {
   if (mark) return lists.filter((begun) => begun > mark.answeredAt);
-  const { intent, constants, object } = facts;
+  const {
+    purchase: { intent },
+    clock: { constants },
+    object,
+  } = facts;
   const isNewest = intent.type === 'intent' && intent.intent.attempt === object.status?.attempt;
   const from = isNewest ? deadlineOf(intent.intent, facts) + constants.listLagMs : 0;
   return lists.filter((begun) => begun >= from);
@@ -72,12 +76,15 @@ function farApart(begun: readonly number[], spacingMs: number): boolean {
  * that lists may lag. Asked twice, a machine that is gone costs one call; one whose destroy was confirmed and not
  * carried out stops billing.
  */
-export function destroyRepeatsAt({ constants }: Facts, mark: DestroyMark): number {
+export function destroyRepeatsAt({ clock: { constants } }: Pick<Facts, 'clock'>, mark: DestroyMark): number {
   return mark.answeredAt + constants.listLagMs / 2;
 }
 
-/** Whether that machine was destroyed so lately that the list may only lag behind. */
-export function isDestroyPending(facts: Facts, instanceId: string): boolean {
+/** True if that machine was destroyed so recently that the list may only lag behind. */
+export function isDestroyPending(
+  facts: Pick<Facts, 'machine' | 'clock' | 'memory'>,
+  instanceId: string,
+): boolean {
   const mark = facts.memory.destroys.find((each) => each.instanceId === instanceId);
-  return mark !== undefined && (facts.list?.begunSteady ?? 0) <= destroyRepeatsAt(facts, mark);
+  return mark !== undefined && (facts.machine.list?.begunSteady ?? 0) <= destroyRepeatsAt(facts, mark);
 }

@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { at, given, holding, row, time, withMachine } from '../../../test/builders/observed.ts';
 import { limitState, priceRise } from './limits.ts';
+import { ended } from './rules/ending.ts';
 import { avoidTarget, endedFields, withRow } from './status.ts';
 
 describe('money', () => {
   test('of a stopped machine is that of its disk, from when the stop was answered', () => {
-    const situation = withMachine({ actualStatus: 'stopped' }, { memory: { stopAnsweredAt: at(-100) } });
-    const { cost } = withRow(given(situation), row({ actualStatus: 'stopped' }));
+    const situation = withMachine({ state: 'stopped' }, { memory: { stopAnsweredAt: at(-100) } });
+    const { cost } = withRow(given(situation), row({ state: 'stopped' }));
     expect(cost).toMatchObject({ pricePerHour: '0.01', since: time(-100), accrued: '0.027778' });
   });
 
@@ -27,7 +28,7 @@ describe('a machine that ended', () => {
   };
   const fields = endedFields(given(withMachine()), ending);
 
-  test('is remembered with its end, its minutes and its money, and nothing else of it stays', () => {
+  test('M9: is remembered with its end, its states, its minutes and its money, and nothing else of it stays', () => {
     expect(fields.history).toEqual([
       {
         attempt: 1,
@@ -38,6 +39,10 @@ describe('a machine that ended', () => {
         endedAt: time(-60),
         rentedMinutes: 4,
         cost: '0.033333',
+        pricePerHour: '0.50',
+        rentedAt: time(-300),
+        runningAt: time(-240),
+        lastStatus: 'running',
       },
     ]);
     expect(fields.cost).toEqual({ accrued: '0.033333', since: time(-60) });
@@ -45,6 +50,16 @@ describe('a machine that ended', () => {
       expect(fields[field], field).toBeUndefined();
     }
     expect(fields).toMatchObject({ attempt: 1, firstRentedAt: time(-300), rentals: [time(-300)] });
+  });
+
+  test.each([
+    ['a list dates it', {}],
+    ['no list ever showed it', { rentedAt: undefined, cost: { accrued: '0.00', since: time(-300) } }],
+  ])('did not end before its rental when %s and lists before it do not show it', (_, status) => {
+    const early = { ...ending, endedAt: at(-347) };
+    const fields = endedFields(given(withMachine({}, { status: status as object })), early);
+    expect(fields.history).toMatchObject([{ endedAt: time(-300), rentedMinutes: 0, cost: '0.00' }]);
+    expect(fields.cost).toEqual({ accrued: '0.00', since: time(-300) });
   });
 
   test('pushes out the oldest of five', () => {
@@ -215,4 +230,56 @@ test('a price is not judged by an offer that named none', () => {
   const silent = given(withMachine({}, { status: { offerPricePerHour: undefined } }));
   expect(priceRise(silent, 900_000, undefined)).toBeUndefined();
   expect(priceRise(given({}), 900_000, undefined)).toBeUndefined();
+});
+
+describe('B04: a machine that failed by the spec', () => {
+  const ending = {
+    machine: { instanceId: '1', attempt: 1 },
+    reason: 'Exited' as const,
+    endedAt: at(-60),
+  };
+  const failures = {
+    reason: 'Exited',
+    machines: 1,
+    machineId: '9',
+    at: time(-600),
+    cost: '0.10',
+    generation: 1,
+  };
+  const avoid = [
+    { kind: 'Machine' as const, id: '9', until: time(3000) },
+    { kind: 'Host' as const, id: '9', until: time(3000) },
+  ];
+
+  test('is not avoided, nor is the first one any more', () => {
+    const seen = given(withMachine({}, { status: { repeatedFailure: failures, avoid } }));
+    expect(endedFields(seen, ending)).toMatchObject({
+      avoid: [{ kind: 'Host', id: '9' }],
+      repeatedFailure: { reason: 'Exited', machines: 2, machineId: '1100' },
+    });
+  });
+
+  test('takes back at the account what the first one made avoided, once', () => {
+    const end = (machines: number) => {
+      const repeatedFailure = { ...failures, machines };
+      const seen = given(withMachine({}, { status: { repeatedFailure } }));
+      const { avoid, forgiven } = ended(seen, { ...ending, kind: 'lost' }, ending.endedAt);
+      return { avoid, forgiven };
+    };
+    const first = { target: { type: 'machine', id: '9' }, reason: 'Exited' };
+    expect(end(1)).toEqual({ avoid: [], forgiven: first });
+    expect(end(2)).toEqual({ avoid: [], forgiven: undefined });
+  });
+
+  test('says nothing of the spec while many machines of the account fail together', () => {
+    const seen = given(
+      withMachine({}, { status: { repeatedFailure: failures }, facts: { countsHostFailures: false } }),
+    );
+    expect(endedFields(seen, ending).repeatedFailure).toEqual(failures);
+  });
+
+  test('leaves no failures to another generation of the spec', () => {
+    const status = { repeatedFailure: { ...failures, generation: 7 } };
+    expect(withRow(given(withMachine({}, { status })), row()).repeatedFailure).toBeUndefined();
+  });
 });

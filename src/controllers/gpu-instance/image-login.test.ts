@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { Secret } from '../../lib/secret.ts';
 import { imageLogin } from './rental.ts';
 
 const config = (auths: unknown) => JSON.stringify({ auths });
@@ -9,7 +10,7 @@ const NO_CONFIG = expect.stringMatching(
 const NO_CREDENTIALS =
   'The login for registry.example in .dockerconfigjson has no user name and password; give it both, without blanks, quotes, backslashes and control characters.';
 
-/** Logins by server; user name and server are one, so that the flags tell whose login was taken. */
+/** Logins by server; user name and server are one, so that the user tells whose login was taken. */
 const loginsFor = (...servers: readonly string[]) =>
   config(Object.fromEntries(servers.map((server) => [server, { username: server, password: 'p' }])));
 
@@ -34,8 +35,26 @@ describe('the registry of an image', () => {
   ])('%s comes from %s', (image, registry) => {
     const servers = ['docker.io', 'localhost', 'localhost:5000', 'registry:5000', 'registry.example'];
     const text = loginsFor(...servers, 'registry.example:443', '[::1]:5000');
-    expect(imageLogin(text, image)).toEqual({ type: 'login', flags: `-u ${registry} -p p ${registry}` });
+    expect(imageLogin(text, image)).toEqual(loginOf(registry, 'p', registry));
   });
+});
+
+/** The login that an image gets out of a Secret. */
+function loginOf(username: string, password: string, host: string) {
+  return { type: 'login', login: { host, username, password: new Secret(password) } };
+}
+
+test.each([
+  { username: '_json_key', password: '{"type": "service_account"}' },
+  { auth: Buffer.from('_json_key:{"type": "service_account"}').toString('base64') },
+])('B23: the JSON key of a service account is refused with the user to write', (entry) => {
+  const config = JSON.stringify({ auths: { 'gcr.io': entry } });
+  const login = imageLogin(config, 'gcr.io/team/app:1');
+  expect(login).toMatchObject({
+    type: 'problem',
+    problem: expect.stringContaining('Use the user _json_key_base64'),
+  });
+  expect(JSON.stringify(login)).not.toContain('service_account');
 });
 
 describe('a login is found', () => {
@@ -64,7 +83,7 @@ describe('a login is found', () => {
   ])('under %s for %s', (server, image) => {
     expect(imageLogin(loginsFor('other.example', server), image)).toMatchObject({
       type: 'login',
-      flags: expect.stringContaining(`-u ${server} -p p `),
+      login: expect.objectContaining({ username: server }),
     });
   });
 
@@ -96,18 +115,18 @@ describe('of several logins', () => {
     ['one of another path does not', ['r.example/team-a', 'r.example'], 'r.example'],
   ])('%s', (_, servers, taken) => {
     expect(imageLogin(loginsFor(...servers), 'r.example/team-b/x')).toMatchObject({
-      flags: `-u ${taken} -p p r.example`,
+      login: { username: taken, host: 'r.example' },
     });
   });
 
   test('one that is empty, as a credential store leaves it behind, hides none', () => {
     const auths = { 'https://index.docker.io/v1/': {}, 'docker.io': { auth: basic('a:b') } };
-    expect(imageLogin(config(auths), 'ubuntu')).toMatchObject({ flags: '-u a -p b docker.io' });
+    expect(imageLogin(config(auths), 'ubuntu')).toEqual(loginOf('a', 'b', 'docker.io'));
   });
 
   test('one that is broken spoils none for another registry', () => {
     const auths = { 'other.example': { auth: null }, 'r.example': { auth: basic('a:b') } };
-    expect(imageLogin(config(auths), 'r.example/x')).toMatchObject({ flags: '-u a -p b r.example' });
+    expect(imageLogin(config(auths), 'r.example/x')).toEqual(loginOf('a', 'b', 'r.example'));
   });
 });
 
@@ -128,11 +147,9 @@ describe('user name and password', () => {
     ['fields beside an empty word', { username: 'a', password: 'b', auth: '' }, 'a', 'b'],
     ['the word without the zeros that end it', { auth: basic('a:b\0\0') }, 'a', 'b'],
   ])('are taken out of %s', (_, entry, username, password) => {
-    const flags = `-u ${username} -p ${password} registry.example`;
-    expect(imageLogin(config({ 'registry.example': entry }), 'registry.example/x')).toEqual({
-      type: 'login',
-      flags,
-    });
+    expect(imageLogin(config({ 'registry.example': entry }), 'registry.example/x')).toEqual(
+      loginOf(username, password, 'registry.example'),
+    );
   });
 
   test.each([
@@ -205,6 +222,6 @@ describe('a login that would change the line of flags', () => {
     const password = `${'x'.repeat(4000)}!#$%&()*+,-./:;<=>?@[]^_{|}~é`;
     expect(
       imageLogin(config({ 'registry.example': { username: 'u', password } }), 'registry.example/app'),
-    ).toEqual({ type: 'login', flags: `-u u -p ${password} registry.example` });
+    ).toEqual(loginOf('u', password, 'registry.example'));
   });
 });

@@ -9,6 +9,7 @@ import {
   limitToApply,
   nextDeadline,
   priceRise,
+  remainingLifetimeMs,
   replaceIsDue,
   replaceIsHandled,
   unreadableReplaceAt,
@@ -162,4 +163,18 @@ test.each<readonly [string, Given, boolean]>([
   ],
 ])('the time of a machine %s', (_, situation, expected) => {
   expect(isTimeUp(given(situation), at(-10))).toBe(expected);
+});
+
+describe('the time that an object may have machines yet', () => {
+  const remaining = (maxLifetime: string | undefined, firstRentedAt: string | undefined) =>
+    remainingLifetimeMs(given({ spec: { maxLifetime }, status: { firstRentedAt } }));
+
+  test.each([
+    ['is what is left since the first rental', '5m', time(-60), 240_000],
+    ['is none when it is over', '1m', time(-61), 0],
+    ['is all of it before the first rental', '5m', undefined, 300_000],
+    ['is not limited without maxLifetime', undefined, time(-60), undefined],
+  ] as const)('%s', (_, maxLifetime, first, expected) => {
+    expect(remaining(maxLifetime, first)).toBe(expected);
+  });
 });

@@ -7,32 +7,43 @@ import type { EventNote } from '../../runtime/events.ts';
 import type { Facts } from './facts.ts';
 import type { Requeue } from './types.ts';
 
-/** Whether the object's own limits leave room, and when the next one will be reached. */
+/** State of the object's own limits, with the time at which the next one is reached. */
 type LimitState =
   | { readonly type: 'within'; readonly reachedInMs: number | undefined }
   | { readonly type: 'reached'; readonly detail: string };
 
-/** How soon to look again while no time can be trusted: the next lists bring the service's. */
+/** The end of a contract is reported so long before it. */
+export const CONTRACT_NOTICE_MS = 86_400_000;
+
+/** Delay before the next reconcile while no time is trusted: the next lists bring the service's time. */
 const CLOCK_RETRY_MS = 10_000;
 
-/**
- * Whether another machine may still be rented: `maxLifetime` counts from the first rental, `maxTotalCost` all machines
- * together.
- */
-export function limitState(facts: Facts): LimitState {
-  const now = facts.serviceNow;
+/** Limits that end further rentals: `maxLifetime` counts from the first rental, `maxTotalCost` over all machines. */
+export function limitState(facts: Pick<Facts, 'object' | 'clock'>): LimitState {
+  const now = facts.clock.serviceNow;
   return now === undefined ? { type: 'within', reachedInMs: CLOCK_RETRY_MS } : limitStateAt(facts, now);
 }
 
-/** Whether a machine has to end now: only by a time that two complete lists agree on. */
-export function limitToApply(facts: Facts): LimitState {
+/** Remaining time for machines of the object; undefined without `maxLifetime`. */
+export function remainingLifetimeMs({
+  object: { spec, status },
+  clock: { serviceNow, now },
+}: Pick<Facts, 'object' | 'clock'>): number | undefined {
+  const maxLifetime = parseDuration(spec.maxLifetime);
+  const first = parseTime(status?.firstRentedAt);
+  if (maxLifetime === undefined || first === undefined) return maxLifetime;
+  return Math.max(0, first + maxLifetime - (serviceNow ?? now));
+}
+
+/** The limit that ends a machine now: only by a time that two complete lists agree on. */
+export function limitToApply(facts: Pick<Facts, 'object' | 'clock'>): LimitState {
   const state = limitState(facts);
   if (state.type === 'within') return state;
-  const now = facts.confirmedNow;
+  const now = facts.clock.confirmedNow;
   return now === undefined ? { type: 'within', reachedInMs: CLOCK_RETRY_MS } : limitStateAt(facts, now);
 }
 
-function limitStateAt(facts: Facts, now: number): LimitState {
+function limitStateAt(facts: Pick<Facts, 'object'>, now: number): LimitState {
   const { spec, status } = facts.object;
   const maxLifetime = parseDuration(spec.maxLifetime);
   const first = parseTime(status?.firstRentedAt);
@@ -52,9 +63,9 @@ function limitStateAt(facts: Facts, now: number): LimitState {
   return { type: 'within', reachedInMs: times.length === 0 ? undefined : Math.max(1000, Math.min(...times)) };
 }
 
-/** How much of `price` above an amount is worth telling: 5 % over what the offer said, or over the maximum. */
+/** Rise of `price` that deserves a report: 5 % over the offer, or any amount over the maximum. */
 export function priceRise(
-  facts: Facts,
+  facts: Pick<Facts, 'object'>,
   price: number | undefined,
   cap: number | undefined,
 ): string | undefined {
@@ -71,22 +82,22 @@ export function priceRise(
 }
 
 /** The annotation names a time that has come, and the machine is older than it. */
-export function replaceIsDue(facts: Facts): boolean {
+export function replaceIsDue(facts: Pick<Facts, 'object' | 'clock'>): boolean {
   return (replaceIsDueIn(facts) ?? Number.POSITIVE_INFINITY) <= 0;
 }
 
-/** How many milliseconds from now; undefined if none is to come, or two lists do not agree on the time. */
-function replaceIsDueIn(facts: Facts): number | undefined {
+/** Milliseconds until the requested replacement; undefined without one, or if two lists disagree on the time. */
+function replaceIsDueIn(facts: Pick<Facts, 'object' | 'clock'>): number | undefined {
   const { metadata, status } = facts.object;
   const annotation = metadata.annotations?.[annotations.replaceAt];
-  const [at, rentedAt, now] = [parseTime(annotation), parseTime(status?.rentedAt), facts.confirmedNow];
+  const [at, rentedAt, now] = [parseTime(annotation), parseTime(status?.rentedAt), facts.clock.confirmedNow];
   if (at === undefined || rentedAt === undefined || now === undefined) return undefined;
   return status?.replacedAt === asHandled(annotation ?? '') || rentedAt >= at ? undefined : at - now;
 }
 
 /** Its time has come, and there is nothing to replace, or it was replaced; or it names no time, which is told once. */
-export function replaceIsHandled(facts: Facts, annotation: string): boolean {
-  const [at, now] = [parseTime(annotation), facts.confirmedNow];
+export function replaceIsHandled(facts: Pick<Facts, 'object' | 'clock'>, annotation: string): boolean {
+  const [at, now] = [parseTime(annotation), facts.clock.confirmedNow];
   if (at === undefined) return true;
   return now !== undefined && at <= now && !replaceIsDue(facts);
 }
@@ -96,13 +107,13 @@ export function asHandled(annotation: string): string {
   return annotation.slice(0, 253);
 }
 
-/** What to tell of an annotation that names no time, until the status says that it was handled. */
-export function unreadableReplaceAt(facts: Facts): readonly EventNote[] {
+/** Events for an annotation that names no time, until the status records that it was handled. */
+export function unreadableReplaceAt(facts: Pick<Facts, 'object' | 'clock'>): readonly EventNote[] {
   const { metadata, status } = facts.object;
   const annotation = metadata.annotations?.[annotations.replaceAt];
   if (annotation === undefined || parseTime(annotation) !== undefined) return [];
   if (status?.replacedAt === asHandled(annotation)) return [];
-  const note = `The machine is kept: the annotation ${annotations.replaceAt} is ${JSON.stringify(fittingText(annotation, 100))}, which is no time. To replace the machine, set it to a time such as ${formatTime(facts.now)}, or to the present one: $(date -u +%FT%TZ).`;
+  const note = `The machine is kept: the annotation ${annotations.replaceAt} is ${JSON.stringify(fittingText(annotation, 100))}, which is no time. To replace the machine, set it to a time such as ${formatTime(facts.clock.now)}, or to the present one: $(date -u +%FT%TZ).`;
   return [{ type: 'Warning', reason: 'InvalidReplaceAt', action: 'Replacing', note }];
 }
 
@@ -110,34 +121,50 @@ export function unreadableReplaceAt(facts: Facts): readonly EventNote[] {
  * When a limit is reached or a replacement falls due: nothing that happens tells of it. What is due already is held
  * back, and what lifts that tells.
  */
-export function nextDeadline(facts: Facts): Requeue {
+export function nextDeadline(facts: Pick<Facts, 'object' | 'clock'>): Requeue {
   const limits = limitToApply(facts);
   const isClockPending =
-    facts.confirmedNow === undefined &&
+    facts.clock.confirmedNow === undefined &&
     facts.object.metadata.annotations?.[annotations.replaceAt] !== undefined;
   const times = [
     limits.type === 'within' ? limits.reachedInMs : undefined,
     isClockPending ? CLOCK_RETRY_MS : replaceIsDueIn(facts),
+    contractEndIsDueIn(facts),
   ]
     .filter((time) => time !== undefined)
     .filter((time) => time > 0);
   return times.length === 0 ? {} : { afterMs: Math.max(1000, Math.min(...times)) };
 }
 
+/** When the end of the contract is reported; undefined if it was, or is not known. */
+function contractEndIsDueIn({
+  object,
+  clock: { serviceNow, confirmedNow },
+}: Pick<Facts, 'object' | 'clock'>): number | undefined {
+  const { at, isReported } = object.status?.contractEnd ?? {};
+  const end = parseTime(at);
+  if (end === undefined || serviceNow === undefined || isReported === true) return undefined;
+  const dueInMs = end - CONTRACT_NOTICE_MS - serviceNow;
+  return dueInMs <= 0 && confirmedNow === undefined ? CLOCK_RETRY_MS : dueInMs;
+}
+
 /** A list is as good as one of this moment for so long: a machine's time is not measured by the second. */
 const FRESH_LIST_MS = 30_000;
 
 /**
- * Whether a machine's time (`deadline`, steady) is over, by a list that is fresh or was begun after it: with minutes
- * between two lists, the machine may have come up long since the latest one.
+ * True if the machine's time (`deadline`, steady) is over by a list that is fresh or was begun after it. Lists may be
+ * minutes apart, and the machine may have come up long after the latest one.
  */
-export function isTimeUp({ list, steadyNow }: Facts, deadline: number): boolean {
+export function isTimeUp(
+  { machine: { list }, clock: { steadyNow } }: Pick<Facts, 'machine' | 'clock'>,
+  deadline: number,
+): boolean {
   if (steadyNow < deadline || list === undefined) return false;
   return list.begunSteady >= Math.min(deadline, steadyNow - FRESH_LIST_MS);
 }
 
 /** When to look again at a machine that has its time: when that is over, and then at the next list. */
-export function untilTimeIsUp({ steadyNow }: Facts, deadline: number): Requeue {
+export function untilTimeIsUp({ clock: { steadyNow } }: Pick<Facts, 'clock'>, deadline: number): Requeue {
   const left = deadline - steadyNow;
   return left > 0 ? { afterMs: Math.max(1000, left) } : { onList: true };
 }

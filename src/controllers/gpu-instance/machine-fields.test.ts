@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { at, type Given, given, NOW, row, time, withMachine } from '../../../test/builders/observed.ts';
+import { shownStatus } from '../../instance/machine-state.ts';
 import {
-  actualStatusOf,
   carriedFields,
   currentPrice,
   deadlineAfter,
@@ -12,6 +12,8 @@ import {
 } from './status.ts';
 
 type Row = Parameters<typeof row>[0];
+
+const REPORTED = { value: 400_000, isAgreed: false, isImplausible: false };
 
 const fieldsOf = (change: Row, situation: Given = {}) =>
   withRow(given(withMachine(change, situation)), row(change));
@@ -108,9 +110,64 @@ describe('what a machine costs', () => {
     ['running', 500_000],
     ['loading', 500_000],
     ['stopped', 10_000],
-    ['frozen', 10_000],
-  ] as const)('while it is %s', (actualStatus, price) => {
-    expect(currentPrice(row({ actualStatus }))).toBe(price);
+  ] as const)('while it is %s', (state, price) => {
+    expect(currentPrice(row({ state }))).toBe(price);
+  });
+
+  describe('while its status hides its power', () => {
+    const cost = { accrued: '0.00', since: time(-300), storagePricePerHour: '0.01' };
+    const charged = (pricePerHour: string, actualStatus: string) => ({
+      status: { actualStatus, runningAt: time(-200), cost: { ...cost, pricePerHour } },
+    });
+    const stopped = charged('0.01', 'stopped');
+    const running = charged('0.50', 'running');
+    const unsettled = new Set(['state'] as const);
+
+    test.each(['offline', 'unseen', 'exited', 'broken', 'ended', 'pending'] as const)(
+      'stays as it was before %s',
+      (state) => {
+        expect(fieldsOf({ state }, stopped).cost).toMatchObject({
+          pricePerHour: '0.01',
+          since: time(-300),
+        });
+        expect(fieldsOf({ state }, running).cost).toMatchObject({
+          pricePerHour: '0.50',
+          since: time(-300),
+        });
+      },
+    );
+
+    test('stays that of the disk in the lists after', () => {
+      const silent = charged('0.01', 'offline');
+      expect(fieldsOf({ state: 'offline' }, silent).cost).toMatchObject({ pricePerHour: '0.01' });
+    });
+
+    test.each([
+      ['is the whole one after a start was requested', { startRequestedAt: time(-20) }, {}, '0.50'],
+      ['is the whole one when two lists show its power on', {}, { power: 'running' }, '0.50'],
+      [
+        'stays when one list shows its power on',
+        {},
+        { power: 'running', unsettled: new Set(['power'] as const) },
+        '0.01',
+      ],
+    ] as const)('of a stopped machine %s', (_, status, change, pricePerHour) => {
+      const before = { status: { ...stopped.status, ...status } };
+      expect(fieldsOf({ state: 'offline', ...change }, before).cost).toMatchObject({ pricePerHour });
+    });
+
+    test.each([
+      ['is that of the disk when two lists show its power off', {}, { power: 'stopped' }, '0.01'],
+      [
+        'is that of the disk after a stop was answered',
+        { spec: { powerState: 'Stopped' }, memory: { stopAnsweredAt: at(-5) } },
+        { unsettled },
+        '0.01',
+      ],
+    ] as const)('of a running machine %s', (_, situation, change, pricePerHour) => {
+      const fields = fieldsOf({ state: 'offline', ...change }, { ...running, ...situation });
+      expect(fields.cost).toMatchObject({ pricePerHour });
+    });
   });
 
   test('is corrected by the row that first says since when it bills', () => {
@@ -121,6 +178,68 @@ describe('what a machine costs', () => {
       pricePerHour: '0.50',
       since: time(-310),
       storagePricePerHour: '0.01',
+    });
+  });
+
+  test('is the whole price until the list that first shows the machine stopped, and of the disk since (seed 900012)', () => {
+    const { cost } = fieldsOf(
+      { state: 'stopped', startedAt: at(-310) },
+      { status: { rentedAt: undefined, actualStatus: undefined } },
+    );
+    expect(cost).toEqual({
+      accrued: '0.042917',
+      pricePerHour: '0.01',
+      since: time(-1),
+      storagePricePerHour: '0.01',
+    });
+  });
+
+  test('is the assumed one until a stop when no list named a price before', () => {
+    const assumed = { pricePerHour: '1.00', priceAssumed: true, accrued: '0.00', since: time(-300) } as const;
+    const { cost } = fieldsOf({ state: 'stopped', pricePerHour: undefined }, { status: { cost: assumed } });
+    expect(cost).toMatchObject({ accrued: '0.083056', pricePerHour: '0.01', since: time(-1) });
+    expect(cost).not.toHaveProperty('priceAssumed');
+  });
+
+  describe('when it runs after a stop, and no list named its running price', () => {
+    const disk = {
+      pricePerHour: '0.01',
+      storagePricePerHour: '0.01',
+      accrued: '0.02',
+      since: time(-100),
+    } as const;
+    const known = { actualStatus: 'stopped', offerPricePerHour: undefined, cost: disk } as object;
+    const bare = { pricePerHour: undefined, reports: { pricePerHour: REPORTED } } as const;
+    const unsettled: ReadonlySet<'state'> = new Set(['state'] as const);
+
+    test('is the highest allowed one from the first list after the answer to its start (seed 1011)', () => {
+      const situation = { status: known, memory: { startAnsweredAt: at(-5) } };
+      expect(fieldsOf({ ...bare, unsettled }, situation).cost).toMatchObject({
+        ...{ accrued: '0.020275', pricePerHour: '1.00', priceAssumed: true, since: time(-1) },
+      });
+    });
+
+    test('stays that of the disk while one list says that it runs by itself', () => {
+      const { cost } = fieldsOf({ ...bare, unsettled }, { status: known });
+      expect(cost).toMatchObject({ ...disk, reported: { pricePerHour: '0.40', since: time(-1) } });
+    });
+
+    test.each(['stopped', 'running'])(
+      'is the highest allowed one from there when two say so (%s)',
+      (before) => {
+        const cost = { ...disk, reported: { pricePerHour: '0.40', since: time(-20) } };
+        const status = { ...known, actualStatus: before, cost } as object;
+        expect(fieldsOf(bare, { status }).cost).toMatchObject({
+          ...{ accrued: '0.020222', pricePerHour: '1.00', priceAssumed: true, since: time(-20) },
+        });
+      },
+    );
+
+    test('is none, not that of the disk, when nothing says what it may cost', () => {
+      const watched = { spec: { adopt: { instanceId: '40', policy: 'Observe' } }, status: known } as const;
+      const { cost } = fieldsOf(bare, watched);
+      expect(cost).toMatchObject({ accrued: '0.020275', since: time(-1) });
+      expect(cost).not.toHaveProperty('pricePerHour');
     });
   });
 
@@ -164,7 +283,7 @@ describe('what a machine costs', () => {
   });
 
   test('changes with the list that first showed another state, never before the last change', () => {
-    const change = { actualStatus: 'stopped' } as const;
+    const change = { state: 'stopped' } as const;
     expect(fieldsOf(change).cost).toMatchObject({ pricePerHour: '0.01', since: time(-1) });
     const late = { status: { cost: { pricePerHour: '0.50', accrued: '0.00', since: time(10) } } };
     expect(fieldsOf(change, late).cost).toMatchObject({ since: time(10) });
@@ -173,8 +292,8 @@ describe('what a machine costs', () => {
 
 describe('the service’s word', () => {
   test('is that of provisioning before there is one, and of bearable length', () => {
-    expect(actualStatusOf(row({ actualStatus: null }))).toBe('provisioning');
-    expect(actualStatusOf(row({ actualStatusText: 'x'.repeat(99) }))).toHaveLength(64);
+    expect(shownStatus(row({ state: 'pending' }))).toBe('provisioning');
+    expect(shownStatus(row({ marketStatus: 'x'.repeat(99) }))).toHaveLength(64);
   });
 
   test('counts since it was first recorded, or else since the list that showed it', () => {
@@ -183,17 +302,21 @@ describe('the service’s word', () => {
     expect(statusSince(given(withMachine({}, { status: { actualStatusSince: undefined } })), row())).toBe(
       NOW,
     );
-    expect(statusSince(running, row({ actualStatus: 'exited' }))).toBe(at(-1));
-    expect(statusSince(given({ ...withMachine(), list: 'none' }), row({ actualStatus: 'exited' }))).toBe(NOW);
+    expect(statusSince(running, row({ state: 'exited' }))).toBe(at(-1));
+    expect(statusSince(given({ ...withMachine(), list: 'none' }), row({ state: 'exited' }))).toBe(NOW);
   });
 
   test.each<readonly [string, Given, number]>([
     [
       'what this process saw',
-      { memory: { seenStatus: { actualStatus: 'running', since: at(-30) } } },
+      { memory: { seenStatus: { state: 'running', marketStatus: 'running', since: at(-30) } } },
       at(-30),
     ],
-    ['the record', { memory: { seenStatus: { actualStatus: 'exited', since: at(-30) } } }, at(-240)],
+    [
+      'the record',
+      { memory: { seenStatus: { state: 'exited', marketStatus: 'exited', since: at(-30) } } },
+      at(-240),
+    ],
     ['the list', { status: { actualStatus: 'exited' } }, at(-2)],
     ['this moment', { status: { actualStatus: 'exited' }, list: 'none' }, NOW],
   ])('counts in steady time since %s', (_, situation, since) => {

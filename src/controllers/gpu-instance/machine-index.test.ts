@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { at, identity, LOGIN, labelOf, row, UID } from '../../../test/builders/observed.ts';
-import type { AccountSession } from '../../accounts/session.ts';
-import type { Instance } from '../../marketplace/instances/instance.ts';
+import { ALL_AGREE, at, identity, LOGIN, labelOf, row, UID } from '../../../test/builders/observed.ts';
+import type { MachineRow } from '../../market/machine.ts';
 import { defaultConstants } from '../../ownership/constants.ts';
 import { MachineIndex } from './memory.ts';
 
-const session = { identity, login: LOGIN } as AccountSession;
-const listOf = (...rows: readonly Instance[]) => ({
+const session = { identity, login: LOGIN, agreement: () => ALL_AGREE };
+const listOf = (...rows: readonly MachineRow[]) => ({
   begunAt: at(-3),
   endedAt: at(-1),
   rows: new Map(rows.map((each) => [each.id, each])),

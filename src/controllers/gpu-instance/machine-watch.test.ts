@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { at, holding, NOW, row, time } from '../../../test/builders/observed.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
+import type { Machine } from '../../accounts/beliefs/machine.ts';
 import type { GpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
-import type { Instance } from '../../marketplace/instances/instance.ts';
 import { MachineWatch, SteadyClock } from './memory.ts';
 
 const HOUR = 3_600_000;
@@ -14,9 +14,9 @@ function watching() {
   return {
     clock,
     watch,
-    look: (status: GpuInstanceStatus | undefined, shown?: Instance) => {
+    look: (status: GpuInstanceStatus | undefined, shown?: Machine) => {
       watch.note({ status, row: shown, steady });
-      return watch.view();
+      return { ...watch.fields };
     },
   };
 }
@@ -72,20 +72,24 @@ test('a machine that follows another without a pause has its own time', async ()
 
 describe('since when a machine says its word', () => {
   const recorded = (actualStatus: string) => holding({ actualStatus, actualStatusSince: time(-240) });
-  const sinceFirstLook = (word: Instance['actualStatus'], status: GpuInstanceStatus | undefined) =>
-    watching().look(status, row({ actualStatus: word })).seenStatus;
+  const sinceFirstLook = (word: Machine['state'], status: GpuInstanceStatus | undefined) =>
+    watching().look(status, row({ state: word })).seenStatus;
 
   test('is known from the record where that has the same word', () => {
     expect(sinceFirstLook('loading', recorded('loading'))).toEqual({
-      actualStatus: 'loading',
+      ...{ state: 'loading', marketStatus: 'loading' },
       since: at(-240),
     });
   });
 
-  test.each(['exited', 'unknown', 'offline'] as const)(
+  test.each([
+    ['exited', 'exited'],
+    ['unseen', 'unknown'],
+    ['offline', 'offline'],
+  ] as const)(
     'counts from now for %s: a restart must not make lost what may have been well meanwhile',
-    (actualStatus) => {
-      expect(sinceFirstLook(actualStatus, recorded(actualStatus))).toEqual({ actualStatus, since: NOW });
+    (state, marketStatus) => {
+      expect(sinceFirstLook(state, recorded(marketStatus))).toEqual({ state, marketStatus, since: NOW });
     },
   );
 
@@ -94,34 +98,50 @@ describe('since when a machine says its word', () => {
     ['no word', {}],
     ['nothing', undefined],
   ])('counts from now where the record has %s', (_, status) => {
-    expect(sinceFirstLook('loading', status)).toEqual({ actualStatus: 'loading', since: NOW });
+    expect(sinceFirstLook('loading', status)).toEqual({
+      state: 'loading',
+      marketStatus: 'loading',
+      since: NOW,
+    });
   });
 
   test('counts from the look that showed it first, whatever the record says later', async () => {
     const { clock, look } = watching();
-    look(recorded('loading'), row({ actualStatus: 'loading' }));
+    look(recorded('loading'), row({ state: 'loading' }));
     await clock.advance(5_000);
-    expect(look(recorded('running'), row()).seenStatus).toEqual({ actualStatus: 'running', since: at(5) });
+    expect(look(recorded('running'), row()).seenStatus).toEqual({
+      state: 'running',
+      marketStatus: 'running',
+      since: at(5),
+    });
     await clock.advance(5_000);
-    expect(look(recorded('running'), row()).seenStatus).toEqual({ actualStatus: 'running', since: at(5) });
+    expect(look(recorded('running'), row()).seenStatus).toEqual({
+      state: 'running',
+      marketStatus: 'running',
+      since: at(5),
+    });
   });
 
   test('stays while no list shows the machine', async () => {
     const { clock, look } = watching();
-    look(recorded('loading'), row({ actualStatus: 'loading' }));
+    look(recorded('loading'), row({ state: 'loading' }));
     await clock.advance(5_000);
-    expect(look(recorded('loading')).seenStatus).toEqual({ actualStatus: 'loading', since: at(-240) });
+    expect(look(recorded('loading')).seenStatus).toEqual({
+      state: 'loading',
+      marketStatus: 'loading',
+      since: at(-240),
+    });
   });
 });
 
 describe('the end of a bad spell', () => {
-  const endAfter = async (...words: readonly Instance['actualStatus'][]) => {
+  const endAfter = async (...words: readonly Machine['state'][]) => {
     const { clock, look, watch } = watching();
-    for (const actualStatus of words) {
-      look(holding(), row({ actualStatus }));
+    for (const state of words) {
+      look(holding(), row({ state }));
       await clock.advance(1_000);
     }
-    return watch.view().badEndedAt;
+    return { ...watch.fields }.badEndedAt;
   };
 
   test('is when the first good word is seen', async () => {
@@ -129,16 +149,20 @@ describe('the end of a bad spell', () => {
   });
 
   test('is not seen where it goes on, or there was none', async () => {
-    expect(await endAfter('running', 'exited', 'unknown')).toBeUndefined();
+    expect(await endAfter('running', 'exited', 'unseen')).toBeUndefined();
     expect(await endAfter('loading', 'running')).toBeUndefined();
   });
 
   test('of one machine says nothing of the next', async () => {
     const { look, watch } = watching();
-    look(holding(), row({ actualStatus: 'exited' }));
+    look(holding(), row({ state: 'exited' }));
     look(holding(), row());
     watch.ended();
-    expect(watch.view()).toMatchObject({ badEndedAt: undefined, seenStatus: undefined, progress: undefined });
+    expect({ ...watch.fields }).toMatchObject({
+      badEndedAt: undefined,
+      seenStatus: undefined,
+      progress: undefined,
+    });
   });
 });
 

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { given, intent, NOW, withMachine } from '../../../test/builders/observed.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
-import { CHILDREN_CHECK_MS, EXPLAINED_MS, Memories, ObjectMemory, SteadyClock } from './memory.ts';
+import { CHILDREN_CHECK_MS, Memories, ObjectMemory, SteadyClock } from './memory.ts';
+import { EXPLAINED_MS } from './retry.ts';
 
 const REFUSAL = { reason: 'AccountLimitReached', detail: 'limits.maxInstances is 1.' } as const;
 
@@ -9,7 +10,10 @@ describe('when children are looked at again', () => {
   const clock = createVirtualClock();
   const steady = new SteadyClock(clock);
   const sight = (uid: string) => {
-    const { object, intent: reading } = given({ status: { binding: { name: 'job-connection' } } });
+    const {
+      object,
+      purchase: { intent: reading },
+    } = given({ status: { binding: { name: 'job-connection' } } });
     const named = { ...object, metadata: { ...object.metadata, uid } };
     return { object: named, intent: reading, recorded: undefined, list: undefined, steady, serviceNow: NOW };
   };
@@ -43,7 +47,10 @@ describe('when children are looked at again', () => {
 describe('a look that a person asks for (S5)', () => {
   const steady = new SteadyClock(createVirtualClock());
   const sight = (asked: string, requestedAt?: string) => {
-    const { object, intent: reading } = given({ status: requestedAt === undefined ? {} : { requestedAt } });
+    const {
+      object,
+      purchase: { intent: reading },
+    } = given({ status: requestedAt === undefined ? {} : { requestedAt } });
     const annotated = { ...object.metadata, annotations: { 'gpurental.dev/requested-at': asked } };
     return {
       ...{ object: { ...object, metadata: annotated }, intent: reading, recorded: undefined },
@@ -66,7 +73,7 @@ describe('a look that a person asks for (S5)', () => {
 
   test('is known to the search that follows, which no earlier reply answers', () => {
     const memory = new ObjectMemory();
-    memory.askedAt = 7_000;
+    memory.fields.askedAt = 7_000;
     expect(memory.view().askedAt).toBe(7_000);
   });
 
@@ -126,11 +133,11 @@ test('what is remembered of an object is the same at each pass, until it is forg
 describe('what is remembered of a machine', () => {
   const steady = new SteadyClock(createVirtualClock());
   const seen = (actualStatus: 'exited' | 'stopped' | 'running', purchase = intent()) => {
-    const observed = given(withMachine({ actualStatus }, { intent: purchase }));
+    const observed = given(withMachine({ state: actualStatus }, { intent: purchase }));
     return {
       object: observed.object,
-      intent: observed.intent,
-      recorded: observed.list?.recorded,
+      intent: observed.purchase.intent,
+      recorded: observed.machine.list?.recorded,
       list: { begunAt: NOW, endedAt: NOW, rows: new Map() },
       steady,
       serviceNow: NOW,
@@ -140,9 +147,9 @@ describe('what is remembered of a machine', () => {
   test('says nothing of the next one once it is gone', () => {
     const memory = new ObjectMemory();
     memory.note(seen('exited'));
-    memory.stopAskedAt = 1;
-    memory.stopAnsweredAt = 2;
-    memory.startAnsweredAt = 3;
+    memory.fields.stopAskedAt = 1;
+    memory.fields.stopAnsweredAt = 2;
+    memory.fields.startAnsweredAt = 3;
     memory.probe = { ready: true, detail: 'It answers.' };
     memory.settled('1');
     expect(memory.probe).toBeUndefined();
@@ -156,7 +163,7 @@ describe('what is remembered of a machine', () => {
 
   test('that was asked to start counts as starting until it is seen to run', () => {
     const memory = new ObjectMemory();
-    memory.startAnsweredAt = 3;
+    memory.fields.startAnsweredAt = 3;
     memory.note(seen('stopped'));
     expect(memory.view().startAnsweredAt).toBe(3);
     memory.note(seen('running'));
@@ -165,7 +172,7 @@ describe('what is remembered of a machine', () => {
 
   test('that was asked to start and is to be stopped after all has its whole time at the next start', () => {
     const memory = new ObjectMemory();
-    memory.startAnsweredAt = 3;
+    memory.fields.startAnsweredAt = 3;
     const { object, ...sight } = seen('stopped');
     memory.note({ ...sight, object: { ...object, spec: { ...object.spec, powerState: 'Stopped' } } });
     expect(memory.view().startAnsweredAt).toBeUndefined();
@@ -173,7 +180,7 @@ describe('what is remembered of a machine', () => {
 
   test('that is seen to run after it stopped was last asked to stop long ago', () => {
     const memory = new ObjectMemory();
-    memory.stopAnsweredAt = 2;
+    memory.fields.stopAnsweredAt = 2;
     memory.note(seen('running'));
     expect(memory.view().stopAnsweredAt).toBe(2);
     const { object, ...sight } = seen('running');

@@ -1,57 +1,49 @@
+import { type Machine, unrecorded } from '../../accounts/beliefs/machine.ts';
+import type { Agreement } from '../../accounts/beliefs/sightings.ts';
 import type { AccountSession } from '../../accounts/session.ts';
 import type { GpuInstance, GpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
 import { requestToken } from '../../api/v1alpha1/object.ts';
-import { isFailing, isStopped } from '../../instance/status-class.ts';
+import { isFailing, isRecorded, isStopped, recordedState } from '../../instance/machine-state.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { parseTime } from '../../lib/time.ts';
-import type { Feed } from '../../marketplace/feed/feed.ts';
-import type { CompleteList } from '../../marketplace/feed/feed-state.ts';
-import { compareIds } from '../../marketplace/ids.ts';
-import type { Instance } from '../../marketplace/instances/instance.ts';
+import type { Feed } from '../../market/feed.ts';
+import { type CompleteList, listTook } from '../../market/feed-state.ts';
+import { compareIds } from '../../market/ids.ts';
+import type { MachineRow } from '../../market/machine.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
 import type { IntentReading, RentalIntent } from '../../ownership/intent.ts';
 import { ownershipOf } from '../../ownership/ownership.ts';
+import { findCondition } from '../../runtime/conditions.ts';
 import { uidOf } from '../../runtime/kube/kube-object.ts';
-import { actualStatusOf } from './status.ts';
+import { Retry } from './retry.ts';
 import type {
   DestroyMark,
-  IntentMark,
   ListedMachine,
+  MemoryFields,
   MemoryView,
   ProbeView,
-  QueueNotice,
-  Refusal,
-  RentedFacts,
+  WatchedFields,
 } from './types.ts';
 
-/** How often it is looked at whether someone changed or deleted a child; Secrets may not be watched. */
+/** Interval of the check for changed or deleted children; Secrets may not be watched. */
 export const CHILDREN_CHECK_MS = 900_000;
 
-/** Why nothing matches is looked for at most this often. */
-export const EXPLAINED_MS = 600_000;
+/** An object that waits for an offer is tried this often, not at each of its searches. */
+const CHILDREN_TRIED_MS = 300_000;
 
 /**
- * What this process knows of one object beyond the cluster. It only saves time and money: whatever is lost
- * here is found again from the record, the label and the lists.
+ * Memory of this process about one object, beyond the cluster. It only saves time and money: record, label and lists
+ * restore what is lost.
  */
-export class ObjectMemory {
-  rented: RentedFacts | undefined;
-  intent: RentalIntent | undefined;
-  refused: IntentMark | undefined;
-  /** A machine that came too late for its purchase, as a list last showed it. */
-  late: MemoryView['late'];
-  refusal: Refusal | undefined;
-  /** What was last said of its place in the queue. */
-  queued: QueueNotice | undefined;
-  failures = 0;
-  notBefore = 0;
-  stopAskedAt: number | undefined;
-  stopAnsweredAt: number | undefined;
-  startAnsweredAt: number | undefined;
-  relabelledAt: number | undefined;
-  destroyFailures = 0;
-  destroyNotBefore = 0;
+export class ObjectMemory extends Retry {
+  /** Fields that rules see; {@link MemoryFields} describes each. */
+  readonly fields: Writable<MemoryFields> = {
+    destroys: [],
+    destroyFailures: 0,
+    destroyNotBefore: 0,
+    firstSeenAt: Number.POSITIVE_INFINITY,
+  };
   probe: ProbeView | undefined;
   /** Kinds and names of children that this process has found to be missing, or has deleted. */
   readonly absentChildren = new Set<string>();
@@ -59,106 +51,99 @@ export class ObjectMemory {
   ownedChildrenAt: string | undefined;
   /** The brake has been told what this object leaves. */
   folded = false;
-  #firstSeenAt: number | undefined;
-  #childrenDueAt: number | undefined;
-  readonly #destroys = new Map<string, DestroyMark>();
+  #childrenTried: { readonly generation: number | undefined; readonly at: number } | undefined;
   readonly #watch = new MachineWatch();
-  #intentDeadline: { readonly attempt: number; readonly at: number; readonly isFinal: boolean } | undefined;
+  /** The service's clock has dated the intent: its deadline stays. */
+  #isDeadlineFinal = false;
   #generation: number | undefined;
   #asked: string | undefined;
   /** A person has asked to look now, and no list was asked for since. */
   asksForList = false;
-  /** When this process saw the last request to look now, on `clock.monotonic()`. */
-  askedAt: number | undefined;
-  #waitsForAccount = false;
-  #explained: { readonly refusal: Refusal; readonly at: number } | undefined;
+  /** The search for a machine in place of the present one, which works. */
+  readonly replacement = new Retry();
 
   /** A destroy was answered with success. */
   destroyed(mark: DestroyMark): void {
-    this.#destroys.set(mark.instanceId, mark);
+    const { destroys } = this.fields;
+    const isKnown = destroys.some(({ instanceId }) => instanceId === mark.instanceId);
+    this.fields.destroys = isKnown
+      ? destroys.map((known) => (known.instanceId === mark.instanceId ? mark : known))
+      : [...destroys, mark];
     this.#destroysWork();
   }
 
   /** A destroy failed: none is tried again before `afterMs` have passed. Whatever else failed keeps none waiting. */
   destroyFailed(now: number, afterMs: number): void {
-    this.destroyFailures++;
-    this.destroyNotBefore = now + afterMs;
+    this.fields.destroyFailures++;
+    this.fields.destroyNotBefore = now + afterMs;
   }
 
   #destroysWork(): void {
-    this.destroyFailures = 0;
-    this.destroyNotBefore = 0;
+    this.fields.destroyFailures = 0;
+    this.fields.destroyNotBefore = 0;
   }
 
   /** A machine is proven gone, and the record says so. */
   settled(instanceId: string): void {
-    this.#destroys.delete(instanceId);
+    this.fields.destroys = this.fields.destroys.filter((mark) => mark.instanceId !== instanceId);
     this.#destroysWork();
     this.#watch.ended();
-    this.stopAskedAt = undefined;
-    this.stopAnsweredAt = undefined;
-    this.startAnsweredAt = undefined;
+    this.replacement.succeeded();
+    this.fields.stopAskedAt = undefined;
+    this.fields.stopAnsweredAt = undefined;
+    this.fields.startAnsweredAt = undefined;
     this.probe = undefined;
   }
 
-  /** Something failed: it is not tried again before `afterMs` have passed. */
-  backOff(now: number, afterMs: number, refusal?: Refusal): void {
-    this.#waitsForAccount = false;
-    this.failures++;
-    this.notBefore = now + afterMs;
-    this.refusal = refusal;
+  override accountChanged(): void {
+    super.accountChanged();
+    this.replacement.accountChanged();
   }
 
-  /** The account has no room, or may not be used: asked again after that time, or as soon as the account changes. */
-  refusedByAccount(now: number, afterMs: number, refusal: Refusal): void {
-    this.backOff(now, afterMs, refusal);
-    this.#waitsForAccount = true;
-  }
-
-  /** A limit, the key or the credit of the account is another one: what it refused may be allowed now. */
-  accountChanged(): void {
-    if (this.#waitsForAccount) this.succeeded();
+  /** Clears failures that may be over: a person changed the object, or requested a reconcile. */
+  #startOver(): void {
+    this.succeeded();
+    this.replacement.succeeded();
   }
 
   /** The children are as they should be; they are looked at again after {@link CHILDREN_CHECK_MS}. */
   childrenWritten(now: number): void {
-    this.#childrenDueAt = now + CHILDREN_CHECK_MS;
+    this.fields.childrenDueAt = now + CHILDREN_CHECK_MS;
   }
 
-  /** What was tried worked. */
-  succeeded(): void {
-    this.#waitsForAccount = false;
-    this.failures = 0;
-    this.notBefore = 0;
-    this.refusal = undefined;
-    this.#explained = undefined;
+  /** The children of this generation could be written. */
+  childrenTried(generation: number | undefined, now: number): void {
+    this.#childrenTried = { generation, at: now };
   }
 
-  /** A search of everything said why nothing matches: that holds for {@link EXPLAINED_MS}. */
-  explain(refusal: Refusal, now: number): void {
-    this.#explained = { refusal, at: now };
+  /** True if it was found out a short while ago that the children of this generation can be written. */
+  areChildrenTried(generation: number | undefined, now: number): boolean {
+    const tried = this.#childrenTried;
+    return tried !== undefined && tried.generation === generation && now - tried.at < CHILDREN_TRIED_MS;
   }
 
   /** Notes what a reconcile sees, before it decides. */
   note({ object, intent, recorded, list, steady, serviceNow }: ObjectObservation): void {
     const { metadata, spec, status } = object;
-    this.#firstSeenAt ??= steady.now();
+    this.fields.firstSeenAt = Math.min(this.fields.firstSeenAt, steady.now());
     // What failed by an older spec may work by this one.
     if (this.#generation !== undefined && this.#generation !== metadata.generation) {
-      this.succeeded();
-      this.destroyNotBefore = 0;
+      this.#startOver();
+      this.fields.destroyNotBefore = 0;
+      this.replacement.firstSearch = undefined;
     }
     this.#generation = metadata.generation;
     this.#atRequest(object);
-    for (const each of [intent.type === 'intent' ? intent.intent : undefined, this.intent]) {
+    for (const each of [intent.type === 'intent' ? intent.intent : undefined, this.fields.intent]) {
       if (each) this.#deadline(each, serviceNow, steady);
     }
     // Children that another process wrote: their turns are spread, so that a thousand objects do not ask at once.
-    if (status?.binding) this.#childrenDueAt ??= steady.now() + CHILDREN_CHECK_MS * spreadOf(uidOf(object));
+    if (status?.binding)
+      this.fields.childrenDueAt ??= steady.now() + CHILDREN_CHECK_MS * spreadOf(uidOf(object));
     // A start is over once it worked, or is not wanted any more: the next one has its own time.
-    const isUp = recorded !== undefined && !isStopped(actualStatusOf(recorded));
-    if (isUp || spec.powerState === 'Stopped') this.startAnsweredAt = undefined;
-    if (isUp && isStopped(status?.actualStatus)) this.stopAnsweredAt = undefined;
+    const isUp = recorded !== undefined && !isStopped(recorded);
+    if (isUp || spec.powerState === 'Stopped') this.fields.startAnsweredAt = undefined;
+    if (isUp && isStopped(recordedState(status))) this.fields.stopAnsweredAt = undefined;
     this.#watch.note({ status, row: list && recorded, steady });
   }
 
@@ -168,7 +153,7 @@ export class ObjectMemory {
     if (asked === undefined || asked === this.#asked) return;
     this.#asked = asked;
     if (asked === status?.requestedAt) return;
-    this.succeeded();
+    this.#startOver();
     this.asksForList = true;
   }
 
@@ -181,55 +166,32 @@ export class ObjectMemory {
     serviceNow: number | undefined,
     steady: SteadyClock,
   ): void {
-    const known = this.#intentDeadline;
+    const known = this.fields.intentDeadline;
     const isKnown = known !== undefined && attempt <= known.attempt;
-    if (isKnown && (known.isFinal || attempt < known.attempt || serviceNow === undefined)) return;
-    this.#intentDeadline = {
-      attempt,
-      at: steady.now() - Math.max(0, (serviceNow ?? issuedAt) - issuedAt) + (deadline - issuedAt),
-      isFinal: serviceNow !== undefined,
-    };
+    if (isKnown && (this.#isDeadlineFinal || attempt < known.attempt || serviceNow === undefined)) return;
+    const ageMs = Math.max(0, (serviceNow ?? issuedAt) - issuedAt);
+    this.fields.intentDeadline = { attempt, at: steady.now() - ageMs + (deadline - issuedAt) };
+    this.#isDeadlineFinal = serviceNow !== undefined;
   }
 
   view(now = Number.NEGATIVE_INFINITY): MemoryView {
-    const deadline = this.#intentDeadline;
-    const explained = this.#explained;
-    return {
-      rented: this.rented,
-      intent: this.intent,
-      refused: this.refused,
-      late: this.late,
-      refusal: this.refusal,
-      askedAt: this.askedAt,
-      explained: explained && now - explained.at < EXPLAINED_MS ? explained.refusal : undefined,
-      queued: this.queued,
-      destroys: [...this.#destroys.values()],
-      intentDeadline: deadline && { attempt: deadline.attempt, at: deadline.at },
-      firstSeenAt: this.#firstSeenAt ?? Number.POSITIVE_INFINITY,
-      ...this.#watch.view(),
-      startAnsweredAt: this.startAnsweredAt,
-      relabelledAt: this.relabelledAt,
-      failures: this.failures,
-      notBefore: this.notBefore,
-      stopAskedAt: this.stopAskedAt,
-      stopAnsweredAt: this.stopAnsweredAt,
-      destroyFailures: this.destroyFailures,
-      destroyNotBefore: this.destroyNotBefore,
-      childrenDueAt: this.#childrenDueAt,
-    };
+    const replacement = this.replacement.retryView(now);
+    return { ...this.retryView(now), ...this.fields, ...this.#watch.fields, replacement };
   }
 }
+
+type Writable<T> = { -readonly [Field in keyof T]: T[Field] };
 
 /** A share in [0, 1) that is always the same for one object. */
 function spreadOf(uid: string): number {
   return (Number.parseInt(uid.slice(0, 4), 16) || 0) / 0x10000;
 }
 
-/** What a reconcile sees of an object and its machine. */
+/** Observation of an object and its machine. */
 interface ObjectObservation {
   readonly object: GpuInstance;
   readonly intent: IntentReading;
-  readonly recorded: Instance | undefined;
+  readonly recorded: Machine | undefined;
   readonly list: CompleteList | undefined;
   readonly steady: SteadyClock;
   /** undefined: not to be told at this moment. */
@@ -258,11 +220,11 @@ export class Memories {
   }
 }
 
-/** What a reconcile sees of the recorded machine. */
+/** Observation of the recorded machine. */
 interface MachineObservation {
   readonly status: GpuInstanceStatus | undefined;
   /** As the latest complete list shows it; undefined where it does not, or there is none yet. */
-  readonly row: Instance | undefined;
+  readonly row: Machine | undefined;
   readonly steady: SteadyClock;
 }
 
@@ -271,74 +233,52 @@ interface MachineObservation {
  * restart must not make a machine lost that has only just turned bad.
  */
 export class MachineWatch {
-  #recorded:
-    | { readonly instanceId: string; readonly since: number; readonly watchedSince: number }
-    | undefined;
-  #progressOnRecord: Translated | undefined;
-  #badEndedAt: number | undefined;
-  #seenStatus: { readonly actualStatus: string; readonly since: number } | undefined;
-  #progress: { readonly text: string | undefined; readonly at: number } | undefined;
+  readonly fields: Writable<WatchedFields> = {};
+  #instanceId: string | undefined;
+  #progressText: string | undefined;
 
   note({ status, row, steady }: MachineObservation): void {
     this.#noteMachine(status, steady);
     const text = status?.progressAt;
-    if (text !== this.#progressOnRecord?.text)
-      this.#progressOnRecord = text === undefined ? undefined : { text, at: sinceText(text, steady) };
+    if (text !== this.#progressText) {
+      this.#progressText = text;
+      this.fields.progressOnRecord = text === undefined ? undefined : sinceText(text, steady);
+    }
     if (row) this.#seeRow(row, status, steady);
   }
 
   /** The machine is gone; the next one is another. */
   ended(): void {
-    this.#seenStatus = undefined;
-    this.#progress = undefined;
-    this.#badEndedAt = undefined;
-  }
-
-  view(): Pick<
-    MemoryView,
-    'rentedSince' | 'watchedSince' | 'badEndedAt' | 'seenStatus' | 'progress' | 'progressOnRecord'
-  > {
-    return {
-      rentedSince: this.#recorded?.since,
-      watchedSince: this.#recorded?.watchedSince,
-      badEndedAt: this.#badEndedAt,
-      seenStatus: this.#seenStatus,
-      progress: this.#progress,
-      progressOnRecord: this.#progressOnRecord?.at,
-    };
+    this.fields.seenStatus = undefined;
+    this.fields.progress = undefined;
+    this.fields.badEndedAt = undefined;
   }
 
   #noteMachine(status: GpuInstanceStatus | undefined, steady: SteadyClock): void {
     const { instanceId, conditions } = status ?? {};
-    if (instanceId === undefined) this.#recorded = undefined;
-    else if (this.#recorded?.instanceId !== instanceId) {
-      const rented = conditions?.find(({ type }) => type === 'Rented')?.lastTransitionTime;
-      // One that follows another without a pause: its object has been Rented since the first of them.
-      const since = this.#recorded ? steady.now() : sinceText(rented, steady);
-      this.#recorded = { instanceId, since, watchedSince: steady.now() };
-    }
+    if (instanceId === this.#instanceId) return;
+    const rented = findCondition(conditions, 'Rented')?.lastTransitionTime;
+    // One that follows another without a pause: its object has been Rented since the first of them.
+    const since = this.#instanceId === undefined ? sinceText(rented, steady) : steady.now();
+    this.fields.rentedSince = instanceId === undefined ? undefined : since;
+    this.fields.watchedSince = instanceId === undefined ? undefined : steady.now();
+    this.#instanceId = instanceId;
   }
 
-  #seeRow(row: Instance, status: GpuInstanceStatus | undefined, steady: SteadyClock): void {
-    const actualStatus = actualStatusOf(row);
-    const before = this.#seenStatus?.actualStatus;
-    if (before !== actualStatus) {
-      const isBad = isFailing(actualStatus);
-      if (isFailing(before) && !isBad) this.#badEndedAt = steady.now();
-      const isOnRecord = before === undefined && status?.actualStatus === actualStatus && !isBad;
-      const since = isOnRecord ? sinceText(status.actualStatusSince, steady) : steady.now();
-      this.#seenStatus = { actualStatus, since };
+  #seeRow(row: Machine, status: GpuInstanceStatus | undefined, steady: SteadyClock): void {
+    const { state, marketStatus } = row;
+    const before = this.fields.seenStatus;
+    if (before?.state !== state || before.marketStatus !== marketStatus) {
+      const isBad = isFailing(row);
+      if (before && isFailing(before) && !isBad) this.fields.badEndedAt = steady.now();
+      const isOnRecord = before === undefined && isRecorded(row, status) && !isBad;
+      const since = isOnRecord ? sinceText(status?.actualStatusSince, steady) : steady.now();
+      this.fields.seenStatus = { state, marketStatus, since };
     }
-    if (this.#progress?.text === row.statusMessage) return;
-    const at = this.#progress ? steady.now() : Number.NEGATIVE_INFINITY;
-    this.#progress = { text: row.statusMessage, at };
+    if (this.fields.progress?.text === row.statusMessage) return;
+    const at = this.fields.progress ? steady.now() : Number.NEGATIVE_INFINITY;
+    this.fields.progress = { text: row.statusMessage, at };
   }
-}
-
-/** A time of the record, and what it was in steady time when this process first read it. */
-interface Translated {
-  readonly text: string;
-  readonly at: number;
 }
 
 function sinceText(text: string | undefined, steady: SteadyClock): number {
@@ -348,8 +288,6 @@ function sinceText(text: string | undefined, steady: SteadyClock): number {
 
 /** Times of lists that are remembered per feed. */
 const MAX_LISTS = 256;
-/** A list that seems to have taken longer was cut by a jump of the clock: nobody knows when it began. */
-const MAX_LIST_MS = 600_000;
 
 /**
  * Elapsed time that no jump of the wall clock changes: milliseconds that look like those since the epoch and
@@ -382,10 +320,16 @@ export class SteadyClock {
     return this.#wall + monotonic - this.#monotonic;
   }
 
+  /** Inverse of {@link fromMonotonic}. */
+  toMonotonic(steady: number): number {
+    return steady - this.#wall + this.#monotonic;
+  }
+
   /** A list has just arrived. */
-  noteList(feed: Feed, { begunAt, endedAt }: CompleteList): void {
-    const took = endedAt - begunAt;
-    const begun = took < 0 || took > MAX_LIST_MS ? Number.NEGATIVE_INFINITY : this.now() - took;
+  noteList(feed: Feed, list: CompleteList): void {
+    const { begunAt } = list;
+    const took = listTook(list);
+    const begun = took === undefined ? Number.NEGATIVE_INFINITY : this.now() - took;
     const times = this.#lists.get(feed) ?? new Map<number, number>();
     this.#lists.set(feed, times.set(begunAt, begun));
     for (const oldest of times.keys()) {
@@ -401,8 +345,10 @@ export class SteadyClock {
   }
 }
 
-/** Whose labels are looked for: those of this installation, on machines of that login. */
-type Signer = Pick<AccountSession, 'identity' | 'login'>;
+/** Source of the labels that are searched: this installation's, on machines of that login. */
+type Signer = Pick<AccountSession, 'identity' | 'login'> & {
+  readonly agreement: (row: MachineRow) => Agreement;
+};
 
 type ByUid = ReadonlyMap<string, readonly ListedMachine[]>;
 
@@ -427,8 +373,9 @@ export class MachineIndex {
       const ownership = ownershipOf(row, context);
       if (!('facts' in ownership)) continue;
       const machines = index.get(ownership.facts.uid);
-      if (machines) machines.push({ row, ownership });
-      else index.set(ownership.facts.uid, [{ row, ownership }]);
+      const machine = { row: unrecorded(row, session.agreement(row)), ownership };
+      if (machines) machines.push(machine);
+      else index.set(ownership.facts.uid, [machine]);
     }
     this.#indexes.set(list, index);
     return index.get(uid) ?? NONE;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import {
+  ALL_AGREE,
   at,
   facts,
   type Given,
@@ -20,7 +21,7 @@ import type { AccountSession } from '../../accounts/session.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { reasons } from '../../api/v1alpha1/reasons.ts';
 import { seededRandom } from '../../lib/random.ts';
-import type { Instance } from '../../marketplace/instances/instance.ts';
+import type { MachineRow } from '../../market/machine.ts';
 import { makeClaim } from '../../ownership/claim.ts';
 import { defaultConstants } from '../../ownership/constants.ts';
 import { decide } from './decide.ts';
@@ -30,11 +31,11 @@ import { BY_ADOPTED, BY_MACHINE, machineIndexes, type ObserveDeps, observe } fro
 const OTHER_UID = '99999999-2222-4333-8444-555555555555';
 
 interface Setting {
-  /** What a directory says of a namespace that is not the account's. */
+  /** Permission that a directory reports for a namespace other than the account's. */
   readonly permits?: boolean | undefined;
   readonly object?: Given;
-  /** What the latest complete list shows; none where there is no list yet. */
-  readonly rows?: readonly Instance[] | 'no list';
+  /** Rows of the latest complete list, if there is one. */
+  readonly rows?: readonly MachineRow[] | 'no list';
   readonly others?: readonly GpuInstance[];
   readonly lookup?: 'ready' | 'notReady' | 'neverReady' | 'missing';
   /** The login of the account that is called so. */
@@ -72,8 +73,16 @@ function seen(setting: Setting = {}) {
     admission: { reservedFor: () => new Set([5]) },
     queue: { place: () => undefined },
     serviceClock: { now: () => serviceTime },
+    agreement: () => ALL_AGREE,
     ...setting.session,
-    observer: { breaker, openSpans: [], countsHostFailures: true, labelEcho, ...setting.session?.observer },
+    observer: {
+      breaker,
+      openSpans: [],
+      countsHostFailures: true,
+      labelEcho,
+      isEndJudged: () => true,
+      ...setting.session?.observer,
+    },
   } as unknown as AccountSession;
   const lookups: Readonly<Record<NonNullable<Setting['lookup']>, AccountLookup>> = {
     ready: { type: 'ready', session },
@@ -97,7 +106,6 @@ function seen(setting: Setting = {}) {
     constants: defaultConstants,
     index: new MachineIndex(defaultConstants),
     identity: () => identity,
-    leaseRemainingMs: () => 15_000,
     withoutStart: new Set(),
     memory: setting.memory ?? new ObjectMemory(),
     ...setting.sources,
@@ -137,21 +145,21 @@ describe('a machine that came too late for its purchase (H6)', () => {
     expect(seen({ memory, object, rows: [late] })?.memory.late).toEqual(known);
     const without = seen({ memory, object, rows: [] });
     expect(without?.memory.late).toEqual(known);
-    expect([...(without?.absences.keys() ?? [])]).toEqual([late.id]);
+    expect([...(without?.machine.absences.keys() ?? [])]).toEqual([late.id]);
   });
 
   test('is remembered when a person has removed the intent', () => {
     const memory = new ObjectMemory();
-    memory.intent = intent({ issuedAt: at(-900) });
+    memory.fields.intent = intent({ issuedAt: at(-900) });
     seen({ memory, object: { status: { attempt: 1 } }, rows: [late] });
-    expect(memory.late).toEqual(known);
+    expect(memory.fields.late).toEqual(known);
   });
 
   test('is not one of another purchase', () => {
     const memory = new ObjectMemory();
     seen({ memory, object: { ...object, intent: intent({ issuedAt: at(-901) }) }, rows: [late] });
-    expect(memory.late).toBeUndefined();
-    expect([...(seen({ memory, object, rows: [] })?.absences.keys() ?? [])]).toEqual([]);
+    expect(memory.fields.late).toBeUndefined();
+    expect([...(seen({ memory, object, rows: [] })?.machine.absences.keys() ?? [])]).toEqual([]);
   });
 });
 
@@ -168,7 +176,7 @@ describe('the account of an object', () => {
   test('serves teardown while it is not ready, where its login was proven before', () => {
     expect(seen({ lookup: 'notReady', rows: [row()] })).toMatchObject({
       account: { state: 'notReady', reason: 'KeyRejected', facts: { login: LOGIN } },
-      list: { ids: ['1'] },
+      machine: { list: { ids: ['1'] } },
     });
   });
 
@@ -176,8 +184,11 @@ describe('the account of an object', () => {
     'that is %s shows no machine, and is no reason to forget who we are',
     (lookup) => {
       const observed = seen({ lookup, object: { status: holding() } });
-      expect(observed).toMatchObject({ list: undefined, listsBegun: [], identity });
-      expect(observed?.absences.get('1')).toEqual({ lists: [], read: undefined });
+      expect(observed).toMatchObject({
+        machine: { list: undefined, listsBegun: [] },
+        purchase: { identity },
+      });
+      expect(observed?.machine.absences.get('1')).toEqual({ lists: [], read: undefined });
       const { account } = observed ?? {};
       expect(account?.state).toBe(lookup === 'missing' ? 'missing' : 'notReady');
       expect(account && 'facts' in account ? account.facts : undefined).toBeUndefined();
@@ -284,13 +295,13 @@ describe('the account of an object', () => {
 
   test('decides nothing while the identity of this installation is unknown', () => {
     expect(seen({ lookup: 'missing', sources: { identity: () => undefined } })).toBeUndefined();
-    expect(seen({ sources: { identity: () => undefined } })?.identity).toBe(identity);
+    expect(seen({ sources: { identity: () => undefined } })?.purchase.identity).toBe(identity);
   });
 });
 
 describe('the latest complete list', () => {
   test('is none before the first', () => {
-    expect(seen({ rows: 'no list', object: { status: holding() } })?.list).toBeUndefined();
+    expect(seen({ rows: 'no list', object: { status: holding() } })?.machine.list).toBeUndefined();
   });
 
   test('shows the recorded machine, those with the label of this object, and every id', () => {
@@ -300,31 +311,55 @@ describe('the latest complete list', () => {
       row({ id: '4', label: labelOf(1) }),
       row({ id: '6', label: labelOf(1, undefined, OTHER_UID) }),
     ];
-    const { list } = seen({ rows, object: { status: holding() } }) ?? {};
+    const list = seen({ rows, object: { status: holding() } })?.machine.list;
     expect(list).toMatchObject({ begunAt: at(-3), begunSteady: at(-2), recorded: { id: '1' } });
     expect(list?.labelled.map((machine) => machine.row.id)).toEqual(['4', '9']);
     expect(list?.ids).toEqual(['9', '1', '4', '6']);
   });
 
+  test('leaves out a machine with the label of this object that another object claims (A3)', () => {
+    const machine = { uid: OTHER_UID, attempt: 1, instanceId: '4' };
+    const claim = makeClaim(identity.keys, { ...machine, login: LOGIN });
+    const labelledIds = (status: object) =>
+      seen({
+        rows: [row({ id: '1' }), row({ id: '4', label: labelOf(1) })],
+        object: { status: holding() },
+        others: [other({ status })],
+      })?.machine.list?.labelled.map((each) => each.row.id);
+    expect(labelledIds({ attempt: 1, instanceId: '4', claim })).toEqual([]);
+    expect(labelledIds({ attempt: 1, instanceId: '4', claim: 'a'.repeat(64) })).toEqual(['4']);
+  });
+
   test('shows no recorded machine to an object that records none', () => {
-    expect(seen({ rows: [row()] })?.list?.recorded).toBeUndefined();
+    expect(seen({ rows: [row()] })?.machine.list?.recorded).toBeUndefined();
   });
 
   test('shows the machine of the object that this one was restored from', () => {
     const rows = [row({ id: '6', label: labelOf(1, undefined, OTHER_UID) })];
-    expect(seen({ rows, object: { intent: intent({ uid: OTHER_UID }) } })?.list?.formerSelf).toMatchObject({
+    expect(
+      seen({ rows, object: { intent: intent({ uid: OTHER_UID }) } })?.machine.list?.formerSelf,
+    ).toMatchObject({
       id: '6',
     });
     const own = [row({ id: '4', label: labelOf(1) })];
-    expect(seen({ rows: own, object: { intent: intent() } })?.list?.formerSelf).toBeUndefined();
-    expect(seen({ rows: own })?.list?.formerSelf).toBeUndefined();
+    expect(seen({ rows: own, object: { intent: intent() } })?.machine.list?.formerSelf).toBeUndefined();
+    expect(seen({ rows: own })?.machine.list?.formerSelf).toBeUndefined();
+  });
+
+  test('B12: names the object that the intent was copied from', () => {
+    const rows = [row({ id: '6', label: labelOf(1, undefined, OTHER_UID) })];
+    const copiedFrom = (...others: readonly GpuInstance[]) =>
+      seen({ rows, object: { intent: intent({ uid: OTHER_UID }) }, others })?.machine.list?.copiedFrom;
+    const original = other({});
+    expect(copiedFrom(original)).toBe(`${original.metadata.namespace}/${original.metadata.name}`);
+    expect(copiedFrom()).toBeUndefined();
   });
 
   test('does not take another owner’s machine with a copied label for that machine', () => {
     const copied = row({ id: '6', label: labelOf(1, undefined, OTHER_UID), startedAt: at(-9_000) });
     const former = row({ id: '7', label: labelOf(1, undefined, OTHER_UID) });
-    const formerIn = (...rows: readonly Instance[]) =>
-      seen({ rows, object: { intent: intent({ uid: OTHER_UID }) } })?.list?.formerSelf?.id;
+    const formerIn = (...rows: readonly MachineRow[]) =>
+      seen({ rows, object: { intent: intent({ uid: OTHER_UID }) } })?.machine.list?.formerSelf?.id;
     expect(formerIn(copied)).toBeUndefined();
     expect(formerIn(copied, former)).toBe('7');
   });
@@ -333,18 +368,18 @@ describe('the latest complete list', () => {
 test('the absence of a machine is looked up where it is recorded, and where its destroy was answered', () => {
   const memory = new ObjectMemory();
   memory.destroyed({ instanceId: '8', reason: 'Exited', answeredAt: at(-5), endedAt: at(-5) });
-  const { absences } = seen({ memory, object: { status: holding() } }) ?? {};
+  const absences = seen({ memory, object: { status: holding() } })?.machine.absences;
   expect([...(absences ?? [])]).toEqual([
     ['8', { lists: [at(-2)], read: undefined }],
     ['1', { lists: [], read: undefined }],
   ]);
-  expect(seen()?.absences.size).toBe(0);
+  expect(seen()?.machine.absences.size).toBe(0);
 });
 
 describe('a machine that is to be adopted', () => {
   const adopting: Given = { spec: { offers: undefined, adopt: { instanceId: '6', policy: 'Manage' } } };
   const target = (others: readonly GpuInstance[], object: Given = adopting) =>
-    seen({ rows: [row({ id: '6' })], others, object })?.list?.adoptTarget?.ownership;
+    seen({ rows: [row({ id: '6' })], others, object })?.machine.list?.adoptTarget?.ownership;
   const record = { uid: OTHER_UID, attempt: 1, instanceId: '6' };
   const claim = makeClaim(identity.keys, { ...record, login: LOGIN });
   const status = { attempt: 1, instanceId: '6', claim };
@@ -368,8 +403,8 @@ describe('a machine that is to be adopted', () => {
   });
 
   test('is none where the list does not show it, or none is asked for', () => {
-    expect(seen({ rows: [row({ id: '7' })], object: adopting })?.list?.adoptTarget).toBeUndefined();
-    expect(seen({ rows: [row({ id: '6' })] })?.list?.adoptTarget).toBeUndefined();
+    expect(seen({ rows: [row({ id: '7' })], object: adopting })?.machine.list?.adoptTarget).toBeUndefined();
+    expect(seen({ rows: [row({ id: '6' })] })?.machine.list?.adoptTarget).toBeUndefined();
   });
 
   test.each([
@@ -380,7 +415,9 @@ describe('a machine that is to be adopted', () => {
     ['one that says not when it was made', { creationTimestamp: undefined }, true],
   ])('is left to %s of two objects that want it: %s', (_, metadata, expected) => {
     const rival = other({ spec: { adopt: { instanceId: '6', policy: 'Observe' } } }, metadata);
-    expect(seen({ object: adopting, others: [rival], session: CONSENTS })?.olderClaimant).toBe(expected);
+    expect(seen({ object: adopting, others: [rival], session: CONSENTS })?.machine.olderClaimant).toBe(
+      expected,
+    );
   });
 
   test.each([
@@ -391,7 +428,7 @@ describe('a machine that is to be adopted', () => {
     const adopt = { instanceId: '6', policy: 'Manage' } as const;
     const rival = other({ spec: { ...ELSEWHERE, adopt } }, { creationTimestamp: time(-601) });
     const found = seen({ object: adopting, others: [rival], elsewhere, session: CONSENTS });
-    expect(found?.olderClaimant).toBe(expected);
+    expect(found?.machine.olderClaimant).toBe(expected);
   });
 
   test.each<[string, Setting]>([
@@ -404,7 +441,7 @@ describe('a machine that is to be adopted', () => {
   ])('scenario 98: looks at no other object for one %s (M7)', (_, setting) => {
     const asked: string[] = [];
     const instances = informerOf([], asked);
-    expect(seen({ object: adopting, ...setting, sources: { instances } })?.olderClaimant).toBe(false);
+    expect(seen({ object: adopting, ...setting, sources: { instances } })?.machine.olderClaimant).toBe(false);
     expect(asked).toEqual([]);
   });
 
@@ -425,7 +462,7 @@ describe('a machine that is to be adopted', () => {
       session: CONSENTS,
       sources: { instances },
     });
-    expect(found?.olderClaimant).toBe(true);
+    expect(found?.machine.olderClaimant).toBe(true);
     expect(asked).toEqual([BY_MACHINE, BY_ADOPTED]);
   });
 
@@ -433,17 +470,17 @@ describe('a machine that is to be adopted', () => {
     const old = { creationTimestamp: time(-900) };
     const rival = other({ spec: { adopt: { instanceId: '7', policy: 'Manage' } } }, old);
     expect(
-      seen({ object: adopting, others: [rival, other({}, old)], session: CONSENTS })?.olderClaimant,
+      seen({ object: adopting, others: [rival, other({}, old)], session: CONSENTS })?.machine.olderClaimant,
     ).toBe(false);
-    expect(seen({ others: [rival, other({}, old)] })?.olderClaimant).toBe(false);
+    expect(seen({ others: [rival, other({}, old)] })?.machine.olderClaimant).toBe(false);
   });
 });
 
 describe('a machine that may be a purchase whose label did not come back', () => {
   const buying: Given = { intent: intent({ knownIds: ['1'] }) };
-  const ids = (machines: readonly Instance[] | undefined) => machines?.map(({ id }) => id);
-  const candidates = (rows: readonly Instance[], setting: Setting = {}) => {
-    const { list } = seen({ object: buying, rows, ...setting }) ?? {};
+  const ids = (machines: readonly MachineRow[] | undefined) => machines?.map(({ id }) => id);
+  const candidates = (rows: readonly MachineRow[], setting: Setting = {}) => {
+    const list = seen({ object: buying, rows, ...setting })?.machine.list;
     return { unowned: ids(list?.unowned), doubtful: ids(list?.doubtful) };
   };
   const sent = labelOf(1);
@@ -561,5 +598,72 @@ test('the queue is asked for the place of this generation of the object', () => 
     return undefined;
   };
   seen({ session: { queue: { place } } });
-  expect(asked).toEqual([[given().uid, 1]]);
+  expect(asked).toEqual([[given().purchase.uid, 1]]);
+});
+
+describe('an offer that was sold before', () => {
+  const mine: Given = { status: holding({ offerId: '100' }) };
+  const earlier = { offerId: '100', instanceId: '5', machineId: '1100', rentedAt: time(-301) };
+  const isSold = (rival: Given, setting: Setting = {}) =>
+    seen({ object: mine, others: [other(rival)], ...setting })?.machine.isOfferSoldBefore;
+
+  test('is one by which another object of the login rented the same machine earlier', () => {
+    expect(isSold({ status: earlier })).toBe(true);
+  });
+
+  test.each<readonly [string, Given]>([
+    ['another offer', { status: { ...earlier, offerId: '101' } }],
+    ['another physical machine', { status: { ...earlier, machineId: '1101' } }],
+    ['a machine of the same second', { status: { ...earlier, rentedAt: time(-300) } }],
+    ['a later machine', { status: { ...earlier, rentedAt: time(-299) } }],
+    ['a machine without a time', { status: { ...earlier, rentedAt: undefined } }],
+    ['an offer alone', { status: { ...earlier, instanceId: undefined } }],
+    ['nothing', {}],
+  ])('is none when the other object records %s', (_, rival) => {
+    expect(isSold(rival)).toBe(false);
+  });
+
+  test('is none when the other object rents by another login', () => {
+    const elsewhere = { ...LOGIN, userId: '8' };
+    expect(isSold({ spec: ELSEWHERE, status: earlier }, { elsewhere })).toBe(false);
+  });
+
+  test.each<readonly [string, Given]>([
+    ['offer', { status: holding({ offerId: undefined }) }],
+    ['physical machine', { status: holding({ offerId: '100', machineId: undefined }) }],
+    ['time of rental', { status: holding({ offerId: '100', rentedAt: undefined }) }],
+  ])('is none of an object whose record has no %s', (_, object) => {
+    const rival = { status: { ...earlier, machineId: object.status?.machineId } };
+    expect(isSold(rival, { object })).toBe(false);
+  });
+});
+
+describe('the credit of an account', () => {
+  const isUsedUp = (credit: number | undefined, minCredit?: number) => {
+    const user = { credit, mayDestroy: true, sshKeyRegistered: true };
+    const { account } = seen({ session: { user, limits: { minCredit } } }) ?? {};
+    return account?.state === 'ready' && account.facts.creditUsedUp;
+  };
+
+  test.each([
+    ['is used up at nothing', 0, undefined, true],
+    ['is not used up above nothing', 1, undefined, false],
+    ['is used up at the least that is to stay', 5, 5, true],
+    ['is not used up above it', 6, 5, false],
+    ['is not used up when it is not known', undefined, 5, false],
+  ] as const)('%s', (_, credit, minCredit, expected) => {
+    expect(isUsedUp(credit, minCredit)).toBe(expected);
+  });
+});
+
+test('the start of a machine is dated by the intent of its own purchase alone', () => {
+  const startOf = (attempt: number) => {
+    const object = {
+      status: holding({ attempt, rentedAt: undefined, runningAt: undefined, firstRentedAt: undefined }),
+      intent: intent({ attempt: 1 }),
+    };
+    return seen({ rows: [row({ startedAt: at(-90_000) })], object })?.machine.list?.recorded;
+  };
+  expect(startOf(1)?.reports.startedAt).toBeDefined();
+  expect(startOf(2)?.reports.startedAt).toBeUndefined();
 });

@@ -1,4 +1,6 @@
 import { reporterOf } from '../../accounts/avoid-list.ts';
+import { believe, type Machine, type MachineRecord, unrecorded } from '../../accounts/beliefs/machine.ts';
+import type { Agreement } from '../../accounts/beliefs/sightings.ts';
 import type { QueuePosition } from '../../accounts/queue/admission-queue.ts';
 import { type AccountDirectory, type AccountLookup, sessionOf } from '../../accounts/registry.ts';
 import { serviceNow } from '../../accounts/service-clock.ts';
@@ -8,15 +10,17 @@ import { annotations } from '../../api/v1alpha1/names.ts';
 import { reasons } from '../../api/v1alpha1/reasons.ts';
 import { accountRefOf } from '../../instance/account-ref.ts';
 import { parseTime } from '../../lib/time.ts';
-import type { CompleteList } from '../../marketplace/feed/feed-state.ts';
-import type { Instance } from '../../marketplace/instances/instance.ts';
+import type { CompleteList } from '../../market/feed-state.ts';
+import type { MachineRow } from '../../market/machine.ts';
+import { claimVerifies } from '../../ownership/claim.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
 import type { Identity } from '../../ownership/identity.ts';
 import { type IntentReading, readIntent } from '../../ownership/intent.ts';
 import { makeLabel, remnantOf } from '../../ownership/label.ts';
 import { loginText } from '../../ownership/login.ts';
-import { ownershipOf, startsInWindow } from '../../ownership/ownership.ts';
+import { ownershipOf, type RecordedClaim, startsInWindow } from '../../ownership/ownership.ts';
 import { uidOf } from '../../runtime/kube/kube-object.ts';
+import { accountFacts } from './account-facts.ts';
 import type { SharedDeps } from './deps.ts';
 import { listedLate, listedLateBefore } from './facts.ts';
 import type { ObjectMemory, SteadyClock } from './memory.ts';
@@ -32,19 +36,18 @@ import type {
 } from './types.ts';
 
 /**
- * What surrounds an object at one moment. The operator takes it from its caches, `explain` from one list; nothing in it
- * waits.
+ * Surroundings of an object at one moment. The operator takes them from its caches, `explain` from one list; nothing in
+ * them waits.
  */
 export interface Snapshot {
   /** Epoch milliseconds, by our own wall clock. */
   readonly now: number;
   /** In [0, 1): spreads retries. */
   readonly jitter: number;
-  readonly leaseRemainingMs: number;
   readonly constants: PurchaseConstants;
   readonly identity: Identity;
   readonly account: AccountLookup<LoginSnapshot>;
-  /** Whether the object's namespace may use the account; undefined while that is being found out. */
+  /** True if the object's namespace may use the account; undefined while that is being found out. */
   readonly isAllowed: boolean | undefined;
   readonly others: OtherObjects;
 }
@@ -62,7 +65,9 @@ interface LoginSnapshot {
   readonly absences: (instanceId: string) => readonly number[];
   /** Rows of the list whose verified label names this uid, lowest id first. */
   readonly labelled: (uid: string) => readonly ListedMachine[];
-  /** Of the object, in the queue of the login. */
+  /** Agreement of complete lists on a row. */
+  readonly agreement: (row: MachineRow) => Agreement;
+  /** Position of the object in the queue of the login. */
   readonly place: QueuePosition | undefined;
 }
 
@@ -73,15 +78,17 @@ export interface OtherObjects {
   recording(instanceId: string): readonly GpuInstance[];
   /** Those that are to take over that machine. */
   adopting(instanceId: string): readonly GpuInstance[];
+  /** Those whose machine was rented by that offer. */
+  rentedBy(offerId: string): readonly GpuInstance[];
   readonly loginOf: LoginOf;
 }
 
 // Snapshot
 
-/** Where the operator takes a snapshot. */
+/** Sources of a snapshot for the operator. */
 type SnapshotDeps = Pick<
   SharedDeps,
-  'clock' | 'random' | 'instances' | 'constants' | 'index' | 'steady' | 'identity' | 'leaseRemainingMs'
+  'clock' | 'random' | 'instances' | 'constants' | 'index' | 'steady' | 'identity'
 > & {
   readonly accounts: Pick<AccountDirectory, 'get' | 'permits'>;
   readonly withoutStart: ReadonlySet<string>;
@@ -99,7 +106,6 @@ function takeSnapshot(object: GpuInstance, deps: SnapshotDeps): Snapshot | undef
   return {
     now: clock.now(),
     jitter: random.next(),
-    leaseRemainingMs: deps.leaseRemainingMs(),
     constants,
     identity,
     account: withLogin(lookup, (proven) => loginSnapshot(proven, object, deps)),
@@ -110,6 +116,7 @@ function takeSnapshot(object: GpuInstance, deps: SnapshotDeps): Snapshot | undef
       all: () => instances.list(),
       recording: (id) => instances.byIndex(BY_MACHINE, id),
       adopting: (id) => instances.byIndex(BY_ADOPTED, id),
+      rentedBy: (id) => instances.byIndex(BY_OFFER, id),
       loginOf: (other) => {
         const proven = sessionOf(accounts.get(accountRefOf(other)));
         return proven && loginText(proven.login);
@@ -142,51 +149,58 @@ function loginSnapshot(session: AccountSession, object: GpuInstance, deps: Snaps
     until: until === undefined ? undefined : steady.fromMonotonic(until),
   }));
   return {
-    facts: {
+    facts: accountFacts({
       login: session.login,
       limits: session.limits,
       breaker: observer.breaker,
-      openSpans,
-      countsHostFailures: observer.countsHostFailures,
       labelEcho: observer.labelEcho,
+      credit: user.credit,
+      suspended: session.admission.isSuspended,
       permitted: session.permits(object.metadata.namespace ?? ''),
       adoption: session.adoption(),
       mayDestroy: user.mayDestroy,
       sshKeyRegistered: user.sshKeyRegistered,
       avoided: session.avoid.current(reporterOf(object, '').owner),
       reserved: session.admission.reservedFor(uidOf(object)),
-      serviceTime: session.serviceClock.now(),
-      startUnsupported: withoutStart.has(session.uid),
-    },
+      watched: {
+        openSpans,
+        countsHostFailures: observer.countsHostFailures,
+        serviceTime: session.serviceClock.now(),
+        startUnsupported: withoutStart.has(session.uid),
+        isEndJudged: observer.isEndJudged(uidOf(object)),
+      },
+    }),
     list,
     begunSteady: (list && times([list.begunAt])[0]) ?? Number.NEGATIVE_INFINITY,
     listsBegun: times(feed.listsBegunSince(0)),
     absences: (id) => times(feed.absences(id)),
     labelled: (uid) => (list ? index.labelled(session, list, uid) : []),
+    agreement: (row) => session.agreement(row),
     place: session.queue.place(uidOf(object), object.metadata.generation ?? 0),
   };
 }
 
 // Observe
 
-/** What this process remembers of the object, and the clock by which it does. */
+/** Memory of this process about the object, and the clock that dates it. */
 interface Remembered {
   readonly memory: ObjectMemory;
   readonly steady: SteadyClock;
 }
 
-/** Where the operator takes a snapshot, and what it remembers. */
+/** Sources of a snapshot for the operator, with its memory. */
 export type ObserveDeps = SnapshotDeps & Remembered;
 
-/** Only worth reading when a rule asks for it: then it is read. */
-const NOT_ASKED_FOR = {
-  offers: new Map(),
-  broadOffers: undefined,
-  inputs: undefined,
-  loginProven: undefined,
+/** Reads of machines that no rule has requested yet. */
+const NO_READS = {
   confirmed: undefined,
+  labelReads: new Map(),
+  loginProven: undefined,
   published: undefined,
 } as const;
+
+/** Searches and inputs that no rule has requested yet. */
+const NO_SEARCHES = { inputs: undefined, offers: new Map(), broadOffers: undefined } as const;
 
 /** Everything that one reconcile needs, as it is now. Undefined while the identity of this installation is not known. */
 export function observe(object: GpuInstance, deps: ObserveDeps): Observed | undefined {
@@ -205,7 +219,8 @@ export function observeSnapshot(
   const intent = readIntent(identity.keys, object.metadata.annotations?.[annotations.rentalIntent]);
   const list = login?.list;
   const instanceId = object.status?.instanceId;
-  const recorded = instanceId === undefined ? undefined : list?.rows.get(instanceId);
+  const row = instanceId === undefined ? undefined : list?.rows.get(instanceId);
+  const recorded = row && login && believe(row, login.agreement(row), recordOf(object, intent));
   memory.note({
     object,
     intent,
@@ -217,36 +232,38 @@ export function observeSnapshot(
   const view = login && list && listView(object, { login, list, intent, recorded }, snapshot);
   if (view) noteLate(memory, view.labelled, intent);
   return {
-    ...NOT_ASKED_FOR,
-    now: Math.floor(snapshot.now),
-    steadyNow: steady.now(),
     object,
-    uid: uidOf(object),
-    identity,
-    constants: snapshot.constants,
+    machine: {
+      ...NO_READS,
+      list: view,
+      listsBegun: login?.listsBegun ?? [],
+      absences: absencesOf(object, login, memory.view()),
+      probe: memory.probe,
+      isOfferSoldBefore: isSoldBefore(object, others),
+      olderClaimant: isLeftToOlder(object, login?.facts, others),
+    },
     account: accountView(snapshot),
-    intent,
-    list: view,
-    listsBegun: login?.listsBegun ?? [],
-    absences: absencesOf(object, login, memory.view()),
+    purchase: { ...NO_SEARCHES, uid: uidOf(object), identity, intent, place: login?.place },
+    clock: {
+      now: Math.floor(snapshot.now),
+      steadyNow: steady.now(),
+      constants: snapshot.constants,
+      jitter: snapshot.jitter,
+    },
     memory: memory.view(steady.now()),
-    place: login?.place,
-    probe: memory.probe,
-    olderClaimant: isLeftToOlder(object, login?.facts, others),
-    leaseRemainingMs: snapshot.leaseRemainingMs,
-    jitter: snapshot.jitter,
   };
 }
 
 /** Remembers a machine that came too late: a list that lacks it later is no proof that it is gone. */
 function noteLate(memory: ObjectMemory, labelled: readonly ListedMachine[], reading: IntentReading): void {
   const written = reading.type === 'intent' ? reading.intent : undefined;
-  for (const intent of [written, memory.intent]) {
+  for (const intent of [written, memory.fields.intent]) {
     const machine = intent && listedLate(labelled, intent);
-    if (machine) memory.late = { attempt: intent.attempt, issuedAt: intent.issuedAt, machine };
+    if (machine) memory.fields.late = { attempt: intent.attempt, issuedAt: intent.issuedAt, machine };
   }
-  const newest = Math.max(written?.attempt ?? 0, memory.intent?.attempt ?? 0);
-  if (memory.late?.attempt !== newest) memory.late = listedLateBefore(labelled, newest)[0] ?? memory.late;
+  const newest = Math.max(written?.attempt ?? 0, memory.fields.intent?.attempt ?? 0);
+  if (memory.fields.late?.attempt !== newest)
+    memory.fields.late = listedLateBefore(labelled, newest)[0] ?? memory.fields.late;
 }
 
 function accountView({ account, isAllowed }: Snapshot): AccountView {
@@ -259,11 +276,14 @@ function insidersView(lookup: AccountLookup<LoginSnapshot>): AccountView {
   if (lookup.type === 'missing')
     return { ...(lookup.isUnwatched && { isUnwatched: true }), state: 'missing' };
   if (lookup.type === 'ready') return { state: 'ready', facts: lookup.session.facts };
-  const { reason, message, session } = lookup;
-  return { state: 'notReady', reason, message, facts: session?.facts };
+  const { reason, message, outage, session } = lookup;
+  return { state: 'notReady', reason, message, outage, facts: session?.facts };
 }
 
-/** What an account says of itself is for those who may use it: this is the only place where its words are let through. */
+/**
+ * View of an account without its messages, which only permitted namespaces may read. This is the only place that lets
+ * them through.
+ */
 function withoutWords(view: AccountView, outsider: Outsider): AccountView {
   if (view.state === 'missing') return { ...view, outsider };
   const { sentence } = reasons.NamespaceNotAllowed;
@@ -275,31 +295,45 @@ function withoutWords(view: AccountView, outsider: Outsider): AccountView {
   return { state: 'notReady', reason: 'NamespaceNotAllowed', message: sentence, facts: silent, outsider };
 }
 
+/** Record that the object has of its machine. An intent of another attempt dates another machine. */
+function recordOf({ status = {} }: GpuInstance, reading: IntentReading): MachineRecord {
+  const isOwn = reading.type === 'intent' && reading.intent.attempt === status.attempt;
+  return { status, issuedAt: isOwn ? reading.intent.issuedAt : undefined };
+}
+
 interface Listing {
   readonly login: LoginSnapshot;
   readonly list: CompleteList;
   readonly intent: IntentReading;
-  readonly recorded: Instance | undefined;
+  readonly recorded: Machine | undefined;
 }
 
 function listView(object: GpuInstance, listing: Listing, snapshot: Snapshot): ListView {
   const { login, list, intent, recorded } = listing;
   const uid = uidOf(object);
+  const isFree = ({ row }: ListedMachine) => claimOfOther(object, row.id, login, snapshot) === undefined;
   const others = intent.type === 'intent' && intent.intent.uid !== uid ? intent.intent.uid : undefined;
   return {
     begunAt: list.begunAt,
     begunSteady: login.begunSteady,
     recorded,
-    labelled: login.labelled(uid),
+    labelled: login.labelled(uid).filter(isFree),
     // One that only carries a copy of the label is somebody else's, and nobody is asked to end it.
     formerSelf:
       others === undefined
         ? undefined
         : login.labelled(others).find(({ ownership }) => ownership.type !== 'labelCopied')?.row,
+    copiedFrom: others === undefined ? undefined : originalOf(others, snapshot),
     adoptTarget: adoptTarget(object, listing, snapshot),
     ...unownedRows(object, listing, snapshot),
     ids: [...list.rows.keys()],
   };
+}
+
+/** Found among all objects: a copied intent is rare, and none is asked for without one. */
+function originalOf(uid: string, { others }: Snapshot): string | undefined {
+  const original = others.all().find(({ metadata }) => metadata.uid === uid);
+  return original && `${original.metadata.namespace}/${original.metadata.name}`;
 }
 
 function adoptTarget(
@@ -309,14 +343,34 @@ function adoptTarget(
 ): ListedMachine | undefined {
   const row = object.spec.adopt && list.rows.get(object.spec.adopt.instanceId);
   if (!row) return undefined;
-  const recording = others.recording(row.id);
-  const claims = recording.flatMap(({ metadata, status }) => {
-    const { instanceId, claim, attempt = 0 } = status ?? {};
-    if (instanceId !== row.id || claim === undefined || metadata.uid === undefined) return [];
-    return metadata.uid === object.metadata.uid ? [] : [{ uid: metadata.uid, attempt, instanceId, claim }];
-  });
+  const claims = claimsOfOthers(object, row.id, others);
   const context = { identity, login: login.facts.login, constants, claims };
-  return { row, ownership: ownershipOf(row, context) };
+  return { row: unrecorded(row, login.agreement(row)), ownership: ownershipOf(row, context) };
+}
+
+/** Claims that other objects, of any account, have recorded on that machine. */
+function claimsOfOthers(
+  { metadata: { uid: own } }: GpuInstance,
+  machineId: string,
+  { recording }: OtherObjects,
+): readonly RecordedClaim[] {
+  return recording(machineId).flatMap(({ metadata: { uid }, status }) => {
+    const { instanceId, claim, attempt = 0 } = status ?? {};
+    if (instanceId !== machineId || claim === undefined || uid === undefined || uid === own) return [];
+    return [{ uid, attempt, instanceId, claim }];
+  });
+}
+
+/** The verified claim of another object to that machine: whatever its label says, the machine is that object's. */
+function claimOfOther(
+  object: GpuInstance,
+  machineId: string,
+  { facts: { login } }: LoginSnapshot,
+  { identity, others }: Snapshot,
+): RecordedClaim | undefined {
+  return claimsOfOthers(object, machineId, others).find((facts) =>
+    claimVerifies(identity.keys, { ...facts, login }, facts.claim),
+  );
 }
 
 /**
@@ -337,23 +391,24 @@ function unownedRows(
   const free = [...list.rows.values()].filter(({ id }) => !recorded.has(id));
   const echo = login.facts.labelEcho;
   const sent = makeLabel(identity, intent);
-  const inTime = ({ startedAt }: Instance) =>
+  const inTime = ({ startedAt }: MachineRow) =>
     startedAt === undefined || startsInWindow(startedAt, intent.issuedAt, constants);
-  /** How much a shown label looks like what a service may have made of the one that was sent. */
-  const likeness = ({ label }: Instance) => {
+  /** Likeness between a shown label and what a service may have turned the sent label into. */
+  const likeness = ({ label }: MachineRow) => {
     if (label === undefined) return 'recognizable';
     if (echo === 'echoed') return 'none';
     if (label) return remnantOf(sent, label);
     return echo === 'notEchoed' ? 'recognizable' : 'doubtful';
   };
-  const likenessOf = (row: Instance) => {
+  const likenessOf = (row: MachineRow) => {
     const seen = likeness(row);
     return seen === 'recognizable' && adopted.has(row.id) ? 'doubtful' : seen;
   };
-  return {
-    unowned: free.filter((row) => likenessOf(row) === 'recognizable' && inTime(row)),
-    doubtful: free.filter((row) => likenessOf(row) === 'doubtful' && inTime(row)),
-  };
+  const alike = (likeness: ReturnType<typeof likenessOf>) =>
+    free
+      .filter((row) => likenessOf(row) === likeness && inTime(row))
+      .map((row) => unrecorded(row, login.agreement(row)));
+  return { unowned: alike('recognizable'), doubtful: alike('doubtful') };
 }
 
 function absencesOf(
@@ -369,9 +424,9 @@ function absencesOf(
 // Other objects
 
 /**
- * Whether an older object of the same login wants the same machine; of two equally old ones the lower uid is the older.
- * Asked only of an object that may take over a machine: what is refused anyway costs nothing. Logins are asked for older
- * ones alone, up to the first that counts.
+ * True if an older object of the same login has a claim to adopt the same machine; of two equally old objects the lower
+ * uid is the older. Called only for an object that may adopt: a refused adoption costs no lookup. It lists older
+ * objects of the login only, up to the first that counts.
  */
 function isLeftToOlder(
   object: GpuInstance,
@@ -385,6 +440,17 @@ function isLeftToOlder(
     const age = parseTime(other.metadata.creationTimestamp) ?? 0;
     const isOlder = age < born || (age === born && uidOf(other) < uidOf(object));
     return isOlder && rivalsOf(object, [other], loginOf).length > 0;
+  });
+}
+
+/** True if an object of the same login has an earlier machine of the same offer and the same physical machine. */
+function isSoldBefore(object: GpuInstance, { rentedBy, loginOf }: OtherObjects): boolean {
+  const { offerId, machineId, rentedAt } = object.status ?? {};
+  const at = parseTime(rentedAt);
+  if (offerId === undefined || machineId === undefined || at === undefined) return false;
+  return rivalsOf(object, rentedBy(offerId), loginOf).some(({ status }) => {
+    const earlier = parseTime(status?.rentedAt);
+    return status?.machineId === machineId && earlier !== undefined && earlier < at;
   });
 }
 
@@ -409,9 +475,13 @@ function rivalsOf(
 export const BY_MACHINE = 'instanceId';
 /** GpuInstances by the id of the machine that they want to take over. */
 export const BY_ADOPTED = 'adopt';
+/** GpuInstances by the offer that their machine was rented by. */
+const BY_OFFER = 'offer';
 
 /** The indexes by which other objects are found, without a walk over all of them. */
 export const machineIndexes: Readonly<Record<string, (object: GpuInstance) => readonly string[]>> = {
   [BY_MACHINE]: ({ status }) => (status?.instanceId === undefined ? [] : [status.instanceId]),
+  [BY_OFFER]: ({ status }) =>
+    status?.offerId === undefined || status.instanceId === undefined ? [] : [status.offerId],
   [BY_ADOPTED]: ({ spec }) => (spec.adopt === undefined ? [] : [spec.adopt.instanceId]),
 };

@@ -2,7 +2,9 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Given, given, machineOf, time, withMachine } from '../../../test/builders/observed.ts';
 import { gpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
-import { type Instance, instanceRows } from '../../marketplace/instances/instance.ts';
+import type { MachineRow } from '../../market/machine.ts';
+import { instanceRows } from '../../markets/vast/instances/instance.ts';
+import { toMachineRow } from '../../markets/vast/machine-row.ts';
 import { decide } from './decide.ts';
 import { statusOf } from './status.ts';
 
@@ -62,7 +64,7 @@ const oddRow = fc
     },
     { requiredKeys: [] },
   )
-  .map((odd): Instance => instanceRows.row.parse({ ...usual, ...odd }));
+  .map((odd): MachineRow => toMachineRow(instanceRows.row.parse({ ...usual, ...odd })));
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 const TIMES: ReadonlySet<string> = new Set([
@@ -73,12 +75,12 @@ const TIMES: ReadonlySet<string> = new Set([
   'firstRentedAt',
 ]);
 
-/** What the API server would refuse of the status that is decided. */
+/** Parts of the decided status that the API server would refuse. */
 function refused(situation: Given): unknown {
   const observed = given(situation);
   const step = decide(observed);
   if (step.type !== 'decision' || !step.status) return [];
-  const status = statusOf(observed.object, step.status, observed.now);
+  const status = statusOf(observed.object, step.status, observed.clock.now);
   const keys = (status.ports ?? []).map(({ containerPort, protocol }) => `${containerPort}/${protocol}`);
   const times: string[] = [];
   JSON.stringify(status, (key, value: unknown) => {
@@ -98,7 +100,7 @@ const adopting: Given = {
   finalizers: ['gpurental.dev/machine'],
 };
 
-const situations: readonly (readonly [string, (row: Instance) => Given])[] = [
+const situations: readonly (readonly [string, (row: MachineRow) => Given])[] = [
   ['it is held', (row) => withMachine(row)],
   [
     'it is seen for the first time',
@@ -119,7 +121,15 @@ const situations: readonly (readonly [string, (row: Instance) => Given])[] = [
   ['it is found', (row) => ({ machines: [machineOf(1, { ...row, label: machineOf(1).row.label })] })],
   [
     'it is taken over',
-    (row) => ({ ...adopting, list: { adoptTarget: { row, ownership: { type: 'unlabelled' } } } }),
+    (row) => ({
+      ...adopting,
+      list: {
+        adoptTarget: {
+          row: { ...row, reports: {}, unsettled: new Set() },
+          ownership: { type: 'unlabelled' },
+        },
+      },
+    }),
   ],
 ];
 

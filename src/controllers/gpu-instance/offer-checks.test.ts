@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { offer, spec } from '../../../test/builders/observed.ts';
 import type { OfferRequirements } from '../../api/v1alpha1/offer-requirements.ts';
-import type { Offer, OfferScalar } from '../../marketplace/offers/offers.ts';
+import type { Offer, OfferScalar } from '../../market/offer.ts';
 import { offerChecks, offerQuery, totalPrice } from './offers.ts';
 
 function requirements(change: Record<string, unknown>): OfferRequirements {
@@ -32,7 +32,7 @@ const EVERYTHING = {
   ],
 };
 
-/** Of an offer that the service tells nothing about but its id. */
+/** Offer of which the service reports nothing but its id. */
 const NOTHING_TOLD: Offer = {
   ...offer(),
   gpuName: undefined,
@@ -123,7 +123,7 @@ describe('a filter', () => {
 const asked = (change: Record<string, unknown>, breadth: 'exact' | 'broad' = 'exact') =>
   offerQuery(requirements({ verified: false, ...change }), context, breadth);
 
-/** What every search asks for here. */
+/** Fields that every search here filters by. */
 const COMMON = ['rentable', 'num_gpus', 'disk_space'];
 const filtersOf = (change: Record<string, unknown>) =>
   asked(change).filters.filter(({ field }) => !COMMON.includes(field));

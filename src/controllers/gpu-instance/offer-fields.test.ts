@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { spec } from '../../../test/builders/observed.ts';
+import { vastFacts } from '../../markets/vast/facts.ts';
 import { wrongOfferFields } from './rental.ts';
 
 interface Named {
@@ -16,6 +17,7 @@ function told(...offers: readonly Named[]): string | undefined {
         order: order.map((field) => ({ field })),
       })),
     }),
+    vastFacts.offerFields,
   );
 }
 
@@ -35,9 +37,11 @@ describe('nothing is wrong', () => {
   test('without alternatives, with none, or with one that names no filters', () => {
     const [offer] = spec().offers ?? [];
     if (!offer) throw new Error('no alternative');
-    expect(wrongOfferFields({})).toBeUndefined();
-    expect(wrongOfferFields({ offers: [] })).toBeUndefined();
-    expect(wrongOfferFields({ offers: [{ ...offer, filters: undefined }] })).toBeUndefined();
+    expect(wrongOfferFields({}, vastFacts.offerFields)).toBeUndefined();
+    expect(wrongOfferFields({ offers: [] }, vastFacts.offerFields)).toBeUndefined();
+    expect(
+      wrongOfferFields({ offers: [{ ...offer, filters: undefined }] }, vastFacts.offerFields),
+    ).toBeUndefined();
   });
 });
 

@@ -4,16 +4,17 @@ import type { OfferRequirements } from '../../api/v1alpha1/offer-requirements.ts
 import {
   type DeclaredPorts,
   filterRequirements,
-  hostRequirements,
-  machineRequirements,
   type Requirement,
+  requirementOn,
+  requirementsOn,
+  searchFilter,
 } from '../../api/v1alpha1/requirements.ts';
-import { formatDollars, formatHourlyPrice, type MicroDollars, parseDollars } from '../../lib/money.ts';
-import { nearestName } from '../../lib/text.ts';
-import { compareIds } from '../../marketplace/ids.ts';
-import type { Offer, OfferQuery, OfferFilter as QueryFilter } from '../../marketplace/offers/offers.ts';
+import { formatDollars, type MicroDollars, parseDollars } from '../../lib/money.ts';
+import { alternatives, nearestModels } from '../../lib/text.ts';
+import { compareIds } from '../../market/ids.ts';
+import type { Offer, OfferQuery, OfferFilter as QueryFilter } from '../../market/offer.ts';
 
-/** What besides the requirements rules an offer out for now. */
+/** Exclusions of offers beside the requirements, for now. */
 export interface Exclusions {
   readonly offers: ReadonlySet<string>;
   /** Offers that other objects are about to rent. */
@@ -30,6 +31,8 @@ export interface ChoiceInput {
   readonly requiredPorts: DeclaredPorts;
   readonly offers: readonly Offer[];
   readonly excluded: Exclusions;
+  /** Required lifetime of the machine: offers that end earlier rank last. */
+  readonly neededMs?: number | undefined;
   /** The search was wider than the requirements: what an offer does not tell does not count as asked for. */
   readonly mustState?: boolean;
 }
@@ -50,40 +53,53 @@ export function chooseOffer(input: ChoiceInput): Choice {
     : undefined;
   if (found?.type === 'chosen') return found;
   const fitting = checks.filter(({ kind }) => kind === 'fit');
-  const matching = input.offers.filter((offer) => passes(fitting, offer));
+  const matching = forRent(input.offers).filter((offer) => passes(fitting, offer));
   const affordable = matching.filter((offer) => passes(checks, offer));
   const free = affordable.filter((offer) => !isExcluded(offer, input.excluded));
   if (found) return free.length > 0 ? { type: 'unclear' } : found;
-  const offer = firstOf(free, byOrder(input.requirements.order));
+  const offer = firstOf(free, byOrder(input.requirements.order, input.neededMs));
   if (offer) return { type: 'chosen', offer, pricePerHour: totalPrice(offer, input.requirements) };
   return { type: 'none', reason: refusal(checks, matching, affordable) };
 }
 
+/** Offers that pass every check, also those that are excluded for now. */
+export function matchingOffers(input: ChoiceInput): readonly Offer[] {
+  const checks = offerChecks(input.requirements, input);
+  const isTelling = (offer: Offer) => !input.mustState || checks.every((check) => check.isKnown(offer));
+  return forRent(input.offers).filter((offer) => passes(checks, offer) && isTelling(offer));
+}
+
+/** Every search asks for offers that can be rented; a row that denies it is not believed. */
+function forRent(offers: readonly Offer[]): readonly Offer[] {
+  return offers.filter(({ rentable }) => rentable !== false);
+}
+
 /**
- * How many offers would do with each single requirement dropped, most helpful first. Requirements that change
- * nothing are left out.
+ * Count of matching offers without each single requirement, most helpful first, without requirements that change
+ * nothing.
  */
 export function wouldMatchWithout(
   input: ChoiceInput,
 ): readonly { readonly name: string; readonly count: number }[] {
   const checks = offerChecks(input.requirements, input);
+  const rentable = forRent(input.offers);
   return checks
     .map((dropped) => {
       const others = checks.filter((check) => check !== dropped);
-      return { name: dropped.label, count: input.offers.filter((offer) => passes(others, offer)).length };
+      return { name: dropped.label, count: rentable.filter((offer) => passes(others, offer)).length };
     })
     .filter(({ count }) => count > 0)
     .sort((left, right) => right.count - left.count || (left.name < right.name ? -1 : 1));
 }
 
 /**
- * What would help where none of these offers will do, in sentences: the price of the cheapest that lacks nothing else, and
- * for names that no GPU has those that were probably meant.
+ * Hints, in sentences, if no offer matches: the price of the cheapest offer that lacks nothing else, and likely GPU
+ * names for unknown ones.
  */
 export function helpFor(input: ChoiceInput): readonly string[] {
   const { requirements, limits, offers } = input;
   const others = offerChecks(requirements, input).filter(({ kind }) => kind !== 'price');
-  const prices = offers.flatMap((offer) =>
+  const prices = forRent(offers).flatMap((offer) =>
     passes(others, offer) ? (totalPrice(offer, requirements) ?? []) : [],
   );
   const cap = priceCap(requirements, limits);
@@ -92,13 +108,11 @@ export function helpFor(input: ChoiceInput): readonly string[] {
   const unknown = (requirements.gpuNames ?? []).filter((name) => names.length > 0 && !names.includes(name));
   return [
     ...unknown.map((name) => {
-      const meant = nearestName(name, names);
-      return `No offer has the GPU ${name}${meant === undefined ? '.' : `; did you mean ${meant}?`}`;
+      const meant = nearestModels(name, names);
+      return `No offer has the GPU ${name}${meant.length === 0 ? '.' : `; did you mean ${alternatives(meant)}?`}`;
     }),
     ...(isAboveLimit
-      ? [
-          `The cheapest costs $${formatHourlyPrice(Math.min(...prices))}/h; the limit is $${formatHourlyPrice(cap)}.`,
-        ]
+      ? [`The cheapest costs $${formatDollars(Math.min(...prices))}/h; the limit is $${formatDollars(cap)}.`]
       : []),
   ];
 }
@@ -136,9 +150,13 @@ function firstOf(
   return first;
 }
 
-/** Whatever is not known comes last, in either direction. */
-function byOrder(order: OfferRequirements['order']): (left: Offer, right: Offer) => number {
+/** Whatever is not known comes last, in either direction. What ends too soon comes after all that does not. */
+function byOrder(order: OfferRequirements['order'], neededMs = 0): (left: Offer, right: Offer) => number {
+  const endsTooSoon = ({ remainingSeconds = Number.POSITIVE_INFINITY }: Offer) =>
+    Number(remainingSeconds * 1000 < neededMs);
   return (left, right) => {
+    const sooner = endsTooSoon(left) - endsTooSoon(right);
+    if (sooner !== 0) return sooner;
     for (const { field, direction } of order) {
       const one = left.fields[field] ?? undefined;
       const other = right.fields[field] ?? undefined;
@@ -150,15 +168,18 @@ function byOrder(order: OfferRequirements['order']): (left: Offer, right: Offer)
   };
 }
 
-/** One requirement on an offer: how it is tested here and what the search is asked for. */
+/** Requirement on an offer: its test here and its filter in the search. */
 interface OfferCheck {
-  /** What is missing where it alone fails: a machine that fits, one within the price, or a price at all. */
+  /** Category of the failure if it alone fails: a machine that fits, a price within the limit, or a known price. */
   readonly kind: 'fit' | 'price' | 'knownPrice';
   /** As a person wrote it: `gpuNames RTX 4090`. */
   readonly label: string;
-  /** What a service does not tell passes, since it was asked for; a price alone must be told. */
+  /**
+   * Test of an offer. A field that the service leaves out passes, since the search filters by it; only a price must be
+   * present.
+   */
   readonly passes: (offer: Offer) => boolean;
-  /** Whether the offer says what {@link passes} looks at. */
+  /** True if the offer says what {@link passes} looks at. */
   readonly isKnown: (offer: Offer) => boolean;
   readonly filters: readonly QueryFilter[];
 }
@@ -166,7 +187,7 @@ interface OfferCheck {
 interface Context {
   readonly limits: AccountLimits;
   readonly diskGB: number;
-  /** What has to be reached from outside, and so needs direct ports. */
+  /** Ports that must be reachable from outside, and so need direct ports. */
   readonly requiredPorts: DeclaredPorts;
 }
 
@@ -174,15 +195,9 @@ interface Context {
 export function offerChecks(requirements: OfferRequirements, context: Context): readonly OfferCheck[] {
   const { diskGB } = context;
   return [
-    ...checksOf(machineRequirements(requirements, context.requiredPorts)),
-    {
-      kind: 'fit',
-      label: `disk ${diskGB}G`,
-      passes: (offer) => (offer.diskGB ?? diskGB) >= diskGB,
-      isKnown: (offer) => offer.diskGB !== undefined,
-      filters: [{ field: 'disk_space', operator: 'gte', value: diskGB }],
-    },
-    ...checksOf(hostRequirements(requirements)),
+    ...checksOf(requirementsOn('machine', requirements, context.requiredPorts)),
+    ...checksOf([requirementOn('disk', { label: `disk ${diskGB}G`, value: diskGB })]),
+    ...checksOf(requirementsOn('host', requirements, context.requiredPorts)),
     ...priceChecks(requirements, context),
     ...checksOf(filterRequirements(requirements)),
   ];
@@ -200,7 +215,7 @@ export function offerQuery(
   context: Context,
   breadth: 'exact' | 'broad',
 ): OfferQuery {
-  const rentable: QueryFilter = { field: 'rentable', operator: 'eq', value: true };
+  const rentable = searchFilter('rentable', true);
   const checks = breadth === 'exact' ? offerChecks(requirements, context) : [];
   return {
     filters: [rentable, ...checks.flatMap((check) => check.filters)],
@@ -247,7 +262,7 @@ function priceChecks(requirements: OfferRequirements, { limits }: Context): read
             filters:
               requirements.allowUnknownPrice || requirements.pricing === 'Interruptible'
                 ? []
-                : [{ field: 'dph_total', operator: 'lte' as const, value: cap / 1_000_000 }],
+                : [searchFilter('maxPricePerHour', cap / 1_000_000)],
           },
         ]),
     ...(bid === undefined
@@ -258,7 +273,7 @@ function priceChecks(requirements: OfferRequirements, { limits }: Context): read
             label: `bid ${formatDollars(bid)}`,
             passes: (offer: Offer) => (offer.minBid ?? 0) <= bid,
             isKnown: (offer: Offer) => offer.minBid !== undefined,
-            filters: [{ field: 'min_bid', operator: 'lte', value: bid / 1_000_000 } as const],
+            filters: [searchFilter('bid', bid / 1_000_000)],
           },
         ]),
   ];
@@ -296,8 +311,8 @@ export function highestCap(
 }
 
 /**
- * Whether a limit says what a machine by these requirements may cost. `allowUnknownPrice` stands in for one only where
- * no limit has to count what is spent over time: nothing could be counted without a price.
+ * True if a limit determines the maximum cost of a machine by these requirements. `allowUnknownPrice` replaces one only
+ * without a limit on spending over time, which could count nothing without a price.
  */
 export function hasPriceRule(
   requirements: OfferRequirements,

@@ -128,6 +128,12 @@ describe('what is asked', () => {
       {},
       'TCP ssh.example:22022 in 2000 ms',
     ],
+    [
+      'is the public side of an identity port by its name (B15)',
+      { ports: [{ name: 'http', containerPort: 70_000, protocol: 'TCP' }] },
+      { ports: [{ containerPort: 41_234, protocol: 'TCP', publicPort: 41_234 }] },
+      'HTTP 203.0.113.5:41234/health in 2000 ms',
+    ],
     ['is nothing without a probe', { readinessProbe: undefined }, {}, undefined],
     [
       'is nothing where the probe names no action',

@@ -8,6 +8,8 @@ import { request as httpsRequest } from 'node:https';
 import { connect, isIP } from 'node:net';
 import { CONNECTION_HEADERS } from '../../api/v1alpha1/core.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import { mappingOf } from '../../api/v1alpha1/identity-port.ts';
+import { recordedState } from '../../instance/machine-state.ts';
 import { inBackground } from '../../lib/background.ts';
 import type { Clock, Timer } from '../../lib/clock.ts';
 import { DeadlineError, withDeadline } from '../../lib/deadline.ts';
@@ -18,7 +20,7 @@ import { fittingText } from '../../lib/text.ts';
 import { parseTime } from '../../lib/time.ts';
 import type { ProbeFailureReason, ProbeView } from './types.ts';
 
-/** What is asked of a machine. */
+/** Request of a probe to a machine. */
 export interface ProbeTarget {
   /** As the marketplace names it; whoever connects maps it where a map is configured. */
   readonly host: string;
@@ -38,7 +40,7 @@ export interface ProbeTarget {
 /** Asks a machine once: undefined if it answers, else what is wrong in our own words. Rejects if it cannot be asked. */
 export type Prober = (target: ProbeTarget) => Promise<string | undefined>;
 
-/** What one probe came to; undefined if the machine answered. */
+/** Failure of one probe; undefined if the machine answered. */
 interface Failure {
   readonly reason: ProbeFailureReason;
   readonly detail: string;
@@ -53,7 +55,7 @@ interface Schedule {
   view: ProbeView | undefined;
 }
 
-/** Where the probe of an object leads; undefined while there is none, or while its address is not known. */
+/** Target of an object's probe; undefined without a probe, or while its address is unknown. */
 export function probeTarget({ spec, status }: GpuInstance): ProbeTarget | undefined {
   const { readinessProbe: probe } = spec;
   const action = probe?.httpGet ?? probe?.tcpSocket;
@@ -72,10 +74,7 @@ function addressOf(
 ): { readonly host: string; readonly port: number } | undefined {
   const declared = spec.ports?.find(({ name, containerPort }) => name === port || containerPort === port);
   if (!declared) return status.ssh;
-  const mapped = status.ports?.find(
-    ({ containerPort, protocol }) =>
-      containerPort === declared.containerPort && protocol === declared.protocol,
-  );
+  const mapped = mappingOf(declared, spec.ports ?? [], status.ports ?? []);
   if (!mapped || status.publicAddress === undefined) return undefined;
   return { host: status.publicAddress, port: mapped.publicPort };
 }
@@ -91,7 +90,7 @@ export type CallerOf = (object: GpuInstance) => Promise<CallerTls | undefined>;
 interface ProbeScheduleOptions {
   readonly clock: Clock;
   readonly prober: Prober;
-  /** How a worker of a gateway is called; undefined for every other object. */
+  /** TLS identity that probes present to a worker of a gateway; undefined for every other object. */
   readonly callerOf?: CallerOf | undefined;
   readonly log: Logger;
   readonly onChange: (key: string) => void;
@@ -112,9 +111,9 @@ export class ProbeSchedules {
     this.#clock = options.clock;
   }
 
-  /** What the probe of this object's present machine said; begins to ask where nobody does yet. */
+  /** Latest probe result of the object's present machine; starts probing if nothing probes it yet. */
   view(key: string, object: GpuInstance): ProbeView | undefined {
-    const target = object.status?.actualStatus === 'running' ? probeTarget(object) : undefined;
+    const target = recordedState(object.status).state === 'running' ? probeTarget(object) : undefined;
     if (!target) {
       this.forget(key);
       return undefined;
@@ -214,7 +213,7 @@ interface Probed {
 }
 
 export interface ProberOptions extends AddressPolicy {
-  /** Where to connect for an address: elsewhere only for simulated machines. */
+  /** Connection address for a published one; they differ for simulated machines only. */
   readonly mapAddress: (address: string) => string;
   /** Every address behind a name. Rejects where there is none. */
   readonly resolve: (name: string) => Promise<readonly string[]>;

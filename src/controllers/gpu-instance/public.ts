@@ -1,19 +1,20 @@
-/** What the command line may import of this controller. */
-export { type Explained, explainInstance } from './explain.ts';
+/** Parts of this controller that the command line may import. */
+export { accountFacts } from './account-facts.ts';
+export { type ExplainDeps, type Explained, explainInstance, type Forecast, forecast } from './explain.ts';
 export type { OtherObjects } from './observe.ts';
 export {
   type Choice,
   type ChoiceInput,
-  chooseOffer,
   type Exclusions,
   hasPriceRule,
-  helpFor,
   offerChecks,
   offerQuery,
   totalPrice,
   wouldMatchWithout,
 } from './offers.ts';
-export { failedSearch, type Reader } from './reads.ts';
+export { tryChildren } from './publish.ts';
+export { asIfConfirmed, failedSearch, type Reader } from './reads.ts';
 export { readInputs } from './rental-inputs.ts';
+export { sentStart } from './sent-start.ts';
 export type { Stage } from './stage.ts';
-export type { AccountFacts, Action, Decision, OffersView, Requeue } from './types.ts';
+export type { AccountFacts, Action, Decision, InputsView, OffersView, Requeue } from './types.ts';

@@ -1,5 +1,5 @@
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
-import type { Reason } from '../../api/v1alpha1/reasons.ts';
+import { facetsOf } from '../../api/v1alpha1/reasons.ts';
 import { canonicalJson } from '../../lib/json.ts';
 import type { EventNote } from '../../runtime/events.ts';
 import { instanceService } from './children.ts';
@@ -19,7 +19,10 @@ const ADDRESS_FIELDS = [
  * Puts the children before a status that speaks of them: the Secret exists when the status names it, and no
  * Service leads to a machine that does not run. Where nothing about the address changes, nothing is written.
  */
-export function publishFirst(facts: Facts, step: Step): Step {
+export function publishFirst(
+  facts: Pick<Facts, 'object' | 'machine' | 'clock' | 'memory'>,
+  step: Step,
+): Step {
   if (step.type !== 'decision' || !step.status || facts.object.spec.adopt?.policy === 'Observe') return step;
   const { verdict } = step.status;
   const serving = verdict.Booted.status === 'True';
@@ -30,9 +33,9 @@ export function publishFirst(facts: Facts, step: Step): Step {
   const ready = isReady((type) => verdict[type]) && !step.actions.some(({ type }) => ENDS_SERVICE.has(type));
   const publication = { fields, serving, ready };
   // Someone may have deleted or changed a child since it was written.
-  const isDue = serving && (facts.memory.childrenDueAt ?? Number.POSITIVE_INFINITY) <= facts.steadyNow;
+  const isDue = serving && (facts.memory.childrenDueAt ?? Number.POSITIVE_INFINITY) <= facts.clock.steadyNow;
   if (!isDue && !needsPublishing(facts, publication)) return untilChildrenCheck(facts, announcing);
-  if (!facts.published) return { type: 'publish', publication };
+  if (!facts.machine.published) return { type: 'publish', publication };
   return untilChildrenCheck(facts, afterPublishing(facts, announcing, publication));
 }
 
@@ -40,7 +43,10 @@ export function publishFirst(facts: Facts, step: Step): Step {
  * Takes the addresses of an object that is being deleted out of its Service, before anything happens to its machine:
  * nobody is led to one that goes. Undefined where that was tried in this pass, or none was announced.
  */
-export function withdraw({ object, published }: Facts): Step | undefined {
+export function withdraw({
+  object,
+  machine: { published },
+}: Pick<Facts, 'object' | 'machine'>): Step | undefined {
   if (published || !isAnnounced(object) || !instanceService(object)) return undefined;
   return { type: 'publish', publication: { fields: {}, serving: false, ready: false } };
 }
@@ -49,39 +55,37 @@ type ConditionLookup = (
   type: 'Booted' | 'Reachable' | 'Reconciling',
 ) => { readonly status: string; readonly reason: string } | undefined;
 
-/** A machine that is told to stop or to go takes no more work, whatever its probe says meanwhile. */
-const LEAVING: ReadonlySet<string> = new Set<Reason>([
-  'Replacing',
-  'OldMachineNotGone',
-  'DestroyFailing',
-  'Stopping',
-]);
-
-/** What is done to a machine that says nothing of it, as one that is kept beyond a limit. */
+/** Actions that end the service of a machine without a finding of their own, e.g. of a machine kept beyond a limit. */
 const ENDS_SERVICE: ReadonlySet<string> = new Set<Action['type']>(['stop', 'destroy']);
 
 function isLeaving(lookup: ConditionLookup): boolean {
-  return LEAVING.has(lookup('Reconciling')?.reason ?? '');
+  return facetsOf(lookup('Reconciling')?.reason).endsService === true;
 }
 
-/** Whether conditions, as they are or as they will be, let a Service lead to the machine. */
+/** True if the present or future conditions let a Service point to the machine. */
 function isReady(lookup: ConditionLookup): boolean {
   return lookup('Booted')?.status === 'True' && lookup('Reachable')?.status === 'True' && !isLeaving(lookup);
 }
 
 /** At the latest when the children are to be looked at. */
-function untilChildrenCheck({ memory, steadyNow }: Facts, step: Decision): Decision {
+function untilChildrenCheck(
+  { memory, clock: { steadyNow } }: Pick<Facts, 'clock' | 'memory'>,
+  step: Decision,
+): Decision {
   if (memory.childrenDueAt === undefined || step.status?.verdict.Booted.status !== 'True') return step;
   const dueMs = Math.max(1_000, memory.childrenDueAt - steadyNow);
   return { ...step, requeue: { ...step.requeue, afterMs: Math.min(dueMs, step.requeue.afterMs ?? dueMs) } };
 }
 
-/** Whether a Service may lead to the machine, by what was told when the children were last written. */
+/** True if a Service may point to the machine by the conditions of the last write of the children. */
 function isAnnounced({ spec, status }: GpuInstance): boolean {
   return spec.service.enabled && status?.endpoint !== undefined;
 }
 
-function needsPublishing({ object }: Facts, { fields, serving, ready }: Publication): boolean {
+function needsPublishing(
+  { object }: Pick<Facts, 'object'>,
+  { fields, serving, ready }: Publication,
+): boolean {
   const { spec, status, metadata } = object;
   if (!serving) return isAnnounced(object);
   // The Service is to lead there where it did not, or the other way round.
@@ -93,7 +97,7 @@ function needsPublishing({ object }: Facts, { fields, serving, ready }: Publicat
 }
 
 function afterPublishing(
-  { published }: Facts,
+  { machine: { published } }: Pick<Facts, 'machine'>,
   step: Decision & { readonly status: NonNullable<Decision['status']> },
   { serving }: Publication,
 ): Decision {

@@ -7,12 +7,13 @@ import { endpointSliceResource, secretResource, serviceResource } from '../../ru
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import { type KubeObject, type Resource, refOf, uidOf } from '../../runtime/kube/kube-object.ts';
-import { removeLeftOver, writeChild } from './child-writes.ts';
+import { type ChildProblem, removeLeftOver, tryChild, writeChild } from './child-writes.ts';
 import {
   type ConnectionSecret,
   connectionSecret,
   endpointSlices,
   instanceService,
+  reachedEverywhere,
   unpublished,
 } from './children.ts';
 import type { ObjectMemory } from './memory.ts';
@@ -66,6 +67,21 @@ async function writeChildren(
 }
 
 /**
+ * Asks the API server whether all children of an object could be written, whatever machine they would lead to. Undefined
+ * if they could; else the first problem. Stores nothing. Rejects with a KubeError if the API server does not answer.
+ */
+export async function tryChildren(owner: GpuInstance, ports: SecretPorts): Promise<ChildProblem | undefined> {
+  const publication = { fields: reachedEverywhere(owner), serving: true, ready: false };
+  const children = childrenOf(owner, publication, { ...ports, allowPrivateAddresses: true });
+  const mayExist = owner.status?.binding !== undefined;
+  const { cluster } = ports;
+  const problems = await Promise.all(
+    children.map(([resource, child]) => tryChild(resource, child, { cluster, owner, mayExist })),
+  );
+  return problems.find((problem) => problem !== undefined);
+}
+
+/**
  * Puts what is known of the machine that has just been rented in the place of all that the connection Secret says of the
  * one before, in one request, while the result of the rental is being saved. Nothing is done where there is no Secret,
  * or it is not ours.
@@ -102,7 +118,7 @@ function secretOf(owner: GpuInstance, publication: Publication, keys: KeyRing): 
 function childrenOf(
   owner: GpuInstance,
   publication: Publication,
-  ports: PublishPorts,
+  ports: SecretPorts & Pick<PublishPorts, 'allowPrivateAddresses'>,
 ): readonly (readonly [Resource, KubeObject])[] {
   const policy = { allowPrivate: ports.allowPrivateAddresses };
   const slices = endpointSlices(owner, publication, policy).map(

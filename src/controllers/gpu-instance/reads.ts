@@ -1,32 +1,57 @@
-import { isLost } from '../../instance/status-class.ts';
+import type { ReplacementDecision } from '../../accounts/admission.ts';
 import { formatDollars } from '../../lib/money.ts';
-import { MarketplaceError } from '../../marketplace/errors/errors.ts';
-import type { Instance } from '../../marketplace/instances/instance.ts';
+import { MarketplaceError } from '../../market/errors.ts';
+import type { MachineRow } from '../../market/machine.ts';
 import { decide } from './decide.ts';
 import type { Deps } from './deps.ts';
-import { EXPLAINED_MS } from './memory.ts';
-import { readInputs } from './rental-inputs.ts';
-import type { Decision, InputsView, Observed, OffersView, Publication, ReadRequest } from './types.ts';
+import { readPreflight } from './preflight-reads.ts';
+import { EXPLAINED_MS } from './retry.ts';
+import { SECOND_SEARCH_MS } from './rules/purchase.ts';
+import type {
+  ConfirmedView,
+  Decision,
+  FirstSearch,
+  InputsView,
+  MemoryView,
+  Observed,
+  OffersView,
+  Publication,
+  ReadRequest,
+  RoomView,
+  SeenMachines,
+  SeenPurchase,
+} from './types.ts';
 
-export type ReadDeps = Pick<Deps, 'cluster' | 'session' | 'wake' | 'aside' | 'log' | 'issueIdentity'>;
+export type ReadDeps = Pick<
+  Deps,
+  'cluster' | 'session' | 'wake' | 'aside' | 'log' | 'issueIdentity' | 'memory' | 'steady'
+>;
 
-/** Where rules' requests are answered: by the operator from caches, queue and marketplace, by `explain` directly. */
+/**
+ * Source of answers to the rules' requests: caches, queue and marketplace for the operator, direct reads for `explain`.
+ */
 export interface Reader {
+  /** Cluster objects that the rental needs. */
   inputs(observed: Observed): Promise<InputsView>;
   offers(observed: Observed, request: OffersRequest): Promise<OffersView>;
   /** The machine by its single read; null if there is none, undefined if nobody can ask. Rejects as the client does. */
-  machine(instanceId: string): Promise<Instance | null | undefined>;
+  machine(instanceId: string): Promise<MachineRow | null | undefined>;
+  /** Admission of a rental in place of the object's machine; the offer is reserved for the object. */
+  room(observed: Observed, request: RoomRequest): ReplacementDecision;
+  /** Keeps the first of two searches; the kept one is returned. */
+  keepFirstSearch(search: FirstSearch | undefined): FirstSearch | undefined;
   proveLogin(): Promise<boolean>;
 }
 
 type OffersRequest = Extract<ReadRequest, { type: 'offers' }>;
+export type RoomRequest = Extract<ReadRequest, { type: 'room' }>;
 
 type Clocks = Pick<Deps, 'clock' | 'steady' | 'session'>;
 
-/** What answers the steps that come before a decision. */
+/** Sources for the steps before a decision. */
 interface Answers {
   readonly reader: Reader;
-  /** What dates an observation anew after each answer, since that may have taken long. */
+  /** Clocks that date an observation again after each answer, which may have taken long. */
   readonly clocks: Clocks;
   /** Writes the children. */
   readonly publish: (observed: Observed, publication: Publication) => Promise<Observed>;
@@ -75,42 +100,86 @@ export async function readAll(
   let seen = observed;
   for (const request of requests) {
     const found = await readOne(seen, request, reader);
-    seen = { ...withPresentTime(seen, clocks), ...found };
-    if (found.inputs?.type === 'problem') break;
+    seen = withFound(withPresentTime(seen, clocks), found);
+    if (found.purchase?.inputs?.type === 'problem') break;
   }
   return seen;
 }
 
-async function readOne(observed: Observed, request: ReadRequest, reader: Reader): Promise<Partial<Observed>> {
+/** The answer to one request. */
+interface Found {
+  readonly machine?: Partial<SeenMachines>;
+  readonly purchase?: Partial<SeenPurchase>;
+  readonly memory?: MemoryView;
+}
+
+function withFound(observed: Observed, { machine, purchase, memory = observed.memory }: Found): Observed {
+  return {
+    ...observed,
+    machine: { ...observed.machine, ...machine },
+    purchase: { ...observed.purchase, ...purchase },
+    memory,
+  };
+}
+
+async function readOne(observed: Observed, request: ReadRequest, reader: Reader): Promise<Found> {
   switch (request.type) {
     case 'inputs':
-      return { inputs: await reader.inputs(observed) };
+      return { purchase: { inputs: await reader.inputs(observed) } };
     case 'offers': {
       const found = await reader.offers(observed, request);
-      if (request.scope === 'broad') return { broadOffers: found };
-      return { offers: new Map([...observed.offers, [request.index, found]]) };
+      if (request.scope === 'broad') return { purchase: { broadOffers: found } };
+      return { purchase: { offers: new Map([...observed.purchase.offers, [request.index, found]]) } };
     }
     case 'machine': {
       const row = await rowOrFailure(request.instanceId, reader);
       const read = row === 'failed' ? 'failed' : row === null ? 'absent' : 'present';
-      const lists = observed.absences.get(request.instanceId)?.lists ?? [];
-      return { absences: new Map([...observed.absences, [request.instanceId, { lists, read }]]) };
+      const lists = observed.machine.absences.get(request.instanceId)?.lists ?? [];
+      const absences = new Map([...observed.machine.absences, [request.instanceId, { lists, read }]]);
+      return { machine: { absences } };
     }
-    case 'confirmLost': {
-      // A list may be minutes old, and a host that answers again does not lose its machine.
+    case 'confirm': {
+      // A list may be minutes old, or wrong.
       const { instanceId } = request;
-      const row = await rowOrFailure(instanceId, reader);
-      if (row === null || row === 'failed')
-        return { confirmed: { instanceId, state: row === null ? 'absent' : row } };
-      return { confirmed: { instanceId, state: isLost(row.actualStatus) ? 'lost' : 'well' } };
+      return { machine: { confirmed: { instanceId, read: await readMachine(instanceId, reader) } } };
+    }
+    case 'confirmLabel': {
+      const { instanceId } = request;
+      const read = await readMachine(instanceId, reader);
+      return { machine: { labelReads: new Map([...observed.machine.labelReads, [instanceId, read]]) } };
+    }
+    case 'room':
+      return { purchase: { room: roomOf(observed, request, reader.room(observed, request)) } };
+    case 'firstSearch': {
+      const { memory } = observed;
+      const firstSearch = reader.keepFirstSearch(request.search);
+      return { memory: { ...memory, replacement: { ...memory.replacement, firstSearch } } };
     }
     case 'loginProof':
-      return { loginProven: await reader.proveLogin() };
+      return { machine: { loginProven: await reader.proveLogin() } };
   }
 }
 
+function roomOf(
+  { clock: { steadyNow: at } }: Pick<Observed, 'clock'>,
+  { offerId, pricePerHour }: RoomRequest,
+  answer: ReplacementDecision,
+): RoomView {
+  const seen = { offerId, pricePerHour, at };
+  if (answer.type === 'fits') return { type: 'fits', ...seen };
+  const { reason, message: detail, retryAfterMs } = answer;
+  return { type: 'refused', ...seen, reason, detail, retryAfterMs };
+}
+
+/** A reply that shows another machine is none about this one. */
+async function readMachine(instanceId: string, reader: Reader): Promise<ConfirmedView['read']> {
+  const row = await rowOrFailure(instanceId, reader);
+  if (row === null) return 'absent';
+  return row === 'failed' || row.id !== instanceId ? 'failed' : row;
+}
+
 /** A failed read says nothing: neither there nor gone. */
-async function rowOrFailure(instanceId: string, reader: Reader): Promise<Instance | null | 'failed'> {
+async function rowOrFailure(instanceId: string, reader: Reader): Promise<MachineRow | null | 'failed'> {
   try {
     const row = await reader.machine(instanceId);
     return row === undefined ? 'failed' : row;
@@ -121,11 +190,12 @@ async function rowOrFailure(instanceId: string, reader: Reader): Promise<Instanc
 }
 
 /** The operator's own reader. Whatever asks the marketplace waits without occupying a worker slot. */
-export function readerOf({ cluster, session, wake, aside, log, issueIdentity }: ReadDeps): Reader {
+export function readerOf(deps: ReadDeps): Reader {
+  const { session, wake, aside, log, steady, memory } = deps;
   return {
-    inputs: async ({ object }) => readInputs(object, cluster, issueIdentity),
+    inputs: (observed) => readPreflight(observed, deps),
     async offers(observed, request) {
-      const found = await aside(() => searchOffers(observed, request, { session, wake }));
+      const found = await aside(() => searchOffers(observed, request, { session, wake, steady }));
       if (found.type !== 'found') return found;
       const prices = found.offers.flatMap(({ pricePerHour }) => pricePerHour ?? []);
       log.debug('Offers searched', {
@@ -135,35 +205,49 @@ export function readerOf({ cluster, session, wake, aside, log, issueIdentity }: 
       return found;
     },
     machine: (instanceId) => aside(async () => session?.feed.get(instanceId)),
+    room: ({ purchase: { uid } }, { offerId, pricePerHour }) =>
+      session?.admission.requestReplacement({ objectUid: uid, offerId, pricePerHour }) ?? NO_SESSION,
+    keepFirstSearch(search) {
+      memory.replacement.firstSearch = search;
+      return search;
+    },
     proveLogin: () => aside(async () => (await session?.proveLogin()) ?? false),
   };
 }
 
+const NO_SESSION: ReplacementDecision = {
+  type: 'refused',
+  reason: 'AccountNotReady',
+  message: 'The MarketplaceAccount has no session.',
+  retryAfterMs: 5_000,
+};
+
 /** Brings the clocks of an observation up to date: what is bought after a long read is dated anew. */
 function withPresentTime(observed: Observed, { clock, steady, session }: Clocks): Observed {
   const { account } = observed;
-  const times = { now: Math.floor(clock.now()), steadyNow: steady.now() };
-  if (!session || account.state !== 'ready') return { ...observed, ...times };
+  const times = { ...observed.clock, now: Math.floor(clock.now()), steadyNow: steady.now() };
+  if (!session || account.state !== 'ready') return { ...observed, clock: times };
   const facts = { ...account.facts, serviceTime: session.serviceClock.now() };
-  return { ...observed, ...times, account: { ...account, facts } };
+  return { ...observed, clock: times, account: { ...account, facts } };
 }
 
 /** Waits for a search that is under way. One that waits in the queue enqueues the object when it is answered. */
 async function searchOffers(
-  { uid, memory, object: { metadata } }: Observed,
-  { queries, scope, patient }: OffersRequest,
-  { session, wake }: Pick<ReadDeps, 'session' | 'wake'>,
+  { purchase: { uid }, memory, object: { metadata } }: Pick<Observed, 'object' | 'purchase' | 'memory'>,
+  { queries, scope, patient, since }: OffersRequest,
+  { session, wake, steady }: Pick<ReadDeps, 'session' | 'wake' | 'steady'>,
 ): Promise<OffersView> {
   if (!session) return { type: 'found', offers: [] };
   const { queue } = session;
   const { namespace = '', generation = 0 } = metadata;
+  const notBefore = laterOf(memory.askedAt, since === undefined ? undefined : steady.toMonotonic(since));
   let isHere = true;
   const asker = { uid, namespace, generation, wake: () => isHere || wake() };
   const want = {
     queries,
     ...(scope === 'exact' && { exact: true }),
     ...(patient && { patient }),
-    ...(memory.askedAt !== undefined && { askedAt: memory.askedAt }),
+    ...(notBefore !== undefined && { askedAt: notBefore }),
   };
   const ask = () => (scope === 'broad' ? queue.explain(queries[0], EXPLAINED_MS) : queue.offers(asker, want));
   const first = ask();
@@ -176,8 +260,20 @@ async function searchOffers(
     case 'failed':
       return failedSearch(answer.error);
     case 'found':
-      return { type: 'found', offers: answer.offers, ...(answer.isShared && { isShared: true }) };
+      return {
+        ...{ type: 'found', offers: answer.offers, begunAt: steady.fromMonotonic(answer.begunAt) },
+        ...(answer.isShared && { isShared: true }),
+      };
   }
+}
+
+function laterOf(left: number | undefined, right: number | undefined): number | undefined {
+  return left === undefined || right === undefined ? (left ?? right) : Math.max(left, right);
+}
+
+/** A preview makes one search: that counts as if an earlier one had shown the same. */
+export function asIfConfirmed(search: FirstSearch | undefined): FirstSearch | undefined {
+  return search && { ...search, begunAt: search.begunAt - SECOND_SEARCH_MS };
 }
 
 /** Throws what is no failure of the marketplace. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import {
+  ALL_AGREE,
   at,
   facts,
   type Given,
@@ -19,14 +20,17 @@ import {
 } from '../../../test/builders/observed.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import type { QueuePosition } from '../../accounts/queue/admission-queue.ts';
+import type { SearchAnswer } from '../../accounts/queue/search-scheduler.ts';
 import type { AccountSession } from '../../accounts/session.ts';
 import type { AccountStatusWriter } from '../../accounts/status-writer.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { seededRandom } from '../../lib/random.ts';
-import { MarketplaceError, type MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
-import type { CallOptions } from '../../marketplace/http/call.ts';
-import type { Offer } from '../../marketplace/offers/offers.ts';
+import type { CallOptions } from '../../market/call-options.ts';
+import { MarketplaceError, type MarketplaceErrorKind } from '../../market/errors.ts';
+import type { Offer } from '../../market/offer.ts';
+import { vastFacts } from '../../markets/vast/facts.ts';
 import { defaultConstants } from '../../ownership/constants.ts';
 import { conflict, requeueAfter } from '../../runtime/controller.ts';
 import { AccessReviews } from '../../runtime/kube/access-review.ts';
@@ -54,12 +58,12 @@ interface Setting {
   readonly nameTaken?: boolean;
   /** A slice of the object's own is there. */
   readonly slice?: boolean;
-  /** What every read of the cluster fails with. */
+  /** Error of every read of the cluster. */
   readonly unreadable?: Error;
   readonly ticket?: { readonly reason: string; readonly retryAfterMs: number };
   /** An offer that another object reserves after this one has seen it free. */
   readonly reservedMeanwhile?: string;
-  /** What the account says to a start. */
+  /** Refusal of a start by the account. */
   readonly start?: { readonly reason: string; readonly retryAfterMs: number };
   readonly echo?: 'unknown' | 'echoed' | 'notEchoed';
   readonly identityKnown?: boolean;
@@ -67,7 +71,9 @@ interface Setting {
   /** Begin times of the lists since which its machine is missing; its own read says so, too. */
   readonly missingSince?: readonly number[];
   readonly offers?: readonly Offer[];
-  /** Where it waits once it has asked, and whether it waits already. */
+  /** No search before that of the pass showed the offers. */
+  readonly isFirstSearch?: boolean;
+  /** Position in the queue after it asked for one. */
   readonly place?: QueuePosition;
   readonly waits?: boolean;
   /** Its account has no session any more; another account of the login has. */
@@ -76,13 +82,13 @@ interface Setting {
   readonly searched?: boolean;
   /** Gets a word for each wait beside the other objects. */
   readonly aside?: string[];
-  /** What lists show from the first call on. */
+  /** Rows of lists from the first call on. */
   readonly later?: readonly ListedMachine[];
   /** The object's generation in the copy that the process has of it, once a call waits for its place. */
   readonly newestGeneration?: number;
-  /** What the API server has of the object by then; what is in the copy where it is absent. */
+  /** Object in the API server at that time; the cached copy if absent. */
   readonly readNow?: (object: GpuInstance) => Promise<GpuInstance | undefined>;
-  /** What the process's copy has in its place, where a watch lags. */
+  /** Stale copy in the process, if a watch lags. */
   readonly copied?: (object: GpuInstance) => GpuInstance;
   /** The object is gone by then. */
   readonly isGone?: boolean;
@@ -97,7 +103,11 @@ interface Setting {
 const PLACE: QueuePosition = { for: 'rental', ahead: 2, expectedMs: 9_000, waitedMs: 0, isSerial: false };
 const QUEUED = { type: 'queued', ended: undefined } as const;
 
-/** One pass over one object, whose account, cluster and marketplace note what reaches them, in order. */
+const foundAt = (clock: Clock, offers: readonly Offer[]): SearchAnswer => ({
+  ...{ type: 'found', offers, begunAt: clock.monotonic(), isShared: false },
+});
+
+/** One pass over one object. Its account, cluster and marketplace record their calls in order. */
 function situation(setting: Setting = {}) {
   const done: string[] = [];
   let leaseLooks = 0;
@@ -107,6 +117,7 @@ function situation(setting: Setting = {}) {
   const memory = new ObjectMemory();
   setting.memory?.(memory);
   const observed = given(setting.object);
+  if (!setting.isFirstSearch) memory.replacement.firstSearch = observed.memory.replacement.firstSearch;
   const rows = new Map((setting.object?.machines ?? []).map((machine) => [machine.row.id, machine.row]));
   let isCalling = false;
   let requested = false;
@@ -123,19 +134,18 @@ function situation(setting: Setting = {}) {
     uid: 'account',
     identity,
     login: LOGIN,
-    client: {
-      instances: {
-        rent: call('rent', { instanceId: '7', instanceApiKey: undefined, answeredAt: NOW }),
-        destroy: call('destroy', { answeredAt: NOW }),
-        start: call('start', undefined),
-        stop: call('stop', { answeredAt: NOW }),
-        label: call('label', undefined),
-      },
+    market: {
+      about: vastFacts,
+      rent: call('rent', { instanceId: '7', instanceApiKey: undefined, answeredAt: NOW }),
+      destroy: call('destroy', { answeredAt: NOW }),
+      start: call('start', undefined),
+      stop: call('stop', { answeredAt: NOW }),
+      relabel: call('label', undefined),
     },
     feed: {
       latest: () => ({ begunAt: at(-1), endedAt: NOW, rows: isCalling && setting.later ? later : rows }),
       absences: () => setting.missingSince ?? [],
-      get: async () => null,
+      get: async (id: string) => rows.get(id) ?? null,
       listsBegunSince: () => [],
       pollNow() {},
     },
@@ -143,9 +153,12 @@ function situation(setting: Setting = {}) {
       current: () => facts().avoided,
       add: ({ type, id }: { type: string; id: string }, reason: string) =>
         done.push(`avoid ${type} ${id} (${reason})`),
+      takeBack: ({ type, id }: { type: string; id: string }, { reason }: { reason: string }) =>
+        done.push(`avoid ${type} ${id} no more (${reason})`),
     },
     admission: {
       reservedFor: () => ({ has: (id: string) => requested && id === setting.reservedMeanwhile }),
+      requestReplacement: () => ({ type: 'fits' }),
       requestStart: () =>
         setting.start
           ? { type: 'refused', message: 'm', ...setting.start }
@@ -160,12 +173,17 @@ function situation(setting: Setting = {}) {
       },
     },
     limits: {},
+    agreement: () => ALL_AGREE,
+    answered() {},
+    isAnswered: () => false,
     serviceClock: { now: () => ({ type: 'known', at: clock.now(), isConfirmed: true }) },
     observer: {
       breaker: { type: 'closed' },
       openSpans: [],
       countsHostFailures: true,
       labelEcho: setting.echo ?? 'echoed',
+      isEndJudged: () => true,
+      planEnd() {},
       labelReadBack: (sent: string, shown: unknown) => done.push(`read back ${sent} as ${String(shown)}`),
     },
     permits: () => true,
@@ -173,8 +191,8 @@ function situation(setting: Setting = {}) {
     user: { credit: undefined, sshKeyRegistered: true, mayDestroy: true },
     queue: {
       offers: () =>
-        setting.place && !setting.searched ? QUEUED : { type: 'found', offers: setting.offers ?? [offer()] },
-      explain: () => ({ type: 'found', offers: setting.offers ?? [offer()] }),
+        setting.place && !setting.searched ? QUEUED : foundAt(clock, setting.offers ?? [offer()]),
+      explain: () => foundAt(clock, setting.offers ?? [offer()]),
       // An object has its place once it has asked for a search or a slot.
       place: () => (looks++ > 0 || setting.waits ? setting.place : undefined),
       leave: () => setting.waits && done.push('leave the queue'),
@@ -194,7 +212,7 @@ function situation(setting: Setting = {}) {
   const { metadata } = observed.object;
   const copy = generation ? { ...observed.object, metadata: { ...metadata, generation } } : observed.object;
   const newest = isGone ? undefined : (setting.copied?.(copy) ?? copy);
-  const instances = { list: () => [], get: () => newest, wrote() {} } as never;
+  const instances = { list: () => [], byIndex: () => [], get: () => newest, wrote() {} } as never;
   const statusWriter: AccountStatusWriter = {
     recordDeleted: () => Promise.resolve(),
     recordRetained: () => Promise.reject(new RangeError('the list of kept machines is full')),
@@ -254,7 +272,7 @@ function situation(setting: Setting = {}) {
     const result = await reconcile(observed.object, deps);
     return { ...result, ...(waitsForList && { onNextList: true }) };
   };
-  return { run, done, memory, withoutStart, steady };
+  return { run, done, memory, withoutStart, steady, clock };
 }
 
 /** Says yes to what is written, but for the one verb that is told to lose its race. */
@@ -301,14 +319,20 @@ describe('a pass that buys', () => {
     const { run, done, memory } = situation();
     expect(await run()).toEqual({ type: 'done', onNextList: true });
     expect(done).toEqual(['patch', 'rent 100', 'count rented', 'replace', 'event InstanceRented']);
-    expect(memory).toMatchObject({ rented: undefined, intent: { attempt: 1, offer: '100' } });
+    expect(memory.view()).toMatchObject({ rented: undefined, intent: { attempt: 1, offer: '100' } });
   });
 
   test('buys nothing whose id it may not write down', async () => {
     const { run, done, memory } = situation({ allowed: false });
     expect(await run()).toEqual(requeueAfter(10_000));
     expect(done).toEqual(['event NotPermitted']);
-    expect(memory).toMatchObject({ notBefore: NOW + 10_000, refusal: { reason: 'NotPermitted' } });
+    expect(memory.view()).toMatchObject({ notBefore: NOW + 10_000, refusal: { reason: 'NotPermitted' } });
+  });
+
+  test('scenario 113: rents nothing when the name of its connection Secret is taken (B05)', async () => {
+    const { run, done } = situation({ nameTaken: true });
+    expect(await run()).toEqual(requeueAfter(60_000));
+    expect(done).toEqual(['replace', 'event NameTaken', 'event NothingStarts']);
   });
 
   test('asks for update of gpuinstances/status in the object’s namespace', async () => {
@@ -334,7 +358,7 @@ describe('a pass that buys', () => {
       const { run, done, memory } = situation({ ticket, place: PLACE, object, searched: true });
       expect(await run()).toEqual(requeueAfter(10_000));
       expect(done).toEqual(['replace']);
-      expect(memory.queued).toMatchObject({ reason: 'Queued', at: NOW, expectedMs: 9_000 });
+      expect(memory.fields.queued).toMatchObject({ reason: 'Queued', at: NOW, expectedMs: 9_000 });
     }
     const outrun = situation({ ticket, place: PLACE, searched: true, conflict: 'replace' });
     expect(await outrun.run()).toEqual(conflict(50));
@@ -343,7 +367,7 @@ describe('a pass that buys', () => {
   test('says that its search is queued, counts no failure for it, and keeps its place', async () => {
     const { run, done, memory } = situation({ place: PLACE });
     expect(await run()).toEqual(requeueAfter(10_000));
-    expect(done).toEqual(['replace']);
+    expect(done).toEqual(['replace', 'event NothingStarts']);
     expect(memory.failures).toBe(0);
   });
 
@@ -378,7 +402,7 @@ describe('a pass that buys', () => {
     const unwanted = withMachine({}, { spec: { powerState: 'Stopped' } });
     for (const object of [
       unwanted,
-      withMachine({ actualStatus: 'stopped' }),
+      withMachine({ state: 'stopped' }),
       { ...withMachine(), deleting: true },
     ]) {
       const { run, done } = situation({ object, leaseMs: 3_000 });
@@ -389,15 +413,29 @@ describe('a pass that buys', () => {
 
   test('destroys nothing where the lease ended while that was recorded', async () => {
     const object = withMachine({}, { annotations: { 'gpurental.dev/replace-at': time(-1) } });
-    const { run, done } = situation({ object, leaseLooks: 2 });
+    const { run, done } = situation({ object, leaseLooks: 1 });
     expect(await run()).toEqual(requeueAfter(1_000));
     expect(done).toEqual(['replace', 'event ReplaceRequested']);
+  });
+
+  test('destroys nothing by one search reply, and destroys when a second one shows the offer', async () => {
+    const object = withMachine({}, { annotations: { 'gpurental.dev/replace-at': time(-1) } });
+    const { run, done, clock, memory } = situation({ object, isFirstSearch: true });
+    expect(await run()).toEqual(requeueAfter(3_000));
+    expect(done).toEqual(['replace', 'event InstanceReady']);
+    expect(memory.replacement.firstSearch?.offerIds).toEqual(['100']);
+    await clock.advance(2_999);
+    expect(await run()).toEqual(requeueAfter(1));
+    expect(done).not.toContain('destroy 1');
+    await clock.advance(1);
+    await run();
+    expect(done).toContain('destroy 1');
   });
 
   test('scenario 86: takes a call back if the newest list shows no reason for it any more (H1)', async () => {
     const object = withMachine({}, { spec: { powerState: 'Stopped' } });
     const { machines: running } = object;
-    const { machines: stopped } = withMachine({ actualStatus: 'stopped' });
+    const { machines: stopped } = withMachine({ state: 'stopped' });
     const before = situation({ object, later: running ?? [] });
     await before.run();
     expect(before.done).toContain('stop 1');
@@ -418,7 +456,7 @@ describe('a pass that buys', () => {
 
   test('takes a destroy back where the lease ended, or the spec changed, while it waited for its place', async () => {
     const object: Given = { ...withMachine(), deleting: true };
-    for (const meanwhile of [{ leaseLooks: 3 }, { newestGeneration: 9 }]) {
+    for (const meanwhile of [{ leaseLooks: 2 }, { newestGeneration: 9 }]) {
       const { run, done, memory } = situation({ object, ...meanwhile });
       expect(await run()).toEqual(requeueAfter(0));
       expect(done).toEqual([]);
@@ -552,20 +590,21 @@ describe('a rental that failed', () => {
     const { result, done, memory } = await rentFailing(fails('timeout', 'unknown'));
     expect(result).toEqual(requeueAfter(0));
     expect(done).toEqual(['patch', 'rent 100', 'count failed timeout']);
-    expect(memory).toMatchObject({ refused: undefined, rented: undefined, intent: { attempt: 1 } });
+    expect(memory.fields).toMatchObject({ intent: { attempt: 1 } });
+    expect([memory.fields.refused, memory.fields.rented]).toEqual([undefined, undefined]);
   });
 
   test('for sure settles its purchase, and keeps off the offer that is gone', async () => {
     const { result, done, memory } = await rentFailing(fails('offerGone', 'refused'));
     expect(result).toEqual(requeueAfter(0));
     expect(done).toContain('avoid offer 100 (offerGone)');
-    expect(memory).toMatchObject({ refused: { attempt: 1, issuedAt: NOW }, notBefore: 0 });
+    expect(memory.view()).toMatchObject({ refused: { attempt: 1, issuedAt: NOW }, notBefore: 0 });
   });
 
   test('for a reason worth a condition is tried again after its time', async () => {
     const { result, memory } = await rentFailing(fails('insufficientCredit', 'refused'));
     expect(result).toEqual(requeueAfter(0));
-    expect(memory).toMatchObject({ failures: 1, refusal: { reason: 'InsufficientCredit' } });
+    expect(memory.view()).toMatchObject({ failures: 1, refusal: { reason: 'InsufficientCredit' } });
     expect(memory.notBefore).toBeGreaterThan(NOW);
     memory.accountChanged();
     expect(memory.notBefore).toBeGreaterThan(NOW);
@@ -594,6 +633,29 @@ test('a machine that is proven gone is counted, kept off and forgotten, once tha
   expect(memory.view().destroys).toEqual([]);
 });
 
+test('B04: the second machine that fails alike is not kept off, and the first one is no more', async () => {
+  const destroyed = (memory: ObjectMemory) =>
+    memory.destroyed({ instanceId: '1', reason: 'Exited', answeredAt: at(-15), endedAt: at(-15) });
+  const repeatedFailure = {
+    reason: 'Exited',
+    machines: 1,
+    machineId: '9',
+    at: time(-600),
+    cost: '0.10',
+    generation: 1,
+  };
+  const { intent: bought, status } = withMachine({}, { status: { repeatedFailure } });
+  const object = { intent: bought, status } as Given;
+  const { run, done } = situation({ object, memory: destroyed, missingSince: [at(-12), at(-2)] });
+  await run();
+  expect(done).toEqual([
+    'replace',
+    'event InstanceDestroyed',
+    'avoid machine 9 no more (Exited)',
+    'count ended Exited',
+  ]);
+});
+
 test('an object that had many machines too many is let go once each is proven gone', async () => {
   const object: Given = { intent: intent(), status: { attempt: 1 }, deleting: true };
   const destroyed = (memory: ObjectMemory) => {
@@ -613,9 +675,13 @@ test('an object that had many machines too many is let go once each is proven go
 test('a search that leads to no purchase is made later each time', async () => {
   const { run, memory } = situation({ offers: [] });
   await run();
-  expect(memory).toMatchObject({ failures: 1, notBefore: NOW + 5_127, refusal: { reason: 'NoOffers' } });
+  expect(memory.view()).toMatchObject({
+    failures: 1,
+    notBefore: NOW + 5_127,
+    refusal: { reason: 'NoOffers' },
+  });
   memory.accountChanged();
-  expect(memory).toMatchObject({ failures: 0, notBefore: 0 });
+  expect(memory.view()).toMatchObject({ failures: 0, notBefore: 0 });
 });
 
 describe('a pass that ends machines', () => {
@@ -639,7 +705,7 @@ describe('a pass that ends machines', () => {
       object: two,
       calls: { destroy: fails('unavailable', 'unknown') },
       memory: (memory) => {
-        memory.destroyFailures = 2;
+        memory.fields.destroyFailures = 2;
       },
     });
     await run();
@@ -649,8 +715,8 @@ describe('a pass that ends machines', () => {
       'destroy 5',
       'count team/job failing 500000',
     ]);
-    expect(memory).toMatchObject({ destroyFailures: 4, failures: 0, notBefore: 0 });
-    expect(memory.destroyNotBefore).toBeGreaterThan(NOW);
+    expect(memory.view()).toMatchObject({ destroyFailures: 4, failures: 0, notBefore: 0 });
+    expect(memory.fields.destroyNotBefore).toBeGreaterThan(NOW);
     expect(memory.view().destroys).toEqual([]);
   });
 
@@ -708,9 +774,16 @@ test('F12: a search is logged for debugging, and an object that waits in one lin
   }
 });
 
+test('logs each action with its rule and the reason of the rule', async () => {
+  const logged: unknown[] = [];
+  await situation({ offers: [offer({ id: '1' })], logged }).run();
+  const because = 'The spec requests a machine, and nothing blocks the rental.';
+  expect(logged).toContainEqual(['Acting', expect.objectContaining({ rule: 'purchase', because })]);
+});
+
 test('a start that the service does not know is remembered of the whole login', async () => {
   const { run, done, withoutStart } = situation({
-    object: withMachine({ actualStatus: 'stopped' }),
+    object: withMachine({ state: 'stopped' }),
     calls: { start: fails('invalidRequest', 'refused') },
     memory: (before) => before.backOff(NOW - 6_000, 5_000, { reason: 'InvalidRequest', detail: 'no' }),
   });
@@ -724,7 +797,7 @@ test.for([
   ['as an unknown one would, for the first time,', fails('invalidRequest', 'refused')],
 ] as const)('a start that failed %s says nothing of the login', async ([, start]) => {
   const { run, withoutStart } = situation({
-    object: withMachine({ actualStatus: 'stopped' }),
+    object: withMachine({ state: 'stopped' }),
     calls: { start },
   });
   await run();
@@ -736,7 +809,7 @@ test.for([
   ['for another that has the offer waits its time, whatever else changes', 'OfferReserved', NOW + 5_000],
 ] as const)('a start that the account refuses %s', async ([, reason, notBefore]) => {
   const { run, done, memory } = situation({
-    object: withMachine({ actualStatus: 'stopped' }),
+    object: withMachine({ state: 'stopped' }),
     start: { reason, retryAfterMs: 5_000 },
   });
   await run();
@@ -780,11 +853,11 @@ test.for([
 
 test('what was tried and worked ends the wait for it', async () => {
   const { run, memory } = situation({
-    object: withMachine({ actualStatus: 'stopped' }),
+    object: withMachine({ state: 'stopped' }),
     memory: (memory) => memory.backOff(NOW - 9_000, 5_000),
   });
   await run();
-  expect(memory).toMatchObject({ failures: 0, notBefore: 0 });
+  expect(memory.view()).toMatchObject({ failures: 0, notBefore: 0 });
 });
 
 describe('whether labels come back', () => {
@@ -830,12 +903,12 @@ test('a result that is still in memory is saved once', async () => {
   const { run, done, memory } = situation({
     object: { intent: intent() },
     memory: (memory) => {
-      memory.rented = rented;
+      memory.fields.rented = rented;
     },
   });
   await run();
-  expect(done).toEqual(['replace', 'event InstanceRented']);
-  expect(memory.rented).toBeUndefined();
+  expect(done).toEqual(['replace', 'event InstanceRented', 'event NothingStarts']);
+  expect(memory.fields.rented).toBeUndefined();
 });
 
 const HELD = { 'gpurental.dev/hold': 'mine' };

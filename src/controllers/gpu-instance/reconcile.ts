@@ -3,18 +3,19 @@ import { reporterOf } from '../../accounts/avoid-list.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { annotations, gpuInstanceResource } from '../../api/v1alpha1/names.ts';
 import { accountKey, accountRefOf } from '../../instance/account-ref.ts';
-import { parseDollars } from '../../lib/money.ts';
+import { formatDollars, parseDollars } from '../../lib/money.ts';
+import { storedForm } from '../../lib/stored-form.ts';
 import { makeLabel } from '../../ownership/label.ts';
 import { conflict, done, type Result, requeueAfter } from '../../runtime/controller.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
-import { compareResourceVersions, objectKey, refOf } from '../../runtime/kube/kube-object.ts';
+import { compareResourceVersions, objectKey, refOf, uidOf } from '../../runtime/kube/kube-object.ts';
 import type { Receipt } from '../../runtime/writes.ts';
 import { type ActDeps, type Acted, act, type RecordedAction, rentedFacts } from './act.ts';
 import { decide, stillDecides } from './decide.ts';
 import type { Deps } from './deps.ts';
 import { deriveFacts } from './facts.ts';
 import type { AfterFailure, Failure } from './failure.ts';
-import { observe } from './observe.ts';
+import { BY_MACHINE, observe } from './observe.ts';
 import { publish, replaceConnection } from './publish.ts';
 import { decideWithReads, readerOf } from './reads.ts';
 import { type Recorded, record } from './record.ts';
@@ -41,6 +42,7 @@ export async function reconcile(object: GpuInstance, deps: Deps): Promise<Result
   const first = observe(object, deps);
   if (!first) return requeueAfter(IDENTITY_RETRY_MS);
   reportLabelEcho(first, deps);
+  reportUnreadableRecord(object, deps);
   requestListIfAsked(deps);
 
   const { observed, decision: decided } = await decideWithReads(first, {
@@ -69,21 +71,31 @@ export async function reconcile(object: GpuInstance, deps: Deps): Promise<Result
 
 // Observe
 
-/** The first machine of a login tells whether the marketplace returns labels. */
+/** The first machine of a login shows whether the marketplace returns labels. */
 function reportLabelEcho(observed: Observed, { session }: Deps): void {
-  const { list, intent: reading, identity, uid } = observed;
+  const {
+    machine: { list },
+    purchase: { intent: reading, identity, uid },
+  } = observed;
   if (session?.observer.labelEcho !== 'unknown' || !list?.recorded || reading.type !== 'intent') return;
   const { attempt, issuedAt } = reading.intent;
-  if (attempt !== deriveFacts(observed).ownedMachine?.attempt) return;
+  if (attempt !== deriveFacts(observed).machine.owned?.attempt) return;
   const sent = makeLabel(identity, { uid, attempt, issuedAt });
-  session.observer.labelReadBack(sent, list.recorded.label);
+  session.observer.labelReadBack(sent, list.recorded.label, list.begunAt);
+}
+
+/** The status lost its machine: the next decision finds it by its label, and writes a new record. */
+function reportUnreadableRecord({ status }: GpuInstance, { showEvent }: Deps): void {
+  if (storedForm(status)?.problem?.type !== 'unreadable') return;
+  const note = 'status.record cannot be read. The operator searches the machine by its label.';
+  showEvent({ type: 'Warning', reason: 'RecordUnreadable', action: 'Observe', note });
 }
 
 /** A person asked for a look now: the next list is requested at once. */
 function requestListIfAsked({ memory, clock, session }: Deps): void {
   if (!memory.asksForList) return;
   memory.asksForList = false;
-  memory.askedAt = clock.monotonic();
+  memory.fields.askedAt = clock.monotonic();
   session?.feed.pollNow();
 }
 
@@ -92,7 +104,10 @@ function requestListIfAsked({ memory, clock, session }: Deps): void {
 /** Writes the children before a status that speaks of them. */
 async function publishChildren(observed: Observed, publication: Publication, deps: Deps): Promise<Observed> {
   const { cluster, memory, steady, allowPrivateAddresses } = deps;
-  const { object, identity } = observed;
+  const {
+    object,
+    purchase: { identity },
+  } = observed;
   const ports = { cluster, keys: identity.keys, memory, allowPrivateAddresses };
   const published = await publish(object, publication, ports).catch((error: unknown) => {
     // While nothing can be written in the cluster the machine of a deleted object goes all the same, or it would bill on.
@@ -100,17 +115,20 @@ async function publishChildren(observed: Observed, publication: Publication, dep
     return { type: 'failed', detail: error.message } as const;
   });
   if (published.type === 'done') memory.childrenWritten(steady.now());
-  return { ...observed, published, memory: memory.view(steady.now()) };
+  const machine = { ...observed.machine, published };
+  return { ...observed, machine, memory: memory.view(steady.now()) };
 }
 
-/** Of every login: the queue outlives the session of an account that shares its login with another one. */
-function leaveQueues({ uid }: Observed, { accounts }: Deps): void {
+/**
+ * Removes the object from the queues of every login: a queue outlives the session of an account that shares its login.
+ */
+function leaveQueues({ purchase: { uid } }: Pick<Observed, 'purchase'>, { accounts }: Deps): void {
   for (const { queue } of accounts.sessions()) queue.leave(uid);
 }
 
-/** What keeps this process from doing what was decided; undefined if nothing does. */
+/** Obstacle that keeps this process from the decided action; undefined if there is none. */
 async function whileBlocked(
-  { object }: Observed,
+  { object }: Pick<Observed, 'object'>,
   { actions, record: { type } }: Decision,
   deps: Deps,
 ): Promise<Result | undefined> {
@@ -168,7 +186,10 @@ async function applyRefusal(
   }
   // It waits for a rental slot; the queue enqueues it when it has one.
   const facts = deriveFacts(observed);
-  const { uid, object } = facts;
+  const {
+    purchase: { uid },
+    object,
+  } = facts;
   const stage = classify(facts);
   const place = session?.queue.place(uid, object.metadata.generation ?? 0);
   if (stage.type !== 'unrented' || !place) return requeueAfter(retryAfterMs);
@@ -179,7 +200,7 @@ async function applyRefusal(
   return resultOf(waits.requeue, deps);
 }
 
-/** One line when the state of an object changes, and none while it stays: it may wait for hours. */
+/** Logs one line when the state of an object changes, and none while it stays, which may be hours. */
 function logState(object: GpuInstance, { status }: Decision, { log }: Deps): void {
   const ready = status?.verdict.Ready;
   const before = object.status?.conditions?.find(({ type }) => type === 'Ready')?.reason;
@@ -187,26 +208,32 @@ function logState(object: GpuInstance, { status }: Decision, { log }: Deps): voi
     log.info('State changed', { phase: status.verdict.phase, reason: ready.reason, message: ready.message });
 }
 
-/** What a recorded decision means for people, for the account and for this process's memory. */
-function applyDecision({ object }: Observed, decision: Decision, deps: Deps): void {
+/** Applies a recorded decision: events for people, notes to the account, memory of this process. */
+function applyDecision({ object }: Pick<Observed, 'object'>, decision: Decision, deps: Deps): void {
   logState(object, decision, deps);
-  const { rule, events, avoid, settled, ended, actions, waits, backOff, explained } = decision;
+  const { events, avoid, forgiven, settled, ended, waits, backOff, explained, blocked } = decision;
   const { memory, metrics, steady, session, showEvent } = deps;
   const now = steady.now();
   for (const note of events) showEvent(note);
+  session?.observer.planEnd(uidOf(object), decision.plansEnd === true);
   for (const { target, reason } of avoid) session?.avoid.add(target, reason, reporterOf(object, reason));
+  if (forgiven) session?.avoid.takeBack(forgiven.target, reporterOf(object, forgiven.reason));
   for (const instanceId of settled) memory.settled(instanceId);
   if (ended) metrics.ended(accountOf(object), ended.reason, ended.cost);
-  if (rule === 'save-result') rentalSaved(deps);
-  memory.queued = waits?.notice;
+  if (decision.savesRental) rentalSaved(deps);
+  memory.fields.queued = waits?.notice;
   if (backOff) memory.refusedByAccount(now, backOff.afterMs, backOff.refusal);
-  else if (rule === 'purchase' && actions.length === 0 && !waits) memory.failures++;
+  else if (decision.isFailure) memory.failures++;
   if (explained) memory.explain(explained, now);
+  if (blocked) memory.replacement.refusedByAccount(now, blocked.afterMs, blocked.refusal);
+  if (blocked?.explained) memory.replacement.explain(blocked.explained, now);
 }
 
 // Act
 
-/** What may wait long, for its place in the marketplace's pace or the account's record; a rental has its place already. */
+/**
+ * Actions that may wait long for the marketplace's rate limit or the account's record; a rental has its slot already.
+ */
 const WAITS: ReadonlySet<Action['type']> = new Set<Action['type']>([
   'destroy',
   'stop',
@@ -228,13 +255,15 @@ async function actOnAll({ observed, decision, receipt }: RecordedDecision, deps:
     if (action.type !== 'rent' && !isLeading(deps)) return requeueAfter(SHORT_LEASE_RETRY_MS);
     deps.log.info('Acting', {
       rule: decision.rule,
+      because: decision.because,
       action: action.type,
       ...(action.type === 'rent' && { offerId: action.purchase.offer.id, attempt: action.purchase.attempt }),
       ...('instanceId' in action && { instanceId: action.instanceId }),
       ...(action.type === 'destroy' && { reason: action.reason }),
     });
     const recorded = { observed, action, receipt };
-    const carryOut = () => act(recorded, { ...deps, ...decidedAgain(recorded, deps) });
+    const knownMachines = () => knownBefore(observed, deps);
+    const carryOut = () => act(recorded, { ...deps, ...decidedAgain(recorded, deps), knownMachines });
     const acted = await (WAITS.has(action.type) ? deps.aside(carryOut) : carryOut());
     const result = await applyOutcome(recorded, acted, deps);
     // One machine that cannot be destroyed must not let the next one bill on.
@@ -250,8 +279,28 @@ function resultOf(
   { onNextList, session }: Pick<Deps, 'onNextList' | 'session'>,
 ): Result {
   if (onList) onNextList();
-  if (asksForList && session?.feed.health().state === 'healthy') session.feed.pollNow();
+  if (asksForList && session?.feed.health().state === 'healthy') session.feed.pollNow(asksForList);
   return afterMs === undefined ? done : requeueAfter(afterMs);
+}
+
+/** Machines that no rental of this moment can make: listed, recorded or answered before, or ended. */
+function knownBefore(
+  {
+    object,
+    machine: { list },
+    purchase: { uid },
+    memory,
+  }: Pick<Observed, 'object' | 'machine' | 'purchase' | 'memory'>,
+  deps: Deps,
+): (instanceId: string) => boolean {
+  const { session, instances } = deps;
+  const latest = session?.feed.latest()?.rows;
+  const own = [...(object.status?.history ?? []), ...memory.destroys].map(({ instanceId }) => instanceId);
+  const known = new Set([...own, ...(list?.ids ?? []), ...(latest?.keys() ?? [])]);
+  const isOfOther = (id: string) =>
+    instances.byIndex(BY_MACHINE, id).some((other) => uidOf(other) !== uid) ||
+    session?.isAnswered(id, uid) === true;
+  return (id) => known.has(id) || isOfOther(id);
 }
 
 /** The last looks at what an action was decided on: at the copy of the object, and at the object itself. */
@@ -296,9 +345,9 @@ export function newestOf(decidedOn: GpuInstance, read: GpuInstance | undefined):
 }
 
 /**
- * Whether a person has changed the desired state since `decidedOn` was read: its spec, its deletion, or that its
- * machine is held. An older `newest` changes nothing. Without one the object is gone: it asks for nothing any more,
- * except what its deletion asked for.
+ * True if a person has changed the desired state since `decidedOn` was read: its spec, its deletion, or a hold on its
+ * machine. An older `newest` changes nothing. Without `newest` the object is gone, and only the action of its deletion
+ * still counts.
  */
 export function isSuperseded(decidedOn: GpuInstance, newest: GpuInstance | undefined): boolean {
   if (!newest) return decidedOn.metadata.deletionTimestamp === undefined;
@@ -311,7 +360,7 @@ const hasHold = ({ metadata }: GpuInstance): boolean =>
 
 // Apply the outcome
 
-/** What this process saves, remembers and counts of an action. Undefined if the next action may follow at once. */
+/** Saves, remembers and counts the result of an action. Undefined if the next action may follow at once. */
 async function applyOutcome(recorded: RecordedAction, acted: Acted, deps: Deps): Promise<Result | undefined> {
   const { memory, metrics } = deps;
   const { action, observed } = recorded;
@@ -352,7 +401,7 @@ async function applyFailure(
         metrics.destroyFailing(objectKey(object.metadata), pricePerHour);
         return requeueAfter(afterMs);
       }
-      if (action.type === 'rent') memory.refused = action.purchase;
+      if (action.type === 'rent') memory.fields.refused = action.purchase;
       // That an offer is taken is a fact; that it was refused may be the fault of what was asked for.
       const witness = failure.kind === 'offerGone' ? undefined : reporterOf(object, failure.kind);
       if (avoid) session?.avoid.add(avoid, failure.kind, witness);
@@ -369,7 +418,7 @@ async function applyFailure(
   }
 }
 
-/** What a rental was decided on, and the object as the intent was written. */
+/** Observation behind a rental, and the object as the intent was written. */
 type Rental = Pick<RecordedAction, 'observed' | 'receipt'>;
 type SaveDeps = Pick<
   Deps,
@@ -392,9 +441,11 @@ type SaveDeps = Pick<
  */
 export async function saveResult(rental: Rental, rented: RentedFacts, deps: SaveDeps): Promise<Result> {
   const { cluster, memory, log } = deps;
-  const { keys } = rental.observed.identity;
-  memory.rented = rented;
+  const { keys } = rental.observed.purchase.identity;
+  memory.fields.rented = rented;
+  deps.session?.answered(rented.instanceId, rental.observed.purchase.uid);
   memory.succeeded();
+  logRental(rented, log);
   const [saved] = await Promise.all([
     saveStatus(rental, rented, deps),
     replaceConnection(rental.receipt.object, rented, { cluster, keys }).catch((error: unknown) => {
@@ -404,9 +455,20 @@ export async function saveResult(rental: Rental, rented: RentedFacts, deps: Save
   return resultOf(saved?.requeue ?? { afterMs: 0 }, deps);
 }
 
+/** The line by which a person finds machine, offer and price of a rental. */
+function logRental({ attempt, instanceId, offer, pricePerHour }: RentedFacts, log: SaveDeps['log']): void {
+  log.info('Machine rented', {
+    attempt,
+    instanceId,
+    offerId: offer?.id,
+    machineId: offer?.machineId,
+    dollarsPerHour: pricePerHour === undefined ? undefined : formatDollars(pricePerHour),
+  });
+}
+
 /** The result of a rental is on record. While rentals go one at a time, the next one may go now. */
 function rentalSaved({ memory, session }: Pick<Deps, 'memory' | 'session'>): void {
-  memory.rented = undefined;
+  memory.fields.rented = undefined;
   session?.queue.slotEnded();
 }
 
@@ -420,7 +482,7 @@ async function saveStatus(
   let object: GpuInstance | undefined = receipt.object;
   for (let tries = 0; object && tries < SAVE_TRIES; tries++) {
     if ((object.status?.attempt ?? 0) >= rented.attempt) break;
-    const now = deriveFacts({ ...observed, object, now: clock.now() });
+    const now = deriveFacts({ ...observed, object, clock: { ...observed.clock, now: clock.now() } });
     const decision = saveRented(now, rented);
     const recorded = await record(now, decision, deps);
     if (recorded.type === 'recorded') {
@@ -429,7 +491,7 @@ async function saveStatus(
       return decision;
     }
     object = await cluster.get<GpuInstance>(gpuInstanceResource, refOf(object));
-    if (object?.metadata.uid !== observed.uid) object = undefined;
+    if (object?.metadata.uid !== observed.purchase.uid) object = undefined;
   }
   return undefined;
 }

@@ -12,7 +12,7 @@ import type { Decision, Observed, Purchase } from './types.ts';
 
 export type RecordDeps = Pick<Deps, 'cluster' | 'session' | 'memory' | 'wrote' | 'leaseRemainingMs' | 'wake'>;
 
-/** How recording ended. Only `recorded` permits an act. */
+/** Result of recording. Only `recorded` permits an act. */
 export type Recorded =
   | { readonly type: 'recorded'; readonly receipt: Receipt<GpuInstance> }
   | { readonly type: 'purchase'; readonly receipt: PurchaseReceipt }
@@ -23,8 +23,15 @@ export type Recorded =
   | { readonly type: 'leaseTooShort' };
 
 /** Writes what has to stand on the object before anything is done, under its resource version. */
-export async function record(observed: Observed, decision: Decision, deps: RecordDeps): Promise<Recorded> {
-  const { object, now } = observed;
+export async function record(
+  observed: Pick<Observed, 'object' | 'purchase' | 'clock'>,
+  decision: Decision,
+  deps: RecordDeps,
+): Promise<Recorded> {
+  const {
+    object,
+    clock: { now },
+  } = observed;
   switch (decision.record.type) {
     case 'intent':
       return recordIntent(observed, decision.record.purchase, deps);
@@ -55,12 +62,19 @@ function write(
 }
 
 /** Whole milliseconds that a rent call may take if it begins now: none may still be under way when another process may lead. */
-export function rentCallMs({ constants }: Observed, leaseRemainingMs: number): number | undefined {
+export function rentCallMs(
+  { clock: { constants } }: Pick<Observed, 'clock'>,
+  leaseRemainingMs: number,
+): number | undefined {
   const longest = Math.floor(Math.min(constants.rentCallMs, leaseRemainingMs - constants.leaseMarginMs));
   return longest < SHORTEST_RENT_CALL_MS ? undefined : longest;
 }
 
-async function recordIntent(observed: Observed, purchase: Purchase, deps: RecordDeps): Promise<Recorded> {
+async function recordIntent(
+  observed: Pick<Observed, 'object' | 'purchase' | 'clock'>,
+  purchase: Purchase,
+  deps: RecordDeps,
+): Promise<Recorded> {
   const { session } = deps;
   if (!session) return { type: 'lost' };
   const callMs = rentCallMs(observed, deps.leaseRemainingMs());
@@ -68,7 +82,7 @@ async function recordIntent(observed: Observed, purchase: Purchase, deps: Record
   const { offer, pricePerHour } = purchase;
   const { namespace = '', generation = 0 } = observed.object.metadata;
   const ticket = session.admission.request({
-    ...{ objectUid: observed.uid, namespace, generation, wake: deps.wake },
+    ...{ objectUid: observed.purchase.uid, namespace, generation, wake: deps.wake },
     ...{ offerId: offer.id, pricePerHour },
   });
   if (ticket.type === 'refused') return { type: 'refused', refusal: ticket };
@@ -87,19 +101,19 @@ async function recordIntent(observed: Observed, purchase: Purchase, deps: Record
       ticket.settle({ rented: false });
       return { type: 'lost' };
     }
-    deps.memory.intent = intent;
+    deps.memory.fields.intent = intent;
     return { type: 'purchase', receipt: purchaseReceipt(receipt, intent, ticket) };
   } catch (error) {
     // Whatever became of the write, the call it announces is never sent.
     ticket.settle({ rented: false });
-    deps.memory.intent = intent;
-    deps.memory.refused = intent;
+    deps.memory.fields.intent = intent;
+    deps.memory.fields.refused = intent;
     throw error;
   }
 }
 
 function intentOf(
-  { object, uid }: Observed,
+  { object, purchase: { uid } }: Pick<Observed, 'object' | 'purchase'>,
   { attempt, offer, issuedAt, specHash, knownIds }: Purchase,
   { callMs, session }: { readonly callMs: number; readonly session: AccountSession },
 ): RentalIntent {

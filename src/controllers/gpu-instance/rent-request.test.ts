@@ -2,11 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { spec } from '../../../test/builders/observed.ts';
 import { diskGB } from '../../api/v1alpha1/machine-drift.ts';
 import { Secret } from '../../lib/secret.ts';
+import type { RegistryLogin } from '../../market/rental.ts';
 import { rentRequest } from './rental.ts';
 
 function built(
   manifest: Parameters<typeof spec>[0],
-  inputs: { env?: Record<string, string>; onStart?: string; imageLogin?: Secret } = {},
+  inputs: { env?: Record<string, string>; onStart?: string; imageLogin?: RegistryLogin } = {},
+  launch: { readonly ssh?: boolean; readonly args?: readonly string[] } = {},
 ) {
   const full = spec(manifest);
   const [requirements] = full.offers ?? [];
@@ -14,7 +16,10 @@ function built(
   return rentRequest({
     spec: full,
     requirements,
-    inputs: { type: 'ready', env: inputs.env ?? {}, onStart: inputs.onStart, imageLogin: inputs.imageLogin },
+    inputs: {
+      ...{ type: 'ready', env: inputs.env ?? {}, ssh: launch.ssh ?? false, args: launch.args },
+      ...{ onStart: inputs.onStart, imageLogin: inputs.imageLogin },
+    },
     label: 'the label',
     workerToken: 'the token',
   });
@@ -22,7 +27,7 @@ function built(
 
 describe('a rent request', () => {
   test('carries image, disk, label, token, environment, ports, script, login, bid and the way in', () => {
-    const login = new Secret('-u a -p b registry.example');
+    const login = { host: 'registry.example', username: 'a', password: new Secret('b') };
     const manifest = {
       offers: [{ pricing: 'Interruptible' as const, bid: '0.25', maxPricePerHour: '1' }],
       disk: '32Gi',
@@ -32,7 +37,7 @@ describe('a rent request', () => {
         { containerPort: 53, protocol: 'UDP' as const },
       ],
     };
-    expect(built(manifest, { env: { A: 'b' }, onStart: 'date', imageLogin: login })).toEqual({
+    expect(built(manifest, { env: { A: 'b' }, onStart: 'date', imageLogin: login }, { ssh: true })).toEqual({
       image: 'example/image:1',
       diskGB: 35,
       label: 'the label',
@@ -43,14 +48,15 @@ describe('a rent request', () => {
       ],
       onStart: 'date',
       bidPerHour: 250_000,
-      runType: 'ssh_direc ssh_proxy',
+      ssh: true,
       imageLogin: login,
-      cancelUnavailable: true,
     });
   });
 
-  test('names no mode where SSH is not wanted', () => {
-    expect(built({}).runType).toBeUndefined();
+  test('B01: names the launch mode and sends an empty list of args as it is', () => {
+    expect(built({})).toMatchObject({ ssh: false });
+    expect(built({})).not.toHaveProperty('args');
+    expect(built({}, {}, { args: [] })).toMatchObject({ args: [] });
   });
 
   test.each([

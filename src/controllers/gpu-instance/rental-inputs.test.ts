@@ -3,9 +3,12 @@ import { runInNewContext } from 'node:vm';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { given } from '../../../test/builders/observed.ts';
 import { seededRandom } from '../../lib/random.ts';
+import { vastFacts } from '../../markets/vast/facts.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { KubeError, type KubeErrorKind } from '../../runtime/kube/kube-error.ts';
 import { readInputs } from './rental-inputs.ts';
+
+const MARKET = { market: vastFacts };
 
 type Manifest = NonNullable<NonNullable<Parameters<typeof given>[0]>['spec']>;
 type Secrets = Readonly<Record<string, Readonly<Record<string, string>>>>;
@@ -30,7 +33,7 @@ function largeAccount(secretName: string): unknown {
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
-/** What is made ready for this spec where these Secrets exist, and how often a Secret was read. */
+/** Inputs prepared for this spec with these Secrets, and the number of Secret reads. */
 async function inputsOf(manifest: Manifest, secrets: Secrets = {}, { marks = {}, keys = [] }: Cluster = {}) {
   let reads = 0;
   const get = async (_resource: unknown, { name }: { name: string }) => {
@@ -46,7 +49,11 @@ async function inputsOf(manifest: Manifest, secrets: Secrets = {}, { marks = {},
     expect(JSON.stringify(items).length).toBeLessThan(500 * (keys.length + 1));
     return { items };
   };
-  const inputs = await readInputs(given({ spec: manifest }).object, { get, list } as unknown as KubeClient);
+  const inputs = await readInputs(
+    given({ spec: manifest }).object,
+    { get, list } as unknown as KubeClient,
+    MARKET,
+  );
   return { inputs, reads };
 }
 
@@ -55,7 +62,10 @@ const from = (name: string, key: string) => ({ secretKeyRef: { name, key, option
 describe('what a rental is made of', () => {
   test('needs no Secret where none is named', async () => {
     const { inputs, reads } = await inputsOf({ onStart: 'date', env: [{ name: 'A', value: 'b' }] });
-    expect(inputs).toEqual({ type: 'ready', env: { A: 'b' }, onStart: 'date', imageLogin: undefined });
+    expect(inputs).toEqual({
+      ...{ type: 'ready', env: { A: 'b' }, ssh: false, onStart: 'date' },
+      ...{ args: undefined, imageLogin: undefined },
+    });
     expect(reads).toBe(0);
   });
 
@@ -78,7 +88,7 @@ describe('what a rental is made of', () => {
     const { object } = given({ spec: { env } });
     collect();
     const before = process.memoryUsage().heapUsed;
-    const inputs = await readInputs(object, { get, list } as unknown as KubeClient);
+    const inputs = await readInputs(object, { get, list } as unknown as KubeClient, MARKET);
     expect(inputs).toMatchObject({ type: 'problem', reason: 'InputsTooLarge' });
     expect(heldBytes).toBeLessThan(10_000_000);
   });
@@ -98,7 +108,7 @@ describe('what a rental is made of', () => {
     const list = async () => ({ items: [] });
     const env = named.map((key, at) => ({ name: `V${at}`, valueFrom: from('many', key) }));
     const { object } = given({ spec: { env } });
-    const inputs = await readInputs(object, { get, list } as unknown as KubeClient);
+    const inputs = await readInputs(object, { get, list } as unknown as KubeClient, MARKET);
     expect(inputs).toMatchObject({ type: 'ready', env: { V0: 'key-0', V127: 'key-127' } });
     expect([...lookedAt].filter((key) => key.startsWith('other-'))).toHaveLength(0);
   });
@@ -142,6 +152,8 @@ describe('a value that may be missing', () => {
     expect(inputs).toEqual({
       type: 'ready',
       env: { TOKEN: 's3' },
+      ssh: false,
+      args: undefined,
       onStart: undefined,
       imageLogin: undefined,
     });
@@ -164,6 +176,19 @@ describe('a value that may be missing', () => {
     },
   );
 
+  test.each<[string, Manifest, object]>([
+    ['args as they are', { args: ['--model', 'a b'] }, { ssh: false, args: ['--model', 'a b'] }],
+    ['a command as a script', { command: ['a b', "it's"] }, { ssh: false, onStart: `'a b' 'it'\\''s'` }],
+    [
+      'a program in place of the entrypoint',
+      { command: ['serve', 'x'], args: ['y'], entrypoint: 'Override' },
+      { ssh: false, onStart: 'serve', args: ['x', 'y'] },
+    ],
+    ['B16: a script with LF for CR LF', { onStart: 'set -e\r\ndate\r\n' }, { onStart: 'set -e\ndate\n' }],
+  ])('B01: carries %s', async (_, manifest, expected) => {
+    expect((await inputsOf(manifest, {})).inputs).toMatchObject({ type: 'ready', ...expected });
+  });
+
   test('a variable named __proto__ reaches the machine (C1)', async () => {
     const { inputs } = await inputsOf({ env: [{ name: '__proto__', value: 'x' }] } as Manifest, {});
     expect(JSON.stringify(inputs)).toContain('"__proto__":"x"');
@@ -181,10 +206,41 @@ describe('what is wrong is said before anything is searched', () => {
       /has 8000 bytes and still \d{4} when packed; the marketplace takes 4048/,
     ],
     [
+      'B01: a command that is too long even when packed',
+      { command: ['sh', '-c', ...(noise.match(/.{1,2000}/g) ?? [])] },
+      'OnStartTooLong',
+      /has 80\d\d bytes and still \d{4} when packed/,
+    ],
+    [
+      'B01: args that are longer than the marketplace accepts',
+      { args: ['x'.repeat(2_048), 'y'.repeat(2_048)] },
+      'OnStartTooLong',
+      /^spec\.args: script and args have 4097 bytes together, at most 4096 fit/,
+    ],
+    [
+      'B01: a program and args that are longer together than the marketplace accepts',
+      { command: ['x'.repeat(2_048)], args: ['y'.repeat(2_048)], entrypoint: 'Override' as const },
+      'OnStartTooLong',
+      /^spec\.args: script and args have 4097 bytes together/,
+    ],
+    [
       'a filter on a field that no offer has, with the near one',
       { offers: [{ filters: [filter('inet_down'), filter('inet_dwon')], maxPricePerHour: '1' }] },
       'InvalidFilter',
       /^spec\.offers\[0\]\.filters\[1\]\.field: "inet_dwon" is no field of an offer: did you mean "inet_down"\?/,
+    ],
+    [
+      'B25: a value that filters nothing, with the one to write',
+      {
+        offers: [
+          {
+            filters: [{ field: 'compute_cap', operator: 'Gte' as const, value: '8.9' }],
+            maxPricePerHour: '1',
+          },
+        ],
+      },
+      'InvalidFilter',
+      /^spec\.offers\[0\]\.filters\[0\]\.value: compute_cap is the CUDA capability times 100: write 890 in place of 8\.9\.$/,
     ],
     [
       'a filter on a field that is like none',
@@ -300,7 +356,7 @@ describe('a Secret that cannot be read', () => {
     const error = new KubeError('told to fail', { kind, status: 403, reason: kind, outcome: 'refused' });
     const spec = { env: [{ name: 'TOKEN', valueFrom: from('settings', 'token') }] };
     const cluster = { get: () => Promise.reject(error) } as unknown as KubeClient;
-    return readInputs(given({ spec }).object, cluster);
+    return readInputs(given({ spec }).object, cluster, MARKET);
   };
 
   test('for want of a permission is reported as that', async () => {

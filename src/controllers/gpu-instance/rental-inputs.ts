@@ -3,18 +3,20 @@ import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { gpuInstanceResource, labels, marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
 import { MAX_OFFER_BYTES, trimmedOf } from '../../api/v1alpha1/trimmed-spec.ts';
+import { type Launch, launchOf } from '../../instance/launch.ts';
 import { ownValue } from '../../lib/json.ts';
-import { Secret } from '../../lib/secret.ts';
-import { ON_START_LIMIT, packOnStart } from '../../marketplace/instances/rent.ts';
+import type { MarketFacts } from '../../market/market.ts';
+import type { RegistryLogin, ScriptFacts } from '../../market/rental.ts';
 import { secretResource } from '../../runtime/kube/core-resources.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import type { KubeObject } from '../../runtime/kube/kube-object.ts';
 import { wholeObject } from '../../runtime/kube/whole-object.ts';
 import { imageLogin, wrongOfferFields } from './rental.ts';
+import { sentStart } from './sent-start.ts';
 import type { InputsView } from './types.ts';
 
-/** What the machine of a worker proves itself by; undefined for an object that needs no such thing. */
+/** Issuer of a worker's identity for its machine; undefined for an object that needs none. */
 export type IssueIdentity = (
   worker: GpuInstance,
 ) => Promise<
@@ -45,7 +47,10 @@ type SecretValue = { readonly type: 'value'; readonly text: string | undefined }
 export async function readInputs(
   copy: GpuInstance,
   cluster: KubeClient,
-  issueIdentity?: IssueIdentity,
+  {
+    market,
+    issueIdentity,
+  }: { readonly market: MarketFacts; readonly issueIdentity?: IssueIdentity | undefined },
 ): Promise<InputsView> {
   const trimmed = trimmedOf(copy.spec);
   if (trimmed?.offerBytes !== undefined) {
@@ -53,10 +58,10 @@ export async function readInputs(
     return { type: 'problem', reason: 'InputsTooLarge', detail };
   }
   const object = trimmed ? await wholeObject(cluster, gpuInstanceResource, copy) : copy;
-  const wrongFields = wrongOfferFields(object.spec);
+  const wrongFields = wrongOfferFields(object.spec, market.offerFields);
   if (wrongFields !== undefined) return { type: 'problem', reason: 'InvalidFilter', detail: wrongFields };
   try {
-    const reader = new InputReader(object, cluster);
+    const reader = new InputReader(object, cluster, market.script);
     const inputs = await reader.read();
     const refused = await reader.refused();
     if (refused || inputs.type === 'problem') return refused ?? inputs;
@@ -96,19 +101,10 @@ function given(text: string | undefined): SecretValue {
   return { type: 'value', text };
 }
 
-/** A script in the form in which it is sent. */
-function packed(script: SecretValue): SecretValue {
-  if (script.type === 'problem' || script.text === undefined) return script;
-  const sent = packOnStart(script.text);
-  if (sent.type !== 'tooLong') return given(sent.script);
-  const { bytes, packedLength } = sent;
-  const detail = `The start script has ${bytes} bytes and still ${packedLength} when packed; the marketplace takes ${ON_START_LIMIT}.`;
-  return { type: 'problem', reason: 'OnStartTooLong', detail };
-}
-
 class InputReader {
   readonly #object: GpuInstance;
   readonly #cluster: KubeClient;
+  readonly #script: ScriptFacts;
   readonly #secrets = new Map<string, Promise<SecretObject | undefined>>();
   /** By Secret and key: what was decoded. */
   readonly #values = new Map<string, string>();
@@ -116,26 +112,34 @@ class InputReader {
   readonly #tooLong = new Set<string>();
   #keptBytes = 0;
   #bytes = 0;
-  /** What was read, and the field that names it. */
+  /** Secrets read, each with the field that names it. */
   readonly #uses: (SecretUse & { readonly use: string })[] = [];
 
-  constructor(object: GpuInstance, cluster: KubeClient) {
+  constructor(object: GpuInstance, cluster: KubeClient, script: ScriptFacts) {
     this.#object = object;
     this.#cluster = cluster;
+    this.#script = script;
   }
 
   async read(): Promise<InputsView> {
     const env = await this.#environment();
     if (env.type === 'problem') return env;
-    const { onStart, onStartFrom } = this.#object.spec;
-    const script = packed(
-      onStartFrom ? await this.#value(onStartFrom.secretKeyRef, 'onStartFrom') : this.#given(onStart),
-    );
-    if (script.type === 'problem') return script;
+    const launch = launchOf(this.#object.spec);
+    const text = await this.#startText(launch);
+    if (text.type === 'problem') return text;
+    const start = sentStart(launch, text.text, this.#script);
+    if (start.type === 'tooLong') return { type: 'problem', reason: 'OnStartTooLong', detail: start.detail };
     const login = await this.#login();
     if (login.type === 'problem') return login;
-    const imageLogin = login.text === undefined ? undefined : new Secret(login.text);
-    return { type: 'ready', env: env.values, onStart: script.text, imageLogin };
+    const { ssh, args } = launch;
+    return { type: 'ready', env: env.values, ssh, args, onStart: start.onStart, imageLogin: login.login };
+  }
+
+  /** The text that the container starts with, as it is written. */
+  #startText({ onStart }: Launch): Promise<SecretValue> | SecretValue {
+    return onStart?.type === 'secret'
+      ? this.#value(onStart.secretKeyRef, 'onStartFrom')
+      : this.#given(onStart?.text);
   }
 
   /**
@@ -171,15 +175,16 @@ class InputReader {
     return { type: 'values', values: Object.fromEntries(values) };
   }
 
-  async #login(): Promise<SecretValue> {
+  async #login(): Promise<{ readonly type: 'login'; readonly login: RegistryLogin | undefined } | Problem> {
     const { image, imagePullSecretRef } = this.#object.spec;
-    if (!imagePullSecretRef || image === undefined) return { type: 'value', text: undefined };
+    if (!imagePullSecretRef || image === undefined) return { type: 'login', login: undefined };
     const reference = { name: imagePullSecretRef.name, key: LOGIN_KEY, optional: false };
     this.#bytes = 0;
     const config = await this.#value(reference, 'imagePullSecretRef', MAX_LOGIN_BYTES);
-    if (config.type === 'problem' || config.text === undefined) return config;
+    if (config.type === 'problem') return config;
+    if (config.text === undefined) return { type: 'login', login: undefined };
     const login = imageLogin(config.text, image);
-    if (login.type === 'login') return { type: 'value', text: login.flags };
+    if (login.type === 'login') return login;
     return { type: 'problem', reason: 'SecretInvalid', detail: `Secret ${reference.name}: ${login.problem}` };
   }
 
@@ -240,7 +245,7 @@ class InputReader {
   }
 
   /**
-   * Of a Secret, what this object names, as far as a machine may get it: the rest may be a megabyte of each Secret, or a
+   * Part of a Secret that this object names, up to the size that a machine may get. The whole may be a megabyte, or a
    * hundred thousand keys.
    */
   #kept(name: string, { apiVersion, kind, metadata, type, data }: SecretObject): SecretObject {
@@ -257,7 +262,7 @@ class InputReader {
     };
   }
 
-  /** Whether a value is held until it is used: all that are named may be used, so together they have the limit of one. */
+  /** True if a value is held until it is used: all that are named may be used, so together they have the limit of one. */
   #isKept(use: SecretUse, encoded: string): boolean {
     const bytes = Buffer.byteLength(encoded, 'base64');
     const isLogin = use.key === LOGIN_KEY && use.name === this.#object.spec.imagePullSecretRef?.name;
@@ -275,7 +280,7 @@ class InputReader {
   }
 }
 
-/** Of an account, which Secret holds its key: the rest may be a megabyte. */
+/** Part of an account that names the Secret of its key; the whole may be a megabyte. */
 function keyOfAccount({ apiVersion, kind, metadata, spec }: MarketplaceAccount): MarketplaceAccount {
   const { name, namespace } = metadata;
   return {

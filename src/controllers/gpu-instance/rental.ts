@@ -5,8 +5,9 @@ import { WORKER_TOKEN_ENV } from '../../api/v1alpha1/names.ts';
 import type { OfferRequirements } from '../../api/v1alpha1/offer-requirements.ts';
 import { omitUndefined } from '../../lib/json.ts';
 import { parseDollars } from '../../lib/money.ts';
-import type { RentRequest } from '../../marketplace/instances/rent.ts';
-import { findOfferField, unknownFieldMessage } from '../../marketplace/offers/offer-fields.ts';
+import { Secret } from '../../lib/secret.ts';
+import type { OfferFieldFacts } from '../../market/market.ts';
+import type { RegistryLogin, RentRequest } from '../../market/rental.ts';
 import type { InputsView } from './types.ts';
 
 interface RentInput {
@@ -18,7 +19,7 @@ interface RentInput {
   readonly workerToken: string;
 }
 
-/** The rent call's body in our names (specification 4.5 and what the public service adds). */
+/** The rental as the port takes it. */
 export function rentRequest(input: RentInput): RentRequest {
   const { spec, requirements, inputs } = input;
   const bid = parseDollars(requirements.bid);
@@ -36,25 +37,33 @@ export function rentRequest(input: RentInput): RentRequest {
       port: containerPort,
       protocol: protocol === 'UDP' ? 'udp' : 'tcp',
     })),
-    ...(spec.ssh ? { runType: 'ssh_direc ssh_proxy' } : {}),
-    cancelUnavailable: true,
+    ssh: inputs.ssh,
+    ...(inputs.args && { args: inputs.args }),
   };
 }
 
 interface NamedField {
-  /** Where it stands in the object. */
+  /** Path of the field in the object. */
   readonly path: string;
   readonly name: string;
 }
 
 /**
- * What is wrong with the fields that offers are filtered and sorted by; undefined where nothing is. A marketplace
- * may pass over a field that it does not know, and then rents what was to be ruled out.
+ * Errors in the fields that filter and sort offers, and in values that no offer has; undefined without any. A
+ * marketplace may ignore a field that it does not know, and would then rent what the field rules out.
  */
-export function wrongOfferFields({ offers = [] }: Pick<GpuInstanceSpec, 'offers'>): string | undefined {
-  const wrong = offers.flatMap(namedFields).filter(({ name }) => findOfferField(name).type === 'unknown');
+export function wrongOfferFields(
+  { offers = [] }: Pick<GpuInstanceSpec, 'offers'>,
+  fields: OfferFieldFacts,
+): string | undefined {
+  const unknown = offers.flatMap(namedFields).flatMap(({ path, name }) => {
+    const problem = fields.unknown(name);
+    return problem === undefined ? [] : [`${path}: ${problem}`];
+  });
+  const impossible = offers.flatMap((offer, index) => impossibleFilters(offer, index, fields));
+  const wrong = [...unknown, ...impossible];
   if (wrong.length === 0) return undefined;
-  const text = wrong.map(({ path, name }) => `${path}: ${unknownFieldMessage(name)}`).join('; ');
+  const text = wrong.join('; ');
   return text.endsWith('?') ? text : `${text}.`;
 }
 
@@ -69,6 +78,22 @@ function namedFields(
   ];
 }
 
+/** Filters that would find nothing, or filter nothing, because of the unit of their values. */
+function impossibleFilters(
+  { filters = [] }: NonNullable<GpuInstanceSpec['offers']>[number],
+  index: number,
+  fields: OfferFieldFacts,
+): readonly string[] {
+  return filters.flatMap(({ field, value, values }, at) => {
+    const given = [...(value === undefined ? [] : [value]), ...(values ?? [])].map(Number);
+    const problems = given.map((number) =>
+      Number.isNaN(number) ? undefined : fields.impossible(field, number),
+    );
+    const first = problems.find((text) => text !== undefined);
+    return first === undefined ? [] : [`spec.offers[${index}].filters[${at}].value: ${first}`];
+  });
+}
+
 const dockerConfig = z.looseObject({ auths: z.record(z.string(), z.unknown()) });
 
 const login = z.looseObject({
@@ -77,15 +102,15 @@ const login = z.looseObject({
   auth: z.string().optional(),
 });
 
-/** The registry login as the marketplace takes it, or what is wrong with the Secret. Never names a value. */
+/** The registry login, or what is wrong with the Secret. Never names a value. */
 type ImageLogin =
-  | { readonly type: 'login'; readonly flags: string }
+  | { readonly type: 'login'; readonly login: RegistryLogin }
   | { readonly type: 'problem'; readonly problem: string };
 
 const problem = (text: string): ImageLogin => ({ type: 'problem', problem: text });
 
 /**
- * Login flags `-u user -p password registry` for an image out of a `kubernetes.io/dockerconfigjson` Secret. As with the
+ * The login for an image out of a `kubernetes.io/dockerconfigjson` Secret. As with the
  * kubelet the login of the longest path counts, and what other logins look like does not matter
  * (kubernetes/kubernetes:pkg/credentialprovider/keyring.go).
  */
@@ -104,14 +129,19 @@ export function imageLogin(configJson: string, image: string): ImageLogin {
   if (entries.length === 0) return problem(`.dockerconfigjson has no login for ${host}; add it to auths.`);
   const [credentials] = entries.flatMap(({ entry }) => credentialsOf(entry) ?? []);
   if (!credentials) {
+    if (entries.some(({ entry }) => isJsonKey(entry)))
+      return problem(
+        `The password of _json_key for ${host} is a JSON text, which the marketplace's login cannot carry. Use the user _json_key_base64 with the key in base64 (base64 -w0 key.json), or oauth2accesstoken with an access token.`,
+      );
     return problem(
       `The login for ${host} in .dockerconfigjson has no user name and password; give it both, without blanks, quotes, backslashes and control characters.`,
     );
   }
-  return { type: 'login', flags: `-u ${credentials.username} -p ${credentials.password} ${host}` };
+  const { username, password } = credentials;
+  return { type: 'login', login: { host, username, password: new Secret(password) } };
 }
 
-/** Where images are: a registry, and the beginning of their names there, with its slash where it is not empty. */
+/** Place of images: a registry, and the prefix of their names there, with its slash if it is not empty. */
 interface Place {
   readonly host: string;
   readonly path: string;
@@ -122,7 +152,7 @@ const HUB_NAMES: ReadonlySet<string> = new Set([HUB, 'index.docker.io', 'registr
 
 const hostOf = (name: string): string => (HUB_NAMES.has(name.toLowerCase()) ? HUB : name.toLowerCase());
 
-/** What stands before the first slash is a registry where it looks like a host. */
+/** Registry and prefix of an image. The part before the first slash is a registry if it looks like a host. */
 function placeOfImage(image: string): Place {
   const slash = image.indexOf('/');
   const first = image.slice(0, Math.max(0, slash));
@@ -156,6 +186,13 @@ function credentialsOf(entry: unknown): Credentials | undefined {
   return [decoded, { username: data?.username, password: data?.password }].find(isComplete);
 }
 
+/** A key of a Google service account as it was downloaded. */
+function isJsonKey(entry: unknown): boolean {
+  const { data } = login.safeParse(entry);
+  const decoded = Buffer.from(data?.auth ?? '', 'base64').toString('utf8');
+  return data?.username === '_json_key' || decoded.startsWith('_json_key:');
+}
+
 const isComplete = (given: {
   readonly username?: string | undefined;
   readonly password?: string | undefined;
@@ -165,7 +202,7 @@ const isComplete = (given: {
 const MAX_FLAG_LENGTH = 8192;
 
 /**
- * The login travels as one line of flags that the other side splits: a blank, a quote or a backslash would end or change
+ * A market may take the login as one line of flags that it splits: a blank, a quote or a backslash would end or change
  * the value, a first dash would begin another flag, and a control character may end the line.
  */
 function isFlagSafe(value: string | undefined): value is string {

@@ -9,6 +9,7 @@ import {
   holding,
   intent,
   machineOf,
+  type ObservedParts,
   offer,
   row,
   time,
@@ -17,16 +18,16 @@ import {
 import { outline } from '../../../test/builders/outline.ts';
 import { defaultConstants } from '../../ownership/constants.ts';
 import { decide } from './decide.ts';
-import type { Observed } from './types.ts';
+import type { SeenPurchase } from './types.ts';
 
 const { table, close } = decisionTables('safety');
 
-const offers: Partial<Observed> = { offers: new Map([[0, { type: 'found', offers: [offer()] }]]) };
-const missing = (begun: readonly number[], read?: 'absent'): Partial<Observed> => ({
+const offers: ObservedParts = { offers: new Map([[0, { type: 'found', offers: [offer()] }]]) };
+const missing = (begun: readonly number[], read?: 'absent'): ObservedParts => ({
   absences: new Map([['1', { lists: begun, read }]]),
 });
 const mark = { instanceId: '1', reason: 'SpecChanged' as const, answeredAt: at(-15), endedAt: at(-15) };
-const three: Observed['offers'] = new Map([
+const three: SeenPurchase['offers'] = new Map([
   [0, { type: 'found', offers: [offer({ id: '1' }), offer({ id: '2' }), offer({ id: '3' })] }],
 ]);
 /** Machine of offer 1 and host of offer 2, avoided until so many seconds from now. */
@@ -258,7 +259,7 @@ describe('an intent of another login', () => {
   test('is not settled by the lists of this one', () => {
     const other = intent({ login: 'https://market.example 8', issuedAt: at(-3600), deadline: at(-3570) });
     const observed = given({ intent: other, observed: { listsBegun: lists(-20, -1) } });
-    expect(observed.intentOutcome.type).toBe('unknown');
+    expect(observed.purchase.intentOutcome.type).toBe('unknown');
   });
 });
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { at, given, identity, intent, LOGIN, NOW, UID } from '../../../test/builders/observed.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import type { GpuInstance, GpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
-import { silentLogger } from '../../lib/logger.ts';
+import { type LogFields, silentLogger } from '../../lib/logger.ts';
 import { claimVerifies } from '../../ownership/claim.ts';
 import { requeueAfter } from '../../runtime/controller.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
@@ -29,15 +29,15 @@ const refused = (kind: KubeErrorKind) =>
   new KubeError('told to fail', { kind, status: 0, reason: '', outcome: 'refused' });
 
 interface Cluster {
-  /** How many status writes lose their race. */
+  /** Number of status writes that conflict. */
   readonly conflicts?: number;
-  /** What the API server has when it is asked again. */
+  /** Object that the API server returns on the second read. */
   readonly newer?: (object: GpuInstance) => GpuInstance | undefined;
   readonly statusFailure?: KubeErrorKind;
   /** The object has had a machine before, whose Secret is there. */
   readonly binding?: boolean;
   readonly secretFailure?: KubeErrorKind;
-  /** What is known of labels, where the account has a session. */
+  /** Echo of labels known to the account, if it has a session. */
   readonly labelEcho?: 'unknown' | 'echoed' | 'notEchoed';
 }
 
@@ -52,12 +52,14 @@ function situation({
 }: Cluster = {}) {
   let lists = 0;
   const session = {
+    answered() {},
     queue: { slotEnded() {} },
     feed: { health: () => ({ state: 'healthy' }), pollNow: () => lists++ },
   };
   const statuses: { readonly version: string | undefined; readonly status: GpuInstanceStatus }[] = [];
   const secrets: unknown[] = [];
   const events: string[] = [];
+  const lines: unknown[] = [];
   const cached: unknown[] = [];
   const observed = given({
     intent: intent({ issuedAt: NOW }),
@@ -88,7 +90,10 @@ function situation({
     cluster,
     memory,
     clock,
-    log: silentLogger,
+    log: {
+      ...silentLogger,
+      info: (message: string, fields?: LogFields) => void lines.push([message, fields]),
+    },
     showEvent: ({ reason }: { readonly reason: string }) => events.push(reason),
     steady: new SteadyClock(clock),
     session: labelEcho === undefined ? undefined : (session as unknown as Deps['session']),
@@ -104,7 +109,7 @@ function situation({
     const result = await saveResult({ observed, receipt: receiptOf(observed.object) }, RENTED, ports);
     return { ...result, ...(waitsForList && { onNextList: true }) };
   };
-  return { save, memory, statuses, secrets, events, cached, lists: () => lists };
+  return { save, memory, statuses, secrets, events, lines, cached, lists: () => lists };
 }
 
 describe('the result of a rental', () => {
@@ -122,6 +127,15 @@ describe('the result of a rental', () => {
     },
   );
 
+  test('P20: is a line of the log with machine id and price', async () => {
+    const { save, lines } = situation();
+    await save();
+    expect(lines).toContainEqual([
+      'Machine rented',
+      expect.objectContaining({ instanceId: '7', attempt: 1, dollarsPerHour: '0.50' }),
+    ]);
+  });
+
   test('is id, attempt and a claim that verifies, in the next write of the object', async () => {
     const { save, memory, statuses, events, cached } = situation();
     expect(await save()).toEqual({ type: 'done', onNextList: true });
@@ -137,7 +151,7 @@ describe('the result of a rental', () => {
     expect(claimVerifies(identity.keys, claimed, status?.claim)).toBe(true);
     expect(events).toEqual(['InstanceRented']);
     expect(cached).toHaveLength(1);
-    expect(memory.rented).toBeUndefined();
+    expect(memory.fields.rented).toBeUndefined();
   });
 
   test('ends what earlier failures made this object wait for', async () => {
@@ -151,21 +165,21 @@ describe('the result of a rental', () => {
     expect(await save()).toEqual({ type: 'done', onNextList: true });
     expect(statuses.map(({ version }) => version)).toEqual(['5', '6', '7', '8']);
     expect(events).toEqual(['InstanceRented']);
-    expect(memory.rented).toBeUndefined();
+    expect(memory.fields.rented).toBeUndefined();
   });
 
   test('stays in memory for the next pass where every try lost', async () => {
     const { save, memory, statuses, events } = situation({ conflicts: 99 });
     expect(await save()).toEqual(requeueAfter(0));
     expect(statuses).toHaveLength(4);
-    expect(memory.rented).toEqual(RENTED);
+    expect(memory.fields.rented).toEqual(RENTED);
     expect(events).toEqual([]);
   });
 
   test('stays in memory where the API server does not answer', async () => {
     const { save, memory } = situation({ statusFailure: 'unavailable' });
     await expect(save()).rejects.toThrow('told to fail');
-    expect(memory.rented).toEqual(RENTED);
+    expect(memory.fields.rented).toEqual(RENTED);
   });
 
   test('is not written over one that was saved already', async () => {
@@ -185,7 +199,7 @@ describe('the result of a rental', () => {
     const { save, memory, statuses } = situation({ conflicts: 1, newer: newer ?? (() => undefined) });
     expect(await save()).toEqual(requeueAfter(0));
     expect(statuses).toHaveLength(1);
-    expect(memory.rented).toEqual(RENTED);
+    expect(memory.fields.rented).toEqual(RENTED);
   });
 });
 

@@ -1,26 +1,26 @@
+import type { Machine } from '../../accounts/beliefs/machine.ts';
+import { annotations } from '../../api/v1alpha1/names.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
-import { isUnseen, statusClass } from '../../instance/status-class.ts';
-import type { Instance } from '../../marketplace/instances/instance.ts';
+import { isSilent } from '../../instance/machine-state.ts';
+import { storedForm } from '../../lib/stored-form.ts';
 import { isForLogin } from '../../ownership/intent.ts';
-import { attemptOf, type Facts, type IntentOutcome, type OwnedMachine } from './facts.ts';
+import { attemptOf, type Facts, type IntentOutcome, isDeleting, type OwnedMachine } from './facts.ts';
 import type { Outsider, RentedFacts } from './types.ts';
 
-/** What a recorded machine is doing, as far as rules care. */
+/** Activity of a recorded machine, as far as rules need it. */
 export type MachineState =
   | { readonly type: 'absent' }
-  | { readonly type: 'booting'; readonly row: Instance }
-  | { readonly type: 'running'; readonly row: Instance }
-  | { readonly type: 'stopped'; readonly row: Instance }
+  | { readonly type: 'booting'; readonly row: Machine }
+  | { readonly type: 'running'; readonly row: Machine }
+  | { readonly type: 'stopped'; readonly row: Machine }
   | {
       readonly type: 'failing';
-      readonly row: Instance;
+      readonly row: Machine;
       readonly reason: 'Exited' | 'HostSilent' | 'HostOffline';
     }
-  | { readonly type: 'unrecognized'; readonly row: Instance };
+  | { readonly type: 'unrecognized'; readonly row: Machine };
 
-/**
- * Where an object stands. Derived on every pass from what is seen; nothing of it is stored to be acted on.
- */
+/** Stage of an object. Each pass derives it from the observation; no action relies on a stored stage. */
 export type Stage =
   | { readonly type: 'deleting' }
   /** Nothing may be done before a person has looked. */
@@ -43,24 +43,30 @@ export type Stage =
   /** `attempt`: the number of the last purchase, which came to nothing or is over. */
   | { readonly type: 'unrented'; readonly attempt: number };
 
-/** Where the object stands. The order matters: what is certain comes before what is only absent. */
+/** Stage of the object. The order matters: certain facts come before mere absences. */
 export function classify(facts: Facts): Stage {
-  if (facts.isDeleting) return { type: 'deleting' };
+  if (isDeleting(facts.object)) return { type: 'deleting' };
   const turnedAway = blockedByRecord(facts) ?? outside(facts);
   if (turnedAway) return turnedAway;
-  if (!facts.accountFacts) return { type: 'withoutAccount' };
+  if (!facts.account.facts) return { type: 'withoutAccount' };
   for (const guess of GUESSES) {
     const stage = guess(facts);
     if (stage) return stage;
   }
-  return { type: 'unrented', attempt: facts.openIntent?.attempt ?? facts.settledAttempt };
+  return { type: 'unrented', attempt: facts.purchase.openIntent?.attempt ?? facts.purchase.settledAttempt };
 }
 
 /**
  * Permission comes before everything that depends on the account. Who has a machine, or may have one, is not turned away:
  * it is looked after to its end.
  */
-function outside({ account, object, intent, memory, list }: Facts): Stage | undefined {
+function outside({
+  account,
+  object,
+  purchase: { intent },
+  memory,
+  machine: { list },
+}: Facts): Stage | undefined {
   const hasMachine = object.status?.instanceId !== undefined || (list?.labelled.length ?? 0) > 0;
   const mayHold = intent.type !== 'none' || memory.rented !== undefined || memory.intent !== undefined;
   if (account.outsider === undefined || hasMachine || mayHold) return undefined;
@@ -68,9 +74,18 @@ function outside({ account, object, intent, memory, list }: Facts): Stage | unde
 }
 
 /** The record itself forbids going on. */
-export function blockedByRecord(facts: Facts): Extract<Stage, { type: 'blocked' }> | undefined {
-  const { intent, uid, list } = facts;
+export function blockedByRecord(
+  facts: Pick<Facts, 'object' | 'machine' | 'account' | 'purchase'>,
+): Extract<Stage, { type: 'blocked' }> | undefined {
+  const {
+    purchase: { intent, uid },
+    machine: { list },
+    object,
+  } = facts;
   const blocked = (reason: Reason, detail: string) => ({ type: 'blocked', reason, detail }) as const;
+  const problem = storedForm(object.status)?.problem;
+  if (problem?.type === 'newer')
+    return blocked('IntentUnknown', `status.record is of version ${problem.version}.`);
   if (intent.type === 'tampered')
     return blocked(
       'IntentTampered',
@@ -85,6 +100,11 @@ export function blockedByRecord(facts: Facts): Extract<Stage, { type: 'blocked' 
   if (intent.type === 'none') return undefined;
   if (intent.intent.uid !== uid) {
     const former = list?.formerSelf;
+    if (former && list.copiedFrom !== undefined)
+      return blocked(
+        'CopiedObject',
+        `The annotation ${annotations.rentalIntent} was copied from GpuInstance ${list.copiedFrom}, whose machine ${former.id} runs.`,
+      );
     if (former)
       return blocked(
         'RestoredElsewhere',
@@ -92,7 +112,7 @@ export function blockedByRecord(facts: Facts): Extract<Stage, { type: 'blocked' 
       );
     return undefined;
   }
-  const account = facts.accountFacts;
+  const account = facts.account.facts;
   if (account && !isForLogin(intent.intent, account.login)) {
     return blocked('LoginChanged', `Its machine was rented by the login ${intent.intent.login}.`);
   }
@@ -105,20 +125,21 @@ type Guess = (facts: Facts) => Stage | undefined;
 const GUESSES: readonly Guess[] = [
   ({ object }) => (object.spec.adopt?.policy === 'Observe' ? { type: 'observing' } : undefined),
   answeredRental,
-  (facts) => newestLabelled(facts, facts.settledAttempt + 1),
+  (facts) => newestLabelled(facts, facts.purchase.settledAttempt + 1),
   openRental,
   recordedMachine,
-  (facts) => newestLabelled(facts, facts.settledAttempt),
-  (facts) => (facts.object.spec.adopt && facts.settledAttempt === 0 ? { type: 'adopting' } : undefined),
+  (facts) => newestLabelled(facts, facts.purchase.settledAttempt),
+  (facts) =>
+    facts.object.spec.adopt && facts.purchase.settledAttempt === 0 ? { type: 'adopting' } : undefined,
 ];
 
-function answeredRental(facts: Facts): Stage | undefined {
+function answeredRental(facts: Pick<Facts, 'purchase' | 'memory'>): Stage | undefined {
   const { rented } = facts.memory;
-  return rented && rented.attempt > facts.settledAttempt ? { type: 'rented', rented } : undefined;
+  return rented && rented.attempt > facts.purchase.settledAttempt ? { type: 'rented', rented } : undefined;
 }
 
-function openRental(facts: Facts): Stage | undefined {
-  const outcome = facts.intentOutcome;
+function openRental(facts: Pick<Facts, 'purchase'>): Stage | undefined {
+  const outcome = facts.purchase.intentOutcome;
   switch (outcome.type) {
     case 'found':
       return { type: 'found', instanceId: outcome.instanceId, attempt: outcome.intent.attempt };
@@ -132,21 +153,27 @@ function openRental(facts: Facts): Stage | undefined {
   }
 }
 
-function recordedMachine(facts: Facts): Stage | undefined {
-  const { ownedMachine: machine, list, object } = facts;
+function recordedMachine(facts: Pick<Facts, 'object' | 'machine'>): Stage | undefined {
+  const {
+    machine: { owned: machine, list },
+    object,
+  } = facts;
   if (!machine) return undefined;
   const row = list?.recorded;
   if (!row) return { type: 'machine', machine, state: { type: 'absent' } };
   // One that has run and of which the service says no word any more does not boot: nothing can be told of it.
-  const isSilent = row.actualStatus === null && object.status?.runningAt !== undefined;
-  return { type: 'machine', machine, state: isSilent ? { type: 'unrecognized', row } : stateOf(row) };
+  const isMute = isSilent(row, object.status?.runningAt !== undefined);
+  return { type: 'machine', machine, state: isMute ? { type: 'unrecognized', row } : stateOf(row) };
 }
 
 /** The machine of the newest purchase from `least` on that this object did not already let go of; of equals the lowest id. */
-export function newestLabelled(facts: Facts, least: number): Extract<Stage, { type: 'found' }> | undefined {
-  const ended = facts.endedIds;
+export function newestLabelled(
+  facts: Pick<Facts, 'machine'>,
+  least: number,
+): Extract<Stage, { type: 'found' }> | undefined {
+  const ended = facts.machine.endedIds;
   let best: Extract<Stage, { type: 'found' }> | undefined;
-  for (const { row, ownership } of facts.list?.labelled ?? []) {
+  for (const { row, ownership } of facts.machine.list?.labelled ?? []) {
     const attempt = attemptOf(ownership);
     if (attempt === undefined || attempt < least || ended.has(row.id)) continue;
     if (!best || attempt > best.attempt) best = { type: 'found', instanceId: row.id, attempt };
@@ -156,19 +183,24 @@ export function newestLabelled(facts: Facts, least: number): Extract<Stage, { ty
 
 type RowState = Exclude<MachineState, { type: 'absent' }>;
 
-/** What a listed machine is doing. */
-export function stateOf(row: Instance): RowState {
-  const type = statusClass(row.actualStatus);
-  switch (type) {
-    case 'provisioning':
-    case 'booting':
+/** Activity of a listed machine. */
+export function stateOf(row: Machine): RowState {
+  const { state } = row;
+  switch (state) {
+    case 'pending':
+    case 'loading':
       return { type: 'booting', row };
     case 'running':
     case 'stopped':
-      return { type, row };
-    case 'failing':
-      if (!isUnseen(row.actualStatus)) return { type, row, reason: 'Exited' };
-      return { type, row, reason: row.actualStatus === 'offline' ? 'HostOffline' : 'HostSilent' };
+      return { type: state, row };
+    case 'exited':
+    case 'broken':
+      return { type: 'failing', row, reason: 'Exited' };
+    case 'offline':
+      return { type: 'failing', row, reason: 'HostOffline' };
+    case 'unseen':
+      return { type: 'failing', row, reason: 'HostSilent' };
+    case 'ended':
     case 'unrecognized':
       return { type: 'unrecognized', row };
   }

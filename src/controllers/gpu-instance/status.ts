@@ -1,3 +1,4 @@
+import { type Machine, readAgrees } from '../../accounts/beliefs/machine.ts';
 import { type GpuInstanceCondition, gpuInstanceConditions } from '../../api/v1alpha1/conditions.ts';
 import type {
   GpuInstance,
@@ -8,55 +9,73 @@ import type {
 import { currentHash, machineFacts, satisfiedOffers } from '../../api/v1alpha1/machine-drift.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
 import { requestToken } from '../../api/v1alpha1/object.ts';
-import { type Reason, reasons, withPage } from '../../api/v1alpha1/reasons.ts';
+import { SHOWN_FACTS } from '../../api/v1alpha1/offer-fields.ts';
+import { facetsOf, type Reason, reasons, withPage } from '../../api/v1alpha1/reasons.ts';
 import { type AvoidTarget, withAvoided } from '../../instance/avoidance.ts';
 import {
   beginCost,
+  billedPerHour,
+  type Cost,
   corrected,
+  costFromStop,
   endCost,
   HISTORY_LENGTH,
+  isChargedAsStopped,
+  isPriceConfirmed,
+  isPriceOfDisk,
   machineCost,
+  pricedSince,
   repriced,
+  unpriced,
   withAssumedPrice,
+  withReport,
 } from '../../instance/cost.ts';
-import { isStopped } from '../../instance/status-class.ts';
+import {
+  hidesPower,
+  isRecorded,
+  isStopped,
+  recordedState,
+  stateFields,
+} from '../../instance/machine-state.ts';
+import { failuresAfter, isOfSpec, type RepeatedFailure } from '../../instance/repeated-failure.ts';
 import { omitUndefined } from '../../lib/json.ts';
 import { formatDollars, parseDollars } from '../../lib/money.ts';
-import { fittingText } from '../../lib/text.ts';
 import { formatTime, parseTime } from '../../lib/time.ts';
-import type { Instance } from '../../marketplace/instances/instance.ts';
 import { setConditions } from '../../runtime/conditions.ts';
-import type { Facts, OwnedMachine } from './facts.ts';
+import { type Facts, type HeldFacts, isDeleting, type OwnedMachine } from './facts.ts';
+import { CONTRACT_NOTICE_MS } from './limits.ts';
 import { unknownPrice } from './offers.ts';
+import { mappedPorts } from './ports.ts';
 import type { ConditionState, Decision, StatusFields, Verdict } from './types.ts';
 
-/** What a rule found, in as few words as it takes; {@link verdict} makes the conditions of it. */
+/** Finding of a rule, as short as possible; {@link verdict} turns it into conditions. */
 export interface Finding {
   readonly phase: GpuInstancePhase;
-  /** Why the object is as it is. */
+  /** Reason of the state of the object. */
   readonly reason: Reason;
   /** Instead of the catalogue's sentence. Never a figure that moves by itself. */
   readonly detail?: string | undefined;
   readonly machine: MachineFinding;
-  /** Whether everything that is wanted holds. */
+  /** True if everything that is wanted holds. */
   readonly ready?: boolean;
   /** Set where price, lifetime or total cost are not within their limits and that is not the `reason`. */
   readonly budget?: { readonly reason: Reason; readonly detail: string } | undefined;
-  /** What is being done, where that is not the same as why Ready is as it is. */
+  /** Current activity, if it differs from the reason of Ready. */
   readonly atWork?: { readonly reason: Reason; readonly detail?: string | undefined } | undefined;
 }
 
-/** What is known of the machine. */
+/** Knowledge about the machine. */
 export type MachineFinding =
   | { readonly type: 'none' }
   | {
       readonly type: 'booting' | 'failing' | 'stopped' | 'silent';
       readonly origin: Reason;
       readonly reason: Reason;
+      readonly detail?: string;
     }
   | { readonly type: 'running'; readonly origin: Reason; readonly reachable: ConditionState };
 
-/** One statement: the given detail or the catalogue's sentence, and what a person can do. */
+/** Condition with the given detail or the catalogue's sentence, and its remedy. */
 export function conditionState(
   status: ConditionState['status'],
   reason: Reason,
@@ -77,9 +96,7 @@ export function verdict(finding: Finding): Verdict {
     phase,
     Ready: conditionState(ready ? 'True' : 'False', reason, detail),
     ...machineConditions(finding),
-    WithinBudget: exceeded
-      ? conditionState('False', exceeded.reason, exceeded.detail)
-      : conditionState('True', 'WithinLimits'),
+    ...(exceeded && { OverBudget: conditionState('True', exceeded.reason, exceeded.detail) }),
     ...workConditions(finding),
   };
 }
@@ -126,11 +143,14 @@ function machineConditions({
     case 'stopped':
       return {
         Rented: conditionState('True', machine.origin),
-        Booted: conditionState('False', machine.reason),
+        Booted: conditionState('False', machine.reason, machine.detail),
         Reachable: conditionState('False', 'NotRunning'),
       };
   }
 }
+
+/** Condition types of earlier versions: they go with the next write of the status. */
+const RETIRED_CONDITIONS = ['WithinBudget'];
 
 /** The status that a decision wants: its fields, and its verdict as conditions of the object's generation. */
 export function statusOf(
@@ -146,7 +166,7 @@ export function statusOf(
       const state = states[type];
       return state ? [withPage({ type, ...state })] : [];
     }),
-    absent: types.filter((type) => states[type] === undefined),
+    absent: [...RETIRED_CONDITIONS, ...types.filter((type) => states[type] === undefined)],
     generation: object.metadata.generation,
     now: formatTime(now),
   });
@@ -162,6 +182,7 @@ export function statusOf(
 const MACHINE_FIELDS = [
   'instanceId',
   'claim',
+  'unconfirmed',
   'sealedKey',
   'offerId',
   'offerIndex',
@@ -169,9 +190,12 @@ const MACHINE_FIELDS = [
   'machineId',
   'hostId',
   'actualStatus',
+  'machineState',
   'actualStatusSince',
   'rentedAt',
+  'contractEnd',
   'runningAt',
+  'readyAt',
   'startRequestedAt',
   'progressAt',
   'specHash',
@@ -185,13 +209,15 @@ const MACHINE_FIELDS = [
 ] as const satisfies readonly (keyof StatusFields)[];
 
 /** The fields as they stand, with the request that is handled by looking echoed. */
-export function carriedFields(facts: Facts): StatusFields {
+export function carriedFields(facts: Pick<Facts, 'object'>): StatusFields {
   const {
     conditions: _conditions,
     phase: _phase,
     observedGeneration: _seen,
     ...fields
   } = facts.object.status ?? {};
+  // Failures of an older spec say nothing of this one.
+  if (fields.repeatedFailure?.generation !== facts.object.metadata.generation) delete fields.repeatedFailure;
   const requestedAt = requestToken(facts.object.metadata, annotations.requestedAt);
   return requestedAt === undefined ? fields : { ...fields, requestedAt };
 }
@@ -204,44 +230,45 @@ export function withoutMachine(fields: StatusFields): StatusFields {
 }
 
 /** Since when the service has shown its present status: by ours, or by the list that first showed it. */
-export function statusSince(facts: Facts, row: Instance): number {
+export function statusSince(facts: Pick<Facts, 'object' | 'machine' | 'clock'>, row: Machine): number {
   const { status } = facts.object;
-  const actualStatus = actualStatusOf(row);
-  if (status?.actualStatus === actualStatus) return parseTime(status.actualStatusSince) ?? facts.now;
-  return facts.list?.begunAt ?? facts.now;
+  if (isRecorded(row, status)) return parseTime(status?.actualStatusSince) ?? facts.clock.now;
+  return facts.machine.list?.begunAt ?? facts.clock.now;
 }
 
 /** Since when the service has said so, in steady time: what this process saw, else what is on record. */
-export function statusSeenSince(facts: Facts, row: Instance): number {
+export function statusSeenSince(
+  facts: Pick<Facts, 'object' | 'machine' | 'clock' | 'memory'>,
+  row: Machine,
+): number {
   const { status } = facts.object;
-  const actualStatus = actualStatusOf(row);
-  if (facts.memory.seenStatus?.actualStatus === actualStatus) return facts.memory.seenStatus.since;
-  const onRecord = status?.actualStatus === actualStatus ? parseTime(status.actualStatusSince) : undefined;
-  return onRecord ?? facts.list?.begunSteady ?? facts.steadyNow;
+  const { seenStatus } = facts.memory;
+  if (seenStatus?.state === row.state && seenStatus.marketStatus === row.marketStatus)
+    return seenStatus.since;
+  const onRecord = isRecorded(row, status) ? parseTime(status?.actualStatusSince) : undefined;
+  return onRecord ?? facts.machine.list?.begunSteady ?? facts.clock.steadyNow;
 }
 
 /** A machine is watched by this very process for so long before a timeout that began earlier may end it. */
 const MIN_WATCH_MS = 60_000;
 
 /** When a timeout strikes at the earliest: a restart with a wrong wall clock must not make it look long over. */
-export function deadlineAfter(facts: Facts, since: number, timeoutMs: number): number {
+export function deadlineAfter(facts: Pick<Facts, 'memory'>, since: number, timeoutMs: number): number {
   const watched = facts.memory.watchedSince ?? Number.NEGATIVE_INFINITY;
   return Math.max(since + timeoutMs, watched + Math.min(timeoutMs, MIN_WATCH_MS));
 }
 
 /** Since when the present machine is rented, in steady time. */
-export function rentedSince({ memory, object, steadyNow }: Facts, startedAt: number | undefined): number {
+export function rentedSince(
+  { memory, object, clock: { steadyNow } }: Pick<Facts, 'object' | 'clock' | 'memory'>,
+  startedAt: number | undefined,
+): number {
   return memory.rentedSince ?? startedAt ?? parseTime(object.status?.cost?.since) ?? steadyNow;
 }
 
-/** The status that the service shows, and `provisioning` while it shows none yet. */
-export function actualStatusOf({ actualStatusText }: Instance): string {
-  return fittingText(actualStatusText ?? undefined, 64) ?? 'provisioning';
-}
-
 /** The fields with everything that the listed machine tells. Figures that move by themselves are not among them. */
-export function withRow(facts: Facts, row: Instance): StatusFields {
-  const fields = carriedFields(facts);
+export function withRow(facts: HeldFacts, row: Machine): StatusFields {
+  const { unconfirmed: _confirmed, machineState: _before, ...fields } = carriedFields(facts);
   const startedAt = beganAt(facts, row);
   const memory = row.gpuMemoryMB === undefined ? fields.gpu?.memory : `${row.gpuMemoryMB}M`;
   const gpu = {
@@ -251,67 +278,262 @@ export function withRow(facts: Facts, row: Instance): StatusFields {
   };
   return {
     ...fields,
-    actualStatus: actualStatusOf(row),
+    ...(facts.machine.recordProof !== 'confirmed' && { unconfirmed: true }),
+    ...stateFields(row),
     actualStatusSince: formatTime(statusSince(facts, row)),
     ...omitUndefined({ machineId: row.machineId, hostId: row.hostId }),
     ...driftFields(fields, facts, row),
     ...addressFields(row, facts.object.spec),
+    ...contractFields(fields, facts, row),
     ...(row.gpuName !== undefined && { gpu }),
     ...(startedAt === undefined ? {} : { rentedAt: formatTime(startedAt) }),
     ...costFields(fields, facts, row),
   };
 }
 
-/** What drift is judged by: of a machine that was found, taken over or rented by an older operator, what its row tells. */
+const FACT_FIELDS = [...SHOWN_FACTS, 'interruptible'] as const;
+
+/** The end is reported once, a day before it, by lists that agree on it; a contract that is prolonged has another end. */
+function contractFields(
+  fields: StatusFields,
+  facts: Pick<Facts, 'clock'>,
+  { endsAt, unsettled }: Machine,
+): Pick<StatusFields, 'contractEnd'> {
+  if (endsAt === undefined) return {};
+  const at = formatTime(endsAt);
+  const isReported =
+    (!unsettled.has('endsAt') && isContractEnding(facts, endsAt)) ||
+    (fields.contractEnd?.at === at && fields.contractEnd.isReported === true);
+  return { contractEnd: { at, ...(isReported && { isReported }) } };
+}
+
+/** True if the contract ends within a day, by a clock that more than one reply dates. */
+function isContractEnding({ clock: { confirmedNow } }: Pick<Facts, 'clock'>, endsAt: number): boolean {
+  return confirmedNow !== undefined && endsAt - confirmedNow <= CONTRACT_NOTICE_MS;
+}
+
+/** Fields that drift compares with: the row's, for a machine that was found, adopted or rented by an older operator. */
 function driftFields(
   fields: StatusFields,
-  { object: { spec } }: Facts,
-  row: Instance,
+  { object: { spec } }: Pick<Facts, 'object'>,
+  row: Machine,
 ): Pick<StatusFields, 'specHash' | 'facts'> {
   if (spec.adopt?.policy === 'Observe') return {};
-  const { interruptible, gpuName, gpuCount, gpuMemoryMB, region } = row;
+  const { interruptible } = row;
   const pricing = interruptible === undefined ? undefined : interruptible ? 'Interruptible' : 'OnDemand';
-  const shown = { gpuName, gpuCount, gpuMemoryMB, region };
+  const shown = Object.fromEntries(SHOWN_FACTS.map((fact) => [fact, row[fact]]));
+  // A machine that was found or taken over has no offer: two lists say what it is.
+  const isSettled = FACT_FIELDS.every((field) => !row.unsettled.has(field));
   return {
     specHash: currentHash(fields.specHash, spec),
-    facts: fields.facts ?? machineFacts(shown, { pricing, fields: [] }),
+    ...omitUndefined({
+      facts: fields.facts ?? (isSettled ? machineFacts({ ...shown, pricing }, []) : undefined),
+    }),
   };
 }
 
 /** A stopped machine costs its disk, any other its whole price. */
-export function currentPrice(row: Instance): number | undefined {
-  return isStopped(row.actualStatus) ? row.storagePricePerHour : row.pricePerHour;
+export function currentPrice(row: Machine, isAsStopped = isStopped(row)): number | undefined {
+  return isAsStopped ? row.storagePricePerHour : row.pricePerHour;
+}
+
+/** The id of a machine with its price of an hour, if a list names one. */
+export function pricedId(row: Machine): string {
+  const price = currentPrice(row);
+  return price === undefined ? row.id : `${row.id} ($${formatDollars(price)}/h)`;
+}
+
+/**
+ * True if the recorded machine bills its disk only. A status that hides its power changes nothing: the machine is
+ * charged as last believed, unless a start or a stop was requested since then, or two lists show its power besides.
+ */
+function isBilledAsStopped(facts: Pick<Facts, 'object' | 'memory'>, row: Machine): boolean {
+  const { status = {}, spec } = facts.object;
+  if (!hidesPower(row, status.runningAt !== undefined)) return isStopped(row);
+  const power = row.unsettled.has('power') ? undefined : row.power;
+  if (power !== undefined) return power === 'stopped';
+  if (status.startRequestedAt !== undefined) return false;
+  const isToStop = isDeleting(facts.object) || spec.powerState === 'Stopped';
+  return (isToStop && facts.memory.stopAnsweredAt !== undefined) || isChargedAsStopped(status);
+}
+
+/** Dollars that the recorded machine bills in an hour, by its row if it is listed; undefined if no price is known. */
+export function billedNow(facts: Pick<Facts, 'object' | 'machine' | 'memory'>): string | undefined {
+  const {
+    object: { status = {} },
+    machine: { list },
+  } = facts;
+  const row = list?.recorded;
+  if (!row) return billedPerHour(status);
+  const price = currentPrice(row, isBilledAsStopped(facts, row));
+  const { machineState: _before, ...recorded } = status;
+  return price === undefined ? billedPerHour({ ...recorded, ...stateFields(row) }) : formatDollars(price);
 }
 
 /** A machine that is listed has begun: a date beyond tomorrow says nothing. */
 const LATEST_START_MS = 86_400_000;
 
 /** When the machine began, by the clock of the service; undefined where that is not told. */
-export function beganAt(facts: Facts, { startedAt }: Instance): number | undefined {
-  const latest = (facts.serviceNow ?? facts.now) + LATEST_START_MS;
+export function beganAt(facts: Pick<Facts, 'clock'>, { startedAt }: Machine): number | undefined {
+  const latest = (facts.clock.serviceNow ?? facts.clock.now) + LATEST_START_MS;
   return startedAt === undefined || startedAt > latest ? undefined : startedAt;
 }
 
-function costFields(fields: StatusFields, facts: Facts, row: Instance): Pick<StatusFields, 'cost'> {
-  const price = currentPrice(row);
-  const storage =
-    row.storagePricePerHour === undefined
-      ? {}
-      : { storagePricePerHour: formatDollars(row.storagePricePerHour) };
+function costFields(fields: StatusFields, facts: HeldFacts, row: Machine): Pick<StatusFields, 'cost'> {
+  const { storagePricePerHour } = row;
   const startedAt = beganAt(facts, row);
-  const cost = fields.cost ?? beginCost(undefined, startedAt ?? facts.serviceNow ?? facts.now, price);
   const from = pricedFrom(facts, row);
-  const present = price === undefined || from === undefined ? cost : repriced(cost, from, price);
+  const price = settledPrice(fields, facts, row);
+  const known =
+    fields.cost ?? beginCost(undefined, startedAt ?? facts.clock.serviceNow ?? facts.clock.now, price);
+  const { reported, priceOffered: _mark, ...cost } = known;
   const isFirstStart = fields.rentedAt === undefined && startedAt !== undefined;
-  const updated = isFirstStart ? corrected(cost, startedAt, price) : present;
-  return { cost: { ...withAssumedPrice(updated, assumedPrice(facts, fields)), ...storage } };
+  const updated = isFirstStart
+    ? firstCost(facts, row, { cost, startedAt, price, from })
+    : presentCost(fields, facts, { row, cost: { ...cost, ...omitUndefined({ reported }) }, price, from });
+  const charged = withAssumedPrice(updated, assumedPrice(facts, fields));
+  return {
+    cost: {
+      ...withReport({ ...charged, ...omitUndefined({ reported }) }, shownPrice(facts, row), from),
+      ...(isPriceOffered(facts, row, fields.cost) && { priceOffered: true }),
+      ...(storagePricePerHour !== undefined && { storagePricePerHour: formatDollars(storagePricePerHour) }),
+    },
+  };
 }
 
-/** What a machine counts as whose row tells no price: its offer's, else the most that it may cost. One that is only watched costs us nothing. */
-export function assumedPrice(facts: Facts, fields: StatusFields): number | undefined {
+/** The cost of a machine that a row has dated before. That of its disk ends when it runs, whatever it costs then. */
+function presentCost(
+  fields: StatusFields,
+  facts: Pick<Facts, 'object' | 'machine' | 'memory'>,
+  { row, cost: known, price, from }: PresentCost,
+): Cost {
+  const { reported: _reported, ...cost } = known;
+  const shown = price ?? shownPrice(facts, row);
+  const since = shown === undefined ? from : pricedSince(known, shown, from);
+  if (since === undefined) return cost;
+  if (price !== undefined) {
+    const stops = isBilledAsStopped(facts, row) && !isStopped(recordedState(facts.object.status));
+    return (stops ? costFromStop : repriced)(cost, since, price);
+  }
+  const runs = isPriceOfDisk(cost) && !isBilledAsStopped(facts, row) && isTurnSettled(fields, facts, row);
+  return runs ? unpriced(cost, since) : cost;
+}
+
+interface PresentCost {
+  readonly row: Machine;
+  readonly cost: Cost;
+  readonly price: number | undefined;
+  readonly from: number | undefined;
+}
+
+/**
+ * The cost by the first row that dates the machine. A rented machine that it shows stopped counts as running until the
+ * list that first shows so: no list dates the stop. One that is taken over may have been stopped for weeks.
+ */
+function firstCost(
+  facts: Pick<Facts, 'object' | 'memory'>,
+  row: Machine,
+  { cost, startedAt, price, from = startedAt }: FirstCost,
+): Cost {
+  const isTakenOver = facts.object.spec.adopt !== undefined;
+  if (isTakenOver || !isBilledAsStopped(facts, row)) return corrected(cost, startedAt, price);
+  return costFromStop(corrected(cost, startedAt, row.pricePerHour), Math.max(startedAt, from), price);
+}
+
+interface FirstCost {
+  readonly cost: Cost;
+  readonly startedAt: number;
+  readonly price: number | undefined;
+  readonly from: number | undefined;
+}
+
+/** The price that is charged for good in the present state of the machine; undefined if none is known, or the turn is not settled. */
+function settledPrice(
+  fields: StatusFields,
+  facts: Pick<Facts, 'object' | 'machine' | 'memory'>,
+  row: Machine,
+): number | undefined {
+  return isTurnSettled(fields, facts, row) ? currentPrice(row, isBilledAsStopped(facts, row)) : undefined;
+}
+
+/** False while the price on record is that of the state before, and stays. */
+function isTurnSettled(
+  fields: StatusFields,
+  facts: Pick<Facts, 'object' | 'machine' | 'memory'>,
+  row: Machine,
+): boolean {
+  return billingTurn(fields, facts, row) === 'settled';
+}
+
+/** True if lists agree on a state that bills another price, and a read has to agree before that is charged. */
+export function isTurnUnread(facts: Pick<Facts, 'object' | 'machine' | 'memory'>, row: Machine): boolean {
+  return billingTurn(facts.object.status ?? {}, facts, row) === 'unread';
+}
+
+/**
+ * Settles the price of a state that differs from the charged one. A state that changed by itself changes the price when
+ * two lists and a read agree on it; a stop or start of ours is a second reply.
+ */
+function billingTurn(
+  fields: StatusFields,
+  facts: Pick<Facts, 'object' | 'machine' | 'memory'>,
+  row: Machine,
+): 'settled' | 'unsettled' | 'unread' {
+  const { cost, startRequestedAt } = fields;
+  const { stopAnsweredAt, startAnsweredAt } = facts.memory;
+  const isAsStopped = isBilledAsStopped(facts, row);
+  const hidden = hidesPower(row, fields.runningAt !== undefined);
+  const answered = isAsStopped
+    ? stopAnsweredAt
+    : (startAnsweredAt ?? (hidden ? startRequestedAt : undefined));
+  const isOnRecord = cost?.pricePerHour !== undefined && !cost.priceAssumed;
+  const turns = isAsStopped !== isPriceOfDisk(cost);
+  if (!isOnRecord || !turns || answered !== undefined) return 'settled';
+  if (row.unsettled.has('state')) return 'unsettled';
+  const price = currentPrice(row, isAsStopped);
+  const isSamePrice = price === undefined || price === parseDollars(cost.pricePerHour);
+  return isSamePrice || isStateRead(facts, row) ? 'settled' : 'unread';
+}
+
+/** True if the read of this pass shows the state that lists show. */
+function isStateRead({ machine: { confirmed } }: Pick<Facts, 'machine'>, row: Machine): boolean {
+  if (confirmed?.instanceId !== row.id || typeof confirmed.read === 'string') return false;
+  return readAgrees(row, confirmed.read, 'status');
+}
+
+/**
+ * True if the price on record is still that of the offer, which lists contradict; a start after a stop has no other
+ * again. A stopped machine shows none.
+ */
+function isPriceOffered(
+  facts: Pick<Facts, 'object' | 'memory'>,
+  row: Machine,
+  before: StatusFields['cost'],
+): boolean {
+  if (isBilledAsStopped(facts, row)) return before?.priceOffered === true;
+  const isConfirmed = isPriceConfirmed(before) && !isPriceOfDisk(before);
+  return row.reports.pricePerHour !== undefined && !isConfirmed;
+}
+
+/** The price that lists show in the present state, believed or not. */
+function shownPrice(facts: Pick<Facts, 'object' | 'memory'>, row: Machine): number | undefined {
+  const { pricePerHour, storagePricePerHour } = row.reports;
+  return isBilledAsStopped(facts, row)
+    ? (storagePricePerHour?.value ?? row.storagePricePerHour)
+    : (pricePerHour?.value ?? row.pricePerHour);
+}
+
+/**
+ * Price that counts for a machine whose row has none: its offer's, else the maximum of the spec. A machine that is only
+ * observed costs nothing here.
+ */
+export function assumedPrice(
+  facts: Pick<Facts, 'object' | 'account'>,
+  fields: StatusFields,
+): number | undefined {
   const { spec } = facts.object;
   if (spec.adopt?.policy === 'Observe') return undefined;
-  const limits = facts.accountFacts?.limits ?? {};
+  const limits = facts.account.facts?.limits ?? {};
   return parseDollars(fields.offerPricePerHour) ?? unknownPrice(satisfiedOffers(fields, spec), limits);
 }
 
@@ -320,24 +542,28 @@ export function assumedPrice(facts: Facts, fields: StatusFields): number | undef
  * now. Our own clock may be wrong by an hour, and what has accrued is never counted anew. Undefined while no clock can
  * be trusted; the next list tells.
  */
-function pricedFrom(facts: Facts, row: Instance): number | undefined {
-  const { object, list, memory, steadyNow } = facts;
+function pricedFrom(
+  facts: Pick<Facts, 'object' | 'machine' | 'clock' | 'memory'>,
+  row: Machine,
+): number | undefined {
+  const {
+    object,
+    machine: { list },
+    memory,
+    clock: { steadyNow },
+  } = facts;
   const { status } = object;
-  const now = facts.serviceNow;
-  if (now === undefined || status?.actualStatus === actualStatusOf(row)) return now;
-  const stoppedAt = isStopped(row.actualStatus) ? memory.stopAnsweredAt : undefined;
+  const now = facts.clock.serviceNow;
+  if (now === undefined || isRecorded(row, status)) return now;
+  const stoppedAt = isBilledAsStopped(facts, row) ? memory.stopAnsweredAt : undefined;
   const listAgeMs = steadyNow - (list?.begunSteady ?? steadyNow);
   const listedAt = Number.isFinite(listAgeMs) ? now - Math.max(0, listAgeMs) : now;
   return Math.max(stoppedAt ?? listedAt, parseTime(status?.cost?.since) ?? 0);
 }
 
-type MappedPort = NonNullable<GpuInstanceStatus['ports']>[number];
-
-const MAX_PORTS = 64;
-
-/** Where a listed machine is reached. */
+/** Addresses of a listed machine. */
 function addressFields(
-  row: Instance,
+  row: Machine,
   spec: GpuInstanceSpec,
 ): Pick<StatusFields, 'publicAddress' | 'endpoint' | 'ssh' | 'ports'> {
   const { publicAddress, sshHost, sshPort } = row;
@@ -351,47 +577,27 @@ function addressFields(
   };
 }
 
-function mappedPorts(row: Instance, spec: GpuInstanceSpec): MappedPort[] {
-  const names = new Map(
-    (spec.ports ?? []).map((port) => [`${port.containerPort}/${port.protocol}`, port.name]),
-  );
-  return Object.entries(row.ports)
-    .flatMap(([key, publicPort]) => {
-      const [port = '', transport = ''] = key.split('/');
-      const protocol: MappedPort['protocol'] = transport === 'udp' ? 'UDP' : 'TCP';
-      const name = names.get(`${port}/${protocol}`);
-      return [{ containerPort: Number(port), protocol, publicPort, ...omitUndefined({ name }) }];
-    })
-    .filter((port) => Number.isInteger(port.containerPort))
-    .sort(
-      (left, right) => left.containerPort - right.containerPort || (left.protocol < right.protocol ? -1 : 1),
-    )
-    .slice(0, MAX_PORTS);
-}
-
-/** How a machine came to its end. */
+/** End of a machine. */
 interface Ending {
   readonly machine: OwnedMachine;
   readonly reason: Reason;
   /** The service's clock where billing ended. */
   readonly endedAt: number;
+  /** The same clock at the proof that the machine is gone; undefined if the reply to a destroy dates the end. */
+  readonly provenGoneAt?: number | undefined;
 }
 
-const AVOID_KIND: Partial<Readonly<Record<Reason, 'machine' | 'host'>>> = {
-  HostOffline: 'host',
-  HostSilent: 'host',
-  Exited: 'machine',
-  ProvisioningTimedOut: 'machine',
-  LoadingTimedOut: 'machine',
-  CannotStart: 'machine',
-  Outbid: 'machine',
-};
-
-/** What the account should keep off after such an end; undefined if the machine is not to blame, or many failed together. */
-export function avoidTarget(facts: Facts, reason: Reason): AvoidTarget | undefined {
-  if (facts.accountFacts?.countsHostFailures === false) return undefined;
+/**
+ * Target that the account should avoid after such an end; undefined if the machine is not to blame, or many failed
+ * together.
+ */
+export function avoidTarget(
+  facts: Pick<Facts, 'object' | 'account'>,
+  reason: Reason,
+): AvoidTarget | undefined {
+  if (facts.account.facts?.countsHostFailures === false) return undefined;
   const { status } = facts.object;
-  const kind = AVOID_KIND[reason];
+  const { avoids: kind } = facetsOf(reason);
   if (kind === 'host' && status?.hostId !== undefined) return { type: 'host', id: status.hostId };
   if (kind !== undefined && status?.machineId !== undefined) return { type: 'machine', id: status.machineId };
   return undefined;
@@ -400,28 +606,65 @@ export function avoidTarget(facts: Facts, reason: Reason): AvoidTarget | undefin
 type PastMachine = NonNullable<GpuInstanceStatus['history']>[number];
 
 /** The fields after a machine has ended: it moves into the history, its money into what has accrued. */
-export function endedFields(facts: Facts, ending: Ending): StatusFields {
-  const { machine, reason, endedAt } = ending;
+export function endedFields(
+  facts: Pick<Facts, 'object' | 'account' | 'clock' | 'memory'>,
+  { endedAt: givenEnd, ...end }: Ending,
+): StatusFields {
+  const { machine, reason, provenGoneAt } = end;
   const { status = {} } = facts.object;
-  const { machineId, hostId, gpu, rentedAt } = status;
+  const { machineId, hostId, gpu, rentedAt, runningAt } = status;
+  const begun = parseTime(rentedAt) ?? parseTime(status.cost?.since) ?? givenEnd;
+  // A machine that no list ever showed is missing from those before its rental, too.
+  const endedAt = Math.max(givenEnd, begun);
+  const pricePerHour = status.cost?.pricePerHour;
   const fields = withoutMachine(carriedFields(facts));
-  const cost = endCost(status.cost, endedAt);
-  const avoid = withAvoided(status.avoid, avoidTarget(facts, reason), facts.now);
-  const begun = parseTime(rentedAt) ?? parseTime(status.cost?.since) ?? endedAt;
+  const total = endCost(status.cost, endedAt);
+  const cost = machineCost(status, endedAt);
+  const failures = failuresOf(facts, { ...end, endedAt }, cost);
+  // What the spec brought about is no fault of a machine, nor was it one of the first that failed by it.
+  const isSpecs = isOfSpec(failures);
+  const forgiven = isSpecs ? forgivenMachine(facts)?.id : undefined;
+  const before = status.avoid?.filter(({ kind, id }) => kind !== 'Machine' || id !== forgiven);
+  const avoid = withAvoided(before, isSpecs ? undefined : avoidTarget(facts, reason), facts.clock.now);
   const past: PastMachine = {
     attempt: machine.attempt,
     instanceId: machine.instanceId,
     ...omitUndefined({ machineId, hostId, gpuName: gpu?.name }),
     reason,
     endedAt: formatTime(endedAt),
-    rentedMinutes: Math.max(0, Math.round((endedAt - begun) / 60_000)),
-    cost: formatDollars(machineCost(status, endedAt)),
+    ...(provenGoneAt !== undefined && { provenGoneAt: formatTime(provenGoneAt) }),
+    rentedMinutes: Math.round((endedAt - begun) / 60_000),
+    cost: formatDollars(cost),
+    ...omitUndefined({ pricePerHour, rentedAt, runningAt, lastStatus: status.actualStatus }),
   };
+  const { repeatedFailure: _before, avoid: _avoided, ...rest } = fields;
   return {
-    ...fields,
+    ...rest,
     attempt: machine.attempt,
-    ...(cost && { cost }),
+    ...(total && { cost: total }),
     history: [...(fields.history ?? []), past].slice(-HISTORY_LENGTH),
     ...(avoid.length > 0 && { avoid }),
+    ...(failures && { repeatedFailure: failures }),
   };
+}
+
+/** The failures in a row with this end. While many machines of the account fail together, none says anything of a spec. */
+function failuresOf(
+  {
+    object,
+    account: { facts: accountFacts },
+    memory,
+    clock: { now },
+  }: Pick<Facts, 'object' | 'account' | 'clock' | 'memory'>,
+  { reason, endedAt }: Ending,
+  cost: number,
+): RepeatedFailure | undefined {
+  if (accountFacts?.countsHostFailures === false) return object.status?.repeatedFailure;
+  return failuresAfter(object, { reason, endedAt, now, cost, text: memory.progress?.text });
+}
+
+/** The machine that was avoided for the first of the failures in a row; undefined if there is none. */
+export function forgivenMachine({ object: { status } }: Pick<Facts, 'object'>): AvoidTarget | undefined {
+  const { machines, machineId } = status?.repeatedFailure ?? {};
+  return machines === 1 && machineId !== undefined ? { type: 'machine', id: machineId } : undefined;
 }

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { given, intent, NOW, row, withMachine } from '../../../test/builders/observed.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { Feed } from '../../marketplace/feed/feed.ts';
-import type { CompleteList } from '../../marketplace/feed/feed-state.ts';
+import type { Feed } from '../../market/feed.ts';
+import type { CompleteList } from '../../market/feed-state.ts';
 import { ObjectMemory, SteadyClock } from './memory.ts';
 
 const HOUR = 3_600_000;
@@ -90,7 +90,7 @@ const sight = (steady: SteadyClock, change: Record<string, unknown> = {}) => {
   const observed = given(withMachine());
   return {
     object: observed.object,
-    intent: observed.intent,
+    intent: observed.purchase.intent,
     recorded: undefined,
     list: undefined,
     steady,
@@ -136,22 +136,26 @@ test('scenario 58: a bad word counts from when this process first saw it, whatev
     withMachine({}, { status: { actualStatus: 'offline', actualStatusSince: '2026-01-01T00:00:00Z' } }),
   ).object;
   const memory = new ObjectMemory();
-  const seen = { object, recorded: row({ actualStatus: 'offline' }), list: list(NOW, NOW) };
+  const seen = { object, recorded: row({ state: 'offline' }), list: list(NOW, NOW) };
   memory.note(sight(steady, seen));
   pass(9_000);
   memory.note(sight(steady, seen));
-  expect(memory.view().seenStatus).toEqual({ actualStatus: 'offline', since: steady.now() - 9_000 });
+  expect(memory.view().seenStatus).toEqual({
+    state: 'offline',
+    marketStatus: 'offline',
+    since: steady.now() - 9_000,
+  });
 });
 
 test('the end of a bad spell is remembered, and a good word is no end of one', () => {
   const { steady, pass } = clocks();
   const memory = new ObjectMemory();
-  const see = (actualStatus: 'running' | 'unknown' | 'loading') =>
-    memory.note(sight(steady, { recorded: row({ actualStatus }), list: list(NOW, NOW) }));
+  const see = (actualStatus: 'running' | 'unseen' | 'loading') =>
+    memory.note(sight(steady, { recorded: row({ state: actualStatus }), list: list(NOW, NOW) }));
   see('loading');
   see('running');
   expect(memory.view().badEndedAt).toBeUndefined();
-  see('unknown');
+  see('unseen');
   pass(1_000);
   see('running');
   expect(memory.view().badEndedAt).toBe(steady.now());

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { HOLD, OPEN_BREAKER } from '../../../test/builders/ending-machine.ts';
+import { HOLD, OPEN_BREAKER, OUTDATED } from '../../../test/builders/ending-machine.ts';
 import {
   at,
   type Given,
@@ -13,7 +13,7 @@ import { decide, stillDecides } from './decide.ts';
 import type { Action } from './types.ts';
 
 const offline: Given = withMachine(
-  { actualStatus: 'offline' },
+  { state: 'offline' },
   { status: { actualStatus: 'offline', actualStatusSince: time(-61) } },
 );
 const before = given(offline);
@@ -47,6 +47,26 @@ test.each<readonly [string, Given]>([
   expect(stillDecides(given(newest), { before, action: destroy })).toBe(false);
 });
 
+const outdated = withMachine({}, { status: OUTDATED });
+
+test.each<readonly [string, boolean, Given]>([
+  ['leaves if its offer was seen within the minute', true, {}],
+  [
+    'is taken back if it waited too long after its offer was seen',
+    false,
+    { observed: { steadyNow: at(41) } },
+  ],
+  ['is taken back if a person reverted the edit', false, { status: {} }],
+])('a queued destroy for another spec %s (P1)', (_, expected, change) => {
+  const action = actionOf(outdated);
+  expect(
+    stillDecides(given({ ...outdated, ...change, ...(change.status && withMachine()) }), {
+      before: given(outdated),
+      action,
+    }),
+  ).toBe(expected);
+});
+
 test.each([
   ['lists have shown it', {}],
   ['no list has shown it yet', { rentedAt: undefined }],
@@ -60,7 +80,7 @@ test.each([
     deleting: true,
   };
   const later = given(leaving);
-  const seen = { ...later, now: later.now + 1_000, steadyNow: later.steadyNow + 1_000 };
+  const seen = { ...later, now: later.clock.now + 1_000, steadyNow: later.clock.steadyNow + 1_000 };
   expect(stillDecides(seen, { before: given(leaving), action: actionOf(leaving) })).toBe(true);
 });
 
@@ -83,10 +103,10 @@ test('a queued destroy of another machine is another action', () => {
 });
 
 test('a queued start leaves also if the price has moved', () => {
-  const stopped = withMachine({ actualStatus: 'stopped' });
+  const stopped = withMachine({ state: 'stopped' });
   const start = actionOf(stopped);
   expect(start.type).toBe('start');
-  const dearer = { ...stopped, machines: [machineOf(1, { actualStatus: 'stopped', pricePerHour: 777_000 })] };
+  const dearer = { ...stopped, machines: [machineOf(1, { state: 'stopped', pricePerHour: 777_000 })] };
   expect(stillDecides(given(dearer), { before: given(stopped), action: start })).toBe(true);
   expect(stillDecides(given(withMachine()), { before: given(stopped), action: start })).toBe(false);
 });

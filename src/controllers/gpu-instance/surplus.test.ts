@@ -11,7 +11,7 @@ import {
   withMachine,
 } from '../../../test/builders/observed.ts';
 import { decide } from './decide.ts';
-import { surplusMachines } from './surplus.ts';
+import { confirmedByLabel, surplusMachines } from './surplus.ts';
 
 /** The only machine ended for that reason. */
 function afterOne(reason: string): Given {
@@ -131,4 +131,25 @@ test('a guard that was taken away is restored for a machine that was found, and 
   expect(ruleOf(found)).toBe('restore-guard');
   expect(ruleOf({ intent: OPEN, finalizers: [] })).toBe('restore-guard');
   expect(ruleOf({ finalizers: [] })).not.toBe('restore-guard');
+});
+
+describe('a machine whose label is not agreed on', () => {
+  const doubtful = machineOf(1, { id: '4', unsettled: new Set(['label']) });
+  const idsOf = (situation: Given) =>
+    confirmedByLabel(given({ ...situation, observed: { labelReads: new Map() } }), [doubtful]);
+
+  test('may go without a read when this process destroyed it', () => {
+    expect(idsOf({ memory: { destroys: [{ ...ANSWERED, instanceId: '4' }] } })).toEqual({ ids: ['4'] });
+  });
+
+  test('may go without a read when the history says that it was given up', () => {
+    const ended = { attempt: 1, reason: 'Exited', endedAt: time(-60), rentedMinutes: 4, cost: '0.03' };
+    expect(idsOf({ status: { attempt: 1, history: [{ ...ended, instanceId: '4' }] } })).toEqual({
+      ids: ['4'],
+    });
+  });
+
+  test('stays when another machine was destroyed', () => {
+    expect(idsOf({ memory: { destroys: [ANSWERED] } })).toEqual({ ids: [] });
+  });
 });

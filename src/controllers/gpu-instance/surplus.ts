@@ -1,6 +1,8 @@
+import { listsAgree, readAgrees } from '../../accounts/beliefs/machine.ts';
 import { decision } from './decision.ts';
 import type { Facts } from './facts.ts';
 import { isDestroyPending } from './gone.ts';
+import { pricedId } from './status.ts';
 import type { ListedMachine, Step } from './types.ts';
 
 /**
@@ -10,25 +12,28 @@ import type { ListedMachine, Step } from './types.ts';
  * the status since, and where it is listed again after it was proven gone; one that the status names without a claim
  * that verifies is in doubt, and stays. Only a machine whose label fits its start date is ever named here.
  */
-export function surplusMachines(facts: Facts): readonly ListedMachine[] {
-  const recorded = facts.ownedMachine;
+export function surplusMachines(
+  facts: Pick<Facts, 'object' | 'machine' | 'purchase' | 'memory'>,
+): readonly ListedMachine[] {
+  const recorded = facts.machine.owned;
   const named = facts.object.status?.instanceId;
-  const winnerIsListed = recorded !== undefined && facts.list?.recorded !== undefined;
-  const newest = Math.max(facts.settledAttempt, facts.openIntent?.attempt ?? 0);
-  return (facts.list?.labelled ?? []).filter(({ row, ownership }) => {
+  const isWinner = recorded !== undefined && facts.machine.recordProof === 'confirmed';
+  const winnerIsListed = isWinner && facts.machine.list?.recorded !== undefined;
+  const newest = Math.max(facts.purchase.settledAttempt, facts.purchase.openIntent?.attempt ?? 0);
+  return (facts.machine.list?.labelled ?? []).filter(({ row, ownership }) => {
     if (row.id === recorded?.instanceId || ownership.type !== 'labelled') return false;
     if (facts.memory.destroys.some(({ instanceId }) => instanceId === row.id)) return true;
     if (row.id === named) return false;
     if (wasGivenUp(facts, row.id)) return true;
     const { attempt } = ownership.facts;
-    if (attempt < facts.settledAttempt) return true;
-    if (attempt === facts.settledAttempt) return winnerIsListed && newest === attempt;
+    if (attempt < facts.purchase.settledAttempt) return true;
+    if (attempt === facts.purchase.settledAttempt) return winnerIsListed && newest === attempt;
     return false;
   });
 }
 
 /** By this object itself: nobody gave up one that vanished. */
-function wasGivenUp({ object }: Facts, instanceId: string): boolean {
+function wasGivenUp({ object }: Pick<Facts, 'object'>, instanceId: string): boolean {
   const past = object.status?.history?.find((machine) => machine.instanceId === instanceId);
   return past !== undefined && past.reason !== 'Vanished';
 }
@@ -36,14 +41,19 @@ function wasGivenUp({ object }: Facts, instanceId: string): boolean {
 /**
  * Destroys machines of this object that are one too many. `hold` and `paused` protect the machine that is
  * wanted, not a second one that nobody asked for. Nothing is written first: the attempt on record already
- * says that an older purchase is over.
+ * says that an older purchase is over. A label is believed when two lists and a read of the machine agree on it: a machine
+ * goes only then. Undefined while none may go.
  */
 export function destroySurplus(facts: Facts): Step | undefined {
   const listed = surplusMachines(facts).filter(({ row }) => !isDestroyPending(facts, row.id));
-  if (listed.length === 0 || facts.memory.destroyNotBefore > facts.steadyNow) return undefined;
-  const ids = listed.map(({ row }) => row.id);
+  if (listed.length === 0 || facts.memory.destroyNotBefore > facts.clock.steadyNow) return undefined;
+  const { read, ids } = confirmedByLabel(facts, listed);
+  if (read) return read;
+  if (ids.length === 0) return undefined;
+  const going = listed.filter(({ row }) => ids.includes(row.id));
   return decision({
     rule: 'destroy-surplus',
+    because: 'Lists and a read show more than one machine of this object.',
     record: { type: 'nothing', because: 'attempt' },
     actions: ids.map((instanceId) => ({ type: 'destroy', instanceId, reason: 'Surplus' })),
     events: [
@@ -51,9 +61,38 @@ export function destroySurplus(facts: Facts): Step | undefined {
         type: 'Warning',
         reason: 'Surplus',
         action: 'Destroying',
-        note: `Machines ${ids.join(', ')} of this object are one too many and are being destroyed.`,
+        note: `Destroying surplus machines of this object: ${going.map(({ row }) => pricedId(row)).join(', ')}.`,
       },
     ],
     requeue: { afterMs: 0 },
   });
+}
+
+/** Machines that only a label assigns to this object. */
+interface ByLabel {
+  /** Two lists and a read of the machine agree on the label, or this object had the machine and destroyed it before. */
+  readonly ids: readonly string[];
+  /** The read that is missing. */
+  readonly read?: Extract<Step, { type: 'read' }>;
+}
+
+/** The machines of `listed` that may go by their label, or the read that is missing for one of them. */
+export function confirmedByLabel(
+  facts: Pick<Facts, 'object' | 'machine' | 'memory'>,
+  listed: readonly ListedMachine[],
+): ByLabel {
+  const isOurDestroy = (id: string) =>
+    facts.memory.destroys.some(({ instanceId }) => instanceId === id) || wasGivenUp(facts, id);
+  const agreed = listed.filter(({ row }) => isOurDestroy(row.id) || listsAgree(row, 'label'));
+  const unread = agreed.filter(({ row }) => !isOurDestroy(row.id) && !facts.machine.labelReads.has(row.id));
+  if (unread.length > 0) {
+    const requests = unread.map(({ row }) => ({ type: 'confirmLabel', instanceId: row.id }) as const);
+    return { ids: [], read: { type: 'read', requests } };
+  }
+  const isConfirmed = ({ row }: ListedMachine) => {
+    const read = facts.machine.labelReads.get(row.id);
+    return read !== undefined && typeof read !== 'string' && readAgrees(row, read, 'label');
+  };
+  const confirmed = agreed.filter((machine) => isOurDestroy(machine.row.id) || isConfirmed(machine));
+  return { ids: confirmed.map(({ row }) => row.id) };
 }

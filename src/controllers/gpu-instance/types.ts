@@ -1,5 +1,6 @@
-import type { OfferSet } from '../../accounts/admission.ts';
+import type { OfferSet, TicketRefusal } from '../../accounts/admission.ts';
 import type { Avoided } from '../../accounts/avoid-list.ts';
+import type { Machine, MachineRead } from '../../accounts/beliefs/machine.ts';
 import type { BreakerState, OpenSpan } from '../../accounts/breaker.ts';
 import type { LabelEcho } from '../../accounts/feed-observer.ts';
 import type { QueuePosition } from '../../accounts/queue/admission-queue.ts';
@@ -7,14 +8,16 @@ import type { ServiceTime } from '../../accounts/service-clock.ts';
 import type { AccountLimits } from '../../accounts/spend-limits.ts';
 import type { GpuInstance, GpuInstancePhase, GpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
 import type { MachineFacts } from '../../api/v1alpha1/machine-drift.ts';
+import type { Outage } from '../../api/v1alpha1/outage.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import type { AvoidTarget } from '../../instance/avoidance.ts';
+import type { Launch } from '../../instance/launch.ts';
+import type { ShownState } from '../../instance/machine-state.ts';
 import type { MicroDollars } from '../../lib/money.ts';
-import type { Secret } from '../../lib/secret.ts';
-import type { MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
-import type { Instance } from '../../marketplace/instances/instance.ts';
-import type { RentRequest } from '../../marketplace/instances/rent.ts';
-import type { Offer, OfferQuery } from '../../marketplace/offers/offers.ts';
+import type { MarketplaceErrorKind } from '../../market/errors.ts';
+import type { ListUrgency } from '../../market/feed.ts';
+import type { Offer, OfferQuery } from '../../market/offer.ts';
+import type { RegistryLogin, RentRequest } from '../../market/rental.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
 import type { IntentReading, RentalIntent } from '../../ownership/intent.ts';
 import type { LabelIdentity } from '../../ownership/label.ts';
@@ -29,14 +32,18 @@ export interface AccountFacts {
   readonly breaker: BreakerState;
   /** When the breaker was open, in steady time. */
   readonly openSpans: readonly OpenSpan[];
-  /** Whether the end of a machine blames its host or machine: not if many failed together. */
+  /** True if the end of a machine blames its host or machine: not if many failed together. */
   readonly countsHostFailures: boolean;
   readonly labelEcho: LabelEcho;
-  /** Whether the account may be used from the object's namespace; undefined while that is being found out. */
+  /** True if the credit was at or below what must remain when the key was last checked. */
+  readonly creditUsedUp: boolean;
+  /** True if the account refuses every rental and start (`spec.suspend`). */
+  readonly suspended: boolean;
+  /** True if the account may be used from the object's namespace; undefined while that is being found out. */
   readonly permitted: boolean | undefined;
-  /** Of all accounts of the login together; undefined while that is being found out. */
+  /** Adoption policy over all accounts of the login; undefined while it is being determined. */
   readonly adoption: 'None' | 'Unlabelled' | undefined;
-  /** Whether the account's own key, or the one kept of it, may destroy. */
+  /** True if the account's own key, or the one kept of it, may destroy. */
   readonly mayDestroy: boolean;
   readonly sshKeyRegistered: boolean | undefined;
   readonly avoided: Avoided;
@@ -44,13 +51,15 @@ export interface AccountFacts {
   readonly reserved: OfferSet;
   /** By the clock that dates machines. */
   readonly serviceTime: ServiceTime;
+  /** The breaker has judged a list since this object planned to end its machine by limit, price or drift. */
+  readonly isEndJudged: boolean;
   /** A stopped machine of this login was asked to start and the service knows no such request. */
   readonly startUnsupported: boolean;
 }
 
 /**
- * Of an object in a namespace that the account of another namespace does not allow, or that names none: it is told one
- * fixed sentence, whether or not there is such an account. `undecided` while the namespace is being looked up.
+ * Object in a namespace that the account of another namespace does not allow, or that names no account. It gets one
+ * fixed sentence, whether or not there is such an account. `undecided` while the operator reads the namespace.
  */
 export type Outsider = 'refused' | 'undecided';
 
@@ -60,11 +69,13 @@ export type Outsider = 'refused' | 'undecided';
  */
 export type AccountView = { readonly outsider?: Outsider } & (
   | /** `isUnwatched`: whether there is one in its namespace, this installation does not look. */
-  { readonly state: 'missing'; readonly isUnwatched?: boolean }
+  { readonly state: 'missing'; readonly isUnwatched?: boolean; readonly facts?: undefined }
   | {
       readonly state: 'notReady';
       readonly reason: string;
       readonly message: string;
+      /** The loss of service that it follows from. */
+      readonly outage?: Outage | undefined;
       readonly facts: AccountFacts | undefined;
     }
   | { readonly state: 'ready'; readonly facts: AccountFacts }
@@ -72,28 +83,30 @@ export type AccountView = { readonly outsider?: Outsider } & (
 
 /** A listed machine and whose it is. */
 export interface ListedMachine {
-  readonly row: Instance;
+  readonly row: Machine;
   readonly ownership: Ownership;
 }
 
-/** What the latest complete list says about one object. */
+/** View of the latest complete list for one object. */
 export interface ListView {
   /** Milliseconds since the epoch at which that list was begun, by the wall clock of that moment. */
   readonly begunAt: number;
   /** The same in steady time; minus infinity where it is not known. */
   readonly begunSteady: number;
-  /** The machine that `status.instanceId` names, where it is listed. */
-  readonly recorded: Instance | undefined;
-  /** Rows that carry this object's uid in a label of ours, lowest id first. */
+  /** The machine that `status.instanceId` names, as it is believed to be, if it is listed. */
+  readonly recorded: Machine | undefined;
+  /** Rows that carry this object's uid in a label of ours, lowest id first, without those that another object claims. */
   readonly labelled: readonly ListedMachine[];
   /** A machine of the uid that the intent names, where that is another object's. */
-  readonly formerSelf: Instance | undefined;
+  readonly formerSelf: Machine | undefined;
+  /** `namespace/name` of the object whose uid the intent names, where that object exists beside this one. */
+  readonly copiedFrom: string | undefined;
   /** The machine that `adopt` names. */
   readonly adoptTarget: ListedMachine | undefined;
   /** Rows without a label or with the rest of this purchase's, that no object records: candidates where labels are not echoed. */
-  readonly unowned: readonly Instance[];
+  readonly unowned: readonly Machine[];
   /** Rows that may be this purchase or somebody's own: never taken, and a reason to buy nothing. */
-  readonly doubtful: readonly Instance[];
+  readonly doubtful: readonly Machine[];
   /** Every listed id. */
   readonly ids: readonly string[];
 }
@@ -106,13 +119,36 @@ export interface AbsenceView {
   readonly read: 'absent' | 'present' | 'failed' | undefined;
 }
 
-/** Why nothing is tried for now. */
+/** Reason why nothing is tried for now. */
 export interface Refusal {
   readonly reason: Reason;
   readonly detail: string;
 }
 
-/** What an object said last of its place in the queue; by steady time. */
+/** Memory of this process about something that it retries. Times are steady. */
+export interface RetryView {
+  /** Reason of the last refusal, for people. */
+  readonly refusal: Refusal | undefined;
+  /** Reason why nothing matched, from an unfiltered search within the last ten minutes. */
+  readonly explained: Refusal | undefined;
+  /** Failures in a row of what is tried now, for backoff. */
+  readonly failures: number;
+  /** Before this nothing but a destroy is tried again. */
+  readonly notBefore: number;
+  /** Set while a machine that works is to be replaced: a second search has to confirm the first. */
+  readonly firstSearch?: FirstSearch | undefined;
+}
+
+/** Matching offers of one search reply, none of which is believed before another search shows it as well. */
+export interface FirstSearch {
+  /** Begin of the search, in steady time. */
+  readonly begunAt: number;
+  readonly offerIds: readonly string[];
+  /** Searches in a row that had no matching offer in common with the search before. */
+  readonly misses: number;
+}
+
+/** Last notice of an object's position in the queue; by steady time. */
 export interface QueueNotice {
   readonly reason: Extract<Reason, 'LabelsNotEchoed' | 'Queued'>;
   readonly detail: string;
@@ -123,7 +159,7 @@ export interface QueueNotice {
   readonly isSerial: boolean;
 }
 
-/** Which intent: an attempt whose write failed may be made again under the same number. */
+/** Identity of an intent: an attempt whose write failed may be repeated under the same number. */
 export interface IntentMark {
   readonly attempt: number;
   readonly issuedAt: number;
@@ -132,7 +168,7 @@ export interface IntentMark {
 /** A destroy that the service answered with success, remembered by this process. */
 export interface DestroyMark {
   readonly instanceId: string;
-  /** Why it was destroyed. */
+  /** Reason of the destroy. */
   readonly reason: Reason;
   /** Steady time when the answer came: lists begun after it count. */
   readonly answeredAt: number;
@@ -140,97 +176,115 @@ export interface DestroyMark {
   readonly endedAt: number;
 }
 
-/**
- * What this process remembers of an object. All of it may be lost without harm: it only saves time. Times are
- * steady unless they say otherwise; where one is missing, the record's own stands for it.
- */
-export interface MemoryView {
-  /** When a person last asked to look now, on `clock.monotonic()`. */
-  readonly askedAt: number | undefined;
-  /** A rental that was answered and whose result is not yet saved. */
-  readonly rented: RentedFacts | undefined;
-  /** The newest intent that this process wrote, in case the annotation is taken away. */
-  readonly intent: RentalIntent | undefined;
-  /** The intent whose call was certainly refused or never sent: nothing comes of it. */
-  readonly refused: IntentMark | undefined;
-  /** A machine that came too late for its purchase, as a list last showed it. */
-  readonly late: (IntentMark & { readonly machine: Instance }) | undefined;
-  /** Why the last rental was refused, for people. */
-  readonly refusal: Refusal | undefined;
-  /** Why nothing matched, by a search of everything within the last ten minutes. */
-  readonly explained: Refusal | undefined;
-  /** What was last said of its place in the queue; undefined if it does not wait. */
-  readonly queued: QueueNotice | undefined;
-  readonly destroys: readonly DestroyMark[];
-  /** The deadline of an intent, as it was when this process first saw it. */
-  readonly intentDeadline: { readonly attempt: number; readonly at: number } | undefined;
+/** Memory of this process about the present machine, as lists showed it. Times are steady. */
+export interface WatchedFields {
   /** Since when the present machine is held. */
-  readonly rentedSince: number | undefined;
-  /** When this process first looked at the object. */
-  readonly firstSeenAt: number;
+  readonly rentedSince?: number | undefined;
   /** Since when this process has watched the present machine. */
-  readonly watchedSince: number | undefined;
-  /** When the start that is under way was answered with success. */
-  readonly startAnsweredAt: number | undefined;
-  /** Failures in a row of what is tried now, for backoff. */
-  readonly failures: number;
-  /** Before this nothing but a destroy is tried again. */
-  readonly notBefore: number;
-  /** When the machine was last asked to stop. */
-  readonly stopAskedAt: number | undefined;
-  /** The service's clock in that answer: from then on only the disk bills. */
-  readonly stopAnsweredAt: number | undefined;
-  /** When the machine was last given its label. */
-  readonly relabelledAt: number | undefined;
-  /** How often a destroy failed in a row. */
+  readonly watchedSince?: number | undefined;
+  /** When the machine's last bad spell ended, so that flapping is not written down at each turn. */
+  readonly badEndedAt?: number | undefined;
+  /** The word that the latest lists show, and since when. */
+  readonly seenStatus?: SeenState | undefined;
+  /** Last text of the host about loading, and since when it is that. */
+  readonly progress?: { readonly text: string | undefined; readonly at: number } | undefined;
+  /** When loading last showed progress, by the record. */
+  readonly progressOnRecord?: number | undefined;
+}
+
+/** Memory of this process about its own requests for an object. Times are steady unless named otherwise. */
+export interface MemoryFields {
+  /** When a person last asked to look now, on `clock.monotonic()`. */
+  readonly askedAt?: number | undefined;
+  /** A rental that was answered and whose result is not yet saved. */
+  readonly rented?: RentedFacts | undefined;
+  /** The newest intent that this process wrote, in case the annotation is taken away. */
+  readonly intent?: RentalIntent | undefined;
+  /** The intent whose call was certainly refused or never sent: nothing comes of it. */
+  readonly refused?: IntentMark | undefined;
+  /** A machine that came too late for its purchase, as a list last showed it. */
+  readonly late?: (IntentMark & { readonly machine: Machine }) | undefined;
+  /** Last notice of its position in the queue; undefined if it does not wait. */
+  readonly queued?: QueueNotice | undefined;
+  readonly destroys: readonly DestroyMark[];
+  /** Number of failed destroys in a row. */
   readonly destroyFailures: number;
   /** Before this no destroy is tried again. */
   readonly destroyNotBefore: number;
-  /** When the machine's last bad spell ended, so that flapping is not written down at each turn. */
-  readonly badEndedAt: number | undefined;
-  /** The word that the latest lists show, and since when. */
-  readonly seenStatus: { readonly actualStatus: string; readonly since: number } | undefined;
-  /** Last text of the host about loading, and since when it is that. */
-  readonly progress: { readonly text: string | undefined; readonly at: number } | undefined;
-  /** When loading last showed progress, by the record. */
-  readonly progressOnRecord: number | undefined;
+  /** The deadline of an intent, as it was when this process first saw it. */
+  readonly intentDeadline?: { readonly attempt: number; readonly at: number } | undefined;
+  /** When this process first looked at the object. */
+  readonly firstSeenAt: number;
+  /** When the start that is under way was answered with success. */
+  readonly startAnsweredAt?: number | undefined;
+  /** When the machine was last asked to stop. */
+  readonly stopAskedAt?: number | undefined;
+  /** The service's clock in that answer: from then on only the disk bills. */
+  readonly stopAnsweredAt?: number | undefined;
+  /** When the machine was last given its label. */
+  readonly relabelledAt?: number | undefined;
   /** When it is next looked at whether the children still are as they were written. */
-  readonly childrenDueAt: number | undefined;
+  readonly childrenDueAt?: number | undefined;
+}
+
+/**
+ * Memory of this process about an object. A loss does no harm: it only saves time. The record's own time replaces a
+ * missing one.
+ */
+export interface MemoryView extends RetryView, MemoryFields, WatchedFields {
+  /** The search for a machine in place of the present one, which works. */
+  readonly replacement: RetryView;
 }
 
 /** `ProbeError`: the probe could not be sent as the spec writes it. */
 export type ProbeFailureReason = 'ProbeFailing' | 'ProbeError';
 
-/** What the single read of a machine said that is to be destroyed since it was lost. */
+/** The single read of a machine in this pass, before the machine is ended or its price is charged for good. */
 export interface ConfirmedView {
   readonly instanceId: string;
-  readonly state: 'lost' | 'absent' | 'well' | 'failed';
+  readonly read: MachineRead | 'absent' | 'failed';
 }
 
-/** What the readiness probe said last; undefined while it has not been asked. */
+/** State and word that this process saw last, and since when in steady time. */
+export interface SeenState extends ShownState {
+  readonly since: number;
+}
+
+/** Last result of the readiness probe; undefined before the first. */
 export interface ProbeView {
   readonly ready: boolean;
-  /** Why it is not ready. */
+  /** Reason why it is not ready. */
   readonly reason?: ProbeFailureReason;
   readonly detail: string;
 }
 
-/** What Secrets gave for the rental. */
+/** Inputs of a rental from the whole spec and the cluster, and those that are missing there. */
 export type InputsView =
   | {
       readonly type: 'ready';
       readonly env: Readonly<Record<string, string>>;
+      readonly ssh: boolean;
+      readonly args: Launch['args'];
+      /** As it is sent, packed if it is long. */
       readonly onStart: string | undefined;
-      readonly imageLogin: Secret | undefined;
+      readonly imageLogin: RegistryLogin | undefined;
     }
-  | { readonly type: 'problem'; readonly reason: Reason; readonly detail: string };
+  | {
+      readonly type: 'problem';
+      readonly reason: Reason;
+      readonly detail: string;
+      /** When to ask again, if that is sooner than usual. */
+      readonly retryAfterMs?: number;
+    };
 
-/** What one search answered. */
+/** Answer of one search. */
 export type OffersView =
   | {
       readonly type: 'found';
       readonly offers: readonly Offer[];
-      /** Of a wider search: each offer has to tell itself that it fits. */
+      /** Begin of the search, in steady time; without it the search was made for this reconcile alone. */
+      readonly begunAt?: number;
+      /** True for a wider search: each of its offers must itself show that it fits. */
       readonly isShared?: boolean;
     }
   /** The search waits in the queue of the login, and the object is called when it is answered. */
@@ -242,7 +296,29 @@ export type OffersView =
       readonly retryAfterMs: number | undefined;
     };
 
-/** What the service answered to a rental that worked. */
+/** Admission of a rental in place of the present machine, with the offer that was seen for it. */
+export type RoomView = {
+  readonly offerId: string;
+  readonly pricePerHour: MicroDollars | undefined;
+  /** Steady time of the answer. */
+  readonly at: number;
+} & (
+  | { readonly type: 'fits' }
+  | {
+      readonly type: 'refused';
+      readonly reason: TicketRefusal;
+      readonly detail: string;
+      readonly retryAfterMs: number;
+    }
+);
+
+/** An offer that was seen for a machine in place of the present one. */
+export interface SeenOffer {
+  readonly id: string;
+  readonly pricePerHour: MicroDollars | undefined;
+}
+
+/** Answer of the service to a successful rental. */
 export interface RentedFacts {
   readonly attempt: number;
   readonly instanceId: string;
@@ -258,56 +334,81 @@ export interface RentedFacts {
   readonly sealedKey?: string | undefined;
 }
 
-/** How writing the children went. */
+/** Result of writing the children. */
 export type Published =
   | {
       readonly type: 'done';
       readonly bindingName: string;
-      /** Why the Service leads nowhere, where it does not. */
+      /** Reason why the Service has no endpoint, if it has none. */
       readonly unpublished?: string;
     }
   | { readonly type: 'nameTaken'; readonly detail: string }
   | { readonly type: 'failed'; readonly detail: string };
 
-/** Everything one pass needs, in one frozen value. */
-export interface Observed {
-  /** Milliseconds since the epoch by our wall clock: for everything that is written down. */
-  readonly now: number;
-  /** Elapsed time that no jump of the wall clock changes: for everything that is waited for. */
-  readonly steadyNow: number;
-  readonly object: GpuInstance;
-  readonly uid: string;
-  readonly identity: LabelIdentity;
-  readonly constants: PurchaseConstants;
-  readonly account: AccountView;
-  readonly intent: IntentReading;
+/** An offer that was seen for a machine in place of the present one. */
+export interface SeenOffer {
+  readonly id: string;
+  readonly pricePerHour: MicroDollars | undefined;
+}
+
+/** Machines of one object, as lists, single reads and other objects show them. */
+export interface SeenMachines {
   /** undefined: no complete list has been seen yet. */
   readonly list: ListView | undefined;
-  /** By machine id; every machine of this object that matters has an entry. */
-  readonly absences: ReadonlyMap<string, AbsenceView>;
   /** Begin times (steady) of the remembered complete lists, oldest first. */
   readonly listsBegun: readonly number[];
-  readonly memory: MemoryView;
+  /** By machine id; every machine of this object that matters has an entry. */
+  readonly absences: ReadonlyMap<string, AbsenceView>;
+  /** The single read of a machine that lists say something new of; undefined if it was not requested. */
+  readonly confirmed: ConfirmedView | undefined;
+  /** Single reads in this pass of machines that may go by their label, by id. */
+  readonly labelReads: ReadonlyMap<string, ConfirmedView['read']>;
+  /** True if the key has just proved its login in this pass; undefined where it was not asked. */
+  readonly loginProven: boolean | undefined;
+  readonly probe: ProbeView | undefined;
+  /** Result of writing the children in this pass; undefined if this pass did not. */
+  readonly published: Published | undefined;
+  /** An object of the login has an earlier machine of the same offer: the offer was sold twice. */
+  readonly isOfferSoldBefore: boolean;
+  /** True if an older object names the same machine to adopt. */
+  readonly olderClaimant: boolean;
+}
+
+/** Inputs of the next purchase of one object, and the last purchase by its annotation. */
+export interface SeenPurchase {
+  readonly uid: string;
+  readonly identity: LabelIdentity;
+  readonly intent: IntentReading;
+  readonly inputs: InputsView | undefined;
   /** By index of `spec.offers`; asked for one after another. */
   readonly offers: ReadonlyMap<number, OffersView>;
   /** The search that says why nothing matches; undefined if it was not requested. */
   readonly broadOffers: OffersView | undefined;
-  /** Where it waits in the queue of its login; undefined if it does not wait, or was called. */
+  /** Admission of a rental in place of the present machine; undefined if it was not requested. */
+  readonly room?: RoomView | undefined;
+  /** Position in the queue of its login; undefined if it does not wait, or was called. */
   readonly place?: QueuePosition | undefined;
-  readonly inputs: InputsView | undefined;
-  /** Whether the key has just proved its login in this pass; undefined where it was not asked. */
-  readonly loginProven: boolean | undefined;
-  /** A last look at a machine that is to be destroyed as lost; undefined if it was not asked for. */
-  readonly confirmed: ConfirmedView | undefined;
-  readonly probe: ProbeView | undefined;
-  /** How writing the children went in this pass; undefined where it was not tried. */
-  readonly published: Published | undefined;
-  /** Whether an older object names the same machine to adopt. */
-  readonly olderClaimant: boolean;
-  /** How long the lease still lasts. */
-  readonly leaseRemainingMs: number;
+}
+
+/** Times of one pass, and the constants by which waits are measured. */
+export interface PassTimes {
+  /** Milliseconds since the epoch by our wall clock: for everything that is written down. */
+  readonly now: number;
+  /** Elapsed time that no jump of the wall clock changes: for everything that is waited for. */
+  readonly steadyNow: number;
+  readonly constants: PurchaseConstants;
   /** In [0, 1): spreads retries. */
   readonly jitter: number;
+}
+
+/** Everything one pass needs, by noun, in one frozen value. */
+export interface Observed {
+  readonly object: GpuInstance;
+  readonly machine: SeenMachines;
+  readonly account: AccountView;
+  readonly purchase: SeenPurchase;
+  readonly clock: PassTimes;
+  readonly memory: MemoryView;
 }
 
 /** Something only worth reading when a rule asks for it. */
@@ -322,14 +423,22 @@ export type ReadRequest =
       readonly scope: 'shared' | 'exact' | 'broad';
       /** The search, and after it those that follow if it finds nothing. */
       readonly queries: readonly [OfferQuery, ...OfferQuery[]];
-      /** It found nothing before: searches of others go first. */
+      /** True if it found nothing before: searches of others go first. */
       readonly patient?: boolean;
+      /** Steady time: only a search that was begun since then will do. */
+      readonly since?: number;
     }
+  /** Keeps the matching offers of a search until a second one confirms them; undefined forgets them. */
+  | { readonly type: 'firstSearch'; readonly search: FirstSearch | undefined }
   | { readonly type: 'inputs' }
-  /** Whether the machine exists, by its single read. */
+  /** True if the account admits this rental in place of the present machine. */
+  | { readonly type: 'room'; readonly offerId: string; readonly pricePerHour: MicroDollars | undefined }
+  /** True if the machine exists, by its single read. */
   | { readonly type: 'machine'; readonly instanceId: string }
-  /** Whether the machine is as lost as the list says, by its single read. */
-  | { readonly type: 'confirmLost'; readonly instanceId: string }
+  /** The machine by its single read, to compare it with what lists say. */
+  | { readonly type: 'confirm'; readonly instanceId: string }
+  /** A machine by its single read, before it goes by its label. */
+  | { readonly type: 'confirmLabel'; readonly instanceId: string }
   | { readonly type: 'loginProof' };
 
 /** A rental as decided: recorded as an intent first, then sent. */
@@ -345,9 +454,9 @@ export interface Purchase {
   /** By our own wall clock: how old the decision is when it is carried out. */
   readonly decidedAt: number;
   readonly specHash: string;
-  /** What the offer says of the machine. */
+  /** Facts of the machine from the offer. */
   readonly facts?: MachineFacts;
-  /** Where labels are not known to come back: every id listed before. */
+  /** Every id listed before the purchase, if labels are not known to come back. */
   readonly knownIds: readonly string[] | undefined;
 }
 
@@ -367,30 +476,33 @@ export type Action =
   | {
       readonly type: 'release';
       readonly note: EventNote;
+      /** Ids of machines that the operator destroyed for the object: if one is listed again, the sweep destroys it again. */
+      readonly destroyed: readonly string[];
       /** The machine stays, and with it the Secret and Service of an object that was deleted with `--cascade=orphan`. */
       readonly keepsChildren?: true;
     };
 
-/** What stands beside conditions and phase in a status. */
+/** Fields of a status beside conditions and phase. */
 export type StatusFields = Omit<GpuInstanceStatus, 'conditions' | 'observedGeneration' | 'phase'>;
 
-/** One statement about an object. */
+/** Condition of an object. */
 export interface ConditionState {
   readonly status: 'True' | 'False' | 'Unknown';
   readonly reason: Reason;
   readonly message: string;
 }
 
-/** What a rule says to people. Conditions that are left out are not there. */
+/** Conditions that a rule sets. A condition that is left out is removed. */
 export interface Verdict {
   readonly phase: GpuInstancePhase;
   readonly Ready: ConditionState;
   readonly Rented: ConditionState;
   readonly Booted: ConditionState;
   readonly Reachable: ConditionState;
-  readonly WithinBudget: ConditionState;
+  readonly OverBudget?: ConditionState;
   readonly Reconciling?: ConditionState;
   readonly Stalled?: ConditionState;
+  readonly ReplacementBlocked?: ConditionState;
 }
 
 /** When to reconcile again. Changes of the object, the account and its rows enqueue it by themselves. */
@@ -399,11 +511,11 @@ export interface Requeue {
   readonly afterMs?: number;
   /** After the next complete list. */
   readonly onList?: boolean;
-  /** A list is asked for now, unless lists fail: what is waited for could be proven by it. */
-  readonly asksForList?: boolean;
+  /** A list is asked for, unless lists fail: it could prove what is waited for. */
+  readonly asksForList?: ListUrgency;
 }
 
-/** What has to stand on the object before the actions may be carried out. */
+/** Record that must exist on the object before its actions are carried out. */
 export type Recording =
   /** The object says it already: it is being deleted, its power state or its attempt names what is wanted. */
   | { readonly type: 'nothing'; readonly because: 'deleting' | 'powerState' | 'attempt' | 'noAction' }
@@ -415,34 +527,50 @@ export type Recording =
 /** A whole decision: what to record, what to do, what to say and when to look again. */
 export interface Decision {
   readonly type: 'decision';
-  /** The rule that decided, as logs and `explain` name it. */
+  /** The rule that decided, as logs and `explain` name it; empty if none had to. */
   readonly rule: string;
+  /** Why that rule decides so, for logs and `explain`. */
+  readonly because: string;
   readonly record: Recording;
   /** The status wanted before the actions; left out where it stays. */
   readonly status?: { readonly fields: StatusFields; readonly verdict: Verdict };
   readonly actions: readonly Action[];
   readonly events: readonly EventNote[];
   readonly avoid: readonly { readonly target: AvoidTarget; readonly reason: Reason }[];
+  /** Avoided target of a failure that the spec turned out to have caused. */
+  readonly forgiven?: { readonly target: AvoidTarget; readonly reason: Reason };
   /** A machine that came to its end in this decision. */
   readonly ended?: { readonly reason: Reason; readonly cost: MicroDollars };
   /** Destroy marks that are proven and need not be remembered any more. */
   readonly settled: readonly string[];
-  /** It waits in the queue of its login, which is no failure; and what it says of that, if anything. */
+  /** Its machine is to end by limit, price or drift: the breaker counts how many do at once. */
+  readonly plansEnd?: true;
+  /** The result of a rental is in this record: memory drops it, and the next rental of the login may go. */
+  readonly savesRental?: true;
+  /** Counts for the backoff as a purchase that failed. */
+  readonly isFailure?: true;
+  /** Wait in the queue of its login, which is no failure, with its notice, if any. */
   readonly waits?: { readonly notice?: QueueNotice };
   /** Nothing is tried again before that time, unless the spec or the account changes. */
   readonly backOff?: { readonly afterMs: number; readonly refusal: Refusal };
-  /** Why nothing matches, from a search of everything; worth keeping. */
+  /** Reason why nothing matches, from an unfiltered search; worth keeping. */
   readonly explained?: Refusal;
+  /** No other machine could be rented in place of the present one: the next search comes after that time. */
+  readonly blocked?: {
+    readonly afterMs: number;
+    readonly refusal: Refusal;
+    readonly explained?: Refusal | undefined;
+  };
   readonly requeue: Requeue;
 }
 
-/** What the children in the cluster are to say about the machine. */
+/** Content of the children in the cluster about the machine. */
 export interface Publication {
   /** Fields of the status that goes with it. */
   readonly fields: StatusFields;
-  /** Whether the machine runs: then Secret and Service are there. */
+  /** True if the machine runs: then Secret and Service are there. */
   readonly serving: boolean;
-  /** Whether the Service is to lead there: not while the machine's probe fails, nor while it is told to go. */
+  /** True if the Service is to lead there: not while the machine's probe fails, nor while it is told to go. */
   readonly ready: boolean;
 }
 

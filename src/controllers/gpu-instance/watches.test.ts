@@ -3,7 +3,7 @@ import { given, identity, labelOf, NOW, row } from '../../../test/builders/obser
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import type { AccountRef } from '../../instance/account-ref.ts';
-import type { FeedEvent } from '../../marketplace/feed/feed-state.ts';
+import type { FeedEvent } from '../../market/feed-state.ts';
 import type { Change } from '../../runtime/list-watch/informer.ts';
 import { SteadyClock } from './memory.ts';
 import { Watches, type WatchesOptions } from './watches.ts';
@@ -57,7 +57,7 @@ const rowEvent = (id: string, label: string | null, isGone = false): FeedEvent =
 };
 const LIST: FeedEvent = { type: 'list', list: { begunAt: NOW - 1_000, endedAt: NOW, rows: new Map() } };
 
-/** What is woken of these objects, in order, where these accounts have a session. */
+/** Objects enqueued, in order, among these objects and with sessions of these accounts. */
 function situation(objects: readonly GpuInstance[], first: readonly Session[] = [sessionOf('default')]) {
   const woken: string[] = [];
   const changed: string[] = [];
@@ -99,7 +99,7 @@ function situation(objects: readonly GpuInstance[], first: readonly Session[] = 
     steady,
     changed,
     sessions,
-    /** What of it happens, and which objects that wakes. */
+    /** Runs the event and returns the objects that it enqueued. */
     wokenBy: (event: () => void) => {
       woken.length = 0;
       changed.length = 0;

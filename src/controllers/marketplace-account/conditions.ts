@@ -1,9 +1,13 @@
-import { type AccountSums, limitsOf } from '../../accounts/spend-limits.ts';
-import { isTerminal, type Reason } from '../../api/v1alpha1/reasons.ts';
+import { type AccountSums, limitsOf, reportedText } from '../../accounts/spend-limits.ts';
+import { type Outage, outageCause } from '../../api/v1alpha1/outage.ts';
+import { facetsOf, isTerminal, type Reason } from '../../api/v1alpha1/reasons.ts';
 import { formatDollars, type MicroDollars } from '../../lib/money.ts';
-import type { MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
+import { agreeing, counted } from '../../lib/plural.ts';
+import { formatTime } from '../../lib/time.ts';
+import type { MarketplaceErrorKind } from '../../market/errors.ts';
 import { massOrphanRecord, orphansOnDeletion, rollbackRecord } from './incidents.ts';
 import { type Failure, type KeyProof, sameLogin } from './key-proof.ts';
+import { continued, figuresOf, listFailure, marketplaceOutage, reasonOf } from './outage.ts';
 import type { Observed, Unreadiness } from './types.ts';
 
 /** The state of a condition; its transition time is added on writing. */
@@ -23,9 +27,6 @@ const isUnknown = (reason: Reason, message: string): ConditionState => ({
   message,
 });
 
-/** Lists in a row that may fail without a condition. */
-const TOLERATED_FAILURES = 1;
-
 /** Whether the key proves the pinned login, and may do what a rental needs. */
 export function authenticated(observed: Observed): ConditionState {
   const { url, proof, account } = observed;
@@ -33,13 +34,15 @@ export function authenticated(observed: Observed): ConditionState {
   switch (proof.type) {
     case 'none':
       return noKey(observed) ?? isUnknown('Pending', 'The key has not been tried yet.');
+    case 'unconfirmed':
+      return isUnknown(
+        'Pending',
+        `The key is being checked: one reply names user ${proof.login.userId}, and a second one has to agree.`,
+      );
     case 'failed':
       return (
-        REJECTED[proof.failure.kind] ??
-        isUnknown(
-          unreachable(proof.failure).reason,
-          `The key could not be checked ${account.status?.login ? 'again' : 'yet'}.`,
-        )
+        rejected(proof.failure) ??
+        isUnknown(reasonOf(proof.failure), 'Cannot verify the API key: marketplace unreachable.')
       );
     case 'proven':
       return proof.source === 'kept' ? usingKeptKey(observed, proof) : ownKeyProven(observed, proof);
@@ -73,8 +76,8 @@ function urlMessage(
 }
 
 function usingKeptKey(observed: Observed, { insteadOf }: Proven): ConditionState {
-  const rejected = insteadOf?.type === 'failed' ? REJECTED[insteadOf.failure.kind] : undefined;
-  const problem = insteadOf?.type === 'proven' ? TOO_NARROW : rejected?.message;
+  const refusal = insteadOf?.type === 'failed' ? rejected(insteadOf.failure) : undefined;
+  const problem = insteadOf?.type === 'proven' ? TOO_NARROW : refusal?.message;
   const cause = noKey(observed)?.message ?? problem ?? 'The key in the Secret is not accepted.';
   return isFalse(
     'UsingKeptKey',
@@ -130,25 +133,35 @@ const REJECTED: Partial<Readonly<Record<MarketplaceErrorKind, ConditionState>>> 
   ),
 };
 
+/** The state of a key that the marketplace refused, with the status of its reply; undefined if the failure is another. */
+function rejected({ kind, httpStatus }: Failure): ConditionState | undefined {
+  const state = REJECTED[kind];
+  if (!state || httpStatus === undefined) return state;
+  const [what = '', ...rest] = state.message.split('. ');
+  return { ...state, message: [`${what} (HTTP ${httpStatus})`, ...rest].join('. ') };
+}
+
 /** Whether the marketplace answers with complete lists. */
-export function reachable({ url, session, proof }: Observed): ConditionState {
+export function reachable(observed: Observed): ConditionState {
+  const { url, session } = observed;
   if (url.type === 'refused') {
     return isUnknown('URLNotAllowed', 'Nothing is asked at an address that is not allowed.');
   }
+  const failure = listFailure(observed);
   if (!session) {
-    if (proof.type === 'failed' && !REJECTED[proof.failure.kind]) return unreachable(proof.failure);
+    if (failure && !REJECTED[failure.kind]) return unreachable(observed, failure);
     return isUnknown('Pending', 'The machines of the login have not been listed yet.');
   }
-  const { failure, health } = session;
-  const { consecutiveFailures, lastCompleteAt } = health;
-  const tolerated = lastCompleteAt === undefined ? 0 : TOLERATED_FAILURES;
-  if (failure && consecutiveFailures > tolerated) return unreachable(failure);
-  if (lastCompleteAt === undefined)
+  if (failure) return unreachable(observed, failure);
+  if (session.health.lastCompleteAt === undefined)
     return isUnknown('Pending', 'The machines of the login are being listed.');
   return isTrue('ListComplete', 'The marketplace answers with complete lists.');
 }
 
-function unreachable({ kind, badCertificate }: Failure): ConditionState {
+/** Names cause and beginning: how long it lasts would change at each poll. */
+function unreachable(observed: Observed, { kind, badCertificate }: Failure): ConditionState {
+  const outage = marketplaceOutage(observed);
+  const cause = outage ? `${outageCause(outage)}, no complete list since ${outage.since}` : 'No list arrives';
   if (badCertificate) {
     return isFalse(
       'CertificateInvalid',
@@ -158,12 +171,9 @@ function unreachable({ kind, badCertificate }: Failure): ConditionState {
   switch (kind) {
     case 'throttled':
     case 'quotaExceeded':
-      return isFalse('Throttled', 'The marketplace limits the requests; they are spaced further apart.');
+      return isFalse('Throttled', `${cause}; requests are spaced further apart.`);
     case 'malformedReply':
-      return isFalse(
-        'MalformedReply',
-        'The marketplace answers something that cannot be read or is incomplete; it is not believed.',
-      );
+      return isFalse('MalformedReply', `${cause}; such a reply is not believed.`);
     case 'blockedAddress':
       return isFalse(
         'AddressRefused',
@@ -177,7 +187,7 @@ function unreachable({ kind, badCertificate }: Failure): ConditionState {
         'The key may not list machines; use one with the category instance_read.',
       );
     default:
-      return isFalse('Unreachable', 'The marketplace does not answer as it should; it is asked again.');
+      return isFalse('Unreachable', `${cause}; retrying.`);
   }
 }
 
@@ -190,7 +200,8 @@ export function funded({ account, proof, session }: Observed): ConditionState {
   });
   if (reached) {
     const amount = dollars(limits[reached.limit]);
-    return isFalse('SpendLimitReached', `limits.${reached.limit} of ${amount} is reached.`);
+    const figures = session ? reportedText(session.sums) : '';
+    return isFalse('SpendLimitReached', `${figures}limits.${reached.limit} of ${amount} is reached.`);
   }
   const credit = proof.type === 'proven' ? proof.user.credit : session?.sums.credit;
   const least = limits.minCredit ?? 0;
@@ -203,8 +214,11 @@ const SPEND_LIMITS: readonly {
   readonly limit: 'maxSpendPerMonth' | 'maxSpendPerHour';
   readonly spent: (sums: AccountSums | undefined) => MicroDollars;
 }[] = [
-  { limit: 'maxSpendPerMonth', spent: (sums) => sums?.spentThisMonth ?? 0 },
-  { limit: 'maxSpendPerHour', spent: (sums) => sums?.dollarsPerHour ?? 0 },
+  {
+    limit: 'maxSpendPerMonth',
+    spent: (sums) => (sums ? sums.spentThisMonth + sums.unconfirmedThisMonth : 0),
+  },
+  { limit: 'maxSpendPerHour', spent: (sums) => (sums ? sums.dollarsPerHour + sums.unconfirmedPerHour : 0) },
 ];
 
 const dollars = (amount: MicroDollars | undefined) => `$${formatDollars(amount ?? 0)}`;
@@ -214,9 +228,11 @@ export function unreadiness(observed: Observed): Unreadiness | undefined {
   const { account, installation } = observed;
   if (account.metadata.deletionTimestamp !== undefined) return deleting(observed);
   const auth = authenticated(observed);
+  const reach = reachable(observed);
+  // A marketplace that does not answer is the cause of a key that cannot be verified.
+  if (auth.status === 'Unknown' && reach.status === 'False') return reach;
   if (auth.status !== 'True') return auth;
   if (installation.type === 'lost') return { reason: 'IdentityLost', message: installation.why.message };
-  const reach = reachable(observed);
   if (reach.status !== 'True') return reach;
   if (installation.type === 'pending') return { reason: 'Pending', message: installation.why.message };
   return undefined;
@@ -240,9 +256,41 @@ function deleting(observed: Observed): Unreadiness {
 export function ready(observed: Observed): ConditionState {
   const why = unreadiness(observed);
   if (why) return isFalse(why.reason, why.message);
+  const pause = suspended(observed);
+  if (pause) return { ...pause, status: 'False' };
   const money = funded(observed);
   if (money.status === 'False') return money;
   return isTrue('Ready', 'Machines can be rented with this account.');
+}
+
+/** True while `spec.suspend` is set, with what bills all the same; undefined otherwise. */
+export function suspended({ account, session }: Observed): ConditionState | undefined {
+  if (account.spec.suspend !== true) return undefined;
+  const billing = session?.counts?.billing ?? account.status?.machines?.billing ?? 0;
+  const rest =
+    billing === 0
+      ? 'No machine bills.'
+      : `${counted(billing, 'machine')} still ${agreeing(billing, 'bills', 'bill')}.`;
+  return isTrue('Suspended', `spec.suspend is true: nothing is rented or started. ${rest}`);
+}
+
+/** The service that the account has lost now. While a process that has just started finds out, what is on record. */
+export function outageNow(observed: Observed): Outage | undefined {
+  const { account, proof, now } = observed;
+  const marketplace = marketplaceOutage(observed);
+  const auth = authenticated(observed);
+  const isRefused = auth.status === 'False' && facetsOf(auth.reason).loses === 'account';
+  if (marketplace && !isRefused) return marketplace;
+  if (auth.status === 'Unknown' || reachable(observed).status === 'Unknown') return account.status?.outage;
+  const money = funded(observed);
+  const lost = isRefused
+    ? auth
+    : money.status === 'False' && facetsOf(money.reason).loses === 'account'
+      ? money
+      : undefined;
+  if (!lost) return undefined;
+  const figures = isRefused && proof.type === 'failed' ? figuresOf(proof.failure) : {};
+  return continued(observed, { reason: lost.reason, since: formatTime(now), ...figures });
 }
 
 function massOrphaned(observed: Observed): Unreadiness | undefined {

@@ -152,7 +152,7 @@ function situation(setting: Setting = {}) {
       },
       nowKept() {},
       forget() {},
-      refused: (uid: string) => did.push(`${uid} is read again`),
+      recheck: (uid: string) => did.push(`${uid} is read again`),
     },
     events: { record: ({ reason }: { reason: string }) => did.push(`event ${reason}`) },
     allowedUrls: [LOGIN.url],
@@ -270,6 +270,16 @@ test('an account is looked at when its limits, its breaker or its session are ot
   await within(5);
   expect(await within(5)).toEqual([]);
   access();
+  expect(await within(5)).toContain('connect');
+});
+
+test('P4: a machine that stopped by itself has key and credit checked again at once', async () => {
+  const { controller, within, news, did } = situation();
+  controller.start();
+  await within(5);
+  did.length = 0;
+  news({ type: 'machineStopped' });
+  expect(did).toEqual(['account-uid is read again']);
   expect(await within(5)).toContain('connect');
 });
 

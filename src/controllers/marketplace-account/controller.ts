@@ -1,7 +1,8 @@
+import type { AccountEvent } from '../../accounts/registry.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { ACCOUNT_FINALIZER, marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
 import { accountKey } from '../../instance/account-ref.ts';
-import type { MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
+import type { MarketplaceErrorKind } from '../../market/errors.ts';
 import type { Controller, ControllerOptions } from '../../runtime/controller.ts';
 import { conflict, requeueAfter } from '../../runtime/controller.ts';
 import type { EventRecorder } from '../../runtime/events.ts';
@@ -48,9 +49,9 @@ export function createMarketplaceAccountController(options: MarketplaceAccountCo
       });
       if (!receipt) return conflict();
       if (account.status?.credit !== receipt.object.status?.credit) figuresWrittenAt.set(key, clock.now());
-      for (const note of decision.events) {
+      for (const { figures, ...note } of decision.events) {
         events.record({ regarding: receipt.object, ...note });
-        const line = { reason: note.reason, note: note.note };
+        const line = { reason: note.reason, note: note.note, ...figures };
         if (note.type === 'Warning') log.warn('Account has a problem', line);
         else log.info('Account changed', line);
       }
@@ -73,10 +74,14 @@ function enqueueOnEvents(controller: ObjectController, options: MarketplaceAccou
   registry.onChange((ref) => controller.enqueue(accountKey(ref)));
   registry.onEvent((ref, event) => {
     const uid = accounts.get(accountKey(ref))?.metadata.uid;
-    if (uid !== undefined && event.type === 'failed' && REFUSALS.has(event.error.kind))
-      keyChecks.refused(uid);
+    if (uid !== undefined && mayConcernKeyOrCredit(event)) keyChecks.recheck(uid);
     controller.enqueue(accountKey(ref));
   });
+}
+
+/** A machine that stops by itself may be the first sign that the credit is used up. */
+function mayConcernKeyOrCredit(event: AccountEvent): boolean {
+  return event.type === 'machineStopped' || (event.type === 'failed' && REFUSALS.has(event.error.kind));
 }
 
 /** Failures after which the key is read again at once. */

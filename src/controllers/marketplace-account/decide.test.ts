@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { failed, observed, proven, SECOND_KEY, session } from '../../../test/builders/observed-account.ts';
+import {
+  failed,
+  observed,
+  proven,
+  SECOND_KEY,
+  session,
+  unconfirmed,
+} from '../../../test/builders/observed-account.ts';
 import { authenticated, funded, reachable, ready, stalled, unreadiness } from './conditions.ts';
 import { decide } from './decide.ts';
 import { failureOf } from './key-proof.ts';
@@ -51,6 +58,13 @@ describe('Authenticated', () => {
       'MalformedReply',
     ],
     ['the key is one of another user', pinnedTo('9'), 'False', 'LoginChanged'],
+    ['one reply named the user of the key', observed({ proof: unconfirmed() }), 'Unknown', 'Pending'],
+    [
+      'one reply named another user',
+      observed({ proof: unconfirmed(), account: pinnedTo('9').account }),
+      'Unknown',
+      'Pending',
+    ],
     ['the key may not destroy', observed({ proof: proven({ mayDestroy: false }) }), 'False', 'KeyTooNarrow'],
   ] as const)('%s', (_, given, status, reason) => {
     expect(authenticated(given)).toMatchObject({ status, reason });
@@ -153,7 +167,7 @@ describe('Reachable', () => {
     ['unavailable', undefined, false],
     ['refused', 'CERT_HAS_EXPIRED', false],
   ] as const)('%s with code %s: a bad certificate is %s', (kind, code, badCertificate) => {
-    expect(failureOf({ kind, code })).toEqual({ kind, badCertificate });
+    expect(failureOf({ kind, code })).toMatchObject({ kind, badCertificate });
   });
 });
 

@@ -1,11 +1,13 @@
 import { ACCOUNT_FINALIZER } from '../../api/v1alpha1/names.ts';
-import type { Reason } from '../../api/v1alpha1/reasons.ts';
+import type { Outage } from '../../api/v1alpha1/outage.ts';
+import { facetsOf } from '../../api/v1alpha1/reasons.ts';
 import type { EventNote } from '../../runtime/events.ts';
-import { ready, stalled, unreadiness } from './conditions.ts';
+import { outageNow, ready, stalled, suspended, unreadiness } from './conditions.ts';
 import { closeRequest, orphansOnDeletion } from './incidents.ts';
-import { isInconclusive, provesPinned } from './key-proof.ts';
+import { isUndecided, provesPinned, sameLogin } from './key-proof.ts';
+import { eventFigures, outageEvents } from './outage.ts';
 import { statusOf } from './status.ts';
-import type { Action, Decision, Observed } from './types.ts';
+import type { Action, Decision, Observed, ReportedEvent, Unreadiness } from './types.ts';
 
 /** What to write and do about an account, and when to look again. */
 export function decide(observed: Observed): Decision {
@@ -13,10 +15,9 @@ export function decide(observed: Observed): Decision {
   const { account } = observed;
   const deleting = account.metadata.deletionTimestamp !== undefined;
   const guarded = account.metadata.finalizers?.includes(ACCOUNT_FINALIZER) ?? false;
-  // While it is not deleted, one event says when it needs a person, or its breaker opens.
   const { actions, events } = deleting
     ? teardown(observed, guarded)
-    : { actions: service(observed), events: [...troubleEvent(observed), ...breakerEvent(observed)] };
+    : { actions: service(observed), events: eventsOf(observed, status.outage) };
   return {
     status,
     needsFinalizer: !deleting && !guarded && provesPinned(observed.proof, account.status?.login),
@@ -31,14 +32,23 @@ export function decide(observed: Observed): Decision {
  * person's request is recorded as handled by then.
  */
 function service(observed: Observed): readonly Action[] {
-  const { account, session, installation } = observed;
+  const { account, session, installation, proof } = observed;
   const isClosing = session && session.breaker.type !== 'closed' && closeRequest(account) !== undefined;
   return [
     ...(isClosing ? [{ type: 'closeBreaker' } as const] : []),
     ...connection(observed),
     ...(installation.type === 'known' ? [] : [{ type: 'resolveIdentity' } as const]),
-    { type: 'setReadiness', why: unreadiness(observed) },
+    // Without a session the account is connecting, and no key of it was tried in vain.
+    {
+      type: 'setReadiness',
+      why: !session && proof.type === 'unconfirmed' ? undefined : unreadinessWithOutage(observed),
+    },
   ];
+}
+
+function unreadinessWithOutage(observed: Observed): Unreadiness | undefined {
+  const why = unreadiness(observed);
+  return why && { ...why, outage: outageNow(observed) };
 }
 
 /** While it is being deleted: its session serves until the last machine is gone, those among them that no object claims. */
@@ -59,37 +69,53 @@ function warning(reason: string, note: string): EventNote {
 
 /**
  * A session follows its key. A key that may not destroy replaces no kept one, which can still destroy what was rented
- * with it. A proof that only failed to arrive proves nothing about the key: the previous one still counts.
+ * with it. An undecided proof says nothing about the key: the previous one still counts, but
+ * nothing is asked for the account while a reply names another user.
  */
-function connection({ proof, account, keyKept }: Observed): readonly Action[] {
+function connection(observed: Observed): readonly Action[] {
+  const { proof, account, keyKept } = observed;
   if (provesPinned(proof, account.status?.login)) {
     const connect: Action = { type: 'connect', proof };
     const keep: Action = { type: 'keepKey', key: proof.key };
     return proof.source === 'user' && proof.mayDestroy && !keyKept ? [keep, connect] : [connect];
   }
-  return proof.type === 'failed' && isInconclusive(proof.failure) ? [] : [{ type: 'disconnect' }];
+  return isUndecided(proof) && !namesOther(observed) ? [] : [{ type: 'disconnect' }];
 }
 
-/** What a person has to fix, although the operator goes on by itself afterwards. */
-const NEEDS_A_FIX: ReadonlySet<Reason> = new Set<Reason>([
-  'SecretMissing',
-  'SecretKeyMissing',
-  'SecretInvalid',
-  'UsingKeptKey',
-  'NotPermitted',
-  'MalformedReply',
-  'LowCredit',
-  'SpendLimitReached',
-]);
+/** One reply names another user than the pinned one: what a list lacks meanwhile means nothing. */
+function namesOther({ proof, account: { status } }: Observed): boolean {
+  return proof.type === 'unconfirmed' && status?.login !== undefined && !sameLogin(status.login, proof.login);
+}
 
-function troubleEvent(observed: Observed): readonly EventNote[] {
+/** While it is not deleted: when it needs a person, its breaker opens, or a person suspends or resumes it. */
+function eventsOf(observed: Observed, outage: Outage | undefined): readonly ReportedEvent[] {
+  const trouble = troubleEvent(observed, outage);
+  return [
+    ...outageEvents(observed, outage, trouble),
+    ...trouble,
+    ...breakerEvent(observed),
+    ...suspendEvent(observed),
+  ];
+}
+
+function suspendEvent(observed: Observed): readonly EventNote[] {
+  const now = suspended(observed);
+  const before = observed.account.status?.conditions?.some(({ type }) => type === 'Suspended') === true;
+  if (before === (now !== undefined)) return [];
+  const common = { type: 'Normal', action: 'Suspend' } as const;
+  if (now) return [{ ...common, reason: 'Suspended', note: now.message }];
+  return [{ ...common, reason: 'Resumed', note: 'spec.suspend is false: rentals and starts go on.' }];
+}
+
+function troubleEvent(observed: Observed, outage: Outage | undefined): readonly ReportedEvent[] {
   const stall = stalled(observed);
   const summary = ready(observed);
-  const why = stall ?? (NEEDS_A_FIX.has(summary.reason) ? summary : undefined);
+  const why = stall ?? (facetsOf(summary.reason).needsFix ? summary : undefined);
   const carrier = stall ? 'Stalled' : 'Ready';
   const before = observed.account.status?.conditions?.find(({ type }) => type === carrier);
   if (!why || before?.reason === why.reason) return [];
-  return [warning(why.reason, why.message)];
+  const figures = outage?.reason === why.reason && { figures: eventFigures(outage, observed.now) };
+  return [{ ...warning(why.reason, why.message), ...figures }];
 }
 
 function breakerEvent({ account, session: facts }: Observed): readonly EventNote[] {
@@ -97,6 +123,6 @@ function breakerEvent({ account, session: facts }: Observed): readonly EventNote
   const { open = false, releasedAt } = account.status?.breaker ?? {};
   if (state?.type === 'slow' && state.releasedBy === 'hold' && releasedAt === undefined)
     return [warning('BreakerReleased', state.message)];
-  if (state?.type !== 'open' || state.cause !== 'massFailure' || open) return [];
+  if (state?.type !== 'open' || state.cause === 'listFailed' || open) return [];
   return [warning('BreakerOpened', state.message)];
 }

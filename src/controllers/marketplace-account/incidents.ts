@@ -2,9 +2,10 @@ import type { BreakerState } from '../../accounts/breaker.ts';
 import type { MarketplaceAccount, MarketplaceAccountStatus } from '../../api/v1alpha1/marketplace-account.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
 import { requestToken } from '../../api/v1alpha1/object.ts';
+import { counted } from '../../lib/plural.ts';
 import { formatTime } from '../../lib/time.ts';
-import { compareIds } from '../../marketplace/ids.ts';
-import { isInconclusive, provesPinned } from './key-proof.ts';
+import { compareIds } from '../../market/ids.ts';
+import { isUndecided, provesPinned } from './key-proof.ts';
 import type { Observed } from './types.ts';
 
 /*
@@ -74,7 +75,7 @@ type Incident = Extract<BreakerState, { type: 'slow' }> | Extract<BreakerState, 
 function incident({ session }: Observed): Incident | undefined {
   const state = session?.breaker;
   if (state?.type === 'slow') return state;
-  return state?.type === 'open' && state.cause === 'massFailure' ? state : undefined;
+  return state?.type === 'open' && state.cause !== 'listFailed' ? state : undefined;
 }
 
 export type RollbackRecord = Pick<
@@ -195,7 +196,7 @@ function orphanNames({ session, account }: Observed): string | undefined {
   const ids = session?.pendingOrphans;
   if (!ids) {
     const count = account.status?.machines?.orphaned ?? 0;
-    return count === 0 ? undefined : `${count} machines of the login`;
+    return count === 0 ? undefined : `${counted(count, 'machine')} of the login`;
   }
   if (ids.length === 0) return undefined;
   const named = ids.slice(0, MAX_NAMED).join(', ');
@@ -216,5 +217,5 @@ function isSwept(observed: Observed): boolean {
 /** A key that may destroy, or of which that is not known yet. */
 function hasUsableKey({ proof, account }: Observed): boolean {
   if (provesPinned(proof, account.status?.login)) return proof.mayDestroy;
-  return proof.type === 'failed' && isInconclusive(proof.failure);
+  return isUndecided(proof);
 }

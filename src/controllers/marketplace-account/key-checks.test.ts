@@ -8,10 +8,12 @@ import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.
 import { annotations } from '../../api/v1alpha1/names.ts';
 import { seededRandom } from '../../lib/random.ts';
 import { Secret } from '../../lib/secret.ts';
-import type { MarketplaceClient } from '../../marketplace/client.ts';
-import { MarketplaceError, type MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
+import { MarketplaceError, type MarketplaceErrorKind } from '../../market/errors.ts';
+import type { LoginUser } from '../../market/login-user.ts';
+import { mayDestroyBy } from '../../markets/vast/destroy-probe.ts';
 import { namespaceResource, secretResource } from '../../runtime/kube/core-resources.ts';
 import { KeyChecks } from './key-checks.ts';
+import { CONFIRMATION_MS } from './key-proof.ts';
 
 const QUIET = { requestMs: 2, responseMs: 2 };
 
@@ -68,22 +70,17 @@ async function bench() {
     kept,
     clock,
     intervalMs: INTERVAL_MS,
-    clientFor: ({ key }, login) =>
-      ({
-        users: {
-          async current() {
-            asked.push(`whose is ${key.reveal()}`);
-            return marketplace.user(key.reveal());
-          },
-        },
-        instances: {
-          async destroy() {
-            asked.push(`may ${key.reveal()} destroy`);
-            paced.push(login);
-            return marketplace.destroy(key.reveal());
-          },
-        },
-      }) as unknown as MarketplaceClient,
+    marketFor: ({ key }, login) => ({
+      async login() {
+        asked.push(`whose is ${key.reveal()}`);
+        return marketplace.user(key.reveal()) as LoginUser;
+      },
+      async mayDestroy() {
+        asked.push(`may ${key.reveal()} destroy`);
+        paced.push(login);
+        return mayDestroyBy(async () => marketplace.destroy(key.reveal()));
+      },
+    }),
   });
   const { account } = observed();
   const named = (name = 'key', requestedAt = ''): MarketplaceAccount => ({
@@ -100,11 +97,19 @@ async function bench() {
     >,
   });
   let waiting = 0;
-  const check = (object = named()) =>
+  const checkOnce = (object = named()) =>
     checks.check(object, 'https://market.example', async (wait) => {
       waiting++;
       return wait().finally(() => waiting--);
     });
+  /** Until each key that was asked about is confirmed or failed. */
+  const check = async (object = named()) => {
+    for (;;) {
+      const found = await checkOnce(object);
+      if (found.proof.type !== 'unconfirmed') return found;
+      await clock.advance(CONFIRMATION_MS);
+    }
+  };
   return {
     kube,
     isAside: () => waiting > 0,
@@ -118,6 +123,7 @@ async function bench() {
     put,
     named,
     check,
+    checkOnce,
   };
 }
 
@@ -143,6 +149,75 @@ test('the key of an account is read in the very namespace of the account', async
   const elsewhere = { ...account, metadata: { ...account.metadata, namespace: 'team' } };
   expect((await check(elsewhere)).reading.type).toBe('secretMissing');
   expect(asked).toEqual([]);
+});
+
+describe('the user of a key', () => {
+  const login = (userId: string) => ({ url: 'https://market.example', userId });
+  /** The next check that is due, at which the marketplace names that user. */
+  async function says(world: Awaited<ReturnType<typeof bench>>, userId: string) {
+    await world.clock.advance(INTERVAL_MS);
+    world.marketplace.user = () => ({ id: userId });
+    return world.checkOnce();
+  }
+
+  test('is asked for again a second after the first reply, and nothing else is asked before (CRITICAL 0)', async () => {
+    const { checkOnce, clock, asked } = await bench();
+    expect(await checkOnce()).toMatchObject({
+      proof: { type: 'unconfirmed', login: login('7') },
+      againInMs: 1_000,
+    });
+    await clock.advance(999);
+    expect((await checkOnce()).proof.type).toBe('unconfirmed');
+    expect(asked).toEqual(['whose is first']);
+    await clock.advance(1);
+    expect((await checkOnce()).proof).toMatchObject({ type: 'proven', login: login('7') });
+    expect(asked).toEqual(['whose is first', 'whose is first', 'may first destroy']);
+  });
+
+  test('is not taken from two replies within a second', async () => {
+    const { checkOnce, clock, named } = await bench();
+    await checkOnce();
+    await clock.advance(999);
+    expect((await checkOnce(named('key', 'now'))).proof.type).toBe('unconfirmed');
+    await clock.advance(1_000);
+    expect((await checkOnce(named('key', 'now'))).proof.type).toBe('proven');
+  });
+
+  test('is the one that two replies name when the first reply is wrong', async () => {
+    const world = await bench();
+    expect((await says(world, '12')).proof).toMatchObject({ type: 'unconfirmed', login: login('12') });
+    expect((await says(world, '7')).proof).toMatchObject({ type: 'unconfirmed', login: login('7') });
+    expect((await says(world, '7')).proof).toMatchObject({ type: 'proven', login: login('7') });
+  });
+
+  test('is another one when two replies say so, and a single one changes nothing', async () => {
+    const world = await bench();
+    await world.check();
+    expect((await says(world, '8')).proof.type).toBe('unconfirmed');
+    expect((await says(world, '7')).proof.type).toBe('unconfirmed');
+    expect((await says(world, '7')).proof).toMatchObject({ type: 'proven', login: login('7') });
+    expect((await says(world, '8')).proof.type).toBe('unconfirmed');
+    expect((await says(world, '8')).proof).toMatchObject({ type: 'proven', login: login('8') });
+  });
+
+  test('needs two replies again when the Secret holds another key', async () => {
+    const { check, checkOnce, put, named } = await bench();
+    await check();
+    await put('other', 'second');
+    expect((await checkOnce(named('other'))).proof.type).toBe('unconfirmed');
+    expect((await check(named('other'))).proof).toMatchObject({ type: 'proven', login: login('7') });
+  });
+
+  test('is confirmed by the next reply after one that did not arrive', async () => {
+    const { checkOnce, clock, marketplace } = await bench();
+    await checkOnce();
+    marketplace.user = fails('timeout');
+    await clock.advance(1_000);
+    expect((await checkOnce()).proof.type).toBe('failed');
+    marketplace.user = () => ({ id: '7' });
+    await clock.advance(5_000);
+    expect((await checkOnce()).proof.type).toBe('proven');
+  });
 });
 
 describe('whether a key may destroy', () => {
@@ -187,6 +262,46 @@ describe('whether a key may destroy', () => {
   });
 });
 
+describe('the key that was kept', () => {
+  /** The key of the account was proven and kept; then its Secret is gone. */
+  async function keptBench() {
+    const world = await bench();
+    await world.check();
+    await world.kept.save(UID, new Secret('first'));
+    await world.clock.advance(INTERVAL_MS);
+    return world;
+  }
+
+  test('is proven by one reply and no second probe when the same key was proven in the Secret of the user', async () => {
+    const { checkOnce, asked, named } = await keptBench();
+    expect((await checkOnce(named('gone'))).proof).toMatchObject({ type: 'proven', source: 'kept' });
+    expect(asked.filter((line) => line.startsWith('may'))).toEqual(['may first destroy']);
+  });
+
+  test('has another login when two replies in a row say so, although it was proven in the Secret of the user', async () => {
+    const { checkOnce, clock, marketplace, named } = await keptBench();
+    marketplace.user = () => ({ id: '8' });
+    expect((await checkOnce(named('gone'))).proof.type).toBe('unconfirmed');
+    await clock.advance(CONFIRMATION_MS);
+    expect((await checkOnce(named('gone'))).proof).toMatchObject({ type: 'proven', login: { userId: '8' } });
+  });
+});
+
+test.each([
+  ['is probed again after the marketplace refused it', 'unauthorized', 2],
+  ['is not probed again after a check that did not arrive', 'timeout', 1],
+] as const)('a key that may destroy %s', async (_, kind, probes) => {
+  const { check, asked, clock, marketplace } = await bench();
+  await check();
+  marketplace.user = fails(kind);
+  await clock.advance(INTERVAL_MS);
+  expect((await check()).proof.type).toBe('failed');
+  marketplace.user = () => ({ id: '7' });
+  await clock.advance(INTERVAL_MS);
+  expect((await check()).proof.type).toBe('proven');
+  expect(asked.filter((line) => line.startsWith('may'))).toHaveLength(probes);
+});
+
 describe('a check of a key', () => {
   const proofs = (asked: readonly string[]) => asked.filter((line) => line.startsWith('whose')).length;
 
@@ -195,10 +310,10 @@ describe('a check of a key', () => {
     expect((await check()).againInMs).toBe(INTERVAL_MS);
     await clock.advance(INTERVAL_MS - 1);
     expect((await check()).againInMs).toBe(1);
-    expect(proofs(asked)).toBe(1);
+    expect(proofs(asked)).toBe(2);
     await clock.advance(1);
     await check();
-    expect(proofs(asked)).toBe(2);
+    expect(proofs(asked)).toBe(3);
   });
 
   test('is stale at once when another Secret is named, or an annotation requests it', async () => {
@@ -208,21 +323,54 @@ describe('a check of a key', () => {
     await check(named('other'));
     expect(asked).toContain('whose is second');
     await check(named('other', 'now'));
-    expect(proofs(asked)).toBe(3);
+    expect(proofs(asked)).toBe(5);
   });
 
   test('is made again after a second, once, when the marketplace refused its key', async () => {
     const { asked, clock, checks, check } = await bench();
     await check();
-    checks.refused(UID);
-    await check();
-    expect(proofs(asked)).toBe(1);
-    await clock.advance(1_000);
+    checks.recheck(UID);
     await check();
     expect(proofs(asked)).toBe(2);
     await clock.advance(1_000);
     await check();
-    expect(proofs(asked)).toBe(2);
+    expect(proofs(asked)).toBe(3);
+    await clock.advance(1_000);
+    await check();
+    expect(proofs(asked)).toBe(3);
+  });
+
+  test('that finds too little credit is made again after ten seconds, once: one reply stops no rentals for long', async () => {
+    const { asked, clock, marketplace, check } = await bench();
+    const says = (credit: number | undefined) => {
+      marketplace.user = () => ({ id: '7', credit });
+    };
+    says(5_000_000);
+    expect((await check()).againInMs).toBe(INTERVAL_MS);
+    await clock.advance(INTERVAL_MS);
+    says(0);
+    expect((await check()).againInMs).toBe(10_000);
+    await clock.advance(9_999);
+    await check();
+    expect(proofs(asked)).toBe(3);
+    await clock.advance(1);
+    says(5_000_000);
+    expect(await check()).toMatchObject({ proof: { user: { credit: 5_000_000 } }, againInMs: INTERVAL_MS });
+    expect(proofs(asked)).toBe(4);
+  });
+
+  test('that finds too little credit twice waits its interval', async () => {
+    const { clock, marketplace, check, named } = await bench();
+    const account = named();
+    const limited = { ...account, spec: { ...account.spec, limits: { minCredit: '2' } } };
+    marketplace.user = () => ({ id: '7', credit: 2_000_000 });
+    const pauses: number[] = [];
+    for (let checks = 0; checks < 3; checks++) {
+      const { againInMs } = await check(limited);
+      pauses.push(againInMs);
+      await clock.advance(againInMs);
+    }
+    expect(pauses).toEqual([10_000, INTERVAL_MS, INTERVAL_MS]);
   });
 
   test.each([
@@ -246,27 +394,27 @@ describe('a check of a key', () => {
     const { asked, clock, checks, check } = await bench();
     await check();
     checks.nowKept(UID, new Secret('first'));
-    checks.refused(UID);
+    checks.recheck(UID);
     expect((await check()).keyKept).toBe(true);
     checks.forget(UID);
     expect((await check()).keyKept).toBe(false);
-    expect(proofs(asked)).toBe(2);
+    expect(proofs(asked)).toBe(4);
     await clock.advance(1_000);
     await check();
-    expect(proofs(asked)).toBe(2);
+    expect(proofs(asked)).toBe(4);
   });
 });
 
 test('forgets an account that is no longer checked, even if its deletion was not seen', async () => {
-  const { asked, checks, clock, named, check } = await bench();
+  const { asked, checks, clock, named, check, checkOnce } = await bench();
   const other = { ...named(), metadata: { ...named().metadata, uid: 'another-account' } };
   checks.nowKept(UID, new Secret('first'));
   await check();
   await clock.advance(10 * INTERVAL_MS);
-  await check(other);
+  await checkOnce(other);
   expect((await check()).keyKept).toBe(true);
   await clock.advance(10 * INTERVAL_MS + 1);
-  await check(other);
+  await checkOnce(other);
   expect((await check()).keyKept).toBe(false);
   expect(asked.filter((line) => line === 'may first destroy')).toHaveLength(3);
 });
@@ -364,6 +512,7 @@ describe('the kept key', () => {
 
   test('is assumed to exist for an hour: its Secret may have been deleted since', async () => {
     const { checks, clock, check } = await bench();
+    await check();
     checks.nowKept(UID, new Secret('first'));
     await clock.advance(3_600_000 - 1);
     expect((await check()).keyKept).toBe(true);
@@ -378,4 +527,14 @@ describe('the kept key', () => {
     checks.nowKept(UID, new Secret('first'));
     expect((await check()).keyKept).toBe(true);
   });
+});
+
+test.each([
+  ['keeps its login when one reply names another user', ['8', '7'], '7'],
+  ['has another login when two checks name another user', ['8', '8', '8', '8'], '8'],
+] as const)('a key %s (A2)', async (_, replies, userId) => {
+  const { check, marketplace } = await bench();
+  const ids = replies.values();
+  marketplace.user = () => ({ id: ids.next().value ?? '7' });
+  expect((await check()).proof).toMatchObject({ type: 'proven', login: { userId } });
 });

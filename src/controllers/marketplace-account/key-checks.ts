@@ -1,21 +1,27 @@
 import { type KeptKeys, type KeyReading, readKeySecret } from '../../accounts/api-keys.ts';
-import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
+import { limitsOf } from '../../accounts/spend-limits.ts';
+import { type MarketplaceAccount, marketOf } from '../../api/v1alpha1/marketplace-account.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Secret } from '../../lib/secret.ts';
-import type { MarketplaceClient } from '../../marketplace/client.ts';
-import { MarketplaceError } from '../../marketplace/errors/errors.ts';
+import { MarketplaceError } from '../../market/errors.ts';
+import type { Market } from '../../market/market.ts';
 import type { Login } from '../../ownership/login.ts';
 import type { ReconcileContext } from '../../runtime/controller.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { uidOf } from '../../runtime/kube/kube-object.ts';
 import {
+  CONFIRMATION_MS,
   chooseProof,
   failureOf,
   isInconclusive,
   type KeyProof,
   type KeySource,
+  type NamedUser,
+  namedAfter,
   needsFallbackKey,
+  type PinnedLogin,
+  sameLogin,
 } from './key-proof.ts';
 
 /** What the latest check of an account's key found. */
@@ -24,19 +30,23 @@ export interface KeyCheck {
   readonly proof: KeyProof;
   /** The proven key is also the one that is kept. */
   readonly keyKept: boolean;
+  /** Epoch milliseconds of the first of the checks in a row that failed; undefined if the latest succeeded. */
+  readonly failingSince: number | undefined;
+  /** How many checks in a row got no answer. */
+  readonly unanswered: number;
   /** Milliseconds until the next check is due. */
   readonly againInMs: number;
 }
 
 type Finding = Pick<KeyCheck, 'reading' | 'proof'>;
 
-interface Remembered extends Finding {
+interface Remembered extends Finding, Pick<KeyCheck, 'failingSince' | 'unanswered'> {
   /** On `clock.monotonic()`. */
   readonly at: number;
-  /** How many checks in a row only failed to arrive. */
-  readonly unanswered: number;
   /** What the check depended on: another value makes it stale at once. */
   readonly cause: string;
+  /** How many checks in a row found a credit that stops rentals. */
+  readonly low: number;
 }
 
 export interface KeyChecksOptions {
@@ -44,8 +54,8 @@ export interface KeyChecksOptions {
   readonly kept: KeptKeys;
   readonly clock: Clock;
   readonly intervalMs: number;
-  /** A client for one key, whose calls keep the pace of its login as far as that is known. */
-  readonly clientFor: (trial: KeyTrial, login: Login | undefined) => MarketplaceClient;
+  /** The market for one key, whose calls keep the pace of its login as far as that is known. */
+  readonly marketFor: (trial: KeyTrial, login: Login | undefined) => Pick<Market, 'login' | 'mayDestroy'>;
 }
 
 /** A key of an account, to be tried at a marketplace. */
@@ -53,6 +63,8 @@ export interface KeyTrial {
   /** The account's. */
   readonly uid: string;
   readonly url: string;
+  /** Name of the market. */
+  readonly market: string;
   readonly key: Secret;
 }
 
@@ -62,16 +74,19 @@ type Aside = ReconcileContext['aside'];
 const MIN_PAUSE_MS = 1_000;
 /** After a check that only failed to arrive; doubled each time. Longer than the marketplace's longest pause between calls. */
 const UNANSWERED_PAUSE_MS = 5_000;
+/** One wrong credit stops rentals no longer than this: the first reply with too little is followed by another one. */
+const CREDIT_PAUSE_MS = 10_000;
 /** The kept Secret is looked at again after this: someone may have deleted it, and only the last key can end machines. */
 const KEPT_BELIEVED_MS = 3_600_000;
 /** An account that is there is checked in each interval. */
 const INTERVALS_REMEMBERED = 10;
-/** No machine ever has it: destroying it only shows whether the key may destroy. */
-const NO_INSTANCE = '0';
+/** Of an account: the key in the user's Secret, and the kept one. */
+const KEYS_REMEMBERED = 2;
 
 /**
  * Reads and proves keys: every minute, when the spec or a request changes, when the marketplace refused one, and
- * sooner where the marketplace did not answer: a process that has just started can do nothing before.
+ * sooner if the marketplace did not answer or a second reply has to agree: a process that has just started can do
+ * nothing before.
  */
 export class KeyChecks {
   readonly #options: KeyChecksOptions;
@@ -79,13 +94,15 @@ export class KeyChecks {
   /** What is in the kept Secrets, as far as this process knows, and since when on `clock.monotonic()`. */
   readonly #keptKeys = new Map<string, { readonly key: Secret; readonly at: number }>();
   readonly #refused = new Set<string>();
+  /** By account uid: users of its latest keys. The kept key is mostly that of the user: one proof serves both. */
+  readonly #named = new Map<string, readonly NamedUser[]>();
 
   constructor(options: KeyChecksOptions) {
     this.#options = options;
   }
 
-  /** The marketplace refused the key in use: the next pass reads it again. */
-  refused(uid: string): void {
+  /** The marketplace refused the key in use, or stopped a machine by itself: the next pass checks key and credit again. */
+  recheck(uid: string): void {
     this.#refused.add(uid);
   }
 
@@ -99,6 +116,7 @@ export class KeyChecks {
     this.#byUid.delete(uid);
     this.#keptKeys.delete(uid);
     this.#refused.delete(uid);
+    this.#named.delete(uid);
   }
 
   /**
@@ -113,17 +131,23 @@ export class KeyChecks {
     const check =
       before && !this.#isDue(uid, before, cause)
         ? before
-        : this.#remember(uid, cause, await this.#make(account, { url, aside, before: before?.proof }));
-    const { reading, proof } = check;
+        : this.#remember(account, cause, await this.#make(account, url, aside));
+    const { reading, proof, failingSince, unanswered } = check;
     const againInMs = Math.max(0, this.#pauseAfter(check) - this.#ageOf(check));
-    return { reading, proof, againInMs, keyKept: this.#isKept(uid, proof) };
+    return { reading, proof, failingSince, unanswered, againInMs, keyKept: this.#isKept(uid, proof) };
   }
 
-  #remember(uid: string, cause: string, finding: Finding): Remembered {
+  #remember(account: MarketplaceAccount, cause: string, finding: Finding): Remembered {
     const { proof } = finding;
+    const uid = uidOf(account);
     const isUnanswered = proof.type === 'failed' && isInconclusive(proof.failure);
-    const unanswered = isUnanswered ? (this.#byUid.get(uid)?.unanswered ?? 0) + 1 : 0;
-    const remembered = { ...finding, cause, unanswered, at: this.#options.clock.monotonic() };
+    const last = this.#byUid.get(uid);
+    const unanswered = isUnanswered ? (last?.unanswered ?? 0) + 1 : 0;
+    const hasFailed = proof.type === 'failed';
+    const failingSince = hasFailed ? (last?.failingSince ?? this.#options.clock.now()) : undefined;
+    const low = isCreditLow(proof, account) ? (last?.low ?? 0) + 1 : 0;
+    const at = this.#options.clock.monotonic();
+    const remembered = { ...finding, cause, unanswered, failingSince, low, at };
     this.#refused.delete(uid);
     this.#byUid.set(uid, remembered);
     const longest = INTERVALS_REMEMBERED * this.#options.intervalMs;
@@ -142,21 +166,16 @@ export class KeyChecks {
     return this.#options.clock.monotonic() - at;
   }
 
-  #pauseAfter({ unanswered }: Remembered): number {
+  #pauseAfter({ unanswered, proof, low }: Remembered): number {
     const { intervalMs } = this.#options;
+    if (proof.type === 'unconfirmed') return CONFIRMATION_MS;
+    if (low === 1) return Math.min(intervalMs, CREDIT_PAUSE_MS);
     return unanswered === 0 ? intervalMs : Math.min(intervalMs, UNANSWERED_PAUSE_MS * 2 ** (unanswered - 1));
   }
 
-  async #make(
-    account: MarketplaceAccount,
-    {
-      url,
-      aside,
-      before,
-    }: { readonly url: string; readonly aside: Aside; readonly before: KeyProof | undefined },
-  ): Promise<Finding> {
+  async #make(account: MarketplaceAccount, url: string, aside: Aside): Promise<Finding> {
     const prove = (key: Secret, source: KeySource) =>
-      aside(() => this.#prove({ uid, url, key }, source, before));
+      aside(() => this.#prove({ uid, url, key, market: marketOf(account) }, source, account.status?.login));
     const { name, key: keyName } = account.spec.apiKeySecretRef;
     const uid = uidOf(account);
     const ref = { namespace: account.metadata.namespace, name };
@@ -169,20 +188,41 @@ export class KeyChecks {
     return { reading, proof: chooseProof(own, proof) };
   }
 
-  /** Asks whose the key is, and, for a key not seen before, whether it may destroy. */
-  async #prove(trial: KeyTrial, source: KeySource, before: KeyProof | undefined): Promise<KeyProof> {
+  /** Asks for the user of the key and, if two replies agree on it and the key is new, tries whether it may destroy. */
+  async #prove(trial: KeyTrial, source: KeySource, pinned: PinnedLogin | undefined): Promise<KeyProof> {
     const { url, key } = trial;
-    const { clientFor } = this.#options;
+    const { marketFor, clock } = this.#options;
     try {
-      const user = await clientFor(trial, undefined).users.current();
+      const askedAt = clock.monotonic();
+      const market = marketFor(trial, undefined);
+      const first = await market.login();
+      // One reply that names another user ends no session: the second one counts.
+      const isOther = pinned !== undefined && !sameLogin(pinned, { url, userId: first.id });
+      const user = isOther ? await market.login() : first;
       const login = { url, userId: user.id };
-      const known = before?.type === 'proven' && before.key.equals(key) && before.mayDestroy;
-      const mayDestroy = known || (await mayDestroyWith(clientFor(trial, login)));
+      const named = namedAfter(this.#namedBy(trial), { key, login, askedAt });
+      this.#rememberNamed(trial.uid, named);
+      if (!named.isConfirmed) return { type: 'unconfirmed', source, login };
+      const mayDestroy = named.mayDestroy || (await marketFor(trial, login).mayDestroy());
+      this.#rememberNamed(trial.uid, { ...named, mayDestroy });
       return { type: 'proven', source, key, login, user, mayDestroy };
     } catch (error) {
       if (!(error instanceof MarketplaceError)) throw error;
-      return { type: 'failed', source, failure: failureOf(error) };
+      const failure = failureOf(error);
+      const named = this.#namedBy(trial);
+      if (named && !isInconclusive(failure)) this.#rememberNamed(trial.uid, { ...named, mayDestroy: false });
+      return { type: 'failed', source, failure };
     }
+  }
+
+  /** What earlier replies said of this very key, whichever Secret it was read from. */
+  #namedBy({ uid, key }: KeyTrial): NamedUser | undefined {
+    return this.#named.get(uid)?.find((named) => named.key.equals(key));
+  }
+
+  #rememberNamed(uid: string, named: NamedUser): void {
+    const others = (this.#named.get(uid) ?? []).filter(({ key }) => !key.equals(named.key));
+    this.#named.set(uid, [named, ...others].slice(0, KEYS_REMEMBERED));
   }
 
   #isKept(uid: string, proof: KeyProof): boolean {
@@ -193,15 +233,8 @@ export class KeyChecks {
   }
 }
 
-/** Permission is checked before existence, so `notFound` shows that the key may destroy. */
-async function mayDestroyWith(client: MarketplaceClient): Promise<boolean> {
-  try {
-    await client.instances.destroy(NO_INSTANCE);
-    return true;
-  } catch (error) {
-    if (!(error instanceof MarketplaceError)) throw error;
-    if (error.kind === 'forbidden' || error.kind === 'unauthorized') return false;
-    if (error.kind === 'notFound' || error.kind === 'invalidRequest' || error.kind === 'refused') return true;
-    throw error;
-  }
+/** A reply without a figure says nothing of the credit. */
+function isCreditLow(proof: KeyProof, account: MarketplaceAccount): boolean {
+  const credit = proof.type === 'proven' ? proof.user.credit : undefined;
+  return credit !== undefined && credit <= (limitsOf(account).minCredit ?? 0);
 }

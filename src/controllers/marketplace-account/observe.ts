@@ -39,7 +39,7 @@ export async function observe(
   const ref = refOf(account);
   const url = checkUrl(account, sources.allowedUrls);
   const check = url.type === 'allowed' ? await sources.keyChecks.check(account, url.url, aside) : NOT_CHECKED;
-  const { reading, proof, keyKept, againInMs } = check;
+  const { reading, proof, keyKept, againInMs, failingSince, unanswered } = check;
   const objects = registry.objectsOf(account).all();
   const session = registry.session(ref);
   session?.update(account);
@@ -51,6 +51,8 @@ export async function observe(
     reading,
     proof,
     keyKept,
+    keyFailingSince: failingSince,
+    keyUnanswered: unanswered,
     keyCheckAgainInMs: Math.min(againInMs, sources.keyCheckIntervalMs),
     session: session && (await sessionFacts(session, account, { objects, sources, aside })),
     installation: sources.installation.state(),
@@ -68,6 +70,8 @@ const NOT_CHECKED: KeyCheck = {
   reading: { type: 'secretMissing', secret: '' },
   proof: { type: 'none' },
   keyKept: false,
+  failingSince: undefined,
+  unanswered: 0,
   againInMs: Number.POSITIVE_INFINITY,
 };
 

@@ -1,6 +1,13 @@
 import { describe } from 'vitest';
 import { accountDecisionTables } from '../../../test/builders/account-decision-table.ts';
-import { accountWith, failed, observed, proven, session } from '../../../test/builders/observed-account.ts';
+import {
+  accountWith,
+  failed,
+  observed,
+  proven,
+  session,
+  unconfirmed,
+} from '../../../test/builders/observed-account.ts';
 import type { MarketplaceAccountStatus } from '../../api/v1alpha1/marketplace-account.ts';
 import { decide } from './decide.ts';
 import type { Observed, SessionFacts } from './types.ts';
@@ -40,6 +47,21 @@ describe('the key of an account', () => {
       'proves another login',
       { account: accountWith({ status: pinned('9') }) },
       ['disconnect', 'ready LoginChanged', 'event LoginChanged'],
+    ],
+    [
+      'is of a user that one reply named, the first one (CRITICAL 0)',
+      { proof: unconfirmed(), session: undefined, account: accountWith({ metadata: { finalizers: [] } }) },
+      ['ready for rentals'],
+    ],
+    [
+      'is of another user, as one reply says (CRITICAL 0)',
+      { proof: unconfirmed({ login: { url, userId: '8' } }), account: settled(pinned('7')) },
+      ['disconnect', 'ready Pending'],
+    ],
+    [
+      'is of the pinned user, as one reply says',
+      { proof: unconfirmed(), account: settled(pinned('7')) },
+      ['ready Pending'],
     ],
     [
       'may not destroy',
@@ -154,14 +176,14 @@ describe('the marketplace', () => {
       answered('Pending'),
     ],
     ['failed one list', lists('timeout', { consecutiveFailures: 1 }), answered('for rentals')],
-    ['failed two lists', lists('timeout'), answered('Unreachable')],
+    ['failed two lists', lists('timeout'), [...answered('Unreachable'), 'event Unreachable']],
     [
       'failed the very first list',
       lists('timeout', { consecutiveFailures: 1, lastCompleteAt: undefined }),
-      answered('Unreachable'),
+      [...answered('Unreachable'), 'event Unreachable'],
     ],
-    ['limits the requests', lists('throttled'), answered('Throttled')],
-    ['has no quota left for them', lists('quotaExceeded'), answered('Throttled')],
+    ['limits the requests', lists('throttled'), [...answered('Throttled'), 'event Throttled']],
+    ['has no quota left for them', lists('quotaExceeded'), [...answered('Throttled'), 'event Throttled']],
     ['answers rubbish', lists('malformedReply'), [...answered('MalformedReply'), 'event MalformedReply']],
     [
       'answers rubbish still, as was told',
@@ -176,7 +198,7 @@ describe('the marketplace', () => {
       lists('blockedAddress'),
       [...answered('AddressRefused'), 'event AddressRefused'],
     ],
-    ['redirects', lists('redirected'), answered('Unreachable')],
+    ['redirects', lists('redirected'), [...answered('Unreachable'), 'event Unreachable']],
     ['lists nothing for this key', lists('forbidden'), [...answered('KeyTooNarrow'), 'event KeyTooNarrow']],
     [
       'has a certificate that cannot be trusted',
@@ -188,11 +210,43 @@ describe('the marketplace', () => {
       { session: undefined, proof: failed('unavailable', { badCertificate: true }) },
       ['ready CertificateInvalid', 'event CertificateInvalid'],
     ],
-    ['cannot be asked at all', { session: undefined, proof: failed('unavailable') }, ['ready Unreachable']],
+    [
+      'cannot be asked at all',
+      { session: undefined, proof: failed('unavailable') },
+      ['ready Unreachable', 'event Unreachable'],
+    ],
     [
       'accepts no key of this account',
       { session: undefined, proof: failed('unauthorized') },
       ['disconnect', 'ready KeyRejected', 'event KeyRejected'],
+    ],
+  ]);
+});
+
+describe('P5: an account that is suspended', () => {
+  const spec = { suspend: true };
+  const billing = session({ counts: { ...session().counts, billing: 2 } as SessionFacts['counts'] });
+  const before = decide(observed({ account: accountWith({ spec }), session: billing })).status;
+  table([
+    [
+      'is not ready, and names how many machines still bill',
+      { account: accountWith({ spec }), session: billing },
+      ['keepKey', 'connect', 'ready for rentals', 'event Suspended'],
+    ],
+    [
+      'reports the suspension once',
+      { account: accountWith({ spec, status: before }), session: billing, keyKept: true },
+      ['connect', 'ready for rentals'],
+    ],
+    [
+      'reports that it was resumed',
+      { account: accountWith({ spec: { suspend: false }, status: before }), keyKept: true },
+      ['connect', 'ready for rentals', 'event Resumed'],
+    ],
+    [
+      'says first that its key is refused',
+      { account: accountWith({ spec }), session: undefined, proof: failed('unauthorized') },
+      ['disconnect', 'ready KeyRejected', 'event KeyRejected', 'event Suspended'],
     ],
   ]);
 });
@@ -280,7 +334,7 @@ describe('money', () => {
         }),
         figuresWrittenAt: observed().now,
       },
-      [...OPEN, 'event SpendLimitReached'],
+      [...OPEN, 'event ServiceRestored', 'event SpendLimitReached'],
     ],
     [
       'stays as it was written while there is no session',

@@ -6,9 +6,18 @@ import { withPage } from '../../api/v1alpha1/reasons.ts';
 import { sameJson } from '../../lib/json.ts';
 import { formatDollars, type MicroDollars, parseDollars } from '../../lib/money.ts';
 import { formatDuration, formatTime } from '../../lib/time.ts';
-import { compareIds } from '../../marketplace/ids.ts';
+import { compareIds } from '../../market/ids.ts';
 import { setConditions } from '../../runtime/conditions.ts';
-import { authenticated, type ConditionState, funded, reachable, ready, stalled } from './conditions.ts';
+import {
+  authenticated,
+  type ConditionState,
+  funded,
+  outageNow,
+  reachable,
+  ready,
+  stalled,
+  suspended,
+} from './conditions.ts';
 import { breakerRecord, massOrphanRecord, provenGone, rollbackRecord } from './incidents.ts';
 import { provesPinned } from './key-proof.ts';
 import type { Observed } from './types.ts';
@@ -23,14 +32,17 @@ export function statusOf(observed: Observed): Status {
     pricePerHour: _price,
     runway: _runway,
     twoFactor: _seen,
+    outage: _lost,
     ...before
   } = account.status ?? {};
   const conditions = conditionsOf(observed);
+  const outage = outageNow(observed);
   const requestedAt = requestToken(account.metadata, annotations.requestedAt);
   return {
     ...before,
     observedGeneration: account.metadata.generation ?? 0,
     conditions,
+    ...(outage && { outage }),
     ...provenFacts(observed),
     ...sessionRecords(observed),
     ...rollbackRecord(observed),
@@ -50,12 +62,13 @@ function conditionsOf(observed: Observed): NonNullable<Status['conditions']> {
   const judged = status?.conditions !== undefined && status.observedGeneration === metadata.generation;
   if (summary.reason === 'Pending' && judged) return status.conditions ?? [];
   const stall = stalled(observed);
-  const isWorking = summary.status !== 'True' && !stall;
+  const isWorking = summary.status !== 'True' && summary.reason !== 'Suspended' && !stall;
   const all: Record<string, ConditionState | undefined> = {
     Ready: stall ? { ...stall, status: 'False' } : summary,
     Authenticated: authenticated(observed),
     Funded: funded(observed),
     Reachable: reachable(observed),
+    Suspended: suspended(observed),
     Stalled: stall && { ...stall, status: 'True' },
     Reconciling: isWorking ? { ...summary, status: 'True' } : undefined,
   };
@@ -86,7 +99,7 @@ function provenFacts({ account, proof, installation, now }: Observed): Partial<S
   const { twoFactor, sshKey } = proof.user;
   const known = twoFactor && TWO_FACTOR[twoFactor];
   return {
-    // Pinned at the first proof by the user's own key, and never moved.
+    // Pinned when two replies about the user's own key agree, and never moved.
     ...(!login && proof.source === 'user' && { login: { ...proof.login, provenAt: formatTime(now) } }),
     // By whose labels machines of this account are known, should the identity be lost one day.
     ...(installation.type === 'known' && { installation: installation.identity.installId8 }),

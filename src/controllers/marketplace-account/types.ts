@@ -6,9 +6,10 @@ import type { InstallationState } from '../../accounts/installation/installation
 import type { SweepFindings } from '../../accounts/session.ts';
 import type { AccountSums } from '../../accounts/spend-limits.ts';
 import type { MarketplaceAccount, MarketplaceAccountStatus } from '../../api/v1alpha1/marketplace-account.ts';
+import type { Outage } from '../../api/v1alpha1/outage.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import type { Secret } from '../../lib/secret.ts';
-import type { FeedHealth } from '../../marketplace/feed/feed-state.ts';
+import type { FeedHealth } from '../../market/feed-state.ts';
 import type { Login } from '../../ownership/login.ts';
 import type { EventNote } from '../../runtime/events.ts';
 import type { Failure, KeyProof } from './key-proof.ts';
@@ -24,7 +25,7 @@ export type MachineCounts = NonNullable<MarketplaceAccountStatus['machines']>;
 /** What the session of a proven login tells; absent before the first proof. */
 export interface SessionFacts {
   readonly login: Login;
-  readonly health: Pick<FeedHealth, 'lastCompleteAt' | 'consecutiveFailures'>;
+  readonly health: Pick<FeedHealth, 'lastCompleteAt' | 'consecutiveFailures' | 'failingSince'>;
   /** The latest list's, while it failed. */
   readonly failure: Failure | undefined;
   /** Undefined before the first complete list. */
@@ -68,6 +69,10 @@ export interface Observed {
   readonly keyKept: boolean;
   /** Epoch milliseconds at which credit and runway were last written; undefined if not by this process. */
   readonly figuresWrittenAt: number | undefined;
+  /** Epoch milliseconds of the first of the checks in a row that failed; undefined if the latest succeeded. */
+  readonly keyFailingSince: number | undefined;
+  /** Checks of the key in a row that got no answer. */
+  readonly keyUnanswered: number;
   /** Until the key has to be checked again. */
   readonly keyCheckAgainInMs: number;
 }
@@ -76,6 +81,13 @@ export interface Observed {
 export interface Unreadiness {
   readonly reason: Reason;
   readonly message: string;
+  /** The loss of service that it follows from. */
+  readonly outage?: Outage | undefined;
+}
+
+/** An event, and for the log what it says in figures. */
+export interface ReportedEvent extends EventNote {
+  readonly figures?: Readonly<Record<string, string | number | undefined>>;
 }
 
 export type Action =
@@ -94,6 +106,6 @@ export interface Decision {
   readonly needsFinalizer: boolean;
   readonly actions: readonly Action[];
   /** Recorded after the status, so only once, and before the actions, which may fail. */
-  readonly events: readonly EventNote[];
+  readonly events: readonly ReportedEvent[];
   readonly requeueAfterMs: number;
 }

@@ -1,15 +1,21 @@
 import { describe, expect, test } from 'vitest';
 import { observed as observedAccount } from '../../../test/builders/observed-account.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import { MarketplaceError } from '../../marketplace/errors/errors.ts';
-import type { CallOptions } from '../../marketplace/http/call.ts';
+import type { CallOptions } from '../../market/call-options.ts';
+import { MarketplaceError } from '../../market/errors.ts';
 import { act } from './act.ts';
 import type { Sweep } from './observe.ts';
 import type { Action } from './types.ts';
 
-const destroy: Action = { type: 'destroy', instanceId: '5', pricePerHour: 500_000 };
+const destroy: Action = {
+  type: 'destroy',
+  instanceId: '5',
+  pricePerHour: 500_000,
+  label: 'ours',
+  startedAt: 9,
+};
 
-/** What an action of the sweep does, where the service answers so and this process leads or not. */
+/** Effects of one action of the sweep, with this answer of the service, in a leader or not. */
 async function done(
   action: Action,
   {
@@ -17,27 +23,31 @@ async function done(
     fails,
     mayDestroy = true,
     recordFails,
+    read,
     happened = [],
   }: {
     leads?: () => boolean;
     fails?: Error;
     mayDestroy?: boolean;
     recordFails?: Error;
+    /** The single read of the machine, if it does not show what the lists do. */
+    read?: () => object | null;
     happened?: string[];
   } = {},
 ) {
   const session = {
     ref: { namespace: 'team', name: 'default' },
     user: { mayDestroy },
-    feed: { pollNow: () => happened.push('look') },
-    client: {
-      instances: {
-        destroy: async (id: string, { mayLeave }: CallOptions) => {
-          if (mayLeave?.() === false)
-            throw new MarketplaceError('taken back', { kind: 'aborted', outcome: 'refused' });
-          happened.push(`destroy ${id}`);
-          if (fails) throw fails;
-        },
+    feed: {
+      pollNow: () => happened.push('look'),
+      get: async (id: string) => (read === undefined ? { id, label: 'ours', startedAt: 9 } : read()),
+    },
+    market: {
+      destroy: async (id: string, { mayLeave }: CallOptions) => {
+        if (mayLeave?.() === false)
+          throw new MarketplaceError('taken back', { kind: 'aborted', outcome: 'refused' });
+        happened.push(`destroy ${id}`);
+        if (fails) throw fails;
       },
     },
   };
@@ -64,6 +74,12 @@ async function done(
 }
 
 describe('an orphan', () => {
+  test('does not count among orphans of the hour when this operator destroyed it before', async () => {
+    const happened = await done({ ...destroy, wasDestroyed: true });
+    expect(happened).toContain('destroy 5');
+    expect(happened).not.toContain('recorded default 5');
+  });
+
   test('is destroyed, counted and reported by event', async () => {
     expect(await done(destroy)).toEqual([
       'recorded default 5',
@@ -71,6 +87,21 @@ describe('an orphan', () => {
       'counted team/default',
       'OrphanDestroyed: Machine 5, which bills $0.50/h and no GpuInstance claimed, was destroyed.',
     ]);
+  });
+
+  test.each([
+    ['shows another label', () => ({ id: '5', label: 'other', startedAt: 9 })],
+    ['shows another start', () => ({ id: '5', label: 'ours', startedAt: 8 })],
+    ['shows another machine', () => ({ id: '6', label: 'ours', startedAt: 9 })],
+    ['finds none', () => null],
+    [
+      'fails',
+      () => {
+        throw new MarketplaceError('down', { kind: 'unavailable', outcome: 'refused' });
+      },
+    ],
+  ])('is kept when its own read %s (A3)', async (_, read) => {
+    expect(await done(destroy, { read })).toEqual([]);
   });
 
   test('is left alone by a process that does not lead any more', async () => {

@@ -1,25 +1,25 @@
 import type { AccountSession } from '../../accounts/session.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { MarketplaceError } from '../../marketplace/errors/errors.ts';
+import { MarketplaceError } from '../../market/errors.ts';
 import type { EventRecorder } from '../../runtime/events.ts';
 import { hourly, warning } from './decide.ts';
 import type { Sweep } from './observe.ts';
 import type { Action } from './types.ts';
 
-/** What sweeps report beside events. */
+/** Figures of sweeps beside events. */
 export interface SweepMetrics {
   orphanDestroyed(account: { readonly namespace: string; readonly name: string }): void;
 }
 
-/** What acts reach. */
+/** Dependencies of the sweep's actions. */
 export interface SweepEffects {
   readonly events: EventRecorder;
   readonly metrics: SweepMetrics;
   readonly log: Logger;
   /** Asked before each destroy, and again when it has waited for its place. */
   readonly isLeader: () => boolean;
-  /** Whether the destroy of that machine is decided again by the newest list and the caches. */
+  /** True if the newest list and the caches decide the destroy of that machine again. */
   readonly isStillOrphan: (sweep: Sweep, instanceId: string) => boolean;
   /** Durable when it resolves: that destroy counts among those of the last hour, whatever comes of it. */
   readonly recordSwept: (session: AccountSession, instanceId: string) => Promise<void>;
@@ -43,7 +43,7 @@ export async function act(
 
 /**
  * In the name of an account whose own key may destroy: the sweep destroys only if every account of the login has
- * `orphanPolicy: Destroy`. A destroy that fails is tried again by the next sweep, which finds the
+ * `orphanPolicy: Destroy`, or this operator destroyed the machine before. A destroy that fails is tried again by the next sweep, which finds the
  * machine still listed.
  */
 async function destroyOrphan(
@@ -51,7 +51,7 @@ async function destroyOrphan(
   { sweep, account }: { readonly sweep: Sweep; readonly account: MarketplaceAccount },
   { events, metrics, log, isLeader, isStillOrphan, recordSwept }: SweepEffects,
 ): Promise<void> {
-  const { instanceId, pricePerHour } = action;
+  const { instanceId, pricePerHour, wasDestroyed } = action;
   const mayLeave = () => isLeader() && isStillOrphan(sweep, instanceId);
   if (!mayLeave()) return;
   const session = sweep.sessions.find((each) => each.user.mayDestroy);
@@ -59,9 +59,14 @@ async function destroyOrphan(
     events.record({ regarding: account, ...warning('OrphanDestroyFailed', noteNoKey(action)) });
     return;
   }
-  await recordSwept(session, instanceId);
+  if (!(await isConfirmed(session, action))) {
+    log.info('orphan is kept: its own read does not show the label', { instanceId });
+    return;
+  }
+  // The record of its first destroy stands, and it lost no object in a mass.
+  if (!wasDestroyed) await recordSwept(session, instanceId);
   try {
-    await session.client.instances.destroy(instanceId, { mayLeave });
+    await session.market.destroy(instanceId, { mayLeave });
   } catch (error) {
     if (!(error instanceof MarketplaceError)) throw error;
     if (!mayLeave()) return;
@@ -74,6 +79,20 @@ async function destroyOrphan(
   metrics.orphanDestroyed(session.ref);
   const note = `Machine ${instanceId}, which ${hourly(pricePerHour)} and no GpuInstance claimed, was destroyed.`;
   events.record({ regarding: account, ...warning('OrphanDestroyed', note) });
+}
+
+/** A list may show a label of ours on another machine: its own read has to show the same label and start. */
+async function isConfirmed(
+  { feed }: AccountSession,
+  { instanceId, label, startedAt }: Extract<Action, { type: 'destroy' }>,
+): Promise<boolean> {
+  try {
+    const read = await feed.get(instanceId);
+    return read?.id === instanceId && read.label === label && read.startedAt === startedAt;
+  } catch (error) {
+    if (!(error instanceof MarketplaceError)) throw error;
+    return false;
+  }
 }
 
 function noteNoKey({ instanceId, pricePerHour }: Extract<Action, { type: 'destroy' }>): string {

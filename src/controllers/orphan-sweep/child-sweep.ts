@@ -20,7 +20,7 @@ export interface ChildSweepOptions extends Omit<ControllerOptions, 'name' | 'rec
   readonly retained: () => readonly string[];
 }
 
-/** How often children are listed; first at the start. */
+/** Interval between lists of children; the first comes at the start. */
 const EVERY_MS = 600_000;
 const EVERYWHERE = 'all-namespaces';
 

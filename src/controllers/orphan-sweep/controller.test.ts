@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { row } from '../../../test/builders/observed.ts';
+import { ALL_AGREE, row } from '../../../test/builders/observed.ts';
 import { accountWith, LOGIN } from '../../../test/builders/observed-account.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import type { AccountEvent } from '../../accounts/registry.ts';
@@ -10,8 +10,8 @@ import { type AccountRef, accountKey } from '../../instance/account-ref.ts';
 import { sleep } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { seededRandom } from '../../lib/random.ts';
-import { MarketplaceError } from '../../marketplace/errors/errors.ts';
-import type { CallOptions } from '../../marketplace/http/call.ts';
+import type { CallOptions } from '../../market/call-options.ts';
+import { MarketplaceError } from '../../market/errors.ts';
 import { defaultConstants } from '../../ownership/constants.ts';
 import type { Controller } from '../../runtime/controller.ts';
 import { refOfKey } from '../../runtime/kube/kube-object.ts';
@@ -34,7 +34,7 @@ interface Setting {
   readonly openBreakerOf?: string;
   /** Its marketplace takes a minute to answer. */
   readonly silent?: string;
-  /** What happens to the accounts while a destroy waits for its place. */
+  /** Change of the accounts while a destroy waits for its slot. */
   readonly meanwhile?: (accounts: MarketplaceAccount[]) => void;
 }
 
@@ -49,20 +49,23 @@ function sweeper({ users, knowsIdentity = true, withoutAccount, openBreakerOf, s
     user: { mayDestroy: true },
     login: { ...LOGIN, userId },
     inventory: () => [{ type: 'orphan', row: ORPHAN, facts }],
+    agreement: () => ALL_AGREE,
     serviceClock: { now: () => ({ type: 'unknown' }) },
     observer: { breaker: { type: name === openBreakerOf ? 'open' : 'closed' } },
     findings: FINDINGS,
     recordSweep: ({ orphans }: SweepFindings) => told.push([name, orphans]),
-    feed: { latest: () => ({ begunAt: listBegunAt, endedAt: listBegunAt, rows: new Map() }), pollNow() {} },
-    client: {
-      instances: {
-        destroy: async (id: string, { mayLeave }: CallOptions) => {
-          if (name === silent) await sleep(clock, 60_000);
-          meanwhile?.(accounts);
-          if (mayLeave?.() !== true)
-            throw new MarketplaceError('taken back', { kind: 'aborted', outcome: 'refused' });
-          did.push(`${name} destroys ${id}`);
-        },
+    feed: {
+      latest: () => ({ begunAt: listBegunAt, endedAt: listBegunAt, rows: new Map() }),
+      get: async () => ORPHAN,
+      pollNow() {},
+    },
+    market: {
+      destroy: async (id: string, { mayLeave }: CallOptions) => {
+        if (name === silent) await sleep(clock, 60_000);
+        meanwhile?.(accounts);
+        if (mayLeave?.() !== true)
+          throw new MarketplaceError('taken back', { kind: 'aborted', outcome: 'refused' });
+        did.push(`${name} destroys ${id}`);
       },
     },
   }));
@@ -107,7 +110,7 @@ function sweeper({ users, knowsIdentity = true, withoutAccount, openBreakerOf, s
   } as unknown as OrphanSweepOptions);
   running = controller;
   controller.start();
-  /** What events of that kind, which every account hears, make the sweeper do. */
+  /** Reaction of the sweep to events of that kind, which every account receives. */
   const hears = async (type: AccountEvent['type']) => {
     did.length = 0;
     told.length = 0;

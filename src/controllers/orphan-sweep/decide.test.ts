@@ -12,6 +12,8 @@ const candidate = (changes: Partial<Candidate> = {}): Candidate => ({
   issuedAt: NOW - 10 * MINUTE,
   startedAt: NOW - 10 * MINUTE,
   pricePerHour: 500_000,
+  label: 'ours',
+  isAgreed: true,
   sweeps: 2,
   newestRecordAt: NOW,
   ...changes,
@@ -65,6 +67,49 @@ test.each([
   expect(decide(observed({ candidates: [candidate(changes)] })).findings).toMatchObject({ unsettled });
 });
 
+describe('a machine that is listed again after this operator destroyed it for a deleted object', () => {
+  const again = candidate({ wasDestroyed: true, startedAt: NOW - 1 });
+
+  test('is destroyed again under orphanPolicy Report, whatever its age', () => {
+    const { actions, kept, events } = decide(observed({ policy: 'Report', candidates: [again] }));
+    expect(actions).toMatchObject([{ type: 'destroy', instanceId: '5', wasDestroyed: true }]);
+    expect(kept).toBeUndefined();
+    expect(events).toMatchObject([
+      {
+        reason: 'OrphanFound',
+        note: 'Machine 5 is listed again after its destroy and bills $0.50/h. The operator destroys it again.',
+      },
+    ]);
+  });
+
+  test('is destroyed alone: policy Report keeps every other orphan', () => {
+    const candidates = [candidate({ instanceId: '4' }), again];
+    const given = observed({ policy: 'Report', candidates });
+    expect(destroyed(given)).toEqual(['5']);
+    expect(decide(given)).toMatchObject({
+      kept: 'the policy is to report',
+      findings: { orphans: ['4', '5'] },
+    });
+  });
+
+  test.each([
+    ['it was unclaimed once', { candidates: [{ ...again, sweeps: 1 }] }],
+    ['lists disagree on its label', { candidates: [{ ...again, isAgreed: false }] }],
+    ['it has no start date', { candidates: [{ ...again, startedAt: undefined }] }],
+    ['this process does not lead', { isLeader: false }],
+    ['memory was rolled back', { latched: ['9'] }],
+    ['fewer namespaces are watched', { sweep: 'scopeShrunk' }],
+  ] as const)('stays while %s', (_, changes) => {
+    expect(destroyed(observed({ candidates: [again], policy: 'Report', ...changes }))).toEqual([]);
+  });
+
+  test('is no sign of a mass of lost objects', () => {
+    const candidates = ['5', '6', '7', '8'].map((instanceId) => ({ ...again, instanceId }));
+    expect(decide(observed({ candidates })).findings.massOrphaned).toBeUndefined();
+    expect(destroyed(observed({ candidates }))).toEqual(['5', '6', '7', '8']);
+  });
+});
+
 test('nothing is old enough while the time of the service is stale (H2)', () => {
   const { findings } = decide(observed({ now: undefined }));
   expect(findings).toMatchObject({ orphans: [], unsettled: ['5'] });
@@ -92,7 +137,15 @@ test('scenario 87: reports a late machine once, with its price, and as an orphan
     type: 'destroy',
     instanceId: '5',
     pricePerHour: 500_000,
+    label: 'ours',
+    startedAt: NOW - 60 * MINUTE,
   });
+});
+
+test('keeps an orphan while lists do not agree on its label (A3)', () => {
+  const { actions, findings } = decide(observed({ candidates: [candidate({ isAgreed: false })] }));
+  expect(actions).toEqual([]);
+  expect(findings.unsettled).toEqual(['5']);
 });
 
 /** A machine that is younger than everything on record. */

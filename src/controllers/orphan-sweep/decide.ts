@@ -14,17 +14,18 @@ interface Rule<Subject> {
   readonly applies: (subject: Subject, observed: Observed) => boolean;
 }
 
-/** Why an unclaimed machine is no orphan yet. */
+/** Reasons why an unclaimed machine is no orphan yet. */
 const NOT_YET: readonly Rule<Candidate>[] = [
   { name: 'it has no start date', applies: ({ startedAt }) => startedAt === undefined },
   {
     name: 'it is young',
     applies: (candidate, observed) => !isOldEnough(candidate, observed),
   },
+  { name: 'lists do not agree on its label and start', applies: ({ isAgreed }) => !isAgreed },
   { name: 'it was unclaimed only once', applies: ({ sweeps }) => sweeps < SWEEPS_TO_BELIEVE },
 ];
 
-/** Why orphans are left alone, whatever they cost. The first one that holds is told. */
+/** Reasons to leave all orphans alone, whatever they cost. The log names the first that applies. */
 const KEPT: readonly Rule<SweepFindings>[] = [
   { name: 'this process does not lead', applies: (_, { isLeader }) => !isLeader },
   { name: 'the identity belongs to another cluster', applies: (_, { sweep }) => sweep === 'clusterChanged' },
@@ -38,10 +39,13 @@ const KEPT: readonly Rule<SweepFindings>[] = [
     applies: ({ massOrphaned = [] }, { massLatched }) => massOrphaned.length + massLatched.length > 0,
   },
   { name: 'the breaker is open', applies: (_, { breaker }) => breaker.type !== 'closed' },
-  { name: 'the policy is to report', applies: (_, { policy }) => policy === 'Report' },
 ];
 
-/** What a sweep found, and what it does about it. */
+/** Orphans that the policy leaves to a person. The end of a machine that the operator destroyed before is decided. */
+const isKeptByPolicy = ({ wasDestroyed }: Candidate, { policy }: Observed): boolean =>
+  policy === 'Report' && !wasDestroyed;
+
+/** Findings of a sweep, and its actions. */
 export function decide(observed: Observed): Decision {
   const unsettled = (candidate: Candidate) => NOT_YET.find((rule) => rule.applies(candidate, observed));
   const orphans = observed.candidates.filter((candidate) => unsettled(candidate) === undefined);
@@ -58,11 +62,13 @@ export function decide(observed: Observed): Decision {
     ...(late.length > 0 && { late }),
     others: observed.others ?? [],
   };
-  const kept = orphans.length === 0 ? undefined : KEPT.find((rule) => rule.applies(findings, observed))?.name;
-  const destroys = kept === undefined ? sweepable(observed, orphans).map(destroy) : [];
+  const blocked =
+    orphans.length === 0 ? undefined : KEPT.find((rule) => rule.applies(findings, observed))?.name;
+  const decided = orphans.filter((orphan) => !isKeptByPolicy(orphan, observed));
+  const destroys = blocked === undefined ? sweepable(observed, decided).map(destroy) : [];
   return {
     findings,
-    kept,
+    kept: blocked ?? (decided.length < orphans.length ? 'the policy is to report' : undefined),
     actions: [...destroys, ...sweepAgainSoon(observed)],
     events: events(observed, orphans),
   };
@@ -70,7 +76,8 @@ export function decide(observed: Observed): Decision {
 
 /**
  * A clean-up script, a CRD that was made again or a restore without objects orphans many machines that are at work. What
- * was swept within the hour counts as well, or they would go a few at a time.
+ * was swept within the hour counts as well, or they would go a few at a time. A machine that was destroyed with its object
+ * lost none.
  */
 function massOrphaned({
   candidates,
@@ -80,14 +87,15 @@ function massOrphaned({
   massConfirmed,
 }: Observed): Pick<SweepFindings, 'massOrphaned'> {
   const isFresh = (id: string) => !massConfirmed.has(id) && !swept.lastHour.has(id);
-  const ids = candidates.map(({ instanceId }) => instanceId).filter(isFresh);
+  const lost = candidates.filter(({ wasDestroyed }) => !wasDestroyed);
+  const ids = lost.map(({ instanceId }) => instanceId).filter(isFresh);
   const isMass = policy === 'Destroy' && ids.length > 0 && ids.length + swept.lastHour.size > maxOrphans;
   return isMass ? { massOrphaned: ids } : {};
 }
 
 /**
- * What a person has confirmed goes slowly: a tenth of the machines, and one at least, in ten minutes. One that is counted
- * already may be tried again.
+ * Orphans to destroy now. Those that a person confirmed go slowly: a tenth of the machines, and at least one, in ten
+ * minutes. A counted one may be tried again.
  */
 function sweepable(
   { massConfirmed, machines, swept }: Observed,
@@ -110,12 +118,23 @@ function isYoungerThanRecords({ issuedAt, newestRecordAt }: Candidate, { confirm
   return issuedAt > Math.max(newestRecordAt, confirmedAt) + RECORD_ROUNDING_MS;
 }
 
-function destroy({ instanceId, pricePerHour }: Candidate): Action {
-  return { type: 'destroy', instanceId, pricePerHour };
+function destroy({ instanceId, pricePerHour, label, startedAt, wasDestroyed }: Candidate): Action {
+  return {
+    type: 'destroy',
+    instanceId,
+    pricePerHour,
+    label,
+    startedAt,
+    ...(wasDestroyed && { wasDestroyed }),
+  };
 }
 
-/** By its own start date: a label is issued before its machine begins, perhaps long before. */
-function isOldEnough({ startedAt, isLate }: Candidate, { now, ...ages }: Observed): boolean {
+/**
+ * By its own start date: a label is issued before its machine begins, perhaps long before. The age leaves time for a record
+ * of the rental, which a machine that was destroyed has had.
+ */
+function isOldEnough({ startedAt, isLate, wasDestroyed }: Candidate, { now, ...ages }: Observed): boolean {
+  if (wasDestroyed) return startedAt !== undefined;
   const ageMs = isLate ? ages.lateOrphanAgeMs : ages.orphanAgeMs;
   return startedAt !== undefined && now !== undefined && now - startedAt >= ageMs;
 }
@@ -128,7 +147,7 @@ function sweepAgainSoon(observed: Observed): readonly Action[] {
   return fresh ? [{ type: 'lookAgain' }] : [];
 }
 
-/** One event per machine, when it is found. */
+/** Events for each machine, when it is found. */
 function events(
   { before, copied, candidates, others = [] }: Observed,
   orphans: readonly Candidate[],
@@ -137,10 +156,7 @@ function events(
   const found = orphans.filter(({ instanceId }) => !before.orphans.includes(instanceId));
   const labelled = copied.filter((id) => !before.copied.includes(id));
   return [
-    ...found.map(({ instanceId, pricePerHour }): EventNote => {
-      const note = `Machine ${instanceId} is ours, ${hourly(pricePerHour)}, and no GpuInstance claims it.`;
-      return warning('OrphanFound', note);
-    }),
+    ...found.map((orphan) => warning('OrphanFound', foundNote(orphan))),
     ...late.map(({ instanceId, pricePerHour }): EventNote => {
       const note = `Machine ${instanceId} carries our label, ${hourly(pricePerHour)}, and started after the label's time: a late rental. It is an orphan when it is older than --late-orphan-age.`;
       return warning('LateRental', note);
@@ -153,7 +169,13 @@ function events(
   ];
 }
 
-/** One event of a process: several clusters may share a login. */
+function foundNote({ instanceId, pricePerHour, wasDestroyed }: Candidate): string {
+  return wasDestroyed
+    ? `Machine ${instanceId} is listed again after its destroy and ${hourly(pricePerHour)}. The operator destroys it again.`
+    : `Machine ${instanceId} is ours, ${hourly(pricePerHour)}, and no GpuInstance claims it.`;
+}
+
+/** Event about other installations, once in a process: several clusters may share a login. */
 function otherInstallations(others: readonly string[]): EventNote {
   const note = `Machines of this login carry labels of other installations (${others.join(', ')}); they are never touched. If one of them was this cluster before its identity Secret was lost, restore that Secret.`;
   return warning('OtherInstallation', note);
@@ -164,7 +186,7 @@ export function warning(reason: string, note: string): EventNote {
   return { type: 'Warning', reason, action: 'SweepOrphans', note };
 }
 
-/** What a machine costs, in words. */
+/** Hourly cost of a machine, in words. */
 export function hourly(pricePerHour: MicroDollars | undefined): string {
   return pricePerHour === undefined ? 'bills at an unknown price' : `bills $${formatDollars(pricePerHour)}/h`;
 }

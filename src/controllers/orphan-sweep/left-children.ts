@@ -11,13 +11,13 @@ export interface FormerObject {
 /** Selects every Service and slice that the operator made for one GpuInstance. */
 export const MARKED_CHILDREN = `${labels.managedBy}=${OPERATOR_NAME},${labels.instanceUid}`;
 
-/** What the operator adds to the name of a GpuInstance for its slices, and for that of a worker of a group. */
+/** Suffixes that the operator adds to the name of a GpuInstance for its slices, and of a group for a worker's. */
 const SLICE_NAME = /^(.+)-(?:direct|ssh|endpoint)$/;
 const MAX_LABEL = 63;
 
 /**
- * Whose Service or slice this was, if nothing owns it any more: the garbage collector took its owner reference away.
- * Undefined for any other, among them what a person copied under another name.
+ * Former owner of a Service or slice without an owner: the garbage collector removed its owner reference. Undefined for
+ * any other child, e.g. one that a person copied under another name.
  */
 export function formerOwnerOf(child: KubeObject): FormerObject | undefined {
   const { metadata, kind } = child;
@@ -31,7 +31,7 @@ export function formerOwnerOf(child: KubeObject): FormerObject | undefined {
   return isOfName ? { namespace: metadata.namespace, name, uid } : undefined;
 }
 
-/** Whether the operator made this child for the object of that uid, and nothing owns it. */
+/** True if the operator made this child for the object of that uid, and it has no owner. */
 export function isLeftBy({ metadata }: KubeObject, { uid }: Pick<FormerObject, 'uid'>): boolean {
   const { labels: given = {}, ownerReferences = [] } = metadata;
   const isOwn = given[labels.managedBy] === OPERATOR_NAME && given[labels.instanceUid] === uid;

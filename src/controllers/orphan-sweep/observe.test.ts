@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { row } from '../../../test/builders/observed.ts';
+import { ALL_AGREE, row } from '../../../test/builders/observed.ts';
 import { accountWith } from '../../../test/builders/observed-account.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
+import type { Agreement } from '../../accounts/beliefs/sightings.ts';
 import type { InventoryEntry } from '../../accounts/inventory.ts';
 import type { ServiceTime } from '../../accounts/service-clock.ts';
 import type { AccountSession } from '../../accounts/session.ts';
@@ -34,13 +35,14 @@ function session(name: string, { breaker, time }: Login = {}): AccountSession {
     ref: { namespace: 'team', name },
     login: LOGIN,
     inventory,
+    agreement: () => ALL_AGREE,
     serviceClock: { now: () => time ?? { type: 'unknown' } },
     observer: { breaker: { type: breaker ?? 'closed' } },
     findings: { orphans: [], unsettled: [], rolledBack: [], confirmedAt: 0, copied: [] },
   } as unknown as AccountSession;
 }
 
-/** What an account of the login has that others may not have. */
+/** Properties of an account of the login that others may lack. */
 interface Login {
   readonly breaker?: 'open';
   readonly time?: ServiceTime;
@@ -92,6 +94,22 @@ test('what sweeps of the login destroyed counts by the record of all its account
   expect(swept.lastWindow).toBe(2);
 });
 
+test('the record of any account of the login names machines that were destroyed with their objects', async () => {
+  const left = { month: '2026-11', spent: '1.00', rentals: [] };
+  const { candidates } = await sweepOf(['Report', 'Report'], [], {
+    rows: [row({ id: '5' }), row({ id: '6' }), row({ id: '7' })],
+    logins: [
+      { status: { deletedObjects: { ...left, machines: ['5'] } } },
+      { status: { deletedObjects: { ...left, machines: ['6'] } } },
+    ],
+  });
+  expect(candidates.map(({ instanceId, wasDestroyed }) => [instanceId, wasDestroyed])).toEqual([
+    ['5', true],
+    ['6', true],
+    ['7', undefined],
+  ]);
+});
+
 test.each([
   ['by a time that two complete lists agree on', { type: 'known', at: 900_000, isConfirmed: true }, 900_000],
   [
@@ -124,7 +142,7 @@ interface More {
   readonly cached?: readonly MarketplaceAccount[];
   /** Machines of the list that the sweep rides on, where these are not those of the latest one. */
   readonly rows?: readonly (typeof ORPHAN)[];
-  /** Whether what this installation knows of itself lets it sweep. */
+  /** State of the installation, which permits or forbids the sweep. */
   readonly state?: { readonly type: string; readonly sweep?: string };
   /** Another process may lead by now. */
   readonly leads?: false;
@@ -214,6 +232,47 @@ test('a machine that came with a later list is left to the sweep of that list, a
   expect([candidates, copied]).toEqual([[], []]);
   const both = await sweepOf(['Destroy'], []);
   expect(both.candidates.map(({ instanceId }) => instanceId)).toEqual([ORPHAN.id]);
+});
+
+describe('a machine with a label of ours that began outside its window is a copy', () => {
+  const copiesOf = async (startedAt: number | undefined, agreement: Agreement) => {
+    const copy = { ...ORPHAN, startedAt };
+    const inventory = (): readonly InventoryEntry[] => [{ type: 'copied', row: copy }];
+    const { sweep, sources } = sweepAmong(['Destroy'], [], { rows: [copy] });
+    const sessions = sweep.sessions.map((each) => ({ ...each, inventory, agreement: () => agreement }));
+    return (await observe({ ...sweep, sessions: sessions as unknown as Sweep['sessions'] }, sources)).copied;
+  };
+
+  test('when lists agree on its label and start for as long as they may lag', async () => {
+    expect(await copiesOf(5, ALL_AGREE)).toEqual([ORPHAN.id]);
+  });
+
+  test('not when lists show that start for less', async () => {
+    const fresh: Agreement = {
+      ...ALL_AGREE,
+      heldMs: (field) => (field === 'startedAt' ? 59_999 : 3_600_000),
+    };
+    expect(await copiesOf(5, fresh)).toEqual([]);
+  });
+
+  test('not when two lists alone show its label on a second machine (seed 54090219)', async () => {
+    const second = { ...ORPHAN, id: '6' };
+    const inventory = (): readonly InventoryEntry[] =>
+      [ORPHAN, second].map((machine) => ({ type: 'copied', row: machine }));
+    const { sweep, sources } = sweepAmong(['Destroy'], [], { rows: [ORPHAN, second] });
+    const agreement = ({ id }: { readonly id: string }): Agreement =>
+      id === second.id ? { ...ALL_AGREE, heldMs: () => 10_000 } : ALL_AGREE;
+    const sessions = sweep.sessions.map((each) => ({ ...each, inventory, agreement }));
+    const { copied } = await observe(
+      { ...sweep, sessions: sessions as unknown as Sweep['sessions'] },
+      sources,
+    );
+    expect(copied).toEqual([]);
+  });
+
+  test('not while lists show no start', async () => {
+    expect(await copiesOf(undefined, ALL_AGREE)).toEqual([]);
+  });
 });
 
 test('of several accounts with one login all must want orphans destroyed', async () => {

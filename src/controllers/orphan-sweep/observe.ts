@@ -1,3 +1,4 @@
+import { listsAgree, unrecorded } from '../../accounts/beliefs/machine.ts';
 import { allowedUnhealthy, type BreakerState, isUnresolved } from '../../accounts/breaker.ts';
 import type { Installation } from '../../accounts/installation/installation.ts';
 import type { InventoryEntry } from '../../accounts/inventory.ts';
@@ -8,7 +9,7 @@ import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.
 import { accountKey } from '../../instance/account-ref.ts';
 import type { InstanceSummary } from '../../instance/summary.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { CompleteList } from '../../marketplace/feed/feed-state.ts';
+import type { CompleteList } from '../../market/feed-state.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
 import { loginText } from '../../ownership/login.ts';
 import type { Informer } from '../../runtime/list-watch/informer.ts';
@@ -21,7 +22,7 @@ export interface ListedObject extends InstanceSummary {
   readonly account: string;
 }
 
-/** Where a sweep looks. */
+/** Sources of a sweep. */
 export interface SweepSources {
   readonly registry: AccountRegistry;
   readonly installation: Installation;
@@ -38,7 +39,7 @@ export interface SweepSources {
   readonly constants: PurchaseConstants;
 }
 
-/** What one sweep is made with: all sessions of one login, and the list that it rides on. */
+/** Basis of one sweep: all sessions of one login, and the list behind it. */
 export interface Sweep {
   readonly sessions: readonly [AccountSession, ...AccountSession[]];
   readonly list: CompleteList;
@@ -99,8 +100,13 @@ function observedBy(
   const state = sources.installation.state();
   const observed: Observed = {
     now: confirmedNow(first.serviceClock.now(), sources.clock.now()),
-    candidates: candidatesOf(orphansOf(entries), { sightings, newestRecordAt }),
-    copied: entries.flatMap((entry) => (entry.type === 'copied' ? [entry.row.id] : [])),
+    candidates: candidatesOf(orphansOf(entries), {
+      sightings,
+      newestRecordAt,
+      agreement: first.agreement,
+      destroyed: destroyedWithObjects(accounts),
+    }),
+    copied: copiesIn(entries, first, sources.constants.listLagMs),
     others: othersOf(entries),
     before: first.findings,
     policy: policyOf(accounts),
@@ -138,13 +144,18 @@ function retainedOf(accounts: readonly MarketplaceAccount[]): readonly string[] 
   return accounts.flatMap(({ status }) => (status?.retained ?? []).map(({ instanceId }) => instanceId));
 }
 
-/** Where several accounts share a login, all of them must want orphans destroyed. */
+/** Machines that the operator destroyed for objects of these accounts that are deleted by now. */
+function destroyedWithObjects(accounts: readonly MarketplaceAccount[]): ReadonlySet<string> {
+  return new Set(accounts.flatMap(({ status }) => status?.deletedObjects?.machines ?? []));
+}
+
+/** Orphan policy of a login: all accounts that share it must destroy orphans. */
 function policyOf(accounts: readonly MarketplaceAccount[]): Observed['policy'] {
   const destroys = accounts.length > 0 && accounts.every(({ spec }) => spec.orphanPolicy === 'Destroy');
   return destroys ? 'Destroy' : 'Report';
 }
 
-/** How many machines may be orphaned at once, and what is known of those that were. */
+/** Maximum number of orphans at once, and the record of those that exceeded it. */
 function massOf(
   { sessions: [session] }: Sweep,
   { accounts, entries }: Pick<SweepInventory, 'accounts' | 'entries'>,
@@ -179,13 +190,13 @@ function maxOrphansOf(maxUnhealthy: number | string, machines: number): number {
   return Math.max(MIN_MASS, allowedUnhealthy(maxUnhealthy, machines) ?? machines);
 }
 
-/** One open breaker of a login keeps its machines from being swept. */
+/** Open breaker of a login, which keeps its machines from being swept. */
 function openBreaker({ sessions }: Sweep): BreakerState | undefined {
   return sessions.map((session) => session.observer.breaker).find(isUnresolved);
 }
 
 interface SweepInventory {
-  /** Of the login. */
+  /** Accounts of the login. */
   readonly accounts: readonly MarketplaceAccount[];
   /** The newest rental that anything durable of the login knows of; 0 if nothing does, or where nobody asked. */
   readonly newestRecordAt: number;
@@ -236,16 +247,54 @@ function candidatesOf(
   {
     sightings,
     newestRecordAt,
-  }: { readonly sightings: ReadonlyMap<string, Sighting>; readonly newestRecordAt: number },
+    agreement,
+    destroyed,
+  }: AgreementOf & {
+    readonly sightings: ReadonlyMap<string, Sighting>;
+    readonly newestRecordAt: number;
+    readonly destroyed: ReadonlySet<string>;
+  },
 ): readonly Candidate[] {
   return orphans.map(({ row, facts, isLate }) => ({
     instanceId: row.id,
     issuedAt: facts.issuedAt,
     startedAt: row.startedAt,
+    label: row.label,
+    isAgreed: isAgreed(row, agreement),
     ...(isLate && { isLate }),
+    ...(destroyed.has(row.id) && { wasDestroyed: true as const }),
     pricePerHour: row.pricePerHour,
     ...(sightings.get(row.id) ?? { sweeps: 1, newestRecordAt }),
   }));
+}
+
+/**
+ * Machines that stay copies for good. A few lists that show another start, or the label on a second machine, make no copy of a
+ * machine of ours: it would bill on after its object is gone. So all machines with the label must be listed so for `lagMs`.
+ */
+function copiesIn(
+  entries: readonly InventoryEntry[],
+  { agreement }: AgreementOf,
+  lagMs: number,
+): readonly string[] {
+  const byLabel = Map.groupBy(entries, ({ row }) => row.label);
+  const isHeld = (row: OrphanEntry['row']) =>
+    COPY_FIELDS.every((field) => (agreement(row).heldMs(field) ?? -1) >= lagMs);
+  const isSettled = ({ label }: OrphanEntry['row']) =>
+    byLabel.get(label)?.every(({ row }) => isHeld(row)) === true;
+  return entries.flatMap(({ type, row }) =>
+    type === 'copied' && row.startedAt !== undefined && isSettled(row) ? [row.id] : [],
+  );
+}
+
+/** Fields that tell a copy from its original. */
+const COPY_FIELDS = ['label', 'startedAt'] as const;
+
+type AgreementOf = Pick<AccountSession, 'agreement'>;
+
+/** True if two lists agree on the label of a machine and on its start. */
+function isAgreed(row: OrphanEntry['row'], agreement: AgreementOf['agreement']): boolean {
+  return listsAgree(unrecorded(row, agreement(row)), 'label');
 }
 
 /** The newest rental that these accounts, or objects that name one of them, remember. */

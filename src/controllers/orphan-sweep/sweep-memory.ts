@@ -1,7 +1,7 @@
-/** How long a consistent list of objects speaks for the same machines, where nothing is destroyed by it. */
+/** Period for which a consistent list of objects stays valid for the same machines, if nothing is destroyed by it. */
 const SETTLED_MS = 60_000;
 
-/** What is remembered of an orphan. */
+/** Memory about an orphan. */
 export interface Sighting {
   /** In how many sweeps in a row no object claimed it. */
   readonly sweeps: number;
@@ -9,7 +9,7 @@ export interface Sighting {
   readonly newestRecordAt: number;
 }
 
-/** What sweeps saw of the orphans of each login. Losing it only makes sweeping slower. */
+/** Sightings of the orphans of each login. A loss only makes sweeping slower. */
 export class SweepMemory {
   readonly #byLogin = new Map<
     string,
@@ -37,13 +37,13 @@ export class SweepMemory {
     return this.#missedByCache.get(login) ?? new Set();
   }
 
-  /** Whether the very same machines were settled a moment ago, so that reporting them needs no other list. */
+  /** True if the very same machines were settled a moment ago, so that reporting them needs no other list. */
   isSettled(login: string, orphans: readonly string[], now: number): boolean {
     const settled = this.#settled.get(login);
     return settled !== undefined && settled.ids === orphans.join() && now - settled.at < SETTLED_MS;
   }
 
-  /** What is remembered of the orphans of the login by the sweeps that were counted. */
+  /** Sightings of the orphans of the login by the counted sweeps. */
   sightings(login: string): ReadonlyMap<string, Sighting> {
     return this.#byLogin.get(login)?.sightings ?? new Map();
   }

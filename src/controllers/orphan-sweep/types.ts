@@ -10,8 +10,13 @@ export interface Candidate {
   readonly issuedAt: number;
   /** Its own start date, epoch milliseconds. */
   readonly startedAt: number | undefined;
-  /** It began after the window of its label. */
+  readonly label: string | null | undefined;
+  /** Two complete lists a poll apart agree on its label and start. */
+  readonly isAgreed: boolean;
+  /** True if the machine began after the window of its label. */
   readonly isLate?: true;
+  /** By the record of an account of its login, the operator destroyed it for an object that is deleted by now. */
+  readonly wasDestroyed?: true;
   readonly pricePerHour: MicroDollars | undefined;
   /** In how many sweeps in a row it was unclaimed, this one included. */
   readonly sweeps: number;
@@ -31,7 +36,7 @@ export interface Observed {
   readonly copied: readonly string[];
   /** Other installations that labels of the login name; none of their machines is ever touched. */
   readonly others?: readonly string[];
-  /** What the sweep before this one found, so that only events becomes an event. */
+  /** Findings of the sweep before this one, so that only changes become events. */
   readonly before: SweepFindings;
   /** `Destroy` only if every account of the login says so. */
   readonly policy: 'Report' | 'Destroy';
@@ -40,7 +45,7 @@ export interface Observed {
   readonly isLeader: boolean;
   readonly orphanAgeMs: number;
   readonly lateOrphanAgeMs: number;
-  /** How many machines may lose their objects within an hour before a person has to look. */
+  /** Maximum number of machines that may lose their objects within an hour before a person has to decide. */
   readonly maxOrphans: number;
   /** Orphans whose destroy is on record within the last hour, and how many of them within the last ten minutes. */
   readonly swept: { readonly lastHour: ReadonlySet<string>; readonly lastWindow: number };
@@ -57,7 +62,15 @@ export interface Observed {
 }
 
 export type Action =
-  | { readonly type: 'destroy'; readonly instanceId: string; readonly pricePerHour: MicroDollars | undefined }
+  | {
+      readonly type: 'destroy';
+      readonly instanceId: string;
+      readonly pricePerHour: MicroDollars | undefined;
+      /** As the lists show them; a read of the machine has to show the same. */
+      readonly label: string | null | undefined;
+      readonly startedAt: number | undefined;
+      readonly wasDestroyed?: true;
+    }
   /** Something is unclaimed for the first time: the second look that settles it should come soon. */
   | { readonly type: 'lookAgain' };
 
@@ -66,6 +79,6 @@ export interface Decision {
   readonly actions: readonly Action[];
   /** Recorded before the actions. */
   readonly events: readonly EventNote[];
-  /** Why orphans are left alone, for the log; undefined if they are destroyed or there are none. */
+  /** Reason why orphans are left alone, for the log; undefined if all are destroyed or there are none. */
   readonly kept: string | undefined;
 }

@@ -72,6 +72,20 @@ const requests: readonly [string, (client: KubeClient) => Promise<unknown>, stri
     { a: 1 },
   ],
   [
+    'create that is only tried',
+    (client) => client.create(widgets, object, { dryRun: true }),
+    'POST',
+    '/namespaces/ns/widgets?dryRun=All&fieldValidation=Strict',
+    object,
+  ],
+  [
+    'replace that is only tried',
+    (client) => client.replace(widgets, object, { dryRun: true }),
+    'PUT',
+    '/namespaces/ns/widgets/a?dryRun=All&fieldValidation=Strict',
+    object,
+  ],
+  [
     'patch that is only tried',
     (client) => client.patch(widgets, ref, { type: 'apply', body: { a: 1 }, dryRun: true }),
     'PATCH',

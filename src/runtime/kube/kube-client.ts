@@ -15,7 +15,7 @@ import {
   objectPath,
   withQuery,
 } from './kube-request.ts';
-import { type KubeList, type KubeStream, listPages } from './list-pages.ts';
+import { type KubeList, type KubeStream, listPages, type ObjectCodec } from './list-pages.ts';
 
 export interface ListOptions {
   readonly namespace?: string | undefined;
@@ -32,6 +32,8 @@ export interface Keep<T> {
 export interface WriteOptions {
   readonly subresource?: 'status' | 'scale' | undefined;
   readonly fieldManager?: string | undefined;
+  /** Everything but the storing: validated with unknown fields refused, and shown to quota and admission. */
+  readonly dryRun?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -40,8 +42,6 @@ export interface Patch extends WriteOptions {
   readonly body: unknown;
   /** Server-side apply only: takes fields over from other managers. */
   readonly force?: boolean | undefined;
-  /** Everything but the storing: validated with unknown fields refused, and shown to admission. */
-  readonly dryRun?: boolean | undefined;
 }
 
 export interface DeleteOptions {
@@ -75,6 +75,8 @@ export interface KubeClientOptions {
   /** `https://host:port`, with a path where the API server stands behind one. */
   readonly origin: string;
   readonly credentials: Credentials;
+  /** How objects are stored; as they are in memory if absent. */
+  readonly codec?: ObjectCodec | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -84,6 +86,8 @@ export interface KubeClientOptions {
   readonly metrics?: RestMetrics | undefined;
 }
 
+const UNCHANGED: ObjectCodec = { decode: (object) => object, encode: (object) => object };
+
 const CONTENT_TYPE = {
   merge: 'application/merge-patch+json',
   json: 'application/json-patch+json',
@@ -91,7 +95,7 @@ const CONTENT_TYPE = {
 } as const;
 
 export function createKubeClient(options: KubeClientOptions): KubeClient {
-  const { clock, deadlineMs: pageDeadlineMs } = options;
+  const { clock, deadlineMs: pageDeadlineMs, codec = UNCHANGED } = options;
   const requester = createKubeRequester({
     ...options,
     deadlineMs: options.deadlineMs ?? 30_000,
@@ -107,18 +111,21 @@ export function createKubeClient(options: KubeClientOptions): KubeClient {
     });
   return {
     stream,
+    decode: codec.decode,
     async get<T extends KubeObject>(resource: Resource, ref: ObjectRef): Promise<T | undefined> {
       const request = { method: 'GET', path: objectPath(resource, ref) } as const;
       try {
-        return asItIs<T>((await retryReads(options, () => requester.json(request))) as KubeObject);
+        return codec.decode((await retryReads(options, () => requester.json(request))) as T);
       } catch (error) {
         if (isKubeError(error, 'notFound')) return undefined;
         throw error;
       }
     },
     list: (resource, listOptions) =>
-      retryReads(options, () => listAll({ stream }, clock, { resource, pageDeadlineMs, ...listOptions })),
-    ...writesOf(requester),
+      retryReads(options, () =>
+        listAll({ stream, decode: codec.decode }, clock, { resource, pageDeadlineMs, ...listOptions }),
+      ),
+    ...writesOf(requester, codec),
   };
 }
 
@@ -142,29 +149,35 @@ async function listAll<T extends KubeObject>(
   }
 }
 
-function writesOf(requester: KubeRequester): Pick<KubeClient, 'create' | 'replace' | 'patch' | 'delete'> {
-  const write = async <T>(request: Parameters<KubeRequester['json']>[0]): Promise<T> =>
-    (await requester.json(request)) as T;
+const trialQuery = (dryRun: boolean | undefined): Readonly<Record<string, string>> =>
+  dryRun ? { dryRun: 'All', fieldValidation: 'Strict' } : {};
+
+function writesOf(
+  requester: KubeRequester,
+  codec: ObjectCodec,
+): Pick<KubeClient, 'create' | 'replace' | 'patch' | 'delete'> {
+  const write = async <T extends KubeObject>(request: Parameters<KubeRequester['json']>[0]): Promise<T> =>
+    codec.decode((await requester.json(request)) as T);
   return {
-    create: (resource, object, { subresource, fieldManager, signal } = {}) => {
+    create: (resource, object, { subresource, fieldManager, dryRun, signal } = {}) => {
       const { namespace } = object.metadata;
       const path = subresource
         ? objectPath(resource, object.metadata, subresource)
         : collectionPath(resource, namespace);
       return write({
         method: 'POST',
-        path: withQuery(path, { fieldManager }),
-        body: JSON.stringify(object),
+        path: withQuery(path, { fieldManager, ...trialQuery(dryRun) }),
+        body: JSON.stringify(codec.encode(object)),
         signal,
       });
     },
-    replace: (resource, object, { subresource, fieldManager, signal } = {}) => {
-      const path = withQuery(objectPath(resource, object.metadata, subresource), { fieldManager });
-      return write({ method: 'PUT', path, body: JSON.stringify(object), signal });
+    replace: (resource, object, { subresource, fieldManager, dryRun, signal } = {}) => {
+      const query = { fieldManager, ...trialQuery(dryRun) };
+      const path = withQuery(objectPath(resource, object.metadata, subresource), query);
+      return write({ method: 'PUT', path, body: JSON.stringify(codec.encode(object)), signal });
     },
     patch: (resource, ref, { type, body, subresource, fieldManager, force, dryRun, signal }) => {
-      const trial = dryRun ? { dryRun: 'All', fieldValidation: 'Strict' } : {};
-      const query = { fieldManager, force: force ? 'true' : undefined, ...trial };
+      const query = { fieldManager, force: force ? 'true' : undefined, ...trialQuery(dryRun) };
       const path = withQuery(objectPath(resource, ref, subresource), query);
       return write({
         method: 'PATCH',

@@ -78,6 +78,21 @@ export function controllerReference(owner: KubeObject): OwnerReference {
   };
 }
 
+/** The owner that the garbage collector follows. */
+export function controllerOf({
+  ownerReferences,
+}: Pick<ObjectMeta, 'ownerReferences'>): OwnerReference | undefined {
+  return ownerReferences?.find((owner) => owner.controller === true);
+}
+
+/** True if this very owner controls the object, and no earlier one of the same name. */
+export function isControlledBy(
+  { metadata }: Pick<KubeObject, 'metadata'>,
+  owner: Pick<KubeObject, 'metadata'>,
+): boolean {
+  return controllerOf(metadata)?.uid === owner.metadata.uid;
+}
+
 /**
  * Orders two resource versions of one kind: negative, 0 or positive. They are decimal numbers that may outgrow a
  * double, so the longer one is larger and equal lengths compare as text (KEP-5504).

@@ -24,6 +24,14 @@ export interface StreamRequest {
 export interface KubeStream {
   /** Resolves with a successful reply, whose body the caller must read to its end or destroy. Never retried. */
   stream(resource: Resource, request: StreamRequest): Promise<TransportResponse>;
+  /** An object of the stream as readers get it; unchanged if absent. */
+  readonly decode?: ObjectCodec['decode'] | undefined;
+}
+
+/** Objects between their stored form and the form in memory. Both keep the metadata and never throw. */
+export interface ObjectCodec {
+  decode<T extends KubeObject>(object: T): T;
+  encode<T extends KubeObject>(object: T): T;
 }
 
 /** Objects of a first page: nothing is known of their size yet. */
@@ -143,9 +151,10 @@ function readPage<T>(client: KubeStream, clock: Clock, request: PageRequest<T>):
     let bytes = 0;
     const kept: T[] = [];
     // Items of a list carry neither kind nor apiVersion.
+    const decode = (object: KubeObject) => client.decode?.(object) ?? object;
     const identity = { apiVersion: apiVersionOf(resource), kind: resource.kind };
     const onItem = (item: Buffer) =>
-      kept.push(keep({ ...identity, ...(parseJson(item.toString('utf8')) as KubeObject) }));
+      kept.push(keep(decode({ ...identity, ...(parseJson(item.toString('utf8')) as KubeObject) })));
     const splitter = new JsonListSplitter({ key: 'items', onItem });
     try {
       for await (const chunk of yieldingChunks(reply.body, clock)) {

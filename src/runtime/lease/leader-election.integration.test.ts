@@ -5,6 +5,7 @@ import { sharedCluster } from '../../../test/cluster/shared-cluster.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { type LogFields, silentLogger } from '../../lib/logger.ts';
 import { systemRandom } from '../../lib/random.ts';
+import { createEventRecorder } from '../events.ts';
 import { createLeaderElection, type LeaderElection } from './leader-election.ts';
 
 const cluster = sharedCluster();
@@ -24,8 +25,12 @@ function candidate(name: string, identity: string, lasting = times) {
   const widgetClient = openWidgetClient(cluster, {
     intercept: (request, send) => (dead ? new Promise(() => {}) : send(request)),
   });
+  const client = widgetClient.client;
+  const parts = { client, clock: systemClock, random: systemRandom, log: silentLogger };
+  const events = createEventRecorder({ ...parts, controller: 'gpurental.dev/operator', instance: identity });
   const election: LeaderElection = createLeaderElection({
-    client: widgetClient.client,
+    client,
+    events,
     lease: { namespace, name },
     identity,
     clock: systemClock,
@@ -35,6 +40,7 @@ function candidate(name: string, identity: string, lasting = times) {
   });
   return {
     election,
+    events,
     close: () => widgetClient.close(),
     die() {
       dead = true;
@@ -65,7 +71,26 @@ test('of two candidates one leads, and a release hands over at once', async () =
   await Promise.all([one.close(), two.close()]);
 });
 
-test('scenario 56: a leader that cannot renew stops leading before the other begins', async () => {
+/** Events about that Lease, in order, with their type. */
+async function eventsOn(lease: string): Promise<readonly string[]> {
+  const path = `/apis/events.k8s.io/v1/namespaces/${namespace}/events`;
+  const { body } = await cluster.admin.request({ method: 'GET', path });
+  const { items } = body as { readonly items: readonly LeaseEvent[] };
+  return items
+    .filter(({ regarding }) => regarding.kind === 'Lease' && regarding.name === lease)
+    .toSorted((a, b) => a.eventTime.localeCompare(b.eventTime))
+    .map(({ type, reason, note }) => `${type} ${reason} ${note}`);
+}
+
+interface LeaseEvent {
+  readonly type: string;
+  readonly reason: string;
+  readonly note: string;
+  readonly eventTime: string;
+  readonly regarding: { readonly kind: string; readonly name: string };
+}
+
+test('scenario 56: a leader that cannot renew stops leading before the other begins, whose event says since when (P3)', async () => {
   const one = candidate('crash', 'one');
   const two = candidate('crash', 'two');
   await one.election.acquire();
@@ -82,6 +107,12 @@ test('scenario 56: a leader that cannot renew stops leading before the other beg
   expect(endedAt).toBeGreaterThan(0);
   expect(endedAt).toBeLessThan(performance.now());
   expect(tookOverMs).toBeLessThan(2 * times.leaseDurationMs);
+  await two.events.flush();
+  expect(await eventsOn('crash')).toContainEqual(
+    expect.stringMatching(
+      /^Normal LeaderElected two leads\. one renewed the lease [45] s ago for the last time\.$/,
+    ),
+  );
   await two.election.release();
   await Promise.all([one.close(), two.close()]);
 });
@@ -99,13 +130,20 @@ test('scenario 57: a lease deleted by hand is made again by its leader', async (
   await one.close();
 });
 
-test('scenario 57: a leader whose lease was given to another by hand stops at once', async () => {
+test('scenario 57: a leader whose lease was given to another by hand stops at once, with one event (P3)', async () => {
   const one = candidate('stolen', 'one', LONG);
   await one.election.acquire();
   const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/stolen`;
   await cluster.admin.request({ method: 'PATCH', path, body: { spec: { holderIdentity: 'thief' } } });
   await eventually('it has stopped', () => one.election.lost.aborted);
   expect(one.election.leaseRemainingMs()).toBe(0);
+  await one.events.flush();
+  expect(await eventsOn('stolen')).toEqual([
+    'Normal LeaderElected one leads.',
+    expect.stringMatching(
+      /^Warning LeaderLost one lost the lease \d s after its last renewal: thief holds it\. It ends/,
+    ),
+  ]);
   await one.close();
 });
 

@@ -4,6 +4,7 @@ import { createVirtualClock, type VirtualClock } from '../../../test/builders/vi
 import { sleep } from '../../lib/clock.ts';
 import { type LogFields, silentLogger } from '../../lib/logger.ts';
 import { seededRandom } from '../../lib/random.ts';
+import type { EventFacts } from '../events.ts';
 import type { KubeClient } from '../kube/kube-client.ts';
 import { KubeError } from '../kube/kube-error.ts';
 import type { KubeObject, Resource } from '../kube/kube-object.ts';
@@ -268,6 +269,86 @@ test('scenario 57: a lease given to another by hand ends the lead with the next 
   await clock.advance(2000);
   expect(one.election.lost.aborted).toBe(true);
   expect(one.election.holder()).toBe('thief');
+});
+
+/** A recorder that keeps what is recorded. */
+function keepEvents() {
+  const kept: EventFacts[] = [];
+  return { kept, events: { record: (event: EventFacts) => void kept.push(event) } };
+}
+
+test('P3: a lost lease is one event with its cause, and the next leader one with the time without a leader', async () => {
+  const clock = createVirtualClock();
+  const api = createLeaseApi();
+  const network = { down: false };
+  const { kept, events } = keepEvents();
+  const gaps: number[] = [];
+  const metrics = { leading() {}, ledAfter: (_: string, seconds: number) => void gaps.push(seconds) };
+  await candidate(api, clock, { network, events, metrics }).acquire();
+  const two = candidate(api, clock, { identity: 'two', events, metrics });
+  void two.acquire();
+  await clock.advance(4_000);
+  network.down = true;
+  await clock.advance(20_000);
+  expect(two.leads()).toBe(true);
+  expect(kept.map(({ type, reason, note }) => `${type} ${reason}: ${note}`)).toEqual([
+    'Normal LeaderElected: one leads.',
+    expect.stringMatching(
+      /^Warning LeaderLost: one lost the lease 10 s after its last renewal: .*Error.*\. It ends, and is started again as a candidate\.$/,
+    ),
+    expect.stringMatching(
+      /^Normal LeaderElected: two leads\. one renewed the lease 1[5-9] s ago for the last time\.$/,
+    ),
+  ]);
+  expect(
+    kept.every(({ regarding }) => regarding.kind === 'Lease' && regarding.metadata.name === 'lease'),
+  ).toBe(true);
+  expect(gaps).toEqual([0, expect.any(Number)]);
+  expect(gaps[1]).toBeGreaterThanOrEqual(15);
+  await two.election.release();
+});
+
+test('P3: a lease that its leader released is no loss, and its next leader names the time since', async () => {
+  const clock = createVirtualClock();
+  const api = createLeaseApi();
+  const { kept, events } = keepEvents();
+  const one = candidate(api, clock, { events });
+  await one.acquire();
+  await one.election.release();
+  await clock.advance(7_000);
+  const two = candidate(api, clock, { identity: 'two', events });
+  await two.acquire();
+  expect(kept.map(({ reason, note }) => `${reason}: ${note}`)).toEqual([
+    'LeaderElected: one leads.',
+    'LeaderElected: two leads. The lease was released 7 s ago.',
+  ]);
+  await two.election.release();
+});
+
+test('P3: a lost lease is logged with its cause and the time since its last renewal', async () => {
+  const errors: LogFields[] = [];
+  const log = {
+    ...silentLogger,
+    error: (message: string, fields: LogFields = {}) => {
+      if (message === 'Lost the lease') errors.push(fields);
+    },
+  };
+  const losing = async (lose: (api: LeaseApi, network: LeaseNetwork) => void, ms: number) => {
+    const clock = createVirtualClock();
+    const api = createLeaseApi();
+    const network = { down: false };
+    await candidate(api, clock, { network, log }).acquire();
+    lose(api, network);
+    await clock.advance(ms);
+  };
+  await losing((api) => api.edit({ holderIdentity: 'thief' }), 2_000);
+  await losing((_, network) => {
+    network.down = true;
+  }, 15_000);
+  expect(errors).toEqual([
+    { holder: 'thief', cause: 'thief holds it', seconds: 2 },
+    { holder: 'one', cause: expect.stringMatching(/Error/), seconds: 10 },
+  ]);
 });
 
 test('scenario 57: a lease deleted by hand is made again', async () => {

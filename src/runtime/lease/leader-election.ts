@@ -3,10 +3,11 @@ import { type Clock, sleep } from '../../lib/clock.ts';
 import { withDeadline } from '../../lib/deadline.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
+import type { EventNote, EventRecorder } from '../events.ts';
 import { firstAbort } from '../first-abort.ts';
 import type { KubeClient } from '../kube/kube-client.ts';
 import type { LeaderMetrics } from '../metrics-ports.ts';
-import { LeaseRecord } from './lease-record.ts';
+import { type FormerLead, LeaseRecord } from './lease-record.ts';
 
 /**
  * At most one of several candidates leads, by a coordination.k8s.io/v1 Lease. The algorithm is client-go's: a
@@ -50,6 +51,8 @@ export interface LeaderElectionOptions {
   readonly random: Random;
   readonly log: Logger;
   readonly metrics?: LeaderMetrics | undefined;
+  /** Events about the Lease, when this process begins to lead and when it loses the lead. */
+  readonly events?: Pick<EventRecorder, 'record'> | undefined;
 }
 
 /** A candidate waits up to this many periods more, so that candidates do not move in step. */
@@ -111,7 +114,7 @@ class LeaseElection implements LeaderElection {
   async acquire(signal: AbortSignal = new AbortController().signal): Promise<void> {
     signal.throwIfAborted();
     if (!(await this.#attempt(this.#answerLimitMs))) await this.#campaign(signal);
-    this.#options.log.info('Became leader', { identity: this.#options.identity });
+    this.#reportLead();
     this.#setLeading(true);
     this.#renewing = this.#keepRenewing();
   }
@@ -163,7 +166,7 @@ class LeaseElection implements LeaderElection {
   }
 
   async #keepRenewing(): Promise<void> {
-    const { clock, log } = this.#options;
+    const { clock } = this.#options;
     let askedAt = clock.monotonic();
     while (!this.#ended.signal.aborted) {
       const waitMs = Math.max(0, askedAt + this.#retryPeriodMs - clock.monotonic());
@@ -173,9 +176,50 @@ class LeaseElection implements LeaderElection {
       const leftMs = this.#renewDeadlineMs - (this.#renewedAt ? maxElapsedMs(clock, this.#renewedAt) : 0);
       if (leftMs > 0 && (await this.#attempt(Math.min(leftMs, this.#answerLimitMs)))) continue;
       if (leftMs > 0 && this.#record.holder() === this.#options.identity) continue;
-      log.error('Lost the lease', { holder: this.#record.holder() });
+      this.#reportLoss();
       this.#end(new Error('The lease was lost'));
     }
+  }
+
+  #reportLead(): void {
+    const { identity, lease, log, metrics } = this.#options;
+    const former = this.#record.former();
+    const seconds = former?.ageMs === undefined ? undefined : Math.round(former.ageMs / 1000);
+    log.info('Became leader', { identity, former: former?.holder, seconds });
+    metrics?.ledAfter(lease.name, seconds ?? 0);
+    this.#recordEvent({
+      type: 'Normal',
+      reason: 'LeaderElected',
+      action: 'Leading',
+      note: `${identity} leads.${sinceFormer(former, seconds)}`,
+    });
+  }
+
+  #reportLoss(): void {
+    const loss = this.#loss();
+    const { identity, log } = this.#options;
+    log.error('Lost the lease', { ...loss });
+    this.#recordEvent({
+      type: 'Warning',
+      reason: 'LeaderLost',
+      action: 'Leading',
+      note: `${identity} lost the lease ${loss.seconds} s after its last renewal: ${loss.cause}. It ends, and is started again as a candidate.`,
+    });
+  }
+
+  #recordEvent(note: EventNote): void {
+    this.#options.events?.record({ ...note, regarding: this.#record.regarded() });
+  }
+
+  /** The cause of a lost lease and the seconds since its last renewal. */
+  #loss(): { readonly holder: string | undefined; readonly cause: string; readonly seconds: number } {
+    const { clock, identity } = this.#options;
+    const holder = this.#record.holder();
+    const unrenewed = this.#logged?.what ?? 'no renewal was sent in time, as if the process had been paused';
+    const cause = holder !== undefined && holder !== identity ? `${holder} holds it` : unrenewed;
+    const unrenewedMs = this.#renewedAt ? maxElapsedMs(clock, this.#renewedAt) : 0;
+    const seconds = Math.round(unrenewedMs / 1000);
+    return { holder, cause, seconds };
   }
 
   /** True when the lease is held by a request sent now. Failures are logged: they decide nothing by themselves. */
@@ -214,6 +258,15 @@ class LeaseElection implements LeaderElection {
     this.#leading = leading;
     this.#options.metrics?.leading(this.#options.lease.name, leading);
   }
+}
+
+/** Sentence about the time without a leader. */
+function sinceFormer(former: FormerLead | undefined, seconds: number | undefined): string {
+  if (former === undefined || seconds === undefined) return '';
+  const { holder } = former;
+  return holder === undefined
+    ? ` The lease was released ${seconds} s ago.`
+    : ` ${holder} renewed the lease ${seconds} s ago for the last time.`;
 }
 
 /** One moment on both clocks. */

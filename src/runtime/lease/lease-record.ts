@@ -1,6 +1,6 @@
 import { type Clock, sleep } from '../../lib/clock.ts';
 import { sameJson } from '../../lib/json.ts';
-import { formatMicroTime } from '../../lib/time.ts';
+import { formatMicroTime, parseTime } from '../../lib/time.ts';
 import { leaseResource } from '../kube/core-resources.ts';
 import type { KubeClient } from '../kube/kube-client.ts';
 import { isKubeError } from '../kube/kube-error.ts';
@@ -18,6 +18,14 @@ interface LeaseSpec {
 
 interface Lease extends KubeObject {
   readonly spec?: LeaseSpec | undefined;
+}
+
+/** Last renewal of the lease before this process took it. */
+export interface FormerLead {
+  /** Undefined if the holder released the lease. */
+  readonly holder: string | undefined;
+  /** Milliseconds since then, by the clocks of both processes; undefined if the lease has no time. */
+  readonly ageMs: number | undefined;
 }
 
 const REWATCH_MS = 10_000;
@@ -50,6 +58,7 @@ export class LeaseRecord {
   /** Since when, on our monotonic clock, the record has not changed. */
   #unchangedSince = 0;
   #changeCameBy: 'answer' | 'watch' = 'answer';
+  #former: FormerLead | undefined;
 
   constructor(options: LeaseRecordOptions) {
     this.#options = options;
@@ -58,6 +67,17 @@ export class LeaseRecord {
 
   holder(): string | undefined {
     return this.#lease?.spec?.holderIdentity || undefined;
+  }
+
+  /** Lead before that of this process; undefined if the lease was created or never taken. */
+  former(): FormerLead | undefined {
+    return this.#former;
+  }
+
+  /** The Lease as events regard it. */
+  regarded(): KubeObject {
+    const { lease } = this.#options;
+    return this.#lease ?? { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: lease };
   }
 
   /** True if this process holds the lease after it, false if another does. Rejects with any other KubeError. */
@@ -153,7 +173,9 @@ export class LeaseRecord {
       leaseTransitions: isRenewal ? transitions : transitions + 1,
     };
     const write = client.replace<Lease>(leaseResource, { ...lease, spec });
-    return this.#written(write).catch(falseWhereDeleted);
+    const isWritten = await this.#written(write).catch(falseWhereDeleted);
+    if (isWritten && !isRenewal) this.#former = formerLead(lease.spec, clock.now());
+    return isWritten;
   }
 
   #claim(now: string): LeaseSpec {
@@ -189,6 +211,12 @@ export class LeaseRecord {
     }
     this.#lease = lease;
   }
+}
+
+function formerLead({ holderIdentity, renewTime }: LeaseSpec = {}, now: number): FormerLead {
+  const renewedAt = parseTime(renewTime);
+  const ageMs = renewedAt === undefined ? undefined : Math.max(0, now - renewedAt);
+  return { holder: holderIdentity || undefined, ageMs };
 }
 
 /** A lease that was deleted under us is made again with the next look. */

@@ -65,7 +65,7 @@ export async function* watchEvents(
     try {
       const body = noting(reply.body, received, scope.signal);
       for await (const line of splitLines(yieldingChunks(body, clock), MAX_EVENT_BYTES))
-        yield eventOf(parseJson(line));
+        yield decoded(eventOf(parseJson(line)), client);
     } finally {
       reply.destroy();
     }
@@ -73,6 +73,10 @@ export async function* watchEvents(
     silence.end();
     request.signal.removeEventListener('abort', onAbort);
   }
+}
+
+function decoded(event: WatchEvent, { decode }: KubeStream): WatchEvent {
+  return event.type === 'bookmark' || !decode ? event : { ...event, object: decode(event.object) };
 }
 
 function eventOf(line: unknown): WatchEvent {

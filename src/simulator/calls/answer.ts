@@ -29,5 +29,8 @@ export type Answer =
     }
   | { readonly type: 'reset'; readonly sent: boolean };
 
+/** An answer that arrives whole. */
+export type HttpReply = Extract<Answer, { type: 'reply' }>;
+
 /** Content type of every JSON reply: a parameter makes some clients discard it. */
 export const JSON_TYPE = 'application/json';

@@ -1,10 +1,10 @@
-import { type Json, type JsonObject, ownValue } from '../json.ts';
+import { isObject, type Json, type JsonObject, ownValue } from '../json.ts';
+import { Refusal } from '../refusal.ts';
 import type { Settings } from '../settings.ts';
 import type { ApiKey } from '../tables/users.ts';
 import type { WorldStore } from '../world/world-store.ts';
 import type { SimRequest } from './answer.ts';
-import { isObject, pathId } from './fields.ts';
-import { Refusal } from './refusal.ts';
+import { pathId } from './fields.ts';
 import type { Caller, Profile, Route } from './route.ts';
 
 /** The refusal of a call that needs a key: a session of a 2FA login that has run out says so. */

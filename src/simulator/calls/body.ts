@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../json.ts';
+import { badRequest, Refusal } from '../refusal.ts';
 import type { SimRequest } from './answer.ts';
-import { badRequest, Refusal } from './refusal.ts';
 import type { Route } from './route.ts';
 
 /* The body of a call as its endpoint sees it. PURE. */

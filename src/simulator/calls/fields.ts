@@ -1,117 +1,103 @@
-import type { Json, JsonObject } from '../json.ts';
-import { badRequest, Refusal } from './refusal.ts';
+import * as z from 'zod';
+import { isObject, type Json, type JsonObject, ownValue } from '../json.ts';
+import { badRequest, Refusal } from '../refusal.ts';
 
 /*
- * Readers of one field of a body. Null counts as absent, numbers may arrive as strings, unknown keys are
- * ignored; a wrong type is refused with 400 `bad_request` that names the field.
+ * The fields of a body, as an endpoint declares them. Null counts as absent, numbers may arrive as strings, unknown
+ * fields are ignored; a wrong type is refused with 400 `bad_request` that names the field. PURE.
  */
 
-/** A finite number, or undefined if absent or null. Throws a 400 `bad_request` Refusal for anything else. */
-export function numberField(body: JsonObject, name: string): number | undefined {
-  const value = body[name];
-  if (value === undefined || value === null || value === '') return undefined;
-  const number = typeof value === 'string' ? Number(value) : value;
-  if (typeof number !== 'number' || !Number.isFinite(number)) throw badRequest(`${name} must be a number.`);
-  return number;
+/** The fields that an endpoint reads, each with the schema of its value. The text of an issue follows the field's name. */
+export type Fields = Readonly<Record<string, z.ZodType>>;
+
+/** What an endpoint finds in a body. A field is read when it is asked for: refusals come in that order. */
+export type FieldValues<F extends Fields> = { readonly [Name in keyof F]: z.output<F[Name]> };
+
+/** The fields of a body. Reading one throws a 400 Refusal if its value does not fit the schema. */
+export function fieldsOf<F extends Fields>(fields: F, body: () => JsonObject): FieldValues<F> {
+  const getters = Object.entries(fields).map(
+    ([name, field]) => [name, { get: () => readField(field, body(), name) }] as const,
+  );
+  return Object.defineProperties({}, Object.fromEntries(getters)) as FieldValues<F>;
 }
 
-/**
- * A number from `min` to `max`, or undefined if absent or null. Throws a 400 `bad_request` Refusal for anything
- * else.
- */
-export function boundedNumber(
-  body: JsonObject,
-  name: string,
-  { min, max }: { readonly min: number; readonly max: number },
-): number | undefined {
-  const value = numberField(body, name);
-  if (value === undefined || (value >= min && value <= max)) return value;
-  throw badRequest(`${name} must be a number from ${min} to ${max}.`);
+/** One field of a body. Throws a 400 Refusal, `bad_request` unless the schema names a code, that names the field. */
+export function readField<S extends z.ZodType>(field: S, body: JsonObject, name: string): z.output<S> {
+  const read = field.safeParse(body[name]);
+  if (read.success) return read.data;
+  const [issue] = read.error.issues;
+  const code = issue?.code === 'custom' ? issue.params?.code : undefined;
+  throw new Refusal(400, typeof code === 'string' ? code : 'bad_request', `${name} ${issue?.message}`);
 }
 
-/** A whole number, or undefined if absent or null. Throws a 400 `bad_request` Refusal for anything else. */
-export function integerField(body: JsonObject, name: string): number | undefined {
-  const value = numberField(body, name);
-  if (value !== undefined && !Number.isSafeInteger(value))
-    throw badRequest(`${name} must be a whole number.`);
-  return value;
+const given = (value: unknown): unknown => value ?? undefined;
+
+function numeric(value: unknown): unknown {
+  if (value === null || value === '') return undefined;
+  return typeof value === 'string' ? Number(value) : value;
 }
 
-/** A whole number. Throws a 400 `bad_request` Refusal if it is absent, null or anything else. */
-export function requiredInteger(body: JsonObject, name: string): number {
-  const value = integerField(body, name);
-  if (value === undefined) throw badRequest(`${name} is required.`);
-  return value;
-}
+const BOOLEANS: Readonly<Record<string, boolean>> = { true: true, True: true, false: false, False: false };
+
+const booleanLike = (value: unknown): unknown =>
+  typeof value === 'string' ? (ownValue(BOOLEANS, value) ?? value) : given(value);
+
+/** Any JSON value, as it came. */
+export const anything = z.custom<Json | undefined>();
+
+export const text = z.preprocess(given, z.string('must be a string.').optional());
+
+/** A finite number. */
+export const number = z.preprocess(numeric, z.number('must be a number.').optional());
+
+export const integer = number.refine(
+  (value) => value === undefined || Number.isSafeInteger(value),
+  'must be a whole number.',
+);
+
+/** A number from `min` to `max`. */
+export const between = ({ min, max }: { readonly min: number; readonly max: number }) =>
+  number.refine(
+    (value) => value === undefined || (value >= min && value <= max),
+    `must be a number from ${min} to ${max}.`,
+  );
+
+/** True or false, also as text. */
+export const flag = z.preprocess(booleanLike, z.boolean('must be true or false.').optional());
+
+export const object = z.preprocess(
+  given,
+  z.custom<JsonObject>((value) => isObject(value as Json), 'must be an object.').optional(),
+);
+
+export const list = z.preprocess(
+  given,
+  z.custom<readonly Json[]>((value) => Array.isArray(value), 'must be a list.').optional(),
+);
+
+/** The same field, and a refusal if it is absent or an empty text. */
+export const required = <T>(field: z.ZodType<T>) =>
+  field.transform((value, issues): NonNullable<T> => {
+    if (value !== undefined && value !== null && value !== '') return value;
+    issues.addIssue({ code: 'custom', message: 'is required.' });
+    return z.NEVER;
+  });
 
 /**
  * The one id that a call gives under several names, or undefined if under none. Throws a 400 `bad_request` Refusal
  * if they contradict each other.
  */
-export function sameInteger(given: JsonObject): number | undefined {
-  const ids = Object.keys(given).flatMap((name) => integerField(given, name) ?? []);
+export function sameInteger(named: JsonObject): number | undefined {
+  const ids = Object.keys(named).flatMap((name) => readField(integer, named, name) ?? []);
   if (new Set(ids).size <= 1) return ids[0];
   throw badRequest(
-    `${Object.keys(given).join(' and ')} name different ids: ${ids.join(', ')}. Send one of them.`,
+    `${Object.keys(named).join(' and ')} name different ids: ${ids.join(', ')}. Send one of them.`,
   );
-}
-
-/** A string, or undefined if absent or null. Throws a 400 `bad_request` Refusal for anything else. */
-export function stringField(body: JsonObject, name: string): string | undefined {
-  const value = body[name];
-  if (value === undefined || value === null) return undefined;
-  if (typeof value !== 'string') throw badRequest(`${name} must be a string.`);
-  return value;
-}
-
-/** A string that is not empty. Throws a 400 `bad_request` Refusal for anything else. */
-export function requiredString(body: JsonObject, name: string): string {
-  const value = stringField(body, name);
-  if (!value) throw badRequest(`${name} is required.`);
-  return value;
-}
-
-/**
- * True or false (also as text), or undefined if absent or null. Throws a 400 `bad_request` Refusal for anything
- * else.
- */
-export function booleanField(body: JsonObject, name: string): boolean | undefined {
-  const value = body[name];
-  if (value === undefined || value === null) return undefined;
-  if (value === true || value === 'true' || value === 'True') return true;
-  if (value === false || value === 'false' || value === 'False') return false;
-  throw badRequest(`${name} must be true or false.`);
-}
-
-/** An object, or undefined if absent or null. Throws a 400 `bad_request` Refusal for anything else. */
-export function objectField(body: JsonObject, name: string): JsonObject | undefined {
-  const value = body[name];
-  if (value === undefined || value === null) return undefined;
-  if (!isObject(value)) throw badRequest(`${name} must be an object.`);
-  return value;
-}
-
-/** A list, or undefined if absent or null. Throws a 400 `bad_request` Refusal for anything else. */
-export function listField(body: JsonObject, name: string): readonly Json[] | undefined {
-  const value = body[name];
-  if (value === undefined || value === null) return undefined;
-  if (!Array.isArray(value)) throw badRequest(`${name} must be a list.`);
-  return value as readonly Json[];
 }
 
 /** How many characters a text has, as people count them and not as UTF-16 does. */
 export function characters(text: string): number {
   return [...text].length;
-}
-
-/** A value as text: texts as they are, all else as JSON. Never runs code of the value, as `String` would. */
-export function textOf(value: Json): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
-}
-
-/** Whether a value is a JSON object, neither null nor a list. */
-export function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The id in a path: digits alone. Other spellings of a number (`5.0`, `5e0`, `0x5`) are NaN, which names nothing. */

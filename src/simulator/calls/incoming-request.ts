@@ -1,8 +1,8 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { Refusal } from '../refusal.ts';
 import type { World } from '../world/world.ts';
 import { JSON_TYPE } from './answer.ts';
-import { Refusal } from './refusal.ts';
 
 /** Bounds of a body: bytes that are read before it is refused, and seconds that it may take. */
 export interface BodyBounds {

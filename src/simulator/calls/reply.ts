@@ -1,8 +1,7 @@
-import type { HttpReply } from '../faults/call-faults.ts';
 import type { JsonObject } from '../json.ts';
-import { JSON_TYPE } from './answer.ts';
+import { type Refusal, WrongMethod } from '../refusal.ts';
+import { type HttpReply, JSON_TYPE } from './answer.ts';
 import type { RateRefusal } from './rate-limit.ts';
-import { type Refusal, WrongMethod } from './refusal.ts';
 import type { Profile, Reply } from './route.ts';
 
 /* Replies in their final form; `now` is simulated time. PURE. */

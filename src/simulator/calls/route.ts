@@ -1,13 +1,13 @@
 import type { Random } from '../../lib/random.ts';
-import type { FaultName, FaultTarget } from '../faults/faults.ts';
+import type { FaultName, FaultTarget } from '../fault-catalogue.ts';
 import type { Json, JsonObject } from '../json.ts';
+import { notFound, type Refusal, WrongMethod } from '../refusal.ts';
 import type { Profile, Settings } from '../settings.ts';
 import type { ActiveFault } from '../tables/faults.ts';
 import type { ApiKey, User } from '../tables/users.ts';
 import type { World } from '../world/world.ts';
 import type { CallWriter } from '../world/world-store.ts';
-import type { WrittenFields } from './fields.ts';
-import { Refusal, WrongMethod } from './refusal.ts';
+import type { Fields, FieldValues, WrittenFields } from './fields.ts';
 
 export type { Profile } from '../settings.ts';
 
@@ -31,8 +31,11 @@ export interface Caller {
   readonly user: User;
 }
 
-/** What a handler sees. `body` is `{}` if none came; `query` holds decoded strings. */
-export interface RouteContext {
+/** No field of a body. */
+type NoFields = Readonly<Record<never, never>>;
+
+/** What the handler of an endpoint with these fields sees; `query` holds decoded strings. */
+export interface RouteContext<F extends Fields = NoFields> {
   /** The world of this moment, already advanced to `now`. */
   readonly world: World;
   /** Taken back if the call is refused, but for what it keeps. */
@@ -46,7 +49,10 @@ export interface RouteContext {
   readonly caller: Caller | undefined;
   readonly params: Readonly<Record<string, string | undefined>>;
   readonly query: URLSearchParams;
-  readonly body: JsonObject;
+  /** The whole body; `{}` if none came. */
+  readonly json: JsonObject;
+  /** The fields of the body that the endpoint declares. */
+  readonly body: FieldValues<F>;
   readonly random: Random;
   /** The fault of that name that strikes this call, used up by asking; undefined if none does. */
   readonly fault: (name: FaultName, target?: FaultTarget) => ActiveFault | undefined;
@@ -85,9 +91,10 @@ export interface Route {
   readonly profiles: readonly Profile[];
   /** What the `specification` profile reads of a request; left out, it reads what the public service reads. */
   readonly written?: WrittenFields;
-  /** The body is no JSON: the handler finds its bytes as `body.base64` and what they are as `body.contentType`. */
+  /** The body is no JSON: the handler finds its bytes as `json.base64` and what they are as `json.contentType`. */
   readonly rawBody?: true;
-  readonly handler: (ctx: RouteContext) => Reply;
+  readonly fields: Fields;
+  readonly handler: (ctx: RouteContext<never>) => Reply;
 }
 
 /** For calls that the specification writes down. */
@@ -141,7 +148,7 @@ export function createRouter(routes: readonly Route[], profile: Profile): Router
   return {
     find(method, path) {
       const found = isMethod(method) ? lookup(method, path) : undefined;
-      return found ?? { type: 'refused', refusal: notFound(lookup, method, path) };
+      return found ?? { type: 'refused', refusal: refusalOf(lookup, method, path) };
     },
   };
 }
@@ -149,29 +156,31 @@ export function createRouter(routes: readonly Route[], profile: Profile): Router
 const isMethod = (method: string): method is (typeof METHODS)[number] =>
   (METHODS as readonly string[]).includes(method);
 
-function notFound(
+function refusalOf(
   lookup: (method: string, path: string) => Found | undefined,
   method: string,
   path: string,
 ): Refusal {
   const others = METHODS.filter((other) => lookup(other, path) !== undefined);
   const shown = path.slice(0, 200);
-  if (others.length === 0) return new Refusal(404, 'not_found', `There is no endpoint ${shown}.`);
+  if (others.length === 0) return notFound(`There is no endpoint ${shown}.`);
   return new WrongMethod(others, `${shown} takes ${others.join(', ')}, not ${method.slice(0, 20)}.`);
 }
 
 /** What an endpoint is beside its path: `access` is `key` and `profiles` public only unless said otherwise. */
-export interface EndpointRule
+export interface EndpointRule<F extends Fields>
   extends Partial<Pick<Route, 'access' | 'profiles' | 'pause' | 'rawBody' | 'written'>> {
   readonly category: Category | null;
+  /** The fields of the body that it reads. */
+  readonly body?: F;
 }
 
-/** An endpoint in one line: `endpoint('GET /api/v0/ssh', { category: 'user_read' }, list)`. */
-export function endpoint(
+/** An endpoint in one line: `endpoint('POST /api/v0/ssh', { category: 'user_write', body: { ssh_key: text } }, create)`. */
+export function endpoint<F extends Fields>(
   spec: `${Route['method']} /${string}`,
-  rule: EndpointRule,
-  handler: Route['handler'],
+  { body, ...rule }: EndpointRule<F>,
+  handler: (ctx: RouteContext<F>) => Reply,
 ): Route {
   const [method, path] = spec.split(' ') as [Route['method'], string];
-  return { method, path, access: 'key', profiles: PUBLIC, ...rule, handler };
+  return { method, path, access: 'key', profiles: PUBLIC, ...rule, fields: body ?? {}, handler };
 }

@@ -1,21 +1,22 @@
 import type { Random } from '../../lib/random.ts';
-import { boundedNumber, integerField, numberField, requiredString, stringField } from '../calls/fields.ts';
-import { badRequest } from '../calls/refusal.ts';
+import { between, type FieldValues, fieldsOf, integer, number, required, text } from '../calls/fields.ts';
 import type { Route } from '../calls/route.ts';
-import type { JsonObject } from '../json.ts';
-import type { Contract } from '../tables/contracts.ts';
-import type { ActiveFault } from '../tables/faults.ts';
-import type { Machine } from '../tables/market.ts';
-import { chance } from '../world/chance.ts';
-import type { World } from '../world/world.ts';
-import type { WorldStore } from '../world/world-store.ts';
 import {
   type FaultEntry,
   type FaultName,
   type FaultTarget,
   faultEntry,
   type WorldFaultName,
-} from './faults.ts';
+} from '../fault-catalogue.ts';
+import type { Json, JsonObject } from '../json.ts';
+import { badRequest } from '../refusal.ts';
+import type { Contract } from '../tables/contracts.ts';
+import type { ActiveFault } from '../tables/faults.ts';
+import type { Machine } from '../tables/market.ts';
+import { chance } from '../world/chance.ts';
+import type { World } from '../world/world.ts';
+import type { WorldStore } from '../world/world-store.ts';
+import { readWrongField } from './wrong-field.ts';
 
 /* Which faults are in force, and whether one strikes a call. They are rows of the world. */
 
@@ -26,6 +27,14 @@ export interface FaultScope {
   readonly path: string;
 }
 
+/** The call that a fault may strike, and on whom. */
+interface FaultedCall {
+  readonly scope: FaultScope;
+  readonly target: FaultTarget | undefined;
+  /** Whether the fault would change anything: one that would not is kept for another call. */
+  readonly changes?: (fault: ActiveFault) => boolean;
+}
+
 /**
  * The fault of that name that strikes, used up by asking. `target` undefined means that the asker looks at
  * instance and host itself.
@@ -33,11 +42,12 @@ export interface FaultScope {
 export function takeFault(
   source: { store: WorldStore; random: Random },
   name: FaultName,
-  call: { scope: FaultScope; target: FaultTarget | undefined },
+  call: FaultedCall,
 ): ActiveFault | undefined {
   const world = source.store.current();
   for (const fault of Object.values(world.tables.faults)) {
     if (fault.name !== name || !concerns(fault, call, world.now)) continue;
+    if (call.changes?.(fault) === false) continue;
     if (fault.probability !== null && source.random.next() >= fault.probability) continue;
     useUp(source.store, fault);
     return fault;
@@ -45,11 +55,7 @@ export function takeFault(
   return undefined;
 }
 
-function concerns(
-  fault: ActiveFault,
-  call: { scope: FaultScope; target: FaultTarget | undefined },
-  now: number,
-): boolean {
+function concerns(fault: ActiveFault, call: FaultedCall, now: number): boolean {
   if (fault.expiresAt !== null && fault.expiresAt <= now) return false;
   if (fault.endpoint !== null && !matchesEndpoint(fault.endpoint, call.scope)) return false;
   if (!call.target) return true;
@@ -64,16 +70,16 @@ function useUp(store: WorldStore, fault: ActiveFault): void {
 }
 
 /**
- * An endpoint is named by its class (`rent`, `list`, `search` …), by method and path template
- * (`PUT /api/v0/asks/:id`, also with `{id}`, without prefix or with a final slash), by path alone, or by
- * the path as sent.
+ * An endpoint is named by its class (`rent`, `list`, `get`, `search` …), by its method in capitals (`GET`), by method and
+ * path template (`PUT /api/v0/asks/:id`, also with `{id}`, without prefix or with a final slash), by path alone, or by the
+ * path as sent.
  */
 export function matchesEndpoint(endpoint: string, scope: FaultScope): boolean {
   const [first = '', second] = endpoint.trim().split(/\s+/);
   if (second === undefined && first === scope.route.pause) return true;
   const path = second ?? first;
   if (second !== undefined && first.toUpperCase() !== scope.route.method) return false;
-  if (second === undefined && !first.startsWith('/')) return first.toUpperCase() === scope.route.method;
+  if (second === undefined && !first.startsWith('/')) return first === scope.route.method;
   return plain(path) === plain(scope.route.path) || bare(path) === bare(scope.path);
 }
 
@@ -102,59 +108,69 @@ const bare = (path: string): string =>
 const plain = (path: string): string => bare(path).replace(/\{[^}]*\}|:[A-Za-z_]+/g, ':');
 
 /**
- * Reads `{"name","endpoint"?,"count"?,"probability"?,"seconds"?,"instance"?,"host"?}`. Throws a 400 `bad_request`
+ * Reads `{"name","endpoint"?,"count"?,"probability"?,"seconds"?,"instance"?,"host"?}`, and `{"field"?,"change"?,"value"?}`
+ * of a `wrong-field`. Throws a 400 `bad_request`
  * Refusal for an unknown name and for a field that is out of bounds.
  */
-export function readFault(world: World, id: number, body: JsonObject): ActiveFault {
-  const name = requiredString(body, 'name');
+export function readFault(world: World, id: number, given: JsonObject): ActiveFault {
+  const body = fieldsOf(FAULT, () => given);
+  const { name } = body;
   const entry = faultEntry(name);
   if (!entry)
     throw badRequest(`There is no fault "${name}". GET /sim/faults lists their names under "catalogue".`);
   return {
     id,
     name,
-    endpoint: stringField(body, 'endpoint') ?? null,
-    instance: integerField(body, 'instance') ?? null,
-    host: integerField(body, 'host') ?? null,
+    endpoint: body.endpoint ?? null,
+    instance: body.instance ?? null,
+    host: body.host ?? null,
     createdAt: world.now,
     ...readExtent(entry, body, world.now),
-    ...(name === 'stale-list' ? { snapshot: Object.values(world.tables.contracts) } : {}),
+    ...(name === 'wrong-field' ? { wrong: readWrongField(given) } : {}),
+    ...(isOfThePast(name, given.change) ? { snapshot: Object.values(world.tables.contracts) } : {}),
   };
 }
+
+/** Whether replies show contracts as they are now, when the fault is set. */
+const isOfThePast = (name: string, change: Json | undefined): boolean =>
+  name === 'stale-list' || (name === 'wrong-field' && change === 'stale');
 
 /** Up to three centuries: a time that can be written down. */
 const FAULT_SECONDS = { min: 0, max: 1e10 };
 
+/** The fields of a fault; those of a `wrong-field` aside. */
+export const FAULT = {
+  name: required(text),
+  endpoint: text,
+  instance: integer,
+  host: integer,
+  seconds: between(FAULT_SECONDS),
+  probability: number.refine(
+    (value) => value === undefined || (value >= 0 && value <= 1),
+    'must lie between 0 and 1.',
+  ),
+  count: integer.refine(
+    (value) => value === undefined || value >= 1,
+    'must be a whole number of at least 1.',
+  ),
+};
+
 /** How often and how long: once, unless a count, a probability or a time says otherwise. */
 function readExtent(
   entry: FaultEntry,
-  body: JsonObject,
+  body: FieldValues<typeof FAULT>,
   now: number,
 ): Pick<ActiveFault, 'seconds' | 'probability' | 'remaining' | 'expiresAt'> {
-  const seconds = boundedNumber(body, 'seconds', FAULT_SECONDS) ?? null;
-  const probability = entry.stage === 'world' ? null : probabilityOf(body);
+  const seconds = body.seconds ?? null;
+  const probability = entry.stage === 'world' ? null : (body.probability ?? null);
   const lasts = seconds !== null && entry.seconds === undefined;
   const isOnce = !lasts && probability === null && entry.stays !== true;
   return {
     seconds,
     probability,
-    remaining: countOf(body) ?? (isOnce ? 1 : null),
+    remaining: body.count ?? (isOnce ? 1 : null),
     expiresAt: lasts ? now + seconds * 1000 : null,
   };
-}
-
-function countOf(body: JsonObject): number | undefined {
-  const count = integerField(body, 'count');
-  if (count !== undefined && count < 1) throw badRequest('count must be a whole number of at least 1.');
-  return count;
-}
-
-/** `probability`, from 0 to 1; null if absent. Throws a 400 `bad_request` Refusal for anything else. */
-export function probabilityOf(body: JsonObject): number | null {
-  const value = numberField(body, 'probability');
-  if (value !== undefined && (value < 0 || value > 1))
-    throw badRequest('probability must lie between 0 and 1.');
-  return value ?? null;
 }
 
 /** The fault as `/sim/faults` shows it. */
@@ -168,6 +184,7 @@ export function faultRow(fault: ActiveFault): JsonObject {
     seconds: fault.seconds,
     instance: fault.instance,
     host: fault.host,
+    ...(fault.wrong ? { ...fault.wrong } : {}),
     ...(fault.targets ? { targets: { ...fault.targets } } : {}),
     at: fault.createdAt / 1000,
   };

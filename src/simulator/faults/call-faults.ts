@@ -1,10 +1,8 @@
-import { type Answer, JSON_TYPE } from '../calls/answer.ts';
+import { type Answer, type HttpReply, JSON_TYPE } from '../calls/answer.ts';
+import type { CallFaultName } from '../fault-catalogue.ts';
 import type { ActiveFault } from '../tables/faults.ts';
-import type { CallFaultName } from './faults.ts';
 
 /* What each fault of a call does: whether the endpoint is carried out, and what is answered. PURE. */
-
-export type HttpReply = Extract<Answer, { type: 'reply' }>;
 
 /** Whether the endpoint runs, and when; `answer` makes the final answer of the reply it gave. */
 export interface CallPlan {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { type SimulatedService, simulatedService } from '../../../test/builders/simulated-service.ts';
 import { TransportError } from '../../lib/transport.ts';
-import { FAULTS } from './faults.ts';
+import { FAULTS } from '../fault-catalogue.ts';
+import { runningPorts } from '../instances/machine-servers.ts';
 
 const LIST = 'GET /api/v0/instances/';
 const RENT = 'PUT /api/v0/asks/1/';
@@ -266,6 +267,25 @@ describe('faults inside an endpoint', () => {
     expect((await service.call(RENT, { image: 'x' })).body.msg).toContain('no_such_ask');
     expect((await service.call(RENT, { image: 'x', cancel_unavail: true })).status).toBe(410);
     expect(live(service)).toBe(0);
+  });
+
+  test('sold-twice sells an offer once more, and the later machine runs without open ports (S9)', async () => {
+    const service = market();
+    await fault(service, { name: 'sold-twice' });
+    const ids = [await rent(service), await rent(service)];
+    expect((await service.call(RENT, { image: 'x' })).status, 'it is sold twice, not three times').toBe(404);
+    service.advance(600);
+    const rows = (await service.call(LIST)).body.instances;
+    expect(rows.map((row: { id: number; actual_status: string }) => [row.id, row.actual_status])).toEqual(
+      ids.map((id) => [id, 'running']),
+    );
+    const open = runningPorts(service.simulator.world()).map(({ contract }) => contract.id);
+    expect(open).toContain(ids[0]);
+    expect(open).not.toContain(ids[1]);
+    await service.call(`DELETE /api/v0/instances/${ids[1]}/`);
+    expect((await service.call(RENT, { image: 'x' })).status, 'the first buyer has it still').toBe(404);
+    await service.call(`DELETE /api/v0/instances/${ids[0]}/`);
+    expect((await service.call(RENT, { image: 'x' })).status).toBe(200);
   });
 
   test('create-stopped makes a machine that never boots', async () => {

@@ -1,12 +1,12 @@
 import { gzipSync } from 'node:zlib';
 import { type Clock, sleep } from '../../lib/clock.ts';
-import { type Answer, JSON_TYPE } from '../calls/answer.ts';
-import { isObject } from '../calls/fields.ts';
+import { type Answer, type HttpReply, JSON_TYPE } from '../calls/answer.ts';
+import type { ReplyFaultName } from '../fault-catalogue.ts';
 import { pageToken } from '../instances/listing.ts';
-import type { Json, JsonObject } from '../json.ts';
+import { isObject, type Json, type JsonObject } from '../json.ts';
 import type { ActiveFault } from '../tables/faults.ts';
-import type { HttpReply } from './call-faults.ts';
-import type { ReplyFaultName } from './faults.ts';
+import type { World } from '../world/world.ts';
+import { wronged } from './wrong-field.ts';
 
 /* What faults do to a finished reply; its effect has happened. */
 
@@ -16,7 +16,13 @@ const SLOW_SECONDS = 600;
 /** A token of a list by id, behind no row: it leads to the first page again. */
 const FIRST_PAGE = pageToken([{ column: 'id', descending: false }], [0]);
 
-type Mutation = (reply: HttpReply, fault: ActiveFault, clock: Clock) => Answer;
+/** What mutations need beside the reply and the fault. */
+interface MutationSource {
+  readonly clock: Clock;
+  readonly world: World;
+}
+
+type Mutation = (reply: HttpReply, fault: ActiveFault, source: MutationSource) => Answer;
 
 const MUTATIONS: Readonly<Record<ReplyFaultName, Mutation>> = {
   'rubbish-reply': (reply) => ({
@@ -24,7 +30,7 @@ const MUTATIONS: Readonly<Record<ReplyFaultName, Mutation>> = {
     body: Uint8Array.from([0x7b, 0xff, 0xfe, 0x00, 0x9c, 0x22, 0x3a, 0x3c]),
   }),
   'huge-reply': (reply) => streamed(reply, hugeBody()),
-  'slow-loris': (reply, fault, clock) =>
+  'slow-loris': (reply, fault, { clock }) =>
     streamed(reply, slowBody(reply, clock, fault.seconds ?? SLOW_SECONDS)),
   'gzip-bomb': (reply) => ({
     ...reply,
@@ -40,6 +46,10 @@ const MUTATIONS: Readonly<Record<ReplyFaultName, Mutation>> = {
       ...body,
       [list]: rows.map((row, index) => (index === 0 ? oddRow(row) : row)),
     })),
+  'wrong-field': (reply, fault, { world }) => {
+    const body = wrongedBody(reply, fault, world);
+    return body ? { ...reply, body: JSON.stringify(body) } : reply;
+  },
   'price-missing': (reply) =>
     edited(reply, (body, list, rows) => ({ ...body, [list]: rows.map(withoutPrice) })),
 };
@@ -53,7 +63,18 @@ const OF_LISTS: ReadonlySet<ReplyFaultName> = new Set([
   'price-missing',
 ]);
 
-/** Whether the fault changes anything in this reply. */
+function wrongedBody(reply: HttpReply, fault: ActiveFault, world: World): JsonObject | undefined {
+  const { wrong } = fault;
+  const body = reply.status === 200 && wrong ? bodyOf(reply) : undefined;
+  return body && wrong ? wronged(body, { world, fault: { ...fault, wrong } }) : undefined;
+}
+
+/** Whether that very fault changes anything in a reply to which its kind applies. */
+export function changesReply(reply: HttpReply, fault: ActiveFault, world: World): boolean {
+  return fault.name !== 'wrong-field' || wrongedBody(reply, fault, world) !== undefined;
+}
+
+/** Whether faults of that name change anything in this reply. */
 export function appliesTo(name: ReplyFaultName, reply: HttpReply): boolean {
   if (!OF_LISTS.has(name)) return true;
   const body = bodyOf(reply);
@@ -65,9 +86,9 @@ export function appliesTo(name: ReplyFaultName, reply: HttpReply): boolean {
 export function mutateReply(
   reply: HttpReply,
   fault: ActiveFault & { readonly name: ReplyFaultName },
-  clock: Clock,
+  source: MutationSource,
 ): Answer {
-  return MUTATIONS[fault.name](reply, fault, clock);
+  return MUTATIONS[fault.name](reply, fault, source);
 }
 
 function streamed(reply: HttpReply, chunks: AsyncIterable<Uint8Array>): Answer {

@@ -1,5 +1,7 @@
-import { badRequest } from '../calls/refusal.ts';
+import type { WorldFaultName } from '../fault-catalogue.ts';
 import { endContract, forceStatus, holdContract, machinesBack } from '../instances/contract-state.ts';
+import { badRequest } from '../refusal.ts';
+import type { Contract } from '../tables/contracts.ts';
 import type { ActiveFault } from '../tables/faults.ts';
 import type { Machine } from '../tables/market.ts';
 import type { User } from '../tables/users.ts';
@@ -13,7 +15,6 @@ import {
   targetsOf,
   type WorldFault,
 } from './active-faults.ts';
-import type { WorldFaultName } from './faults.ts';
 
 /* Faults that strike the world itself, at once. PURE. */
 
@@ -82,14 +83,19 @@ function darken(
   return withRows(world, 'machines', dark);
 }
 
+/** A stopped container does not crash. */
 function crash(world: World, fault: ActiveFault, targets: FaultTargets): World {
-  const crashed = targetContracts(world, targets).map((contract) =>
-    forceStatus(contract, world.now, {
-      status: 'exited',
-      message: 'container exited with code 1',
-      until: world.settings.boot.lostForGood ? null : untilOf(world, fault),
-    }),
-  );
+  const inUse = ({ intendedStatus, blockedBy }: Contract) =>
+    intendedStatus === 'running' && blockedBy === null;
+  const crashed = targetContracts(world, targets)
+    .filter(inUse)
+    .map((contract) =>
+      forceStatus(contract, world.now, {
+        status: 'exited',
+        message: 'container exited with code 1',
+        until: world.settings.boot.lostForGood ? null : untilOf(world, fault),
+      }),
+    );
   return withRows(world, 'contracts', crashed);
 }
 

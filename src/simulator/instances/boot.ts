@@ -95,6 +95,14 @@ export function containerPorts(runtype: string, env: Readonly<Record<string, str
   return [...ports];
 }
 
+/** No container has such a port: the service opens one whose number is the same inside and outside. */
+const MIN_IDENTITY_PORT = 70_000;
+
+function containerSide(port: string, hostPort: number): string {
+  const [number = '', protocol] = port.split('/');
+  return Number(number) < MIN_IDENTITY_PORT ? port : `${hostPort}/${protocol}`;
+}
+
 /** Host ports by container port; empty if the machine has no direct ports. */
 export function assignPorts(
   world: World,
@@ -105,7 +113,12 @@ export function assignPorts(
   const [sshPort = world.settings.addresses.portBase, ...rest] = free;
   if (offer.columns.direct_port_count === 0) return { ports: {}, sshPort };
   const others = requested.filter((port) => port !== '22/tcp');
-  const ports = Object.fromEntries(others.map((port, index) => [port, rest[index] ?? 0]));
+  const ports = Object.fromEntries(
+    others.map((port, index) => {
+      const hostPort = rest[index] ?? 0;
+      return [containerSide(port, hostPort), hostPort] as const;
+    }),
+  );
   return requested.includes('22/tcp')
     ? { ports: { '22/tcp': sshPort, ...ports }, sshPort }
     : { ports, sshPort };

@@ -1,6 +1,5 @@
-import { isObject, textOf } from '../calls/fields.ts';
-import { Refusal } from '../calls/refusal.ts';
-import { type Json, ownValue } from '../json.ts';
+import { isObject, type Json, ownValue, textOf } from '../json.ts';
+import { invalidArgs } from '../refusal.ts';
 
 /*
  * `env` of a rental: variables by name with container options among the keys (`-p 8080:8080`), or one
@@ -14,7 +13,7 @@ import { type Json, ownValue } from '../json.ts';
 export function readEnv(value: Json | undefined): Readonly<Record<string, string>> {
   if (value === undefined || value === null) return {};
   if (typeof value === 'string') return fromFlags(value);
-  if (!isObject(value)) throw new Refusal(400, 'invalid_args', 'env must be an object or a string of flags.');
+  if (!isObject(value)) throw invalidArgs('env must be an object or a string of flags.');
   return Object.fromEntries(Object.entries(value).map(([name, text]) => [name, textOf(text)]));
 }
 

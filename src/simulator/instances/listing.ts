@@ -1,7 +1,7 @@
-import { assertTermCount, isObject, textOf } from '../calls/fields.ts';
-import { Refusal } from '../calls/refusal.ts';
+import { assertTermCount } from '../calls/fields.ts';
 import { callerOf, type RouteContext } from '../calls/route.ts';
-import { type Json, type JsonObject, ownValue } from '../json.ts';
+import { isObject, type Json, type JsonObject, ownValue, textOf } from '../json.ts';
+import { Refusal } from '../refusal.ts';
 import type { Contract } from '../tables/contracts.ts';
 import type { ActiveFault } from '../tables/faults.ts';
 import { rowsOf } from '../world/world-store.ts';

@@ -23,6 +23,9 @@ export interface MachinePort {
 /** What answers HTTP on a port; undefined leaves it to the default. */
 export type MachineHttp = (port: MachinePort) => RequestListener | undefined;
 
+/** Answers a connection to the SSH port of a machine. The socket is paused: nothing of it was read. */
+export type MachineShell = (port: MachinePort, socket: Socket) => void;
+
 export interface MachineServers {
   /** Opens the ports of machines that run by now, and closes those of others. */
   follow(): void;
@@ -31,6 +34,7 @@ export interface MachineServers {
 }
 
 const CHECK_EVERY_MS = 100;
+const SSH_PORT = '22/tcp';
 const SSH_GREETING = 'SSH-2.0-simulated_machine\r\n';
 
 interface Options {
@@ -41,6 +45,8 @@ interface Options {
   /** The world brought up to now, or as far as it is on its way there. */
   readonly world: () => World;
   readonly http: MachineHttp;
+  /** Undefined: the SSH port greets and then stays silent. */
+  readonly shell?: MachineShell | undefined;
 }
 
 /** Keeps the ports of running machines open: checked every 100 ms, and by {@link MachineServers.follow}. */
@@ -75,15 +81,24 @@ function syncPorts(options: Options, open: Map<string, Listener>): void {
 
 const keyOf = ({ contract, containerPort }: MachinePort): string => `${contract.id} ${containerPort}`;
 
-/** TCP ports of machines that run and are reached directly. */
+/**
+ * TCP ports of machines that run, and the SSH port of those that have no direct ports; none of a machine whose offer was
+ * sold twice.
+ */
 export function runningPorts(world: World): readonly MachinePort[] {
   return Object.values(world.tables.contracts)
+    .filter(({ notes }) => notes.portsTaken !== true)
     .filter((contract) => shownStatus(contract, world.tables.machines[contract.machineId]) === 'running')
     .flatMap((contract) =>
-      Object.entries(contract.ports)
+      Object.entries(openPorts(contract))
         .filter(([containerPort]) => containerPort.endsWith('/tcp'))
         .map(([containerPort, hostPort]) => ({ contract, containerPort, hostPort })),
     );
+}
+
+function openPorts({ ports, runtype, sshPort }: Contract): Contract['ports'] {
+  const isProxied = runtype !== 'args' && ports[SSH_PORT] === undefined;
+  return isProxied ? { ...ports, [SSH_PORT]: sshPort } : ports;
 }
 
 interface Listener {
@@ -93,8 +108,8 @@ interface Listener {
 /** A port that another process holds is exchanged for a free one, which the port map then shows. */
 function listenOn(options: Options, port: MachinePort): Listener {
   const server =
-    port.containerPort === '22/tcp'
-      ? createServer((socket) => socket.write(SSH_GREETING))
+    port.containerPort === SSH_PORT
+      ? shellServerOf(port, options.shell)
       : httpServerOf(port, options.http(port) ?? greet(port));
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
@@ -111,6 +126,11 @@ function listenOn(options: Options, port: MachinePort): Listener {
       server.close();
     },
   };
+}
+
+function shellServerOf(port: MachinePort, shell: MachineShell | undefined): Server {
+  if (!shell) return createServer((socket) => socket.write(SSH_GREETING));
+  return createServer({ pauseOnConnect: true }, (socket) => shell(port, socket));
 }
 
 /** A machine that was given a certificate serves by TLS, to callers that its authorities signed for alone. */
@@ -133,8 +153,9 @@ function listenElsewhere(options: Options, server: Server, port: MachinePort): v
     const free = (server.address() as AddressInfo).port;
     const contract = options.store.current().tables.contracts[port.contract.id];
     if (!contract) return;
-    const ports = { ...contract.ports, [port.containerPort]: free };
-    const sshPort = port.containerPort === '22/tcp' ? free : contract.sshPort;
+    const isMapped = contract.ports[port.containerPort] !== undefined;
+    const ports = isMapped ? { ...contract.ports, [port.containerPort]: free } : contract.ports;
+    const sshPort = port.containerPort === SSH_PORT ? free : contract.sshPort;
     options.store.put('contracts', { ...contract, ports, sshPort });
   });
 }

@@ -1,18 +1,19 @@
 import { microDollars } from '../../lib/money.ts';
 import {
-  booleanField,
+  anything,
   characters,
-  integerField,
-  listField,
-  numberField,
-  objectField,
-  requiredInteger,
-  stringField,
-  textOf,
+  type FieldValues,
+  fieldsOf,
+  flag,
+  integer,
+  list,
+  number,
+  object,
+  text,
 } from '../calls/fields.ts';
-import { badRequest, Refusal } from '../calls/refusal.ts';
 import { callerOf, type RouteContext } from '../calls/route.ts';
-import type { JsonObject } from '../json.ts';
+import { type JsonObject, textOf } from '../json.ts';
+import { badRequest, invalidArgs, Refusal } from '../refusal.ts';
 import type { Template } from '../tables/contracts.ts';
 import { readEnv } from './container-options.ts';
 import { findTemplate, mergeTemplate } from './templates.ts';
@@ -36,28 +37,48 @@ export interface Order {
   readonly volume: VolumeRequest | undefined;
 }
 
-const invalidArgs = (msg: string): Refusal => new Refusal(400, 'invalid_args', msg);
+/** The fields of a rental, of the request or of its template. */
+const ORDER = {
+  image: text,
+  disk: number,
+  env: anything,
+  label: text,
+  onstart: text,
+  onstart_cmd: text,
+  args: list,
+  args_str: text,
+  runtype: text,
+  price: number,
+  image_login: text,
+  cancel_unavail: flag,
+  target_state: text,
+  vm: flag,
+  volume_info: object,
+};
+
+type OrderFields = FieldValues<typeof ORDER>;
 
 /** The order of a body, over its template if it names one; throws the refusal of what cannot be rented. */
 export function readOrder(ctx: RouteContext, given: JsonObject): Order {
   const template = findTemplate(ctx.world, given);
-  const body = template ? mergeTemplate(template, given) : given;
-  const image = stringField(body, 'image');
+  const merged = template ? mergeTemplate(template, given) : given;
+  const body = fieldsOf(ORDER, () => merged);
+  const { image } = body;
   if (!image) throw invalidArgs('image is required unless a template names one.');
   const order: Order = {
     image,
-    diskGB: numberField(body, 'disk') ?? ctx.settings.limits.defaultDiskGB,
+    diskGB: body.disk ?? ctx.settings.limits.defaultDiskGB,
     env: readEnv(body.env),
-    label: keptLabel(ctx, stringField(body, 'label')),
-    onstart: stringField(body, 'onstart') ?? stringField(body, 'onstart_cmd') ?? null,
+    label: keptLabel(ctx, body.label),
+    onstart: body.onstart ?? body.onstart_cmd ?? null,
     args: readArgs(body),
-    runtype: stringField(body, 'runtype') ?? 'ssh',
+    runtype: body.runtype ?? (namesArgs(body) ? 'args' : 'ssh'),
     bidPerHour: readBid(ctx, body),
-    imageLogin: stringField(body, 'image_login') ?? null,
+    imageLogin: body.image_login ?? null,
     template,
-    cancelUnavailable: booleanField(body, 'cancel_unavail') ?? false,
+    cancelUnavailable: body.cancel_unavail ?? false,
     targetStopped: readTargetState(body) === 'stopped',
-    volume: readVolumeRequest(body),
+    volume: readVolumeRequest(body.volume_info),
   };
   checkLengths(ctx, order, body);
   checkVm(ctx, body);
@@ -65,21 +86,26 @@ export function readOrder(ctx: RouteContext, given: JsonObject): Order {
 }
 
 /** A word that is none would begin to bill a machine that was wanted stopped. */
-function readTargetState(body: JsonObject): 'running' | 'stopped' {
-  const state = stringField(body, 'target_state') || 'running';
+function readTargetState(body: OrderFields): 'running' | 'stopped' {
+  const state = body.target_state || 'running';
   if (state === 'running' || state === 'stopped') return state;
   throw invalidArgs(`target_state must be "running" or "stopped", not "${state.slice(0, 50)}".`);
 }
 
-function readArgs(body: JsonObject): readonly string[] {
-  const list = listField(body, 'args');
+/** Without a launch mode, arguments decide it. */
+function namesArgs(body: OrderFields): boolean {
+  return body.args !== undefined || body.args_str !== undefined;
+}
+
+function readArgs(body: OrderFields): readonly string[] {
+  const list = body.args;
   if (list) return list.map(textOf);
-  const text = stringField(body, 'args_str');
+  const text = body.args_str;
   return text ? text.split(/\s+/) : [];
 }
 
-function readBid(ctx: RouteContext, body: JsonObject): number | null {
-  const price = numberField(body, 'price');
+function readBid(ctx: RouteContext, body: OrderFields): number | null {
+  const price = body.price;
   if (price === undefined) return null;
   const { minBid, maxBid } = ctx.settings.limits;
   if (price < minBid || price > maxBid) {
@@ -92,7 +118,7 @@ function readBid(ctx: RouteContext, body: JsonObject): number | null {
   return microDollars(price) ?? null;
 }
 
-function checkLengths(ctx: RouteContext, order: Order, body: JsonObject): void {
+function checkLengths(ctx: RouteContext, order: Order, body: OrderFields): void {
   const { limits } = ctx.settings;
   const onstart = characters(order.onstart ?? '');
   if (onstart > limits.onstart) {
@@ -106,7 +132,7 @@ function checkLengths(ctx: RouteContext, order: Order, body: JsonObject): void {
       `onstart and args have ${both} characters together; ${limits.onstartAndArgs} are allowed.`,
     );
   }
-  const label = stringField(body, 'label')?.length ?? 0;
+  const label = body.label?.length ?? 0;
   if (label > limits.labelAtRent) {
     throw invalidArgs(`label has ${label} characters; ${limits.labelAtRent} are allowed.`);
   }
@@ -115,8 +141,8 @@ function checkLengths(ctx: RouteContext, order: Order, body: JsonObject): void {
 }
 
 /** A VM whose user has no key registered could never be reached (specification 4.5). */
-function checkVm(ctx: RouteContext, body: JsonObject): void {
-  if (booleanField(body, 'vm') !== true) return;
+function checkVm(ctx: RouteContext, body: OrderFields): void {
+  if (body.vm !== true) return;
   const hasKey = callerOf(ctx).user.sshKey !== '';
   if (!hasKey) throw new Refusal(400, 'no_ssh_key_for_vm', 'Register an SSH key before you rent a VM.');
 }
@@ -140,19 +166,22 @@ export interface VolumeRequest {
   readonly sizeGB: number | undefined;
 }
 
+const VOLUME = { mount_path: text, create_new: flag, volume_id: integer, name: text, size: number };
+
 /**
  * `volume_info` of a rental; undefined if it names no volume. Throws a 400 `bad_request` Refusal if a field is
  * missing or wrong.
  */
-export function readVolumeRequest(body: JsonObject): VolumeRequest | undefined {
-  const info = objectField(body, 'volume_info');
+function readVolumeRequest(info: JsonObject | undefined): VolumeRequest | undefined {
   if (info === undefined || Object.keys(info).length === 0) return undefined;
-  if (integerField(info, 'volume_id') === undefined) throw badRequest('volume_info: volume_id is required.');
+  const volume = fieldsOf(VOLUME, () => info);
+  const { volume_id: id } = volume;
+  if (id === undefined) throw badRequest('volume_info: volume_id is required.');
   return {
-    mountPath: stringField(info, 'mount_path') ?? null,
-    createNew: booleanField(info, 'create_new') ?? false,
-    id: requiredInteger(info, 'volume_id'),
-    name: stringField(info, 'name') || undefined,
-    sizeGB: numberField(info, 'size'),
+    mountPath: volume.mount_path ?? null,
+    createNew: volume.create_new ?? false,
+    id,
+    name: volume.name || undefined,
+    sizeGB: volume.size,
   };
 }

@@ -1,13 +1,13 @@
-import { integerField, listField } from '../calls/fields.ts';
-import { Refusal } from '../calls/refusal.ts';
+import { integer, list, readField } from '../calls/fields.ts';
 import { callerOf, type RouteContext } from '../calls/route.ts';
 import type { Json, JsonObject } from '../json.ts';
-import { diskMicrosPerHour, secondsLeft } from '../market/offer-row.ts';
+import { invalidArgs, Refusal } from '../refusal.ts';
+import { diskMicrosPerHour, isForSale, secondsLeft } from '../supply/offer-row.ts';
+import { DEFAULT_VOLUME_GB, ownVolume, rentableListing, rentVolume } from '../supply/volumes.ts';
 import type { Contract, MountedVolume, Transition } from '../tables/contracts.ts';
 import type { Machine, Offer, Volume } from '../tables/market.ts';
 import type { ApiKey } from '../tables/users.ts';
 import { creditMicros } from '../world/ledger.ts';
-import { DEFAULT_VOLUME_GB, ownVolume, rentableListing, rentVolume } from '../world/volume-space.ts';
 import { assignPorts, bootTimeline, containerPorts } from './boot.ts';
 import { holdContract } from './contract-state.ts';
 import { type Order, readOrder, type VolumeRequest } from './order.ts';
@@ -33,12 +33,10 @@ export function rentOffer(ctx: RouteContext, offerId: number, body: JsonObject):
   const contract = makeContract(ctx, { order, offer, machine, volumes });
   const instanceKey = makeInstanceKey(ctx, contract);
   ctx.write.put('contracts', contract);
-  ctx.write.put('offers', { ...offer, rentedBy: contract.id });
+  ctx.write.put('offers', soldOffer(ctx, offer, contract));
   ctx.write.put('apiKeys', instanceKey);
   return { contract, instanceKey };
 }
-
-const invalidArgs = (msg: string): Refusal => new Refusal(400, 'invalid_args', msg);
 
 /** The refusal of an offer that is gone: 410 if the caller asked to cancel, else 404. */
 export function noSuchAsk(offerId: number | string, cancel: boolean): Refusal {
@@ -51,12 +49,23 @@ export function noSuchAsk(offerId: number | string, cancel: boolean): Refusal {
 function rentableOffer(ctx: RouteContext, offerId: number, order: Order): Offer {
   const offer = ctx.world.tables.offers[offerId];
   const gone = ctx.fault('offer-gone', offer ? { host: offer.hostId } : {}) !== undefined;
-  if (!offer || gone || offer.rentedBy !== null) throw noSuchAsk(offerId, order.cancelUnavailable);
+  if (!offer || gone || !isForSale(offer)) throw noSuchAsk(offerId, order.cancelUnavailable);
   const machine = ctx.world.tables.machines[offer.machineId];
   if (machine?.state === 'dead' || machine?.listed === false || secondsLeft(offer, ctx) === 0)
     throw noSuchAsk(offerId, order.cancelUnavailable);
   return offer;
 }
+
+/** The offer after its sale. One that was sold twice stays with its first buyer. */
+function soldOffer(ctx: RouteContext, { soldAgain, ...offer }: Offer, { id, hostId }: Contract): Offer {
+  if (soldAgain && offer.rentedBy !== null) return offer;
+  const isSoldAgain = ctx.fault('sold-twice', { instance: id, host: hostId }) !== undefined;
+  return { ...offer, rentedBy: id, ...(isSoldAgain && { soldAgain: true }) };
+}
+
+/** Whether another machine has the ports of the offer: those of a later buyer answer nothing. */
+const isHeld = (ctx: RouteContext, offer: Offer): boolean =>
+  Object.values(ctx.world.tables.contracts).some(({ offerId }) => offerId === offer.id);
 
 /** GB beyond which a bill would be no number; no host has a disk like that. */
 const MAX_DISK_GB = 1_000_000;
@@ -128,7 +137,7 @@ function makeContract(ctx: RouteContext, given: Agreed): Contract {
     jupyterToken: Buffer.from(ctx.random.bytes(16)).toString('hex'),
     blockedBy: null,
     prepaidMicros: 0,
-    notes: {},
+    notes: isHeld(ctx, offer) ? { portsTaken: true } : {},
   };
   return asCreated(ctx, contract, { order, machine });
 }
@@ -215,17 +224,20 @@ export function rentalReply(rental: Rental): Record<string, Json> {
   };
 }
 
+/** The offers of a bulk rental. */
+export const BULK = { ids: list };
+
 /**
  * Offer ids of a bulk rental: whole numbers, at least one and at most `limits.bulkRent`. Throws a 400
  * `invalid_args` Refusal for anything else.
  */
-export function bulkIds(ctx: RouteContext): readonly number[] {
-  const ids = listField(ctx.body, 'ids') ?? [];
+export function bulkIds(ctx: RouteContext<typeof BULK>): readonly number[] {
+  const ids = ctx.body.ids ?? [];
   if (ids.length === 0) throw invalidArgs('ids must name at least one offer.');
   if (ids.length > ctx.settings.limits.bulkRent) {
     throw invalidArgs(
       `ids names ${ids.length} offers; ${ctx.settings.limits.bulkRent} are allowed in one call.`,
     );
   }
-  return ids.map((id) => integerField({ ids: id }, 'ids') ?? 0);
+  return ids.map((id) => readField(integer, { ids: id }, 'ids') ?? 0);
 }

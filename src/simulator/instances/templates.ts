@@ -1,6 +1,6 @@
-import { integerField, stringField } from '../calls/fields.ts';
-import { Refusal } from '../calls/refusal.ts';
+import { integer, readField, text } from '../calls/fields.ts';
 import type { Json, JsonObject } from '../json.ts';
+import { invalidArgs } from '../refusal.ts';
 import type { Template } from '../tables/contracts.ts';
 import type { World } from '../world/world.ts';
 import { readEnv } from './container-options.ts';
@@ -12,24 +12,20 @@ import { readEnv } from './container-options.ts';
  * or one that does not exist.
  */
 export function findTemplate(world: World, body: JsonObject): Template | undefined {
-  const hashes = ['template_hash_id', 'template_hash'].map((name) => stringField(body, name) || null);
+  const hashes = ['template_hash_id', 'template_hash'].map((name) => readField(text, body, name) || null);
   const named = [
     ...hashes.map((hash) => ({ hash, id: null })),
-    { hash: null, id: integerField(body, 'template_id') ?? null },
+    { hash: null, id: readField(integer, body, 'template_id') ?? null },
   ].filter(({ hash, id }) => hash !== null || id !== null);
   const found = named.map((name) => {
     const template = knownTemplate(world, name);
     if (template) return template;
-    throw new Refusal(400, 'invalid_args', `There is no template ${name.hash ?? name.id}.`);
+    throw invalidArgs(`There is no template ${name.hash ?? name.id}.`);
   });
   // Several names have to mean the same template: a key may be bound to one of them.
   const ids = new Set(found.map(({ id }) => id));
   if (ids.size <= 1) return found[0];
-  throw new Refusal(
-    400,
-    'invalid_args',
-    `template: ids and hashes name different templates (${[...ids].join(', ')}).`,
-  );
+  throw invalidArgs(`template: ids and hashes name different templates (${[...ids].join(', ')}).`);
 }
 
 /** The template of that hash, else of that id, if there is one. */

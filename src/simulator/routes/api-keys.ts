@@ -1,7 +1,6 @@
 import { paramsOf } from '../calls/authenticate.ts';
 import { checkTree } from '../calls/body.ts';
-import { isObject, stringField } from '../calls/fields.ts';
-import { Refusal } from '../calls/refusal.ts';
+import { anything, readField, text } from '../calls/fields.ts';
 import {
   BOTH,
   type Caller,
@@ -13,23 +12,26 @@ import {
   type Route,
   type RouteContext,
 } from '../calls/route.ts';
-import type { Json, JsonObject } from '../json.ts';
+import { isObject, type Json, type JsonObject } from '../json.ts';
+import { notFound, Refusal } from '../refusal.ts';
 import type { ApiKey } from '../tables/users.ts';
 
 /* API keys (specification 2.5, 5): the name is optional, the secret is shown once, at creation. */
 
-const noSuchKey = (id: string): Refusal => new Refusal(404, 'not_found', `There is no API key ${id}.`);
+const noSuchKey = (id: string): Refusal => notFound(`There is no API key ${id}.`);
 
-function create(ctx: RouteContext): Reply {
+const KEY = { name: text, permissions: anything, key_params: anything };
+
+function create(ctx: RouteContext<typeof KEY>): Reply {
   const caller = callerOf(ctx);
-  const name = stringField(ctx.body, 'name') ?? '';
+  const name = ctx.body.name ?? '';
   const permissions = readPermissions(ctx.body.permissions);
   refuseWider(caller, permissions);
   const key = newKey(ctx, {
     userId: caller.user.id,
     name,
     permissions,
-    keyParams: readKeyParams(ctx.body),
+    keyParams: readKeyParams(ctx.body.key_params),
   });
   ctx.write.put('apiKeys', key);
   return json({ success: true, id: key.id, key: key.secret, name: key.name, permissions: key.permissions });
@@ -83,11 +85,11 @@ function refuseWider({ key }: Caller, permissions: JsonObject | null): void {
 }
 
 /** `key_params` is JSON text in public clients; an object is taken as well. What is nested too deep is refused. */
-function readKeyParams(body: JsonObject): string | null {
-  if (isObject(body.key_params)) return JSON.stringify(body.key_params);
-  const text = stringField(body, 'key_params') ?? null;
-  checkTree(paramsOf(text), 'key_params');
-  return text;
+function readKeyParams(given: Json | undefined): string | null {
+  if (isObject(given)) return JSON.stringify(given);
+  const params = readField(text, { key_params: given ?? null }, 'key_params') ?? null;
+  checkTree(paramsOf(params), 'key_params');
+  return params;
 }
 
 function newKey(
@@ -158,7 +160,7 @@ const KEY_READ = { category: 'user_read', profiles: BOTH } as const;
 const KEY_WRITE = { category: 'user_write', profiles: BOTH } as const;
 
 export const apiKeyRoutes: readonly Route[] = [
-  endpoint('POST /api/v0/auth/apikeys', KEY_WRITE, create),
+  endpoint('POST /api/v0/auth/apikeys', { ...KEY_WRITE, body: KEY }, create),
   endpoint('GET /api/v0/auth/apikeys', KEY_READ, (ctx) => json({ apikeys: listed(ctx).map(keyRow) })),
   endpoint('GET /api/v0/auth/apikeys/:id', KEY_READ, (ctx) => json(keyRow(ownKey(ctx)))),
   endpoint('DELETE /api/v0/auth/apikeys/:id', KEY_WRITE, remove),

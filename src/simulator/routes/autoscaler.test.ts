@@ -244,11 +244,11 @@ describe('the routes of the autoscaler', () => {
       'restarts to update',
     );
     await service.call('POST /update_workers/', { workergroup_id: groupId });
-    const cancelled = await service.call('POST /update_workers/', {
-      workergroup_id: groupId,
-      cancel_update: true,
-    });
-    expect(cancelled.body).toEqual({ success: true, cancelled: 1 });
+    const cancel = { workergroup_id: groupId, cancel_update: true };
+    const cancelled = await service.call('POST /update_workers/', cancel);
+    expect(cancelled.body).toEqual({ success: true, cancelled: true });
+    const again = await service.call('POST /update_workers/', cancel);
+    expect(again.body, 'M10: nothing is left to call off').toEqual({ success: true, cancelled: true });
   });
 
   test('a worker reports its load with the token of its container', async () => {

@@ -1,19 +1,11 @@
-import {
-  booleanField,
-  boundedNumber,
-  integerField,
-  isObject,
-  listField,
-  requiredInteger,
-  requiredString,
-  stringField,
-} from '../calls/fields.ts';
-import { Refusal } from '../calls/refusal.ts';
+import { between, flag, integer, list, readField, required, text } from '../calls/fields.ts';
 import { endpoint, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
+import { isObject } from '../json.ts';
+import { notFound, Refusal } from '../refusal.ts';
 import { MAX_WORK } from '../scaling/options.ts';
 import { newSigningKey, routeRequest, signRoute } from '../scaling/route-request.ts';
 import { recordArrival } from '../scaling/scale-endpoint.ts';
-import { applyReport, dropRequests, workerRow, workerUrl, workUntil } from '../scaling/worker.ts';
+import { applyReport, dropRequests, REPORT, workerRow, workerUrl, workUntil } from '../scaling/worker.ts';
 import { refreshWorkers, workersOf } from '../scaling/worker-lifecycle.ts';
 import {
   type EndpointGroupRow,
@@ -25,19 +17,30 @@ import {
 
 /* The autoscaler, at the root of the same origin: routes, workers, logs and updates. */
 
+/** The key of an endpoint may stand in the body. */
+const KEY = { api_key: text };
+const GROUP = { ...KEY, id: integer, tail: integer };
+const UPDATE = { ...KEY, workergroup_id: integer, cancel_update: flag };
+const ROUTED = {
+  ...KEY,
+  endpoint: required(text),
+  cost: between({ min: 0, max: MAX_WORK }),
+  request_idx: integer,
+};
+
 /** Whether the caller owns the row, or shows the key that belongs to its endpoint. */
-function mayUse(ctx: RouteContext, row: { userId: number; apiKey: string }): boolean {
+function mayUse(ctx: RouteContext<typeof KEY>, row: { userId: number; apiKey: string }): boolean {
   if (ctx.caller?.user.id === row.userId) return true;
-  return stringField(ctx.body, 'api_key') === row.apiKey || ctx.query.get('api_key') === row.apiKey;
+  return ctx.body.api_key === row.apiKey || ctx.query.get('api_key') === row.apiKey;
 }
 
-function endpointById(ctx: RouteContext): EndpointGroupRow | undefined {
-  const row = ctx.world.tables.endpointGroups[integerField(ctx.body, 'id') ?? -1];
+function endpointById(ctx: RouteContext<typeof GROUP>): EndpointGroupRow | undefined {
+  const row = ctx.world.tables.endpointGroups[ctx.body.id ?? -1];
   return row && mayUse(ctx, row) ? row : undefined;
 }
 
-function groupById(ctx: RouteContext, field: 'id' | 'workergroup_id'): WorkerGroupRow | undefined {
-  const row = ctx.world.tables.workerGroups[integerField(ctx.body, field) ?? -1];
+function groupById(ctx: RouteContext<typeof KEY>, id = -1): WorkerGroupRow | undefined {
+  const row = ctx.world.tables.workerGroups[id];
   return row && mayUse(ctx, row) ? row : undefined;
 }
 
@@ -47,23 +50,23 @@ function currentWorkers(ctx: RouteContext, endpointId: number): readonly WorkerR
 }
 
 /** A bare array, or `error_msg` while the endpoint has nothing that could have workers. */
-function endpointWorkers(ctx: RouteContext): Reply {
+function endpointWorkers(ctx: RouteContext<typeof GROUP>): Reply {
   const row = endpointById(ctx);
   if (!row) return json({ error_msg: 'Endpoint not found for this key.' });
   return json(currentWorkers(ctx, row.id).map((worker) => workerRow(ctx.world, worker)));
 }
 
-function groupWorkers(ctx: RouteContext): Reply {
-  const row = groupById(ctx, 'id');
+function groupWorkers(ctx: RouteContext<typeof GROUP>): Reply {
+  const row = groupById(ctx, ctx.body.id);
   if (!row) return json({ error_msg: 'Worker group not found for this key.' });
   const workers = currentWorkers(ctx, row.endpointId).filter(({ groupId }) => groupId === row.id);
   return json(workers.map((worker) => workerRow(ctx.world, worker)));
 }
 
 /** All four levels as text, each line with its epoch second, newest last. */
-function logsOf(ctx: RouteContext, row: EndpointGroupRow | undefined): Reply {
+function logsOf(ctx: RouteContext<typeof GROUP>, row: EndpointGroupRow | undefined): Reply {
   if (!row) return json({ error: 'Not found for this key.' });
-  const tail = integerField(ctx.body, 'tail') ?? row.log.length;
+  const tail = ctx.body.tail ?? row.log.length;
   const levels = LOG_LEVELS.map((level) => {
     const lines = row.log.filter((line) => line.level === level).slice(-Math.max(0, tail));
     const text = lines.map(({ at, text }) => `${Math.floor(at / 1000)} ${text}`);
@@ -72,18 +75,19 @@ function logsOf(ctx: RouteContext, row: EndpointGroupRow | undefined): Reply {
   return json(Object.fromEntries(levels));
 }
 
-function groupLogs(ctx: RouteContext): Reply {
-  const group = groupById(ctx, 'id');
+function groupLogs(ctx: RouteContext<typeof GROUP>): Reply {
+  const group = groupById(ctx, ctx.body.id);
   return logsOf(ctx, group && ctx.world.tables.endpointGroups[group.endpointId]);
 }
 
 /** Restarts the workers of a group one after the other, or calls that off. */
-function updateWorkers(ctx: RouteContext): Reply {
-  const group = groupById(ctx, 'workergroup_id');
+function updateWorkers(ctx: RouteContext<typeof UPDATE>): Reply {
+  const group = groupById(ctx, ctx.body.workergroup_id);
   if (!group) return json({ error_msg: 'Worker group not found for this key.' });
-  if (booleanField(ctx.body, 'cancel_update')) {
+  if (ctx.body.cancel_update) {
     ctx.write.put('workerGroups', { ...group, updating: [] });
-    return json({ success: true, cancelled: group.updating.length });
+    // Public clients take anything but a true value for an update that was started.
+    return json({ success: true, cancelled: true });
   }
   const workers = workersOf(ctx.world, group.endpointId).filter(({ groupId }) => groupId === group.id);
   const updating = workers.map(({ id }) => id);
@@ -92,14 +96,14 @@ function updateWorkers(ctx: RouteContext): Reply {
 }
 
 /** `POST /route/`: a signed address once a worker takes the request, else the index to ask again with. */
-function route(ctx: RouteContext): Reply {
-  const name = requiredString(ctx.body, 'endpoint');
+function route(ctx: RouteContext<typeof ROUTED>): Reply {
+  const name = ctx.body.endpoint;
   const row = Object.values(ctx.world.tables.endpointGroups).find(
     (candidate) => candidate.name === name && mayUse(ctx, candidate),
   );
   if (!row) throw new Refusal(401, 'auth_error', 'Invalid user key');
-  const cost = boundedNumber(ctx.body, 'cost', { min: 0, max: MAX_WORK }) ?? 0;
-  const asked = integerField(ctx.body, 'request_idx') ?? 0;
+  const cost = ctx.body.cost ?? 0;
+  const asked = ctx.body.request_idx ?? 0;
   const routed = routeRequest(refreshWorkers(ctx.world, row.id), row, {
     cost,
     index: asked > 0 && asked < row.nextRequestIndex ? asked : undefined,
@@ -146,26 +150,30 @@ const ROOT = { category: 'misc', access: 'optional' } as const;
 const OPEN = { category: null, access: 'open' } as const;
 
 export const autoscalerRoutes: readonly Route[] = [
-  endpoint('POST /get_endpoint_workers', ROOT, endpointWorkers),
-  endpoint('POST /get_autogroup_workers', ROOT, groupWorkers),
-  endpoint('POST /get_endpoint_logs', ROOT, (ctx) => logsOf(ctx, endpointById(ctx))),
-  endpoint('POST /get_autogroup_logs', ROOT, groupLogs),
-  endpoint('POST /update_workers', ROOT, updateWorkers),
-  endpoint('POST /route', ROOT, route),
+  endpoint('POST /get_endpoint_workers', { ...ROOT, body: GROUP }, endpointWorkers),
+  endpoint('POST /get_autogroup_workers', { ...ROOT, body: GROUP }, groupWorkers),
+  endpoint('POST /get_endpoint_logs', { ...ROOT, body: GROUP }, (ctx) => logsOf(ctx, endpointById(ctx))),
+  endpoint('POST /get_autogroup_logs', { ...ROOT, body: GROUP }, groupLogs),
+  endpoint('POST /update_workers', { ...ROOT, body: UPDATE }, updateWorkers),
+  endpoint('POST /route', { ...ROOT, body: ROUTED }, route),
   endpoint('GET /pubkey', OPEN, publicKey),
 ];
 
 /* What workers send: no Authorization header, but the `mtoken` of their container. */
 
-function reportingWorker(ctx: RouteContext, id: number): WorkerRow {
+const REPORTER = { mtoken: text };
+
+function reportingWorker(ctx: RouteContext<typeof REPORTER>, id: number): WorkerRow {
   const worker = ctx.world.tables.workers[id];
-  if (!worker) throw new Refusal(404, 'not_found', `There is no worker ${id}.`);
-  if (stringField(ctx.body, 'mtoken') === worker.token) return worker;
+  if (!worker) throw notFound(`There is no worker ${id}.`);
+  if (ctx.body.mtoken === worker.token) return worker;
   throw new Refusal(401, 'auth_error', 'mtoken is not the MASTER_TOKEN of this worker.');
 }
 
-function status(ctx: RouteContext): Reply {
-  const worker = reportingWorker(ctx, requiredInteger(ctx.body, 'id'));
+const STATUS = { ...REPORTER, ...REPORT, id: required(integer) };
+
+function status(ctx: RouteContext<typeof STATUS>): Reply {
+  const worker = reportingWorker(ctx, ctx.body.id);
   const reported = applyReport(worker, ctx.body, ctx.now);
   ctx.write.put('workers', reported.worker);
   const group = ctx.world.tables.endpointGroups[worker.endpointId];
@@ -173,15 +181,17 @@ function status(ctx: RouteContext): Reply {
   return json({ success: true });
 }
 
-function finished(ctx: RouteContext): Reply {
-  const worker = reportingWorker(ctx, requiredInteger(ctx.body, 'worker_id'));
-  const rows = (listField(ctx.body, 'requests') ?? []).filter(isObject);
-  const indexes = new Set(rows.map((row) => integerField(row, 'request_idx') ?? -1));
+const FINISHED = { ...REPORTER, worker_id: required(integer), requests: list };
+
+function finished(ctx: RouteContext<typeof FINISHED>): Reply {
+  const worker = reportingWorker(ctx, ctx.body.worker_id);
+  const rows = (ctx.body.requests ?? []).filter(isObject);
+  const indexes = new Set(rows.map((row) => readField(integer, row, 'request_idx') ?? -1));
   ctx.write.put('workers', dropRequests(workUntil(worker, ctx.now), indexes));
   return json({ success: true });
 }
 
 export const workerReportRoutes: readonly Route[] = [
-  endpoint('POST /worker_status', OPEN, status),
-  endpoint('POST /delete_requests', OPEN, finished),
+  endpoint('POST /worker_status', { ...OPEN, body: STATUS }, status),
+  endpoint('POST /delete_requests', { ...OPEN, body: FINISHED }, finished),
 ];

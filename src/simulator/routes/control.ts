@@ -1,11 +1,11 @@
 import type { Clock } from '../../lib/clock.ts';
-import { numberField, pathId, stringField } from '../calls/fields.ts';
-import { badRequest, Refusal } from '../calls/refusal.ts';
+import { number, pathId } from '../calls/fields.ts';
 import { BOTH, endpoint, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import { catchUp, type SimulatedTime, stillBehind } from '../catch-up.ts';
-import { faultRow, isEndpoint, probabilityOf, readFault } from '../faults/active-faults.ts';
-import { FAULTS, faultEntry, isWorldFault } from '../faults/faults.ts';
+import { FAULTS, faultEntry, isWorldFault } from '../fault-catalogue.ts';
+import { FAULT, faultRow, isEndpoint, readFault } from '../faults/active-faults.ts';
 import { applyWorldFault, endOutage } from '../faults/world-faults.ts';
+import { badRequest, notFound } from '../refusal.ts';
 import type { ActiveFault } from '../tables/faults.ts';
 import { ledger } from '../world/ledger.ts';
 import { readWorld, worldJson } from '../world/world-document.ts';
@@ -29,30 +29,28 @@ export interface ControlParts {
   readonly routes: readonly Route[];
 }
 
+const CONTROL = { category: null, access: 'open', profiles: BOTH } as const;
+
 /** The endpoints under `/sim/`. */
 export function controlRoutes(parts: ControlParts): readonly Route[] {
-  const control = { category: null, access: 'open', profiles: BOTH } as const;
   return [
-    { ...control, method: 'POST', path: '/sim/clock', handler: (ctx) => pushClock(ctx, parts) },
-    { ...control, method: 'GET', path: '/sim/clock', handler: (ctx) => json({ now: ctx.now / 1000 }) },
-    { ...control, method: 'GET', path: '/sim/ledger', handler: showLedger },
-    { ...control, method: 'GET', path: '/sim/faults', handler: listFaults },
-    { ...control, method: 'POST', path: '/sim/faults', handler: (ctx) => setFault(ctx, parts) },
-    {
-      ...control,
-      method: 'DELETE',
-      path: '/sim/faults/:id',
-      handler: (ctx) => deleteFault(ctx, parts.store),
-    },
-    { ...control, method: 'DELETE', path: '/sim/faults', handler: (ctx) => deleteFaults(ctx, parts.store) },
-    { ...control, method: 'GET', path: '/sim/world', handler: showWorld },
-    { ...control, method: 'PUT', path: '/sim/world', handler: (ctx) => putWorld(ctx, parts.store) },
+    endpoint('POST /sim/clock', { ...CONTROL, body: PUSH }, (ctx) => pushClock(ctx, parts)),
+    endpoint('GET /sim/clock', CONTROL, (ctx) => json({ now: ctx.now / 1000 })),
+    endpoint('GET /sim/ledger', CONTROL, showLedger),
+    endpoint('GET /sim/faults', CONTROL, listFaults),
+    endpoint('POST /sim/faults', { ...CONTROL, body: FAULT }, (ctx) => setFault(ctx, parts)),
+    endpoint('DELETE /sim/faults/:id', CONTROL, (ctx) => deleteFault(ctx, parts.store)),
+    endpoint('DELETE /sim/faults', CONTROL, (ctx) => deleteFaults(ctx, parts.store)),
+    endpoint('GET /sim/world', CONTROL, showWorld),
+    endpoint('PUT /sim/world', CONTROL, (ctx) => putWorld(ctx, parts.store)),
     ...tfaControlRoutes,
   ];
 }
 
-function pushClock(ctx: RouteContext, parts: ControlParts): Reply {
-  const seconds = numberField(ctx.body, 'advanceSeconds');
+const PUSH = { advanceSeconds: number };
+
+function pushClock(ctx: RouteContext<typeof PUSH>, parts: ControlParts): Reply {
+  const seconds = ctx.body.advanceSeconds;
   if (seconds === undefined || seconds < 0)
     throw badRequest('advanceSeconds must be a number of seconds, 0 or more.');
   if (ctx.now + seconds * 1000 > LAST_TIME) {
@@ -74,23 +72,26 @@ function listFaults(ctx: RouteContext): Reply {
   return json({ faults, catalogue });
 }
 
-function setFault(ctx: RouteContext, { store, routes }: ControlParts): Reply {
-  const endpoint = stringField(ctx.body, 'endpoint');
-  if (endpoint && !isEndpoint(endpoint, routes)) {
+function setFault(ctx: RouteContext<typeof FAULT>, { store, routes }: ControlParts): Reply {
+  const { endpoint: named } = ctx.body;
+  if (named && !isEndpoint(named, routes)) {
     throw badRequest(
-      `endpoint: no call is named "${endpoint}"; give a class such as list or rent, or a method and path.`,
+      `endpoint: no call is named "${named}"; give a class such as list or rent, or a method and path.`,
     );
   }
-  const fault = readFault(ctx.world, ctx.write.nextId('fault'), ctx.body);
+  const fault = readFault(ctx.world, ctx.write.nextId('fault'), ctx.json);
   ctx.write.put('faults', carriedOut(ctx, store, fault));
   return json({ id: fault.id });
 }
 
 /** A fault of the world happens at once; every other waits for its call. */
-function carriedOut(ctx: RouteContext, store: WorldStore, fault: ActiveFault): ActiveFault {
+function carriedOut(ctx: RouteContext<typeof FAULT>, store: WorldStore, fault: ActiveFault): ActiveFault {
   const { name } = fault;
   if (!isWorldFault(name)) return fault;
-  const after = applyWorldFault(ctx.world, { fault: { ...fault, name }, share: probabilityOf(ctx.body) });
+  const after = applyWorldFault(ctx.world, {
+    fault: { ...fault, name },
+    share: ctx.body.probability ?? null,
+  });
   store.replace({ ...after.world, nextEventAt: 0 });
   return after.fault;
 }
@@ -98,7 +99,7 @@ function carriedOut(ctx: RouteContext, store: WorldStore, fault: ActiveFault): A
 function deleteFault(ctx: RouteContext, store: WorldStore): Reply {
   const id = pathId(ctx.params.id);
   const fault = ctx.world.tables.faults[id];
-  if (!fault) throw new Refusal(404, 'not_found', `There is no fault ${ctx.params.id} in force.`);
+  if (!fault) throw notFound(`There is no fault ${ctx.params.id} in force.`);
   endFault(ctx, store, fault);
   return SUCCESS;
 }
@@ -120,7 +121,7 @@ function showWorld(ctx: RouteContext): Reply {
 
 /** Tables and settings of the document take the place of those of the world; what it leaves out stays. */
 function putWorld(ctx: RouteContext, store: WorldStore): Reply {
-  store.replace(readWorld(ctx.world, ctx.body));
+  store.replace(readWorld(ctx.world, ctx.json));
   return SUCCESS;
 }
 

@@ -1,21 +1,14 @@
 import { fileOf } from '../calls/body.ts';
-import {
-  integerField,
-  numberField,
-  objectField,
-  pathId,
-  requiredString,
-  stringField,
-} from '../calls/fields.ts';
-import { Refusal } from '../calls/refusal.ts';
+import { integer, number, object, pathId, required, text } from '../calls/fields.ts';
 import { callerOf, endpoint, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import type { JsonObject } from '../json.ts';
+import { badRequest, notFound, type Refusal } from '../refusal.ts';
 import { readOptions } from '../scaling/options.ts';
 import { workersOf } from '../scaling/worker-lifecycle.ts';
 import type { DeploymentRow, DeploymentVersion, EndpointState } from '../tables/endpoint-groups.ts';
 import type { World } from '../world/world.ts';
-import { addEndpoint, dropEndpoint } from './endpoint-groups.ts';
-import { addWorkerGroup, searchParams } from './worker-groups.ts';
+import { addEndpoint, dropEndpoint, ENDPOINT_OPTIONS } from './endpoint-groups.ts';
+import { addWorkerGroup, searchParams, WORKERS } from './worker-groups.ts';
 
 /* Deployments: code that a user uploads, on the workers of an endpoint group of its own. */
 
@@ -30,20 +23,36 @@ function ownDeployments(ctx: RouteContext): readonly DeploymentRow[] {
 
 function ownDeployment(ctx: RouteContext): DeploymentRow {
   const row = ownDeployments(ctx).find(({ id }) => String(id) === ctx.params.id);
-  if (!row) throw new Refusal(404, 'not_found', `There is no deployment ${ctx.params.id}.`);
+  if (!row) throw notFound(`There is no deployment ${ctx.params.id}.`);
   return row;
 }
 
+const NAMED = { name: required(text), tag: text };
+const DEPLOYMENT = {
+  ...ENDPOINT_OPTIONS,
+  ...WORKERS,
+  ...NAMED,
+  file_hash: required(text),
+  file_size: integer,
+  version_label: text,
+  image: text,
+  env: object,
+  storage: text,
+  ttl: number,
+};
+type Deploy = RouteContext<typeof DEPLOYMENT>;
+
 /** Creates, or brings up to date what has the same name and tag; `action` says which. */
-function deploy(ctx: RouteContext): Reply {
-  const name = requiredString(ctx.body, 'name');
-  const tag = stringField(ctx.body, 'tag') || DEFAULT_TAG;
+function deploy(ctx: Deploy): Reply {
+  const { name } = ctx.body;
+  const tag = ctx.body.tag || DEFAULT_TAG;
   const known = ownDeployments(ctx).find((row) => row.name === name && row.tag === tag);
   return known ? redeploy(ctx, known) : deployNew(ctx, { name, tag });
 }
 
-function deployNew(ctx: RouteContext, named: { name: string; tag: string }): Reply {
-  const image = requiredString(ctx.body, 'image');
+function deployNew(ctx: Deploy, named: { name: string; tag: string }): Reply {
+  const { image } = ctx.body;
+  if (!image) throw badRequest('image is required.');
   const version = newVersion(ctx);
   const group = addEndpoint(ctx, `${named.name}-${named.tag}`);
   const workers = addWorkerGroup(ctx, group);
@@ -69,8 +78,8 @@ function deployNew(ctx: RouteContext, named: { name: string; tag: string }): Rep
 }
 
 /** New code is a `soft_update`, another scaling or image an `autoscale_update`. */
-function redeploy(ctx: RouteContext, row: DeploymentRow): Reply {
-  const hash = requiredString(ctx.body, 'file_hash');
+function redeploy(ctx: Deploy, row: DeploymentRow): Reply {
+  const hash = ctx.body.file_hash;
   const version = row.versions.at(-1)?.fileHash === hash ? undefined : newVersion(ctx);
   const versions = version ? [...row.versions, version] : row.versions;
   const changed = { ...row, ...changedFields(ctx), versions: versions.slice(-KEPT_VERSIONS) };
@@ -88,19 +97,19 @@ function redeploy(ctx: RouteContext, row: DeploymentRow): Reply {
 }
 
 /** The fields that every deploy may change. */
-function changedFields(ctx: RouteContext): Partial<DeploymentRow> {
+function changedFields(ctx: Deploy): Partial<DeploymentRow> {
   const given = {
-    image: stringField(ctx.body, 'image') || undefined,
-    env: objectField(ctx.body, 'env'),
-    storage: stringField(ctx.body, 'storage'),
-    ttlSeconds: numberField(ctx.body, 'ttl'),
+    image: ctx.body.image || undefined,
+    env: ctx.body.env,
+    storage: ctx.body.storage,
+    ttlSeconds: ctx.body.ttl,
     searchParams: searchParams(ctx.body),
   };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
 /** Gives the endpoint group the scaling fields of the body, the worker group its search. */
-function rescale(ctx: RouteContext, row: DeploymentRow): boolean {
+function rescale(ctx: Deploy, row: DeploymentRow): boolean {
   const group = ctx.world.tables.endpointGroups[row.endpointId];
   const workers = ctx.world.tables.workerGroups[row.workerGroupId];
   const search = searchParams(ctx.body);
@@ -111,12 +120,12 @@ function rescale(ctx: RouteContext, row: DeploymentRow): boolean {
   return JSON.stringify(options) !== JSON.stringify(group.options);
 }
 
-function newVersion(ctx: RouteContext): DeploymentVersion {
+function newVersion(ctx: Deploy): DeploymentVersion {
   return {
     id: ctx.write.nextId('deploymentVersion'),
-    fileHash: requiredString(ctx.body, 'file_hash'),
-    fileSize: integerField(ctx.body, 'file_size') ?? 0,
-    label: stringField(ctx.body, 'version_label') ?? null,
+    fileHash: ctx.body.file_hash,
+    fileSize: ctx.body.file_size ?? 0,
+    label: ctx.body.version_label ?? null,
     createdAt: ctx.now,
     file: null,
   };
@@ -148,22 +157,22 @@ function versionAt(ctx: RouteContext): { row: DeploymentRow; version: Deployment
   const row = ctx.world.tables.deployments[pathId(ctx.params.id)];
   const version = row?.versions.find(({ id }) => String(id) === ctx.params.version);
   if (row && version) return { row, version };
-  throw new Refusal(404, 'not_found', 'There is no such file.');
+  throw notFound('There is no such file.');
 }
 
+const FORM = { base64: text, contentType: text };
+
 /** The file of the form is kept as it came: the simulator runs no code. */
-function upload(ctx: RouteContext): Reply {
+function upload(ctx: RouteContext<typeof FORM>): Reply {
   const { row, version } = versionAt(ctx);
-  const form = Buffer.from(rawField(ctx, 'base64'), 'base64');
-  const file = Buffer.from(fileOf(form, rawField(ctx, 'contentType'))).toString('base64');
+  const form = Buffer.from(ctx.body.base64 ?? '', 'base64');
+  const file = Buffer.from(fileOf(form, ctx.body.contentType ?? '')).toString('base64');
   const versions = row.versions.map((known) => (known.id === version.id ? { ...known, file } : known));
   ctx.write.put('deployments', { ...row, versions });
   return json({ success: true });
 }
 
-const rawField = (ctx: RouteContext, name: string): string => stringField(ctx.body, name) ?? '';
-
-const nothingUploaded = (): Refusal => new Refusal(404, 'not_found', 'Nothing was uploaded yet.');
+const nothingUploaded = (): Refusal => notFound('Nothing was uploaded yet.');
 
 function download(ctx: RouteContext): Reply {
   const { file } = versionAt(ctx).version;
@@ -203,9 +212,8 @@ function removeOne(ctx: RouteContext): Reply {
   return json({ success: true });
 }
 
-function removeNamed(ctx: RouteContext): Reply {
-  const name = requiredString(ctx.body, 'name');
-  const tag = stringField(ctx.body, 'tag');
+function removeNamed(ctx: RouteContext<typeof NAMED>): Reply {
+  const { name, tag } = ctx.body;
   const named = ownDeployments(ctx).filter(
     (row) => row.name === name && (tag === undefined || row.tag === tag),
   );
@@ -223,11 +231,11 @@ const WRITE = { category: 'instance_write' } as const;
 const OPEN = { category: null, access: 'open' } as const;
 
 export const deploymentRoutes: readonly Route[] = [
-  endpoint('PUT /api/v0/deployments', WRITE, deploy),
+  endpoint('PUT /api/v0/deployments', { ...WRITE, body: DEPLOYMENT }, deploy),
   endpoint('GET /api/v0/deployments', READ, (ctx) =>
     json({ deployments: ownDeployments(ctx).map((row) => deploymentRow(ctx.world, row)) }),
   ),
-  endpoint('DELETE /api/v0/deployments', WRITE, removeNamed),
+  endpoint('DELETE /api/v0/deployments', { ...WRITE, body: NAMED }, removeNamed),
   endpoint('GET /api/v0/deployment/:id', READ, (ctx) =>
     json({ deployment: deploymentRow(ctx.world, ownDeployment(ctx)) }),
   ),
@@ -239,7 +247,7 @@ export const deploymentRoutes: readonly Route[] = [
   endpoint('POST /api/v0/deployment/:id/start', WRITE, setState('active')),
   endpoint('POST /api/v0/deployment/:id/heartbeat', WRITE, heartbeat),
   endpoint('GET /api/v0/deployment/:id/download_url', READ, downloadUrl),
-  endpoint('POST /uploads/:id/:version', { ...OPEN, rawBody: true }, upload),
+  endpoint('POST /uploads/:id/:version', { ...OPEN, rawBody: true, body: FORM }, upload),
   endpoint('GET /uploads/:id/:version', OPEN, download),
 ];
 

@@ -1,8 +1,8 @@
-import { pathId, sameInteger, stringField } from '../calls/fields.ts';
-import { Refusal } from '../calls/refusal.ts';
+import { pathId, sameInteger, text } from '../calls/fields.ts';
 import { BOTH, callerOf, endpoint, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import type { JsonObject } from '../json.ts';
-import { defaultOptions, readOptions } from '../scaling/options.ts';
+import { invalidArgs, type Refusal } from '../refusal.ts';
+import { defaultOptions, readOptions, SCALING } from '../scaling/options.ts';
 import { groupsOf } from '../scaling/scale-endpoint.ts';
 import { workersOf } from '../scaling/worker-lifecycle.ts';
 import { ENDPOINT_STATES, type EndpointGroupRow, type EndpointState } from '../tables/endpoint-groups.ts';
@@ -10,21 +10,24 @@ import { destroy } from './instances.ts';
 
 /* Endpoint groups (specification 4.9) under their path of the public service. */
 
+/** Options of a group that every call may name, also that of a deployment. */
+export const ENDPOINT_OPTIONS = { ...SCALING, endpoint_state: text, autoscaler_instance: text };
+const GROUP_BODY = { ...ENDPOINT_OPTIONS, endpoint_name: text };
+
 /** The refusal of an endpoint group that the caller has not. */
-export const noSuchEndpoint = (): Refusal =>
-  new Refusal(400, 'invalid_args', 'Endpointgroup not found for user');
+export const noSuchEndpoint = (): Refusal => invalidArgs('Endpointgroup not found for user');
 
 /** The caller's endpoint group with the id of the path. */
 function ownEndpoint(ctx: RouteContext): EndpointGroupRow {
   const id = pathId(ctx.params.id);
   const row = ctx.world.tables.endpointGroups[id];
-  if (row) sameInteger({ 'the path': id, endptjob_id: ctx.body.endptjob_id ?? null });
+  if (row) sameInteger({ 'the path': id, endptjob_id: ctx.json.endptjob_id ?? null });
   if (!row || row.userId !== callerOf(ctx).user.id) throw noSuchEndpoint();
   return row;
 }
 
-function create(ctx: RouteContext): Reply {
-  const name = stringField(ctx.body, 'endpoint_name') || undefined;
+function create(ctx: RouteContext<typeof GROUP_BODY>): Reply {
+  const name = ctx.body.endpoint_name || undefined;
   return json({ success: true, result: addEndpoint(ctx, name).id });
 }
 
@@ -32,7 +35,10 @@ function create(ctx: RouteContext): Reply {
  * An endpoint group of the caller with the options of the body. Its name is an option too, without a default
  * (specification 4.9): a group that is given none is named after its id, because requests are routed by name.
  */
-export function addEndpoint(ctx: RouteContext, name: string | undefined): EndpointGroupRow {
+export function addEndpoint(
+  ctx: RouteContext<typeof ENDPOINT_OPTIONS>,
+  name: string | undefined,
+): EndpointGroupRow {
   const tickMs = ctx.settings.workers.tickSeconds * 1000;
   const id = ctx.write.nextId('endpointGroup');
   const row: EndpointGroupRow = {
@@ -40,9 +46,9 @@ export function addEndpoint(ctx: RouteContext, name: string | undefined): Endpoi
     userId: callerOf(ctx).user.id,
     name: name ?? `endpoint-${id}`,
     apiKey: Buffer.from(ctx.random.bytes(32)).toString('hex'),
-    state: readState(ctx.body) ?? 'active',
+    state: readState(ctx.body.endpoint_state) ?? 'active',
     options: readOptions(ctx.body, defaultOptions),
-    autoscalerInstance: stringField(ctx.body, 'autoscaler_instance') ?? 'prod',
+    autoscalerInstance: ctx.body.autoscaler_instance ?? 'prod',
     reportAddress: ctx.origin,
     createdAt: ctx.now,
     nextRequestIndex: 1,
@@ -58,23 +64,22 @@ export function addEndpoint(ctx: RouteContext, name: string | undefined): Endpoi
   return row;
 }
 
-function readState(body: JsonObject): EndpointState | undefined {
-  const name = stringField(body, 'endpoint_state');
+function readState(name: string | undefined): EndpointState | undefined {
   if (name === undefined) return undefined;
   const state = ENDPOINT_STATES.find((known) => known === name);
   if (state) return state;
-  throw new Refusal(400, 'invalid_args', `endpoint_state must be one of ${ENDPOINT_STATES.join(', ')}.`);
+  throw invalidArgs(`endpoint_state must be one of ${ENDPOINT_STATES.join(', ')}.`);
 }
 
 /** Null keeps what there is (14 keys come with every update). */
-function update(ctx: RouteContext): Reply {
+function update(ctx: RouteContext<typeof GROUP_BODY>): Reply {
   const row = ownEndpoint(ctx);
   ctx.write.put('endpointGroups', {
     ...row,
-    name: stringField(ctx.body, 'endpoint_name') || row.name,
-    state: readState(ctx.body) ?? row.state,
+    name: ctx.body.endpoint_name || row.name,
+    state: readState(ctx.body.endpoint_state) ?? row.state,
     options: readOptions(ctx.body, row.options),
-    autoscalerInstance: stringField(ctx.body, 'autoscaler_instance') ?? row.autoscalerInstance,
+    autoscalerInstance: ctx.body.autoscaler_instance ?? row.autoscalerInstance,
   });
   return json({ success: true });
 }
@@ -123,11 +128,11 @@ function endpointRow(row: EndpointGroupRow): JsonObject {
 const GROUP = { category: 'misc', profiles: BOTH } as const;
 
 export const endpointGroupRoutes: readonly Route[] = [
-  endpoint('POST /api/v0/endptjobs', { ...GROUP, pause: 'endpointGroup' }, create),
+  endpoint('POST /api/v0/endptjobs', { ...GROUP, pause: 'endpointGroup', body: GROUP_BODY }, create),
   endpoint('GET /api/v0/endptjobs', { ...GROUP, pause: 'list' }, list),
   endpoint('GET /api/v0/endptjobs/:id', { ...GROUP, pause: 'get' }, (ctx) =>
     json({ success: true, result: endpointRow(ownEndpoint(ctx)) }),
   ),
-  endpoint('PUT /api/v0/endptjobs/:id', { ...GROUP, pause: 'change' }, update),
+  endpoint('PUT /api/v0/endptjobs/:id', { ...GROUP, pause: 'change', body: GROUP_BODY }, update),
   endpoint('DELETE /api/v0/endptjobs/:id', { ...GROUP, pause: 'change' }, remove),
 ];

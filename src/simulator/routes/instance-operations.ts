@@ -1,41 +1,34 @@
 import { microDollars } from '../../lib/money.ts';
-import {
-  isObject,
-  listField,
-  numberField,
-  pathId,
-  requiredInteger,
-  requiredString,
-  stringField,
-  textOf,
-} from '../calls/fields.ts';
-import { badRequest, Refusal } from '../calls/refusal.ts';
+import { integer, list, number, pathId, readField, required, text } from '../calls/fields.ts';
 import { callerOf, endpoint, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import { readEnv } from '../instances/container-options.ts';
+import { describeProgram, programOf } from '../instances/container-program.ts';
 import { recycleContract } from '../instances/contract-state.ts';
 import { instanceRow } from '../instances/instance-row.ts';
 import { findTemplate, mergeTemplate } from '../instances/templates.ts';
-import type { Json, JsonObject } from '../json.ts';
+import { isObject, type Json, type JsonObject, textOf } from '../json.ts';
+import { badRequest, invalidArgs, notFound, Refusal } from '../refusal.ts';
 import { atNewPrice } from '../steps/billing.ts';
 import type { Contract, PriceIncrease } from '../tables/contracts.ts';
 import { contractsOf, creditMicros, ratePerHour, rebill } from '../world/ledger.ts';
 import { contractOfPath } from './instances.ts';
-import { knownKey, readPublicKey } from './ssh-keys.ts';
+import { knownKey, PUBLIC_KEY_BODY, readPublicKey } from './ssh-keys.ts';
 
 /* What the public service can do to an instance beside starting, stopping and destroying it. */
 
 const SUCCESS = json({ success: true });
 
+const BID = { price: number };
+
 /** A new bid; null is the price that wins now. */
-function changeBid(ctx: RouteContext): Reply {
+function changeBid(ctx: RouteContext<typeof BID>): Reply {
   const contract = contractOfPath(ctx);
-  if (!contract.isBid)
-    throw new Refusal(400, 'invalid_args', `Instance ${contract.id} was not rented with a bid.`);
+  if (!contract.isBid) throw invalidArgs(`Instance ${contract.id} was not rented with a bid.`);
   const winningMicros = ctx.world.tables.offers[contract.offerId]?.minBidPerHour ?? 0;
-  const price = numberField(ctx.body, 'price') ?? winningMicros / 1e6;
+  const price = ctx.body.price ?? winningMicros / 1e6;
   const { minBid, maxBid } = ctx.settings.limits;
   if (price < minBid || price > maxBid) {
-    throw new Refusal(400, 'invalid_args', `price must lie between ${minBid} and ${maxBid} dollars an hour.`);
+    throw invalidArgs(`price must lie between ${minBid} and ${maxBid} dollars an hour.`);
   }
   const bidPerHour = microDollars(price) ?? 0;
   const computes = ratePerHour(contract) > contract.diskPricePerHour;
@@ -52,12 +45,13 @@ function freeCreditMicros(ctx: RouteContext): number {
   return creditMicros(ctx.world, user, ctx.now) - prepaid;
 }
 
+const PREPAYMENT = { amount: number };
+
 /** Sets credit aside for one instance; a discount and the months it lasts are told, prices stay as they are. */
-function prepay(ctx: RouteContext): Reply {
+function prepay(ctx: RouteContext<typeof PREPAYMENT>): Reply {
   const contract = contractOfPath(ctx);
-  const amount = numberField(ctx.body, 'amount');
-  if (amount === undefined || amount <= 0)
-    throw new Refusal(400, 'invalid_args', 'amount must be a number of dollars above 0.');
+  const amount = ctx.body.amount;
+  if (amount === undefined || amount <= 0) throw invalidArgs('amount must be a number of dollars above 0.');
   if (amount * 1e6 > freeCreditMicros(ctx)) {
     throw new Refusal(400, 'insufficient_credit', `Your credit does not cover ${amount} dollars.`);
   }
@@ -84,47 +78,52 @@ function updateTemplate(ctx: RouteContext): Reply {
 }
 
 function retemplated(ctx: RouteContext, contract: Contract): Contract {
-  const template = findTemplate(ctx.world, ctx.body);
-  const body = template ? mergeTemplate(template, ctx.body) : withoutNulls(ctx.body);
+  const template = findTemplate(ctx.world, ctx.json);
+  const body = template ? mergeTemplate(template, ctx.json) : withoutNulls(ctx.json);
   const named = template ? { templateId: template.id, templateHash: template.hashId } : {};
   return {
     ...contract,
     ...named,
-    image: stringField(body, 'image') ?? contract.image,
-    onstart: stringField(body, 'onstart') ?? contract.onstart,
+    image: readField(text, body, 'image') ?? contract.image,
+    onstart: readField(text, body, 'onstart') ?? contract.onstart,
     env: body.env === undefined ? contract.env : readEnv(body.env),
-    args: listField(body, 'args')?.map(textOf) ?? contract.args,
+    args: readField(list, body, 'args')?.map(textOf) ?? contract.args,
   };
 }
 
-function withoutNulls(body: RouteContext['body']): RouteContext['body'] {
+function withoutNulls(body: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
 }
 
-function takeSnapshot(ctx: RouteContext): Reply {
+const SNAPSHOT = { container_registry: required(text), personal_repo: required(text) };
+
+function takeSnapshot(ctx: RouteContext<typeof SNAPSHOT>): Reply {
   const contract = contractOfPath(ctx);
-  requiredString(ctx.body, 'container_registry');
-  requiredString(ctx.body, 'personal_repo');
+  const { container_registry: _registry, personal_repo: _repository } = ctx.body;
   return json({ success: true, msg: `Snapshot of instance ${contract.id} started.` });
 }
 
-function requestLogs(ctx: RouteContext): Reply {
+const LOGS = { daemon_logs: text, tail: number, filter: text };
+
+function requestLogs(ctx: RouteContext<typeof LOGS>): Reply {
   const contract = contractOfPath(ctx);
   const query = new URLSearchParams({
-    kind: stringField(ctx.body, 'daemon_logs') === 'true' ? 'daemon' : 'container',
+    kind: ctx.body.daemon_logs === 'true' ? 'daemon' : 'container',
   });
-  const tail = numberField(ctx.body, 'tail');
+  const tail = ctx.body.tail;
   if (tail !== undefined) query.set('tail', String(Math.max(0, Math.floor(tail))));
-  const filter = stringField(ctx.body, 'filter');
+  const filter = ctx.body.filter;
   if (filter) query.set('filter', filter);
   const url = `${ctx.origin}/results/logs/${contract.id}?${query}`;
   return json({ success: true, result_url: url, msg: `Logs of instance ${contract.id} are at ${url}` });
 }
 
+const COMMAND = { command: required(text) };
+
 /** Only what the public service lets run on a stopped or running instance: `ls`, `rm` and `du`. */
-function execute(ctx: RouteContext): Reply {
+function execute(ctx: RouteContext<typeof COMMAND>): Reply {
   const contract = contractOfPath(ctx);
-  const command = requiredString(ctx.body, 'command');
+  const command = ctx.body.command;
   if (!/^(ls|rm|du)\b/.test(command)) throw badRequest('command must begin with ls, rm or du.');
   const url = `${ctx.origin}/results/command/${contract.id}?${new URLSearchParams({ command })}`;
   return json({ success: true, result_url: url, writeable_path: `/var/lib/simulated/C.${contract.id}/` });
@@ -133,7 +132,7 @@ function execute(ctx: RouteContext): Reply {
 /** The text behind a result address. Whoever has the address may read it, as with a signed link. */
 function showResult(ctx: RouteContext): Reply {
   const contract = ctx.world.tables.contracts[pathId(ctx.params.id)];
-  if (!contract) throw new Refusal(404, 'not_found', 'This result is no longer there.');
+  if (!contract) throw notFound('This result is no longer there.');
   const lines = ctx.params.kind === 'logs' ? logLines(ctx, contract) : commandLines(ctx);
   return { type: 'text', status: 200, contentType: 'text/plain', body: `${lines.join('\n')}\n` };
 }
@@ -143,10 +142,10 @@ const MAX_LOG_MINUTES = 10_000;
 
 function logLines(ctx: RouteContext, contract: Contract): readonly string[] {
   const at = (time: number): string => new Date(time).toISOString();
-  const { id, image, createdAt, statusSince, actualStatus, onstart } = contract;
+  const { id, image, createdAt, statusSince, actualStatus } = contract;
   const lines = [`${at(createdAt)} creating container C.${id} from ${image}`];
   if (actualStatus === 'running') {
-    if (onstart) lines.push(`${at(statusSince)} running onstart (${onstart.length} characters)`);
+    lines.push(`${at(statusSince)} ${describeProgram(programOf(contract, ctx.settings))}`);
     lines.push(`${at(statusSince)} simulated container is up`);
     // As a program writes: a line a minute, which stays.
     const minutes = Math.floor((ctx.now - statusSince) / MINUTE_MS);
@@ -190,15 +189,17 @@ function pendingIncreases(ctx: RouteContext): Reply {
   return json({ success: true, pending_price_increases: rows });
 }
 
-function answeredIncrease(ctx: RouteContext): PriceIncrease {
-  const id = requiredInteger(ctx.body, 'pending_price_increase_id');
+const INCREASE = { pending_price_increase_id: required(integer) };
+
+function answeredIncrease(ctx: RouteContext<typeof INCREASE>): PriceIncrease {
+  const id = ctx.body.pending_price_increase_id;
   const increase = ownIncreases(ctx).find((row) => row.id === id);
   if (!increase)
     throw new Refusal(404, 'no_pending_price_increase', `There is no pending price increase ${id}.`);
   return increase;
 }
 
-function acceptIncrease(ctx: RouteContext): Reply {
+function acceptIncrease(ctx: RouteContext<typeof INCREASE>): Reply {
   const increase = answeredIncrease(ctx);
   const contract = ctx.world.tables.contracts[increase.contractId];
   if (contract) ctx.write.put('contracts', atNewPrice(contract, increase, ctx.now));
@@ -206,22 +207,24 @@ function acceptIncrease(ctx: RouteContext): Reply {
   return SUCCESS;
 }
 
-function rejectIncrease(ctx: RouteContext): Reply {
+function rejectIncrease(ctx: RouteContext<typeof INCREASE>): Reply {
   ctx.write.remove('priceIncreases', answeredIncrease(ctx).id);
   return SUCCESS;
 }
 
+const WRITE = { category: 'instance_write' } as const;
+
 export const instanceMoreRoutes: readonly Route[] = [
-  endpoint('PUT /api/v0/instances/bid_price/:id', { category: 'instance_write' }, changeBid),
-  endpoint('PUT /api/v0/instances/prepay/:id', { category: 'instance_write' }, prepay),
-  endpoint('PUT /api/v0/instances/update_template/:id', { category: 'instance_write' }, updateTemplate),
-  endpoint('POST /api/v0/instances/take_snapshot/:id', { category: 'instance_write' }, takeSnapshot),
-  endpoint('PUT /api/v0/instances/request_logs/:id', { category: 'instance_read' }, requestLogs),
-  endpoint('PUT /api/v0/instances/command/:id', { category: 'instance_write' }, execute),
+  endpoint('PUT /api/v0/instances/bid_price/:id', { ...WRITE, body: BID }, changeBid),
+  endpoint('PUT /api/v0/instances/prepay/:id', { ...WRITE, body: PREPAYMENT }, prepay),
+  endpoint('PUT /api/v0/instances/update_template/:id', WRITE, updateTemplate),
+  endpoint('POST /api/v0/instances/take_snapshot/:id', { ...WRITE, body: SNAPSHOT }, takeSnapshot),
+  endpoint('PUT /api/v0/instances/request_logs/:id', { category: 'instance_read', body: LOGS }, requestLogs),
+  endpoint('PUT /api/v0/instances/command/:id', { ...WRITE, body: COMMAND }, execute),
   endpoint('GET /results/:kind/:id', { category: null, access: 'open' }, showResult),
   endpoint('GET /api/v0/instances/pending-price-increases', { category: 'instance_read' }, pendingIncreases),
-  endpoint('PUT /api/v0/instances/accept-price-increase', { category: 'instance_write' }, acceptIncrease),
-  endpoint('PUT /api/v0/instances/reject-price-increase', { category: 'instance_write' }, rejectIncrease),
+  endpoint('PUT /api/v0/instances/accept-price-increase', { ...WRITE, body: INCREASE }, acceptIncrease),
+  endpoint('PUT /api/v0/instances/reject-price-increase', { ...WRITE, body: INCREASE }, rejectIncrease),
 ];
 
 /* Keys of one instance: a container can get one after it was rented (specification 4.5). */
@@ -235,12 +238,12 @@ function keep(ctx: RouteContext, contract: Contract, sshKeys: readonly JsonObjec
   ctx.write.put('contracts', { ...contract, notes: { ...contract.notes, sshKeys } });
 }
 
-function list(ctx: RouteContext): Reply {
+function listKeys(ctx: RouteContext): Reply {
   return json({ success: true, ssh_keys: keysOf(contractOfPath(ctx)) });
 }
 
 /** A key of the account keeps its id there; any other gets one for this instance. */
-function attach(ctx: RouteContext): Reply {
+function attach(ctx: RouteContext<typeof PUBLIC_KEY_BODY>): Reply {
   const contract = contractOfPath(ctx);
   const text = readPublicKey(ctx);
   const attached = keysOf(contract).find(({ key }) => key === text);
@@ -259,11 +262,9 @@ function detach(ctx: RouteContext): Reply {
   return json({ success: true });
 }
 
-const WRITE = { category: 'instance_write' } as const;
-
 export const instanceSshRoutes: readonly Route[] = [
-  endpoint('GET /api/v0/instances/:id/ssh', { category: 'instance_read' }, list),
-  endpoint('POST /api/v0/instances/:id/ssh', WRITE, attach),
-  endpoint('PUT /api/v0/instances/:id/ssh', WRITE, attach),
+  endpoint('GET /api/v0/instances/:id/ssh', { category: 'instance_read' }, listKeys),
+  endpoint('POST /api/v0/instances/:id/ssh', { ...WRITE, body: PUBLIC_KEY_BODY }, attach),
+  endpoint('PUT /api/v0/instances/:id/ssh', { ...WRITE, body: PUBLIC_KEY_BODY }, attach),
   endpoint('DELETE /api/v0/instances/:id/ssh/:key', WRITE, detach),
 ];

@@ -84,7 +84,8 @@ describe('instances in odd circumstances', () => {
   });
 
   test('an offer that its host took back cannot be rented, as no search for rentable ones finds it', async () => {
-    const service = simulatedService({ catalog: [{ id: 1 }] });
+    const settings = { market: { relistHours: null } };
+    const service = simulatedService({ catalog: [{ id: 1 }], settings });
     service.advance(3000 * DAY);
     expect((await service.call('POST /api/v0/bundles/', { rentable: { eq: true } })).body.offers).toEqual([]);
     expect((await service.call('PUT /api/v0/asks/1/', { image: 'x' })).body.msg).toContain('no_such_ask');

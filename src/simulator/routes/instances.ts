@@ -1,5 +1,4 @@
-import { integerField, listField, pathId, stringField } from '../calls/fields.ts';
-import { badRequest, Refusal } from '../calls/refusal.ts';
+import { integer, list, pathId, readField, text } from '../calls/fields.ts';
 import { BOTH, callerOf, endpoint, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import {
   endContract,
@@ -21,6 +20,7 @@ import {
   statusOf,
 } from '../instances/listing.ts';
 import { type Json, ownValue } from '../json.ts';
+import { badRequest, Refusal } from '../refusal.ts';
 import type { Contract } from '../tables/contracts.ts';
 import { contractMicros, creditMicros, ratePerHour, secondOf } from '../world/ledger.ts';
 
@@ -160,11 +160,13 @@ function requireContract(ctx: RouteContext, id: number): Contract {
 /** The caller's contract with the id of the path, or a refusal. */
 export const contractOfPath = (ctx: RouteContext): Contract => requireContract(ctx, pathId(ctx.params.id));
 
+const CHANGE = { state: text, label: text };
+
 /** One path stops, starts and labels; the key of the body tells which. */
-function change(ctx: RouteContext): Reply {
+function change(ctx: RouteContext<typeof CHANGE>): Reply {
   const contract = contractOfPath(ctx);
   const label = ctx.profile === 'public' ? newLabel(ctx) : undefined;
-  const state = stringField(ctx.body, 'state');
+  const state = ctx.body.state;
   if (state === undefined && label === undefined)
     throw badRequest(
       ctx.profile === 'public'
@@ -177,8 +179,8 @@ function change(ctx: RouteContext): Reply {
 }
 
 /** The label of the body, undefined if it holds none; throws before anything changes if it is too long. */
-function newLabel(ctx: RouteContext): string | undefined {
-  const label = stringField(ctx.body, 'label');
+function newLabel(ctx: RouteContext<typeof CHANGE>): string | undefined {
+  const label = ctx.body.label;
   if (label !== undefined && label.length > ctx.settings.limits.label) {
     throw new Refusal(
       400,
@@ -224,19 +226,21 @@ function start(ctx: RouteContext, contract: Contract): void {
   ctx.write.put('contracts', startContract(contract, ctx.now, ctx.settings));
 }
 
-function changeMany(ctx: RouteContext): Reply {
-  const ids = idsOf(ctx, 'ids');
-  const state = stringField(ctx.body, 'state');
+const CHANGES = { ids: list, state: text };
+
+function changeMany(ctx: RouteContext<typeof CHANGES>): Reply {
+  const ids = idsOf(ctx.body, 'ids');
+  const state = ctx.body.state;
   if (state === undefined) throw badRequest('state must be "running" or "stopped".');
   for (const contract of ids.map((id) => requireContract(ctx, id))) setState(ctx, contract, state);
   return SUCCESS;
 }
 
 /** Each id once, whatever the list repeats. */
-function idsOf(ctx: RouteContext, name: string): readonly number[] {
-  const list = listField(ctx.body, name);
-  if (!list || list.length === 0) throw badRequest(`${name} must name at least one instance.`);
-  return [...new Set(list.map((id: Json) => integerField({ [name]: id }, name) ?? Number.NaN))];
+function idsOf<Name extends string>(body: Readonly<Record<Name, readonly Json[] | undefined>>, name: Name) {
+  const ids = body[name] ?? [];
+  if (ids.length === 0) throw badRequest(`${name} must name at least one instance.`);
+  return [...new Set(ids.map((id) => readField(integer, { [name]: id }, name) ?? Number.NaN))];
 }
 
 /** Ends the contract, frees its offer and its restricted key. */
@@ -260,8 +264,10 @@ function destroyOne(ctx: RouteContext): Reply {
     : SUCCESS;
 }
 
-function destroyMany(ctx: RouteContext): Reply {
-  const contracts = idsOf(ctx, 'instance_ids').map((id) => requireContract(ctx, id));
+const DESTROYED = { instance_ids: list };
+
+function destroyMany(ctx: RouteContext<typeof DESTROYED>): Reply {
+  const contracts = idsOf(ctx.body, 'instance_ids').map((id) => requireContract(ctx, id));
   for (const contract of contracts) destroy(ctx, contract);
   return json({ success: true, msg: `destroying ${contracts.length} instances.` });
 }
@@ -289,10 +295,14 @@ const changes = { category: 'instance_write', pause: 'change' } as const;
 const destroys = { category: 'instance_write', pause: 'destroy' } as const;
 
 export const instanceChangeRoutes: readonly Route[] = [
-  endpoint('PUT /api/v0/instances/:id', { ...changes, profiles: BOTH, written: { state: 'text' } }, change),
-  endpoint('PUT /api/v0/instances', changes, changeMany),
+  endpoint(
+    'PUT /api/v0/instances/:id',
+    { ...changes, profiles: BOTH, written: { state: 'text' }, body: CHANGE },
+    change,
+  ),
+  endpoint('PUT /api/v0/instances', { ...changes, body: CHANGES }, changeMany),
   endpoint('DELETE /api/v0/instances/:id', { ...destroys, profiles: BOTH, written: {} }, destroyOne),
-  endpoint('DELETE /api/v0/instances', destroys, destroyMany),
+  endpoint('DELETE /api/v0/instances', { ...destroys, body: DESTROYED }, destroyMany),
   endpoint('PUT /api/v0/instances/reboot/:id', { category: 'instance_write' }, reboot),
   endpoint('PUT /api/v0/instances/recycle/:id', { category: 'instance_write' }, recycle),
 ];

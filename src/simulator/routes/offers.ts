@@ -1,11 +1,11 @@
-import { assertTermCount, isObject, pathId, textOf } from '../calls/fields.ts';
-import { badRequest, Refusal } from '../calls/refusal.ts';
+import { assertTermCount, pathId } from '../calls/fields.ts';
 import { BOTH, endpoint, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
-import { bulkIds, noSuchAsk, type Rental, rentalReply, rentOffer } from '../instances/rent.ts';
-import type { Json, JsonObject } from '../json.ts';
-import { columnReader, offerJson, specifiedOffer } from '../market/offer-row.ts';
-import { matching, viewOf } from '../market/search.ts';
-import { readSearch } from '../market/search-query.ts';
+import { BULK, bulkIds, noSuchAsk, type Rental, rentalReply, rentOffer } from '../instances/rent.ts';
+import { isObject, type Json, type JsonObject, textOf } from '../json.ts';
+import { badRequest, Refusal } from '../refusal.ts';
+import { columnReader, offerJson, specifiedOffer } from '../supply/offer-row.ts';
+import { matching, viewOf } from '../supply/search.ts';
+import { readSearch } from '../supply/search-query.ts';
 import type { Machine, Offer } from '../tables/market.ts';
 
 /* Searching offers (specification 4.4) and renting them (4.5). */
@@ -22,11 +22,11 @@ function search(ctx: RouteContext, filters: JsonObject): Reply {
 
 /** `{"select_cols": […], "q": {…}}`; the filters may also stand side by side. */
 function searchAsks(ctx: RouteContext): Reply {
-  const inner = ctx.body.q;
+  const inner = ctx.json.q;
   if (inner !== undefined && inner !== null && !isObject(inner))
     throw badRequest('q must be an object of filters.');
-  const filters = isObject(inner) ? inner : ctx.body;
-  const columns = ctx.body.select_cols;
+  const filters = isObject(inner) ? inner : ctx.json;
+  const columns = ctx.json.select_cols;
   if (!Array.isArray(columns) || columns.includes('*') || columns.length === 0) return search(ctx, filters);
   assertTermCount(columns.length, 'select_cols');
   const readers = (columns as readonly Json[]).map(textOf).map((name) => [name, columnReader(name)] as const);
@@ -40,7 +40,7 @@ function searchAsks(ctx: RouteContext): Reply {
 /** GET carries its filters in the query as JSON text. */
 function searchByQuery(ctx: RouteContext): Reply {
   const text = ctx.query.get('q');
-  if (text === null) return search(ctx, ctx.body);
+  if (text === null) return search(ctx, ctx.json);
   try {
     const filters = JSON.parse(text) as Json;
     if (isObject(filters)) return search(ctx, filters);
@@ -53,13 +53,13 @@ function searchByQuery(ctx: RouteContext): Reply {
 function rent(ctx: RouteContext): Reply {
   const offerId = pathId(ctx.params.id);
   if (Number.isNaN(offerId)) throw noSuchAsk(ctx.params.id ?? '', false);
-  const rental = rentOffer(ctx, offerId, ctx.body);
+  const rental = rentOffer(ctx, offerId, ctx.json);
   const reply = rentalReply(rental);
   return json(ctx.profile === 'public' ? { ...reply, ask_id: offerId } : reply);
 }
 
 /** Many offers with one body: each is rented or refused by itself. */
-function rentBulk(ctx: RouteContext): Reply {
+function rentBulk(ctx: RouteContext<typeof BULK>): Reply {
   const results = bulkIds(ctx).map((id) => attempt(ctx, id));
   const rented = results.filter((result) => result.success === true);
   return json({
@@ -74,7 +74,7 @@ function rentBulk(ctx: RouteContext): Reply {
 
 function attempt(ctx: RouteContext, id: number): Record<string, Json> {
   try {
-    return { ask_id: id, ...rentalReply(rentOffer(ctx, id, ctx.body)) };
+    return { ask_id: id, ...rentalReply(rentOffer(ctx, id, ctx.json)) };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     return { ask_id: id, success: false, error: error.code, msg: error.message };
@@ -83,7 +83,7 @@ function attempt(ctx: RouteContext, id: number): Record<string, Json> {
 
 /** Searches and rents the first offer that can still be had. */
 function launch(ctx: RouteContext): Reply {
-  const filters = isObject(ctx.body.q) ? ctx.body.q : ctx.body;
+  const filters = isObject(ctx.json.q) ? ctx.json.q : ctx.json;
   const query = readSearch(filters, ctx.settings);
   for (const offer of matching(query, viewOf(ctx.world, query, ctx.caller?.user.id))) {
     const rental = rentIfThere(ctx, offer.id);
@@ -94,7 +94,7 @@ function launch(ctx: RouteContext): Reply {
 
 function rentIfThere(ctx: RouteContext, offerId: number): Rental | undefined {
   try {
-    return rentOffer(ctx, offerId, ctx.body);
+    return rentOffer(ctx, offerId, ctx.json);
   } catch (error) {
     if (error instanceof Refusal && (error.status === 404 || error.status === 410)) return undefined;
     throw error;
@@ -110,13 +110,13 @@ const writtenRent = {
 } as const;
 
 export const offerRoutes: readonly Route[] = [
-  endpoint('POST /api/v0/bundles', { ...searches, profiles: BOTH }, (ctx) => search(ctx, ctx.body)),
+  endpoint('POST /api/v0/bundles', { ...searches, profiles: BOTH }, (ctx) => search(ctx, ctx.json)),
   endpoint('GET /api/v0/bundles', searches, searchByQuery),
   endpoint('PUT /api/v0/search/asks', searches, searchAsks),
   endpoint('GET /api/v0/search/asks', searches, searchByQuery),
   endpoint('PUT /api/v0/asks/:id', { ...rents, ...writtenRent }, rent),
   endpoint('POST /api/v0/asks/:id', { ...rents, ...writtenRent }, rent),
-  endpoint('POST /api/v0/asks/bulk', rents, rentBulk),
+  endpoint('POST /api/v0/asks/bulk', { ...rents, body: BULK }, rentBulk),
   endpoint('PUT /api/v0/launch_instance', { category: 'misc', pause: 'rent' }, launch),
 ];
 

@@ -1,6 +1,6 @@
-import { requiredString, stringField } from '../calls/fields.ts';
-import { badRequest, Refusal } from '../calls/refusal.ts';
+import { required, text } from '../calls/fields.ts';
 import { callerOf, endpoint, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
+import { badRequest, notFound } from '../refusal.ts';
 import type { Variable } from '../tables/users.ts';
 
 /* Environment variables of the account, whose values are never shown again. */
@@ -12,8 +12,11 @@ function ownVariables(ctx: RouteContext): readonly Variable[] {
   return Object.values(ctx.world.tables.variables).filter(({ userId }) => userId === user.id);
 }
 
-function readName(ctx: RouteContext): string {
-  const name = requiredString(ctx.body, 'key');
+const NAMED = { key: required(text) };
+const VARIABLE = { ...NAMED, value: text };
+
+function readName(ctx: RouteContext<typeof NAMED>): string {
+  const name = ctx.body.key;
   if (!NAME.test(name)) throw badRequest('key must be letters, digits and underscores, no digit first.');
   return name;
 }
@@ -24,26 +27,26 @@ function list(ctx: RouteContext): Reply {
 }
 
 /** POST and PUT both set: public clients use the one for new and the other for known names. */
-function set(ctx: RouteContext): Reply {
+function set(ctx: RouteContext<typeof VARIABLE>): Reply {
   const name = readName(ctx);
-  const value = stringField(ctx.body, 'value');
+  const value = ctx.body.value;
   if (value === undefined) throw badRequest('value is required.');
   const id = ownVariables(ctx).find((row) => row.name === name)?.id ?? ctx.write.nextId('variable');
   ctx.write.put('variables', { id, userId: callerOf(ctx).user.id, name, value, updatedAt: ctx.now });
   return json({ success: true, msg: `Environment variable ${name} is set.` });
 }
 
-function remove(ctx: RouteContext): Reply {
+function remove(ctx: RouteContext<typeof NAMED>): Reply {
   const name = readName(ctx);
   const row = ownVariables(ctx).find((candidate) => candidate.name === name);
-  if (!row) throw new Refusal(404, 'not_found', `There is no environment variable ${name}.`);
+  if (!row) throw notFound(`There is no environment variable ${name}.`);
   ctx.write.remove('variables', row.id);
   return json({ success: true, msg: `Environment variable ${name} is deleted.` });
 }
 
 export const secretRoutes: readonly Route[] = [
   endpoint('GET /api/v0/secrets', { category: 'user_read' }, list),
-  endpoint('POST /api/v0/secrets', { category: 'user_write' }, set),
-  endpoint('PUT /api/v0/secrets', { category: 'user_write' }, set),
-  endpoint('DELETE /api/v0/secrets', { category: 'user_write' }, remove),
+  endpoint('POST /api/v0/secrets', { category: 'user_write', body: VARIABLE }, set),
+  endpoint('PUT /api/v0/secrets', { category: 'user_write', body: VARIABLE }, set),
+  endpoint('DELETE /api/v0/secrets', { category: 'user_write', body: NAMED }, remove),
 ];

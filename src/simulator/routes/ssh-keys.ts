@@ -1,16 +1,19 @@
-import { requiredString } from '../calls/fields.ts';
-import { Refusal } from '../calls/refusal.ts';
+import { required, text } from '../calls/fields.ts';
 import { callerOf, endpoint, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import type { JsonObject } from '../json.ts';
+import { notFound, Refusal } from '../refusal.ts';
 import type { SshKey } from '../tables/users.ts';
 
 /* Public keys of the account. The newest one is what the user object shows as `ssh_key`. */
 
 const PUBLIC_KEY = /^(ssh-(rsa|dss|ed25519)|ecdsa-sha2-\S+|sk-\S+) [A-Za-z0-9+/=]{16,}/;
 
+/** A body with a public key. */
+export const PUBLIC_KEY_BODY = { ssh_key: required(text) };
+
 /** The public key of a body, in OpenSSH form. Throws a Refusal if it is absent or in another form. */
-export function readPublicKey(ctx: RouteContext): string {
-  const key = requiredString(ctx.body, 'ssh_key').trim();
+export function readPublicKey(ctx: RouteContext<typeof PUBLIC_KEY_BODY>): string {
+  const key = ctx.body.ssh_key.trim();
   if (!PUBLIC_KEY.test(key)) {
     throw new Refusal(
       400,
@@ -35,7 +38,7 @@ export function knownKey(ctx: RouteContext, text: string): SshKey | undefined {
 
 function ownKey(ctx: RouteContext): SshKey {
   const key = ownKeys(ctx).find(({ id }) => String(id) === ctx.params.id);
-  if (!key) throw new Refusal(404, 'not_found', `There is no SSH key ${ctx.params.id}.`);
+  if (!key) throw notFound(`There is no SSH key ${ctx.params.id}.`);
   return key;
 }
 
@@ -50,7 +53,7 @@ function view(key: SshKey): JsonObject {
   };
 }
 
-function create(ctx: RouteContext): Reply {
+function create(ctx: RouteContext<typeof PUBLIC_KEY_BODY>): Reply {
   const text = readPublicKey(ctx);
   const row = knownKey(ctx, text) ?? {
     id: ctx.write.nextId('sshKey'),
@@ -63,7 +66,7 @@ function create(ctx: RouteContext): Reply {
   return json({ success: true, key: view(row) });
 }
 
-function update(ctx: RouteContext): Reply {
+function update(ctx: RouteContext<typeof PUBLIC_KEY_BODY>): Reply {
   const row = { ...ownKey(ctx), key: readPublicKey(ctx) };
   store(ctx, row);
   return json({ success: true, key: view(row) });
@@ -82,7 +85,7 @@ function store(ctx: RouteContext, row: SshKey): void {
 
 export const sshKeyRoutes: readonly Route[] = [
   endpoint('GET /api/v0/ssh', { category: 'user_read' }, (ctx) => json(ownKeys(ctx).map(view))),
-  endpoint('POST /api/v0/ssh', { category: 'user_write' }, create),
-  endpoint('PUT /api/v0/ssh/:id', { category: 'user_write' }, update),
+  endpoint('POST /api/v0/ssh', { category: 'user_write', body: PUBLIC_KEY_BODY }, create),
+  endpoint('PUT /api/v0/ssh/:id', { category: 'user_write', body: PUBLIC_KEY_BODY }, update),
   endpoint('DELETE /api/v0/ssh/:id', { category: 'user_write' }, remove),
 ];

@@ -1,9 +1,9 @@
-import { sameInteger, stringField } from '../calls/fields.ts';
-import { Refusal } from '../calls/refusal.ts';
+import { sameInteger, text } from '../calls/fields.ts';
 import { callerOf, endpoint, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import { readListQuery, selectedColumns } from '../instances/listing.ts';
 import { findTemplate } from '../instances/templates.ts';
 import { type JsonObject, ownValue } from '../json.ts';
+import { invalidArgs, Refusal } from '../refusal.ts';
 import type { Template } from '../tables/contracts.ts';
 
 /* Templates: named bodies of rentals. Reading shows all, writing touches one's own. */
@@ -42,14 +42,16 @@ function bodyOf(body: JsonObject): JsonObject {
   return rest;
 }
 
-function create(ctx: RouteContext): Reply {
-  if (!stringField(ctx.body, 'image')) throw new Refusal(400, 'invalid_args', 'image is required.');
+const TEMPLATE = { image: text, name: text };
+
+function create(ctx: RouteContext<typeof TEMPLATE>): Reply {
+  if (!ctx.body.image) throw invalidArgs('image is required.');
   const template: Template = {
     id: ctx.write.nextId('template'),
     userId: callerOf(ctx).user.id,
     hashId: newHash(ctx),
-    name: stringField(ctx.body, 'name') ?? 'unnamed',
-    body: bodyOf(ctx.body),
+    name: ctx.body.name ?? 'unnamed',
+    body: bodyOf(ctx.json),
     createdAt: ctx.now,
   };
   ctx.write.put('templates', template);
@@ -59,7 +61,7 @@ function create(ctx: RouteContext): Reply {
 const newHash = (ctx: RouteContext): string => Buffer.from(ctx.random.bytes(16)).toString('hex');
 
 function own(ctx: RouteContext): Template {
-  const { hash_id, template_hash_id, template_id, id } = ctx.body;
+  const { hash_id, template_hash_id, template_id, id } = ctx.json;
   const names = {
     template_hash: hash_id ?? null,
     template_hash_id: template_hash_id ?? null,
@@ -71,12 +73,12 @@ function own(ctx: RouteContext): Template {
 }
 
 /** A changed template gets a new hash: rentals that named the old one keep what they got. */
-function update(ctx: RouteContext): Reply {
+function update(ctx: RouteContext<typeof TEMPLATE>): Reply {
   const template = own(ctx);
   const changed: Template = {
     ...template,
-    name: stringField(ctx.body, 'name') ?? template.name,
-    body: { ...template.body, ...bodyOf(ctx.body) },
+    name: ctx.body.name ?? template.name,
+    body: { ...template.body, ...bodyOf(ctx.json) },
     hashId: newHash(ctx),
   };
   ctx.write.put('templates', changed);
@@ -90,8 +92,8 @@ function remove(ctx: RouteContext): Reply {
 
 export const templateRoutes: readonly Route[] = [
   endpoint('GET /api/v0/template', { category: 'user_read' }, list),
-  endpoint('POST /api/v0/template', { category: 'user_write' }, create),
-  endpoint('PUT /api/v0/template', { category: 'user_write' }, update),
-  endpoint('PUT /api/v1/template', { category: 'user_write' }, update),
+  endpoint('POST /api/v0/template', { category: 'user_write', body: TEMPLATE }, create),
+  endpoint('PUT /api/v0/template', { category: 'user_write', body: TEMPLATE }, update),
+  endpoint('PUT /api/v1/template', { category: 'user_write', body: TEMPLATE }, update),
   endpoint('DELETE /api/v0/template', { category: 'user_write' }, remove),
 ];

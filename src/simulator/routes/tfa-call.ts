@@ -1,11 +1,9 @@
-import { booleanField, characters, integerField, stringField, type WrittenFields } from '../calls/fields.ts';
-import { badRequest, type Refusal } from '../calls/refusal.ts';
+import { characters, flag, integer, text, type WrittenFields } from '../calls/fields.ts';
 import type { RouteContext } from '../calls/route.ts';
-import type { JsonObject } from '../json.ts';
+import type { Refusal } from '../refusal.ts';
 import { newTfaAccount, type TfaAccount } from '../tables/tfa.ts';
 import type { User } from '../tables/users.ts';
 import { findChallenge } from '../tfa/challenge.ts';
-import type { RemoveCall } from '../tfa/methods.ts';
 import { runTfaStep, type TfaStep, tfaRefusal } from '../tfa/step.ts';
 import type { Proof } from '../tfa/verify.ts';
 
@@ -26,9 +24,9 @@ export function bearerCaller(ctx: RouteContext): TfaCaller {
  * The caller of an endpoint that takes a Bearer token or a secret. Throws `missing` without either, and
  * `challenge_not_found` for an unknown secret.
  */
-export function bearerOrSecretCaller(ctx: RouteContext, missing: (ctx: RouteContext) => Refusal): TfaCaller {
+export function bearerOrSecretCaller(ctx: TfaCall, missing: (ctx: RouteContext) => Refusal): TfaCaller {
   if (ctx.caller) return bearerCaller(ctx);
-  const secret = optionalText(ctx.body, 'secret');
+  const { secret } = ctx.body;
   if (secret === undefined) throw missing(ctx);
   const account = Object.values(ctx.world.tables.tfaAccounts).find(({ challenges }) =>
     challenges.some((challenge) => challenge.secret === secret),
@@ -111,46 +109,40 @@ const SIX_DIGITS = /^\d{6}$/;
 /** Specification 8. */
 const LABEL_CHARACTERS = 30;
 
-/** A text field; an empty one counts as absent. */
-export function optionalText(body: JsonObject, name: string): string | undefined {
-  return stringField(body, name) || undefined;
-}
+/** A text; an empty one counts as absent. */
+const filledText = text.transform((value) => value || undefined);
 
-/**
- * A code of six digits, as text so that leading zeros survive; undefined if absent. Throws a 400 `bad_request`
- * Refusal for anything else.
- */
-export function codeField(body: JsonObject): string | undefined {
-  const code = optionalText(body, 'code');
-  if (code !== undefined && !SIX_DIGITS.test(code)) throw badRequest('code must be a string of 6 digits.');
-  return code;
-}
+const isFit = (test: (value: string) => boolean) => (value: string | undefined) =>
+  value === undefined || test(value);
 
-/** A phone number in E.164 form; undefined if absent. Throws a 400 `bad_request` Refusal for anything else. */
-export function phoneField(body: JsonObject): string | undefined {
-  const phone = optionalText(body, 'phone_number');
-  if (phone !== undefined && !E164.test(phone)) {
-    throw badRequest('phone_number must be in E.164 form, such as +14155550100.');
-  }
-  return phone;
-}
+/** The fields of all 2FA calls: `written` of an endpoint names those that the specification gives it. */
+export const TFA = {
+  tfa_method: filledText,
+  /** Public clients send a number or a string of digits. */
+  tfa_method_id: integer,
+  target_id: integer,
+  /** Text, so that leading zeros survive. */
+  code: filledText.refine(
+    isFit((code) => SIX_DIGITS.test(code)),
+    'must be a string of 6 digits.',
+  ),
+  secret: filledText,
+  backup_code: filledText,
+  phone_number: filledText.refine(
+    isFit((phone) => E164.test(phone)),
+    'must be in E.164 form, such as +14155550100.',
+  ),
+  /** May be empty. */
+  label: text.refine(
+    isFit((label) => characters(label) <= LABEL_CHARACTERS),
+    `must be at most ${LABEL_CHARACTERS} characters.`,
+  ),
+  is_primary: flag,
+  admin: flag,
+};
 
-/**
- * A label of a method, which may be empty; undefined if absent. Throws a 400 `bad_request` Refusal if it is too
- * long.
- */
-export function labelField(body: JsonObject): string | undefined {
-  const label = stringField(body, 'label');
-  if (label !== undefined && characters(label) > LABEL_CHARACTERS) {
-    throw badRequest(`label must be at most ${LABEL_CHARACTERS} characters.`);
-  }
-  return label;
-}
-
-/** A method id, which public clients send as a number or as a string of digits. */
-export function methodIdField(body: JsonObject): number | undefined {
-  return integerField(body, 'tfa_method_id');
-}
+/** A 2FA call. */
+export type TfaCall = RouteContext<typeof TFA>;
 
 /** What the specification names for a proof of a second factor. */
 export const PROOF = {
@@ -162,20 +154,12 @@ export const PROOF = {
 } as const satisfies WrittenFields;
 
 /** The fields that prove a second factor. */
-export function proofFields(body: JsonObject): Proof {
+export function proofOf({ body }: TfaCall): Proof {
   return {
-    tfaMethod: optionalText(body, 'tfa_method'),
-    methodId: methodIdField(body),
-    code: codeField(body),
-    secret: optionalText(body, 'secret'),
-    backupCode: optionalText(body, 'backup_code'),
+    tfaMethod: body.tfa_method,
+    methodId: body.tfa_method_id,
+    code: body.code,
+    secret: body.secret,
+    backupCode: body.backup_code,
   };
-}
-
-export function loginFields(body: JsonObject): Proof & { admin: boolean } {
-  return { ...proofFields(body), admin: booleanField(body, 'admin') ?? false };
-}
-
-export function removeFields(body: JsonObject): RemoveCall {
-  return { ...proofFields(body), targetId: integerField(body, 'target_id') };
 }

@@ -1,6 +1,6 @@
-import { booleanField, requiredString, stringField } from '../calls/fields.ts';
-import { badRequest, Refusal } from '../calls/refusal.ts';
+import { required, text } from '../calls/fields.ts';
 import { BOTH, endpoint, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
+import { badRequest, notFound } from '../refusal.ts';
 import type { Challenge } from '../tables/tfa.ts';
 import { AUTHORIZED, completeAuthorization, requestAuthorization } from '../tfa/authorize.ts';
 import { beginLogin, resendSmsCode, type SmsCall, sendEmailCode, sendSmsCode } from '../tfa/challenge.ts';
@@ -15,45 +15,40 @@ import {
 } from '../tfa/methods.ts';
 import { type TfaStep, tfaRefusal } from '../tfa/step.ts';
 import { completeLogin } from '../tfa/verify.ts';
+import { userRow } from '../world/user-row.ts';
 import {
   bearerCaller,
   bearerOrSecretCaller,
-  codeField,
-  labelField,
-  loginFields,
-  methodIdField,
   moveTfa,
   noAuthentication,
   noAuthValue,
-  optionalText,
   PROOF,
-  phoneField,
-  proofFields,
-  removeFields,
+  proofOf,
+  TFA,
+  type TfaCall,
   tfaAccountOf,
 } from './tfa-call.ts';
-import { userRow } from './users.ts';
 
 function status(ctx: RouteContext): Reply {
   const { user } = bearerCaller(ctx);
   return json(statusView(tfaAccountOf(ctx, user.id), user.tfaStatus, ctx.now));
 }
 
-function requestRight(ctx: RouteContext): Reply {
+function requestRight(ctx: TfaCall): Reply {
   const { user } = bearerCaller(ctx);
   const call = {
-    tfaMethod: optionalText(ctx.body, 'tfa_method'),
-    methodId: methodIdField(ctx.body),
-    backupCode: optionalText(ctx.body, 'backup_code'),
+    tfaMethod: ctx.body.tfa_method,
+    methodId: ctx.body.tfa_method_id,
+    backupCode: ctx.body.backup_code,
   };
   const authorization = moveTfa(ctx, user, (step) => requestAuthorization(step, call));
   if (authorization.type === 'granted') return json({ success: true, msg: AUTHORIZED });
   return json({ success: true, secret: authorization.secret });
 }
 
-function completeRight(ctx: RouteContext): Reply {
+function completeRight(ctx: TfaCall): Reply {
   const { user } = bearerCaller(ctx);
-  const answer = { code: codeField(ctx.body), secret: optionalText(ctx.body, 'secret') };
+  const answer = { code: ctx.body.code, secret: ctx.body.secret };
   moveTfa(ctx, user, (step) => completeAuthorization(step, answer));
   return json({ success: true, msg: AUTHORIZED });
 }
@@ -65,15 +60,15 @@ function setUpTotp(ctx: RouteContext): Reply {
   return json({ secret, provisioning_uri: provisioningUri(secret, user.email ?? user.username) });
 }
 
-function confirmNew(ctx: RouteContext): Reply {
+function confirmNew(ctx: TfaCall): Reply {
   const { user } = bearerCaller(ctx);
-  const tfaMethod = stringField(ctx.body, 'tfa_method');
+  const { tfa_method: tfaMethod } = ctx.body;
   if (!tfaMethod) throw badRequest('tfa_method is required.');
   return confirm(ctx, { user, tfaMethod });
 }
 
 /** The deprecated form of confirm-new, which knew SMS alone and no legacy account (specification 7, 9). */
-function submitTest(ctx: RouteContext): Reply {
+function submitTest(ctx: TfaCall): Reply {
   const { user } = bearerCaller(ctx);
   if (user.tfaStatus === 'legacy') {
     throw tfaRefusal(
@@ -81,19 +76,19 @@ function submitTest(ctx: RouteContext): Reply {
       'This account has legacy 2FA: regenerate its backup codes first.',
     );
   }
-  return confirm(ctx, { user, tfaMethod: optionalText(ctx.body, 'tfa_method') ?? 'sms' });
+  return confirm(ctx, { user, tfaMethod: ctx.body.tfa_method ?? 'sms' });
 }
 
 function confirm(
-  ctx: RouteContext,
+  ctx: TfaCall,
   who: { user: ReturnType<typeof bearerCaller>['user']; tfaMethod: string },
 ): Reply {
   const call = {
     tfaMethod: who.tfaMethod,
-    code: codeField(ctx.body),
-    secret: optionalText(ctx.body, 'secret'),
-    phoneNumber: phoneField(ctx.body),
-    label: labelField(ctx.body),
+    code: ctx.body.code,
+    secret: ctx.body.secret,
+    phoneNumber: ctx.body.phone_number,
+    label: ctx.body.label,
   };
   const { method, backupCodes } = moveTfa(ctx, who.user, (step) => confirmNewMethod(step, call));
   const name = method.method === 'sms' ? 'SMS' : 'TOTP';
@@ -104,21 +99,21 @@ function confirm(
   });
 }
 
-function remove(ctx: RouteContext): Reply {
+function remove(ctx: TfaCall): Reply {
   const { user } = bearerCaller(ctx);
-  const call = removeFields(ctx.body);
+  const call = { ...proofOf(ctx), targetId: ctx.body.target_id };
   const removal = moveTfa(ctx, user, (step) => removeMethod(step, call));
   if (removal.type === 'disabled') return json({ msg: '2FA Successfully Disabled' });
   return json({ msg: '2FA method removed.', remaining_methods: removal.remaining });
 }
 
-function update(ctx: RouteContext): Reply {
+function update(ctx: TfaCall): Reply {
   const { user } = bearerCaller(ctx);
   const call = {
-    methodId: methodIdField(ctx.body),
-    tfaMethod: optionalText(ctx.body, 'tfa_method'),
-    label: labelField(ctx.body),
-    isPrimary: booleanField(ctx.body, 'is_primary'),
+    methodId: ctx.body.tfa_method_id,
+    tfaMethod: ctx.body.tfa_method,
+    label: ctx.body.label,
+    isPrimary: ctx.body.is_primary,
   };
   const { method, isNamed } = moveTfa(ctx, user, (step) => updateMethod(step, call));
   return json({
@@ -128,15 +123,15 @@ function update(ctx: RouteContext): Reply {
   });
 }
 
-function regenerate(ctx: RouteContext): Reply {
+function regenerate(ctx: TfaCall): Reply {
   const { user } = bearerCaller(ctx);
-  const proof = proofFields(ctx.body);
+  const proof = proofOf(ctx);
   const backupCodes = moveTfa(ctx, user, (step) => regenerateBackupCodes(step, proof));
   return json({ msg: 'Backup codes regenerated. They are shown only once.', backup_codes: backupCodes });
 }
 
 /** `optional`, because a missing key is `auth_error` (403) here and not the general 401. */
-const WRITE = { category: 'user_write', access: 'optional', profiles: BOTH } as const;
+const WRITE = { category: 'user_write', access: 'optional', profiles: BOTH, body: TFA } as const;
 const READ = { ...WRITE, category: 'user_read' } as const;
 
 const REQUEST = { tfa_method: 'text', tfa_method_id: 'integer', backup_code: 'text' } as const;
@@ -166,21 +161,21 @@ export const tfaMethodRoutes: readonly Route[] = [
   endpoint('PUT /api/v0/tfa/regen-backup-codes', { ...WRITE, written: PROOF }, regenerate),
 ];
 
-function sendEmail(ctx: RouteContext): Reply {
+function sendEmail(ctx: TfaCall): Reply {
   const { user } = bearerOrSecretCaller(ctx, noAuthentication);
-  const secret = optionalText(ctx.body, 'secret');
+  const secret = ctx.body.secret;
   const challenge = moveTfa(ctx, user, (step) => sendEmailCode(step, secret));
   return json({ success: true, msg: 'Verification code sent by email.', secret: challenge.secret });
 }
 
 /** One of the two SMS send endpoints, which differ only in the step they take. */
-function smsHandler(send: (step: TfaStep, call: SmsCall) => Challenge): (ctx: RouteContext) => Reply {
+function smsHandler(send: (step: TfaStep, call: SmsCall) => Challenge): (ctx: TfaCall) => Reply {
   return (ctx) => {
     const { user, loggedOut } = bearerOrSecretCaller(ctx, noAuthentication);
     const call = {
-      phoneNumber: phoneField(ctx.body),
-      methodId: methodIdField(ctx.body),
-      secret: optionalText(ctx.body, 'secret'),
+      phoneNumber: ctx.body.phone_number,
+      methodId: ctx.body.tfa_method_id,
+      secret: ctx.body.secret,
       loggedOut,
     };
     const challenge = moveTfa(ctx, user, (step) => send(step, call));
@@ -208,9 +203,9 @@ export const tfaCodeRoutes: readonly Route[] = [
  * `POST /tfa/`. A CLI caller (Bearer) finds the session key in the body, a logged-out one gets its session
  * as a cookie and a header and no key in the body (specification 4.8).
  */
-function login(ctx: RouteContext): Reply {
+function login(ctx: TfaCall): Reply {
   const { user, loggedOut } = bearerOrSecretCaller(ctx, noAuthValue);
-  const fields = loginFields(ctx.body);
+  const fields = { ...proofOf(ctx), admin: ctx.body.admin ?? false };
   const result = moveTfa(ctx, user, (step) => completeLogin(step, fields));
   const sessionKey = challengeSecret(ctx.random);
   ctx.write.put('apiKeys', {
@@ -240,11 +235,7 @@ function login(ctx: RouteContext): Reply {
 }
 
 export const tfaLoginRoutes: readonly Route[] = [
-  endpoint(
-    'POST /api/v0/tfa',
-    { category: 'user_write', access: 'optional', profiles: BOTH, written: { ...PROOF, admin: 'flag' } },
-    login,
-  ),
+  endpoint('POST /api/v0/tfa', { ...WRITE, written: { ...PROOF, admin: 'flag' } }, login),
 ];
 
 /** Codes that left for people, oldest first; `at` is epoch seconds. */
@@ -253,16 +244,18 @@ function outbox(ctx: RouteContext): Reply {
   return json(rows.map(({ at, channel, to, code }) => ({ at: at / 1000, channel, to, code })));
 }
 
+const PASSWORD = { username: required(text) };
+
 /**
  * Stands for the password step of the web console, which the specification does not show: answers the
  * `secret` with which a logged-out caller goes on.
  */
-function passwordStep(ctx: RouteContext): Reply {
-  const name = requiredString(ctx.body, 'username');
+function passwordStep(ctx: RouteContext<typeof PASSWORD>): Reply {
+  const { username: name } = ctx.body;
   const user = Object.values(ctx.world.tables.users).find(
     ({ email, username }) => email === name || username === name,
   );
-  if (!user) throw new Refusal(404, 'not_found', `There is no user ${name}.`);
+  if (!user) throw notFound(`There is no user ${name}.`);
   return json(moveTfa(ctx, user, beginLogin));
 }
 
@@ -271,5 +264,5 @@ const CONTROL = { category: null, access: 'open', profiles: BOTH } as const;
 /** The part of `/sim/` that belongs to 2FA. */
 export const tfaControlRoutes: readonly Route[] = [
   endpoint('GET /sim/outbox', CONTROL, outbox),
-  endpoint('POST /sim/login', CONTROL, passwordStep),
+  endpoint('POST /sim/login', { ...CONTROL, body: PASSWORD }, passwordStep),
 ];

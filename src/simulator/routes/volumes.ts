@@ -1,28 +1,39 @@
 import {
-  boundedNumber,
-  integerField,
-  numberField,
-  requiredInteger,
+  anything,
+  between,
+  integer,
+  number,
+  readField,
+  required,
   sameInteger,
-  stringField,
+  text,
 } from '../calls/fields.ts';
-import { badRequest, Refusal } from '../calls/refusal.ts';
 import { BOTH, callerOf, endpoint, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import { type Json, type JsonObject, ownValue } from '../json.ts';
-import { readSearch } from '../market/search-query.ts';
+import { badRequest, invalidArgs, Refusal } from '../refusal.ts';
+import { readSearch } from '../supply/search-query.ts';
+import {
+  attachedTo,
+  DEFAULT_VOLUME_GB,
+  findListings,
+  listingToUnlist,
+  ownVolume,
+  rentableListing,
+  rentVolume,
+} from '../supply/volumes.ts';
 import type { Volume, VolumeKind, VolumeListing } from '../tables/market.ts';
 import { volumeMicros } from '../world/ledger.ts';
-import { DEFAULT_VOLUME_GB, ownVolume, rentableListing, rentVolume } from '../world/volume-space.ts';
-import { attachedTo, findListings, listingToUnlist } from '../world/volumes.ts';
 
 /* Volumes: hosts list and unlist disk, users rent, clone and delete volumes (specification 4.1). */
 
+const UNLISTED = { id: integer };
+
 /** `POST /volumes/unlist` (specification 4.1). */
-function unlist(kind: VolumeKind): (ctx: RouteContext) => Reply {
+function unlist(kind: VolumeKind): (ctx: RouteContext<typeof UNLISTED>) => Reply {
   return (ctx) => {
-    const id = integerField(ctx.body, 'id');
+    const id = ctx.body.id;
     if (id === undefined) {
-      throw new Refusal(400, 'invalid_args', 'id must be passed in the request body');
+      throw invalidArgs('id must be passed in the request body');
     }
     const listing = listingToUnlist(ctx.world, { id, kind, userId: callerOf(ctx).user.id });
     ctx.write.remove('volumeListings', listing.id);
@@ -31,15 +42,17 @@ function unlist(kind: VolumeKind): (ctx: RouteContext) => Reply {
 }
 
 function search(kind: VolumeKind): (ctx: RouteContext) => Reply {
-  return (ctx) => json({ offers: findListings(ctx.world, readSearch(ctx.body, ctx.settings), kind) });
+  return (ctx) => json({ offers: findListings(ctx.world, readSearch(ctx.json, ctx.settings), kind) });
 }
 
-function rent(kind: VolumeKind): (ctx: RouteContext) => Reply {
+const RENTED = { id: required(integer), size: number, name: text };
+
+function rent(kind: VolumeKind): (ctx: RouteContext<typeof RENTED>) => Reply {
   return (ctx) => {
-    const listing = rentableListing(ctx, requiredInteger(ctx.body, 'id'), kind);
+    const listing = rentableListing(ctx, ctx.body.id, kind);
     const volume = rentVolume(ctx, listing, {
-      sizeGB: numberField(ctx.body, 'size') ?? DEFAULT_VOLUME_GB,
-      name: stringField(ctx.body, 'name') || undefined,
+      sizeGB: ctx.body.size ?? DEFAULT_VOLUME_GB,
+      name: ctx.body.name || undefined,
     });
     return json({ success: true, id: volume.id, volume_name: volume.name });
   };
@@ -97,8 +110,10 @@ function boardOf(ctx: RouteContext, volume: Volume): JsonObject {
   return { ...Object.fromEntries(board), host_id: offer.hostId };
 }
 
+const DELETED = { id: anything };
+
 /** The id comes in the query from public clients and in the body in the documentation. */
-function remove(ctx: RouteContext): Reply {
+function remove(ctx: RouteContext<typeof DELETED>): Reply {
   const id = sameInteger({ '?id': ctx.query.get('id'), id: ctx.body.id ?? null });
   if (id === undefined) throw badRequest('id is required.');
   const volume = ownVolume(ctx, id);
@@ -124,19 +139,21 @@ function end(ctx: RouteContext, volume: Volume): void {
 
 /** Older public clients have names of their own for the ids of a copy. */
 function eitherInteger(ctx: RouteContext, name: string, older: string): number {
-  const id = sameInteger({ [older]: ctx.body[older] ?? null, [name]: ctx.body[name] ?? null });
+  const id = sameInteger({ [older]: ctx.json[older] ?? null, [name]: ctx.json[name] ?? null });
   if (id === undefined) throw badRequest(`${name} is required.`);
   return id;
 }
 
+const COPY = { size: number, name: text };
+
 /** Copies an owned volume onto a volume offer. */
-function clone(ctx: RouteContext): Reply {
+function clone(ctx: RouteContext<typeof COPY>): Reply {
   const source = ownVolume(ctx, eitherInteger(ctx, 'src_id', 'source'));
   const target = rentableListing(ctx, eitherInteger(ctx, 'dst_id', 'dest'), source.kind);
-  const sizeGB = numberField(ctx.body, 'size') ?? source.sizeGB;
+  const sizeGB = ctx.body.size ?? source.sizeGB;
   if (sizeGB < source.sizeGB)
     throw badRequest(`size must be at least the ${source.sizeGB} GB of the source.`);
-  const name = stringField(ctx.body, 'name') || undefined;
+  const name = ctx.body.name || undefined;
   const volume = rentVolume(ctx, target, { sizeGB, name });
   return json({ success: true, id: volume.id, volume_name: volume.name });
 }
@@ -148,12 +165,18 @@ const LISTED_DOLLARS = { min: 0, max: 1000 };
 /** To the end of the last year that an HTTP date can name. */
 const EPOCH_SECONDS = { min: 0, max: 253_402_300_799 };
 
+const LISTED = {
+  size: between(LISTED_GB),
+  price_disk: between(LISTED_DOLLARS),
+  end_date: between(EPOCH_SECONDS),
+};
+
 /** A host offers disk on one or several machines. */
-function listForRent(kind: VolumeKind): (ctx: RouteContext) => Reply {
+function listForRent(kind: VolumeKind): (ctx: RouteContext<typeof LISTED>) => Reply {
   return (ctx) => {
-    const sizeGB = boundedNumber(ctx.body, 'size', LISTED_GB) ?? DEFAULT_VOLUME_GB;
-    const price = boundedNumber(ctx.body, 'price_disk', LISTED_DOLLARS) ?? 0.15;
-    const endsAt = boundedNumber(ctx.body, 'end_date', EPOCH_SECONDS);
+    const sizeGB = ctx.body.size ?? DEFAULT_VOLUME_GB;
+    const price = ctx.body.price_disk ?? 0.15;
+    const endsAt = ctx.body.end_date;
     const rows = machinesNamed(ctx, kind).map(
       (machineId): VolumeListing => ({
         id: ctx.write.nextId('volumeListing'),
@@ -173,47 +196,56 @@ function listForRent(kind: VolumeKind): (ctx: RouteContext) => Reply {
 }
 
 function machinesNamed(ctx: RouteContext, kind: VolumeKind): readonly (number | null)[] {
-  const named = ctx.body.machine ?? ctx.body.machines;
+  const named = ctx.json.machine ?? ctx.json.machines;
   if (named === undefined || named === null) {
     if (kind === 'network') return [null];
     throw badRequest('machine is required.');
   }
   const ids = Array.isArray(named) ? (named as readonly Json[]) : [named];
-  return [...new Set(ids.map((value) => requiredInteger({ machine: value }, 'machine')))].map((id) => {
-    if (ctx.world.tables.machines[id]) return id;
-    throw new Refusal(400, 'invalid_args', `There is no machine ${id}.`);
-  });
+  return [...new Set(ids.map((value) => readField(required(integer), { machine: value }, 'machine')))].map(
+    (id) => {
+      if (ctx.world.tables.machines[id]) return id;
+      throw invalidArgs(`There is no machine ${id}.`);
+    },
+  );
 }
 
+const NETWORK_DISK = { mount_point: text, mount_path: text, disk_id: integer };
+
 /** Registers a network disk on machines of a host; volumes are then listed from it. */
-function addNetworkDisk(ctx: RouteContext): Reply {
+function addNetworkDisk(ctx: RouteContext<typeof NETWORK_DISK>): Reply {
   const machines = machinesNamed(ctx, 'network');
-  const mount = stringField(ctx.body, 'mount_point') ?? stringField(ctx.body, 'mount_path') ?? null;
-  const diskId = integerField(ctx.body, 'disk_id') ?? ctx.write.nextId('networkDisk');
+  const mount = ctx.body.mount_point ?? ctx.body.mount_path ?? null;
+  const diskId = ctx.body.disk_id ?? ctx.write.nextId('networkDisk');
   return json({ success: true, disk_id: diskId, mount_point: mount, machines });
 }
 
 const VOLUME = { pause: 'volume' } as const;
+const WRITE = { category: 'instance_write', ...VOLUME } as const;
 
 export const volumeRoutes: readonly Route[] = [
   endpoint(
     'POST /api/v0/volumes/unlist',
-    { category: 'machine_write', profiles: BOTH, written: { id: 'integer' }, ...VOLUME },
+    { category: 'machine_write', profiles: BOTH, written: { id: 'integer' }, body: UNLISTED, ...VOLUME },
     unlist('local'),
   ),
   endpoint('POST /api/v0/volumes/search', { category: 'misc', pause: 'search' }, search('local')),
-  endpoint('PUT /api/v0/volumes', { category: 'instance_write', ...VOLUME }, rent('local')),
+  endpoint('PUT /api/v0/volumes', { ...WRITE, body: RENTED }, rent('local')),
   endpoint('GET /api/v0/volumes', { category: 'instance_read', pause: 'list' }, list),
-  endpoint('POST /api/v0/volumes', { category: 'instance_write', ...VOLUME }, listForRent('local')),
-  endpoint('DELETE /api/v0/volumes', { category: 'instance_write', ...VOLUME }, remove),
-  endpoint('POST /api/v0/volumes/copy', { category: 'instance_write', ...VOLUME }, clone),
+  endpoint('POST /api/v0/volumes', { ...WRITE, body: LISTED }, listForRent('local')),
+  endpoint('DELETE /api/v0/volumes', { ...WRITE, body: DELETED }, remove),
+  endpoint('POST /api/v0/volumes/copy', { ...WRITE, body: COPY }, clone),
   endpoint(
     'POST /api/v0/network_volumes/unlist',
-    { category: 'machine_write', ...VOLUME },
+    { category: 'machine_write', body: UNLISTED, ...VOLUME },
     unlist('network'),
   ),
   endpoint('POST /api/v0/network_volumes/search', { category: 'misc', pause: 'search' }, search('network')),
-  endpoint('PUT /api/v0/network_volumes', { category: 'instance_write', ...VOLUME }, rent('network')),
-  endpoint('POST /api/v0/network_volumes', { category: 'instance_write', ...VOLUME }, listForRent('network')),
-  endpoint('POST /api/v0/network_disk', { category: 'machine_write', ...VOLUME }, addNetworkDisk),
+  endpoint('PUT /api/v0/network_volumes', { ...WRITE, body: RENTED }, rent('network')),
+  endpoint('POST /api/v0/network_volumes', { ...WRITE, body: LISTED }, listForRent('network')),
+  endpoint(
+    'POST /api/v0/network_disk',
+    { category: 'machine_write', body: NETWORK_DISK, ...VOLUME },
+    addNetworkDisk,
+  ),
 ];

@@ -1,10 +1,19 @@
-import { integerField, isObject, numberField, pathId, sameInteger, stringField } from '../calls/fields.ts';
-import { Refusal } from '../calls/refusal.ts';
+import {
+  anything,
+  type FieldValues,
+  integer,
+  number,
+  pathId,
+  readField,
+  sameInteger,
+  text,
+} from '../calls/fields.ts';
 import { callerOf, endpoint, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import { knownTemplate } from '../instances/templates.ts';
-import type { JsonObject } from '../json.ts';
-import { readSearch } from '../market/search-query.ts';
+import { isObject, type JsonObject } from '../json.ts';
+import { invalidArgs, Refusal } from '../refusal.ts';
 import { readFilters, workersOf } from '../scaling/worker-lifecycle.ts';
+import { readSearch } from '../supply/search-query.ts';
 import type { EndpointGroupRow, WorkerGroupRow } from '../tables/endpoint-groups.ts';
 import { destroyMachine, noSuchEndpoint } from './endpoint-groups.ts';
 
@@ -14,14 +23,27 @@ import { destroyMachine, noSuchEndpoint } from './endpoint-groups.ts';
 const DEFAULT_GPU_RAM_GB = 24;
 const DEFAULT_TEST_WORKERS = 3;
 
-function create(ctx: RouteContext): Reply {
+/** The fields of a worker group that a deployment may name as well. */
+export const WORKERS = {
+  template_hash: text,
+  template_hash_id: text,
+  template_id: integer,
+  search_params: anything,
+  launch_args: text,
+  gpu_ram: number,
+  test_workers: integer,
+};
+const NAMED = { endpoint_id: integer, endpoint_name: text };
+const GROUP = { ...WORKERS, ...NAMED };
+
+function create(ctx: RouteContext<typeof GROUP>): Reply {
   const target = endpointNamed(ctx);
   if (!target) throw noSuchEndpoint();
   return json({ success: true, id: addWorkerGroup(ctx, target).id });
 }
 
 /** A worker group of that endpoint with the fields of the body. */
-export function addWorkerGroup(ctx: RouteContext, target: EndpointGroupRow): WorkerGroupRow {
+export function addWorkerGroup(ctx: RouteContext<typeof WORKERS>, target: EndpointGroupRow): WorkerGroupRow {
   const row: WorkerGroupRow = {
     id: ctx.write.nextId('workerGroup'),
     userId: target.userId,
@@ -30,9 +52,9 @@ export function addWorkerGroup(ctx: RouteContext, target: EndpointGroupRow): Wor
     templateId: null,
     ...templateNamed(ctx),
     searchParams: searchParams(ctx.body) ?? '',
-    launchArgs: stringField(ctx.body, 'launch_args') ?? '',
-    gpuRamGB: numberField(ctx.body, 'gpu_ram') ?? DEFAULT_GPU_RAM_GB,
-    testWorkers: integerField(ctx.body, 'test_workers') ?? DEFAULT_TEST_WORKERS,
+    launchArgs: ctx.body.launch_args ?? '',
+    gpuRamGB: ctx.body.gpu_ram ?? DEFAULT_GPU_RAM_GB,
+    testWorkers: ctx.body.test_workers ?? DEFAULT_TEST_WORKERS,
     apiKey: target.apiKey,
     createdAt: ctx.now,
     updating: [],
@@ -43,9 +65,11 @@ export function addWorkerGroup(ctx: RouteContext, target: EndpointGroupRow): Wor
 }
 
 /** The template that a body names. One that is not known here may be a public one: its name is kept. */
-function templateNamed(ctx: RouteContext): Partial<Pick<WorkerGroupRow, 'templateHash' | 'templateId'>> {
-  const hash = stringField(ctx.body, 'template_hash') || stringField(ctx.body, 'template_hash_id') || null;
-  const id = integerField(ctx.body, 'template_id') ?? null;
+function templateNamed(
+  ctx: RouteContext<typeof WORKERS>,
+): Partial<Pick<WorkerGroupRow, 'templateHash' | 'templateId'>> {
+  const hash = ctx.body.template_hash || ctx.body.template_hash_id || null;
+  const id = ctx.body.template_id ?? null;
   if (hash === null && id === null) return {};
   const known = knownTemplate(ctx.world, { hash, id });
   if (!known) return { templateHash: hash, templateId: id };
@@ -54,9 +78,9 @@ function templateNamed(ctx: RouteContext): Partial<Pick<WorkerGroupRow, 'templat
 }
 
 /** The caller's endpoint by `endpoint_id`, else by `endpoint_name`; undefined if neither is given or found. */
-function endpointNamed(ctx: RouteContext): EndpointGroupRow | undefined {
-  const id = integerField(ctx.body, 'endpoint_id');
-  const name = stringField(ctx.body, 'endpoint_name');
+function endpointNamed(ctx: RouteContext<typeof NAMED>): EndpointGroupRow | undefined {
+  const id = ctx.body.endpoint_id;
+  const name = ctx.body.endpoint_name;
   const own = Object.values(ctx.world.tables.endpointGroups).filter(
     ({ userId }) => userId === callerOf(ctx).user.id,
   );
@@ -64,9 +88,10 @@ function endpointNamed(ctx: RouteContext): EndpointGroupRow | undefined {
 }
 
 /** `search_params` of a body as text. */
-export function searchParams(body: JsonObject): string | undefined {
-  const given = body.search_params;
-  return isObject(given) ? JSON.stringify(given) : stringField(body, 'search_params');
+export function searchParams({ search_params: given }: FieldValues<typeof WORKERS>): string | undefined {
+  return isObject(given)
+    ? JSON.stringify(given)
+    : readField(text, { search_params: given ?? null }, 'search_params');
 }
 
 /** Filters that cannot be read would never find an offer: say so now. */
@@ -75,20 +100,20 @@ function checkSearch(ctx: RouteContext, row: WorkerGroupRow): void {
     readSearch(readFilters(row), ctx.settings);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    throw new Refusal(400, 'invalid_args', 'search_params must be terms such as num_gpus>=1, or an object.');
+    throw invalidArgs('search_params must be terms such as num_gpus>=1, or an object.');
   }
 }
 
 function ownGroup(ctx: RouteContext): WorkerGroupRow {
   const id = pathId(ctx.params.id);
   const row = ctx.world.tables.workerGroups[id];
-  if (row) sameInteger({ 'the path': id, autojob_id: ctx.body.autojob_id ?? null });
+  if (row) sameInteger({ 'the path': id, autojob_id: ctx.json.autojob_id ?? null });
   if (row && row.userId === callerOf(ctx).user.id) return row;
   throw new Refusal(404, 'no_such_workergroup', `There is no worker group ${ctx.params.id}.`);
 }
 
 /** Null keeps what there is. */
-function update(ctx: RouteContext): Reply {
+function update(ctx: RouteContext<typeof GROUP>): Reply {
   const row = ownGroup(ctx);
   const target = endpointNamed(ctx);
   const changed: WorkerGroupRow = {
@@ -96,9 +121,9 @@ function update(ctx: RouteContext): Reply {
     ...templateNamed(ctx),
     ...(target ? { endpointId: target.id, apiKey: target.apiKey } : {}),
     searchParams: searchParams(ctx.body) ?? row.searchParams,
-    launchArgs: stringField(ctx.body, 'launch_args') ?? row.launchArgs,
-    gpuRamGB: numberField(ctx.body, 'gpu_ram') ?? row.gpuRamGB,
-    testWorkers: integerField(ctx.body, 'test_workers') ?? row.testWorkers,
+    launchArgs: ctx.body.launch_args ?? row.launchArgs,
+    gpuRamGB: ctx.body.gpu_ram ?? row.gpuRamGB,
+    testWorkers: ctx.body.test_workers ?? row.testWorkers,
   };
   checkSearch(ctx, changed);
   ctx.write.put('workerGroups', changed);
@@ -144,12 +169,12 @@ function groupRow(ctx: RouteContext, row: WorkerGroupRow): JsonObject {
 /** The endpoints of one of the two names. */
 function under(name: 'autojobs' | 'workergroups'): readonly Route[] {
   return [
-    endpoint(`POST /api/v0/${name}`, { category: 'misc', pause: 'endpointGroup' }, create),
+    endpoint(`POST /api/v0/${name}`, { category: 'misc', pause: 'endpointGroup', body: GROUP }, create),
     endpoint(`GET /api/v0/${name}`, { category: 'misc', pause: 'list' }, list),
     endpoint(`GET /api/v0/${name}/:id`, { category: 'misc', pause: 'get' }, (ctx) =>
       json({ success: true, result: groupRow(ctx, ownGroup(ctx)) }),
     ),
-    endpoint(`PUT /api/v0/${name}/:id`, { category: 'misc', pause: 'change' }, update),
+    endpoint(`PUT /api/v0/${name}/:id`, { category: 'misc', pause: 'change', body: GROUP }, update),
     endpoint(`DELETE /api/v0/${name}/:id`, { category: 'misc', pause: 'change' }, remove),
   ];
 }

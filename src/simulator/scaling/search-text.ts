@@ -1,5 +1,5 @@
-import { Refusal } from '../calls/refusal.ts';
 import { type Json, type JsonObject, ownValue } from '../json.ts';
+import { invalidArgs } from '../refusal.ts';
 
 /*
  * The text grammar of offer search, as `search_params` carries it: `gpu_ram>=23 num_gpus=1 verified=True`.
@@ -74,9 +74,7 @@ function* terms(source: string): Iterable<{ field: string; operator: string; val
     const at = term.lastIndex;
     const match = term.exec(source);
     if (!match)
-      throw new Refusal(
-        400,
-        'invalid_args',
+      throw invalidArgs(
         `search_params: cannot read "${source.slice(at, at + 40)}"; write terms such as num_gpus>=1.`,
       );
     const [, field = '', operator = '', value = ''] = match;

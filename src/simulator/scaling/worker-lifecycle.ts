@@ -1,11 +1,10 @@
-import { isObject } from '../calls/fields.ts';
 import { assignPorts, bootTimeline, containerPorts, shownStatus } from '../instances/boot.ts';
 import { readEnv } from '../instances/container-options.ts';
 import { endContract, startContract, stopContract } from '../instances/contract-state.ts';
-import type { JsonObject } from '../json.ts';
-import { diskMicrosPerHour } from '../market/offer-row.ts';
-import { matching, viewOf } from '../market/search.ts';
-import { readSearch } from '../market/search-query.ts';
+import { isObject, type JsonObject } from '../json.ts';
+import { diskMicrosPerHour } from '../supply/offer-row.ts';
+import { matching, viewOf } from '../supply/search.ts';
+import { readSearch } from '../supply/search-query.ts';
 import type { Contract, Template } from '../tables/contracts.ts';
 import type { EndpointGroupRow, WorkerGroupRow, WorkerRow } from '../tables/endpoint-groups.ts';
 import type { Offer } from '../tables/market.ts';

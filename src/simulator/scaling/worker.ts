@@ -1,4 +1,4 @@
-import { boundedNumber, stringField } from '../calls/fields.ts';
+import { between, type FieldValues, text } from '../calls/fields.ts';
 import { shownStatus } from '../instances/boot.ts';
 import type { JsonObject } from '../json.ts';
 import type { Contract } from '../tables/contracts.ts';
@@ -169,24 +169,38 @@ export interface Reported {
   readonly foreignLoad: number;
 }
 
+const figure = between({ min: -MAX_WORK, max: MAX_WORK });
+
+/** The figures of a worker's report. */
+export const REPORT = {
+  max_perf: figure,
+  new_load: figure,
+  rej_load: figure,
+  loadtime: figure,
+  cur_load: figure,
+  num_requests_working: figure,
+  error_msg: text,
+  url: text,
+};
+
 /**
  * `loadtime` is 0 until the model is loaded, `max_perf` is the benchmark result, a non-empty `error_msg`
  * means broken. `new_load` repeats what was routed since the last report; only the rest is news.
  */
-export function applyReport(worker: WorkerRow, body: JsonObject, now: number): Reported {
-  const perf = amount(body, 'max_perf');
-  const newLoad = amount(body, 'new_load') + amount(body, 'rej_load');
-  const isLoaded = amount(body, 'loadtime') > 0;
+export function applyReport(worker: WorkerRow, body: FieldValues<typeof REPORT>, now: number): Reported {
+  const perf = body.max_perf ?? 0;
+  const newLoad = (body.new_load ?? 0) + (body.rej_load ?? 0);
+  const isLoaded = (body.loadtime ?? 0) > 0;
   return {
     worker: {
       ...worker,
       report: {
         at: now,
-        curLoad: amount(body, 'cur_load'),
+        curLoad: body.cur_load ?? 0,
         newLoad,
-        requestsWorking: amount(body, 'num_requests_working'),
-        errorMessage: stringField(body, 'error_msg') ?? '',
-        url: stringField(body, 'url') || null,
+        requestsWorking: body.num_requests_working ?? 0,
+        errorMessage: body.error_msg ?? '',
+        url: body.url || null,
       },
       perf: perf > 0 ? perf : worker.perf,
       loadedAt: isLoaded ? (worker.loadedAt ?? now) : null,
@@ -196,7 +210,3 @@ export function applyReport(worker: WorkerRow, body: JsonObject, now: number): R
     foreignLoad: Math.max(0, newLoad - worker.routedSinceReport),
   };
 }
-
-const FIGURES = { min: -MAX_WORK, max: MAX_WORK };
-
-const amount = (body: JsonObject, name: string): number => boundedNumber(body, name, FIGURES) ?? 0;

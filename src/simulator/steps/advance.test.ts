@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { seededRandom } from '../../lib/random.ts';
 import { advanceSteps } from '../catch-up.ts';
+import { newWorld } from '../new-world.ts';
 import { createSimulator } from '../simulator.ts';
-import { newWorld } from '../world/new-world.ts';
 import type { World } from '../world/world.ts';
 import { advance } from './advance.ts';
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { FAULTS } from '../faults/faults.ts';
+import { CHANGES, FAULTS } from '../fault-catalogue.ts';
 import { contractRow } from './contracts.ts';
 import { amount, count, type Row, rowId, time } from './row.ts';
 
@@ -16,7 +16,15 @@ export const faultRow = z.strictObject({
   createdAt: time,
   /** When it goes away by itself; null if count or deletion ends it. */
   expiresAt: time.nullable(),
-  /** Contracts as they were when a `stale-list` was set. */
+  /** What a `wrong-field` changes; what is null is drawn. */
+  wrong: z
+    .strictObject({
+      field: z.string().nullable(),
+      change: z.enum(CHANGES).nullable(),
+      value: z.union([z.string(), z.number(), z.boolean(), z.null()]).exactOptional(),
+    })
+    .exactOptional(),
+  /** Contracts as they were when a `stale-list`, or a `stale` field, was set. */
   snapshot: z.array(contractRow).exactOptional(),
   /** Ids of what a fault of the world hit when it was set. */
   targets: z.strictObject({ contracts: z.array(rowId), machines: z.array(rowId) }).exactOptional(),

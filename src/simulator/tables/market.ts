@@ -32,6 +32,8 @@ export const offerRow = z.strictObject({
   hostId: rowId,
   /** Contract that holds it now. */
   rentedBy: rowId.nullable(),
+  /** True if the service goes on selling it once more although it is rented. */
+  soldAgain: z.literal(true).exactOptional(),
   gpuPricePerHour: amount,
   diskPricePerGBMonth: amount,
   minBidPerHour: amount,

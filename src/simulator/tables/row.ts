@@ -1,6 +1,5 @@
 import * as z from 'zod';
-import { isObject } from '../calls/fields.ts';
-import type { Json, JsonObject } from '../json.ts';
+import { isObject, type Json, type JsonObject } from '../json.ts';
 
 /*
  * What the fields of all tables have in common. A file of this folder declares the rows of a resource: a schema,

@@ -1,4 +1,4 @@
-import { badRequest } from '../calls/refusal.ts';
+import { badRequest } from '../refusal.ts';
 import type { Challenge, TfaMethod } from '../tables/tfa.ts';
 import {
   createChallenge,

@@ -1,5 +1,5 @@
-import { badRequest } from '../calls/refusal.ts';
 import type { Json, JsonObject } from '../json.ts';
+import { badRequest } from '../refusal.ts';
 import type { MethodType, TfaAccount, TfaMethod } from '../tables/tfa.ts';
 import { isAuthorized, requireAuthorization } from './authorize.ts';
 import { consumeChallenge, findChallenge, methodById } from './challenge.ts';

@@ -1,5 +1,5 @@
 import type { Random } from '../../lib/random.ts';
-import { Refusal } from '../calls/refusal.ts';
+import { Refusal } from '../refusal.ts';
 import type { TfaSettings } from '../settings.ts';
 import type { MethodType, MutableTfaAccount, SentCode, TfaAccount, TfaMethod } from '../tables/tfa.ts';
 

@@ -1,4 +1,4 @@
-import { badRequest, type Refusal } from '../calls/refusal.ts';
+import { badRequest, type Refusal } from '../refusal.ts';
 import type { Challenge, MethodType, TfaMethod, TotpMethod } from '../tables/tfa.ts';
 import { consumeChallenge, findChallenge, methodById } from './challenge.ts';
 import { backupCodesRemaining, isTotpSecret, totpStep, useBackupCode } from './codes.ts';

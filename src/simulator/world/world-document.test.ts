@@ -95,7 +95,8 @@ describe('/sim/world', () => {
     const service = market();
     const [offer] = (await service.call('GET /sim/world')).body.offers;
     await service.call('PUT /sim/world', { offers: [{ ...offer, columns: {} }] });
-    expect((await service.call('POST /api/v0/bundles/', {})).body.offers).toMatchObject([{ id: 1 }]);
+    const search = { rentable: { eq: 'any' } };
+    expect((await service.call('POST /api/v0/bundles/', search)).body.offers).toMatchObject([{ id: 1 }]);
   });
 
   test('a setting that is null at first can be set and taken back', async () => {

@@ -1,9 +1,8 @@
 import type * as z from 'zod';
-import { isObject, textOf } from '../calls/fields.ts';
-import { badRequest } from '../calls/refusal.ts';
-import { type Json, type JsonObject, ownValue } from '../json.ts';
+import { isObject, type Json, type JsonObject, ownValue, textOf } from '../json.ts';
+import { badRequest } from '../refusal.ts';
 import { settingsSchema } from '../settings.ts';
-import { FIRST_LISTING } from './volumes.ts';
+import { FIRST_LISTING } from './volume-space.ts';
 import { emptyTables, type RowOf, type TableName, tableSchemas, type World } from './world.ts';
 
 /*

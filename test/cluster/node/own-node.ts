@@ -1,5 +1,7 @@
 import { join } from 'node:path';
+import { isBuilt } from '../build-cache.ts';
 import { buildOnce } from '../go-build.ts';
+import { NODE_IMAGES } from '../go-modules.ts';
 import { goToolchain } from '../go-toolchain.ts';
 import { startedFrom } from '../own-control-plane.ts';
 import type { Way } from '../way.ts';
@@ -28,6 +30,7 @@ export const ownNode: Way = {
     await buildOnce(env, report);
     await nodeImages(env, report);
   },
+  isPrepared: (env) => isBuilt(env) && isBuilt(env, NODE_IMAGES),
   async start({ env, audit, report }) {
     const programs = await findNodePrograms(env);
     const folder = await buildOnce(env, report);

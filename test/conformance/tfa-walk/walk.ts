@@ -1,5 +1,5 @@
-import type { MarketplaceClient } from '../../../src/marketplace/client.ts';
-import { MarketplaceError } from '../../../src/marketplace/errors/errors.ts';
+import { MarketplaceError } from '../../../src/market/errors.ts';
+import type { MarketplaceClient } from '../../../src/markets/vast/client.ts';
 import { loggedOutClientOf } from '../../builders/simulated-client.ts';
 import type { SimulatedService } from '../../builders/simulated-service.ts';
 import type { TfaModel, Verdict } from '../../builders/tfa-model.ts';

@@ -1,9 +1,8 @@
 import { API_VERSION } from '../../../src/api/v1alpha1/names.ts';
+import { CommandError } from '../../../src/cli/command-error.ts';
 import { parseAvoidTarget } from '../../../src/cli/commands/avoid.ts';
-import { CommandError } from '../../../src/cli/failures/command-error.ts';
 import { parseTarget } from '../../../src/cli/objects/object-name.ts';
-import { parseNumber, parseTime } from '../../../src/cli/options/option-values.ts';
-import { parseAmount } from '../../../src/cli/output/amounts.ts';
+import { parseAmount, parseNumber, parseTime } from '../../../src/cli/option-values.ts';
 import { plannedObjects } from '../../../src/cli/plan/manifests.ts';
 import { readTrace } from '../../../src/cli/replay/trace.ts';
 import { redactedBody } from '../../../src/cli/sessions/explaining-transport.ts';
@@ -11,10 +10,10 @@ import { readGroup } from '../../../src/cli/simulate/group-file.ts';
 import { readWorkers } from '../../../src/cli/simulate/workers.ts';
 import { OPTIONS, type OptionSpec } from '../../../src/config/options.ts';
 import { ConfigError, parseConfig, type RawOptions, variableName } from '../../../src/config.ts';
-import { MarketplaceError } from '../../../src/marketplace/errors/errors.ts';
-import { parseBaseUrl } from '../../../src/marketplace/http/call.ts';
-import { createAddressRules } from '../../../src/marketplace/http/transport.ts';
-import { parseOrderText, parseQueryText } from '../../../src/marketplace/offers/query-text.ts';
+import { MarketplaceError } from '../../../src/market/errors.ts';
+import { parseBaseUrl } from '../../../src/markets/vast/http/call.ts';
+import { createAddressRules } from '../../../src/markets/vast/http/transport.ts';
+import { parseOrderText, parseQueryText } from '../../../src/markets/vast/offers/query-text.ts';
 import { formatQueryText } from '../../builders/query-text.ts';
 import { type FuzzTarget, json, refusing, sane, soundFields, tryReading } from '../target.ts';
 
@@ -102,7 +101,7 @@ export const FILE_TARGETS: readonly FuzzTarget[] = [
   {
     name: 'manifests',
     seeds: [MACHINE, `${GROUP}---\n${MACHINE}`],
-    run: refusing([CommandError], async (text) => void (await plannedObjects(text, 'f'))),
+    run: refusing([CommandError], async (text) => void (await plannedObjects([{ text, file: 'f' }]))),
   },
   {
     name: 'offer-query',

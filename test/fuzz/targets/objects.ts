@@ -10,21 +10,25 @@ import {
   gpuInstanceSpec,
   gpuInstanceStatus,
 } from '../../../src/api/v1alpha1/gpu-instance.ts';
+import { gpuInstanceForm } from '../../../src/api/v1alpha1/gpu-instance-form.ts';
 import {
   type MarketplaceAccount,
   marketplaceAccountSpec,
   marketplaceAccountStatus,
 } from '../../../src/api/v1alpha1/marketplace-account.ts';
 import { API_VERSION, annotations } from '../../../src/api/v1alpha1/names.ts';
+import { decodeStatus, encodeStatus } from '../../../src/api/v1alpha1/record.ts';
 import { summarize } from '../../../src/instance/summary.ts';
+import { canonicalJson, isJsonObject } from '../../../src/lib/json.ts';
 import { formatDollars, parseDollars } from '../../../src/lib/money.ts';
 import { parseQuantity, wholeGigabytes } from '../../../src/lib/quantity.ts';
 import { Secret } from '../../../src/lib/secret.ts';
+import { storedForm } from '../../../src/lib/stored-form.ts';
 import { formatDuration, parseDuration, parseTime } from '../../../src/lib/time.ts';
 import { readIntent, writeIntent } from '../../../src/ownership/intent.ts';
 import { makeLabel, readLabel } from '../../../src/ownership/label.ts';
 import { openKey, sealKey } from '../../../src/ownership/sealed-key.ts';
-import { type FuzzTarget, json, sane, soundFields } from '../target.ts';
+import { type FuzzTarget, json, jsonOrNothing, sane, soundFields } from '../target.ts';
 import { FACTS, IDENTITY, KEYS } from './marketplace-rows.ts';
 
 const INTENT = writeIntent(KEYS, {
@@ -86,6 +90,21 @@ function readStatus(value: unknown): readonly string[] {
 const MACHINE = { uid: FACTS.uid, attempt: 1, instanceId: '7' };
 const SEALED_KEY = sealKey(KEYS, MACHINE, new Secret('machine-key'));
 
+/**
+ * A record of any text is read, and what was read is written and read again as the same. The same text is read as a status
+ * of the form before the record, too.
+ */
+function readRecord(record: string): readonly string[] {
+  const flat = jsonOrNothing(record);
+  if (isJsonObject(flat)) decodeStatus(gpuInstanceForm, flat);
+  const status = decodeStatus(gpuInstanceForm, { machine: { id: '7' }, record });
+  const again = decodeStatus(gpuInstanceForm, encodeStatus(gpuInstanceForm, status));
+  const form = storedForm(status);
+  if (form?.problem === undefined && canonicalJson(again) !== canonicalJson(status))
+    throw new Error('a record came back changed');
+  return [form?.problem?.type ?? 'read', ...Object.keys(status).slice(0, 5)];
+}
+
 /** Sums read the annotation of an intent without asking whether it is genuine. */
 function readAnnotation(text: string): readonly string[] {
   const metadata = { name: 'a', uid: FACTS.uid, annotations: { [annotations.rentalIntent]: text } };
@@ -115,6 +134,16 @@ export const OBJECT_TARGETS: readonly FuzzTarget[] = [
       '{"avoid":[{"kind":"Host","id":5,"until":"2026-01-07T00:00:00Z","failures":2,"reason":"LoadingFailed"}],"breaker":{"open":true,"since":"2026-01-06T00:00:00Z","unhealthy":3},"deletedObjects":{"month":"2026-01","spent":"1.5","rentals":["2026-01-06T00:00:00Z"]}}',
     ],
     run: json(readStatus),
+  },
+  {
+    name: 'status-record',
+    seeds: [
+      '{"v":1,"attempt":2,"claim":"c","facts":[{"field":"gpu_name","value":"RTX 4090"}],"cost":{"priceAssumed":true}}',
+      '{"v":2,"attempt":{}}',
+      '{"v":1,"later":[1]}',
+      '{"instanceId":"7","attempt":2,"claim":"c","history":[]}',
+    ],
+    run: readRecord,
   },
   { name: 'intent', seeds: [INTENT, '{"attempt":3,"issuedAt":1e300}'], run: readAnnotation },
   {

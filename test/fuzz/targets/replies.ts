@@ -1,9 +1,13 @@
 import { deepStrictEqual } from 'node:assert';
 import { systemClock } from '../../../src/lib/clock.ts';
 import type { TransportResponse } from '../../../src/lib/transport.ts';
-import { type CallContext, classifyFailure } from '../../../src/marketplace/errors/classify-failure.ts';
-import { ListBody, parseReply, UnreadableBody } from '../../../src/marketplace/http/reply-body.ts';
-import { instanceRows, instancesReply } from '../../../src/marketplace/instances/instance.ts';
+import {
+  type CallContext,
+  classifyFailure,
+  UnreadableBody,
+} from '../../../src/markets/vast/errors/classify-failure.ts';
+import { ListBody, parseReply } from '../../../src/markets/vast/http/reply-body.ts';
+import { instanceRows, instancesReply } from '../../../src/markets/vast/instances/instance.ts';
 import { chunksOf } from '../chunks.ts';
 import { replyOf } from '../http-text.ts';
 import { type FuzzTarget, jsonOrNothing, refusing, soundFields } from '../target.ts';

@@ -10,7 +10,8 @@ import { callerKeys } from '../../../src/gateway/caller-keys.ts';
 import { NamedSecrets } from '../../../src/gateway/named-secrets.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { seededRandom } from '../../../src/lib/random.ts';
-import { UnreadableBody } from '../../../src/marketplace/http/reply-body.ts';
+import { UnreadableBody } from '../../../src/markets/vast/errors/classify-failure.ts';
+import { vastFacts } from '../../../src/markets/vast/facts.ts';
 import { MalformedReplyError } from '../../../src/runtime/kube/json-stream.ts';
 import type { KubeClient } from '../../../src/runtime/kube/kube-client.ts';
 import { KubeError } from '../../../src/runtime/kube/kube-error.ts';
@@ -26,7 +27,8 @@ function readLogin(text: string): readonly string[] {
   return IMAGES.map((image) => {
     const login = imageLogin(text, image);
     if (login.type === 'problem') return login.problem;
-    const words = login.flags.split(/\s/);
+    const { username, password, host } = login.login;
+    const words = `-u ${username} -p ${password.reveal()} ${host}`.split(/\s/);
     if (words.length !== 5 || words.includes('')) throw new Error(`${words.length} words in the login`);
     return login.type;
   });
@@ -73,7 +75,11 @@ async function readSecret(data: Readonly<Record<string, string>>): Promise<reado
   const outcomes = await Promise.all([
     readKeySecret(client, ref, 'key'),
     // The answer is a Secret, and no list of accounts.
-    readInputs(INSTANCE, { ...client, list: async () => ({ resourceVersion: '1', items: [] }) }),
+    readInputs(
+      INSTANCE,
+      { ...client, list: async () => ({ resourceVersion: '1', items: [] }) },
+      { market: vastFacts },
+    ),
     readIdentity(session),
     new Installation(options).resolve(),
     readCallers(client),
@@ -92,11 +98,13 @@ const isData = (value: unknown): value is Readonly<Record<string, string>> =>
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 const AUTH = `{"auths":{"https://index.docker.io/v1/":{"auth":"${base64('user:pass:word')}"},"registry.example":{"username":"u","password":"p"}}}`;
 
+const JSON_KEY = `{"auths":{"registry.example":{"auth":"${base64('_json_key:{"type": "service_account"}')}"}}}`;
+
 /** Secrets that users write, and answers about the cluster that the command line reads. */
 export const SECRET_TARGETS: readonly FuzzTarget[] = [
   {
     name: 'image-login',
-    seeds: [AUTH, '{"auths":{"registry.example/x":{"username":"u"}}}', '{"auths":{}}'],
+    seeds: [AUTH, JSON_KEY, '{"auths":{"registry.example/x":{"username":"u"}}}', '{"auths":{}}'],
     run: readLogin,
   },
   {

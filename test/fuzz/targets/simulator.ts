@@ -1,6 +1,6 @@
 import { scopeAllows } from '../../../src/simulator/calls/authenticate.ts';
 import { fileOf, parseBody } from '../../../src/simulator/calls/body.ts';
-import { Refusal } from '../../../src/simulator/calls/refusal.ts';
+import { Refusal } from '../../../src/simulator/refusal.ts';
 import { routes } from '../../../src/simulator/routes/registry.ts';
 import { parseSearchText } from '../../../src/simulator/scaling/search-text.ts';
 import { readFilters } from '../../../src/simulator/scaling/worker-lifecycle.ts';

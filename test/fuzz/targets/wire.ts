@@ -1,20 +1,20 @@
 import * as z from 'zod';
-import * as apiKeys from '../../../src/marketplace/api-keys.ts';
-import * as failure from '../../../src/marketplace/errors/classify-failure.ts';
-import * as autoscaler from '../../../src/marketplace/groups/autoscaler.ts';
-import * as endpointGroups from '../../../src/marketplace/groups/endpoint-groups.ts';
-import * as workerGroups from '../../../src/marketplace/groups/worker-groups.ts';
-import * as change from '../../../src/marketplace/http/call.ts';
-import { parseReply } from '../../../src/marketplace/http/reply-body.ts';
-import * as instance from '../../../src/marketplace/instances/instance.ts';
-import * as rent from '../../../src/marketplace/instances/rent.ts';
-import * as offer from '../../../src/marketplace/offers/offers.ts';
-import * as secrets from '../../../src/marketplace/secrets.ts';
-import * as sshKeys from '../../../src/marketplace/ssh-keys.ts';
-import * as tfaLogin from '../../../src/marketplace/tfa/login.ts';
-import * as tfa from '../../../src/marketplace/tfa/methods.ts';
-import * as user from '../../../src/marketplace/users.ts';
-import * as volume from '../../../src/marketplace/volumes.ts';
+import * as apiKeys from '../../../src/markets/vast/api-keys.ts';
+import * as failure from '../../../src/markets/vast/errors/classify-failure.ts';
+import * as autoscaler from '../../../src/markets/vast/groups/autoscaler.ts';
+import * as endpointGroups from '../../../src/markets/vast/groups/endpoint-groups.ts';
+import * as workerGroups from '../../../src/markets/vast/groups/worker-groups.ts';
+import * as change from '../../../src/markets/vast/http/call.ts';
+import { parseReply } from '../../../src/markets/vast/http/reply-body.ts';
+import * as instance from '../../../src/markets/vast/instances/instance.ts';
+import * as rent from '../../../src/markets/vast/instances/rent.ts';
+import * as offer from '../../../src/markets/vast/offers/offers.ts';
+import * as secrets from '../../../src/markets/vast/secrets.ts';
+import * as sshKeys from '../../../src/markets/vast/ssh-keys.ts';
+import * as tfaLogin from '../../../src/markets/vast/tfa/login.ts';
+import * as tfa from '../../../src/markets/vast/tfa/methods.ts';
+import * as user from '../../../src/markets/vast/users.ts';
+import * as volume from '../../../src/markets/vast/volumes.ts';
 import { type FuzzTarget, soundFields } from '../target.ts';
 import { INSTANCE, OFFER } from './marketplace-rows.ts';
 
@@ -34,7 +34,7 @@ function made<Schema extends z.ZodType>(
 }
 
 interface WireFile {
-  /** A file of `src/marketplace`; every schema that it exports is tried. */
+  /** A file of `src/markets/vast`; every schema that it exports is tried. */
   readonly exports: Readonly<Record<string, unknown>>;
   readonly readers: readonly Reader[];
   readonly seeds: readonly string[];

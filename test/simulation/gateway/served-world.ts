@@ -1,7 +1,7 @@
 import type { QueueSettings } from '../../../src/gateway/group-queue.ts';
 import { seededRandom } from '../../../src/lib/random.ts';
 import { Chance } from '../chance.ts';
-import { BrokenPromise, type Running, WatchedQueue } from './watched-queue.ts';
+import { BrokenPromise, NO_MORE_LIMITS, type Running, WatchedQueue } from './watched-queue.ts';
 
 const STEP_MS = 100;
 const SECOND = 1000;
@@ -81,7 +81,13 @@ class ServedWorld {
     this.#isSlow = this.#chance.isWithin(0.25);
     this.#sessions = this.#chance.isWithin(0.3);
     const expectedPerf = this.#isSlow ? 4 : this.#chance.oneOf([undefined, 1, 4, 8]);
-    this.#settings = { holdMs: 600_000, maxHeld: 1000, maxQueueTimeMs: MAX_QUEUE_MS, expectedPerf };
+    this.#settings = {
+      holdMs: 600_000,
+      maxHeld: 1000,
+      ...NO_MORE_LIMITS,
+      maxQueueTimeMs: MAX_QUEUE_MS,
+      expectedPerf,
+    };
     const homes = new Map<string, string>();
     this.#pickers = Array.from(
       { length: this.#isSlow ? 1 : this.#chance.upTo(3) },

@@ -20,7 +20,10 @@ export class BrokenPromise extends Error {
   }
 }
 
-interface Asked extends Arrival {
+/** An arrival whose work its headers say. */
+type CountedArrival = Arrival & { readonly work: number };
+
+interface Asked extends CountedArrival {
   readonly since: number;
 }
 
@@ -35,6 +38,12 @@ export interface Running {
   readonly candidates: readonly string[];
   readonly share: Share;
 }
+
+/** Limits that these worlds leave alone. */
+export const NO_MORE_LIMITS = {
+  maxHeldPerClient: undefined,
+  maxHeldBytes: Number.POSITIVE_INFINITY,
+} as const;
 
 const MAX_CANDIDATES = 3;
 const WAKE_AGAIN_MS = 30_000;
@@ -102,7 +111,7 @@ export class WatchedQueue {
     this.#judge(this.#queue.setOthers(others, now), now);
   }
 
-  arrive(arrival: Arrival, now: number): void {
+  arrive(arrival: CountedArrival, now: number): void {
     const { caller = '' } = arrival;
     const share = this.#served.get(caller) ?? { served: this.#turn };
     if (this.#heldOf(caller).length === 0) share.served = Math.max(share.served, this.#turn);

@@ -1,8 +1,10 @@
 import type { OtherPickers, QueueSettings, WorkerView } from '../../../src/gateway/group-queue.ts';
 import { seededRandom } from '../../../src/lib/random.ts';
 import { Chance } from '../chance.ts';
+import { playBounded } from './bounded-world.ts';
+import { playHeaders } from './header-world.ts';
 import { playServed } from './served-world.ts';
-import { BrokenPromise, WatchedQueue } from './watched-queue.ts';
+import { BrokenPromise, NO_MORE_LIMITS, WatchedQueue } from './watched-queue.ts';
 
 const STEPS = 120;
 /** More than any world needs to come to its end. */
@@ -35,6 +37,7 @@ class GatewayWorld {
     this.#settings = {
       holdMs: this.#chance.oneOf([2_000, 40_000, 90_000]),
       maxHeld: this.#chance.oneOf([1, 3, 1000]),
+      ...NO_MORE_LIMITS,
       maxQueueTimeMs: this.#chance.oneOf([0, 2_000, 10_000]),
       expectedPerf: this.#chance.oneOf([undefined, 1, 4]),
     };
@@ -229,6 +232,8 @@ const OTHERS_PER_SERVED = 6;
 export function playGateway(seed: number): BrokenPromise | undefined {
   try {
     new GatewayWorld(seed).play();
+    playBounded(seed);
+    playHeaders(seed);
     if (seed % OTHERS_PER_SERVED === 0) playServed(seed);
     return undefined;
   } catch (error) {

@@ -132,10 +132,7 @@ class Server {
           ? this.#watchOrError(call)
           : reply(200, this.#list(call));
       case 'POST':
-        return reply(
-          201,
-          this.#options.writes.create({ ...addressOf(call), name: '' }, bodyOf(call.request)),
-        );
+        return reply(201, this.#create(call));
       case 'PUT':
         return this.#put(call);
       case 'PATCH':
@@ -145,6 +142,11 @@ class Server {
       default:
         throw failures.noSuchPath();
     }
+  }
+
+  #create(call: Call): JsonObject {
+    const isTrial = call.query.get('dryRun') === 'All';
+    return this.#options.writes.create({ ...addressOf(call), name: '' }, bodyOf(call.request), isTrial);
   }
 
   #get(address: Address): JsonObject {

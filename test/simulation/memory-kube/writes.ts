@@ -79,7 +79,8 @@ export class Writes {
     return this.#options.store.get(address.kind, `${address.namespace ?? ''}/${address.name}`);
   }
 
-  create(address: Address, body: JsonObject): JsonObject {
+  /** `isTrial`: everything but the storing. */
+  create(address: Address, body: JsonObject, isTrial = false): JsonObject {
     const { store } = this.#options;
     const metadata = metadataOf(body);
     const name = textAt(metadata, 'name') ?? this.#generateName(address.kind, metadata);
@@ -87,6 +88,7 @@ export class Writes {
     this.#requireNamespace(target);
     const fresh = this.#validated(target, this.#fresh(target, body));
     if (this.read(target)) throw failures.alreadyExists(targetOf(target));
+    if (isTrial) return fresh;
     const created = store.commit('ADDED', address.kind, fresh);
     if (address.kind.schema && created['status'] !== undefined) this.#unsettled.add(created);
     return created;

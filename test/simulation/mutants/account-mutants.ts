@@ -1,4 +1,18 @@
-import type { Mutant } from './mutant.ts';
+import type { Mutant, Patch } from './mutant.ts';
+
+/** The account and the last check before a call ignore a suspension. */
+const UNSUSPENDED: readonly Patch[] = [
+  {
+    file: 'accounts/admission.ts',
+    find: "    if (this.isSuspended) return refuse('Suspended', reasons.Suspended.sentence, ASK_AGAIN_MS);\n",
+    replace: '',
+  },
+  {
+    file: 'controllers/gpu-instance/act.ts',
+    find: ' && !session.admission.isSuspended;',
+    replace: ';',
+  },
+];
 
 /** What one account may spend, and what it does with a key or an object that is not what it was. */
 export const ACCOUNT_MUTANTS: readonly Mutant[] = [
@@ -139,7 +153,7 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     name: 'buys-before-first-list',
     loses: 'the complete list before the first purchase of a process, in the rule and, twice, in the account',
     file: 'controllers/gpu-instance/rules/unrented.ts',
-    find: 'decide: (facts) => (facts.list ? undefined : decision({ requeue: { onList: true, afterMs: 5_000 } })),',
+    find: 'decide: (facts) =>\n      facts.machine.list ? undefined : decision({ requeue: { onList: true, afterMs: 5_000 } }),',
     replace: 'decide: () => undefined,',
     also: [
       {
@@ -149,7 +163,7 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
       },
       {
         file: 'controllers/marketplace-account/conditions.ts',
-        find: "  if (lastCompleteAt === undefined)\n    return isUnknown('Pending', 'The machines of the login are being listed.');\n",
+        find: "  if (session.health.lastCompleteAt === undefined)\n    return isUnknown('Pending', 'The machines of the login are being listed.');\n",
         replace: '',
       },
     ],
@@ -201,22 +215,22 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     name: 'adopts-labelled',
     loses: 'the rule that a machine with a label is not adopted',
     file: 'controllers/gpu-instance/rules/adopting.ts',
-    find: "if (facts.olderClaimant || machine.ownership.type !== 'unlabelled')",
-    replace: "if (facts.olderClaimant || machine.ownership.type === 'claimed')",
+    find: "if (facts.machine.olderClaimant || machine.ownership.type !== 'unlabelled')",
+    replace: "if (facts.machine.olderClaimant || machine.ownership.type === 'claimed')",
   },
   {
     name: 'younger-claimant-wins',
     loses: 'the rule that of two claimants the older object wins',
     file: 'controllers/gpu-instance/rules/adopting.ts',
-    find: "if (facts.olderClaimant || machine.ownership.type !== 'unlabelled')",
+    find: "if (facts.machine.olderClaimant || machine.ownership.type !== 'unlabelled')",
     replace: "if (machine.ownership.type !== 'unlabelled')",
   },
   {
     name: 'kept-machine-destroyed',
     loses: 'the machine that the deletion policy keeps',
     file: 'controllers/gpu-instance/rules/deleting.ts',
-    find: 'filter((id) => id !== kept && !isDestroyPending(facts, id))',
-    replace: 'filter((id) => id !== -(kept ?? 0) && !isDestroyPending(facts, id))',
+    find: 'return id !== machineToKeep(facts)?.instanceId && !isDestroyPending(facts, id);',
+    replace: 'return !isDestroyPending(facts, id);',
   },
   {
     name: 'sweep-by-cache',
@@ -254,23 +268,30 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     replace: "return loginText(pinned) !== '' && loginText(proven) !== '';",
   },
   {
+    name: 'first-user-believed',
+    loses: 'the second reply that has to agree on the user of a key',
+    file: 'controllers/marketplace-account/key-proof.ts',
+    find: 'if (!agrees) return { ...reply, isConfirmed: false, mayDestroy: false };',
+    replace: 'if (!agrees) return { ...reply, isConfirmed: true, mayDestroy: false };',
+  },
+  {
     name: 'destroys-not-paced',
     loses: 'the pace of destroys',
-    file: 'marketplace/pacing/pacing.ts',
+    file: 'market/pacing.ts',
     find: '  destroy: 3_000,',
     replace: '  destroy: 0,',
   },
   {
     name: 'gap-from-the-place',
     loses: 'the gap from when a call leaves that waited for its last check',
-    file: 'marketplace/pacing/pacing.ts',
+    file: 'market/pacing.ts',
     find: '      lane.startedLater(this.#clock.monotonic());\n',
     replace: '',
   },
   {
     name: 'writes-repeated',
     loses: 'the rule that only reads are repeated by the client',
-    file: 'marketplace/http/request.ts',
+    file: 'markets/vast/http/request.ts',
     find: "const attempts = call.effect === 'read' ? (this.#options.readAttempts ?? READ_ATTEMPTS) : 1;",
     replace: 'const attempts = this.#options.readAttempts ?? READ_ATTEMPTS;',
   },
@@ -343,6 +364,23 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     loses: 'the label of a kept machine that is the same whenever it is decided',
     file: 'controllers/gpu-instance/rules/deleting.ts',
     find: 'const issuedAt = parseTime(rentedAt ?? cost?.since ?? firstRentedAt) ?? 0;',
-    replace: 'const issuedAt = parseTime(rentedAt) ?? (cost ?? firstRentedAt, facts.now);',
+    replace: 'const issuedAt = parseTime(rentedAt) ?? (cost ?? firstRentedAt, facts.clock.now);',
+  },
+  {
+    name: 'suspended-account-rents',
+    loses: 'the suspension of an account before a rental: in the rule, in the account and before the call',
+    file: 'controllers/gpu-instance/rules/unrented.ts',
+    find: "facts.account.facts?.suspended ? idle(facts, stage, { reason: 'Suspended' }) : undefined,",
+    replace:
+      "facts.account.facts?.suspended && facts.clock.now < 0 ? idle(facts, stage, { reason: 'Suspended' }) : undefined,",
+    also: UNSUSPENDED,
+  },
+  {
+    name: 'suspended-account-starts',
+    loses: 'the same before a stopped machine is started',
+    file: 'controllers/gpu-instance/rules/stopped.ts',
+    find: 'facts.account.facts?.suspended && facts.memory.startAnsweredAt === undefined',
+    replace: 'facts.account.facts?.suspended && facts.clock.now < 0',
+    also: UNSUSPENDED,
   },
 ];

@@ -23,7 +23,7 @@ export const BROKEN_MUTANTS: readonly Mutant[] = [
   {
     name: 'broken-image-at-full-pace',
     loses: 'the growing time between replacements whose new workers are broken as well',
-    file: `${GROUP}/workers/failing.ts`,
+    file: `${GROUP}/autoscale/failing.ts`,
     find: '? 0 : last.count;',
     replace: '? 0 : Math.min(1, last.count);',
   },
@@ -44,12 +44,12 @@ export const BROKEN_MUTANTS: readonly Mutant[] = [
   {
     name: 'error-counts-from-restart',
     loses: 'the record of the time since which a worker reports an error',
-    file: `${GROUP}/workers/failing.ts`,
+    file: `${GROUP}/autoscale/failing.ts`,
     find: '{ group, workers, loadState, source, now, times }: Observed,',
     replace: '{ group, workers, loadState, source, now, times, memory }: Observed,',
     also: [
       {
-        file: `${GROUP}/workers/failing.ts`,
+        file: `${GROUP}/autoscale/failing.ts`,
         find: 'const recorded = group.status?.failingWorkers ?? [];',
         replace: 'const recorded = (memory && group.status?.failingWorkers) ?? [];',
       },
@@ -65,8 +65,8 @@ export const BROKEN_MUTANTS: readonly Mutant[] = [
   {
     name: 'unmapped-ports-are-ready',
     loses: 'that an object is ready only if its machine maps the declared ports',
-    file: 'controllers/gpu-instance/rules/machine-finding.ts',
-    find: '.filter((port) => row.ports[port] === undefined);',
-    replace: '.filter((port) => row.ports[port] === -1);',
+    file: 'controllers/gpu-instance/ports.ts',
+    find: '.filter((port) => !mappingOf(port, declared, mappings))',
+    replace: '.filter((port) => port.containerPort < 0 && !mappingOf(port, declared, mappings))',
   },
 ];

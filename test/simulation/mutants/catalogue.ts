@@ -9,11 +9,13 @@ import { ISOLATION_MUTANTS } from './isolation-mutants.ts';
 import type { Mutant } from './mutant.ts';
 import { OUTAGE_MUTANTS } from './outage-mutants.ts';
 import { OUTSIDE_MUTANTS } from './outside-mutants.ts';
+import { OUTSIDER_MUTANTS } from './outsider-mutants.ts';
 import { OWNERSHIP_MUTANTS } from './ownership-mutants.ts';
 import { PURCHASE_MUTANTS } from './purchase-mutants.ts';
 import { QUEUE_MUTANTS } from './queue-mutants.ts';
 import { RESTRAINT_MUTANTS } from './restraint-mutants.ts';
 import { SETTLING_MUTANTS } from './settling-mutants.ts';
+import { SUM_MUTANTS } from './sum-mutants.ts';
 import { TEARDOWN_MUTANTS } from './teardown-mutants.ts';
 import { TENANT_MUTANTS } from './tenant-mutants.ts';
 
@@ -36,4 +38,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...OUTAGE_MUTANTS,
   ...TENANT_MUTANTS,
   ...BROKEN_MUTANTS,
+  ...SUM_MUTANTS,
+  ...OUTSIDER_MUTANTS,
 ];

@@ -84,7 +84,7 @@ export const GATEWAY_MUTANTS: readonly Mutant[] = [
     name: 'gateway-left-counts',
     loses: 'the work that leaves with a client that waited',
     file: 'gateway/group-queue.ts',
-    find: '    this.#overestimatedWork += held.work;\n',
+    find: '    this.#overestimatedWork += held.work ?? 0;\n',
     replace: '',
   },
   {
@@ -119,7 +119,7 @@ export const GATEWAY_MUTANTS: readonly Mutant[] = [
     name: 'gateway-refuses-the-last',
     loses: 'the place of a caller in a queue that another one fills',
     file: 'gateway/held-requests.ts',
-    find: 'const named = own && most && most.line.count > own.line.count ? most : (own ?? most);',
+    find: 'const named = isMore ? most : (own ?? most);',
     replace: 'const named = own ?? most;',
   },
   {

@@ -36,7 +36,7 @@ export const GONE_MUTANTS: readonly Mutant[] = [
     name: 'auth-404-is-gone',
     loses:
       'the difference between 404 auth_error and a machine that is gone, when the words beside it are unknown',
-    file: 'marketplace/errors/classify-failure.ts',
+    file: 'markets/vast/errors/classify-failure.ts',
     find: "return kind ?? (status === 404 && code === AUTHENTICATION_CODE ? 'unauthorized' : undefined);",
     replace: "return kind ?? (status < 0 && code === AUTHENTICATION_CODE ? 'unauthorized' : undefined);",
   },
@@ -53,6 +53,13 @@ export const GONE_MUTANTS: readonly Mutant[] = [
     file: `${GPU}/surplus.ts`,
     find: '    if (facts.memory.destroys.some(({ instanceId }) => instanceId === row.id)) return true;\n',
     replace: '',
+  },
+  {
+    name: 'destroy-forgotten-with-object',
+    loses: 'the second destroy of a machine that is listed again after its object is gone',
+    file: 'controllers/orphan-sweep/decide.ts',
+    find: "policy === 'Report' && !wasDestroyed;",
+    replace: "policy === 'Report';",
   },
   {
     name: 'login-not-proven',
@@ -86,8 +93,8 @@ export const GONE_MUTANTS: readonly Mutant[] = [
     name: 'replaced-without-destroy',
     loses: 'the destroy of a lost machine',
     file: `${GPU}/rules/ending.ts`,
-    find: "  return showBlockedEnd(facts, planned) ?? destroy(facts, planned, 'Replacing');",
-    replace: '  return showBlockedEnd(facts, planned) ?? ended(facts, planned, facts.now);',
+    find: "return confirmation === 'confirmed' ? destroy(facts, planned, 'Replacing') : confirmation;",
+    replace: "return confirmation === 'confirmed' ? ended(facts, planned, facts.clock.now) : confirmation;",
   },
   {
     name: 'surplus-kept',
@@ -108,12 +115,12 @@ export const GONE_MUTANTS: readonly Mutant[] = [
     loses:
       'the rule that a newer purchase is never surplus, and its adoption before anything is judged surplus',
     file: `${GPU}/surplus.ts`,
-    find: 'if (attempt < facts.settledAttempt) return true;',
-    replace: 'if (attempt !== facts.settledAttempt) return true;',
+    find: 'if (attempt < facts.purchase.settledAttempt) return true;',
+    replace: 'if (attempt !== facts.purchase.settledAttempt) return true;',
     also: [
       {
         file: `${GPU}/stage.ts`,
-        find: '  (facts) => newestLabelled(facts, facts.settledAttempt + 1),\n',
+        find: '  (facts) => newestLabelled(facts, facts.purchase.settledAttempt + 1),\n',
         replace: '',
       },
     ],
@@ -122,8 +129,8 @@ export const GONE_MUTANTS: readonly Mutant[] = [
     name: 'no-tolerance',
     loses: 'patience with a machine that is silent for a moment',
     file: `${GPU}/rules/failing.ts`,
-    find: 'facts.list?.begunSteady) >= patience;',
-    replace: 'facts.list?.begunSteady) >= 0 * patience;',
+    find: 'facts.machine.list?.begunSteady) >= patience;',
+    replace: 'facts.machine.list?.begunSteady) >= 0 * patience;',
   },
   {
     name: 'old-list-judges',

@@ -2,7 +2,7 @@
  * Runs mutants against the simulation and the unit tables. `--rotate 10` takes ten, others each day (`--from 3` says
  * where to begin); without it all are run. What killed a mutant before is tried first, unless `--fresh`; it is killed
  * by whatever is found first. `--scope simulation` and `--scope tables` look in one of them alone. All of them, or
- * `--record`, write `kills.json` and `docs/internals/mutants.md`. `--only name` takes one, `--unseen` those that the
+ * `--record`, write `kills.json` and `test/evidence/mutants.md`. `--only name` takes one, `--unseen` those that the
  * simulation has not found, `--seconds` is the processor time of one search. Exit 1 where one survives, 2 where an option means nothing.
  */
 import { writeFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ import { reportOf } from './report.ts';
 import { Workspace } from './workspace.ts';
 
 const values = settingsOrExit(readOptions);
-const PAGE = join(import.meta.dirname, '..', '..', '..', 'docs', 'internals', 'mutants.md');
+const PAGE = join(import.meta.dirname, '..', '..', 'evidence', 'mutants.md');
 
 function readOptions() {
   const options = {

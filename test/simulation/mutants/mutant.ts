@@ -14,6 +14,8 @@ export interface Mutant extends Patch {
   readonly loses: string;
   /** Where a second guard keeps the same promise, the patches that take that away, too. */
   readonly also?: readonly Patch[];
+  /** Why nothing in the simulation shows it, where that is so; a unit test does. */
+  readonly unseen?: string;
 }
 
 /** Every place that a mutant changes. */

@@ -7,7 +7,7 @@ export const OUTSIDE_MUTANTS: readonly Mutant[] = [
   {
     name: 'server-error-is-refusal',
     loses: 'the doubt after a rent call at which the server failed',
-    file: 'marketplace/errors/classify-failure.ts',
+    file: 'markets/vast/errors/classify-failure.ts',
     find: "return CERTAIN_FOR_RENT.has(kind) ? 'refused' : 'unknown';",
     replace: "return CERTAIN_FOR_RENT.has(kind) || kind === 'unavailable' ? 'refused' : 'unknown';",
   },
@@ -35,7 +35,7 @@ export const OUTSIDE_MUTANTS: readonly Mutant[] = [
   {
     name: 'cut-list-is-dated',
     loses: 'the doubt about a list in the middle of which a clock was set back',
-    file: `${GPU}/memory.ts`,
+    file: 'market/feed-state.ts',
     find: 'took < 0 || took > MAX_LIST_MS',
     replace: 'took > MAX_LIST_MS',
   },
@@ -43,8 +43,8 @@ export const OUTSIDE_MUTANTS: readonly Mutant[] = [
     name: 'grace-in-memory',
     loses: 'the age that an open purchase had before this process began',
     file: `${GPU}/memory.ts`,
-    find: 'at: steady.now() - Math.max(0, (serviceNow ?? issuedAt) - issuedAt) + (deadline - issuedAt),',
-    replace: 'at: steady.now() - Math.min(0, (serviceNow ?? issuedAt) * 0) + (deadline - issuedAt),',
+    find: 'const ageMs = Math.max(0, (serviceNow ?? issuedAt) - issuedAt);',
+    replace: 'const ageMs = Math.min(0, (serviceNow ?? issuedAt) * 0);',
   },
   {
     name: 'surplus-without-winner',
@@ -64,8 +64,9 @@ export const OUTSIDE_MUTANTS: readonly Mutant[] = [
     name: 'departed-not-counted',
     loses: 'the rentals of objects that are gone, in the sums of an account',
     file: `${GPU}/act.ts`,
-    find: 'if (!statusWriter || memory.folded || !hasRented) return;',
-    replace: 'if (!statusWriter || memory.folded || !hasRented || statusWriter) return;',
+    find: 'if (!statusWriter || memory.folded || !(hasRented || destroyed.length > 0)) return;',
+    replace:
+      'if (statusWriter || !statusWriter || memory.folded || !(hasRented || destroyed.length > 0)) return;',
   },
   {
     name: 'sweep-despite-breaker',
@@ -85,8 +86,8 @@ export const OUTSIDE_MUTANTS: readonly Mutant[] = [
     name: 'probe-not-paced',
     loses: 'the pace that the proof of a key shares with the calls that follow it',
     file: 'accounts/connection.ts',
-    find: '?? this.#create(login, pacer)',
-    replace: '?? this.#create(login, this.#newPacer())',
+    find: '?? this.#create(login, pacer, user.market)',
+    replace: '?? this.#create(login, this.#newPacer(), user.market)',
   },
   {
     name: 'proofs-each-paced',
@@ -98,7 +99,7 @@ export const OUTSIDE_MUTANTS: readonly Mutant[] = [
   {
     name: 'date-from-any-reply',
     loses: 'the rule that only good replies which show machines tell the time',
-    file: 'marketplace/http/request.ts',
+    file: 'markets/vast/http/request.ts',
     find: '    if (reply.unreadable !== undefined) throw malformed(call, reply.status, reply.unreadable);\n',
     replace:
       "    this.#options.onGoodReply?.({ area: 'instances', effect: 'read', headers: reply.headers });\n    if (reply.unreadable !== undefined) throw malformed(call, reply.status, reply.unreadable);\n",
@@ -110,8 +111,8 @@ export const OUTSIDE_MUTANTS: readonly Mutant[] = [
       },
       {
         file: 'accounts/service-clock.ts',
-        find: ' && monotonic >= this.#settlesAt;',
-        replace: ';',
+        find: 'const isSettling = monotonic < this.#settlesAt;',
+        replace: 'const isSettling = false;',
       },
     ],
   },
@@ -121,13 +122,27 @@ export const OUTSIDE_MUTANTS: readonly Mutant[] = [
     file: 'accounts/service-clock.ts',
     find: 'if (agreed < REPLIES_TO_BELIEVE) {',
     replace: 'if (agreed < 0) {',
+    also: [
+      {
+        file: 'accounts/service-clock.ts',
+        find: 'const isSettling = monotonic < this.#settlesAt;',
+        replace: 'const isSettling = false;',
+      },
+    ],
+  },
+  {
+    name: 'step-counts-at-once',
+    loses: 'the minute for which a step of the time has to hold before anything is charged by it',
+    file: 'accounts/service-clock.ts',
+    find: 'const isSettling = monotonic < this.#settlesAt;',
+    replace: 'const isSettling = false;',
   },
   {
     name: 'limit-by-one-list',
     loses: 'the two complete lists that must agree on the time before a limit destroys',
     file: `${GPU}/facts.ts`,
-    find: 'confirmedNow: confirmedNow(serviceTime, Math.min(now, observed.steadyNow)),',
-    replace: 'confirmedNow: serviceNow(serviceTime, now),',
+    find: 'confirmedNow: confirmedNow(serviceTime, Math.min(clock.now, clock.steadyNow)),',
+    replace: 'confirmedNow: serviceNow(serviceTime, clock.now),',
     also: [
       {
         file: 'accounts/service-clock.ts',
@@ -146,7 +161,7 @@ export const OUTSIDE_MUTANTS: readonly Mutant[] = [
   {
     name: 'cached-list-is-believed',
     loses: 'the doubt about a list that a cache has held since before it was asked for',
-    file: 'marketplace/instances/instances.ts',
+    file: 'markets/vast/instances/instances.ts',
     find: '  if (Number(age ?? 0) > 0) throw',
     replace: '  if (Number(age ?? 0) > Number.MAX_VALUE) throw',
   },

@@ -37,8 +37,8 @@ export const PURCHASE_MUTANTS: readonly Mutant[] = [
     name: 'forgets-open-attempt',
     loses: 'the number of a purchase that came to nothing',
     file: `${GPU}/stage.ts`,
-    find: 'attempt: facts.openIntent?.attempt ?? facts.settledAttempt };',
-    replace: 'attempt: facts.settledAttempt };',
+    find: 'attempt: facts.purchase.openIntent?.attempt ?? facts.purchase.settledAttempt };',
+    replace: 'attempt: facts.purchase.settledAttempt };',
   },
   {
     name: 'attempt-not-recorded',
@@ -51,9 +51,9 @@ export const PURCHASE_MUTANTS: readonly Mutant[] = [
     name: 'blind-retry',
     loses: 'the rule that a rent call is never repeated',
     file: `${GPU}/act.ts`,
-    find: 'const answer = await session.client.instances.rent(intent.offer, purchase.request, options);',
+    find: 'const answer = await session.market.rent(intent.offer, purchase.request, options);',
     replace:
-      'const send = () => session.client.instances.rent(intent.offer, purchase.request, options);\n    const answer = await send().catch(send);',
+      'const send = () => session.market.rent(intent.offer, purchase.request, options);\n    const answer = await send().catch(send);',
   },
   {
     name: 'old-intent-is-used',

@@ -55,9 +55,9 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     name: 'disconnected-keeps-place',
     loses: 'the end of a place in the queue when the account of its object loses its session',
     file: 'controllers/gpu-instance/reconcile.ts',
-    find: 'function leaveQueues({ uid }: Observed, { accounts }: Deps): void {\n  for (const { queue } of accounts.sessions()) queue.leave(uid);',
+    find: "function leaveQueues({ purchase: { uid } }: Pick<Observed, 'purchase'>, { accounts }: Deps): void {\n  for (const { queue } of accounts.sessions()) queue.leave(uid);",
     replace:
-      'function leaveQueues({ uid }: Observed, { session }: Deps): void {\n  session?.queue.leave(uid);',
+      "function leaveQueues({ purchase: { uid } }: Pick<Observed, 'purchase'>, { session }: Deps): void {\n  session?.queue.leave(uid);",
   },
   {
     name: 'no-search-backoff',
@@ -70,15 +70,15 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     name: 'nothing-found-is-final',
     loses: 'the next search of an object without a match, after its backoff',
     file: 'controllers/gpu-instance/rules/purchase.ts',
-    find: 'const afterMs = backoffMs(facts.memory.failures + 1, facts.jitter, maxMs);',
+    find: 'const afterMs = backoffMs(facts.memory.failures + 1, facts.clock.jitter, maxMs);',
     replace:
-      'const afterMs = backoffMs(facts.memory.failures + 1, facts.jitter, maxMs) * (maxMs ? 1_000 : 1);',
+      'const afterMs = backoffMs(facts.memory.failures + 1, facts.clock.jitter, maxMs) * (maxMs ? 1_000 : 1);',
   },
   {
     name: 'new-spec-keeps-backoff',
     loses: 'the end of a backoff when the spec changes',
     file: 'controllers/gpu-instance/memory.ts',
-    find: '      this.succeeded();\n      this.destroyNotBefore = 0;',
-    replace: '      this.destroyNotBefore = 0;',
+    find: '      this.#startOver();\n      this.fields.destroyNotBefore = 0;',
+    replace: '      this.fields.destroyNotBefore = 0;',
   },
 ];

@@ -24,6 +24,22 @@ Killed: ${killed.length} of ${mutants.length}, ${simulated.length} by the simula
 | Mutant | What is lost | Broken | First found in the simulation by | Seconds | Unit test that fails |
 |---|---|---|---|---|---|
 ${rows.join('\n')}
+${unseenOf(mutants)}`;
+}
+
+function unseenOf(mutants: readonly Mutant[]): string {
+  const rows = mutants.flatMap(({ name, unseen }) =>
+    unseen === undefined ? [] : [`| ${name} | ${unseen} |`],
+  );
+  if (rows.length === 0) return '';
+  return `
+## Survivors of the simulation
+
+A unit test kills each of them; \`--unseen\` searches the simulation for them again.
+
+| Mutant | Why the simulation does not show it |
+|---|---|
+${rows.join('\n')}
 `;
 }
 

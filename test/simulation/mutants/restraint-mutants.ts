@@ -47,6 +47,13 @@ export const RESTRAINT_MUTANTS: readonly Mutant[] = [
     replace: "  if (last.reason === 'Vanished' && spec.onVanish === 'Hold' && spec.paused) {",
   },
   {
+    name: 'one-search-is-enough',
+    loses: 'the second search that shows an offer before a machine that works ends for it',
+    file: `${RULES}/in-hand.ts`,
+    find: '  if (!first) return keep({ begunAt: latest, offerIds, misses: 0 });',
+    replace: '  first ??= { begunAt: Number.NEGATIVE_INFINITY, offerIds, misses: 0 };',
+  },
+  {
     name: 'old-spec-is-replaced-anyway',
     loses: 'the strategy that a new spec replaces nothing',
     file: `${RULES}/replacing.ts`,
@@ -65,13 +72,13 @@ export const RESTRAINT_MUTANTS: readonly Mutant[] = [
     name: 'limit-by-own-clock',
     loses: "the service's clock for the limits of an object",
     file: 'controllers/gpu-instance/facts.ts',
-    find: 'confirmedNow: confirmedNow(serviceTime, Math.min(now, observed.steadyNow)),',
-    replace: 'confirmedNow: now,',
+    find: 'confirmedNow: confirmedNow(serviceTime, Math.min(clock.now, clock.steadyNow)),',
+    replace: 'confirmedNow: clock.now,',
     also: [
       {
         file: 'controllers/gpu-instance/facts.ts',
-        find: 'serviceNow: serviceNow(serviceTime, now),',
-        replace: "serviceNow: serviceNow({ type: 'unknown' }, now),",
+        find: 'serviceNow: serviceNow(serviceTime, clock.now),',
+        replace: "serviceNow: serviceNow({ type: 'unknown' }, clock.now),",
       },
     ],
   },
@@ -93,8 +100,9 @@ export const RESTRAINT_MUTANTS: readonly Mutant[] = [
     name: 'held-is-frozen',
     loses: 'the stop of a machine whose replacement is held back',
     file: `${RULES}/replacing.ts`,
-    find: '  return planned && !blockedBy(facts, planned) ? endMachine(facts, planned) : undefined;',
-    replace: '  return planned && endMachine(facts, planned);',
+    find: 'if (!planned || blockedBy(facts, planned)) return undefined;',
+    replace:
+      'if (!planned) return undefined;\n  const frozen = showBlockedEnd(facts, planned);\n  if (frozen) return frozen;',
   },
   {
     name: 'held-without-a-price',
@@ -105,18 +113,32 @@ export const RESTRAINT_MUTANTS: readonly Mutant[] = [
     also: [
       {
         file: `${RULES}/replacing.ts`,
-        find: '  return planned && !blockedBy(facts, planned) ? endMachine(facts, planned) : undefined;',
+        find: 'if (!planned || blockedBy(facts, planned)) return undefined;',
         replace:
-          "  return planned && facts.object.spec.powerState === 'Running' ? endMachine(facts, planned) : undefined;",
+          "if (!planned || facts.object.spec.powerState !== 'Running') return undefined;\n  const frozen = showBlockedEnd(facts, planned);\n  if (frozen) return frozen;",
       },
     ],
+  },
+  {
+    name: 'replaced-without-an-offer',
+    loses: 'the offer in hand before a machine that works is destroyed',
+    file: `${RULES}/replacing.ts`,
+    find: '  const hand = handOf(facts, planned);',
+    replace: '  if (planned) return endMachine(facts, planned);\n  const hand = handOf(facts, planned);',
+  },
+  {
+    name: 'rolled-out-without-an-offer',
+    loses: 'the offer in hand before a worker is ended for a new template',
+    file: 'controllers/endpoint-group/autoscale/plan.ts',
+    find: '    .filter((worker) => worker.isWithoutSubstitute !== true)\n',
+    replace: '',
   },
   {
     name: 'priced-by-own-clock',
     loses: "the service's clock for what a machine has cost before its price changes",
     file: 'controllers/gpu-instance/status.ts',
-    find: '  const now = facts.serviceNow;\n',
-    replace: '  const now: number | undefined = facts.now;\n',
+    find: '  const now = facts.clock.serviceNow;\n',
+    replace: '  const now: number | undefined = facts.clock.now;\n',
   },
   {
     name: 'taken-back-is-sent',
@@ -143,8 +165,8 @@ export const RESTRAINT_MUTANTS: readonly Mutant[] = [
     name: 'hold-lifts-limit',
     loses: 'the end of a held machine at the limits of its object',
     file: `${RULES}/ending.ts`,
-    find: "if (kind === 'limit') return undefined;",
+    find: "if (kind === 'limit') return heldInMass(facts);",
     replace:
-      "if (kind === 'limit' && object.metadata.annotations?.[annotations.hold] === undefined) return undefined;",
+      "if (kind === 'limit' && object.metadata.annotations?.[annotations.hold] === undefined) return heldInMass(facts);",
   },
 ];

@@ -43,8 +43,8 @@ export const SETTLING_MUTANTS: readonly Mutant[] = [
     name: 'any-list-settles',
     loses: 'the rule that only lists begun after the deadline count',
     file: `${GPU}/facts.ts`,
-    find: 'if (countable && observed.listsBegun.some((begun) => begun > at))',
-    replace: 'if (countable && observed.listsBegun.length > 0)',
+    find: 'if (countable && observed.machine.listsBegun.some((begun) => begun > at))',
+    replace: 'if (countable && observed.machine.listsBegun.length > 0)',
   },
   {
     name: 'label-not-looked-for',
@@ -57,7 +57,7 @@ export const SETTLING_MUTANTS: readonly Mutant[] = [
     name: 'newer-label-ignored',
     loses: 'adoption of a machine with a newer attempt',
     file: `${GPU}/stage.ts`,
-    find: '  (facts) => newestLabelled(facts, facts.settledAttempt + 1),\n',
+    find: '  (facts) => newestLabelled(facts, facts.purchase.settledAttempt + 1),\n',
     replace: '',
   },
   {

@@ -6,9 +6,9 @@ export const TENANT_MUTANTS: readonly Mutant[] = [
     name: 'narrow-key-uses-strong-one',
     loses: 'the own key of an account for each of its writes',
     file: 'accounts/api-keys.ts',
-    find: "return (call) => (call.effect === 'read' ? this.forReads(call) : this.#ownKey(accountUid, call.method));",
+    find: "return (purpose) => (purpose === 'read' ? this.forReads(purpose) : this.#ownKey(accountUid, purpose));",
     replace:
-      "return (call) => (accountUid !== '' ? this.forReads({ ...call, effect: 'read', method: 'GET' }) : this.#ownKey(accountUid, call.method));",
+      "return (purpose) => (purpose === 'read' || accountUid !== '' ? this.forReads('read') : this.#ownKey(accountUid, purpose));",
   },
   {
     name: 'adoption-by-one-consent',
@@ -55,8 +55,8 @@ export const TENANT_MUTANTS: readonly Mutant[] = [
     name: 'blame-by-failed-start',
     loses: 'the look at other hosts before a start that timed out blames one for all',
     file: 'accounts/avoid-list.ts',
-    find: "  'CannotStart',\n  'Exited',",
-    replace: "  'Exited',",
+    find: 'if (!facetsOf(reason).mayBeImage) return false;',
+    replace: "if (!facetsOf(reason).mayBeImage || reason === 'CannotStart') return false;",
   },
   {
     name: 'revoked-namespace-starts',
@@ -67,8 +67,8 @@ export const TENANT_MUTANTS: readonly Mutant[] = [
     also: [
       {
         file: 'controllers/gpu-instance/act.ts',
-        find: '!SPENDS.has(action.type) || session',
-        replace: "!SPENDS.has('rent') || session",
+        find: '!SPENDS.has(action.type) || maySpend(',
+        replace: "!SPENDS.has('rent') || maySpend(",
       },
     ],
   },
@@ -91,14 +91,14 @@ export const TENANT_MUTANTS: readonly Mutant[] = [
     name: 'refused-adoption-at-every-list',
     loses: 'the rest of a refused adoption until its account changes',
     file: 'controllers/gpu-instance/rules/adopting.ts',
-    find: 'if (BY_ACCOUNT.has(reason)) return { afterMs: REFUSED_AGAIN_MS };',
-    replace: 'if (BY_ACCOUNT.has(reason)) return { onList: true };',
+    find: "if (waitsFor === 'account') return { afterMs: REFUSED_AGAIN_MS };",
+    replace: "if (waitsFor === 'account') return { onList: true };",
   },
   {
     name: 'taken-machine-at-every-list',
     loses: 'the rest of an object whose machine another object has, until that machine changes',
     file: 'controllers/gpu-instance/rules/adopting.ts',
-    find: 'return BY_MACHINE.has(reason) ? { afterMs: TAKEN_AGAIN_MS } : { onList: true };',
-    replace: 'return BY_MACHINE.has(reason) ? { onList: true } : { onList: true };',
+    find: "return waitsFor === 'machine' ? { afterMs: TAKEN_AGAIN_MS } : { onList: true };",
+    replace: "return waitsFor === 'machine' ? { onList: true } : { onList: true };",
   },
 ];

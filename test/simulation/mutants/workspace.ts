@@ -7,6 +7,7 @@ const REPOSITORY = join(import.meta.dirname, '..', '..', '..');
 const COPIED = [
   'src',
   'crds',
+  'proto/gen',
   'test/simulation',
   'test/endpoint-group',
   'test/builders',

@@ -1,6 +1,7 @@
 import { parseDollars } from '../../../src/lib/money.ts';
 import { creditMicros } from '../../../src/simulator/world/ledger.ts';
 import { equalJson, type JsonObject, objectAt } from '../memory-kube/json.ts';
+import { statusAt } from '../status-at.ts';
 import { limitsOf } from './accounts.ts';
 import type { Scene } from './scene.ts';
 
@@ -41,7 +42,7 @@ export class AccountLimits {
 
   #creditOf(account: JsonObject): number {
     const world = this.#scene.world.market.store.current();
-    const { userId } = objectAt(objectAt(account, 'status'), 'login');
+    const { userId } = objectAt(statusAt(account), 'login');
     const [first] = Object.values(world.tables.users);
     const user = userId === undefined ? first : world.tables.users[Number(userId)];
     return user ? creditMicros(world, user, this.#scene.now) : Number.POSITIVE_INFINITY;

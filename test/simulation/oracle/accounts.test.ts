@@ -78,6 +78,27 @@ const BROKEN: readonly Case[] = [
     /^Access far rents by default\/default, which is not for its namespace$/,
   ],
   [
+    'an object rents whose account has been suspended for a while (P5)',
+    new Bench(),
+    async (bench) => {
+      bench.users.account.suspend();
+      await bench.pass(31);
+      bench.sendRent(1);
+    },
+    /^Suspended a rents, and default\/default has been suspended for 3\d/,
+  ],
+  [
+    'a machine is started whose account has been suspended for a while (P5)',
+    new Bench(),
+    async (bench) => {
+      const { id } = await bench.rent(1);
+      bench.users.account.suspend();
+      await bench.pass(31);
+      bench.send('PUT', `/api/v0/instances/${id}/`, { body: '{"state":"running"}' });
+    },
+    /^Suspended a starts a machine, and default\/default has been suspended for 3\d/,
+  ],
+  [
     'an object of another namespace rents where some namespaces are watched only',
     new Bench({ flags: { watchNamespace: ['default', OTHER_NAMESPACE] } }),
     async (bench) => {
@@ -128,6 +149,25 @@ const BROKEN: readonly Case[] = [
 ];
 
 const SOUND: readonly Case[] = [
+  [
+    'an object rents right after its account was suspended (P5)',
+    new Bench(),
+    async (bench) => {
+      bench.users.account.suspend();
+      await bench.pass(20);
+      bench.sendRent(1);
+    },
+  ],
+  [
+    'an object rents right after its account resumed (P5)',
+    new Bench(),
+    async (bench) => {
+      bench.users.account.suspend();
+      await bench.pass(40);
+      bench.users.account.resume();
+      bench.sendRent(1);
+    },
+  ],
   [
     'a machine is swept that an account of another login would only report',
     new Bench(SWEPT),

@@ -10,6 +10,7 @@ import {
   textOf,
 } from '../memory-kube/json.ts';
 import type { Commit } from '../memory-kube/store.ts';
+import { statusAt } from '../status-at.ts';
 
 /** MarketplaceAccounts as etcd holds them, and as they were when they went. */
 export class Accounts {
@@ -46,7 +47,7 @@ export class Accounts {
   /** Whether one of them lists that machine as kept on purpose. */
   keeps(instanceId: number): boolean {
     return [...this.all(), ...this.gone()].some((account) =>
-      listAt(objectAt(account, 'status'), 'retained')
+      listAt(statusAt(account), 'retained')
         .filter(isObject)
         .some((kept) => idAt(kept, 'instanceId') === instanceId),
     );
@@ -62,7 +63,7 @@ export function accountKeyOf(object: JsonObject): string {
 
 /** Whether an account has proved that login, or none so far; any login where none is given. */
 export function isOfLogin(account: JsonObject, userId: number | undefined): boolean {
-  const login = idAt(objectAt(objectAt(account, 'status'), 'login'), 'userId');
+  const login = idAt(objectAt(statusAt(account), 'login'), 'userId');
   return login === undefined || userId === undefined || login === userId;
 }
 
@@ -71,13 +72,13 @@ export const limitsOf = (account: JsonObject): JsonObject => objectAt(objectAt(a
 
 /** Whether its sweep waits for a person, or for its breaker to close. */
 export function holdsSweep(account: JsonObject): boolean {
-  const status = objectAt(account, 'status');
+  const status = statusAt(account);
   return objectAt(status, 'breaker')['open'] === true || /MemoryRolledBack|MassOrphaned/.test(textOf(status));
 }
 
 /** Whether that machine lost its object together with many, and waits for its turn since a person has confirmed. */
 export function isSweptSlowly(account: JsonObject, id: number): boolean {
-  const confirmed = objectAt(account, 'status')['orphansConfirmed'];
+  const confirmed = statusAt(account)['orphansConfirmed'];
   return Array.isArray(confirmed) && confirmed.includes(String(id));
 }
 
@@ -109,7 +110,7 @@ export function breakerRecordOf(account: JsonObject): {
   readonly since: number | undefined;
   readonly releasedAt: number | undefined;
 } {
-  const { open, since, releasedAt } = objectAt(objectAt(account, 'status'), 'breaker');
+  const { open, since, releasedAt } = objectAt(statusAt(account), 'breaker');
   return {
     since: open === true ? Date.parse(String(since)) : undefined,
     releasedAt: releasedAt === undefined ? undefined : Date.parse(String(releasedAt)),

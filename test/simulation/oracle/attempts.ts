@@ -1,5 +1,6 @@
 import type { Machine } from '../machine.ts';
-import { type JsonObject, objectAt } from '../memory-kube/json.ts';
+import type { JsonObject } from '../memory-kube/json.ts';
+import { hasUsableRecord, statusAt } from '../status-at.ts';
 import type { Purchase } from './purchase.ts';
 import { nameOf, type Scene } from './scene.ts';
 
@@ -61,8 +62,10 @@ export class AttemptWatch {
   rewritten(before: JsonObject, after: JsonObject): void {
     const from = attemptOf(before);
     const to = attemptOf(after);
+    // A record that a person made unusable says nothing of attempts.
+    if (!hasUsableRecord(after)) return;
     if (to < from) this.#scene.broken('I8', `the attempt of ${nameOf(after)} fell from ${from} to ${to}`);
   }
 }
 
-const attemptOf = (object: JsonObject): number => Number(objectAt(object, 'status')['attempt'] ?? 0);
+const attemptOf = (object: JsonObject): number => Number(statusAt(object)['attempt'] ?? 0);

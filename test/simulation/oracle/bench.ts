@@ -6,6 +6,7 @@ import { addressOf } from '../kubectl.ts';
 import { Machine } from '../machine.ts';
 import { type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
 import type { Fate } from '../network.ts';
+import { statusAt } from '../status-at.ts';
 import { Users } from '../users.ts';
 import { NAMESPACE, SimulatedWorld } from '../world.ts';
 
@@ -20,6 +21,8 @@ interface BenchOptions {
   readonly flags?: RawOptions;
   /** Load comes to groups through a gateway. */
   readonly hasGateway?: boolean;
+  /** The first moment of its world, in epoch milliseconds. */
+  readonly startMs?: number;
 }
 
 /** A world without any operator, in which promises are broken by hand. */
@@ -29,8 +32,15 @@ export class Bench {
   readonly invariants: Invariants;
   readonly machine: Machine;
 
-  constructor({ strict = true, orphanPolicy = 'Report', flags = {}, hasGateway = false }: BenchOptions = {}) {
-    this.world = new SimulatedWorld({ seed: 1, keepTrace: false, flags, hasGateway, fate: () => QUIET });
+  constructor({
+    strict = true,
+    orphanPolicy = 'Report',
+    flags = {},
+    hasGateway = false,
+    startMs,
+  }: BenchOptions = {}) {
+    const options = { seed: 1, keepTrace: false, flags, hasGateway, startMs };
+    this.world = new SimulatedWorld({ ...options, fate: () => QUIET });
     this.users = new Users(this.world, seededRandom(1));
     this.machine = new Machine('operator-0', this.world.scheduler);
     this.invariants = new Invariants(this.world, { strict });
@@ -101,7 +111,7 @@ export class Bench {
   setStatus(status: JsonObject, name = 'a'): void {
     this.#update({ plural: 'gpuinstances', name, subresource: 'status' }, (current) => ({
       ...current,
-      status: { ...objectAt(current, 'status'), ...status },
+      status: { ...statusAt(current), ...status },
     }));
   }
 
@@ -134,9 +144,9 @@ export class Bench {
     const { contracts, machines } = store.current().tables;
     const login = store.keyBySecret(apiKey)?.userId;
     const rows = Object.values(contracts).filter(({ userId }) => login === undefined || userId === login);
-    const instances = rows.map(({ id, actualStatus, machineId }) => {
+    const instances = rows.map(({ id, actualStatus, machineId, label }) => {
       const { state = 'up' } = machines[machineId] ?? {};
-      return { id, actual_status: status ?? (state === 'up' ? actualStatus : 'offline') };
+      return { id, label, actual_status: status ?? (state === 'up' ? actualStatus : 'offline') };
     });
     const headers = apiKey === '' ? {} : { authorization: `Bearer ${apiKey}` };
     const request = { method: 'GET', origin: ORIGIN, path: '/api/v0/instances/?owner=me', headers };

@@ -1,8 +1,20 @@
-import { type JsonObject, objectAt } from '../memory-kube/json.ts';
+import { type JsonObject, metadataOf, objectAt, objectsAt } from '../memory-kube/json.ts';
+import { statusAt } from '../status-at.ts';
+import { failureWaitOf } from './failure-wait.ts';
 import { intentOf, type Purchase } from './purchase.ts';
 import { nameOf, type Scene } from './scene.ts';
 
 const HOUR_MS = 3_600_000;
+/** What the clock of a process may differ by without a jump. */
+const CLOCK_SLACK_MS = 5_000;
+
+/** Ends after which another machine was chosen to follow. */
+const CHOSEN_ENDS: ReadonlySet<unknown> = new Set([
+  'SpecChanged',
+  'ReplaceRequested',
+  'PriceRaised',
+  'LimitReached',
+]);
 
 /** I9: no object rents more often than its brake allows. What was refused is no rental. */
 export class BrakeWatch {
@@ -14,6 +26,20 @@ export class BrakeWatch {
 
   constructor(scene: Scene) {
     this.#scene = scene;
+  }
+
+  /** A rent call leaves: none for a spec that has just failed on two machines, unless a person asks for it. */
+  rentSent({ uid }: Purchase): void {
+    const object = this.#scene.objects.get(uid);
+    const until = object && failureWaitOf(object);
+    if (!object || until === undefined || this.#scene.now + CLOCK_SLACK_MS >= until) return;
+    if (this.#scene.now - this.#clockWrongAt < HOUR_MS || this.#scene.isHandled(uid)) return;
+    const asked = objectAt(metadataOf(object), 'annotations')['gpurental.dev/requested-at'];
+    if (asked !== undefined && asked !== statusAt(object)['requestedAt']) return;
+    const lastEnd = objectsAt(statusAt(object), 'history').at(-1)?.['reason'];
+    if (CHOSEN_ENDS.has(lastEnd)) return;
+    const seconds = Math.round((until - this.#scene.now) / 1000);
+    this.#scene.broken('B04', `${nameOf(object)} rents ${seconds} s before its spec may be tried again`);
   }
 
   /** A machine was rented. */

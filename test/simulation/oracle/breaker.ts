@@ -2,6 +2,7 @@ import { parseDuration } from '../../../src/lib/time.ts';
 import type { Contract } from '../../../src/simulator/tables/contracts.ts';
 import type { Machine } from '../machine.ts';
 import { idAt, type JsonObject, metadataOf, objectAt, textAt } from '../memory-kube/json.ts';
+import { statusAt } from '../status-at.ts';
 import { accountKeyOf, allowedBadOf, breakerRecordOf } from './accounts.ts';
 import type { ShownList } from './newest-lists.ts';
 import { keyOf, nameOf, type Scene } from './scene.ts';
@@ -20,6 +21,8 @@ const HOLD_SLACK_MS = 60_000;
 const WINDOW_MS = 600_000;
 /** Ends are recorded in whole seconds. */
 const ROUNDING_MS = 1_000;
+/** The proof that a machine is gone is recorded within this time. */
+const RECORDING_MS = 30_000;
 const SLOW_SHARE = 0.1;
 const UNSEEN: ReadonlySet<unknown> = new Set(['unknown', 'offline']);
 const BAD: ReadonlySet<unknown> = new Set(['exited', 'destroyed', ...UNSEEN]);
@@ -42,7 +45,7 @@ export class BreakerWatch {
   /** An object was written. */
   rewritten(uid: string, object: JsonObject): void {
     const facts = JSON.stringify([
-      objectAt(object, 'status')['instanceId'],
+      statusAt(object)['instanceId'],
       isReplaceable(object),
       accountKeyOf(object),
     ]);
@@ -87,6 +90,15 @@ export class BreakerWatch {
 
   destroySent(machine: Machine, id: number, destroy: SentDestroy): void {
     for (const breaker of this.#ofAccounts.values()) breaker.destroySent(machine, id, destroy);
+  }
+
+  /** An object was written that may have given up a machine which no process destroyed. */
+  gaveUp(before: JsonObject, object: JsonObject): void {
+    const id = recordedBy(before);
+    if (id === undefined || recordedBy(object) === id || metadataOf(object)['deletionTimestamp']) return;
+    // A wrong reply to a rental: the machine on record was never that of the object.
+    if (statusAt(before)['unconfirmed'] === true) return;
+    this.#ofAccounts.get(accountKeyOf(object))?.vanished(object, id);
   }
 
   /** Whether that process has to know that one is open of the login that has that contract. */
@@ -205,7 +217,15 @@ class AccountBreaker {
     const state = this.stateFor(machine);
     if (state === 'open')
       this.#scene.broken('I4', `contract ${id} was given up while the breaker had to be open`);
-    if (state === 'slow') this.#checkTurn(owner, id, arrives);
+    if (state === 'slow') this.#checkTurn(owner, id, arrives ? this.#scene.now : undefined);
+  }
+
+  /** The end of a machine that no process destroyed counts for slow replacement from the moment its object rents again. */
+  vanished(owner: JsonObject, id: number): void {
+    if (this.#destroyed.has(id) || !isReplaceable(owner)) return;
+    const readers = this.#scene.world.processes.filter(({ machine }) => this.#seen.has(machine));
+    const isSlow = readers.length > 0 && readers.every(({ machine }) => this.stateFor(machine) === 'slow');
+    if (isSlow) this.#checkTurn(owner, id, this.#scene.now - RECORDING_MS);
   }
 
   /** What the breaker has to be for a process; `closed` if it may be. */
@@ -228,7 +248,8 @@ class AccountBreaker {
     return closing !== undefined || releasedAt !== undefined || unhealthyFor >= holdMs;
   }
 
-  #checkTurn(owner: JsonObject, id: number, arrives: boolean): void {
+  /** `endedAt`: from when its end counts for the next; undefined if the machine stays. */
+  #checkTurn(owner: JsonObject, id: number, endedAt: number | undefined): void {
     const { now } = this.#scene;
     // Nothing is rented any more for one that is being deleted, as for one that is gone.
     const isStaying = (object: JsonObject) => metadataOf(object)['deletionTimestamp'] === undefined;
@@ -236,7 +257,7 @@ class AccountBreaker {
     const recent = this.#slowEnds.filter(
       ({ owner: name, at }) => now - at < WINDOW_MS - ROUNDING_MS && standing.has(name),
     );
-    if (arrives) this.#slowEnds = [...recent, { owner: nameOf(owner), at: now }];
+    if (endedAt !== undefined) this.#slowEnds = [...recent, { owner: nameOf(owner), at: endedAt }];
     const most = Math.max(1, Math.floor(this.#objects().length * SLOW_SHARE));
     if (recent.length < most) return;
     const text = `contract ${id} was given up although ${recent.length} others were within ten minutes`;
@@ -256,10 +277,10 @@ class AccountBreaker {
     const ids = [...new Set(recorded)].filter(
       (id) => shown.has(id) || (before.has(id) && !this.#destroyed.has(id)),
     );
-    const bad = ids.filter((id) => !shown.has(id) || BAD.has(shown.get(id)));
+    const bad = ids.filter((id) => !shown.has(id) || BAD.has(shown.get(id)?.status));
     const allowed = allowedBadOf(maxUnhealthy, ids.length + unsure);
     if (allowed === undefined || bad.length === 0) return false;
-    const isOnlyUnseen = ids.length === 1 && UNSEEN.has(shown.get(ids[0] ?? 0));
+    const isOnlyUnseen = ids.length === 1 && UNSEEN.has(shown.get(ids[0] ?? 0)?.status);
     const areAll = unsure === 0 && bad.length === ids.length && (ids.length > 1 || isOnlyUnseen);
     return bad.length > allowed || areAll;
   }
@@ -282,7 +303,7 @@ class AccountBreaker {
 }
 
 function recordedBy(object: JsonObject): number | undefined {
-  return idAt(objectAt(object, 'status'), 'instanceId');
+  return idAt(statusAt(object), 'instanceId');
 }
 
 /** Whether a machine that is lost would be replaced. */

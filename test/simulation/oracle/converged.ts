@@ -3,8 +3,10 @@ import type { Contract } from '../../../src/simulator/tables/contracts.ts';
 import { BY_HAND } from '../console.ts';
 import { idAt, isObject, type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
 import { throwAsNode } from '../prober.ts';
-import { accountKeyOf } from './accounts.ts';
-import { waitsForOffers } from './free-offers.ts';
+import { statusAt } from '../status-at.ts';
+import { accountKeyOf, holdsSweep } from './accounts.ts';
+import { failureWaitOf } from './failure-wait.ts';
+import { hasOffer, waitsForOffers } from './free-offers.ts';
 import type { OwnLimits } from './own-limits.ts';
 import { fitsItsLabel } from './purchase.ts';
 import { conditionOf, keyOf, nameOf, type Scene } from './scene.ts';
@@ -22,6 +24,8 @@ export interface Restraints {
   /** Whether it has rented too often within the hour. */
   readonly isBlockedByBrake: (uid: string) => boolean;
   readonly ownLimits: Pick<OwnLimits, 'isReached' | 'isOverrun'>;
+  /** Whether its machine was bought for another image than it wants now. */
+  readonly hasFormerImage: (object: JsonObject) => boolean;
 }
 
 /** What is missing from, or too much of, what was wanted: empty once everything is there, and nothing else. */
@@ -55,7 +59,7 @@ function ofAccounts(scene: Scene): readonly Shortfall[] {
 }
 
 const holdsForGood = (object: JsonObject): boolean =>
-  objectAt(object, 'status')['instanceId'] !== undefined && !metadataOf(object)['deletionTimestamp'];
+  statusAt(object)['instanceId'] !== undefined && !metadataOf(object)['deletionTimestamp'];
 
 function unrecorded(scene: Scene): readonly Shortfall[] {
   const mine = Object.values(scene.contracts()).filter(
@@ -70,7 +74,7 @@ function unrecorded(scene: Scene): readonly Shortfall[] {
     if (!owner && scene.isRepeated(contract) && scene.orphanPolicy(contract) !== 'Destroy') return [];
     if (!owner)
       return [{ invariant: 'I1', text: `contract ${contract.id} still bills and no object claims it` }];
-    if (idAt(objectAt(owner, 'status'), 'instanceId') === contract.id) return [];
+    if (idAt(statusAt(owner), 'instanceId') === contract.id) return [];
     return [
       { invariant: 'I2', text: `contract ${contract.id} is not the one that ${nameOf(owner)} records` },
     ];
@@ -95,12 +99,12 @@ function leftChildren(scene: Scene): readonly Shortfall[] {
 function unreached(
   scene: Scene,
   object: JsonObject,
-  { isBlockedByBrake, ownLimits }: Restraints,
+  { isBlockedByBrake, ownLimits, hasFormerImage }: Restraints,
 ): readonly Shortfall[] {
   const name = nameOf(object);
   const metadata = metadataOf(object);
   if (metadata['deletionTimestamp']) return [{ invariant: 'ESR', text: `${name} is still being deleted` }];
-  const status = objectAt(object, 'status');
+  const status = statusAt(object);
   const contract = machineOf(scene, object);
   const powerState = objectAt(object, 'spec')['powerState'];
   const state = `status ${JSON.stringify({ phase: status['phase'], instanceId: status['instanceId'] })}`;
@@ -108,6 +112,7 @@ function unreached(
   const mayRun =
     !mayBeSpent(scene, object, ownLimits) &&
     !isBlockedByBrake(String(metadata['uid'])) &&
+    !waitsForItsSpec(scene, object) &&
     !waitsForOffers(scene, object);
   if (contract?.actualStatus === 'running' && ownLimits.isOverrun(object) && isEndedByLimits(scene, object))
     found.push({ invariant: 'I9', text: `${name} has a machine beyond its own limits: ${state}` });
@@ -122,6 +127,12 @@ function unreached(
       text: `${name} wants to run and does not: ${state}, ${readyMessage(object)}`,
     });
   }
+  if (contract && mayRun && hasFormerImage(object) && mayReplace(scene, object)) {
+    found.push({
+      invariant: 'ESR',
+      text: `${name} has another image since, and keeps machine ${contract.id}: ${state}`,
+    });
+  }
   if (powerState === 'Stopped' && contract && runs(scene, contract) && !isWithoutTarget(object)) {
     found.push({ invariant: 'ESR', text: `${name} wants to be stopped and runs: ${state}` });
   }
@@ -133,6 +144,17 @@ function unreached(
     found.push({ invariant: 'I14', text: `${name} claims to run on a machine that is gone` });
   }
   return found;
+}
+
+/** Whether nothing keeps an edit from being carried out: neither its policies nor the market nor a breaker. */
+function mayReplace(scene: Scene, object: JsonObject): boolean {
+  const { paused, powerState, updateStrategy, adopt } = objectAt(object, 'spec');
+  const isOnHold = objectAt(metadataOf(object), 'annotations')['gpurental.dev/hold'] !== undefined;
+  const isLeft = isObject(updateStrategy) && updateStrategy['type'] === 'OnDelete';
+  const isKept = isOnHold || isLeft || paused === true || adopt !== undefined;
+  const isHandled = scene.isHandled(String(metadataOf(object)['uid']));
+  if (isKept || isHandled || powerState !== 'Running' || holdsSweep(scene.accountOf(object))) return false;
+  return hasOffer(scene, object);
 }
 
 /** Containers answer every probe, if no story spoils them: `Ready` says `ProbeError` if the probe cannot be sent, and nothing of the probe if it can. */
@@ -162,10 +184,16 @@ function isSendable({ path = '/', httpHeaders = [] }: JsonObject): boolean {
   }
 }
 
+/** By the wall clock of the operator, which may have been wrong by a little. */
+const WAIT_SLACK_MS = 60_000;
+
+const waitsForItsSpec = (scene: Scene, object: JsonObject): boolean =>
+  (failureWaitOf(object) ?? Number.NEGATIVE_INFINITY) + WAIT_SLACK_MS > scene.now;
+
 /** Who only watches a machine, or was to take one over that is gone or somebody else's, has none of its own. */
 function isWithoutTarget(object: JsonObject): boolean {
   const { policy } = objectAt(objectAt(object, 'spec'), 'adopt');
-  const { attempt = 0 } = objectAt(object, 'status');
+  const { attempt = 0 } = statusAt(object);
   return policy === 'Observe' || (policy !== undefined && attempt === 0);
 }
 
@@ -189,7 +217,7 @@ function mayBeSpent(scene: Scene, object: JsonObject, ownLimits: Restraints['own
 /** What an object records, unless a person wrote the id of somebody else's machine there: that is left alone. */
 function machineOf(scene: Scene, object: JsonObject): Contract | undefined {
   const uid = String(metadataOf(object)['uid']);
-  const recorded = scene.contracts()[Number(objectAt(object, 'status')['instanceId'])];
+  const recorded = scene.contracts()[Number(statusAt(object)['instanceId'])];
   if (!recorded || !scene.isHandled(uid) || scene.takerOf(recorded.id) === object) return recorded;
   const buyer = (scene.purchaseOf(recorded) ?? scene.madeBy(recorded))?.uid;
   return recorded.image === BY_HAND || (buyer !== undefined && buyer !== uid) ? undefined : recorded;

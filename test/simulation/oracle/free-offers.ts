@@ -1,6 +1,7 @@
 import { parseDollars } from '../../../src/lib/money.ts';
 import type { Machine, Offer } from '../../../src/simulator/tables/market.ts';
 import { idAt, type JsonObject, listAt, metadataOf, objectAt, objectsAt } from '../memory-kube/json.ts';
+import { statusAt } from '../status-at.ts';
 import { conditionOf, type Scene } from './scene.ts';
 
 /** Requirements that the oracle can judge. */
@@ -24,7 +25,7 @@ export function hasOffer(scene: Scene, object: JsonObject): boolean {
  */
 export function waitsForOffers(scene: Scene, object: JsonObject): boolean {
   const { deletionTimestamp } = metadataOf(object);
-  const { instanceId } = objectAt(object, 'status');
+  const { instanceId } = statusAt(object);
   if (deletionTimestamp !== undefined || instanceId !== undefined) return false;
   if (conditionOf(object, 'Ready')?.['reason'] !== 'NoOffers') return false;
   const free = freeOffers(scene);
@@ -42,9 +43,7 @@ function freeOffers(scene: Scene): readonly Offer[] {
 
 /** Whether neither the object nor its account avoids the offer, its machine or its host. */
 function isAllowed(scene: Scene, object: JsonObject): (offer: Offer) => boolean {
-  const avoided = [object, scene.accountOf(object)].flatMap((each) =>
-    objectsAt(objectAt(each, 'status'), 'avoid'),
-  );
+  const avoided = [object, scene.accountOf(object)].flatMap((each) => objectsAt(statusAt(each), 'avoid'));
   const avoids = (kind: string, id: number) =>
     avoided.some((entry) => entry['kind'] === kind && idAt(entry, 'id') === id);
   return ({ id, machineId, hostId }) =>

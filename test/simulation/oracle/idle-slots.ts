@@ -1,5 +1,6 @@
 import type { Machine } from '../machine.ts';
 import { idAt, type JsonObject, listAt, metadataOf, objectAt } from '../memory-kube/json.ts';
+import { statusAt } from '../status-at.ts';
 import { accountKeyOf } from './accounts.ts';
 import { hasOffer } from './free-offers.ts';
 import { conditionOf, nameOf, type Scene } from './scene.ts';
@@ -54,7 +55,12 @@ export class IdleSlotWatch {
 
   /** Something stood in the way of a process. */
   hindered(): void {
-    this.#calmSince = this.#scene.now;
+    this.#calmSince = Math.max(this.#calmSince, this.#scene.now);
+  }
+
+  /** A process has missed an event: it may not know an object until then. */
+  blindUntil(until: number): void {
+    this.#calmSince = Math.max(this.#calmSince, until - RECOVERS_MS + MAX_IDLE_MS);
   }
 
   elapsed(): void {
@@ -89,14 +95,14 @@ export class IdleSlotWatch {
   }
 
   #loginOf(object: JsonObject): number | undefined {
-    return idAt(objectAt(objectAt(this.#scene.accountOf(object), 'status'), 'login'), 'userId');
+    return idAt(objectAt(statusAt(this.#scene.accountOf(object)), 'login'), 'userId');
   }
 
   /** Whether nothing but a slot keeps the object from a machine. */
   #isAble(object: JsonObject): boolean {
     const { deletionTimestamp, annotations } = metadataOf(object);
     const spec = objectAt(object, 'spec');
-    const status = objectAt(object, 'status');
+    const status = statusAt(object);
     if (deletionTimestamp || annotations !== undefined || status['instanceId'] !== undefined) return false;
     if (spec['paused'] === true || spec['powerState'] === 'Stopped' || spec['adopt'] !== undefined)
       return false;
@@ -114,13 +120,14 @@ export class IdleSlotWatch {
   #mayRent(object: JsonObject): boolean {
     const account = this.#scene.accountOf(object);
     const spec = objectAt(account, 'spec');
-    const status = objectAt(account, 'status');
+    const status = statusAt(account);
     const isReady = conditionOf(account, 'Ready')?.['status'] === 'True';
     const isOwn = accountKeyOf(object).startsWith(`${String(metadataOf(object)['namespace'])}/`);
     const isOpenToAll = objectAt(spec, 'allowedNamespaces')['from'] === 'All';
     const hasLimits = Object.keys(objectAt(spec, 'limits')).length > 0;
     const isBroken = objectAt(status, 'breaker')['openSince'] !== undefined;
     if (!isReady || metadataOf(account)['deletionTimestamp'] || hasLimits || isBroken) return false;
+    if (spec['suspend'] === true) return false;
     // Until labels are known to come back, rentals go one at a time.
     return (isOwn || isOpenToAll) && status['labelsEchoed'] === true && !this.#isBraked();
   }
@@ -129,7 +136,7 @@ export class IdleSlotWatch {
   #isBraked(): boolean {
     const hour = this.#scene.now - HOUR_MS;
     const recent = [...this.#scene.objects.values()].flatMap((object) =>
-      listAt(objectAt(object, 'status'), 'rentals').filter((at) => Date.parse(String(at)) > hour),
+      listAt(statusAt(object), 'rentals').filter((at) => Date.parse(String(at)) > hour),
     );
     return recent.length + 100 > this.#scene.maxRentalsPerHour;
   }

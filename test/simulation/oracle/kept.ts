@@ -1,5 +1,6 @@
 import { idAt, type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
 import type { Commit } from '../memory-kube/store.ts';
+import { statusAt } from '../status-at.ts';
 import { nameOf, type Scene } from './scene.ts';
 
 /** As old may be what a process knows of an object when it destroys its machine: the answer to its last read of it. */
@@ -46,12 +47,13 @@ const keptKey = (object: JsonObject): string => `kept ${String(metadataOf(object
 
 /** Whether an object wants its recorded machine to outlive it. */
 export function isToKeep(object: JsonObject, id: number): boolean {
-  return keepsMachine(object) && idAt(objectAt(object, 'status'), 'instanceId') === id;
+  return keepsMachine(object) && idAt(statusAt(object), 'instanceId') === id;
 }
 
-/** The same, or its machine that it had no time to record. */
+/** The same, or its machine that it had no time to record; one that only a wrong reply named is no record. */
 export function mayKeep(object: JsonObject, id: number): boolean {
-  const recorded = idAt(objectAt(object, 'status'), 'instanceId') ?? id;
+  const status = statusAt(object);
+  const recorded = status['unconfirmed'] === true ? id : (idAt(status, 'instanceId') ?? id);
   return keepsMachine(object) && recorded === id;
 }
 

@@ -1,6 +1,7 @@
 import type { TransportRequest } from '../../../src/lib/transport.ts';
 import { idAt, isObject, type JsonObject, metadataOf, objectAt, textAt } from '../memory-kube/json.ts';
 import type { Commit } from '../memory-kube/store.ts';
+import { statusAt } from '../status-at.ts';
 import { accountKeyOf } from './accounts.ts';
 import { isLate, readPurchase } from './purchase.ts';
 import type { Scene } from './scene.ts';
@@ -86,9 +87,7 @@ export class KeyWatch {
   }
 
   #recorder(id: number): JsonObject | undefined {
-    return [...this.#scene.objects.values()].find(
-      (object) => idAt(objectAt(object, 'status'), 'instanceId') === id,
-    );
+    return [...this.#scene.objects.values()].find((object) => idAt(statusAt(object), 'instanceId') === id);
   }
 
   #named(uid: string | undefined): readonly string[] {

@@ -1,14 +1,21 @@
 import { parseDollars } from '../../../src/lib/money.ts';
+import type { TransportRequest } from '../../../src/lib/transport.ts';
 import type { Contract } from '../../../src/simulator/tables/contracts.ts';
 import type { Machine } from '../machine.ts';
 import type { JsonObject } from '../memory-kube/json.ts';
 import { AccountLimits } from './account-limits.ts';
 import { accountKeyOf } from './accounts.ts';
+import { billedThisMonth } from './money.ts';
 import { maxPriceOf, priceOf } from './price.ts';
 import { isLate, type Purchase } from './purchase.ts';
 import { keyOf, nameOf, type Scene } from './scene.ts';
+import { startedMachine } from './sent-start.ts';
 
 const HOUR_MS = 3_600_000;
+/** A changed cost is known by then: two lists, and a read where they agree. */
+const COST_IS_KNOWN_MS = 90_000;
+/** So much of the bill of each machine may not be counted yet. */
+const UNKNOWN_MS = 60_000;
 const RENTED = 'rented ';
 /** How long a process may go by the credit that it read last. */
 const CREDIT_IS_KNOWN_MS = 90_000;
@@ -30,8 +37,16 @@ interface Allowed {
   /** Micro-dollars an hour; undefined where any price will do. */
   readonly maxPrice: number | undefined;
   readonly isPoor: boolean;
+  /** Micro-dollars that its account had spent at least by what it has to know. */
+  readonly spentMicros: number;
   /** Its process had not read lists for long enough to have swept. */
   readonly isFresh: boolean;
+}
+
+/** A machine, and what held when its call left. */
+interface Counted {
+  readonly contract: Contract;
+  readonly allowed: Allowed;
 }
 
 /**
@@ -41,6 +56,8 @@ interface Allowed {
 export class LimitWatch {
   readonly #scene: Scene;
   readonly #seen = new Set<number>();
+  /** What each machine costs in an hour, and since when. */
+  readonly #costs = new Map<number, { readonly cost: number; readonly since: number }>();
   readonly #sent = new Map<string, Allowed>();
   /** The purchases that contracts came of, and when their calls left. */
   readonly #begun: {
@@ -69,6 +86,7 @@ export class LimitWatch {
 
   changed(): void {
     this.#noteUnowned();
+    this.#noteCosts();
     const begun = this.#scene.live().filter(({ id }) => !this.#seen.has(id));
     for (const { id } of begun) this.#seen.add(id);
     const fresh = begun.filter((contract) => this.#scene.purchaseOf(contract) !== undefined);
@@ -96,17 +114,59 @@ export class LimitWatch {
 
   /** A rent call leaves. */
   rentSent(machine: Machine, purchase: Purchase): void {
+    this.#sent.set(purchaseKey(purchase), this.#allowedAt(machine, this.#scene.objects.get(purchase.uid)));
+  }
+
+  /** What holds when a process sends a call. */
+  #allowedAt(machine: Machine, owner: JsonObject | undefined): Allowed {
     const isFresh = this.#scene.now - (this.#listsSince.get(machine) ?? this.#scene.now) < FIRST_SWEEP_MS;
-    const allowed = { ...this.#allowedNow(this.#scene.objects.get(purchase.uid)), isFresh };
+    const allowed = { ...this.#allowedNow(owner), isFresh };
     const isBlindTo = (copies: WeakMap<Machine, number>) => this.#scene.now < (copies.get(machine) ?? 0);
     const { objects, accounts } = this.#blindUntil;
     const isBlind = isBlindTo(objects) || isBlindTo(accounts);
-    this.#sent.set(purchaseKey(purchase), {
+    return {
       ...allowed,
       ...(isBlind && { limits: [] }),
       // Credit is read from the service, and what has to remain of it from the account.
       ...(isBlindTo(accounts) && { isPoor: false }),
-    });
+    };
+  }
+
+  /** A call leaves: the start of a stopped machine costs what its disk does not cost already. */
+  sent(machine: Machine, request: TransportRequest): void {
+    const id = startedMachine(request) ?? Number.NaN;
+    const contract = this.#scene.contracts()[id];
+    const owner = contract && this.#scene.ownerOf(contract);
+    if (!owner || costOf(contract) === priceOf(contract)) return;
+    const allowed = this.#allowedAt(machine, owner);
+    const counted = this.#countedBeside(allowed).filter((other) => other.id !== id);
+    if ([contract, ...counted].some((each) => this.#isCostNew(each))) return;
+    const hourly = (limits: JsonObject) => ({ ...limits, maxInstances: null });
+    const spent = counted.reduce((sum, each) => sum + costOf(each), priceOf(contract));
+    const problems = allowed.limits.map(
+      (limits) => tooMuch(spent, hourly(limits)) ?? overMonth(allowed.spentMicros, limits),
+    );
+    this.#report(problems, `${nameOf(owner)} starts its machine: `);
+  }
+
+  /** A machine may have begun to cost more by itself, and a process learns of it by the next lists. */
+  #isCostNew({ id }: Contract): boolean {
+    return this.#scene.now - (this.#costs.get(id)?.since ?? this.#scene.now) < COST_IS_KNOWN_MS;
+  }
+
+  #noteCosts(): void {
+    for (const contract of this.#scene.live()) {
+      const cost = costOf(contract);
+      if (this.#costs.get(contract.id)?.cost !== cost)
+        this.#costs.set(contract.id, { cost, since: this.#scene.now });
+    }
+  }
+
+  /** All of what may be counted breaks all limits that a process may go by. */
+  #report(problems: readonly (string | undefined)[], what: string): void {
+    const [first] = problems;
+    if (first === undefined || problems.includes(undefined)) return;
+    this.#scene.broken('I9', `${what}${first}`);
   }
 
   /** A process asks for a list. */
@@ -148,7 +208,25 @@ export class LimitWatch {
       maxPrice: owner && maxPriceOf(owner),
       isPoor: (limits?.poorForMs() ?? 0) >= CREDIT_IS_KNOWN_MS,
       isFresh: true,
+      spentMicros: account === undefined ? 0 : this.#spentBy(account),
     };
+  }
+
+  /**
+   * What the machines of an account have billed this month that its objects have to count, less what they may not know
+   * yet.
+   */
+  #spentBy(account: string): number {
+    const own = this.#begun.filter(
+      ({ account: of, key, contract }) =>
+        of === account &&
+        this.#isRemembered(uidIn(key)) &&
+        !isLate(contract) &&
+        !this.#scene.isRepeated(contract) &&
+        this.#scene.purchaseOf(contract)?.uid === uidIn(key),
+    );
+    const unknown = own.reduce((sum, { contract }) => sum + priceOf(contract) * (UNKNOWN_MS / HOUR_MS), 0);
+    return own.reduce((sum, { contract }) => sum + billedThisMonth(this.#scene, contract.id), 0) - unknown;
   }
 
   /** Follows what accounts allow. */
@@ -165,27 +243,38 @@ export class LimitWatch {
    * that it went by itself: one that left after a limit was lifted is no reason against one that left before.
    */
   #checkAccount({ at: since, account }: Allowed): void {
-    const counted = this.#counted()
+    const counted = this.#countedOf(account);
+    const isCountedBeside = (other: Counted, allowed: Allowed) => this.#isCountedBeside(other, allowed);
+    for (const { allowed } of counted.filter(({ allowed: { at } }) => at >= since)) {
+      const before = counted.filter((other) => isCountedBeside(other, allowed));
+      const machines = before.map(({ contract }) => contract);
+      const problems = allowed.limits.map(
+        (limits) => whyNot(machines, limits) ?? overMonth(allowed.spentMicros, limits),
+      );
+      this.#report(problems, '');
+      if (problems.length > 0 && !problems.includes(undefined)) return;
+    }
+  }
+
+  #countedOf(account: string | undefined): readonly Counted[] {
+    return this.#counted()
       .map((contract) => ({ contract, allowed: this.#allowed(contract) }))
       .filter(({ allowed }) => allowed.account === account);
-    for (const { allowed } of counted.filter(({ allowed: { at } }) => at >= since)) {
-      const before = counted.filter(
-        (other) =>
-          other.allowed.at <= allowed.at &&
-          !(allowed.isFresh && this.#unownedSince.has(other.contract.id)) &&
-          (this.#adoptedAt.get(other.contract.id) ?? Number.NEGATIVE_INFINITY) + TICKET_MS <= allowed.at,
-      );
-      const problems = allowed.limits.map((limits) =>
-        whyNot(
-          before.map(({ contract }) => contract),
-          limits,
-        ),
-      );
-      const [first] = problems;
-      if (first === undefined || problems.includes(undefined)) continue;
-      this.#scene.broken('I9', first);
-      return;
-    }
+  }
+
+  #countedBeside(allowed: Allowed): readonly Contract[] {
+    return this.#countedOf(allowed.account)
+      .filter((other) => this.#isCountedBeside(other, allowed))
+      .map(({ contract }) => contract);
+  }
+
+  /** Whether a machine counts by the call that left then. */
+  #isCountedBeside(other: Counted, allowed: Allowed): boolean {
+    return (
+      other.allowed.at <= allowed.at &&
+      !(allowed.isFresh && this.#unownedSince.has(other.contract.id)) &&
+      (this.#adoptedAt.get(other.contract.id) ?? Number.NEGATIVE_INFINITY) + TICKET_MS <= allowed.at
+    );
   }
 
   /**
@@ -263,9 +352,20 @@ function whyNot(
 ): string | undefined {
   if (typeof maxInstances === 'number' && live.length > maxInstances)
     return `the account has ${live.length} machines, and may have ${maxInstances}`;
-  const most = dollarsOf(maxSpendPerHour) ?? Number.POSITIVE_INFINITY;
   const spent = live.reduce((sum, contract) => sum + costOf(contract), 0);
+  return tooMuch(spent, { maxSpendPerHour: maxSpendPerHour ?? null });
+}
+
+function tooMuch(spent: number, { maxSpendPerHour }: JsonObject): string | undefined {
+  const most = dollarsOf(maxSpendPerHour) ?? Number.POSITIVE_INFINITY;
   return spent > most ? `the account rents for $${spent / 1e6}/h, and may for $${most / 1e6}/h` : undefined;
+}
+
+function overMonth(spent: number, { maxSpendPerMonth }: JsonObject): string | undefined {
+  const most = dollarsOf(maxSpendPerMonth) ?? Number.POSITIVE_INFINITY;
+  return spent >= most
+    ? `$${spent / 1e6} are spent this month, deleted objects included, and may be $${most / 1e6}`
+    : undefined;
 }
 
 /** Not the uid itself: that is looked for in the memory of processes. */

@@ -1,5 +1,6 @@
 import { parseQuantity } from '../../../src/lib/quantity.ts';
 import { parseDuration } from '../../../src/lib/time.ts';
+import type { TransportRequest } from '../../../src/lib/transport.ts';
 import { hasOperatorPrefix } from '../../../src/ownership/label.ts';
 import type { Contract } from '../../../src/simulator/tables/contracts.ts';
 import { BY_HAND } from '../console.ts';
@@ -14,16 +15,18 @@ import {
   objectAt,
   textAt,
 } from '../memory-kube/json.ts';
+import { statusAt } from '../status-at.ts';
 import { mayKeep } from './kept.ts';
 import { OwnLimits } from './own-limits.ts';
 import { maxPriceOf, priceOf } from './price.ts';
-import { intentOf, isLate, type Purchase } from './purchase.ts';
+import { intentOf, isLate, type Purchase, readPurchase } from './purchase.ts';
 import { nameOf, type Scene } from './scene.ts';
 
 /** How long a list may show what was (the operator's `--list-lag`). */
 const LIST_LAG_MS = 60_000;
 /** With frozen leaders a second machine may live until the surplus rule has seen and destroyed it. */
 const LOOSE_OVERLAP_MS = 300_000;
+const CHANGE_PATH = /^\/api\/v0\/instances\/([1-9]\d*)\/$/;
 
 /** Watches machines come and go: I2 no double, I3 no foreign harm, I4 no lost work, I5 intent first, I7 not let go early. */
 export class MachineWatch {
@@ -35,6 +38,8 @@ export class MachineWatch {
   /** Contracts of somebody else that an object took over, as its account lets objects do. */
   readonly #takenOver = new Set<number>();
   readonly #released = new Set<string>();
+  /** Contracts that the service hides from lists and reads for longer than any proof takes. */
+  readonly #hidden = new Set<number>();
   readonly #overlapSince = new Map<string, number>();
   /** Contracts that somebody else ends. */
   readonly #elsewhere = new Set<number>();
@@ -78,8 +83,15 @@ export class MachineWatch {
     if (hasOperatorPrefix(this.#scene.contracts()[id]?.label)) this.#foreign.delete(id);
   }
 
-  /** Whoever rented that contract by hand labels it in the console: from then on it has to stay as it is then. */
+  /**
+   * Whoever rented that contract by hand labels it in the console: from then on it has to stay as it is then, unless an
+   * object took it over before.
+   */
   labelledElsewhere(id: number): void {
+    const before = this.#foreign.get(id);
+    const taker = this.#scene.takerOf(id);
+    if (before?.label === null && taker !== undefined && this.#isAdoptionAllowed(before))
+      this.#takenOver.add(id);
     this.#foreign.delete(id);
   }
 
@@ -125,6 +137,23 @@ export class MachineWatch {
     if (!isAtWork || this.#scene.now - wasIdleAt < LIST_LAG_MS) this.#excused.add(id);
   }
 
+  /** A machine that its object wants, and does not run for another reason, is neither stopped nor labelled as another's. */
+  changeSent({ method, path, body = '' }: TransportRequest): void {
+    const id = method === 'PUT' ? Number(CHANGE_PATH.exec(path)?.[1]) : Number.NaN;
+    const contract = this.#seen.get(id);
+    const owner = contract && this.#scene.ownerOf(contract);
+    if (!owner || !this.#isAskedFor(owner, contract)) return;
+    const unwantedAt = this.#unwantedAt.get(id) ?? Number.NEGATIVE_INFINITY;
+    const uid = String(metadataOf(owner)['uid']);
+    if (this.#scene.now - unwantedAt < LIST_LAG_MS || this.#scene.isHandled(uid)) return;
+    const asked: unknown = JSON.parse(body);
+    const { state, label } = isObject(asked) ? asked : {};
+    if (state === 'stopped')
+      this.#scene.broken('I4', `contract ${id} was stopped while ${nameOf(owner)} wanted it to run`);
+    if (typeof label === 'string' && readPurchase(label)?.uid !== uid)
+      this.#scene.broken('I4', `contract ${id} was labelled "${label}" while ${nameOf(owner)} claimed it`);
+  }
+
   /**
    * Whether a machine that a person rented carries the label of an operator's purchase since a time when a service might
    * carry that out late, and for so long that orphans of that kind are swept: then nothing tells it from one.
@@ -136,11 +165,22 @@ export class MachineWatch {
     return isCopy && isSwept && isLate(contract);
   }
 
+  /** Whether the machine of an object was bought for another image than the object wants now. */
+  hasFormerImage(object: JsonObject): boolean {
+    const bought = this.#boughtFor.get(idAt(statusAt(object), 'instanceId') ?? 0);
+    return isObject(bought) && bought['image'] !== objectAt(object, 'spec')['image'];
+  }
+
   /** Whether the limits of the object that has that contract end it. */
   isEndedByLimits(id: number): boolean {
     const contract = this.#scene.contracts()[id];
     const owner = contract && this.#scene.ownerOf(contract);
     return owner !== undefined && this.ownLimits.isReached(owner);
+  }
+
+  /** The service hides that contract for longer than any proof takes: its object may go, and it ends once it is listed. */
+  hiddenFromProofs(id: number): void {
+    this.#hidden.add(id);
   }
 
   /** An object is gone for good. */
@@ -149,7 +189,7 @@ export class MachineWatch {
     this.#released.add(goneKey(uid));
     for (const contract of Object.values(this.#scene.contracts())) {
       if (contract.image === BY_HAND || this.#scene.purchaseOf(contract)?.uid !== uid) continue;
-      if (isLate(contract) || this.#isUnseenRepeat(contract)) continue;
+      if (isLate(contract) || this.#isUnseenRepeat(contract) || this.#hidden.has(contract.id)) continue;
       if (this.#scene.isKept(contract) && mayKeep(object, contract.id)) continue;
       this.#scene.broken('I7', `${nameOf(object)} was let go while contract ${contract.id} lives`);
     }
@@ -214,7 +254,7 @@ export class MachineWatch {
 
   /** No machine is given up while its object is paused, unless its end had begun. */
   #checkPause(owner: JsonObject, { id }: Contract): void {
-    const isRecorded = idAt(objectAt(owner, 'status'), 'instanceId') === id && !this.#destroying.has(id);
+    const isRecorded = idAt(statusAt(owner), 'instanceId') === id && !this.#destroying.has(id);
     const isPaused = objectAt(owner, 'spec')['paused'] === true && !this.ownLimits.isReached(owner);
     if (!isRecorded || !isPaused || metadataOf(owner)['deletionTimestamp'] !== undefined) return;
     this.#scene.broken('I4', `contract ${id} was given up while ${nameOf(owner)} was paused`);
@@ -277,7 +317,7 @@ export class MachineWatch {
       !this.ownLimits.isReached(object) &&
       !isToBeReplaced(object, contract) &&
       !this.#isTooExpensive(object, contract) &&
-      idAt(objectAt(object, 'status'), 'instanceId') === contract.id &&
+      idAt(statusAt(object), 'instanceId') === contract.id &&
       spec['powerState'] === 'Running' &&
       (isUpdatedOnDelete(spec) || isBoughtAs(spec, bought, this.#modelOf(contract)))
     );
@@ -332,17 +372,18 @@ export class MachineWatch {
    */
   #isFairlyTaken(before: Contract, now: Contract | undefined): boolean {
     const taker = this.#scene.takerOf(before.id);
-    const accounts = this.#scene.accounts.ofLogin(before.userId);
     if (taker === undefined || before.label !== null) return false;
     const { uid, deletionTimestamp } = metadataOf(taker);
     const isItsOwn = now
       ? standingOf(before) === standingOf({ ...now, label: null }) && this.#scene.purchaseOf(now)?.uid === uid
       : deletionTimestamp !== undefined;
-    return (
-      isItsOwn &&
-      accounts.length > 0 &&
-      accounts.every((account) => objectAt(account, 'spec')['adoption'] === 'Unlabelled')
-    );
+    return isItsOwn && this.#isAdoptionAllowed(before);
+  }
+
+  #isAdoptionAllowed({ userId }: Contract): boolean {
+    const accounts = this.#scene.accounts.ofLogin(userId);
+    const isAllowed = (account: JsonObject) => objectAt(account, 'spec')['adoption'] === 'Unlabelled';
+    return accounts.length > 0 && accounts.every(isAllowed);
   }
 
   #noteOverlaps(): void {
@@ -387,7 +428,16 @@ function patienceOf(object: JsonObject): number {
 }
 
 /** What a machine is made of. Another value of anything else replaces none. */
-const MAKING = ['image', 'imagePullSecretRef', 'onStart', 'onStartFrom', 'ssh'];
+const MAKING = [
+  'image',
+  'imagePullSecretRef',
+  'onStart',
+  'onStartFrom',
+  'command',
+  'args',
+  'entrypoint',
+  'ssh',
+];
 
 /**
  * Whether a machine of that model is what the spec asks for: of what means the same in other words, and of a further or

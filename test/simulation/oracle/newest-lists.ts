@@ -5,8 +5,8 @@ import { isObject, listAt } from '../memory-kube/json.ts';
 /** A process has this long to heed what it has read. */
 const HEEDED_MS = 1_000;
 
-/** What a complete list shows: the word of each machine, by id. */
-export type ShownList = ReadonlyMap<number, unknown>;
+/** What a complete list shows: the status and the label of each machine, by id. */
+export type ShownList = ReadonlyMap<number, { readonly status: unknown; readonly label: unknown }>;
 
 interface Newest {
   readonly shown: ShownList;
@@ -33,7 +33,7 @@ export class NewestLists {
   /** Whether a process that sends that request has to know that a machine runs. */
   showRunning(machine: Machine, request: TransportRequest, id: number): boolean {
     const newest = this.#byReader.get(machine)?.get(keyOf(request));
-    return newest?.shown.get(id) === 'running' && this.#now() - newest.readAt >= HEEDED_MS;
+    return newest?.shown.get(id)?.status === 'running' && this.#now() - newest.readAt >= HEEDED_MS;
   }
 }
 
@@ -45,7 +45,9 @@ export function shownBy(body: string): ShownList | undefined {
   if (!isObject(reply) || !Array.isArray(reply['instances'])) return undefined;
   const rows = listAt(reply, 'instances').filter(isObject);
   if (rows.length !== reply['instances'].length || rows.length !== reply['instances_found']) return undefined;
-  return new Map(rows.map((row) => [Number(row['id']), row['actual_status']]));
+  return new Map(
+    rows.map((row) => [Number(row['id']), { status: row['actual_status'], label: row['label'] }]),
+  );
 }
 
 function readJson(body: string): unknown {

@@ -1,6 +1,7 @@
 import { parseDuration } from '../../../src/lib/time.ts';
 import type { Contract } from '../../../src/simulator/tables/contracts.ts';
 import { idAt, isObject, type JsonObject, listAt, metadataOf, objectAt } from '../memory-kube/json.ts';
+import { statusAt } from '../status-at.ts';
 import { priceOf } from './price.ts';
 import type { Scene } from './scene.ts';
 
@@ -77,7 +78,7 @@ export class OwnLimits {
 
 /** A machine that was taken over may end before it shows whose it is. */
 function takenOverAt(object: JsonObject): readonly number[] {
-  const { firstRentedAt } = objectAt(object, 'status');
+  const { firstRentedAt } = statusAt(object);
   const isTakenOver = objectAt(object, 'spec')['adopt'] !== undefined && firstRentedAt !== undefined;
   return isTakenOver ? [Date.parse(String(firstRentedAt))] : [];
 }
@@ -86,13 +87,13 @@ function takenOverAt(object: JsonObject): readonly number[] {
 function costUnseen(object: JsonObject, stays: ReadonlyMap<number, Stay> | undefined): number {
   const id = Number(objectAt(objectAt(object, 'spec'), 'adopt')['instanceId']);
   if (stays?.has(id)) return 0;
-  const ended = listAt(objectAt(object, 'status'), 'history').filter(isObject);
+  const ended = listAt(statusAt(object), 'history').filter(isObject);
   return Number(ended.find((machine) => idAt(machine, 'instanceId') === id)?.['cost'] ?? 0) * MICROS;
 }
 
 /** Nobody sees a machine vanish while no operator runs: it counts until the first list without it. */
 function endsOnRecord(object: JsonObject): ReadonlyMap<number, number> {
-  const ended = listAt(objectAt(object, 'status'), 'history').filter(isObject);
+  const ended = listAt(statusAt(object), 'history').filter(isObject);
   return new Map(
     ended.map((machine) => [Number(machine['instanceId']), Date.parse(String(machine['endedAt']))]),
   );

@@ -1,8 +1,6 @@
-import type { TransportRequest } from '../../../src/lib/transport.ts';
-import type { Machine } from '../machine.ts';
 import { isObject, type JsonObject, listAt, metadataOf, objectAt, textAt } from '../memory-kube/json.ts';
+import { statusAt } from '../status-at.ts';
 import { accountKeyOf } from './accounts.ts';
-import type { Purchase } from './purchase.ts';
 import { nameOf, type Scene } from './scene.ts';
 
 /** How long a process may go by an account that was changed: watches lag, and are cut and begun again. */
@@ -11,9 +9,6 @@ const ACCOUNT_IS_KNOWN_MS = 30_000;
 const WITHDRAWAL_IS_KNOWN_MS = 2_000;
 /** Labels of a namespace are read once in a minute; a read may fail, and the next one, too. */
 const LABELS_ARE_KNOWN_MS = 200_000;
-
-const INSTANCE_PATH = /^\/api\/v0\/instances\/([1-9]\d*)\/$/;
-const STARTS = /"state":"running"/;
 
 /** Nothing is rented or started for an object of a namespace from which its account may not be used, nor is it told of it. */
 export class PermitWatch {
@@ -25,17 +20,11 @@ export class PermitWatch {
   readonly #allowed = new Set<string>();
   /** Of those that are refused, the ones that were allowed before. */
   readonly #withdrawn = new Set<string>();
-  readonly #blindUntil = new WeakMap<Machine, number>();
   /** By uid, as it was written last. */
   readonly #statusOf = new Map<string, string>();
 
   constructor(scene: Scene) {
     this.#scene = scene;
-  }
-
-  /** A process may not know what accounts allow until then. */
-  blind(machine: Machine, until: number): void {
-    this.#blindUntil.set(machine, until);
   }
 
   /** An account, a namespace or an object was written, or the operator was installed anew. */
@@ -56,22 +45,9 @@ export class PermitWatch {
     }
   }
 
-  /** A rent call leaves. */
-  rentSent(machine: Machine, { uid }: Purchase): void {
-    this.#spends(machine, this.#scene.objects.get(uid), 'rents');
-  }
-
-  /** A call leaves: a start makes a machine cost more. */
-  sent(machine: Machine, { method, path, body = '' }: TransportRequest): void {
-    const id = method === 'PUT' ? INSTANCE_PATH.exec(path)?.[1] : undefined;
-    const contract = id === undefined ? undefined : this.#scene.contracts()[Number(id)];
-    if (contract && STARTS.test(body))
-      this.#spends(machine, this.#scene.ownerOf(contract), 'starts a machine');
-  }
-
-  #spends(machine: Machine, object: JsonObject | undefined, what: string): void {
-    if (!object || this.#scene.now < (this.#blindUntil.get(machine) ?? 0) || !this.#isKnownOutside(object))
-      return;
+  /** A rental or a start for an object is sent. */
+  spends(object: JsonObject, what: string): void {
+    if (!this.#isKnownOutside(object)) return;
     const text = `${nameOf(object)} ${what} by ${accountKeyOf(object)}, which is not for its namespace`;
     this.#scene.broken('Access', text);
   }
@@ -91,7 +67,7 @@ export class PermitWatch {
   /** An object was written, and not by a person: of a stranger it holds no word of the account. */
   written(object: JsonObject): void {
     const uid = `status of ${String(metadataOf(object)['uid'])}`;
-    const status = JSON.stringify(objectAt(object, 'status'));
+    const status = JSON.stringify(statusAt(object));
     const before = this.#statusOf.get(uid);
     this.#statusOf.set(uid, status);
     if (status === before || this.#isAllowed(object) || this.#isJustRefused(object)) return;
@@ -131,7 +107,7 @@ export class PermitWatch {
 }
 
 const conditionsOf = (object: JsonObject): readonly JsonObject[] =>
-  listAt(objectAt(object, 'status'), 'conditions').filter(isObject);
+  listAt(statusAt(object), 'conditions').filter(isObject);
 
 const namespaceOf = (object: JsonObject): string => String(metadataOf(object)['namespace']);
 

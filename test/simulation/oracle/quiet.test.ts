@@ -555,7 +555,7 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
       bench.setStatus({ instanceId: String(machine), attempt: 1 }, 'taken');
       await bench.pass(300);
       ends(bench, machine);
-      bench.setStatus({ instanceId: null }, 'taken');
+      bench.setStatus({ instanceId: undefined }, 'taken');
       await bench.pass(300);
       bench.invariants.checkConverged();
     },

@@ -1,4 +1,5 @@
 import { idAt, type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
+import { statusAt } from '../status-at.ts';
 import { intentOf } from './purchase.ts';
 import { nameOf, type Scene } from './scene.ts';
 
@@ -46,6 +47,9 @@ export class RecordWatch {
   }
 
   #checkMachine(before: JsonObject, after: JsonObject): void {
+    const confirmed = confirmedMachineOf(after);
+    if (confirmed !== undefined && confirmed !== confirmedMachineOf(before) && !isOnlyWatching(after))
+      this.#checkOther(confirmed, after);
     const [from, to] = [machineOf(before), machineOf(after)];
     if (from === to) return;
     const key = `let go ${String(metadataOf(after)['uid'])}`;
@@ -53,7 +57,6 @@ export class RecordWatch {
     this.#letGo.set(key, letGo);
     if (from !== undefined) letGo.add(from);
     if (to === undefined || isOnlyWatching(after)) return;
-    this.#checkOther(to, after);
     if (!letGo.has(to)) return;
     this.#scene.broken('I14', `${nameOf(after)} records machine ${to} again, which it had let go of`);
   }
@@ -64,7 +67,7 @@ export class RecordWatch {
     const other = [...this.#scene.objects.values()].find(
       (object) =>
         metadataOf(object)['uid'] !== uid &&
-        machineOf(object) === machine &&
+        confirmedMachineOf(object) === machine &&
         !isOnlyWatching(object) &&
         !this.#scene.isHandled(String(metadataOf(object)['uid'])),
     );
@@ -94,6 +97,11 @@ function whyNotDesired(object: JsonObject): string | undefined {
   return spec['paused'] === true ? 'is paused' : undefined;
 }
 
+/** The machine on record, unless only the reply to its rental names it so far: such a reply may name any machine. */
+function confirmedMachineOf(object: JsonObject): number | undefined {
+  return objectAt(object, 'status')['unconfirmed'] === true ? undefined : machineOf(object);
+}
+
 function machineOf(object: JsonObject): number | undefined {
-  return idAt(objectAt(object, 'status'), 'instanceId');
+  return idAt(statusAt(object), 'instanceId');
 }

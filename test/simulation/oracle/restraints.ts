@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, listAt, metadataOf, objectAt } from '../memory-kube/json.ts';
+import { statusAt } from '../status-at.ts';
 import { intentOf } from './purchase.ts';
 import { nameOf, type Scene } from './scene.ts';
 
@@ -33,7 +34,7 @@ export class RestraintWatch {
   }
 
   #checkEnd(object: JsonObject): void {
-    const id = Number(objectAt(object, 'status')['instanceId']);
+    const id = Number(statusAt(object)['instanceId']);
     const key = `end of ${id} for ${nameOf(object)}`;
     if (this.#givenUp.has(key) && this.#scene.contracts()[id] === undefined) return;
     this.#givenUp.add(key);
@@ -47,7 +48,7 @@ export class RestraintWatch {
   }
 
   #checkPurchase(object: JsonObject): void {
-    const last = listAt(objectAt(object, 'status'), 'history').at(-1);
+    const last = listAt(statusAt(object), 'history').at(-1);
     const why = isObject(last) ? last['reason'] : undefined;
     const { onVanish } = objectAt(object, 'spec');
     const isFinal =
@@ -78,16 +79,14 @@ function mayNotReplace(object: JsonObject, why: unknown): boolean {
 
 /** A machine that was given up before: an object without one loses nothing by its end. */
 function isListedAgain(before: JsonObject, after: JsonObject): boolean {
-  const restraint = objectAt(before, 'status')['instanceId'];
+  const restraint = statusAt(before)['instanceId'];
   return restraint === undefined && reasonAt(after, 'Reconciling') === 'OldMachineNotGone';
 }
 
 const isEnding = (object: JsonObject): boolean => ENDING.has(reasonAt(object, 'Reconciling'));
 
 function reasonAt(object: JsonObject, type: string): unknown {
-  const found = listAt(objectAt(object, 'status'), 'conditions').find(
-    (one) => isObject(one) && one['type'] === type,
-  );
+  const found = listAt(statusAt(object), 'conditions').find((one) => isObject(one) && one['type'] === type);
   return isObject(found) ? found['reason'] : undefined;
 }
 

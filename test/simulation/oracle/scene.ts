@@ -5,6 +5,7 @@ import { rowsOf } from '../../../src/simulator/world/world-store.ts';
 import { BY_HAND } from '../console.ts';
 import { idAt, type JsonObject, metadataOf, objectAt, objectsAt } from '../memory-kube/json.ts';
 import type { Commit } from '../memory-kube/store.ts';
+import { statusAt } from '../status-at.ts';
 import type { SimulatedWorld } from '../world.ts';
 import { Accounts, accountKeyOf, holdsSweep, isSweptSlowly } from './accounts.ts';
 import { hasKeptLabel, isLate, type Purchase, readPurchase } from './purchase.ts';
@@ -21,6 +22,8 @@ export interface SceneOptions {
   readonly strict: boolean;
 }
 
+/** What calls and watches may take between a renewal and the clock of who waits for its end. */
+const LEASE_MARGIN_MS = 100;
 const MAX_RENTALS_PER_HOUR = 600;
 const ORPHAN_AGE = '60s';
 const LATE_ORPHAN_AGE = '1h';
@@ -38,6 +41,7 @@ export class Scene {
   readonly groups = new Map<string, JsonObject>();
   readonly accounts = new Accounts();
   #leaseEndsAt = Number.POSITIVE_INFINITY;
+  #leaseHolder: string | undefined;
   /** GpuInstances that are gone, with the time of their end. */
   readonly gone: { readonly uid: string; readonly key: string; readonly at: number }[] = [];
   readonly #copies = new Set<number>();
@@ -139,11 +143,21 @@ export class Scene {
     this.#sent.set(offerId, purchase);
   }
 
-  /** Whose purchase a contract is, by the label it was rented with, or else by the call that rented it. */
+  /**
+   * Whose purchase a contract is: of the object for which a call rented it, as long as that records it, else by its
+   * label, or without one by that call.
+   */
   purchaseOf({ id, label, image }: Contract): Purchase | undefined {
-    if (label === null) return image === BY_HAND ? undefined : this.madeBy({ id });
+    const made = image === BY_HAND ? undefined : this.madeBy({ id });
+    if (label === null || (made && this.#records(made, id))) return made;
     if (!this.#purchases.has(label)) this.#purchases.set(label, readPurchase(label));
     return this.#purchases.get(label);
+  }
+
+  /** Whether the object of a purchase has recorded and claimed that machine, whatever its label says now (A3). */
+  #records({ uid }: Purchase, id: number): boolean {
+    const { instanceId, claim } = statusAt(this.objects.get(uid) ?? {});
+    return claim !== undefined && Number(instanceId) === id;
   }
 
   /** The purchase by whose call a contract was rented, whatever its label says now. */
@@ -164,7 +178,7 @@ export class Scene {
   isLateRental(contract: Contract): boolean {
     const purchase = this.purchaseOf(contract);
     if (!purchase || contract.image === BY_HAND || !isLate(contract)) return false;
-    const { instanceId, attempt } = objectAt(this.ownerOf(contract) ?? {}, 'status');
+    const { instanceId, attempt } = statusAt(this.ownerOf(contract) ?? {});
     const isSame = (other: Purchase | undefined) =>
       other?.uid === purchase.uid && other.attempt === purchase.attempt;
     const hasOriginal =
@@ -184,7 +198,7 @@ export class Scene {
   takerOf(id: number): JsonObject | undefined {
     return [...this.objects.values()].find((object) => {
       const adopt = objectAt(objectAt(object, 'spec'), 'adopt');
-      const recorded = idAt(objectAt(object, 'status'), 'instanceId');
+      const recorded = idAt(statusAt(object), 'instanceId');
       return idAt(adopt, 'instanceId') === id && adopt['policy'] === 'Manage' && recorded === id;
     });
   }
@@ -264,7 +278,20 @@ export class Scene {
 
   #leaseWritten({ holderIdentity, leaseDurationSeconds }: JsonObject): void {
     const hasHolder = typeof holderIdentity === 'string' && holderIdentity !== '';
+    if (hasHolder) this.#checkLease(holderIdentity);
+    this.#leaseHolder = hasHolder ? holderIdentity : undefined;
     this.#leaseEndsAt = hasHolder ? this.now + Number(leaseDurationSeconds) * 1000 : Number.POSITIVE_INFINITY;
+  }
+
+  /** The lease of another process is taken after its end, by whatever clock, or once that process has ended (I6). */
+  #checkLease(holder: string): void {
+    const before = this.#leaseHolder;
+    const leftMs = this.#leaseEndsAt - this.now;
+    if (before === undefined || before === holder || leftMs < LEASE_MARGIN_MS) return;
+    const isAlive = this.world.processes.some(
+      ({ pod, machine }) => `${pod}_${machine.name}` === before && machine.alive,
+    );
+    if (isAlive) this.broken('I6', `${holder} took the lease of ${before} ${leftMs / 1000} s before its end`);
   }
 
   broken(invariant: string, text: string): void {
@@ -277,7 +304,7 @@ export const nameOf = (object: JsonObject): string => String(metadataOf(object)[
 
 /** The condition of that type, or undefined if the object's status has none. */
 export function conditionOf(object: JsonObject, type: string): JsonObject | undefined {
-  return objectsAt(objectAt(object, 'status'), 'conditions').find((condition) => condition['type'] === type);
+  return objectsAt(statusAt(object), 'conditions').find((condition) => condition['type'] === type);
 }
 
 /** namespace/name, by which caches know an object; another may have it later. */

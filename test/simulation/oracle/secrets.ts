@@ -1,4 +1,5 @@
 import type { TransportRequest } from '../../../src/lib/transport.ts';
+import { WRONG_TEXT } from '../../../src/simulator/faults/wrong-field.ts';
 import { isObject, type JsonObject, objectAt } from '../memory-kube/json.ts';
 import { ownerUids } from '../memory-kube/writes.ts';
 import { SYSTEM_NAMESPACE } from '../world.ts';
@@ -49,7 +50,8 @@ export class SecretWatch {
   /** That value is a secret from now on, as it is and in base64. */
   learn(what: string, value: string): void {
     for (const line of value.split(/\s+/)) {
-      if (line.length < MIN_LENGTH) continue;
+      // A wrong reply with that text in place of a key tells no secret: other fields have it as well.
+      if (line.length < MIN_LENGTH || line === WRONG_TEXT) continue;
       this.#values.set(line, what);
       this.#values.set(Buffer.from(line).toString('base64').replace(/=+$/, ''), what);
     }

@@ -2,6 +2,7 @@ import { parseDuration } from '../../../src/lib/time.ts';
 import type { Contract } from '../../../src/simulator/tables/contracts.ts';
 import { isObject, type JsonObject, listAt, metadataOf, objectAt } from '../memory-kube/json.ts';
 import { ownerUids } from '../memory-kube/writes.ts';
+import { statusAt } from '../status-at.ts';
 import type { Shortfall } from './converged.ts';
 import { nameOf, type Scene } from './scene.ts';
 
@@ -119,7 +120,7 @@ export class ServingWatch {
     const isDesired =
       metadataOf(object)['deletionTimestamp'] === undefined &&
       objectAt(object, 'spec')['powerState'] === 'Running';
-    const contract = this.#scene.contracts()[Number(objectAt(object, 'status')['instanceId'])];
+    const contract = this.#scene.contracts()[Number(statusAt(object)['instanceId'])];
     return isDesired && contract?.actualStatus === 'running' ? contract : undefined;
   }
 }
@@ -138,7 +139,7 @@ const youngMs = (worker: JsonObject): number =>
 
 /** By a status of the present spec. */
 function reportsReady(object: JsonObject): boolean {
-  const status = objectAt(object, 'status');
+  const status = statusAt(object);
   const ready = listAt(status, 'conditions').find((one) => isObject(one) && one['type'] === 'Ready');
   const isPresent = status['observedGeneration'] === metadataOf(object)['generation'];
   return isPresent && isObject(ready) && ready['status'] === 'True';

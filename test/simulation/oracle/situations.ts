@@ -1,6 +1,7 @@
 import type { Contract } from '../../../src/simulator/tables/contracts.ts';
-import { type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
+import { type JsonObject, metadataOf } from '../memory-kube/json.ts';
 import type { Fate } from '../network.ts';
+import { statusAt } from '../status-at.ts';
 import { NAMESPACE } from '../world.ts';
 import type { Bench } from './bench.ts';
 
@@ -218,7 +219,7 @@ export function setGroupStatus(bench: Bench, status: JsonObject): void {
   const address = { kind: kube.kind('endpointgroups'), namespace: NAMESPACE, name: 'group' };
   const change = (current: JsonObject) => ({
     ...current,
-    status: { ...objectAt(current, 'status'), ...status },
+    status: { ...statusAt(current), ...status },
   });
   kube.writes.update(address, change, 'status');
   bench.invariants.check();

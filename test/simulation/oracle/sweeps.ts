@@ -1,6 +1,7 @@
 import type { Contract } from '../../../src/simulator/tables/contracts.ts';
 import type { Machine } from '../machine.ts';
 import { type JsonObject, listAt, metadataOf, objectAt } from '../memory-kube/json.ts';
+import { statusAt } from '../status-at.ts';
 import { allowedBadOf, areOrphansConfirmed, isRollbackConfirmed } from './accounts.ts';
 import type { ShownList } from './newest-lists.ts';
 import { fitsItsLabel, isLate, MAX_WINDOW_MS, type Purchase } from './purchase.ts';
@@ -59,6 +60,8 @@ export class SweepWatch {
   /** Uids of objects that went while their machines were being destroyed. */
   readonly #tornDown = new Map<string, number>();
   readonly #forgotten = new Set<string>();
+  /** Contracts whose destroy was sent while they had an owner: their end is decided. */
+  readonly #decided = new Set<number>();
 
   constructor(scene: Scene) {
     this.#scene = scene;
@@ -92,13 +95,14 @@ export class SweepWatch {
   }
 
   /**
-   * A process has read a list of that login. A mass that no status names, since its process died before, is none any more
+   * A process has read a list of that login. One that shows a wrong label shows nothing of an owner. A mass that no status names, since its process died before, is none any more
    * where a person allows as many meanwhile.
    */
   listRead(userId: number | undefined, shown: ShownList | undefined): void {
     if (!shown) return;
+    const isLabelled = (id: number) => shown.get(id)?.label === this.#scene.contracts()[id]?.label;
     for (const [id, unowned] of this.#lists)
-      if (shown.has(id)) this.#lists.set(id, { ...unowned, lists: unowned.lists + 1 });
+      if (shown.has(id) && isLabelled(id)) this.#lists.set(id, { ...unowned, lists: unowned.lists + 1 });
     if (this.#lists.size > MIN_MASS) this.#noteMass(userId, shown);
   }
 
@@ -153,6 +157,7 @@ export class SweepWatch {
 
   destroySent(id: number, context: DestroyContext): void {
     const unowned = this.#lists.get(id);
+    if (!unowned) this.#decided.add(id);
     const why = unowned && this.#whyNot(id, unowned, context);
     if (why !== undefined) this.#scene.broken('I1', `contract ${id}, which nobody claims, was swept ${why}`);
     if (unowned && this.#mass.has(id)) this.#checkMass(id, context.machine);
@@ -197,7 +202,7 @@ export class SweepWatch {
   #isEndedByObject(contract: Contract): boolean {
     const owner = this.#scene.ownerOf(contract);
     if (owner === undefined || isLate(contract, MAX_WINDOW_MS + ROUNDING_MS)) return false;
-    const { instanceId = contract.id, attempt } = objectAt(owner, 'status');
+    const { instanceId = contract.id, attempt } = statusAt(owner);
     const isOlder = Number(attempt) > (this.#scene.purchaseOf(contract)?.attempt ?? 0);
     const isReplaced = isOlder || instanceId !== contract.id;
     return isReplaced || metadataOf(owner)['deletionTimestamp'] !== undefined;
@@ -208,12 +213,14 @@ export class SweepWatch {
     const uid = contract && this.#scene.purchaseOf(contract)?.uid;
     if (!contract || uid === undefined) return undefined;
     if (this.#isTornDown(uid) || this.#isEndedByObject(contract)) return undefined;
-    if (this.#scene.orphanPolicy(contract) === 'Report') return 'although the policy is to report it';
+    const isDecided = this.#decided.has(id);
+    if (this.#scene.orphanPolicy(contract) === 'Report' && !isDecided)
+      return 'although the policy is to report it';
     if (this.#scene.isNamespaced()) return 'while fewer namespaces are watched than before';
     if (isBreakerOpen) return 'while the breaker had to be open';
     const age = this.#scene.now - contract.createdAt;
     const least = isLate(contract) ? this.#scene.lateOrphanAgeMs : this.#scene.orphanAgeMs;
-    if (age < least - ROUNDING_MS) return `${age / 1000} s after it began`;
+    if (age < least - ROUNDING_MS && !isDecided) return `${age / 1000} s after it began`;
     return lists < MIN_LISTS ? `after ${lists} lists` : undefined;
   }
 }
@@ -221,7 +228,7 @@ export class SweepWatch {
 const isLatchedBy =
   (id: number) =>
   (account: JsonObject): boolean =>
-    listAt(objectAt(account, 'status'), 'massOrphaned').includes(String(id));
+    listAt(statusAt(account), 'massOrphaned').includes(String(id));
 
 /** Not the uid itself: that is looked for in the memory of processes. */
 const forgottenKey = (uid: string): string => `forgotten ${uid}`;

@@ -1,5 +1,6 @@
 import type { Machine } from '../machine.ts';
-import { type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
+import { type JsonObject, metadataOf } from '../memory-kube/json.ts';
+import { statusAt } from '../status-at.ts';
 import { isOfLogin } from './accounts.ts';
 import { CleanLists } from './clean-lists.ts';
 import { nameOf, type Scene } from './scene.ts';
@@ -57,7 +58,7 @@ export class TruthWatch {
 }
 
 function claimedBy(object: JsonObject): number | undefined {
-  const status = objectAt(object, 'status');
+  const status = statusAt(object);
   const isLeaving = metadataOf(object)['deletionTimestamp'] !== undefined;
   return status['phase'] === 'Running' && !isLeaving ? Number(status['instanceId']) : undefined;
 }

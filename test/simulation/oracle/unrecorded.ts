@@ -1,6 +1,7 @@
 import type { Contract } from '../../../src/simulator/tables/contracts.ts';
 import type { Machine } from '../machine.ts';
-import { type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
+import { type JsonObject, metadataOf } from '../memory-kube/json.ts';
+import { hasUsableRecord, statusAt } from '../status-at.ts';
 import { CleanLists } from './clean-lists.ts';
 import { fitsItsLabel } from './purchase.ts';
 import { nameOf, type Scene } from './scene.ts';
@@ -49,11 +50,11 @@ export class UnrecordedWatch {
     const owner = this.#scene.ownerOf(contract);
     if (!purchase || !owner || this.#scene.isHandled(purchase.uid) || !this.#scene.isWatched(owner))
       return false;
-    if (metadataOf(owner)['uid'] !== purchase.uid) return false;
+    if (metadataOf(owner)['uid'] !== purchase.uid || !hasUsableRecord(owner)) return false;
     const isOwn = contract.label === null || fitsItsLabel(contract);
     return isOwn && !isLeaving(owner) && purchase.attempt > attemptOf(owner);
   }
 }
 
 const isLeaving = (object: JsonObject): boolean => metadataOf(object)['deletionTimestamp'] !== undefined;
-const attemptOf = (object: JsonObject): number => Number(objectAt(object, 'status')['attempt'] ?? 0);
+const attemptOf = (object: JsonObject): number => Number(statusAt(object)['attempt'] ?? 0);

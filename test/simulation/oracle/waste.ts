@@ -1,5 +1,6 @@
 import type { Contract } from '../../../src/simulator/tables/contracts.ts';
-import { idAt, metadataOf, objectAt } from '../memory-kube/json.ts';
+import { idAt, metadataOf } from '../memory-kube/json.ts';
+import { statusAt } from '../status-at.ts';
 import { isToKeep } from './kept.ts';
 import type { Scene } from './scene.ts';
 
@@ -70,7 +71,7 @@ export class WasteMeter {
     if (!owner) return this.#removedInMass.has(massKey(purchase.uid)) ? 'removedInMass' : 'orphan';
     if (metadataOf(owner)['deletionTimestamp'] !== undefined)
       return isToKeep(owner, contract.id) ? undefined : 'leaving';
-    const recorded = idAt(objectAt(owner, 'status'), 'instanceId');
+    const recorded = idAt(statusAt(owner), 'instanceId');
     if (recorded === contract.id) return undefined;
     return this.#scene.contracts()[Number(recorded)] ? 'surplus' : 'unclaimed';
   }

@@ -163,6 +163,17 @@ const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promi
     },
   ],
   [
+    'a list confirms a machine that another object records',
+    /^I14 b records machine 7, which a records, too$/,
+    new Bench(),
+    (bench) => {
+      bench.users.createInstance('b');
+      bench.setStatus({ instanceId: '7' });
+      bench.setStatus({ instanceId: '7', unconfirmed: true }, 'b');
+      bench.setStatus({ instanceId: '7', unconfirmed: undefined }, 'b');
+    },
+  ],
+  [
     'an object made anew buys while the machine of its former self lives',
     /^I5 purchase 1 of b was recorded although it has machine \d+ of its former self$/,
     new Bench(),

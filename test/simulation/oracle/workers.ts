@@ -10,6 +10,7 @@ import {
   textAt,
 } from '../memory-kube/json.ts';
 import { ownerUids } from '../memory-kube/writes.ts';
+import { statusAt } from '../status-at.ts';
 import { desiredHotOf } from './groups.ts';
 import { nameOf, type Scene } from './scene.ts';
 
@@ -83,8 +84,8 @@ export class WorkerWatch {
   /** A group was written. */
   groupRewritten(before: JsonObject, after: JsonObject): void {
     if (!equalJson(before['spec'], after['spec'])) this.#groupEditedAt = this.#scene.now;
-    const woken = objectAt(after, 'status')['wokenAt'];
-    if (woken === undefined || woken === objectAt(before, 'status')['wokenAt']) return;
+    const woken = statusAt(after)['wokenAt'];
+    if (woken === undefined || woken === statusAt(before)['wokenAt']) return;
     this.#wakes.set(String(metadataOf(after)['uid']), this.#scene.now + WAKE_WITHIN_MS);
   }
 
@@ -168,7 +169,7 @@ export class WorkerWatch {
 
   /** Whether it serves nobody, whatever its conditions say. */
   #isBroken(worker: JsonObject): boolean {
-    const contract = this.#scene.contracts()[Number(objectAt(worker, 'status')['instanceId'])];
+    const contract = this.#scene.contracts()[Number(statusAt(worker)['instanceId'])];
     return contract !== undefined && this.#scene.world.containers.faultOf(contract) !== undefined;
   }
 
@@ -183,7 +184,7 @@ export class WorkerWatch {
 
 /** An update may take as many out of service as `maxUnavailable`, the only one that is wanted among them. */
 const isOutdated = (worker: JsonObject, group: JsonObject): boolean =>
-  noteOf(worker, 'template-hash') !== objectAt(group, 'status')['templateHash'];
+  noteOf(worker, 'template-hash') !== statusAt(group)['templateHash'];
 
 /** Not the uid itself: that is looked for in the memory of processes. */
 const servedKey = (uid: string): string => `served ${uid}`;
@@ -195,7 +196,7 @@ const noteOf = (object: JsonObject, name: string): string | undefined =>
   textAt(objectAt(metadataOf(object), 'annotations'), NOTE + name);
 
 function serves(object: JsonObject): boolean {
-  const status = objectAt(object, 'status');
+  const status = statusAt(object);
   const ready = listAt(status, 'conditions').find((one) => isObject(one) && one['type'] === 'Ready');
   const isReady = isObject(ready) && ready['status'] === 'True';
   return isReady && status['actualStatus'] === 'running' && powerOf(object) === 'Running';

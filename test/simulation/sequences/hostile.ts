@@ -1,8 +1,9 @@
 import { annotations } from '../../../src/api/v1alpha1/names.ts';
 import { seededRandom } from '../../../src/lib/random.ts';
 import { Failure } from '../memory-kube/failure.ts';
-import { isObject, type Json, type JsonObject, listAt, metadataOf, objectAt } from '../memory-kube/json.ts';
+import { isObject, type Json, type JsonObject, listAt, metadataOf } from '../memory-kube/json.ts';
 import { minding } from '../oracle/faults.ts';
+import { statusAt } from '../status-at.ts';
 import { Users } from '../users.ts';
 import { NAMESPACE, SimulatedWorld } from '../world.ts';
 import { applyEdit } from './edit.ts';
@@ -81,7 +82,7 @@ export async function playHostile(edited: Edited, textOf: (at: number) => string
     }
     await run(world, edited.subject.plural === 'gpuinstances' ? SECONDS_OF_RENTALS : SECONDS);
   });
-  const phase = objectAt(read(world, 'gpuinstances', HEALTHY), 'status')['phase'];
+  const phase = statusAt(read(world, 'gpuinstances', HEALTHY))['phase'];
   if (phase !== 'Running') problems.push(`the healthy object is ${JSON.stringify(phase)}`);
   if (world.processes.length === 0) problems.push('the process ended');
   for (const { name, field, plural } of taken)
@@ -174,5 +175,5 @@ function read(world: SimulatedWorld, plural: string, name: string): JsonObject {
 }
 
 function hasConditions(object: JsonObject): boolean {
-  return listAt(objectAt(object, 'status'), 'conditions').length > 0;
+  return listAt(statusAt(object), 'conditions').length > 0;
 }

@@ -3,6 +3,7 @@ import { Invariants } from '../invariants.ts';
 import { Failure } from '../memory-kube/failure.ts';
 import { equalJson, isObject, type JsonObject, listAt, metadataOf, objectAt } from '../memory-kube/json.ts';
 import type { Outcome } from '../outcome.ts';
+import { statusAt } from '../status-at.ts';
 import { Users } from '../users.ts';
 import { NAMESPACE, SimulatedWorld } from '../world.ts';
 import { applyEdit } from './edit.ts';
@@ -119,13 +120,13 @@ class Sequence {
   }
 
   #isReady(): boolean {
-    const conditions = listAt(objectAt(this.#object(this.#plan.edited.subject.user), 'status'), 'conditions');
+    const conditions = listAt(statusAt(this.#object(this.#plan.edited.subject.user)), 'conditions');
     return conditions.some((each) => isObject(each) && each['type'] === 'Ready' && each['status'] === 'True');
   }
 
   #standing(): Standing {
     const object = this.#object(this.#plan.edited.subject);
-    const status = objectAt(object, 'status');
+    const status = statusAt(object);
     const conditions = listAt(status, 'conditions').filter(isObject);
     const words = conditions.map((each) => `${each['type']}=${each['status']} ${each['reason']}`);
     const isObserved = status['observedGeneration'] === metadataOf(object)['generation'];

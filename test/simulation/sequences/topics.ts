@@ -1,7 +1,6 @@
 /** Fields of a spec that CEL rules compare with each other, of all kinds. */
 const TOGETHER: readonly (readonly string[])[] = [
-  ['onStart', 'onStartFrom'],
-  ['ports', 'readinessProbe', 'ssh'],
+  ['onStart', 'onStartFrom', 'command', 'args', 'entrypoint', 'ssh', 'ports', 'readinessProbe'],
   ['maxQueueTime', 'targetQueueTime'],
   ['coldWorkers', 'maxWorkers', 'replicas'],
   ['scaleToZero', 'inactivityTimeout'],

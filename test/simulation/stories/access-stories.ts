@@ -93,6 +93,34 @@ export const ACCESS_STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'a worker of a group gets requests in the moment in which it is to go (L1)',
+    seconds: 900,
+    mayLeave: true,
+    hasReports: true,
+    group: {
+      load: 0,
+      spec: {
+        replicas: 2,
+        load: { type: 'HTTPPull', httpPull: { preset: 'Pyworker' } },
+        template: { spec: { ...MACHINE, ports: [{ containerPort: 8000 }] } },
+      },
+    },
+    plot: (stage) => {
+      const work = (requests: number) => () => {
+        if (stage.world.reports) stage.world.reports.inFlight = requests;
+      };
+      stage.at(150, () => stage.users.groups.set(GROUP, { replicas: 1 }));
+      // The worker leaves the Service at 450 s; its report before that says idle.
+      stage.at(450.003, () => {
+        work(2)();
+        const ban = { seconds: 165, why: 'the worker works on requests' };
+        stage.forbid({ call: 'label', ...ban });
+        stage.forbid({ call: 'destroy', ...ban });
+      });
+      stage.at(620, work(0));
+    },
+  },
+  {
     name: 'the load of a group is asked of a Prometheus that answers about one namespace only (M5)',
     seconds: 200,
     hasGateway: true,

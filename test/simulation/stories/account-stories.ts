@@ -65,6 +65,26 @@ export const ACCOUNT_STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'three machines lose their objects and are swept, and minutes later a fourth loses its object (H5)',
+    fleet: 6,
+    sweeps: true,
+    seconds: 600,
+    mayLeave: true,
+    plot: (stage) => {
+      stage.at(120, () => {
+        for (const name of ['a', 'm-2', 'm-3']) abandon(stage, name);
+      });
+      stage.at(300, () => {
+        abandon(stage, 'm-4');
+        stage.forbid({
+          call: 'destroy',
+          seconds: 290,
+          why: 'four machines lost their objects within an hour',
+        });
+      });
+    },
+  },
+  {
     name: 'two accounts of one login are proved in one moment',
     seconds: 100,
     plot: (stage) => {

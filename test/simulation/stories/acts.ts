@@ -1,11 +1,14 @@
+import { rebill } from '../../../src/simulator/world/ledger.ts';
 import { HANDED_OVER } from '../console.ts';
 import type { Address } from '../memory-kube/address.ts';
 import { isObject, type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
-import { NAMESPACE } from '../world.ts';
+import { statusAt } from '../status-at.ts';
+import { NAMESPACE, type SimulatedWorld } from '../world.ts';
 import type { Stage } from './stage.ts';
 
 const CONFIRM_ORPHANS = 'gpurental.dev/confirm-orphans';
 const INTENT = 'gpurental.dev/rental-intent';
+const PAID_IN_MICROS = 1_000_000_000;
 
 /** A person calls the marketplace with the account's key. */
 async function call(stage: Stage, method: string, path: string, body?: JsonObject): Promise<void> {
@@ -37,6 +40,12 @@ export function raisePrices(stage: Stage, gpuPricePerHour: number): void {
     if (offer.rentedBy === null) raisePrice(stage, offer.id, gpuPricePerHour);
 }
 
+/** Every offer but that one asks for more than any object may pay, also once its machine is free again. */
+export function leaveOneOffer(stage: Stage, offerId: number): void {
+  for (const { id } of Object.values(stage.world.market.store.current().tables.offers))
+    if (id !== offerId) raisePrice(stage, id, 9_000_000);
+}
+
 /** The host of an offer lets nothing in from outside but through the proxy. */
 export function closePorts(stage: Stage, offerId: number): void {
   const { store } = stage.world.market;
@@ -51,6 +60,16 @@ export function unmapPorts(stage: Stage, name: string): void {
   const contract = store.current().tables.contracts[stage.machineOf(name)];
   if (!contract) throw new Error(`${name} has no machine`);
   store.put('contracts', { ...contract, ports: {} });
+}
+
+/** The host asks for another price of the machine that an object has, and bills it from now on. */
+export function repriceMachine(stage: Stage, name: string, gpuPricePerHour: number): void {
+  const { store } = stage.world.market;
+  const contract = store.current().tables.contracts[stage.machineOf(name)];
+  if (!contract) throw new Error(`${name} has no machine`);
+  const diskPerHour = contract.spans.at(-1)?.diskPerHour ?? 0;
+  const rates = { gpuPerHour: gpuPricePerHour, diskPerHour };
+  store.put('contracts', rebill({ ...contract, gpuPricePerHour }, stage.world.now, rates));
 }
 
 /** The label that the machine of an object carries. */
@@ -95,7 +114,7 @@ export function forget(stage: Stage, name: string, accountOfThen: JsonObject): v
     stage.users.delete(name);
     stage.world.kube.writes.update(
       account(stage),
-      (current) => ({ ...current, status: objectAt(accountOfThen, 'status') }),
+      (current) => ({ ...current, status: statusAt(accountOfThen) }),
       'status',
     );
   });
@@ -171,4 +190,39 @@ export function labelOwn({ users, invariants }: Stage): void {
     invariants.labelledElsewhere(id);
     void users.console.label(id, 'mine');
   }
+}
+
+/** No machine loads an image within its time any more, or each does as usual again. */
+export function slowPulls(stage: Stage, isSlow: boolean): void {
+  const { store } = stage.world.market;
+  for (const machine of Object.values(store.current().tables.machines))
+    store.put('machines', { ...machine, pullFactor: isSlow ? 10_000 : 1 });
+}
+
+/** Somebody else's Secret or Service has the name that a child of an object needs. */
+export function takeName(stage: Stage, plural: 'secrets' | 'services', name: string): void {
+  const { kube } = stage.world;
+  const kind = kube.kind(plural);
+  const spec = plural === 'services' && { spec: { ports: [{ port: 80, protocol: 'TCP' }] } };
+  stage.invariants.byPerson(() =>
+    kube.writes.create(
+      { kind, namespace: NAMESPACE, name },
+      { apiVersion: 'v1', kind: kind.kind, metadata: { name, namespace: NAMESPACE }, ...spec },
+    ),
+  );
+}
+
+/** That object goes. */
+export function freeName(stage: Stage, plural: 'secrets' | 'services', name: string): void {
+  const { kube } = stage.world;
+  const address = { kind: kube.kind(plural), namespace: NAMESPACE, name };
+  stage.invariants.byPerson(() => kube.writes.delete(address, {}));
+}
+
+/** A person pays credit into every login. */
+export function payIn(world: SimulatedWorld): void {
+  const { store } = world.market;
+  for (const user of Object.values(store.current().tables.users))
+    store.put('users', { ...user, depositedMicros: user.depositedMicros + PAID_IN_MICROS });
+  world.note('a person pays credit in');
 }

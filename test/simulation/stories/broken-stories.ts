@@ -50,6 +50,12 @@ export const BROKEN_STORIES: readonly Story[] = [
     plot: ({ world }) => world.containers.spoil(CHEAPEST_OFFER, { type: 'silent' }),
   },
   {
+    name: 'both workers of a group buy the offer that is sold twice, and the later one never answers (S9)',
+    seconds: 500,
+    group: probed(2),
+    plot: (stage) => stage.cause({ name: 'sold-twice' }),
+  },
+  {
     name: 'the image of a group answers on no machine (S1)',
     seconds: 2_850,
     mayLeave: true,

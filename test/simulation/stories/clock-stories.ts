@@ -57,6 +57,18 @@ const DATE_STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'lists and reads have a date two days ahead for 75 s, meanwhile a process begins, and an object may have a machine for a day (H2)',
+    seconds: 400,
+    plot: (stage) => {
+      stage.users.setPolicies('a', { maxLifetime: '24h' });
+      stage.at(150, () => {
+        for (const call of ['list', 'read'] as const)
+          stage.cast({ call, seconds: 75, fate: { dateOffMs: 2 * DAY_MS } });
+      });
+      stage.at(155, () => stage.killAll());
+    },
+  },
+  {
     name: 'a process begins, and its first list has a date two days ahead of a machine that is to be replaced tomorrow (H2)',
     seconds: 400,
     plot: (stage) => {

@@ -18,7 +18,20 @@ function ignoredDestroy(stage: Stage, hide: () => void): void {
   stage.at(101, () => stage.users.setImage('a', IMAGE));
 }
 
-/** Whether a machine is gone. */
+/** The destroy of a deleted object is answered and ignored, and for so many seconds nothing shows its machine. */
+function deleteUnseen(stage: Stage, seconds: number): void {
+  stage.at(100, () => stage.cause({ name: 'delete-ignored', count: 1 }));
+  stage.strike({
+    call: 'destroy',
+    meanwhile: () => {
+      stage.invariants.hiddenFromProofs(FIRST_MACHINE);
+      nothingFor(stage, seconds);
+    },
+  });
+  stage.at(101, () => stage.users.delete('a'));
+}
+
+/** Proofs that a machine is gone. */
 export const GONE_STORIES: readonly Story[] = [
   {
     name: 'a destroy is answered and ignored, and the next list and a read show nothing',
@@ -62,10 +75,10 @@ export const GONE_STORIES: readonly Story[] = [
     name: 'for minutes the service takes the key for that of somebody without machines, and then does not say whose it is',
     seconds: 600,
     plot: (stage) => {
-      stage.at(122, () => nothingFor(stage, 140));
+      stage.at(123, () => nothingFor(stage, 140));
       // The account looks at its key every minute; a machine is missing for long enough in between. Who it is, is hidden
       // for longer than the machine.
-      stage.at(185, () => stage.cast({ call: 'user', seconds: 80, fate: { loseRequest: true } }));
+      stage.at(186, () => stage.cast({ call: 'user', seconds: 80, fate: { loseRequest: true } }));
     },
   },
   {
@@ -82,7 +95,9 @@ export const GONE_STORIES: readonly Story[] = [
     name: 'no list shows a new machine until it is given up, and its destroy is answered and ignored',
     seconds: 600,
     plot: (stage) => {
+      // Its read shows the label of the purchase: without any proof of the label nothing would be destroyed.
       stage.cast({ call: 'list', seconds: 130, fate: NO_MACHINES });
+      stage.cause({ name: 'stuck-loading' });
       stage.cause({ name: 'delete-ignored', endpoint: 'destroy', instance: FIRST_MACHINE, count: 1 });
       stage.strike({
         call: 'destroy',
@@ -118,6 +133,21 @@ export const GONE_STORIES: readonly Story[] = [
       stage.users.setPolicies('a', { maxLifetime: '2m' });
       stage.cause({ name: 'delete-ignored', count: 1 });
       stage.strike({ call: 'destroy', meanwhile: () => nothingFor(stage, 35) });
+    },
+  },
+  {
+    name: 'the destroy of a deleted object is answered and ignored, nothing shows the machine until the object is gone, and orphans are reported',
+    seconds: 500,
+    plot: (stage) => {
+      deleteUnseen(stage, 60);
+    },
+  },
+  {
+    name: 'the same, and another process leads when the machine is listed again',
+    seconds: 600,
+    plot: (stage) => {
+      deleteUnseen(stage, 100);
+      stage.at(180, () => stage.killAll());
     },
   },
   {

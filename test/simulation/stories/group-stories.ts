@@ -1,6 +1,8 @@
 import type { Machine } from '../machine.ts';
 import { type JsonObject, objectAt } from '../memory-kube/json.ts';
 import { MACHINE } from '../specs.ts';
+import { statusAt } from '../status-at.ts';
+import { MACHINE_OF_HIGHEST_PRICE } from './market.ts';
 import type { Stage } from './stage.ts';
 import type { Story } from './story.ts';
 
@@ -16,6 +18,9 @@ const TEMPLATE = {
   offers: [{ gpuNames: ['RTX 4090'], maxPricePerHour: '0.90' }],
   replacement: { maxPerHour: 30 },
 };
+
+/** All workers of an old template may be out of service together. */
+const AT_ONCE = { type: 'RollingUpdate', maxUnavailable: 2 };
 
 /** The process dies once it has recorded what the group is to do, and before it does it. */
 const dieBeforeActing = (stage: Stage) => () => stage.after(0.003, () => stage.killAll());
@@ -44,6 +49,35 @@ export const GROUP_STORIES: readonly Story[] = [
     seconds: 300,
     group: { load: 300, spec: { maxSpendPerHour: '0.91' } },
     plot: () => {},
+  },
+  {
+    name: 'the stopped workers of a group are to wake, and it may pay for one machine at a time',
+    seconds: 1_100,
+    mayLeave: true,
+    group: { load: 300, spec: { coldWorkers: 3 } },
+    plot: (stage) => {
+      stage.at(150, () => stage.users.groups.setLoad(GROUP, 0));
+      stage.at(800, () => {
+        stage.users.groups.set(GROUP, { maxSpendPerHour: '0.50' });
+        stage.allow({ call: 'label', seconds: 290, max: 1, invariant: 'I9' });
+        stage.users.groups.setLoad(GROUP, 300);
+      });
+    },
+  },
+  {
+    name: 'the template of a group changes while the container of one of its three workers is down: no other goes until then',
+    seconds: 1_500,
+    group: { load: 0, spec: { replicas: 3, maxWorkers: 4, maxSpendPerHour: '9' } },
+    plot: (stage) => {
+      stage.at(300, () => {
+        const [first = ''] = stage.users.names();
+        stage.befall({ name: 'exited', instance: stage.machineOf(first), seconds: 600 });
+      });
+      stage.at(325, () => {
+        stage.allow({ call: 'destroy', seconds: 40, max: 1, invariant: 'I4' });
+        stage.users.groups.setImage(GROUP, 'example/work:2');
+      });
+    },
   },
   {
     name: 'a worker is created three seconds after the connection of that call broke',
@@ -131,7 +165,7 @@ export const GROUP_STORIES: readonly Story[] = [
           const stopped = kube.store.all(kube.kind('gpuinstances')).find(isStopped);
           if (!stopped || isAway) return;
           isAway = true;
-          const instance = Number(objectAt(stopped, 'status')['instanceId']);
+          const instance = Number(statusAt(stopped)['instanceId']);
           stage.befall({ name: 'offline', instance, seconds: 100_000 });
           stage.users.groups.set(GROUP, { pause: { scaleUp: true } });
           stage.users.groups.setLoad(GROUP, 300);
@@ -148,6 +182,60 @@ export const GROUP_STORIES: readonly Story[] = [
     mayLeave: true,
     group: { load: 100, spec: { coldWorkers: 2, coldMultiplier: '2' } },
     plot: () => {},
+  },
+  {
+    name: 'the template of a group asks for a disk that no host has, and then for another image: until then its workers stay (P1)',
+    seconds: 900,
+    group: { load: 200, spec: { template: { spec: TEMPLATE } } },
+    plot: (stage) => {
+      const edit = (spec: JsonObject) =>
+        stage.users.groups.set(GROUP, { template: { spec: { ...TEMPLATE, ...spec } } });
+      stage.at(120, () => {
+        stage.forbid({ call: 'destroy', seconds: 280, why: 'no machine can be rented by the new template' });
+        edit({ disk: '90T' });
+      });
+      stage.at(400, () => edit({ image: 'example/work:2' }));
+    },
+  },
+  {
+    name: 'one search reply says that offers cost a hundredth when the template of a group gets another image and a maximum that no offer keeps: its workers stay',
+    seconds: 700,
+    group: { load: 200, spec: { template: { spec: TEMPLATE } } },
+    plot: (stage) => {
+      const [offer] = TEMPLATE.offers;
+      const edit = (spec: JsonObject) =>
+        stage.users.groups.set(GROUP, {
+          template: { spec: { ...TEMPLATE, image: 'example/work:2', ...spec } },
+        });
+      stage.at(120, () => {
+        stage.forbid({ call: 'destroy', seconds: 280, why: 'no machine can be rented by the new template' });
+        stage.wrong({ endpoint: 'search', field: 'dph_total', change: 'times', value: 0.01 });
+        edit({ offers: [{ ...offer, maxPricePerHour: '0.01', allowUnknownPrice: true }] });
+      });
+      stage.at(400, () => edit({}));
+    },
+  },
+  {
+    name: 'a group gets a template that one host alone can serve: one worker goes, and the other stays (P1)',
+    seconds: 900,
+    mayLeave: true,
+    group: {
+      load: 200,
+      spec: { template: { spec: TEMPLATE }, updateStrategy: AT_ONCE, maxSpendPerHour: '5.00' },
+    },
+    plot: (stage) => {
+      const [offer] = TEMPLATE.offers;
+      const alone = [{ field: 'machine_id', operator: 'Eq', value: MACHINE_OF_HIGHEST_PRICE }];
+      const edit = (spec: JsonObject) =>
+        stage.users.groups.set(GROUP, {
+          template: { spec: { ...TEMPLATE, image: 'example/work:2', ...spec } },
+        });
+      stage.at(120, () => {
+        stage.allow({ call: 'destroy', seconds: 280, max: 1, invariant: 'I4' });
+        edit({ offers: [{ ...offer, filters: alone }] });
+      });
+      stage.at(400, () => edit({}));
+    },
   },
   {
     name: 'the template of a group is written in other words, and with a further alternative (M4)',

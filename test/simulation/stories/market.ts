@@ -3,6 +3,8 @@ import { answered, type Stage } from './stage.ts';
 /** Offers of every market, the cheapest first: the operator takes that one, and no other before it the last. */
 export const CHEAPEST_OFFER = 8_000_001;
 export const HIGHEST_PRICED_OFFER = 8_000_024;
+/** The physical machine of the last of them. */
+export const MACHINE_OF_HIGHEST_PRICE = '7023';
 /** The id that the first contract of a market gets. */
 export const FIRST_MACHINE = 20_000_001;
 

@@ -1,4 +1,5 @@
-import { type JsonObject, listAt, objectAt } from '../memory-kube/json.ts';
+import { type JsonObject, listAt } from '../memory-kube/json.ts';
+import { statusAt } from '../status-at.ts';
 import type { Stage } from './stage.ts';
 
 /** Names of the objects of a fleet. */
@@ -24,7 +25,7 @@ export function noneDestroyed(stage: Stage, from: number, until: number, why = '
 
 /** How many of the fleet have ended until now: none at once, and few after the hold. */
 export function atMostDestroyed(stage: Stage, most: number): void {
-  const ended = objects(stage).flatMap((object) => listAt(objectAt(object, 'status'), 'history')).length;
+  const ended = objects(stage).flatMap((object) => listAt(statusAt(object), 'history')).length;
   if (ended > most) stage.invariants.report('I4', `${ended} machines were replaced, and ${most} may be`);
 }
 

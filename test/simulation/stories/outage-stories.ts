@@ -1,6 +1,7 @@
-import { listAt, objectAt } from '../memory-kube/json.ts';
+import { listAt } from '../memory-kube/json.ts';
+import { statusAt } from '../status-at.ts';
 import { NAMESPACE } from '../world.ts';
-import { abandon, confirmOrphans } from './acts.ts';
+import { abandon, confirmOrphans, endInConsole } from './acts.ts';
 import { atMostDestroyed, crashEvery, namesOf, noneDestroyed, objects, strike } from './outage-acts.ts';
 import { answered, type Stage } from './stage.ts';
 import type { Story } from './story.ts';
@@ -50,9 +51,7 @@ function noneAvoided(stage: Stage): void {
     namespace: NAMESPACE,
     name: 'default',
   });
-  const avoided = [...objects(stage), account ?? {}].flatMap((object) =>
-    listAt(objectAt(object, 'status'), 'avoid'),
-  );
+  const avoided = [...objects(stage), account ?? {}].flatMap((object) => listAt(statusAt(object), 'avoid'));
   if (avoided.length > 0)
     stage.invariants.report('I4', `${avoided.length} hosts and machines are avoided after an outage`);
 }
@@ -83,6 +82,16 @@ function refuseFirstDestroy(stage: Stage): void {
   );
   noneDestroyed(stage, START, START + 300, 'the maximum hold is not over');
   stage.at(START + 880, () => atMostDestroyed(stage, 1));
+}
+
+/** Six machines vanish together, and no list comes in between: the service spaces the calls of the console. */
+function endSixInConsole(stage: Stage, maxUnhealthyHold: string): void {
+  stage.users.account.set({ maxUnhealthyHold });
+  stage.at(START, () =>
+    stage.cast({ call: 'list', seconds: 25, fate: { refusal: { status: 503, body: '' } } }),
+  );
+  for (const [index, name] of namesOf(6).entries())
+    stage.at(START + 1 + 4 * index, () => endInConsole(stage, stage.machineOf(name)));
 }
 
 /** Many machines that fail together, and come back or do not. */
@@ -274,6 +283,40 @@ export const OUTAGE_STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'six machines are ended in the console within 25 s, and after the hold their objects rent again one by one (C2)',
+    fleet: 6,
+    seconds: START + 3_000,
+    plot: (stage) => {
+      endSixInConsole(stage, '5m');
+      for (const [index, replaced] of [1, 2, 3, 4].entries())
+        stage.at(START + 900 + 600 * index, () => atMostDestroyed(stage, replaced));
+    },
+  },
+  {
+    name: 'six machines are ended in the console within 25 s, and the operator crashes every 120 s after a longer hold (C2)',
+    fleet: 6,
+    seconds: START + 1_810,
+    mayLeave: true,
+    plot: (stage) => {
+      endSixInConsole(stage, '10m');
+      crashEvery(stage, 120, START + 700, START + 1_810);
+      stage.at(START + 1_200, () => atMostDestroyed(stage, 1));
+      stage.at(START + 1_800, () => atMostDestroyed(stage, 2));
+    },
+  },
+  {
+    name: 'six machines are ended in the console within 25 s, and a person closes the breaker 11 minutes later (C2)',
+    fleet: 6,
+    seconds: START + 1_270,
+    mayLeave: true,
+    plot: (stage) => {
+      endSixInConsole(stage, '30m');
+      stage.at(START + 660, () => stage.users.account.closeBreaker());
+      stage.at(START + 650, () => atMostDestroyed(stage, 0));
+      stage.at(START + 1_250, () => atMostDestroyed(stage, 1));
+    },
+  },
+  {
     name: 'containers of six machines end for good, and a destroy after the hold is refused and carried out (C2)',
     fleet: 6,
     seconds: START + 890,
@@ -356,7 +399,7 @@ export const OUTAGE_STORIES: readonly Story[] = [
     plot: (stage) => {
       stage.at(START, () => stage.befall({ name: 'offline', instance: stage.machineOf('a'), seconds: 5 }));
       // A list of its own, which the service does not allow within a second of one of the operator.
-      stage.at(START + 3, () => void keepShowing(stage, 90));
+      stage.at(START + 4, () => void keepShowing(stage, 90));
       noneDestroyed(stage, START, START + 300, 'its single read shows it running');
     },
   },

@@ -35,7 +35,7 @@ export async function play(story: Story, { keepTrace = false } = {}): Promise<Pl
   };
   const { fleet = 1, hasReports, hasGateway } = story;
   const offers = Math.max(24, 2 * fleet);
-  const load = { hasReports, hasGateway };
+  const load = { hasReports, hasGateway, startMs: story.startsAt };
   const world = new SimulatedWorld({ seed: story.seed ?? 1, offers, keepTrace, fate, flags, ...load });
   const users = new Users(world, seededRandom(1));
   const invariants = new Invariants(world, { strict: !sweeps });

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../memory-kube/json.ts';
+import { type JsonObject, objectAt, textAt } from '../memory-kube/json.ts';
 import {
   abandon,
   accountNow,
@@ -32,6 +32,20 @@ function restoreWithout(stage: Stage, name: string): void {
 
 /** Records that people have changed, restored or doubled, and keys that are not what they were. */
 export const RECORD_STORIES: readonly Story[] = [
+  {
+    name: 'a newer operator writes the record of an object, whose image changes while an older one runs',
+    seconds: 700,
+    plot: (stage) => {
+      const former = stage.backupAt(99, 'a');
+      stage.at(100, () => stage.users.editRecord('a', '{"v":2,"attempt":1}'));
+      stage.at(101, () => {
+        const why = 'only the newer operator knows what its record means';
+        for (const call of ['rent', 'destroy'] as const) stage.forbid({ call, seconds: 150, why });
+        stage.users.setImage('a', 'example/other:2');
+      });
+      stage.at(260, () => stage.users.editRecord('a', textAt(objectAt(former(), 'status'), 'record') ?? ''));
+    },
+  },
   {
     name: 'two objects name one machine that a person rented, and are judged in one moment',
     seconds: 300,

@@ -1,8 +1,10 @@
+import type { ChangeName } from '../../../src/simulator/fault-catalogue.ts';
 import { BY_HAND } from '../console.ts';
 import type { Invariants } from '../invariants.ts';
 import type { Machine } from '../machine.ts';
-import { isObject, type JsonObject, listAt, objectAt } from '../memory-kube/json.ts';
+import { isObject, type JsonObject, listAt } from '../memory-kube/json.ts';
 import type { Fate } from '../network.ts';
+import { statusAt } from '../status-at.ts';
 import type { Users } from '../users.ts';
 import { causeFault } from '../weather.ts';
 import { type FateOf, NAMESPACE, type SimulatedWorld } from '../world.ts';
@@ -25,6 +27,7 @@ export const CALLS = {
   intent: /^PATCH .*\/gpuinstances\/[^/]+$/,
   groupStatus: /^P\w+ .*\/endpointgroups\/[^/]+\/status$/,
   makeWorker: /^POST .*\/gpuinstances$/,
+  makeSecret: /^POST .*\/secrets$/,
   keySecret: /^GET .*\/secrets\/marketplace-key$/,
   status: /^P\w+ .*\/gpuinstances\/[^/]+\/status$/,
 } as const satisfies Readonly<Record<string, RegExp>>;
@@ -66,6 +69,16 @@ export interface Allowance {
   readonly invariant: string;
 }
 
+/** One field of replies that is wrong, as `/sim/faults` takes it. */
+export interface WrongField {
+  readonly endpoint: string;
+  readonly field: string;
+  readonly change: ChangeName;
+  readonly value?: number | string | null;
+  readonly instance?: number;
+  readonly count?: number;
+}
+
 interface ExpectedCall {
   readonly blow: Blow;
   left: number;
@@ -79,6 +92,7 @@ export class Stage {
   readonly users: Users;
   readonly invariants: Invariants;
   readonly #expected: ExpectedCall[] = [];
+  readonly #wrong: { readonly what: string; readonly fault: WrongField }[] = [];
   #lister: Machine | undefined;
   readonly #lagging = new Map<string, { readonly until: number; readonly plural: string }>();
   readonly #blind = new Map<string, number>();
@@ -134,6 +148,16 @@ export class Stage {
     void causeFault(this.world, fault);
   }
 
+  /**
+   * One field of the next `count` replies of a kind is wrong, from now on. A story in which fewer of them come tells
+   * nothing, and says so.
+   */
+  wrong(fault: WrongField): void {
+    const what = `wrong ${fault.field} of ${fault.endpoint}`;
+    this.#wrong.push({ what, fault });
+    void causeFault(this.world, { name: 'wrong-field', count: 1, ...fault });
+  }
+
   /** A blow of fate to a machine, which leaves no fault of the service behind. */
   befall(fault: Readonly<Record<string, unknown>>): void {
     const { store } = this.world.market;
@@ -164,7 +188,7 @@ export class Stage {
   machineOf(name: string): number {
     const kind = this.world.kube.kind('gpuinstances');
     const object = this.world.kube.writes.read({ kind, namespace: NAMESPACE, name }) ?? {};
-    return Number(objectAt(object, 'status')['instanceId']);
+    return Number(statusAt(object)['instanceId']);
   }
 
   /** Freezes a process that long, so many seconds from now. */
@@ -273,9 +297,21 @@ export class Stage {
     return path.includes(this.#deaf.plural) && path.includes('sendInitialEvents=true');
   }
 
-  /** Calls that were to be struck and never came. */
+  /** Calls and replies that were to be struck and never came. */
   unstruck(): readonly string[] {
-    return this.#expected.filter(({ left }) => left > 0).map(({ blow }) => `${blow.call} ${blow.nth ?? 1}`);
+    const calls = this.#expected.filter(({ left }) => left > 0);
+    const faults = Object.values(this.world.market.store.current().tables.faults);
+    const isWaiting = ({ endpoint, field, instance }: WrongField) =>
+      faults.some(
+        (fault) =>
+          fault.endpoint === endpoint &&
+          fault.wrong?.field === field &&
+          fault.instance === (instance ?? null),
+      );
+    return [
+      ...calls.map(({ blow }) => `${blow.call} ${blow.nth ?? 1}`),
+      ...this.#wrong.filter(({ fault }) => isWaiting(fault)).map(({ what }) => what),
+    ];
   }
 
   #due(name: string): Blow | undefined {
@@ -291,7 +327,7 @@ export class Stage {
 
 /** What an object of that name says of its readiness. */
 export function readyOf(stage: Stage, name: string): JsonObject | undefined {
-  const conditions = listAt(objectAt(stage.users.backup(name), 'status'), 'conditions').filter(isObject);
+  const conditions = listAt(statusAt(stage.users.backup(name)), 'conditions').filter(isObject);
   return conditions.find(({ type }) => type === 'Ready');
 }
 

@@ -22,6 +22,8 @@ export interface Story {
   readonly hasReports?: boolean;
   /** Of two things that are due in one moment, such as a reply and its deadline after a freeze, it says which comes first. */
   readonly seed?: number;
+  /** When it begins, in epoch milliseconds, if it needs a date of its own. */
+  readonly startsAt?: number;
   /** By this second everything wanted has to be there, and nothing else. */
   readonly seconds: number;
   /** A machine that nobody claims may be left at the end: a policy says so. */

@@ -52,6 +52,17 @@ export const TEARDOWN_STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'an object is deleted, and the service answers no destroy for half an hour: the operator asks less and less often',
+    seconds: 2_600,
+    plot: (stage) => {
+      stage.at(100, () => {
+        stage.cast({ call: 'destroy', seconds: 1_800, fate: { refusal: { status: 503, body: '' } } });
+        stage.allow({ call: 'destroy', seconds: 1_800, max: 50, invariant: 'I10' });
+        stage.users.delete('a');
+      });
+    },
+  },
+  {
     name: 'an object is deleted while its rent call is still to be carried out',
     seconds: 500,
     plot: (stage) => {
@@ -103,7 +114,7 @@ export const TEARDOWN_STORIES: readonly Story[] = [
         fate: { lateMs: 100_000 },
         meanwhile: () => stage.after(0.001, () => stage.killAll()),
       });
-      stage.at(0.5, () => stage.users.delete('a'));
+      stage.at(1.5, () => stage.users.delete('a'));
     },
   },
   {

@@ -1,5 +1,6 @@
-import { type JsonObject, listAt, objectAt } from '../memory-kube/json.ts';
+import { type JsonObject, listAt, type objectAt } from '../memory-kube/json.ts';
 import { MACHINE } from '../specs.ts';
+import { statusAt } from '../status-at.ts';
 import { NAMESPACE } from '../world.ts';
 import { accountNow } from './acts.ts';
 import { HIGHEST_PRICED_OFFER } from './market.ts';
@@ -42,7 +43,7 @@ function expectFewPasses(stage: Stage, most: number): void {
 
 /** An image that failed on two hosts is what failed: the next ones are blamed by its own group alone. */
 function expectFewHostsAvoided(stage: Stage): void {
-  const avoided = listAt(objectAt(accountNow(stage), 'status'), 'avoid');
+  const avoided = listAt(statusAt(accountNow(stage)), 'avoid');
   if (avoided.length !== 2)
     stage.invariants.report('H9', `every object avoids ${avoided.length} hosts that one image failed on`);
 }

@@ -17,8 +17,8 @@ export const VANISHED_STORIES: readonly Story[] = [
     seconds: 400,
     plot: (stage) => {
       stage.strike({ call: 'rent', fate: { duplicateAfterMs: 9_000 } });
-      stage.at(5, () => endInConsole(stage, FIRST_MACHINE));
-      stage.at(9.5, () => nothingToRent(stage));
+      stage.at(6, () => endInConsole(stage, FIRST_MACHINE));
+      stage.at(10.5, () => nothingToRent(stage));
     },
   },
   {

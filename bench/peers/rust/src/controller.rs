@@ -62,7 +62,7 @@ pub struct GpuInstanceStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub public_address: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub endpoint: Option<String>,
+    pub endpoint: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ssh: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -329,7 +329,7 @@ fn running(status: &mut GpuInstanceStatus, instance: &GpuInstance, row: &Row) {
     status.actual_status = row.actual_status.clone();
     status.running_at.get_or_insert_with(now);
     status.public_address = row.public_ipaddr.clone();
-    status.endpoint = Some(format!("{host}:{port}"));
+    status.endpoint = Some(json!({ "address": format!("{host}:{port}") }));
     status.ssh = Some(json!({ "host": host, "port": port }));
     let count = row.num_gpus.unwrap_or_default() as i64;
     status.gpu = Some(json!({ "name": row.gpu_name, "count": count }));

@@ -8,11 +8,11 @@ import {
   rolledTo,
   withArrivals,
 } from '../load/state.ts';
+import { defaultTimes } from '../times.ts';
 import { autoscale } from './autoscale.ts';
 import type { ScalingInput } from './bounds.ts';
 import { capacitiesFor, isFull, type ScalingOptions } from './capacity.ts';
 import { cheapestCover, type ScalingWorker } from './cover.ts';
-import { defaultTimes } from './times.ts';
 
 const NOW = 10_000_000_000;
 const SECOND = 1000;

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { EMPTY_HISTORY } from '../load/state.ts';
-import { limitHot, limitTotal, type MetricsState, type ScalingInput } from './bounds.ts';
+import type { MetricsState } from '../load/view.ts';
+import { defaultTimes } from '../times.ts';
+import { limitHot, limitTotal, type ScalingInput } from './bounds.ts';
 import type { ScalingWorker } from './cover.ts';
-import { defaultTimes } from './times.ts';
 
 const workers = (count: number, overrides: Partial<ScalingWorker> = {}): readonly ScalingWorker[] =>
   Array.from({ length: count }, (_, index) => ({

@@ -1,7 +1,8 @@
 import type { LoadHistory } from '../load/state.ts';
+import type { MetricsState } from '../load/view.ts';
+import type { ScalingTimes } from '../times.ts';
 import type { Capacities, ScalingOptions } from './capacity.ts';
 import { hotOf, type ScalingWorker } from './cover.ts';
-import type { ScalingTimes } from './times.ts';
 
 /** What one tick asked for: capacities, and `spec.replicas` where it was set. */
 export interface Sample {
@@ -22,12 +23,6 @@ export interface ScalingMemory {
   /** Hot workers of the last decision: what missing metrics never go below. */
   readonly hot: number;
 }
-
-/**
- * `told`: figures arrive. `doubtful`: some that arrive cannot be true, or all who would tell are on their way, so
- * nothing shrinks. `missing`: none arrive, so nothing grows either, unless someone asks for a wake.
- */
-export type MetricsState = 'told' | 'doubtful' | 'missing';
 
 export interface ScalingInput {
   readonly now: number;

@@ -4,6 +4,7 @@ import { NOW, reports, worker } from '../../../../test/builders/observed-group.t
 import { annotations } from '../../../api/v1alpha1/names.ts';
 import { EMPTY_LOAD, type LoadState } from '../load/state.ts';
 import { loadView } from '../load/view.ts';
+import { defaultTimes } from '../times.ts';
 import { templateHash } from '../workers/template.ts';
 import type { Worker } from '../workers/worker.ts';
 import {
@@ -14,7 +15,6 @@ import {
   usualPrice,
   type WorkersInput,
 } from './candidates.ts';
-import { defaultTimes } from './times.ts';
 
 const SECOND = 1000;
 const ENDED = {

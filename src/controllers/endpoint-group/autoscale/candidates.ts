@@ -1,14 +1,15 @@
 import type { EndpointGroupSpec } from '../../../api/v1alpha1/endpoint-group.ts';
 import { annotations } from '../../../api/v1alpha1/names.ts';
 import { linkOfWorker } from '../../../api/v1alpha1/worker-link.ts';
+import { unconfirmedPerHour } from '../../../instance/cost.ts';
 import { highestCap, type MicroDollars, parseDollars } from '../../../lib/money.ts';
 import { parseDuration } from '../../../lib/time.ts';
 import { isCertificateEnding } from '../identity/authorities.ts';
 import type { LoadView, WorkerLoad } from '../load/view.ts';
-import type { ReplacementPace } from '../workers/failing.ts';
 import { isOutdated } from '../workers/template.ts';
 import type { Worker } from '../workers/worker.ts';
 import { median, usualPerf } from './capacity.ts';
+import type { ReplacementPace } from './failing.ts';
 import { type ChoosableWorker, priceNow } from './plan.ts';
 
 export interface WorkersInput {
@@ -19,7 +20,7 @@ export interface WorkersInput {
   readonly now: number;
   /** What one worker did by the last decision on record; undefined where none knew it. */
   readonly recordedPerf: string | undefined;
-  /** Uids of workers whose account is frozen by its breaker. */
+  /** Uids of workers whose account is suspended, or frozen by its breaker. */
   readonly frozen: ReadonlySet<string>;
   /** Since when workers have reported an error, by their reporter's name. */
   readonly brokenSince?: ReadonlyMap<string, number> | undefined;
@@ -27,6 +28,8 @@ export interface WorkersInput {
   readonly pace?: ReplacementPace;
   /** Names of workers that serve where no Service can lead to: they relieve nobody. */
   readonly unreachable: ReadonlySet<string>;
+  /** Names of workers for which a machine of the present template can be rented. */
+  readonly inHand?: Pick<ReadonlySet<string>, 'has'> | undefined;
   /** The most that one machine may cost by the account of the workers; undefined if it does not say. */
   readonly accountCap?: MicroDollars | undefined;
 }
@@ -81,6 +84,8 @@ export function mostExpensiveOffer({ template }: EndpointGroupSpec): MicroDollar
 export function scalingWorkers(input: WorkersInput): readonly ChoosableWorker[] {
   const perf = expectedPerf(input);
   const order = dropOrder(input);
+  // It may take the offer that was seen for the next one.
+  const isOneRenting = input.workers.some((worker) => isRenting(worker) && !isToReplace(worker, input));
   const workers = input.workers.map((worker): ChoosableWorker => {
     const load = input.load.workers.get(worker.name);
     return {
@@ -89,6 +94,7 @@ export function scalingWorkers(input: WorkersInput): readonly ChoosableWorker[] 
       perf: load?.isMissing || isFaulty(load) ? 0 : perfOf(worker, input, perf),
       pricePerHour: worker.pricePerHour ?? maxPriceOf(worker, input),
       coldPricePerHour: worker.coldPricePerHour ?? 0,
+      unconfirmedPerHour: unconfirmedPerHour(worker.object.status),
       keepRank: order.get(worker.name) ?? 0,
       isReady: worker.isServing && !input.unreachable.has(worker.name) && !isFaulty(load),
       wasEverReady: worker.wasEverReady,
@@ -100,6 +106,7 @@ export function scalingWorkers(input: WorkersInput): readonly ChoosableWorker[] 
       hasRun: worker.hasRun,
       isUnreachable: isUnreachable(worker, input),
       isUpdateExempt: input.frozen.has(worker.uid) || isWaking(worker),
+      isWithoutSubstitute: worker.isRented && (isOneRenting || input.inHand?.has(worker.name) !== true),
       hasWakeFailed: hasWakeFailed(worker, input),
       hasEnded: hasEnded(worker, input),
       isBroken: isBroken(worker, input),
@@ -161,7 +168,10 @@ function ownCap({ object }: Worker): MicroDollars | undefined {
 }
 
 /** Another one is to come in its place: by the template, or since its certificate ends. */
-function isToReplace(worker: Worker, input: WorkersInput): boolean {
+export function isToReplace(
+  worker: Worker,
+  input: Pick<WorkersInput, 'spec' | 'templateHash' | 'now'>,
+): boolean {
   if (isOutdated(worker, input)) return true;
   return linkOfWorker(worker.object) === 'TLS' && isCertificateEnding(worker, input.now);
 }
@@ -193,6 +203,11 @@ function isWaking({ isServing, isOverdue, wokenAt, ranSinceWoken, readySince }: 
 function hasWakeFailed(worker: Worker, { spec, now, frozen }: WorkersInput): boolean {
   if (worker.wakeSince === undefined || worker.desiredRole !== 'Hot' || worker.ranSinceWoken) return false;
   return now >= worker.wakeSince + (parseDuration(spec.wakeTimeout) ?? 0) && !frozen.has(worker.uid);
+}
+
+/** Waits for a machine, and may still find one. */
+export function isRenting({ isRented, isStopped, isDeleting, isStalled, isOverdue }: Worker): boolean {
+  return !isRented && !isStopped && !isDeleting && !isStalled && !isOverdue;
 }
 
 /** It says itself that it is broken: it gets no work, and counts for none. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { groupObject } from '../../../../test/builders/group-worker.ts';
+import { defaultTimes, timesAt } from '../times.ts';
 import { maxUnavailable, scalingOptions, usualPerf } from './capacity.ts';
-import { defaultTimes, timesAt } from './times.ts';
 
 test('the options of a spec are numbers, loads per second and times in seconds', () => {
   const { spec } = groupObject({

@@ -10,6 +10,8 @@ export interface ChoosableWorker extends ScalingWorker {
   readonly isRunning: boolean;
   /** What it costs in an hour while stopped. */
   readonly coldPricePerHour: MicroDollars;
+  /** By how much lists show a higher price that is not confirmed: it leaves less room for rentals, and ends nothing. */
+  readonly unconfirmedPerHour?: MicroDollars;
   readonly isCurrentTemplate: boolean;
   /** A person asked never to stop or destroy it. */
   readonly isOnHold: boolean;
@@ -17,8 +19,10 @@ export interface ChoosableWorker extends ScalingWorker {
   readonly hasRun: boolean;
   /** It serves where no Service leads to, and will for as long as it has this machine. */
   readonly isUnreachable: boolean;
-  /** An update leaves it: it wakes since it is needed now, or its account is frozen by its breaker. */
+  /** An update leaves it: it wakes since it is needed now, or its account is suspended or frozen by its breaker. */
   readonly isUpdateExempt: boolean;
+  /** It has a machine, and no other was seen that could be rented for it. */
+  readonly isWithoutSubstitute?: boolean;
   /** It was woken, does not run after `wakeTimeout`, and may be replaced. */
   readonly hasWakeFailed: boolean;
   /** It runs and does not serve for longer than it may, or reports for a minute that it is broken; it may be replaced. */
@@ -109,7 +113,7 @@ export function emptyPlan(workers: readonly ChoosableWorker[]): Plan {
     rentedHot: 0,
     rentedCold: 0,
     deferred: 0,
-    spend: workers.reduce((sum, worker) => sum + priceNow(worker), 0),
+    spend: workers.reduce((sum, worker) => sum + priceNow(worker) + (worker.unconfirmedPerHour ?? 0), 0),
   };
 }
 
@@ -203,6 +207,7 @@ export function replaceOld(plan: Plan, input: ChooseInput): Plan {
   if (maxUnavailable === undefined || pause.scaleUp || pause.scaleDown) return plan;
   const old = undecided(plan)
     .filter((worker) => !worker.isCurrentTemplate && !worker.isOnHold && !worker.isUpdateExempt)
+    .filter((worker) => worker.isWithoutSubstitute !== true)
     .sort(byDrop);
   const hot = hotOf(old);
   const withoutUseless = hot.filter(isUseless).reduce(gone, plan);

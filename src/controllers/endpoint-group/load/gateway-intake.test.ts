@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { groupObject } from '../../../../test/builders/group-worker.ts';
 import { createVirtualClock } from '../../../../test/builders/virtual-clock.ts';
-import { defaultTimes } from '../autoscale/times.ts';
+import { defaultTimes } from '../times.ts';
 import { GatewayIntake, type GatewayIntakeOptions } from './gateway-intake.ts';
 import { LoadStore, loadOver } from './state.ts';
 

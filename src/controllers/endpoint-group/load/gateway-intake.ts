@@ -3,8 +3,8 @@ import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
 import { loadTypeOf } from '../../../api/v1alpha1/load-source.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { objectKey, uidOf } from '../../../runtime/kube/kube-object.ts';
-import type { ScalingTimes } from '../autoscale/times.ts';
 import { hasGateway } from '../publish/endpoints.ts';
+import type { ScalingTimes } from '../times.ts';
 import { gatewayWorkers, PICKER_SILENT_MS } from './pickers.ts';
 import type { LoadStore } from './state.ts';
 

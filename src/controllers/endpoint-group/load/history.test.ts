@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { defaultTimes } from '../autoscale/times.ts';
+import { defaultTimes } from '../times.ts';
 import { EMPTY_HISTORY, loadOver, longestLoad, observedFrom, rolledTo, withArrivals } from './state.ts';
 
 const MINUTE = 60_000;

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
+import { mappingOf } from '../../../api/v1alpha1/identity-port.ts';
 import type { LoadSource } from '../../../api/v1alpha1/load-source.ts';
 import {
   believable,
@@ -86,8 +87,9 @@ export interface PullTarget {
 export function pullTarget({ spec }: EndpointGroup, worker: GpuInstance): PullTarget {
   const pull = spec.load.httpPull;
   const { publicAddress: address, ports = [] } = worker.status ?? {};
-  const target = containerPort(worker, pull?.port);
-  const mapped = ports.find((port) => port.containerPort === target && port.protocol === 'TCP');
+  const { ports: declared = [] } = worker.spec;
+  const port = loadPort(declared, pull?.port);
+  const mapped = port && mappingOf(port, declared, ports);
   if (address === undefined || !mapped) {
     throw new SourceError('it has no public port for its load; set minDirectPorts and name the port');
   }
@@ -96,12 +98,12 @@ export function pullTarget({ spec }: EndpointGroup, worker: GpuInstance): PullTa
 
 type PortName = NonNullable<LoadSource['httpPull']>['port'];
 
-/** The named port, else the first one of TCP. */
-function containerPort({ spec }: GpuInstance, port: PortName): number | undefined {
-  const declared = (spec.ports ?? []).filter(({ protocol }) => protocol === 'TCP');
-  if (port === undefined) return declared[0]?.containerPort;
-  if (typeof port === 'number') return port;
-  return declared.find(({ name }) => name === port)?.containerPort;
+type LoadPort = Pick<NonNullable<GpuInstance['spec']['ports']>[number], 'containerPort' | 'protocol'>;
+
+/** The port of that name or number, else the first declared one of TCP. A number need not be declared. */
+function loadPort(declared: NonNullable<GpuInstance['spec']['ports']>, port: PortName): LoadPort | undefined {
+  if (typeof port === 'number') return { containerPort: port, protocol: 'TCP' };
+  return declared.find(({ name, protocol }) => protocol === 'TCP' && (port === undefined || name === port));
 }
 
 /** Scheme, host and port to connect to. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { groupObject, workerObject } from '../../../../test/builders/group-worker.ts';
 import { createVirtualClock } from '../../../../test/builders/virtual-clock.ts';
 import { Secret } from '../../../lib/secret.ts';
-import { defaultTimes } from '../autoscale/times.ts';
+import { defaultTimes } from '../times.ts';
 import { PushIntake, type PushOptions } from './push.ts';
 import { LoadStore, loadOver } from './state.ts';
 

@@ -5,7 +5,7 @@ import { loadTypeOf } from '../../../api/v1alpha1/load-source.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Secret } from '../../../lib/secret.ts';
 import { uidOf } from '../../../runtime/kube/kube-object.ts';
-import type { ScalingTimes } from '../autoscale/times.ts';
+import type { ScalingTimes } from '../times.ts';
 import { workerOf } from '../workers/worker.ts';
 import {
   type Arrived,

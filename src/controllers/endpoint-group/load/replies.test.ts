@@ -250,6 +250,14 @@ describe('where a worker is asked', () => {
     expect(pullTarget(asking({ port: 81 }), object).port).toBe(4);
   });
 
+  test('is an identity port by its name (B15)', () => {
+    const { spec } = groupObject({
+      template: { spec: { image: 'x/y:1', offers: [{}], ports: [{ name: 'load', containerPort: 70_000 }] } },
+    }).spec.template;
+    const worker = { ...object, spec, status: { ...object.status, ports: [port(41_234, 'TCP', 41_234)] } };
+    expect(pullTarget(asking({ port: 'load' }), worker as typeof object).port).toBe(41_234);
+  });
+
   test.each<[string, object]>([
     ['without a public address', { ...object, status: { ...object.status, publicAddress: undefined } }],
     ['without a port that is mapped', { ...object, status: { publicAddress: '203.0.113.7' } }],

@@ -3,7 +3,7 @@ import { groupObject, groupWorker, workerObject } from '../../../../test/builder
 import { createVirtualClock } from '../../../../test/builders/virtual-clock.ts';
 import { Secret } from '../../../lib/secret.ts';
 import { type Transport, TransportError, type TransportRequest } from '../../../lib/transport.ts';
-import { defaultTimes } from '../autoscale/times.ts';
+import { defaultTimes } from '../times.ts';
 import type { Worker } from '../workers/worker.ts';
 import { LoadSources, type ReaderOptions } from './sources.ts';
 import { LoadStore } from './state.ts';

@@ -10,7 +10,7 @@ import type { Secret } from '../../../lib/secret.ts';
 import { parseDuration } from '../../../lib/time.ts';
 import type { Transport } from '../../../lib/transport.ts';
 import { objectKey, uidOf } from '../../../runtime/kube/kube-object.ts';
-import type { ScalingTimes } from '../autoscale/times.ts';
+import type { ScalingTimes } from '../times.ts';
 import type { Worker } from '../workers/worker.ts';
 import { boundedGet, MAX_REPLY_BYTES } from './get.ts';
 import { originOf, pullTarget, readReply } from './http-pull.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { NOW } from '../../../../test/builders/observed-group.ts';
-import { defaultTimes } from '../autoscale/times.ts';
+import { defaultTimes } from '../times.ts';
 import {
   type Arrived,
   EMPTY_LOAD,

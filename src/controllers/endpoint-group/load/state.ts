@@ -1,4 +1,4 @@
-import { defaultTimes, type ScalingTimes } from '../autoscale/times.ts';
+import { defaultTimes, type ScalingTimes } from '../times.ts';
 import { NO_PICKERS, type PickerReport, type PickersState, withPickerReport } from './pickers.ts';
 
 /** How a source tells what arrived at a worker. Work units; rejected work is never part of the new one. */

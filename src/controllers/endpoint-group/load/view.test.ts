@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { NOW, reports, worker } from '../../../../test/builders/observed-group.ts';
-import { defaultTimes } from '../autoscale/times.ts';
+import { defaultTimes } from '../times.ts';
 import type { Worker } from '../workers/worker.ts';
 import {
   EMPTY_LOAD,

@@ -1,5 +1,4 @@
-import type { MetricsState } from '../autoscale/bounds.ts';
-import type { ScalingTimes } from '../autoscale/times.ts';
+import type { ScalingTimes } from '../times.ts';
 import { bootsSince, type Worker } from '../workers/worker.ts';
 import { gatewayHeld, gatewayInFlight, gatewayWorkers, livePickers } from './pickers.ts';
 import {
@@ -25,6 +24,12 @@ export interface WorkerLoad {
   /** Requests that it works on, and when it said so; undefined where it does not tell. */
   readonly inFlight: { readonly count: number; readonly at: number } | undefined;
 }
+
+/**
+ * `told`: figures arrive. `doubtful`: some that arrive cannot be true, or all who would tell are on their way, so
+ * nothing shrinks. `missing`: none arrive, so nothing grows either, unless someone asks for a wake.
+ */
+export type MetricsState = 'told' | 'doubtful' | 'missing';
 
 /** The load of a group as one decision sees it. */
 export interface LoadView {

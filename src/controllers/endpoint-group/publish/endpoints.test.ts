@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { groupObject, groupWorker, workerObject } from '../../../../test/builders/group-worker.ts';
 import type { ServicePort } from '../../../runtime/kube/core-resources.ts';
 import type { Worker } from '../workers/worker.ts';
-import { endpointsOf } from './endpoints.ts';
+import { endpointsOf, servicePorts } from './endpoints.ts';
 
 type DeclaredPort = Partial<ServicePort> & { readonly containerPort: number };
 
@@ -31,6 +31,12 @@ function portsOf(declared: readonly DeclaredPort[], own: readonly DeclaredPort[]
 const http = (containerPort: number) => ({ name: 'http', containerPort });
 const metrics = (containerPort: number) => ({ name: 'metrics', containerPort });
 const NONE = 'has none of the declared ports mapped';
+
+test('opens no identity port of the template by the Service (B15)', () => {
+  const p2p = { name: 'p2p', containerPort: 70_000 };
+  expect(portsOf([http(8000), p2p], [http(8000)])).toEqual([['http', 28_000]]);
+  expect(servicePorts(groupWith(p2p))).toEqual([]);
+});
 
 describe('a worker of a former template', () => {
   test('is led to by its own mapping of a port whose number was changed', () => {

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
+import { isIdentityPort } from '../../../api/v1alpha1/identity-port.ts';
 import type { MicroDollars } from '../../../lib/money.ts';
 import { type AddressPolicy, machineAddressProblem } from '../../../lib/networks.ts';
 import type { ServicePort } from '../../../runtime/kube/core-resources.ts';
@@ -36,13 +37,11 @@ export function endpointNameOf({ metadata, spec }: EndpointGroup): string {
   return spec.endpointName ?? metadata.name;
 }
 
-/** The ports of the Service: those of the template, by the number inside the container. */
+/** The ports of the Service: those of the template, by the number inside the container, without identity ports. */
 export function servicePorts({ spec }: EndpointGroup): readonly ServicePort[] {
-  return (spec.template.spec.ports ?? []).map((port) => ({
-    name: portName(port),
-    port: port.containerPort,
-    protocol: port.protocol,
-  }));
+  return (spec.template.spec.ports ?? [])
+    .filter((port) => !isIdentityPort(port))
+    .map((port) => ({ name: portName(port), port: port.containerPort, protocol: port.protocol }));
 }
 
 type NamedPort = Pick<MappedPort, 'name' | 'containerPort' | 'protocol'>;

@@ -151,6 +151,37 @@ describe('order and effort', () => {
     expect(requests()).toEqual(['GET services/llm', 'GET endpointslices/a-endpoint']);
   });
 
+  test('B05: asks before the first worker whether a slice may be written, once in ten minutes', async () => {
+    const { publish, requests, slices, clock } = publisherBench();
+    const trial = 'POST endpointslices?dryRun=All&fieldValidation=Strict';
+    expect(await publish(group, [])).toEqual({ type: 'done' });
+    expect(requests()).toEqual(['GET services/llm', 'POST services', trial]);
+    await publish(group, []);
+    expect(requests()).toEqual([]);
+    await clock.advance(600_000);
+    await publish(group, []);
+    expect(requests()).toEqual(['GET services/llm', trial]);
+    expect(await slices()).toEqual([]);
+  });
+
+  test('B05: says for all workers that no slice may be written', async () => {
+    const { publish, answer } = publisherBench();
+    const message = 'exceeded quota: none, requested: count/endpointslices.discovery.k8s.io=1';
+    answer(({ method, path }) =>
+      method === 'POST' && path.includes('endpointslices') ? refusedBy(403, 'Forbidden', message) : undefined,
+    );
+    expect(await publish(group, [])).toEqual({
+      type: 'problem',
+      reason: 'NotPermitted',
+      detail: `EndpointSlice llm-endpoint cannot be written: ${message}`,
+      forAll: true,
+    });
+    answer(({ method, path }) =>
+      method === 'POST' && path.includes('endpointslices') ? refusedBy(409, 'AlreadyExists') : undefined,
+    );
+    expect(await publish(group, [])).toEqual({ type: 'done' });
+  });
+
   test('a worker that was taken back costs nothing more', async () => {
     const { publish, requests } = publisherBench();
     await publish(group, [workerInDefault('a')]);

@@ -84,7 +84,9 @@ export class Publisher {
   async #give(group: EndpointGroup, endpoints: readonly Endpoint[]): Promise<Published> {
     try {
       const published = await this.#service.ensure(group);
-      if (published.type !== 'done') return published;
+      if (published.type !== 'done') return { ...published, forAll: true };
+      const refused = endpoints.length === 0 ? await this.#slices.tryOne(group) : undefined;
+      if (refused) return refused;
       const problems = await Promise.all(endpoints.map((endpoint) => this.#slices.ensure(group, endpoint)));
       const problem = problems.find((one) => one !== undefined);
       if (!problem) await this.#service.leaveFormer(group);

@@ -43,7 +43,10 @@ export function isFresh(written: Written | undefined, text: string, now: number)
   return written?.text === text && now - written.at < RECHECK_MS;
 }
 
-export function notPermitted({ kind, metadata }: KubeObject, error: Error): Published {
+export function notPermitted(
+  { kind, metadata }: KubeObject,
+  error: Error,
+): Extract<Published, { type: 'problem' }> {
   return notPermittedTo(`${kind} ${metadata.name} cannot be written`, error);
 }
 
@@ -132,6 +135,34 @@ export function workerSlice(
     addressType: endpoint.addressType,
     endpoints: [{ addresses: [endpoint.address], conditions }],
     ports: endpoint.ports,
+  };
+}
+
+/** An address for texts (RFC 5737), which the API server accepts. */
+const TEXT_ADDRESS = '192.0.2.1';
+
+/** A slice as one of a worker would be, under a name that none has; undefined where the template declares no port. */
+export function trialSlice(group: EndpointGroup): EndpointSliceObject | undefined {
+  const ports = servicePorts(group);
+  const { namespace, name } = group.metadata;
+  if (ports.length === 0) return undefined;
+  return {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: {
+      name: sliceName(name),
+      namespace,
+      labels: {
+        [labels.serviceName]: endpointNameOf(group),
+        [labels.sliceManagedBy]: OPERATOR_NAME,
+        [labels.managedBy]: OPERATOR_NAME,
+        [labels.endpointGroup]: name,
+      },
+      ownerReferences: [sharedOwner(group)],
+    },
+    addressType: 'IPv4',
+    endpoints: [{ addresses: [TEXT_ADDRESS], conditions: { ready: false } }],
+    ports,
   };
 }
 

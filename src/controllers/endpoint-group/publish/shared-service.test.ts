@@ -11,6 +11,8 @@ import { endpointGroupResource } from '../../../api/v1alpha1/names.ts';
 import { type ServiceObject, serviceResource } from '../../../runtime/kube/core-resources.ts';
 
 const group = groupInDefault();
+/** Whether a slice could be written, asked while there is none. */
+const TRIAL = 'POST endpointslices?dryRun=All&fieldValidation=Strict';
 const foreign: ServiceObject = {
   apiVersion: 'v1',
   kind: 'Service',
@@ -81,6 +83,7 @@ describe('a Service of that name', () => {
       type: 'problem',
       reason: 'NotPermitted',
       detail: 'Service llm cannot be written: the quota of team-a is used up',
+      forAll: true,
     });
     expect(await slices()).toEqual([]);
   });
@@ -118,7 +121,7 @@ describe('a Service that groups share', () => {
     await clock.advance(600_000);
     requests();
     await publish(sharing('one'), []);
-    expect(requests()).toEqual(['GET services/llm']);
+    expect(requests()).toEqual(['GET services/llm', TRIAL]);
   });
 
   const portsDiffer = {
@@ -126,6 +129,7 @@ describe('a Service that groups share', () => {
     reason: 'ServicePortsDiffer',
     detail:
       'Service llm is shared and has other ports than the template of this group; give all its groups the same ports.',
+    forAll: true,
   };
 
   /** Two groups that own the Service by port 8000. */
@@ -243,7 +247,7 @@ describe('a Service that groups share', () => {
     await publishOne('two', same);
     expect(requests()).toEqual([]);
     await change('two', 9000);
-    expect(requests().slice(-1)).toEqual(['PATCH services/llm']);
+    expect(requests().slice(-2)).toEqual(['PATCH services/llm', TRIAL]);
   });
 
   test('gets the ports of a group that is alone with it', async () => {

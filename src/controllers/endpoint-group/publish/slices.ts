@@ -14,6 +14,7 @@ import {
   type PublishPorts,
   samePorts,
   sliceName,
+  trialSlice,
   type Written,
   workerSlice,
 } from './service.ts';
@@ -49,6 +50,8 @@ export class WorkerSlices {
   readonly #startedAt: number;
   /** By name of the worker; an empty text: there is none of ours. */
   readonly #slices = new Map<string, SeenSlice>();
+  /** The slice that could have been written, with `alreadyExists` as a yes. */
+  #tried: Written | undefined;
 
   constructor(ports: PublishPorts) {
     this.#ports = ports;
@@ -75,6 +78,27 @@ export class WorkerSlices {
       if (isKubeError(error, 'forbidden', 'invalid')) return notPermitted(slice, error);
       throw error;
     }
+  }
+
+  /**
+   * Asks the API server, before a first worker is rented, whether a slice of the group could be written. Undefined if it
+   * could, or if it was asked before. Stores nothing. Rejects with a KubeError other than `forbidden` and `invalid`.
+   */
+  async tryOne(group: EndpointGroup): Promise<Published | undefined> {
+    const { cluster, clock } = this.#ports;
+    const slice = trialSlice(group);
+    if (slice === undefined || this.#slices.size > 0) return undefined;
+    const text = JSON.stringify(slice);
+    if (isFresh(this.#tried, text, clock.now())) return undefined;
+    try {
+      await cluster.create(endpointSliceResource, slice, { dryRun: true });
+    } catch (error) {
+      if (isKubeError(error, 'forbidden', 'invalid')) return { ...notPermitted(slice, error), forAll: true };
+      // Rights and quota come before the name, which no worker has.
+      if (!isKubeError(error, 'alreadyExists')) throw error;
+    }
+    this.#tried = { text, at: clock.now() };
+    return undefined;
   }
 
   /** Leads it there no more. What this process did not see written it looks at first, once. */

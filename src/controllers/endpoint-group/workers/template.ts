@@ -72,6 +72,11 @@ export function workerName({ metadata: { name, uid } }: EndpointGroup, ordinal: 
     .padStart(6, '0')}`;
 }
 
+/** The worker as the template would have it: with its machine, and with the spec of one that would follow. */
+export function asByTemplate(group: EndpointGroup, worker: GpuInstance): GpuInstance {
+  return { ...worker, spec: { ...group.spec.template.spec, powerState: 'Running' } };
+}
+
 export interface NewWorker {
   readonly name: string;
   readonly desiredRole: Exclude<DesiredRole, 'Gone'>;

@@ -1,23 +1,16 @@
-import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
-import { annotations } from '../../../api/v1alpha1/names.ts';
-import type { Reason } from '../../../api/v1alpha1/reasons.ts';
-import { isAtRest } from '../../../instance/status-class.ts';
+import { annotations, endpointGroupResource, labels } from '../../../api/v1alpha1/names.ts';
+import { facetsOf } from '../../../api/v1alpha1/reasons.ts';
+import { isAtRest, recordedState } from '../../../instance/machine-state.ts';
 import { type MicroDollars, parseDollars } from '../../../lib/money.ts';
 import { parseDuration, parseTime } from '../../../lib/time.ts';
 import { findCondition } from '../../../runtime/conditions.ts';
+import type { OwnerKind } from '../../../runtime/owned-objects.ts';
 
-/** Whether this very group controls it; one of an earlier group of its name does not. */
-export function isChildOf({ metadata }: GpuInstance, group: EndpointGroup): boolean {
-  return controllerOf(metadata.ownerReferences)?.uid === group.metadata.uid;
-}
+/** EndpointGroup as the owner of its workers. */
+export const OWNED_BY_GROUP: OwnerKind = { kind: endpointGroupResource.kind, label: labels.endpointGroup };
 
-/** The owner that the garbage collector follows. */
-export function controllerOf(owners: GpuInstance['metadata']['ownerReferences']) {
-  return owners?.find((owner) => owner.controller === true);
-}
-
-/** What a group wants of a worker. */
+/** Role that a group gives to a worker. */
 export type DesiredRole = 'Hot' | 'Cold' | 'Gone';
 
 /** A worker as its GpuInstance shows it. Times are epoch milliseconds. */
@@ -113,7 +106,7 @@ function unreadySince(
   { readySince, wokenAt = 0 }: Pick<Worker, 'readySince' | 'wokenAt'>,
 ): number | undefined {
   const booted = findCondition(object.status?.conditions, 'Booted');
-  if (object.status?.actualStatus !== 'running' || booted?.status !== 'True') return undefined;
+  if (!isUp(object) || booted?.status !== 'True') return undefined;
   return Math.max(readySince, wokenAt, parseTime(booted.lastTransitionTime) ?? 0);
 }
 
@@ -146,11 +139,11 @@ function machineOf(
   object: GpuInstance,
 ): Pick<Worker, 'reporter' | 'isUp' | 'isBooted' | 'isStopped' | 'isRented' | 'isStalled' | 'gpu'> {
   const { metadata, spec, status } = object;
-  const { instanceId, actualStatus, gpu } = status ?? {};
-  const rests = instanceId === undefined || isAtRest(actualStatus);
+  const { instanceId, gpu } = status ?? {};
+  const rests = instanceId === undefined || isAtRest(recordedState(status));
   return {
     reporter: `${metadata.uid}/${instanceId ?? ''}`,
-    isUp: actualStatus === 'running',
+    isUp: isUp(object),
     isBooted: isTrue(object, 'Booted'),
     isStopped: spec.powerState === 'Stopped' && rests,
     isRented: instanceId !== undefined,
@@ -162,8 +155,12 @@ function machineOf(
 /** What is said of one that was woken counts once it was said after the wake: before it, it was being stopped. */
 function reportsReady(object: GpuInstance, wasWoken: boolean): boolean {
   const { metadata, status } = object;
-  if (status?.actualStatus !== 'running' || !isTrue(object, 'Ready')) return false;
-  return !wasWoken || (status.observedGeneration ?? -1) >= (metadata.generation ?? 0);
+  if (!isUp(object) || !isTrue(object, 'Ready')) return false;
+  return !wasWoken || (status?.observedGeneration ?? -1) >= (metadata.generation ?? 0);
+}
+
+function isUp({ status }: Pick<GpuInstance, 'status'>): boolean {
+  return recordedState(status).state === 'running';
 }
 
 function isTrue({ status }: GpuInstance, type: string): boolean {
@@ -189,19 +186,16 @@ function hasRunSince({ status }: GpuInstance, wokenAt: number | undefined): bool
 }
 
 function pricesOf({ spec, status }: GpuInstance): Pick<Worker, 'pricePerHour' | 'coldPricePerHour'> {
-  const { cost, offerPricePerHour, actualStatus } = status ?? {};
+  const { cost, offerPricePerHour } = status ?? {};
   const agreed = parseDollars(offerPricePerHour);
   const now = parseDollars(cost?.pricePerHour);
   const isStopped = spec.powerState === 'Stopped';
-  const isRunning = !isStopped && actualStatus === 'running';
+  const isRunning = !isStopped && isUp({ status });
   return {
     pricePerHour: isRunning ? (now ?? agreed) : agreed,
     coldPricePerHour: parseDollars(cost?.storagePricePerHour) ?? (isStopped ? now : undefined),
   };
 }
-
-/** What lets a GpuInstance rent no other machine until a person changes its spec. */
-const FOR_GOOD: ReadonlySet<string> = new Set<Reason>(['LimitReached', 'ReplacementOff']);
 
 const HOUR_MS = 3_600_000;
 
@@ -216,7 +210,7 @@ export function hasEndedForGood(object: GpuInstance, now: number): boolean {
   const createdAt = parseTime(metadata.creationTimestamp) ?? now;
   if (now < createdAt + HOUR_MS / spec.replacement.maxPerHour) return false;
   const stalled = findCondition(status.conditions, 'Stalled');
-  if (stalled?.status === 'True') return FOR_GOOD.has(stalled.reason);
+  if (stalled?.status === 'True') return facetsOf(stalled.reason).endsForGood === true;
   return spec.powerState === 'Stopped' && findCondition(status.conditions, 'Ready')?.reason === 'Stopped';
 }
 
@@ -224,22 +218,6 @@ export function hasEndedForGood(object: GpuInstance, now: number): boolean {
 export function isStatusCurrent({ metadata, status }: GpuInstance): boolean {
   return (status?.observedGeneration ?? -1) >= (metadata.generation ?? 0);
 }
-
-/** What keeps a machine from being asked to start, and is not its own or its host's. */
-const NOT_ITS_OWN: ReadonlySet<string> = new Set<Reason>([
-  'AccountLimitReached',
-  'AccountMissing',
-  'AccountNotReady',
-  'BreakerOpen',
-  'Held',
-  'InsufficientCredit',
-  'InvalidRequest',
-  'NamespaceNotAllowed',
-  'Paused',
-  'Throttled',
-  'TooManyRentals',
-  'Unreachable',
-]);
 
 /**
  * Since when the machine of a worker that was woken could have started. Undefined where it is another than was woken, or
@@ -252,6 +230,6 @@ export function wakeSinceOf(object: GpuInstance, wokenAt: number | undefined): n
   // Rentals are noted in whole seconds.
   if (rentedAt !== undefined && rentedAt + 1000 > wokenAt) return undefined;
   const ready = findCondition(conditions, 'Ready');
-  if (ready && NOT_ITS_OWN.has(ready.reason)) return undefined;
+  if (facetsOf(ready?.reason).isNotItsOwn) return undefined;
   return Math.max(wokenAt, parseTime(startRequestedAt) ?? 0);
 }

@@ -1,12 +1,19 @@
 import { describe } from 'vitest';
 import { decisionTables } from '../../../../test/builders/decision-table.ts';
 import { destroys, lists, OPEN_BREAKER } from '../../../../test/builders/ending-machine.ts';
-import { at, type Given, holding, intent, time, UID } from '../../../../test/builders/observed.ts';
-import type { Observed } from '../types.ts';
+import {
+  at,
+  type Given,
+  holding,
+  intent,
+  type ObservedParts,
+  time,
+  UID,
+} from '../../../../test/builders/observed.ts';
 
 const { table, close } = decisionTables('absent');
 
-const absent = (begun: readonly number[], read?: 'absent' | 'present'): Partial<Observed> => ({
+const absent = (begun: readonly number[], read?: 'absent' | 'present'): ObservedParts => ({
   absences: new Map([['1', { lists: begun, read }]]),
   listsBegun: begun,
 });

@@ -12,7 +12,8 @@ import { machineFinding, type RecordedMachine, type StateIn } from './machine-fi
 /** A recorded machine that the latest complete list does not show. */
 export function whileAbsent(facts: Facts, recorded: RecordedMachine<StateIn<'absent'>>): Step {
   const begun = reasonOfEnding(facts);
-  if (!mayBelieve(facts, begun)) return facts.list && wasSeen(facts) ? missing(facts, recorded) : RETRY_LATER;
+  if (!mayBelieve(facts, begun))
+    return facts.machine.list && wasSeen(facts) ? missing(facts, recorded) : RETRY_LATER;
   if (begun === undefined && facts.account.state !== 'ready')
     return wasSeen(facts) ? missing(facts, recorded) : RETRY_LATER;
   const { machine } = recorded;
@@ -21,7 +22,12 @@ export function whileAbsent(facts: Facts, recorded: RecordedMachine<StateIn<'abs
     case 'gone': {
       const endedAt = lastSeenBefore(facts, instanceId);
       if (endedAt === undefined) return RETRY_LATER;
-      return ended(facts, { machine, reason: begun ?? 'Vanished', kind: 'lost' }, endedAt);
+      return ended(
+        facts,
+        { machine, reason: begun ?? 'Vanished', kind: 'lost' },
+        endedAt,
+        facts.clock.serviceNow,
+      );
     }
     case 'needsRead':
       return { type: 'read', requests: [{ type: 'machine', instanceId }] };
@@ -36,7 +42,7 @@ export function whileAbsent(facts: Facts, recorded: RecordedMachine<StateIn<'abs
 const RETRY_LATER = decision({ requeue: { onList: true, afterMs: 10_000 } });
 
 /** A machine that was rented a moment ago is not listed at once. */
-function wasSeen({ object }: Facts): boolean {
+function wasSeen({ object }: Pick<Facts, 'object'>): boolean {
   return object.status?.actualStatus !== undefined;
 }
 
@@ -44,10 +50,13 @@ function wasSeen({ object }: Facts): boolean {
  * While the breaker is open, no list counts but for what we ended ourselves; after its hold, one object at a time. While
  * the account may not be used, what is missing is said, and counts as vanished only once a key has proved the login again.
  */
-function mayBelieve(facts: Facts, begun: Reason | undefined): boolean {
-  if (facts.list === undefined) return false;
-  const breaker = facts.accountFacts?.breaker;
-  const hasTurn = breaker?.type === 'slow' && breaker.turn === facts.uid;
+function mayBelieve(
+  facts: Pick<Facts, 'machine' | 'account' | 'purchase'>,
+  begun: Reason | undefined,
+): boolean {
+  if (facts.machine.list === undefined) return false;
+  const breaker = facts.account.facts?.breaker;
+  const hasTurn = breaker?.type === 'slow' && breaker.turn === facts.purchase.uid;
   return begun !== undefined || breaker?.type === 'closed' || hasTurn;
 }
 
@@ -73,9 +82,12 @@ function neverSeen(facts: Facts, recorded: RecordedMachine<StateIn<'absent'>>): 
 }
 
 /** Two lists in a row without it are said; whether it is gone is another question. */
-function missing(facts: Facts, recorded: RecordedMachine<StateIn<'absent'>>): Step {
-  const lists = facts.absences.get(recorded.machine.instanceId)?.lists ?? [];
-  const requeue = { onList: true, afterMs: facts.constants.listLagMs };
+function missing(
+  facts: Pick<Facts, 'object' | 'machine' | 'clock'>,
+  recorded: RecordedMachine<StateIn<'absent'>>,
+): Step {
+  const lists = facts.machine.absences.get(recorded.machine.instanceId)?.lists ?? [];
+  const requeue = { onList: true, afterMs: facts.clock.constants.listLagMs };
   if (lists.length < 2) return decision({ requeue });
   return decision({
     fields: carriedFields(facts),
@@ -93,9 +105,9 @@ function missing(facts: Facts, recorded: RecordedMachine<StateIn<'absent'>>): St
  * Billing of a vanished machine ended between the last list that showed it and the first that did not, by the clock
  * that dates machines. Undefined while that cannot be told; the next list tells.
  */
-function lastSeenBefore(facts: Facts, instanceId: string): number | undefined {
-  const now = facts.serviceNow;
-  const first = facts.absences.get(instanceId)?.lists.find(Number.isFinite);
+function lastSeenBefore(facts: Pick<Facts, 'machine' | 'clock'>, instanceId: string): number | undefined {
+  const now = facts.clock.serviceNow;
+  const first = facts.machine.absences.get(instanceId)?.lists.find(Number.isFinite);
   if (now === undefined || first === undefined) return now;
-  return now - Math.max(0, facts.steadyNow - first);
+  return now - Math.max(0, facts.clock.steadyNow - first);
 }

@@ -21,6 +21,10 @@ const target = (change: Parameters<typeof row>[0] = {}) => ({
   adoptTarget: { row: row({ id: '40', ...change }), ownership: { type: 'unlabelled' as const } },
 });
 
+const takeable = {
+  ...{ spec: manage, facts: allowed, list: target(), finalizers: ['gpurental.dev/machine'] },
+};
+
 describe('a machine that is to be taken over', () => {
   table([
     [
@@ -37,6 +41,21 @@ describe('a machine that is to be taken over', () => {
         finalizers: ['gpurental.dev/machine'],
       },
       { rule: 'adopt', record: 'status', phase: 'Provisioning', says: 'Adopted', afterMs: 0 },
+    ],
+    [
+      'is read before it is claimed (A3)',
+      { ...takeable, observed: { labelReads: new Map() } },
+      { reads: [{ type: 'confirmLabel', instanceId: '40' }] },
+    ],
+    [
+      'is not claimed while its read shows the label of somebody (A3)',
+      { ...takeable, observed: { labelReads: new Map([['40', row({ id: '40', label: 'mine' })]]) } },
+      { rule: 'adopt-unconfirmed', afterMs: 5000, onList: true },
+    ],
+    [
+      'is not claimed while its read fails (A3)',
+      { ...takeable, observed: { labelReads: new Map([['40', 'failed']]) } },
+      { rule: 'adopt-unconfirmed', afterMs: 5000, onList: true },
     ],
     [
       'is left alone for a namespace that the account does not allow',
@@ -139,12 +158,12 @@ describe('a machine that is to be watched', () => {
     ],
     [
       'is shown while it does not run',
-      { spec: watch, facts: allowed, list: target({ actualStatus: 'stopped' }) },
+      { spec: watch, facts: allowed, list: target({ state: 'stopped' }) },
       { rule: 'observe', phase: 'Observed', says: 'NotRunning' },
     ],
     [
       'is shown while its host is offline',
-      { spec: watch, facts: allowed, list: target({ actualStatus: 'offline' }) },
+      { spec: watch, facts: allowed, list: target({ state: 'offline' }) },
       { rule: 'observe', phase: 'Observed', says: 'NotRunning' },
     ],
   ]);

@@ -1,23 +1,30 @@
+import { readAgrees } from '../../../accounts/beliefs/machine.ts';
 import { specHash } from '../../../api/v1alpha1/machine-drift.ts';
 import { MACHINE_FINALIZER } from '../../../api/v1alpha1/names.ts';
-import type { Reason } from '../../../api/v1alpha1/reasons.ts';
+import { facetsOf, type Reason } from '../../../api/v1alpha1/reasons.ts';
 import { beginCost } from '../../../instance/cost.ts';
 import { formatDollars } from '../../../lib/money.ts';
 import { formatTime } from '../../../lib/time.ts';
 import { makeLabel } from '../../../ownership/label.ts';
 import { decision } from '../decision.ts';
-import type { Facts } from '../facts.ts';
+import type { Facts, HeldFacts } from '../facts.ts';
 import { stateOf } from '../stage.ts';
-import { beganAt, carriedFields, withoutMachine, withRow } from '../status.ts';
+import { beganAt, carriedFields, pricedId, withoutMachine, withRow } from '../status.ts';
 import type { Decision, ListedMachine, Requeue, Step } from '../types.ts';
 import { type Listed, machineFinding, type RecordedMachine } from './machine-finding.ts';
 import { rentedFields, unlessPriced } from './rented.ts';
 
+const waitForList = (): Decision =>
+  decision({
+    rule: 'wait-for-list',
+    because: 'Only lists that agree show whether the machine is free, and the account must allow it.',
+    requeue: { onList: true, afterMs: 5_000 },
+  });
+
 /** Shows a machine that is never touched. */
-export function observeOnly(facts: Facts): Step {
+export function observeOnly(facts: HeldFacts): Step {
   const checked = adoptable(facts);
-  if (checked.type === 'wait')
-    return decision({ rule: 'wait-for-list', requeue: { onList: true, afterMs: 5_000 } });
+  if (checked.type === 'wait') return waitForList();
   if (checked.type === 'refused') {
     // What was told of a machine that was only watched is not true any more: neither where it is reached, nor what it costs.
     const { cost: _shown, ...fields } = withoutMachine(carriedFields(facts));
@@ -28,10 +35,12 @@ export function observeOnly(facts: Facts): Step {
   const finding = machineFinding(facts, state);
   return decision({
     rule: 'observe',
+    because: 'adopt.policy is Observe: the machine is watched and never touched.',
     fields: { ...withRow(facts, row), instanceId: row.id },
     finding: {
       phase: 'Observed',
       reason: state.type === 'running' ? 'Observed' : 'NotRunning',
+      detail: state.type === 'running' ? `Machine ${pricedId(row)} is watched and never touched.` : undefined,
       ready: state.type === 'running',
       machine: finding.type === 'none' ? finding : { ...finding, origin: 'Observed' },
     },
@@ -44,35 +53,60 @@ export function adopt(facts: Facts): Step {
   if (object.spec.paused) {
     return decision({
       rule: 'paused',
+      because: 'spec.paused is true.',
       fields: carriedFields(facts),
       finding: { phase: 'Paused', reason: 'Paused', machine: { type: 'none' } },
     });
   }
   const allowed = adoptable(facts);
   const checked = allowed.type === 'machine' ? (accountProblem(facts) ?? allowed) : allowed;
-  if (checked.type === 'wait')
-    return decision({ rule: 'wait-for-list', requeue: { onList: true, afterMs: 5_000 } });
+  if (checked.type === 'wait') return waitForList();
   if (checked.type === 'refused') return refuse(facts, checked);
   if (!object.metadata.finalizers?.includes(MACHINE_FINALIZER)) {
     return decision({
       rule: 'guard-before-adopting',
+      because: 'The finalizer must be there before the machine is adopted.',
       record: { type: 'finalizer' },
       requeue: { afterMs: 0 },
     });
   }
-  const from = facts.serviceNow;
+  const unread = unconfirmed(facts, checked.machine);
+  if (unread) return unread;
+  const from = facts.clock.serviceNow;
   return from === undefined ? decision({ requeue: CLOCK_RETRY }) : claim(facts, checked.machine, from);
+}
+
+/** The read that is missing before a machine is claimed, or a wait if it does not agree; undefined if it agrees. */
+function unconfirmed(
+  { machine: { labelReads } }: Pick<Facts, 'machine'>,
+  { row }: ListedMachine,
+): Step | undefined {
+  const read = labelReads.get(row.id);
+  if (read === undefined) return { type: 'read', requests: [{ type: 'confirmLabel', instanceId: row.id }] };
+  const agrees = typeof read !== 'string' && readAgrees(row, read, 'label') && readAgrees(row, read, 'price');
+  return agrees
+    ? undefined
+    : decision({
+        rule: 'adopt-unconfirmed',
+        because: 'A read of the machine does not agree with the lists.',
+        requeue: { onList: true, afterMs: 5_000 },
+      });
 }
 
 /** The machine's cost is counted from a time of the service, which later replies decide. */
 const CLOCK_RETRY: Requeue = { onList: true, afterMs: 5_000 };
 
 /** Its age and its cost count from here on: whoever rented it has paid for what was before. */
-function claim(facts: Facts, { row }: ListedMachine, from: number): Decision {
+function claim(
+  facts: Pick<Facts, 'object' | 'account' | 'purchase' | 'clock'>,
+  { row }: ListedMachine,
+  from: number,
+): Decision {
   const machine = { instanceId: row.id, attempt: 1 };
   const fields = rentedFields(facts, machine, from);
   return decision({
     rule: 'adopt',
+    because: 'spec.adopt names a free machine, and the account allows its adoption.',
     record: { type: 'status' },
     fields: unlessPriced(facts, {
       ...fields,
@@ -104,46 +138,54 @@ type Adoptable =
   | { readonly type: 'refused'; readonly reason: Reason; readonly detail?: string }
   | { readonly type: 'machine'; readonly machine: ListedMachine };
 
+/** A machine is taken over when two lists and a read agree that it is free, and on what it costs. */
+const CLAIMED_FIELDS = ['label', 'startedAt', 'pricePerHour'] as const;
+
 /**
  * Only a machine that is nobody's, and only if the account is ready and every account of the login consents; of two
  * claimants the older object wins.
  */
-function adoptable(facts: Facts): Adoptable {
-  const account = facts.accountFacts;
-  if (!account || !facts.list || account.permitted === undefined) return { type: 'wait' };
+function adoptable(facts: Pick<Facts, 'object' | 'machine' | 'account'>): Adoptable {
+  const account = facts.account.facts;
+  if (!account || !facts.machine.list || account.permitted === undefined) return { type: 'wait' };
   if (!account.permitted) return { type: 'refused', reason: 'NamespaceNotAllowed' };
   if (account.adoption === undefined) return { type: 'wait' };
   if (account.adoption === 'None') return { type: 'refused', reason: 'AdoptionNotAllowed' };
-  const machine = facts.list.adoptTarget;
+  const machine = facts.machine.list.adoptTarget;
   if (!machine) return { type: 'refused', reason: 'AdoptionTargetMissing' };
-  if (facts.olderClaimant || machine.ownership.type !== 'unlabelled')
+  if (facts.machine.olderClaimant || machine.ownership.type !== 'unlabelled')
     return { type: 'refused', reason: 'AlreadyOwned' };
+  const isSettled = CLAIMED_FIELDS.every((field) => !machine.row.unsettled.has(field));
+  if (facts.object.spec.adopt?.policy === 'Manage' && !isSettled) return { type: 'wait' };
   return { type: 'machine', machine };
 }
 
-/** Why no list changes anything: the account, or the labels of the namespace, have to change, which wakes the object. */
-const BY_ACCOUNT: ReadonlySet<Reason> = new Set<Reason>(['NamespaceNotAllowed', 'AdoptionNotAllowed']);
+/** A change of the account, or of the labels of the namespace, wakes the object. */
 const REFUSED_AGAIN_MS = 300_000;
-/** Why the machine has to change, which wakes the object, or who else names it, which does not. */
-const BY_MACHINE: ReadonlySet<Reason> = new Set<Reason>(['AdoptionTargetMissing', 'AlreadyOwned']);
 /** Thousands may name one machine: none of them is looked at after every list. */
 const TAKEN_AGAIN_MS = 60_000;
 
-/** What is taken over will be relabelled and destroyed one day, by the account's own key: it has to be in order. */
-function accountProblem({ account }: Facts): Extract<Adoptable, { type: 'refused' }> | undefined {
+/**
+ * Problem of the account that forbids adoption. An adopted machine is relabelled and later destroyed with the account's
+ * own key, so the account must be Ready.
+ */
+function accountProblem({
+  account,
+}: Pick<Facts, 'account'>): Extract<Adoptable, { type: 'refused' }> | undefined {
   if (account.state !== 'notReady') return undefined;
   const detail = `The MarketplaceAccount is not ready: ${account.message}`;
   return { type: 'refused', reason: 'AccountNotReady', detail };
 }
 
 function refuse(
-  facts: Facts,
+  facts: Pick<Facts, 'object'>,
   { reason, detail }: Extract<Adoptable, { type: 'refused' }>,
   fields = carriedFields(facts),
 ): Decision {
   const phase = reason === 'AccountNotReady' ? 'Pending' : 'Failed';
   return decision({
     rule: 'refuse-adoption',
+    because: 'The machine that spec.adopt names cannot be taken over now.',
     fields,
     finding: { phase, reason, detail, machine: { type: 'none' } },
     requeue: requeueAfter(reason),
@@ -151,18 +193,26 @@ function refuse(
 }
 
 function requeueAfter(reason: Reason): Requeue {
-  if (BY_ACCOUNT.has(reason)) return { afterMs: REFUSED_AGAIN_MS };
-  return BY_MACHINE.has(reason) ? { afterMs: TAKEN_AGAIN_MS } : { onList: true };
+  const { waitsFor } = facetsOf(reason);
+  if (waitsFor === 'account') return { afterMs: REFUSED_AGAIN_MS };
+  return waitsFor === 'machine' ? { afterMs: TAKEN_AGAIN_MS } : { onList: true };
 }
 
 /** The label of an adopted machine is asked for until a list shows one. */
-export function labelAdopted(facts: Facts, { machine, state }: RecordedMachine<Listed>): Step | undefined {
-  const { object, memory, identity, uid } = facts;
+export function labelAdopted(
+  facts: Pick<Facts, 'object' | 'purchase' | 'clock' | 'memory'>,
+  { machine, state }: RecordedMachine<Listed>,
+): Step | undefined {
+  const {
+    object,
+    memory,
+    purchase: { identity, uid },
+  } = facts;
   const isAdopted = object.spec.adopt?.policy === 'Manage' && machine.attempt === 1;
   if (!isAdopted || (state.row.label !== null && state.row.label !== '')) return undefined;
-  const again = (memory.relabelledAt ?? Number.NEGATIVE_INFINITY) + facts.constants.listLagMs;
-  if (facts.steadyNow < Math.max(again, memory.notBefore)) return undefined;
-  const issuedAt = state.row.startedAt ?? facts.now;
+  const again = (memory.relabelledAt ?? Number.NEGATIVE_INFINITY) + facts.clock.constants.listLagMs;
+  if (facts.clock.steadyNow < Math.max(again, memory.notBefore)) return undefined;
+  const issuedAt = state.row.startedAt ?? facts.clock.now;
   const label = makeLabel(identity, { uid, attempt: machine.attempt, issuedAt });
   return decision({
     record: { type: 'nothing', because: 'attempt' },

@@ -8,10 +8,11 @@ import { notWatched } from './deleting.ts';
 import { waitingEvents } from './purchase.ts';
 
 /** Says why nothing may be done before a person has looked, and does nothing. */
-export function hold(facts: Facts, stage: Extract<Stage, { type: 'blocked' }>): Step {
+export function hold(facts: Pick<Facts, 'object'>, stage: Extract<Stage, { type: 'blocked' }>): Step {
   const { status } = facts.object;
   return decision({
     rule: 'hold-for-a-person',
+    because: 'The record of this object is in doubt, so nothing is rented or destroyed.',
     fields: carriedFields(facts),
     finding: {
       phase: 'Failed',
@@ -23,19 +24,24 @@ export function hold(facts: Facts, stage: Extract<Stage, { type: 'blocked' }>): 
           : { type: 'silent', origin: 'Rented', reason: stage.reason },
     },
     events: [{ type: 'Warning', reason: stage.reason, action: 'Holding', note: stage.detail }],
-    requeue: { onList: stage.reason === 'RestoredElsewhere' },
+    requeue: { onList: stage.reason === 'RestoredElsewhere' || stage.reason === 'CopiedObject' },
   });
 }
 
-/** How soon it is looked again whether an account allows a namespace whose labels are not known yet. */
+/** Delay before the next check whether an account allows a namespace with unknown labels. */
 export const PERMISSION_RETRY_MS = 5_000;
 
-/** One sentence for every namespace that may not use the account, whether or not there is one. */
-export function turnAway(facts: Facts, outsider: Outsider): Step {
+/** Step for every namespace that may not use the account: one sentence, whether or not there is an account. */
+export function turnAway(facts: Pick<Facts, 'object'>, outsider: Outsider): Step {
   if (outsider === 'undecided')
-    return decision({ rule: 'ask-permission', requeue: { afterMs: PERMISSION_RETRY_MS } });
+    return decision({
+      rule: 'ask-permission',
+      because: 'The labels of the namespace are not known yet.',
+      requeue: { afterMs: PERMISSION_RETRY_MS },
+    });
   return decision({
     rule: 'namespace-not-allowed',
+    because: 'The account decides which namespaces may rent with it.',
     fields: carriedFields(facts),
     finding: { phase: 'Pending', reason: 'NamespaceNotAllowed', machine: { type: 'none' } },
     events: waitingEvents(facts, conditionState('False', 'NamespaceNotAllowed')),
@@ -43,9 +49,13 @@ export function turnAway(facts: Facts, outsider: Outsider): Step {
 }
 
 /** The account is missing or was never proven: nothing can be known, and nothing is done. */
-export function waitForAccount(facts: Facts): Step {
+export function waitForAccount(facts: Pick<Facts, 'object' | 'account'>): Step {
   const { account, object } = facts;
-  if (object.status?.instanceId !== undefined) return decision({ rule: 'keep-until-account-known' });
+  if (object.status?.instanceId !== undefined)
+    return decision({
+      rule: 'keep-until-account-known',
+      because: 'Without the account nothing can be proven about the machine, so its status stays.',
+    });
   if (account.outsider !== undefined) return turnAway(facts, account.outsider);
   const isMissing = account.state === 'missing';
   const ref = accountRefOf(object);
@@ -53,6 +63,7 @@ export function waitForAccount(facts: Facts): Step {
   const detail = `MarketplaceAccount ${accountKey(ref)} ${whyUnusable(account, ref.namespace)}`;
   return decision({
     rule: 'wait-for-account',
+    because: 'Only an account with a verified key can be used.',
     fields: carriedFields(facts),
     finding: { phase: 'Pending', reason, detail, machine: { type: 'none' } },
     // An account that is applied together with its machines is not ready for a moment, and has its own events.

@@ -5,14 +5,14 @@ import { at, type Given, intent, time, withMachine } from '../../../../test/buil
 
 const { table, close } = decisionTables('booting');
 
-const booting = (actualStatus: 'loading' | 'created' | null, seconds: number, situation: Given = {}): Given =>
+const booting = (word: 'loading' | 'created' | null, seconds: number, situation: Given = {}): Given =>
   withMachine(
-    { actualStatus },
+    { state: word === 'loading' ? 'loading' : 'pending', marketStatus: word },
     {
       ...situation,
       status: {
         runningAt: undefined,
-        actualStatus: actualStatus ?? 'provisioning',
+        actualStatus: word ?? 'provisioning',
         actualStatusSince: time(seconds),
         ...situation.status,
       },
@@ -101,7 +101,10 @@ describe('a booting machine', () => {
       'that ran and is created again has all its time from then on',
       booting('created', -86_400, {
         status: { runningAt: time(-86_000), actualStatus: 'running' },
-        memory: { rentedSince: at(-86_400), seenStatus: { actualStatus: 'created', since: at(-60) } },
+        memory: {
+          rentedSince: at(-86_400),
+          seenStatus: { state: 'pending', marketStatus: 'created', since: at(-60) },
+        },
       }),
       { rule: 'boot', phase: 'Provisioning', says: 'Provisioning', afterMs: 240000 },
     ],

@@ -1,21 +1,16 @@
+import type { Machine } from '../../../accounts/beliefs/machine.ts';
 import { LOADING_HARD_CAP } from '../../../api/v1alpha1/gpu-instance-spec.ts';
+import { recordedState } from '../../../instance/machine-state.ts';
+import { parseDollars } from '../../../lib/money.ts';
 import { formatTime, parseDuration, parseTime } from '../../../lib/time.ts';
-import type { Instance } from '../../../marketplace/instances/instance.ts';
 import { decision, type Rule } from '../decision.ts';
-import type { Facts } from '../facts.ts';
+import type { Facts, HeldFacts } from '../facts.ts';
 import { isTimeUp, nextDeadline, untilTimeIsUp } from '../limits.ts';
-import {
-  actualStatusOf,
-  carriedFields,
-  deadlineAfter,
-  rentedSince,
-  statusSeenSince,
-  withRow,
-} from '../status.ts';
+import { carriedFields, deadlineAfter, rentedSince, statusSeenSince, withRow } from '../status.ts';
 import type { Decision, Step } from '../types.ts';
 import { endMachine, stop } from './ending.ts';
 import { bootReason, machineFinding, type RecordedMachine, type StateIn } from './machine-finding.ts';
-import { byRules } from './replacing.ts';
+import { byRules, risenPrice } from './replacing.ts';
 
 const RULES: readonly Rule<RecordedMachine<StateIn<'booting'>>>[] = [
   {
@@ -24,8 +19,12 @@ const RULES: readonly Rule<RecordedMachine<StateIn<'booting'>>>[] = [
     decide: (facts, recorded) =>
       facts.object.spec.powerState === 'Stopped' ? stop(facts, recorded) : undefined,
   },
-  { name: 'boot-timed-out', because: 'A machine that never comes up bills for nothing.', decide: timedOut },
-  { name: 'boot', because: 'Booting takes its time.', decide: wait },
+  {
+    name: 'boot-timed-out',
+    because: 'A machine that does not boot within its timeout only costs money.',
+    decide: timedOut,
+  },
+  { name: 'boot', because: 'The machine boots and is within its timeout.', decide: wait },
 ];
 
 export function whileBooting(facts: Facts, recorded: RecordedMachine<StateIn<'booting'>>): Step {
@@ -38,13 +37,16 @@ interface Deadline {
 }
 
 /** When this step of the boot is over at the latest. Progress moves it, up to the hard cap. */
-export function bootDeadline(facts: Facts, row: Instance): Deadline {
+export function bootDeadline(
+  facts: Pick<Facts, 'object' | 'machine' | 'clock' | 'memory'>,
+  row: Machine,
+): Deadline {
   const { spec, status } = facts.object;
-  const isLoading = bootReason(actualStatusOf(row)) === 'Loading';
+  const isLoading = bootReason(row) === 'Loading';
   // One that was loading and is `created` again has no new time to be provisioned, unless it has run, as after a start.
   const hasRun = status?.runningAt !== undefined;
   const wasLoading =
-    !hasRun && status?.actualStatus !== undefined && bootReason(status.actualStatus) === 'Loading';
+    !hasRun && status?.actualStatus !== undefined && bootReason(recordedState(status)) === 'Loading';
   if (!isLoading && !wasLoading) {
     const since = hasRun ? statusSeenSince(facts, row) : rentedSince(facts, row.startedAt);
     const at = deadlineAfter(facts, since, durationMs(spec.timeouts.provisioning));
@@ -52,7 +54,7 @@ export function bootDeadline(facts: Facts, row: Instance): Deadline {
   }
   const since = isLoading
     ? statusSeenSince(facts, row)
-    : (parseTime(status?.actualStatusSince) ?? facts.steadyNow);
+    : (parseTime(status?.actualStatusSince) ?? facts.clock.steadyNow);
   const progressAt = Math.max(since, facts.memory.progress?.at ?? 0, facts.memory.progressOnRecord ?? 0);
   const at = Math.min(
     deadlineAfter(facts, progressAt, durationMs(spec.timeouts.loading)),
@@ -73,9 +75,10 @@ function timedOut(facts: Facts, recorded: RecordedMachine<StateIn<'booting'>>): 
 }
 
 /** Waits. Only a step of the boot is worth a write, not each look at it. */
-function wait(facts: Facts, recorded: RecordedMachine<StateIn<'booting'>>): Decision {
+function wait(facts: HeldFacts, recorded: RecordedMachine<StateIn<'booting'>>): Decision {
   const { row } = recorded.state;
-  const reason = bootReason(actualStatusOf(row));
+  const reason = bootReason(row);
+  const risen = risenPrice(facts, recorded);
   const untilTimedOut = untilTimeIsUp(facts, bootDeadline(facts, row).at);
   const times = [untilTimedOut.afterMs, nextDeadline(facts).afterMs].filter((time) => time !== undefined);
   return decision({
@@ -84,22 +87,28 @@ function wait(facts: Facts, recorded: RecordedMachine<StateIn<'booting'>>): Deci
       phase: reason === 'Provisioning' ? 'Provisioning' : 'Loading',
       reason,
       machine: machineFinding(facts, recorded.state),
+      ...(risen !== undefined && { budget: { reason: 'PriceRaised', detail: risen } }),
     },
     requeue: times.length === 0 ? untilTimedOut : { ...untilTimedOut, afterMs: Math.min(...times) },
   });
 }
 
 /**
- * A new machine has nothing to tell before it loads; that one which ran is created again has to outlive a restart.
+ * A new machine has nothing to tell before it loads but a price that is not on record; that one which ran is created again has to outlive a restart.
  * Progress is made durable when a quarter of the patience has passed since it last was, not at each sight of it.
  */
-function fieldsFor(facts: Facts, row: Instance): ReturnType<typeof withRow> {
-  if (bootReason(actualStatusOf(row)) !== 'Loading')
+function fieldsFor(facts: HeldFacts, row: Machine): ReturnType<typeof withRow> {
+  const isRepriced =
+    row.reports.pricePerHour !== undefined ||
+    (row.pricePerHour !== undefined &&
+      row.pricePerHour !== parseDollars(facts.object.status?.cost?.pricePerHour));
+  const hasChange = bootReason(row) === 'Loading' || isRepriced;
+  if (!hasChange)
     return facts.object.status?.runningAt === undefined ? carriedFields(facts) : withRow(facts, row);
   const fields = withRow(facts, row);
   const seen = facts.memory.progress?.at;
   if (seen === undefined) return fields;
-  const seenAt = facts.now - (facts.steadyNow - seen);
+  const seenAt = facts.clock.now - (facts.clock.steadyNow - seen);
   const written = parseTime(fields.progressAt) ?? parseTime(fields.actualStatusSince) ?? seenAt;
   const patience = durationMs(facts.object.spec.timeouts.loading);
   return seenAt > written + patience / 4 ? { ...fields, progressAt: formatTime(seenAt) } : fields;

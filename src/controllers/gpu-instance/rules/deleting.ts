@@ -1,11 +1,12 @@
+import type { Machine } from '../../../accounts/beliefs/machine.ts';
 import { MACHINE_FINALIZER } from '../../../api/v1alpha1/names.ts';
 import { reasons } from '../../../api/v1alpha1/reasons.ts';
 import { accountKey, accountRefOf } from '../../../instance/account-ref.ts';
-import { totalCost } from '../../../instance/cost.ts';
-import { isFailing, isStopped } from '../../../instance/status-class.ts';
-import { formatDollars, parseDollars } from '../../../lib/money.ts';
+import { keptPerHour, totalCost } from '../../../instance/cost.ts';
+import { isFailing, isStopped, shownStatus } from '../../../instance/machine-state.ts';
+import { formatDollars } from '../../../lib/money.ts';
+import { storedForm } from '../../../lib/stored-form.ts';
 import { parseTime } from '../../../lib/time.ts';
-import type { Instance } from '../../../marketplace/instances/instance.ts';
 import { makeRetainedLabel } from '../../../ownership/label.ts';
 import { startsInWindow } from '../../../ownership/ownership.ts';
 import type { EventNote } from '../../../runtime/events.ts';
@@ -13,10 +14,19 @@ import { decision, firstOf, type Rule } from '../decision.ts';
 import { attemptOf, type Facts, type OwnedMachine } from '../facts.ts';
 import { type GoneProof, goneProof, isDestroyPending } from '../gone.ts';
 import { withdraw } from '../publication.ts';
+import { type Confirmation, isProvisional } from '../record-proof.ts';
 import { blockedByRecord, newestLabelled } from '../stage.ts';
-import { actualStatusOf, carriedFields } from '../status.ts';
+import { billedNow, carriedFields } from '../status.ts';
+import { confirmedByLabel } from '../surplus.ts';
 import type { Action, Decision, ListedMachine, ListView, Requeue, Step } from '../types.ts';
-import { askToStop, destroyRetryMs, failingDetail, MIN_REPORTED_FAILURES } from './ending.ts';
+import { awaitSecondLabel, confirmDisowned } from './disowned.ts';
+import {
+  askToStop,
+  destroyRetryMs,
+  failingDetail,
+  MIN_REPORTED_FAILURES,
+  readConfirmation,
+} from './ending.ts';
 import { whatIsMissing } from './pending.ts';
 
 /**
@@ -26,87 +36,132 @@ import { whatIsMissing } from './pending.ts';
 const RULES: readonly Rule<undefined>[] = [
   {
     name: 'not-guarded',
-    because: 'Without our finalizer there is nothing left to do.',
+    because: 'The finalizer is gone, so no machine is guarded any more.',
     decide: ({ object }) =>
       object.metadata.finalizers?.includes(MACHINE_FINALIZER) ? undefined : decision({}),
   },
   {
     name: 'observed-only',
-    because: 'A machine that was only watched is not ours to end.',
+    because: 'adopt.policy is Observe: the operator never ends a machine that it only watches.',
     decide: ({ object }) =>
       object.spec.adopt?.policy === 'Observe'
         ? release(noteGone('The machine was only watched and stays as it is.'))
         : undefined,
   },
-  { name: 'never-rented', because: 'No intent and no claim: no money was spent.', decide: neverRented },
+  {
+    name: 'never-rented',
+    because: 'The object has no intent and no claim, so it never rented a machine.',
+    decide: neverRented,
+  },
   {
     name: 'leave-service',
-    because: 'Nobody is led to a machine that goes.',
+    because: 'The Service must not send requests to a machine that ends.',
     decide: withdraw,
   },
   {
     name: 'give-up-machine',
-    because: 'The documented way out: a person keeps the machine, and there is nothing to ask anything with.',
+    because: 'deletionPolicy keeps the machine, and no account is left to check it with.',
     decide: giveUp,
   },
   {
     name: 'record-unusable',
-    because: 'A newer version wrote the record; only it knows what stands behind it.',
+    because: 'A newer version wrote the record, and only that version can read it.',
     decide: recordUnusable,
   },
   {
     name: 'settled-before',
-    because: 'Its account has gone, which nothing of this object kept: no machine and no purchase is open.',
+    because: 'The account is deleted, and this object has no machine and no open purchase.',
     decide: settledBefore,
   },
   {
     name: 'wait-for-account',
-    because: 'Only a proven key can destroy.',
-    decide: (facts) => (facts.accountFacts ? undefined : waitingForKey(facts)),
+    because: 'Only a verified API key can destroy a machine.',
+    decide: (facts) => (facts.account.facts ? undefined : waitingForKey(facts)),
   },
   {
     name: 'wait-for-list',
-    because: 'Only a complete list names all machines of this object.',
-    decide: ({ list }) => (list ? undefined : decision({ requeue: { onList: true, afterMs: 5_000 } })),
+    because: 'Only a complete list shows all machines of this object.',
+    decide: ({ machine: { list } }) =>
+      list ? undefined : decision({ requeue: { onList: true, afterMs: 5_000 } }),
+  },
+  {
+    name: 'await-second-list',
+    because: 'A list shows another label on the recorded machine, so it may not belong to this object.',
+    decide: ({ machine: { recordProof } }) => (recordProof === 'disputed' ? awaitSecondLabel() : undefined),
+  },
+  {
+    name: 'confirm-label',
+    because: 'A label on one list is no proof: two lists and a read must agree.',
+    decide: confirmLabels,
   },
   {
     name: 'settle-first',
-    because: 'A rental of unknown outcome may still make a machine.',
+    because: 'A rental without a known result may still create a machine.',
     decide: settleFirst,
   },
-  { name: 'stop-machine', because: 'deletionPolicy is Stop: the disk stays.', decide: stopFirst },
-  { name: 'destroy-machines', because: 'Nothing may bill that nobody asked for.', decide: destroyAll },
-  { name: 'confirm-gone', because: 'The answer to a destroy is no proof.', decide: confirmGone },
-  { name: 'keep-machine', because: 'deletionPolicy says that the machine stays.', decide: keep },
-  { name: 'let-go', because: 'Nothing of this object bills any more.', decide: letGo },
+  {
+    name: 'stop-machine',
+    because: 'deletionPolicy is Stop: the machine is stopped, and its disk is kept.',
+    decide: stopFirst,
+  },
+  {
+    name: 'destroy-machines',
+    because: 'Every machine of a deleted object is destroyed, so that none bills.',
+    decide: destroyAll,
+  },
+  {
+    name: 'confirm-gone',
+    because: 'A successful reply to a destroy request does not prove that the machine is gone.',
+    decide: confirmGone,
+  },
+  {
+    name: 'confirm-stranger',
+    because:
+      'The recorded machine is left alone only if a read confirms that it belongs to another purchase.',
+    decide: (facts) => (facts.machine.disowned ? confirmDisowned(facts, facts.machine.disowned) : undefined),
+  },
+  { name: 'keep-machine', because: 'deletionPolicy keeps the machine.', decide: keep },
+  { name: 'let-go', because: 'No machine of this object bills any more.', decide: letGo },
 ];
 
 export function whileDeleting(facts: Facts): Step {
   return firstOf(RULES, facts, undefined) ?? decision({});
 }
 
-function neverRented(facts: Facts): Step | undefined {
-  const { object, intent, memory, list } = facts;
+function neverRented(facts: Pick<Facts, 'object' | 'machine' | 'purchase' | 'memory'>): Step | undefined {
+  const {
+    object,
+    purchase: { intent },
+    memory,
+    machine: { list },
+  } = facts;
   const { instanceId, claim } = object.status ?? {};
+  const isUnusable = storedForm(object.status)?.problem !== undefined;
   const onRecord = intent.type !== 'none' || instanceId !== undefined || claim !== undefined;
   const inMemory = memory.intent !== undefined || memory.rented !== undefined;
-  if (onRecord || inMemory || (list && list.labelled.length > 0)) return undefined;
+  if (onRecord || isUnusable || inMemory || (list && list.labelled.length > 0)) return undefined;
   return release(noteGone('Nothing was rented.'));
 }
 
-function recordUnusable(facts: Facts): Step | undefined {
+function recordUnusable(facts: Pick<Facts, 'object' | 'machine' | 'account' | 'purchase'>): Step | undefined {
   const blocked = blockedByRecord(facts);
   if (blocked?.reason !== 'IntentUnknown' && blocked?.reason !== 'LoginChanged') return undefined;
   return waiting(facts, { reason: blocked.reason, detail: blocked.detail });
 }
 
-/** What would have kept the account from going is what would still need it. */
+/** Release of an object whose account is gone, if nothing of it would have kept the account from deletion. */
 function settledBefore(facts: Facts): Step | undefined {
-  const { object, account, intent, memory } = facts;
+  const {
+    object,
+    account,
+    purchase: { intent },
+    memory,
+  } = facts;
   const { instanceId, claim } = object.status ?? {};
-  const isDoubtful = intent.type !== 'none' && intent.type !== 'intent';
-  const mayBill = memory.rented !== undefined && !facts.endedIds.has(memory.rented.instanceId);
-  const isOpen = isDoubtful || facts.openIntent !== undefined || mayBill;
+  const isUnusable = storedForm(object.status)?.problem !== undefined;
+  const isDoubtful = isUnusable || (intent.type !== 'none' && intent.type !== 'intent');
+  const mayBill = memory.rented !== undefined && !facts.machine.endedIds.has(memory.rented.instanceId);
+  const isOpen = isDoubtful || facts.purchase.openIntent !== undefined || mayBill;
   if (account.state !== 'missing' || isOpen || instanceId !== undefined || claim !== undefined)
     return undefined;
   return release(noteGone('No machine of it was left when its account went.'));
@@ -115,7 +170,7 @@ function settledBefore(facts: Facts): Step | undefined {
 function settleFirst(facts: Facts): Step | undefined {
   const at = unsettledUntil(facts);
   if (at === undefined || machinesToDestroy(facts).length > 0) return undefined;
-  const open = facts.intentOutcome;
+  const open = facts.purchase.intentOutcome;
   return waiting(facts, {
     reason: 'RentalUncertain',
     detail:
@@ -124,15 +179,28 @@ function settleFirst(facts: Facts): Step | undefined {
         : 'A rental of this object is of unknown outcome; it settles by the lists.',
     requeue: {
       onList: true,
-      afterMs: Math.max(1000, at - facts.steadyNow + 1),
+      afterMs: Math.max(1000, at - facts.clock.steadyNow + 1),
     },
+  });
+}
+
+/** Machines that only a label gives to this object are read first; while lists and read disagree, the deletion waits. */
+function confirmLabels(facts: Facts): Step | undefined {
+  const unproven = labelledToDestroy(facts);
+  const { ids, read } = confirmedByLabel(facts, unproven);
+  if (read) return read;
+  if (ids.length === unproven.length || machinesToDestroy(facts).length > 0) return undefined;
+  return waiting(facts, {
+    reason: 'RentalUncertain',
+    detail: `Machine ${unproven.find(({ row }) => !ids.includes(row.id))?.row.id} carries a label of this object; it goes when lists and a read of the machine agree.`,
+    requeue: { onList: true, afterMs: 30_000 },
   });
 }
 
 function destroyAll(facts: Facts): Step | undefined {
   const ids = machinesToDestroy(facts);
   if (ids.length === 0) return undefined;
-  const wait = facts.memory.destroyNotBefore - facts.steadyNow;
+  const wait = facts.memory.destroyNotBefore - facts.clock.steadyNow;
   if (wait > 0) {
     if (facts.memory.destroyFailures < MIN_REPORTED_FAILURES) return decision({ requeue: { afterMs: wait } });
     return waiting(facts, {
@@ -164,28 +232,42 @@ function confirmGone(facts: Facts): Step | undefined {
 const OTHERS_ASK_MS = 1_000;
 
 /** No list before the one that proves it is worth a look; that one may be due much later than it could be had. */
-function untilProven(proof: GoneProof, { steadyNow }: Facts): Requeue {
+function untilProven(proof: GoneProof, { clock: { steadyNow } }: Pick<Facts, 'clock'>): Requeue {
   const provableAt = proof.type === 'waiting' ? proof.provableAt : undefined;
   if (provableAt === undefined) return { onList: true, afterMs: 30_000 };
   const wait = provableAt - steadyNow;
   if (wait > 0) return { afterMs: wait };
   if (wait > -OTHERS_ASK_MS) return { onList: true, afterMs: wait + OTHERS_ASK_MS };
-  return { onList: true, afterMs: 30_000, asksForList: true };
+  return { onList: true, afterMs: 30_000, asksForList: 'soon' };
 }
 
-function letGo(facts: Facts): Step {
-  const unproven = facts.list?.recorded;
-  if (unproven && !facts.ownedMachine) {
+function letGo(facts: Pick<Facts, 'object' | 'machine' | 'clock' | 'memory'>): Step {
+  const unproven = facts.machine.list?.recorded;
+  if (unproven && !facts.machine.owned) {
     const note = `Machine ${unproven.id}, which the status names, is not proven to be this object's: it stays, and bills whoever rented it.`;
-    return release({ type: 'Warning', reason: 'Released', action: 'Deleting', note });
+    return release({ type: 'Warning', reason: 'Released', action: 'Deleting', note }, destroyedBefore(facts));
   }
   const mark = facts.memory.destroys.at(-1);
-  const cost = totalCost(facts.object.status?.cost, mark?.endedAt ?? facts.now);
-  return release(noteGone(`Nothing is left; all machines of this object cost $${formatDollars(cost)}.`));
+  const cost = totalCost(facts.object.status?.cost, mark?.endedAt ?? facts.clock.now);
+  const note = `Nothing is left; all machines of this object cost $${formatDollars(cost)}.`;
+  const ended = facts.object.spec.deletionPolicy === 'Destroy' ? facts.machine.owned : undefined;
+  return release(noteGone(note), [...destroyedBefore(facts), ...(ended ? [ended.instanceId] : [])]);
 }
 
-function release(note: EventNote): Decision {
-  return decision({ record: { type: 'nothing', because: 'deleting' }, actions: [{ type: 'release', note }] });
+function release(note: EventNote, destroyed: readonly string[] = []): Decision {
+  return decision({
+    record: { type: 'nothing', because: 'deleting' },
+    actions: [{ type: 'release', note, destroyed: [...new Set(destroyed)] }],
+  });
+}
+
+/** Machines of the object that the operator destroyed, by its history and by the memory of this process. */
+function destroyedBefore({
+  object: { status = {} },
+  memory,
+}: Pick<Facts, 'object' | 'memory'>): readonly string[] {
+  const ended = (status.history ?? []).filter(({ provenGoneAt }) => provenGoneAt === undefined);
+  return [...ended, ...memory.destroys].map(({ instanceId }) => instanceId);
 }
 
 function noteGone(note: string): EventNote {
@@ -201,78 +283,105 @@ const GIVE_UP_AFTER_MS = 60_000;
  */
 function giveUp(facts: Facts): Step | undefined {
   const { account } = facts;
-  const isUsable = facts.accountFacts !== undefined && facts.list !== undefined;
+  const isUsable = facts.account.facts !== undefined && facts.machine.list !== undefined;
   if (facts.object.spec.deletionPolicy !== 'Retain' || isUsable) return undefined;
   if (account.state === 'missing' && account.isUnwatched) return waitingForKey(facts);
-  const left = facts.memory.firstSeenAt + GIVE_UP_AFTER_MS - facts.steadyNow;
+  const left = facts.memory.firstSeenAt + GIVE_UP_AFTER_MS - facts.clock.steadyNow;
   return left > 0 ? waitingForKey(facts, { afterMs: left }) : letMachineGo(facts, 'Retain');
 }
 
 /** Stop and Retain keep a machine, once everything else of the object is gone. */
 export function keep(facts: Facts): Step | undefined {
   const { deletionPolicy } = facts.object.spec;
-  const isNamed = facts.list?.recorded !== undefined || machineToKeep(facts) !== undefined;
+  const isNamed = facts.machine.list?.recorded !== undefined || machineToKeep(facts) !== undefined;
   return deletionPolicy === 'Destroy' || !isNamed ? undefined : letMachineGo(facts, deletionPolicy);
 }
 
 function letMachineGo(facts: Facts, policy: 'Stop' | 'Retain'): Decision {
   const kept = keptMachine(facts);
   const retain: readonly Action[] = kept ? [{ type: 'retain', policy, ...kept }] : [];
+  const staying = new Set([kept?.instanceId, facts.object.status?.instanceId]);
+  const destroyed = destroyedBefore(facts).filter((id) => !staying.has(id));
   return decision({
     record: { type: 'nothing', because: 'deleting' },
     actions: [
       ...retain,
-      { type: 'release', note: noteRetained(facts, kept?.instanceId), keepsChildren: true },
+      { type: 'release', note: noteRetained(facts, kept?.instanceId), destroyed, keepsChildren: true },
     ],
   });
 }
 
 /** With the label that says so. Where no login is known, its claim cannot be checked: then it is only listed as kept. */
 function keptMachine(
-  facts: Facts,
+  facts: Pick<Facts, 'object' | 'machine' | 'account' | 'purchase'>,
 ): Pick<Extract<Action, { type: 'retain' }>, 'instanceId' | 'label'> | undefined {
   const { instanceId, rentedAt, cost, firstRentedAt } = facts.object.status ?? {};
-  if (!facts.accountFacts) return instanceId === undefined ? undefined : { instanceId, label: undefined };
-  const machine = facts.ownedMachine ?? machineToKeep(facts);
+  if (!facts.account.facts) return instanceId === undefined ? undefined : { instanceId, label: undefined };
+  const machine = facts.machine.owned ?? machineToKeep(facts);
   if (!machine) return undefined;
-  const { uid, identity } = facts;
+  const {
+    purchase: { uid, identity },
+  } = facts;
   // Not the present time: decided again a moment later, it would be another label, and the call would be taken back.
   const issuedAt = parseTime(rentedAt ?? cost?.since ?? firstRentedAt) ?? 0;
   const label = { uid, attempt: machine.attempt, issuedAt };
+  // A machine that no list has shown with our label may be a stranger: it is listed as kept, and not relabelled.
+  if (facts.machine.recordProof !== 'confirmed' && machine === facts.machine.owned)
+    return { instanceId: machine.instanceId, label: undefined };
   return { instanceId: machine.instanceId, label: makeRetainedLabel(identity, label) };
 }
 
 /** Stop: the machine that is kept is asked to stop until it has, or cannot. */
-function stopFirst(facts: Facts): Step | undefined {
+function stopFirst(facts: Pick<Facts, 'object' | 'machine' | 'clock' | 'memory'>): Step | undefined {
   const machine = machineToKeep(facts);
-  if (facts.object.spec.deletionPolicy !== 'Stop' || !machine || hasStopped(facts, machine.row))
-    return undefined;
+  if (facts.object.spec.deletionPolicy !== 'Stop' || !machine) return undefined;
+  const stopped = stopConfirmation(facts, machine);
+  if (stopped === 'confirmed') return undefined;
+  if (stopped !== 'unconfirmed') return stopped;
   const { actions, requeue } = askToStop(facts, machine.instanceId);
   return waiting(facts, {
     reason: 'Stopping',
-    detail: `Machine ${machine.instanceId} is to be kept, and was asked to stop; it says ${actualStatusOf(machine.row)}.`,
+    detail: `Machine ${machine.instanceId} is to be kept, and was asked to stop; it says ${shownStatus(machine.row)}.`,
     actions,
     requeue: { onList: true, ...requeue },
   });
+}
+
+/** Confirmation that a kept machine has stopped: its object lets go of it then, so two lists and a read have to agree. */
+function stopConfirmation(
+  facts: Pick<Facts, 'machine' | 'memory'>,
+  { instanceId, row }: KeptMachine,
+): Confirmation {
+  const { memory } = facts;
+  if (row.unsettled.has('state') || row.unsettled.has('intendedPower') || !hasStopped(memory, row))
+    return 'unconfirmed';
+  return readConfirmation(facts, instanceId, (read) => hasStopped(memory, read));
 }
 
 /**
  * A silent host cannot stop anything, and a container that ended does not run: once the service has noted the stop
  * there is no more to ask for. A service that shows no intended status has noted it when it answered the stop.
  */
-function hasStopped({ memory }: Facts, { actualStatus, intendedStatus }: Instance): boolean {
-  if (isFailing(actualStatus)) {
-    return intendedStatus === undefined ? memory.stopAskedAt !== undefined : intendedStatus === 'stopped';
-  }
-  return isStopped(actualStatus);
+function hasStopped(
+  { stopAskedAt }: Facts['memory'],
+  shown: Pick<Machine, 'state' | 'intendedPower'>,
+): boolean {
+  const { intendedPower } = shown;
+  if (!isFailing(shown)) return isStopped(shown);
+  return intendedPower === undefined ? stopAskedAt !== undefined : intendedPower === 'stopped';
 }
 
-function noteRetained(facts: Facts, kept: string | undefined): EventNote {
-  const { instanceId = kept, cost } = facts.object.status ?? {};
-  const price = parseDollars(cost?.pricePerHour);
-  const bills = price === undefined ? '' : ` and bills $${formatDollars(price)}/h`;
+function noteRetained(
+  facts: Pick<Facts, 'object' | 'machine' | 'purchase' | 'memory'>,
+  kept: string | undefined,
+): EventNote {
+  const { instanceId = kept } = facts.object.status ?? {};
+  const { deletionPolicy } = facts.object.spec;
+  const disk = deletionPolicy === 'Stop' ? keptPerHour(facts.object.status ?? {}, 'Stop') : undefined;
+  const price = disk ?? billedNow(facts);
+  const bills = price === undefined ? '' : ` and bills $${price}/h`;
   // A machine that nobody knows of yet belongs to no object then: only the marketplace can tell of it.
-  const open = facts.openIntent;
+  const open = facts.purchase.openIntent;
   const leftOpen = open
     ? ` Purchase ${open.attempt} of offer ${open.offer} may have made one all the same: look for it in the marketplace's console.`
     : '';
@@ -289,24 +398,30 @@ function noteRetained(facts: Facts, kept: string | undefined): EventNote {
 
 /** A machine that outlives its object, as it is listed. */
 interface KeptMachine extends OwnedMachine {
-  readonly row: Instance;
+  readonly row: Machine;
 }
 
 /** Until when a machine of this object may still appear; undefined when none can. */
-export function unsettledUntil(facts: Facts): number | undefined {
-  if (facts.intent.type === 'tampered') return untrustedUntil(facts);
-  const outcome = facts.intentOutcome;
+export function unsettledUntil(
+  facts: Pick<Facts, 'object' | 'machine' | 'purchase' | 'clock'>,
+): number | undefined {
+  if (facts.purchase.intent.type === 'tampered') return untrustedUntil(facts);
+  const outcome = facts.purchase.intentOutcome;
   if (outcome.type === 'unknown') return outcome.settlesAt;
-  return outcome.type === 'ambiguous' || outcome.type === 'late' ? facts.steadyNow + 60_000 : undefined;
+  return outcome.type === 'ambiguous' || outcome.type === 'late' ? facts.clock.steadyNow + 60_000 : undefined;
 }
 
 /**
  * An intent that cannot be read may have been written a moment before the deletion. How long ago that was, the clock of
  * the service tells: by our own, if it is ahead, no rent call could still be carried out.
  */
-function untrustedUntil(facts: Facts): number | undefined {
-  const { object, constants, listsBegun, steadyNow } = facts;
-  const now = facts.serviceNow;
+function untrustedUntil(facts: Pick<Facts, 'object' | 'machine' | 'clock'>): number | undefined {
+  const {
+    object,
+    clock: { constants, steadyNow },
+    machine: { listsBegun },
+  } = facts;
+  const now = facts.clock.serviceNow;
   const deletedAt = parseTime(object.metadata.deletionTimestamp) ?? 0;
   const agoMs = now === undefined ? 0 : Math.max(0, now - deletedAt);
   const at = steadyNow - agoMs + constants.rentCallMs + constants.lateCallMs + constants.listLagMs;
@@ -319,35 +434,67 @@ function untrustedUntil(facts: Facts): number | undefined {
  * so lately that a list may lag behind it.
  */
 function machinesToDestroy(facts: Facts): readonly string[] {
-  const { list } = facts;
+  const {
+    machine: { list },
+    memory,
+  } = facts;
   if (!list) return [];
-  const kept = machineToKeep(facts)?.instanceId;
-  const recorded = facts.ownedMachine;
-  const labelled = list.labelled.filter(({ ownership }) => attemptOf(ownership) !== undefined);
-  const found = facts.intentOutcome;
-  const isBought = found.type === 'found' && !isOver(found.instanceId, facts.memory, list);
+  const recorded = facts.machine.owned;
+  const { rented } = memory;
+  const isAnswered = rented !== undefined && !isOver(rented.instanceId, memory, list);
   const own = new Set([
-    ...(recorded && list.recorded ? [recorded.instanceId] : []),
-    ...labelled.map(({ row }) => row.id),
-    ...list.labelled.filter((machine) => isTakenBack(facts, machine)).map(({ row }) => row.id),
-    ...(isBought ? [found.instanceId] : []),
+    ...(recorded && list.recorded && !isProvisional(facts) ? [recorded.instanceId] : []),
+    ...confirmedByLabel(facts, labelledToDestroy(facts)).ids,
+    ...(isAnswered && rented.attempt > facts.purchase.settledAttempt ? [rented.instanceId] : []),
   ]);
-  return [...own].filter((id) => id !== kept && !isDestroyPending(facts, id));
+  return [...own].filter((id) => isToDestroy(facts, id));
+}
+
+/** Listed machines that carry a label of this object, and that no record of it names but for one that is provisional. */
+function labelledToDestroy(facts: Facts): readonly ListedMachine[] {
+  const recorded = isProvisional(facts) ? undefined : facts.machine.owned?.instanceId;
+  const { labelled = [], unowned = [] } = facts.machine.list ?? {};
+  const found = facts.purchase.intentOutcome;
+  const bought = found.type === 'found' ? found.instanceId : undefined;
+  const unlabelled = unowned.map((row) => ({ row, ownership: { type: 'unlabelled' } as const }));
+  return [...labelled, ...unlabelled].filter((machine) => {
+    const { row, ownership } = machine;
+    const isRecorded =
+      row.id === facts.machine.owned?.instanceId && facts.machine.recordProof === 'confirmed';
+    const isOwn =
+      attemptOf(ownership) !== undefined || isTakenBack(facts, machine) || row.id === bought || isRecorded;
+    return (
+      isOwn && row.id !== recorded && row.id !== facts.memory.rented?.instanceId && isToDestroy(facts, row.id)
+    );
+  });
+}
+
+function isToDestroy(facts: Pick<Facts, 'object' | 'machine' | 'clock' | 'memory'>, id: string): boolean {
+  return id !== machineToKeep(facts)?.instanceId && !isDestroyPending(facts, id);
 }
 
 /**
  * A machine that was marked as kept, of the purchase whose outcome nobody has recorded, while a person wanted it kept: now
  * it is to go with its object. The intent says when that purchase was made; a mark can be copied.
  */
-function isTakenBack(facts: Facts, { row, ownership }: ListedMachine): boolean {
-  const { object, constants } = facts;
-  const intent = facts.openIntent;
+function isTakenBack(
+  facts: Pick<Facts, 'object' | 'purchase' | 'clock'>,
+  { row, ownership }: ListedMachine,
+): boolean {
+  const {
+    object,
+    clock: { constants },
+  } = facts;
+  const intent = facts.purchase.openIntent;
   if (object.spec.deletionPolicy !== 'Destroy' || ownership.type !== 'retained' || !intent) return false;
   const isOfPurchase = ownership.facts.attempt === intent.attempt && row.startedAt !== undefined;
   return isOfPurchase && startsInWindow(row.startedAt, intent.issuedAt, constants);
 }
 
-/** What this process has rented it remembers also when it has destroyed that again: then a list has to show it. */
+/**
+ * True if this process destroyed the machine and the list does not show it. A machine that it rented stays in its
+ * memory after the destroy, so a list must show the absence.
+ */
 function isOver(id: string, { destroys }: Facts['memory'], { ids }: ListView): boolean {
   return destroys.some(({ instanceId }) => instanceId === id) && !ids.includes(id);
 }
@@ -356,8 +503,8 @@ function isOver(id: string, { destroys }: Facts['memory'], { ids }: ListView): b
  * Machines that must be proven gone: the recorded one, and all that this process destroyed. Not one that is to be kept
  * and is still listed, though its destroy was answered before a person said so.
  */
-function machinesToProve(facts: Facts): ReadonlySet<string> {
-  const recorded = facts.ownedMachine;
+function machinesToProve(facts: Pick<Facts, 'object' | 'machine' | 'memory'>): ReadonlySet<string> {
+  const recorded = facts.machine.owned;
   const owned = [...(recorded ? [recorded] : []), ...facts.memory.destroys];
   const kept = machineToKeep(facts)?.instanceId;
   return new Set(owned.map(({ instanceId }) => instanceId).filter((id) => id !== kept));
@@ -367,10 +514,13 @@ function machinesToProve(facts: Facts): ReadonlySet<string> {
  * The listed machine that the deletion policy keeps: the recorded one, and where no record is to be trusted, the one of
  * the newest purchase.
  */
-function machineToKeep(facts: Facts): KeptMachine | undefined {
-  const { object, list } = facts;
+function machineToKeep(facts: Pick<Facts, 'object' | 'machine'>): KeptMachine | undefined {
+  const {
+    object,
+    machine: { list },
+  } = facts;
   if (object.spec.deletionPolicy === 'Destroy' || !list) return undefined;
-  const recorded = facts.ownedMachine;
+  const recorded = facts.machine.owned;
   if (recorded) return list.recorded && { ...recorded, row: list.recorded };
   const newest = newestLabelled(facts, 0);
   const row = list.labelled.find(({ row: { id } }) => id === newest?.instanceId)?.row;
@@ -393,7 +543,10 @@ interface Waiting {
 }
 
 /** A deletion that is not over, with what it waits for. */
-export function waiting(facts: Facts, { reason, detail, actions = [], requeue = {} }: Waiting): Decision {
+export function waiting(
+  facts: Pick<Facts, 'object'>,
+  { reason, detail, actions = [], requeue = {} }: Waiting,
+): Decision {
   const hasMachine = facts.object.status?.instanceId !== undefined;
   return decision({
     fields: carriedFields(facts),
@@ -414,7 +567,10 @@ const OUTSIDE = {
 } as const;
 
 /** Nothing can be asked while the account has no proven key. */
-function waitingForKey(facts: Facts, requeue: Decision['requeue'] = {}): Decision {
+function waitingForKey(
+  facts: Pick<Facts, 'object' | 'account'>,
+  requeue: Decision['requeue'] = {},
+): Decision {
   const ref = accountRefOf(facts.object);
   const { account } = facts;
   if (account.outsider !== undefined) return waiting(facts, { ...OUTSIDE, requeue });
@@ -426,6 +582,6 @@ function waitingForKey(facts: Facts, requeue: Decision['requeue'] = {}): Decisio
   });
 }
 
-/** Of an account: why this installation does not see it. */
+/** Reason why this installation does not see an account. */
 export const notWatched = (namespace: string): string =>
   `is in namespace ${namespace}, which this operator does not watch (--watch-namespace)`;

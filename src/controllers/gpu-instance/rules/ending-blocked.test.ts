@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { decisionTables } from '../../../../test/builders/decision-table.ts';
 import { destroys, HOLD, lost, OUTDATED } from '../../../../test/builders/ending-machine.ts';
 import { at, facts, type Given, given, time, UID, withMachine } from '../../../../test/builders/observed.ts';
+import type { MachineState } from '../../../market/machine.ts';
 import { decide } from '../decide.ts';
 
 const { table, close } = decisionTables('held-back');
@@ -39,8 +40,8 @@ describe('while machines are replaced slowly (C2)', () => {
       { rule: 'lost', phase: 'Lost', says: 'BreakerOpen', afterMs: 60_000 },
     ],
     [
-      'a machine that works and is unwanted waits until the breaker closes',
-      withMachine({}, { ...slow(UID), status: OUTDATED }),
+      'a machine that works and is unwanted waits for its turn',
+      withMachine({}, { ...slow('another'), status: OUTDATED }),
       { rule: 'run', phase: 'Running', says: 'Ready', afterMs: 60_000 },
     ],
   ]);
@@ -97,7 +98,7 @@ describe('a machine whose replacement is blocked', () => {
     ],
     [
       'is stopped while it boots',
-      waiting({ actualStatus: 'loading' }, { status: isBooting, spec: { powerState: 'Stopped' } }),
+      waiting({ state: 'loading' }, { status: isBooting, spec: { powerState: 'Stopped' } }),
       {
         rule: 'stop-while-booting',
         record: 'status',
@@ -109,12 +110,12 @@ describe('a machine whose replacement is blocked', () => {
     ],
     [
       'is as ready as any other while it is stopped',
-      waiting({ actualStatus: 'stopped' }, { spec: { powerState: 'Stopped' } }),
+      waiting({ state: 'stopped' }, { spec: { powerState: 'Stopped' } }),
       { rule: 'stopped-as-desired', phase: 'Stopped', says: 'Ready', afterMs: 60_000 },
     ],
     [
       'is started where that is wanted',
-      waiting({ actualStatus: 'stopped' }),
+      waiting({ state: 'stopped' }),
       {
         rule: 'start',
         record: 'status',
@@ -126,29 +127,23 @@ describe('a machine whose replacement is blocked', () => {
     ],
     [
       'has the time to boot that every machine has',
-      waiting(
-        { actualStatus: 'loading' },
-        { status: isBooting, memory: { seenStatus: word('loading', -10) } },
-      ),
+      waiting({ state: 'loading' }, { status: isBooting, memory: { seenStatus: word('loading', -10) } }),
       { rule: 'boot', phase: 'Loading', says: 'Loading, Held', afterMs: 60_000 },
     ],
     [
       'is lost when it does not boot in time, and held all the same',
-      waiting(
-        { actualStatus: 'loading' },
-        { status: isBooting, memory: { seenStatus: word('loading', -90_000) } },
-      ),
+      waiting({ state: 'loading' }, { status: isBooting, memory: { seenStatus: word('loading', -90_000) } }),
       { rule: 'boot-timed-out', phase: 'Lost', says: 'Held', afterMs: 60_000 },
     ],
     [
       'is lost when it ends by itself, and held all the same',
-      waiting({ actualStatus: 'offline' }, { memory: { seenStatus: word('offline', -9000) } }),
+      waiting({ state: 'offline' }, { memory: { seenStatus: word('offline', -9000) } }),
       { rule: 'lost', phase: 'Lost', says: 'Held', afterMs: 60_000 },
     ],
     [
       'says what it costs too much by',
       withMachine(
-        { actualStatus: 'loading', pricePerHour: 900_000 },
+        { state: 'loading', pricePerHour: 900_000 },
         {
           status: isBooting,
           spec: { onPriceAbove: 'Replace', paused: true },
@@ -223,7 +218,7 @@ describe('a machine beyond a limit that may not be destroyed', () => {
     [
       'is not started again',
       withMachine(
-        { actualStatus: 'stopped' },
+        { state: 'stopped' },
         { spec: { maxLifetime: '5m', deletionPolicy: 'Stop' }, annotations: HOLD },
       ),
       { rule: 'limit-reached', record: 'status', phase: 'Failed', says: 'stalled: LimitReached' },
@@ -253,10 +248,10 @@ describe('while its end is blocked', () => {
     ['beyond a limit', { spec: { maxLifetime: '5m', deletionPolicy: 'Retain' } }],
     ['that is lost', { memory: { seenStatus: word('offline', -9000) } }],
   ])('the price of one %s is written down', (_, situation) => {
-    const actualStatus = situation.memory ? ('offline' as const) : ('running' as const);
+    const state = situation.memory ? ('offline' as const) : ('running' as const);
     const cost = { accrued: '0.00', since: time(-300) };
     const observed = withMachine(
-      { actualStatus },
+      { state },
       { ...situation, annotations: HOLD, status: { ...situation.status, cost } },
     );
     expect(fieldsOf(observed)?.cost).toMatchObject({ pricePerHour: '0.50' });
@@ -278,8 +273,8 @@ describe('while its end is blocked', () => {
   });
 });
 
-function word(text: string, seconds: number) {
-  return { actualStatus: text, since: at(seconds) };
+function word(state: MachineState, seconds: number) {
+  return { state, marketStatus: state, since: at(seconds) };
 }
 
 close();

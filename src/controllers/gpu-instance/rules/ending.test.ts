@@ -8,12 +8,19 @@ import {
   OPEN_BREAKER,
   OUTDATED,
 } from '../../../../test/builders/ending-machine.ts';
-import { at, type Given, holding, intent, time, withMachine } from '../../../../test/builders/observed.ts';
-import type { Observed } from '../types.ts';
+import {
+  at,
+  type Given,
+  holding,
+  intent,
+  type ObservedParts,
+  time,
+  withMachine,
+} from '../../../../test/builders/observed.ts';
 
 const { table, close } = decisionTables('ending');
 
-const absent = (begun: readonly number[], read?: 'absent' | 'present'): Partial<Observed> => ({
+const absent = (begun: readonly number[], read?: 'absent' | 'present'): ObservedParts => ({
   absences: new Map([['1', { lists: begun, read }]]),
   listsBegun: begun,
 });

@@ -1,24 +1,29 @@
+import { listsAgree, type MachineRead, readAgrees } from '../../../accounts/beliefs/machine.ts';
 import { annotations } from '../../../api/v1alpha1/names.ts';
-import { type Reason, reasons } from '../../../api/v1alpha1/reasons.ts';
+import { facetsOf, isReason, type Reason, type ReasonWith, reasons } from '../../../api/v1alpha1/reasons.ts';
 import { machineCost } from '../../../instance/cost.ts';
+import { isOfSpec } from '../../../instance/repeated-failure.ts';
+import { diskLoss } from '../../../instance/replacement-text.ts';
 import { formatDollars } from '../../../lib/money.ts';
 import { backoffMs, decision } from '../decision.ts';
-import type { Facts, OwnedMachine } from '../facts.ts';
+import type { Facts, HeldFacts, OwnedMachine } from '../facts.ts';
 import { destroyRepeatsAt, goneProof } from '../gone.ts';
+import { type Confirmation, labelConfirmation } from '../record-proof.ts';
 import {
   avoidTarget,
+  billedNow,
   carriedFields,
-  conditionState,
   endedFields,
   type Finding,
+  forgivenMachine,
   type MachineFinding,
   withRow,
 } from '../status.ts';
-import type { Decision, DestroyMark, Step, Verdict } from '../types.ts';
+import type { Decision, DestroyMark, SeenOffer, Step } from '../types.ts';
 import { machineFinding, type RecordedMachine, type StateIn, seenFields } from './machine-finding.ts';
 
-/** Why and how firmly a machine is to end. */
-export interface PlannedEnd {
+/** End of a machine: why, and how firmly. */
+interface End {
   readonly machine: OwnedMachine;
   readonly reason: Reason;
   readonly detail?: string | undefined;
@@ -28,26 +33,84 @@ export interface PlannedEnd {
    */
   readonly kind: 'lost' | 'unwanted' | 'limit';
   readonly finding: MachineFinding;
+  /** Offer in hand for the machine that follows. */
+  readonly offer?: SeenOffer;
 }
 
-/** Why, in a sentence. */
-function whyOf({ reason, detail }: PlannedEnd): string {
+/** An end that has not begun: the `ground` of its reason says what has to be confirmed before. */
+export interface PlannedEnd extends End {
+  readonly reason: EndReason;
+}
+
+/** Reason of an end, in a sentence. */
+export function whyOf({ reason, detail }: End): string {
   return detail ?? reasons[reason].sentence;
 }
 
 /**
  * Ends a recorded machine: destroy, prove gone, then let go of it. Nothing of it begins while something holds
- * it back; once the destroy was answered it is carried through.
+ * it back; once the destroy was answered it is carried through. Undefined while what the end stands on is not confirmed:
+ * the machine is treated as one that stays.
  */
-export function endMachine(facts: Facts, planned: PlannedEnd): Step {
+export function endMachine(facts: Facts, planned: PlannedEnd): Step | undefined {
   const mark = facts.memory.destroys.find((each) => each.instanceId === planned.machine.instanceId);
   if (mark) return awaitGone(facts, planned, mark);
-  return showBlockedEnd(facts, planned) ?? destroy(facts, planned, 'Replacing');
+  const blocked = showBlockedEnd(facts, planned);
+  if (blocked) return blocked;
+  const confirmation = confirmationOf(facts, planned);
+  if (confirmation === 'unconfirmed') return undefined;
+  return confirmation === 'confirmed' ? destroy(facts, planned, 'Replacing') : confirmation;
 }
 
-function destroy(facts: Facts, planned: PlannedEnd, reason: 'Replacing' | 'OldMachineNotGone'): Decision {
+/** Every reason that ends a machine: a plan with another reason does not compile. */
+type EndReason = ReasonWith<'ground'>;
+
+/**
+ * Confirmation that a machine may end now: two complete lists agree, the breaker has judged a list since the end was
+ * planned, and a read of the machine agrees. A machine that only the reply to its rental names also needs its label.
+ */
+export function confirmationOf(
+  facts: Facts,
+  { reason, machine }: Pick<PlannedEnd, 'reason' | 'machine'>,
+): Confirmation {
+  if (facetsOf(reason).endsInMass && facts.account.facts?.isEndJudged !== true) return 'unconfirmed';
+  const byLabel = labelConfirmation(facts, machine);
+  return byLabel === 'confirmed' ? confirmedGround(facts, reason, machine) : byLabel;
+}
+
+function confirmedGround(
+  facts: Pick<Facts, 'machine'>,
+  reason: EndReason,
+  { instanceId }: OwnedMachine,
+): Confirmation {
+  const { ground } = reasons[reason];
+  if (ground === 'request') return 'confirmed';
+  const machine = facts.machine.list?.recorded;
+  if (machine && !listsAgree(machine, ground)) return 'unconfirmed';
+  return readConfirmation(facts, instanceId, (read) =>
+    machine ? readAgrees(machine, read, ground) : !isServing(read),
+  );
+}
+
+/** Confirmation by the read of this pass: one that finds the machine has to agree. */
+export function readConfirmation(
+  { machine: { confirmed } }: Pick<Facts, 'machine'>,
+  instanceId: string,
+  agrees: (read: MachineRead) => boolean,
+): Confirmation {
+  if (confirmed?.instanceId !== instanceId)
+    return { type: 'read', requests: [{ type: 'confirm', instanceId }] };
+  const { read } = confirmed;
+  if (read === 'absent') return 'confirmed';
+  return read !== 'failed' && agrees(read) ? 'confirmed' : 'unconfirmed';
+}
+
+/** A machine that no list shows may run all the same. */
+const isServing = ({ state }: MachineRead) => state === 'running';
+
+function destroy(facts: HeldFacts, planned: End, reason: 'Replacing' | 'OldMachineNotGone'): Decision {
   const { machine } = planned;
-  const wait = facts.memory.destroyNotBefore - facts.steadyNow;
+  const wait = facts.memory.destroyNotBefore - facts.clock.steadyNow;
   const failing = facts.memory.destroyFailures >= MIN_REPORTED_FAILURES;
   const atWork = failing ? 'DestroyFailing' : reason;
   const detail = failing
@@ -66,16 +129,25 @@ function destroy(facts: Facts, planned: PlannedEnd, reason: 'Replacing' | 'OldMa
               type: planned.kind === 'lost' ? 'Warning' : 'Normal',
               reason: planned.reason,
               action: 'Replacing',
-              note: `${whyOf(planned)} Machine ${machine.instanceId} is being destroyed.`,
+              note: destroyNote(facts, planned),
             },
           ],
     requeue: { afterMs: wait > 0 ? wait : 1000 },
   });
 }
 
-/** Why the machine ends stands at Ready: after a crash that is what its end is remembered by. */
+/** The loss is named if the machine works: then a person may have data there. */
+function destroyNote({ machine: { list } }: Pick<Facts, 'machine'>, planned: End): string {
+  const { machine, offer } = planned;
+  if (!offer) return `${whyOf(planned)} Machine ${machine.instanceId} is being destroyed.`;
+  const price = offer.pricePerHour === undefined ? '' : ` ($${formatDollars(offer.pricePerHour)}/h)`;
+  const loss = diskLoss(list?.recorded?.diskGB);
+  return `${whyOf(planned)} Destroying machine ${machine.instanceId} for offer ${offer.id}${price}: ${loss}.`;
+}
+
+/** Finding that keeps the reason of the end at Ready, from which it is restored after a crash. */
 function endingFinding(
-  planned: PlannedEnd,
+  planned: End,
   atWork: 'Replacing' | 'OldMachineNotGone' | 'DestroyFailing',
   detail: string,
 ): Finding {
@@ -88,21 +160,25 @@ function endingFinding(
   };
 }
 
-/** How many refused destroys in a row are no longer a hiccup. */
+/** Minimum number of refused destroys in a row before they are reported. */
 export const MIN_REPORTED_FAILURES = 3;
 
-/** One destroy that does not succeed, with what it costs, and what is missing if that is known. */
-export function failingDetail(facts: Facts, instanceId: string): string {
-  const { account, object } = facts;
-  const price = object.status?.cost?.pricePerHour;
-  const lacksKey = facts.accountFacts?.mayDestroy === false && account.outsider === undefined;
+/** Detail of a failing destroy, with the cost of the machine, and with the missing permission if known. */
+export function failingDetail(
+  facts: Pick<Facts, 'object' | 'machine' | 'account' | 'memory'>,
+  instanceId: string,
+): string {
+  const { account } = facts;
+  const price = billedNow(facts);
+  const lacksKey = facts.account.facts?.mayDestroy === false && account.outsider === undefined;
   return `Machine ${instanceId} cannot be destroyed${price === undefined ? '' : ` and costs $${price}/h`}.${lacksKey ? NO_KEY : ''}`;
 }
 
 const NO_KEY =
   ' The key of its MarketplaceAccount may not destroy, and none that may is kept; keys of other accounts are not used. Put a key with the category instance_write into its Secret.';
 
-function awaitGone(facts: Facts, planned: PlannedEnd, mark: DestroyMark): Step {
+/** Proves that a machine is gone whose destroy was answered, and asks again if it stays. */
+export function awaitGone(facts: Facts, planned: End, mark: DestroyMark): Step {
   const { machine } = planned;
   const proof = goneProof(facts, machine.instanceId);
   switch (proof.type) {
@@ -119,12 +195,12 @@ function awaitGone(facts: Facts, planned: PlannedEnd, mark: DestroyMark): Step {
 }
 
 /** A destroyed machine may be listed for a while; then the destroy is repeated, and the old machine said to stay. */
-function stillThere(facts: Facts, planned: PlannedEnd, mark: DestroyMark): Decision {
+function stillThere(facts: HeldFacts, planned: End, mark: DestroyMark): Decision {
   const overdueAt = destroyRepeatsAt(facts, mark);
   const isListed =
-    facts.list !== undefined &&
-    facts.list.begunSteady > overdueAt &&
-    facts.list.ids.includes(planned.machine.instanceId);
+    facts.machine.list !== undefined &&
+    facts.machine.list.begunSteady > overdueAt &&
+    facts.machine.list.ids.includes(planned.machine.instanceId);
   if (isListed) return destroy(facts, planned, 'OldMachineNotGone');
   const { conditions = [] } = facts.object.status ?? {};
   const isReported = conditions.some(({ reason }) => reason === 'OldMachineNotGone');
@@ -135,17 +211,35 @@ function stillThere(facts: Facts, planned: PlannedEnd, mark: DestroyMark): Decis
       isReported ? 'OldMachineNotGone' : 'Replacing',
       `Machine ${planned.machine.instanceId} goes first.`,
     ),
-    requeue: { onList: true, afterMs: Math.max(1000, overdueAt - facts.steadyNow) },
+    requeue: { onList: true, afterMs: Math.max(1000, overdueAt - facts.clock.steadyNow) },
   });
 }
 
-/** The machine is gone for certain: into the history with it. */
-export function ended(facts: Facts, planned: Omit<PlannedEnd, 'finding'>, endedAt: number): Decision {
+/** Waits for a list while it is not known whether the machine is still there. */
+export function awaitList(facts: Pick<Facts, 'object'>, planned: PlannedEnd): Decision {
+  const detail = `Machine ${planned.machine.instanceId} goes first.`;
+  return decision({
+    fields: carriedFields(facts),
+    finding: endingFinding(planned, 'Replacing', detail),
+    requeue: { onList: true, afterMs: 5_000 },
+  });
+}
+
+/** The machine is gone for certain: into the history with it. `provenGoneAt`: if no reply to a destroy dates the end. */
+export function ended(
+  facts: Pick<Facts, 'object' | 'account' | 'clock' | 'memory'>,
+  planned: Omit<End, 'finding'>,
+  endedAt: number,
+  provenGoneAt?: number,
+): Decision {
   const { machine, reason } = planned;
-  const target = avoidTarget(facts, reason);
+  const fields = endedFields(facts, { machine, reason, endedAt, provenGoneAt });
+  const isSpecs = isOfSpec(fields.repeatedFailure);
+  const target = isSpecs ? undefined : avoidTarget(facts, reason);
+  const forgiven = isSpecs ? forgivenMachine(facts) : undefined;
   const cost = machineCost(facts.object.status, endedAt);
   return decision({
-    fields: endedFields(facts, { machine, reason, endedAt }),
+    fields,
     finding: {
       phase: planned.kind === 'limit' ? 'Failed' : 'Replacing',
       reason,
@@ -162,6 +256,7 @@ export function ended(facts: Facts, planned: Omit<PlannedEnd, 'finding'>, endedA
       },
     ],
     avoid: target ? [{ target, reason }] : [],
+    ...(forgiven && { forgiven: { target: forgiven, reason } }),
     settled: [machine.instanceId],
     ended: { reason, cost },
     requeue: { afterMs: 0 },
@@ -169,29 +264,23 @@ export function ended(facts: Facts, planned: Omit<PlannedEnd, 'finding'>, endedA
 }
 
 /**
- * Why this object itself began to end its machine, by what was recorded before the destroy. The answer to that
- * destroy may be lost with the process; that it was decided is not.
+ * Reason why this object itself began to end its machine, from the record before the destroy. The answer to that
+ * destroy may be lost with the process; the decision is not.
  */
-export function reasonOfEnding({ object }: Facts): Reason | undefined {
+export function reasonOfEnding({ object }: Pick<Facts, 'object'>): Reason | undefined {
   const { conditions = [] } = object.status ?? {};
   const atWork = conditions.find(({ type }) => type === 'Reconciling')?.reason;
-  if (atWork === undefined || !ENDING.has(atWork)) return undefined;
+  if (!facetsOf(atWork).endsMachine) return undefined;
   const why = conditions.find(({ type }) => type === 'Ready')?.reason;
-  return isReason(why) ? why : 'Destroyed';
-}
-
-const ENDING: ReadonlySet<string> = new Set(['Replacing', 'OldMachineNotGone', 'DestroyFailing']);
-
-function isReason(text: string | undefined): text is Reason {
-  return text !== undefined && Object.hasOwn(reasons, text);
+  return why !== undefined && isReason(why) ? why : 'Destroyed';
 }
 
 /** When a failed destroy is tried again. */
-export function destroyRetryMs(facts: Facts): number {
-  return Math.min(60_000, backoffMs(facts.memory.destroyFailures, facts.jitter));
+export function destroyRetryMs(facts: Pick<Facts, 'clock' | 'memory'>): number {
+  return Math.min(60_000, backoffMs(facts.memory.destroyFailures, facts.clock.jitter));
 }
 
-/** What forbids to end a machine now, for people. */
+/** Obstacle to the end of a machine now, for people. */
 interface Blocker {
   readonly reason: Reason;
   readonly detail?: string | undefined;
@@ -199,38 +288,76 @@ interface Blocker {
 
 const blocker = (reason: Reason, detail?: string): Blocker => ({ reason, detail });
 
-/** How soon it is looked again whether the end is still held back. */
-const BLOCKED_RETRY_MS = 60_000;
+/** Interval of checks whether the end is still blocked. */
+export const BLOCKED_RETRY_MS = 60_000;
 
 /** The first thing that forbids to end this machine now. */
 export function blockedBy(facts: Facts, planned: PlannedEnd): Blocker | undefined {
-  const { object, account, uid } = facts;
+  const { object, account } = facts;
   const { spec } = object;
   const { kind } = planned;
   // A budget that an annotation lifts is none: to keep the machine, raise the limit in the spec.
-  if (kind === 'limit') return undefined;
+  if (kind === 'limit') return heldInMass(facts);
   if (object.metadata.annotations?.[annotations.hold] !== undefined) return blocker('Held');
   if (spec.paused) return blocker('Paused');
   if (kind === 'lost' && spec.replacement.policy === 'Never')
-    return blocker('ReplacementOff', planned.detail);
+    return blocker('ReplacementOff', keptDetail(facts, planned));
   // A machine that was taken over may be all that its object can ever have.
   const canRent = (spec.offers ?? []).length > 0 && spec.image !== undefined;
   if (kind === 'unwanted' && !canRent) return blocker('ReplacementOff', NOTHING_TO_RENT);
   if (kind === 'unwanted' && account.outsider === 'refused') return blocker('NamespaceNotAllowed');
+  return accountBlocker(facts, planned);
+}
+
+function accountBlocker(facts: Facts, planned: PlannedEnd): Blocker | undefined {
+  const {
+    account,
+    purchase: { uid },
+  } = facts;
+  // Another machine could not be rented: a lost one may come back, and its disk stays.
+  if (facts.account.facts?.suspended && account.outsider === undefined)
+    return blocker('Suspended', suspendedDetail(facts, planned));
   if (account.state !== 'ready') return blocker('AccountNotReady');
   const { breaker } = account.facts;
   if (breaker.type === 'closed') return undefined;
-  const hasTurn = breaker.type === 'slow' && breaker.turn === uid && kind === 'lost';
+  const mayTakeTurn = planned.kind === 'lost' || facetsOf(planned.reason).endsInMass === true;
+  const hasTurn = breaker.type === 'slow' && breaker.turn === uid && mayTakeTurn;
   return hasTurn ? undefined : blocker('BreakerOpen', breaker.message);
+}
+
+/** Detail of a kept machine with its ongoing price, without which the object would seem to cost nothing. */
+function keptDetail(facts: Pick<Facts, 'object' | 'machine' | 'memory'>, planned: PlannedEnd): string {
+  const price = billedNow(facts);
+  const bills = price === undefined ? 'may still bill' : `bills $${price}/h`;
+  const { instanceId } = planned.machine;
+  return `${whyOf(planned).replace(/\.$/, '')}; machine ${instanceId} is kept (policy Never) and ${bills} until it is destroyed.`;
+}
+
+/** Says what bills meanwhile: a suspended account is to spend no more. */
+function suspendedDetail(
+  facts: Pick<Facts, 'object' | 'machine' | 'memory'>,
+  { kind, machine }: PlannedEnd,
+): string {
+  const price = billedNow(facts);
+  const bills = price === undefined ? 'bills' : `bills $${price}/h`;
+  const state = kind === 'lost' ? 'Lost machine' : 'Machine';
+  return `${state} ${machine.instanceId} is kept and ${bills}: its account is suspended, so no other can be rented.`;
+}
+
+/** Many machines that reach a limit at once wait for a person or the maximum hold: the figures may be wrong. */
+function heldInMass({ account: { facts: accountFacts } }: Pick<Facts, 'account'>): Blocker | undefined {
+  const breaker = accountFacts?.breaker;
+  const isHeld = breaker?.type === 'open' && breaker.cause === 'massEnds';
+  return isHeld ? blocker('BreakerOpen', breaker.message) : undefined;
 }
 
 const NOTHING_TO_RENT = 'No other machine can be rented: spec.offers or spec.image is missing.';
 
-/** What is shown of a machine that is of no use, or beyond a limit, while its end is held back. */
+/** Status of a machine that is useless or beyond a limit while its end is blocked. */
 export function showBlockedEnd(facts: Facts, planned: PlannedEnd): Decision | undefined {
   const by = blockedBy(facts, planned);
   if (!by) return undefined;
-  const row = facts.list?.recorded;
+  const row = facts.machine.list?.recorded;
   return decision({
     fields: row ? seenFields(facts, row) : carriedFields(facts),
     finding: {
@@ -243,41 +370,8 @@ export function showBlockedEnd(facts: Facts, planned: PlannedEnd): Decision | un
   });
 }
 
-/** A machine that works stays as ready as it is and says what it waits for, or nobody would send it work meanwhile. */
-export function withBlockedEnd(facts: Facts, planned: PlannedEnd, step: Step): Step {
-  const by = blockedBy(facts, planned);
-  if (!by || step.type !== 'decision' || !step.status) return step;
-  const { fields, verdict } = step.status;
-  const afterMs = Math.min(BLOCKED_RETRY_MS, step.requeue.afterMs ?? BLOCKED_RETRY_MS);
-  return {
-    ...step,
-    status: { fields, verdict: waiting(verdict, planned, by) },
-    requeue: { ...step.requeue, afterMs },
-  };
-}
-
-/** What a person has to see to stands alone, and what holds back the end of a lost machine is said already. */
-function waiting(verdict: Verdict, planned: PlannedEnd, { reason, detail }: Blocker): Verdict {
-  if (verdict.Stalled || verdict.Ready.reason === reason) return verdict;
-  const exceeded = excess(planned);
-  const common = {
-    ...verdict,
-    ...(exceeded && { WithinBudget: conditionState('False', exceeded.reason, exceeded.detail) }),
-  };
-  const why = whyOf(planned);
-  return verdict.Ready.status === 'True'
-    ? {
-        ...common,
-        Ready: { ...verdict.Ready, message: `${why} ${conditionState('True', reason, detail).message}` },
-      }
-    : {
-        ...common,
-        Reconciling: conditionState('True', reason, `${why} ${detail ?? reasons[reason].sentence}`),
-      };
-}
-
 /** The limit or price that the machine is to end for: it is exceeded, whatever holds the end back. */
-function excess(planned: PlannedEnd): Finding['budget'] {
+export function excess(planned: PlannedEnd): Finding['budget'] {
   const { reason } = planned;
   return reason === 'LimitReached' || reason === 'PriceRaised'
     ? { reason, detail: whyOf(planned) }
@@ -286,7 +380,7 @@ function excess(planned: PlannedEnd): Finding['budget'] {
 
 /** For a machine that is not wanted to run, whatever it does now. */
 export function stop(
-  facts: Facts,
+  facts: HeldFacts,
   recorded: RecordedMachine<StateIn<'running' | 'booting' | 'unrecognized'>>,
 ): Decision {
   return decision({
@@ -302,7 +396,7 @@ const STOP_AGAIN_MS = 30_000;
 
 /** Asks at once, and again every half minute. */
 export function askToStop(
-  { memory, steadyNow }: Facts,
+  { memory, clock: { steadyNow } }: Pick<Facts, 'clock' | 'memory'>,
   instanceId: string,
 ): Pick<Decision, 'actions' | 'requeue'> {
   const wait = memory.stopAskedAt === undefined ? 0 : memory.stopAskedAt + STOP_AGAIN_MS - steadyNow;

@@ -8,7 +8,7 @@ import {
   OPEN_BREAKER,
   since,
 } from '../../../../test/builders/ending-machine.ts';
-import { at, given, withMachine } from '../../../../test/builders/observed.ts';
+import { at, given, row, withMachine } from '../../../../test/builders/observed.ts';
 import { decide } from '../decide.ts';
 
 const { table, close } = decisionTables('failing');
@@ -19,22 +19,22 @@ describe('the tolerance of a host', () => {
   table([
     [
       'that is offline is its own',
-      withMachine({ actualStatus: 'offline' }, { spec: tolerance, status: since('offline', -31) }),
+      withMachine({ state: 'offline' }, { spec: tolerance, status: since('offline', -31) }),
       destroys('lost', 'HostOffline'),
     ],
     [
       'that is offline has not run out before',
-      withMachine({ actualStatus: 'offline' }, { spec: tolerance, status: since('offline', -20) }),
+      withMachine({ state: 'offline' }, { spec: tolerance, status: since('offline', -20) }),
       { rule: 'tolerate', phase: 'Lost', says: 'HostOffline', afterMs: 10000 },
     ],
     [
       'that is silent is its own',
-      withMachine({ actualStatus: 'unknown' }, { spec: tolerance, status: since('unknown', -60) }),
+      withMachine({ state: 'unseen' }, { spec: tolerance, status: since('unknown', -60) }),
       { rule: 'tolerate', phase: 'Lost', says: 'HostSilent', afterMs: 30000 },
     ],
     [
       'that is silent runs out',
-      withMachine({ actualStatus: 'unknown' }, { spec: tolerance, status: since('unknown', -91) }),
+      withMachine({ state: 'unseen' }, { spec: tolerance, status: since('unknown', -91) }),
       destroys('lost', 'HostSilent'),
     ],
   ]);
@@ -46,13 +46,13 @@ describe('a host that a single list shows to be away, where minutes lie between 
   table([
     [
       'is looked at again by the next one before its machine is lost',
-      withMachine({ actualStatus: 'offline' }, { status: since('offline', -90), list, observed: shown }),
+      withMachine({ state: 'offline' }, { status: since('offline', -90), list, observed: shown }),
       { rule: 'tolerate', phase: 'Lost', says: 'HostOffline', onList: true },
     ],
     [
       'is not waited for where nothing is tolerated',
       withMachine(
-        { actualStatus: 'offline' },
+        { state: 'offline' },
         {
           spec: { replacement: { tolerance: { offline: '0s' } } },
           status: since('offline', -90),
@@ -66,9 +66,10 @@ describe('a host that a single list shows to be away, where minutes lie between 
 });
 
 describe('a machine that no list shows', () => {
-  const says = (word: 'lost' | 'absent' | 'well' | 'failed') => ({
-    confirmed: { instanceId: '1', state: word },
-  });
+  const says = (read: 'lost' | 'absent' | 'well' | 'failed') => {
+    const shown = { lost: row({ state: 'offline' }), well: row() };
+    return { confirmed: { instanceId: '1', read: read === 'lost' || read === 'well' ? shown[read] : read } };
+  };
   table([
     [
       'is lost if its single read says so, too (C2)',
@@ -93,7 +94,7 @@ describe('a machine that no list shows', () => {
     [
       'is tolerated for longer by the time in which the breaker was open (C2)',
       withMachine(
-        { actualStatus: 'offline' },
+        { state: 'offline' },
         { status: since('offline', -3600), facts: { openSpans: [{ from: at(-3580), until: at(-30) }] } },
       ),
       { rule: 'tolerate', phase: 'Lost', says: 'HostOffline', afterMs: 10_000 },
@@ -101,7 +102,7 @@ describe('a machine that no list shows', () => {
     [
       'is lost once it was bad for a minute without that time (C2)',
       withMachine(
-        { actualStatus: 'offline' },
+        { state: 'offline' },
         { status: since('offline', -3600), facts: { openSpans: [{ from: at(-3580), until: at(-41) }] } },
       ),
       destroys('lost', 'HostOffline'),
@@ -116,10 +117,7 @@ describe('a machine that no list shows', () => {
   table([
     [
       'is tolerated in the name of the breaker while that is open (C2)',
-      withMachine(
-        { actualStatus: 'offline' },
-        { status: since('offline', -20), facts: { breaker: OPEN_BREAKER } },
-      ),
+      withMachine({ state: 'offline' }, { status: since('offline', -20), facts: { breaker: OPEN_BREAKER } }),
       { rule: 'tolerate', phase: 'Lost', says: 'BreakerOpen', afterMs: 40_000 },
     ],
     [
@@ -129,24 +127,24 @@ describe('a machine that no list shows', () => {
     ],
   ]);
 
-  test('is destroyed without a single read if lists show that its container ended', () => {
+  test('is read by itself before it is destroyed when lists show that its container ended', () => {
     const exited = withMachine(
-      { actualStatus: 'exited' },
+      { state: 'exited' },
       {
         status: since('exited', -60),
         observed: { listsBegun: lists(-50, -40, -30, -1), confirmed: undefined },
       },
     );
-    expect(decide(given(exited))).toMatchObject({
-      type: 'decision',
-      actions: [{ type: 'destroy', instanceId: '1' }],
+    expect(decide(given(exited))).toEqual({
+      type: 'read',
+      requests: [{ type: 'confirm', instanceId: '1' }],
     });
   });
 
   test('is read by itself before it is destroyed (C2)', () => {
     expect(decide(given(lost({ observed: { confirmed: undefined } })))).toEqual({
       type: 'read',
-      requests: [{ type: 'confirmLost', instanceId: '1' }],
+      requests: [{ type: 'confirm', instanceId: '1' }],
     });
   });
 });
@@ -156,7 +154,7 @@ describe('a machine that has ended', () => {
     [
       'is judged by no list from while the breaker was open (C2)',
       withMachine(
-        { actualStatus: 'exited' },
+        { state: 'exited' },
         {
           status: since('exited', -60),
           facts: { openSpans: [{ from: at(-60), until: at(-5) }] },
@@ -171,7 +169,7 @@ describe('a machine that has ended', () => {
     [
       'is not judged by lists from before it had',
       withMachine(
-        { actualStatus: 'exited' },
+        { state: 'exited' },
         { status: since('exited', -11), observed: { listsBegun: lists(-31, -21, -1) } },
       ),
       { rule: 'tolerate', phase: 'Lost', says: 'Exited', onList: true },
@@ -179,7 +177,7 @@ describe('a machine that has ended', () => {
     [
       'is judged by the list of the very second in which it was first seen',
       withMachine(
-        { actualStatus: 'exited' },
+        { state: 'exited' },
         { status: since('exited', -11), observed: { listsBegun: [at(-11) + 400, at(-1)] } },
       ),
       destroys('lost', 'Exited'),
@@ -192,9 +190,12 @@ describe('a machine that flaps', () => {
     [
       'is written down when two lists showed it bad',
       withMachine(
-        { actualStatus: 'unknown' },
+        { state: 'unseen' },
         {
-          memory: { badEndedAt: at(-30), seenStatus: { actualStatus: 'unknown', since: at(-11) } },
+          memory: {
+            badEndedAt: at(-30),
+            seenStatus: { state: 'unseen', marketStatus: 'unknown', since: at(-11) },
+          },
           observed: { listsBegun: lists(-11, -1) },
         },
       ),
@@ -203,9 +204,12 @@ describe('a machine that flaps', () => {
     [
       'is not by lists from before',
       withMachine(
-        { actualStatus: 'unknown' },
+        { state: 'unseen' },
         {
-          memory: { badEndedAt: at(-30), seenStatus: { actualStatus: 'unknown', since: at(-11) } },
+          memory: {
+            badEndedAt: at(-30),
+            seenStatus: { state: 'unseen', marketStatus: 'unknown', since: at(-11) },
+          },
           observed: { listsBegun: lists(-31, -21, -1) },
         },
       ),
@@ -214,16 +218,26 @@ describe('a machine that flaps', () => {
     [
       'is still one at the end of five minutes',
       withMachine(
-        { actualStatus: 'unknown' },
-        { memory: { badEndedAt: at(-300), seenStatus: { actualStatus: 'unknown', since: at(-1) } } },
+        { state: 'unseen' },
+        {
+          memory: {
+            badEndedAt: at(-300),
+            seenStatus: { state: 'unseen', marketStatus: 'unknown', since: at(-1) },
+          },
+        },
       ),
       { rule: 'tolerate', afterMs: 59000, onList: true },
     ],
     [
       'is one no more after five minutes',
       withMachine(
-        { actualStatus: 'unknown' },
-        { memory: { badEndedAt: at(-301), seenStatus: { actualStatus: 'unknown', since: at(-1) } } },
+        { state: 'unseen' },
+        {
+          memory: {
+            badEndedAt: at(-301),
+            seenStatus: { state: 'unseen', marketStatus: 'unknown', since: at(-1) },
+          },
+        },
       ),
       { rule: 'tolerate', phase: 'Lost', says: 'HostSilent', afterMs: 59000 },
     ],

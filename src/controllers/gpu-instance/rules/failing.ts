@@ -1,10 +1,11 @@
 import { isOpenAt, timeOutsideSpans } from '../../../accounts/breaker.ts';
 import { parseDuration } from '../../../lib/time.ts';
 import { decision, type Rule } from '../decision.ts';
-import type { Facts } from '../facts.ts';
+import type { Facts, HeldFacts } from '../facts.ts';
 import { untilTimeIsUp } from '../limits.ts';
 import { carriedFields, statusSeenSince, withRow } from '../status.ts';
 import type { Decision, Step } from '../types.ts';
+import { contractEnded } from './contract-end.ts';
 import { endMachine } from './ending.ts';
 import { machineFinding, type RecordedMachine, type StateIn } from './machine-finding.ts';
 import { byRules } from './replacing.ts';
@@ -13,7 +14,7 @@ import { asDesired } from './stopped.ts';
 const RULES: readonly Rule<RecordedMachine<StateIn<'failing'>>>[] = [
   {
     name: 'ended-while-stopped-wanted',
-    because: 'A container that ended runs as little as a stopped one.',
+    because: 'powerState is Stopped, and a container that ended is as good as a stopped one.',
     decide: (facts, recorded) =>
       facts.object.spec.powerState === 'Stopped' && recorded.state.reason === 'Exited'
         ? asDesired(facts, recorded)
@@ -21,12 +22,26 @@ const RULES: readonly Rule<RecordedMachine<StateIn<'failing'>>>[] = [
   },
   {
     name: 'unseen-while-stopped-wanted',
-    because: 'A machine that should be stopped is not replaced by one that runs.',
+    because: 'powerState is Stopped: no running machine replaces a lost one.',
     decide: (facts, recorded) =>
       facts.object.spec.powerState === 'Stopped' ? stayLost(facts, recorded) : undefined,
   },
-  { name: 'lost', because: 'The tolerance is over.', decide: lost },
-  { name: 'tolerate', because: 'A single look, or a short silence, proves nothing.', decide: tolerate },
+  {
+    name: 'contract-ended',
+    because: 'The container ended with its contract, and its disk may still be read.',
+    decide: (facts, recorded) =>
+      recorded.state.reason === 'Exited' ? contractEnded(facts, recorded) : undefined,
+  },
+  {
+    name: 'lost',
+    because: 'The machine has failed for longer than spec.replacement.tolerance.',
+    decide: lost,
+  },
+  {
+    name: 'tolerate',
+    because: 'The failure is tolerated: by spec.replacement.tolerance, or until the breaker closes.',
+    decide: tolerate,
+  },
 ];
 
 export function whileFailing(facts: Facts, recorded: RecordedMachine<StateIn<'failing'>>): Step {
@@ -34,71 +49,56 @@ export function whileFailing(facts: Facts, recorded: RecordedMachine<StateIn<'fa
 }
 
 /**
- * Whether what was tolerated is over: looks for `exited`, time for a silent or disconnected host, by a list that was
- * begun after it. Neither goes on while the breaker is open.
+ * True if the tolerance is over: by lists for `exited`, by time for a silent or disconnected host, from a list that was
+ * begun after it. Neither advances while the breaker is open.
  */
-export function isPastTolerance(facts: Facts, { state }: RecordedMachine<StateIn<'failing'>>): boolean {
+export function isPastTolerance(facts: HeldFacts, { state }: RecordedMachine<StateIn<'failing'>>): boolean {
   const { tolerance } = facts.object.spec.replacement;
   const since = statusSeenSince(facts, state.row);
   if (state.reason === 'Exited') {
-    const spans = facts.accountFacts?.openSpans ?? [];
+    const spans = facts.account.facts?.openSpans ?? [];
     const shows = (begun: number) =>
       Math.floor(begun / 1000) >= Math.floor(since / 1000) && !isOpenAt(spans, begun);
-    return facts.listsBegun.filter(shows).length >= tolerance.exitedSeen;
+    return facts.machine.listsBegun.filter(shows).length >= tolerance.exitedSeen;
   }
   const patience = patienceOf(facts, state);
-  return patience === 0 || toleratedAt(facts, since, facts.list?.begunSteady) >= patience;
+  return patience === 0 || toleratedAt(facts, since, facts.machine.list?.begunSteady) >= patience;
 }
 
 /** For how long something was tolerated by then, in milliseconds; none if nobody knows when that was. */
-function toleratedAt(facts: Facts, since: number, at = Number.NEGATIVE_INFINITY): number {
+function toleratedAt(facts: Pick<Facts, 'account'>, since: number, at = Number.NEGATIVE_INFINITY): number {
   if (at <= since) return 0;
-  return timeOutsideSpans(facts.accountFacts?.openSpans ?? [], { from: since, until: at });
+  return timeOutsideSpans(facts.account.facts?.openSpans ?? [], { from: since, until: at });
 }
 
 /** In milliseconds. */
-function patienceOf({ object }: Facts, { reason }: StateIn<'failing'>): number {
+function patienceOf({ object }: Pick<Facts, 'object'>, { reason }: StateIn<'failing'>): number {
   const { offline, unknown } = object.spec.replacement.tolerance;
   return parseDuration(reason === 'HostOffline' ? offline : unknown) ?? 0;
 }
 
 function lost(facts: Facts, recorded: RecordedMachine<StateIn<'failing'>>): Step | undefined {
   if (!isPastTolerance(facts, recorded)) return undefined;
-  const step = endMachine(facts, {
+  return endMachine(facts, {
     ...recorded,
     reason: recorded.state.reason,
     kind: 'lost',
     finding: machineFinding(facts, recorded.state),
   });
-  return recorded.state.reason !== 'Exited' && isDestroy(step) ? confirmed(facts, recorded, step) : step;
 }
 
-const isDestroy = (step: Step) =>
-  step.type === 'decision' && step.actions.some(({ type }) => type === 'destroy');
-
-/** Right before a machine is destroyed that nobody sees, it is asked for by itself. */
-function confirmed(
-  { confirmed: seen }: Facts,
-  { machine: { instanceId } }: RecordedMachine<StateIn<'failing'>>,
-  destroy: Step,
-): Step | undefined {
-  if (seen?.instanceId !== instanceId)
-    return { type: 'read', requests: [{ type: 'confirmLost', instanceId }] };
-  return seen.state === 'lost' || seen.state === 'absent' ? destroy : undefined;
-}
-
-function tolerate(facts: Facts, recorded: RecordedMachine<StateIn<'failing'>>): Decision {
+function tolerate(facts: HeldFacts, recorded: RecordedMachine<StateIn<'failing'>>): Decision {
   const since = statusSeenSince(facts, recorded.state.row);
-  const left = patienceOf(facts, recorded.state) - toleratedAt(facts, since, facts.steadyNow);
-  const until = facts.steadyNow + left;
+  const left = patienceOf(facts, recorded.state) - toleratedAt(facts, since, facts.clock.steadyNow);
+  const until = facts.clock.steadyNow + left;
   const requeue = recorded.state.reason === 'Exited' ? { onList: true } : untilTimeIsUp(facts, until);
   if (isFlapping(facts))
     return decision({ fields: carriedFields(facts), requeue: { ...requeue, onList: true } });
   return { ...stayLost(facts, recorded), requeue };
 }
 
-function stayLost(facts: Facts, recorded: RecordedMachine<StateIn<'failing'>>): Decision {
-  const { breaker } = facts.accountFacts ?? {};
+function stayLost(facts: HeldFacts, recorded: RecordedMachine<StateIn<'failing'>>): Decision {
+  const { breaker } = facts.account.facts ?? {};
   // Why it is not replaced, if that is not its own tolerance.
   const isBlocked = breaker?.type === 'open' && facts.object.spec.powerState !== 'Stopped';
   return decision({
@@ -111,11 +111,15 @@ function stayLost(facts: Facts, recorded: RecordedMachine<StateIn<'failing'>>): 
   });
 }
 
-/** How long after a bad spell the next one must last for two lists before it is written down. */
+/** Window after an unhealthy period in which the next one must last for two lists before it is recorded. */
 const FLAP_WINDOW_MS = 300_000;
 
 /** A machine that was bad a moment ago and came back: a single further look is not worth two writes. */
-function isFlapping({ memory, listsBegun, steadyNow }: Facts): boolean {
+function isFlapping({
+  memory,
+  machine: { listsBegun },
+  clock: { steadyNow },
+}: Pick<Facts, 'machine' | 'clock' | 'memory'>): boolean {
   if (memory.badEndedAt === undefined || steadyNow - memory.badEndedAt > FLAP_WINDOW_MS) return false;
   const since = memory.seenStatus?.since ?? steadyNow;
   return listsBegun.filter((begun) => begun >= since).length < 2;

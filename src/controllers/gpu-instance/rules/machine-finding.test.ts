@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { given, withMachine } from '../../../../test/builders/observed.ts';
-import type { Instance } from '../../../marketplace/instances/instance.ts';
+import type { MachineRow } from '../../../market/machine.ts';
 import { decide } from '../decide.ts';
 import { reachable } from './machine-finding.ts';
 
 const ports = [{ containerPort: 8080 }, { containerPort: 53, protocol: 'UDP' as const }];
-const says = (row: Partial<Instance>) => reachable(given(withMachine(row, { spec: { ports } })));
+const says = (row: Partial<MachineRow>) => reachable(given(withMachine(row, { spec: { ports } })));
 
 describe('a running machine with declared ports (S8, D-op1)', () => {
   test('is not reachable when it maps none of them, and the condition names them', () => {

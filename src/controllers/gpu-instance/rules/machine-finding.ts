@@ -1,32 +1,37 @@
+import type { Machine } from '../../../accounts/beliefs/machine.ts';
 import { annotations } from '../../../api/v1alpha1/names.ts';
 import type { Reason } from '../../../api/v1alpha1/reasons.ts';
+import type { ShownState } from '../../../instance/machine-state.ts';
 import { formatTime } from '../../../lib/time.ts';
-import type { Instance } from '../../../marketplace/instances/instance.ts';
-import type { Facts, OwnedMachine } from '../facts.ts';
+import type { Facts, HeldFacts, OwnedMachine } from '../facts.ts';
 import { asHandled, replaceIsHandled } from '../limits.ts';
+import { unmappedPorts } from '../ports.ts';
 import type { MachineState } from '../stage.ts';
-import { actualStatusOf, conditionState, type MachineFinding, withRow } from '../status.ts';
+import { conditionState, type MachineFinding, withRow } from '../status.ts';
 import type { ConditionState, StatusFields } from '../types.ts';
 
-/** Whether the object's machine was rented, or taken over. */
-export function originOf(facts: Facts): Reason {
+/** Origin of the object's machine: rented or adopted. */
+export function originOf(facts: Pick<Facts, 'object'>): Reason {
   return facts.object.spec.adopt === undefined || (facts.object.status?.attempt ?? 0) > 1
     ? 'Rented'
     : 'Adopted';
 }
 
-/** What a machine's state means for the conditions. */
-export function machineFinding(facts: Facts, state: MachineState): MachineFinding {
+/** Finding for the conditions from the state of a machine. */
+export function machineFinding(
+  facts: Pick<Facts, 'object' | 'machine'>,
+  state: MachineState,
+): MachineFinding {
   const origin = originOf(facts);
   switch (state.type) {
     case 'absent':
       return { type: 'silent', origin, reason: 'NotRunning' };
     case 'booting':
-      return { type: 'booting', origin, reason: bootReason(actualStatusOf(state.row)) };
+      return { type: 'booting', origin, reason: bootReason(state.row) };
     case 'running':
       return { type: 'running', origin, reachable: reachable(facts) };
     case 'stopped':
-      return { type: 'stopped', origin, reason: 'Stopped' };
+      return { type: 'stopped', origin, reason: 'Stopped', ...unrequested(facts) };
     case 'failing':
       return { type: 'failing', origin, reason: state.reason };
     case 'unrecognized':
@@ -34,13 +39,17 @@ export function machineFinding(facts: Facts, state: MachineState): MachineFindin
   }
 }
 
-/** Which step of the boot a word stands for. */
-export function bootReason(status: string): Reason {
-  return status === 'provisioning' || status === 'created' ? 'Provisioning' : 'Loading';
+/** A machine that is to run was not stopped as requested. */
+const unrequested = ({ object }: Pick<Facts, 'object'>): { readonly detail?: string } =>
+  object.spec.powerState === 'Running' ? { detail: 'The machine is stopped.' } : {};
+
+/** Step of the boot that a state stands for. */
+export function bootReason({ state }: Pick<ShownState, 'state'>): Reason {
+  return state === 'pending' ? 'Provisioning' : 'Loading';
 }
 
-/** Whether the machine answers: by its probe where it has one, by running where it has none. */
-export function reachable(facts: Facts): ConditionState {
+/** State of `Reachable`: by the probe, or by running if there is none. */
+export function reachable(facts: Pick<Facts, 'object' | 'machine'>): ConditionState {
   const { status, reason, detail } = reachability(facts);
   return conditionState(status, reason, detail);
 }
@@ -53,9 +62,12 @@ interface Reachability {
 }
 
 /** The same before it is put in a condition. */
-export function reachability(facts: Facts): Reachability {
-  const { object, probe } = facts;
-  const unmapped = unmappedPorts(facts);
+export function reachability(facts: Pick<Facts, 'object' | 'machine'>): Reachability {
+  const {
+    object,
+    machine: { probe },
+  } = facts;
+  const unmapped = missingPorts(facts);
   if (unmapped.length > 0) {
     const detail = `The machine runs, and maps no public port to ${unmapped.join(', ')}.`;
     return { status: 'False', reason: 'PortsNotMapped', detail };
@@ -69,28 +81,35 @@ export function reachability(facts: Facts): Reachability {
 }
 
 /** Declared ports that a running machine does not have. A service that tells no address tells no ports either. */
-function unmappedPorts({ object, list }: Facts): readonly string[] {
+function missingPorts({ object, machine: { list } }: Pick<Facts, 'object' | 'machine'>): readonly string[] {
   const row = list?.recorded;
-  if (row?.publicAddress === undefined) return [];
-  return (object.spec.ports ?? [])
-    .map(({ containerPort, protocol }) => `${containerPort}/${protocol === 'UDP' ? 'udp' : 'tcp'}`)
-    .filter((port) => row.ports[port] === undefined);
+  return row?.publicAddress === undefined ? [] : unmappedPorts(row, object.spec);
 }
 
 /** Everything the row tells; of a machine that runs also the first sight of it running. */
-export function seenFields(facts: Facts, row: Instance): StatusFields {
-  if (row.actualStatus !== 'running') return withRow(facts, row);
+export function seenFields(facts: HeldFacts, row: Machine): StatusFields {
+  if (row.state !== 'running') return withRow(facts, row);
   // A start that worked is forgotten.
   const { startRequestedAt: _worked, progressAt: _loaded, ...fields } = withRow(facts, row);
-  const seenAt = formatTime(facts.list?.begunAt ?? facts.now);
+  const seenAt = formatTime(facts.machine.list?.begunAt ?? facts.clock.now);
   const annotation = facts.object.metadata.annotations?.[annotations.replaceAt];
   return {
     ...fields,
     runningAt: fields.runningAt ?? seenAt,
+    ...readyField(facts, fields),
     ...(annotation !== undefined && replaceIsHandled(facts, annotation)
       ? { replacedAt: asHandled(annotation) }
       : {}),
   };
+}
+
+/** When the probe first succeeded: one that never did on machine after machine is at fault itself. */
+function readyField(
+  facts: Pick<Facts, 'object' | 'machine' | 'clock'>,
+  { readyAt }: StatusFields,
+): Pick<StatusFields, 'readyAt'> {
+  if (readyAt !== undefined || facts.object.spec.readinessProbe === undefined) return {};
+  return reachability(facts).status === 'True' ? { readyAt: formatTime(facts.clock.now) } : {};
 }
 
 /** A recorded machine and what it is doing. */
@@ -102,5 +121,5 @@ export interface RecordedMachine<S extends MachineState = MachineState> {
 /** A machine's state by its name. */
 export type StateIn<T extends MachineState['type']> = Extract<MachineState, { type: T }>;
 
-/** What a list can show a machine to be doing. */
+/** Activities of a machine that a list can show. */
 export type Listed = Exclude<MachineState, { type: 'absent' }>;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { at, intent } from '../../../../test/builders/observed.ts';
+import { at, intent, row } from '../../../../test/builders/observed.ts';
 import { whatIsMissing } from './pending.ts';
 
 const open = { ...intent({ attempt: 3, offer: '100' }) };
@@ -12,13 +12,13 @@ test.each<readonly [string, Parameters<typeof whatIsMissing>[0], RegExp]>([
   ],
   [
     'the one machine that a person has to say something about',
-    { type: 'ambiguous', intent: open, candidates: ['5'] },
-    /^Machine 5 is new .* whether purchase 3 made it .* give it a label if it is yours\.$/,
+    { type: 'ambiguous', intent: open, candidates: [row({ id: '5' })] },
+    /^Machine 5 \(\$0\.50\/h\) is new .* whether purchase 3 made it .* give it a label if it is yours\.$/,
   ],
   [
     'all machines of which one may be it',
-    { type: 'ambiguous', intent: open, candidates: ['5', '6'] },
-    /^Machines 5, 6 are new .* which of them purchase 3 made .* give those that are yours a label\.$/,
+    { type: 'ambiguous', intent: open, candidates: [row({ id: '5' }), row({ id: '6' })] },
+    /^Machines 5 \(\$0\.50\/h\), 6 \(\$0\.50\/h\) are new .* which of them purchase 3 made .* give those that are yours a label\.$/,
   ],
 ])('a rental of unknown outcome names %s', (_, settlement, words) => {
   expect(whatIsMissing(settlement)).toMatch(words);

@@ -1,19 +1,32 @@
+import type { Machine } from '../../../accounts/beliefs/machine.ts';
 import { formatDollars } from '../../../lib/money.ts';
-import type { Instance } from '../../../marketplace/instances/instance.ts';
 import { decision } from '../decision.ts';
 import type { Facts, IntentOutcome } from '../facts.ts';
 import type { Stage } from '../stage.ts';
-import { carriedFields } from '../status.ts';
+import { carriedFields, pricedId } from '../status.ts';
 import type { Step } from '../types.ts';
+
+const AWAIT_SETTLEMENT = {
+  rule: 'await-settlement',
+  because: 'The rental request has no answer yet, so lists decide whether it created a machine.',
+};
+
+const HOLD_UNCERTAIN = {
+  rule: 'hold-uncertain-rental',
+  because: 'Only a person can decide which machine belongs to the purchase.',
+};
 
 /**
  * Waits for the outcome of a rental whose answer is missing. Nothing else is rented meanwhile: not another
  * offer, and not the same one again.
  */
-export function awaitSettlement(facts: Facts, stage: Extract<Stage, { type: 'pending' }>): Step {
+export function awaitSettlement(
+  facts: Pick<Facts, 'object' | 'clock'>,
+  stage: Extract<Stage, { type: 'pending' }>,
+): Step {
   const { settlement } = stage;
   return decision({
-    rule: settlement.type === 'unknown' ? 'await-settlement' : 'hold-uncertain-rental',
+    ...(settlement.type === 'unknown' ? AWAIT_SETTLEMENT : HOLD_UNCERTAIN),
     fields: carriedFields(facts),
     finding: {
       phase: 'Renting',
@@ -23,12 +36,12 @@ export function awaitSettlement(facts: Facts, stage: Extract<Stage, { type: 'pen
     },
     requeue:
       settlement.type === 'unknown'
-        ? { onList: true, afterMs: Math.max(1000, settlement.settlesAt - facts.steadyNow + 1) }
+        ? { onList: true, afterMs: Math.max(1000, settlement.settlesAt - facts.clock.steadyNow + 1) }
         : { onList: true },
   });
 }
 
-/** Which answer is missing, or which machines a person has to say something about. */
+/** Missing answer of a purchase, or the machines that a person has to decide on. */
 export function whatIsMissing(
   settlement: Extract<IntentOutcome, { readonly type: 'unknown' | 'late' | 'ambiguous' }>,
 ): string {
@@ -36,14 +49,14 @@ export function whatIsMissing(
   if (settlement.type === 'unknown')
     return `The answer to purchase ${attempt} of offer ${offer} is missing; it settles by the lists.`;
   if (settlement.type === 'late') return lateDetail(settlement.machine, attempt);
-  const [first, ...others] = settlement.candidates;
+  const [first, ...others] = settlement.candidates.map(pricedId);
   return others.length === 0
     ? `Machine ${first} is new and carries no label; whether purchase ${attempt} made it cannot be told. Destroy it if nobody needs it, and give it a label if it is yours.`
-    : `Machines ${settlement.candidates.join(', ')} are new and carry no label; which of them purchase ${attempt} made cannot be told. Destroy those that nobody needs, and give those that are yours a label.`;
+    : `Machines ${[first, ...others].join(', ')} are new and carry no label; which of them purchase ${attempt} made cannot be told. Destroy those that nobody needs, and give those that are yours a label.`;
 }
 
 /** The price is the machine's: it bills until it is destroyed, whoever began it. */
-export function lateDetail({ id, pricePerHour }: Instance, attempt: number): string {
+export function lateDetail({ id, pricePerHour }: Machine, attempt: number): string {
   const price = pricePerHour === undefined ? 'an unknown price' : `$${formatDollars(pricePerHour)}/h`;
   return `Machine ${id} (${price}) carries the label of purchase ${attempt}, but did not start in its time, so nothing else is rented. Destroy it in the console if it is yours to end; with orphanPolicy Destroy the operator does so after an hour.`;
 }

@@ -58,7 +58,7 @@ describe('what a rental is made of', () => {
           inputs: { type: 'problem', reason: 'SecretMissing', detail: 'Secret login does not exist.' },
         },
       },
-      { rule: 'purchase', phase: 'Pending', says: 'SecretMissing', afterMs: 60000 },
+      { rule: 'preflight', phase: 'Pending', says: 'SecretMissing', afterMs: 60000 },
     ],
   ]);
 });
@@ -96,7 +96,7 @@ describe('several alternatives', () => {
     [
       'are not rented at an unknown price that nothing could count against maxTotalCost (S4)',
       { spec: { offers: [{ allowUnknownPrice: true }], maxTotalCost: '5' } },
-      { rule: 'purchase', phase: 'Pending', says: 'stalled: NoPriceLimit' },
+      { rule: 'preflight', phase: 'Pending', says: 'stalled: NoPriceLimit' },
     ],
     [
       'are explained by the first that has a price limit',
@@ -113,7 +113,7 @@ describe('several alternatives', () => {
     [
       'are none after a machine that was taken over is gone',
       { spec: { adopt: { instanceId: '40' }, offers: undefined }, status: { attempt: 1 } },
-      { rule: 'purchase', phase: 'Pending', says: 'stalled: NoPriceLimit' },
+      { rule: 'preflight', phase: 'Pending', says: 'stalled: NoPriceLimit' },
     ],
   ]);
 });

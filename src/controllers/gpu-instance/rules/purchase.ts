@@ -1,22 +1,26 @@
 import type { QueuePosition } from '../../../accounts/queue/admission-queue.ts';
 import type { GpuInstanceSpec } from '../../../api/v1alpha1/gpu-instance.ts';
 import { diskGB, filteredFields, machineFacts, specHash } from '../../../api/v1alpha1/machine-drift.ts';
-import { type Reason, reasons } from '../../../api/v1alpha1/reasons.ts';
+import { facetsOf, type Reason } from '../../../api/v1alpha1/reasons.ts';
+import { counted } from '../../../lib/plural.ts';
 import { parseTime } from '../../../lib/time.ts';
 import { makeLabel } from '../../../ownership/label.ts';
 import { workerToken } from '../../../ownership/worker-token.ts';
 import type { EventNote } from '../../../runtime/events.ts';
 import { backoffMs, decision } from '../decision.ts';
 import type { Facts } from '../facts.ts';
+import { remainingLifetimeMs } from '../limits.ts';
 import {
   type ChoiceInput,
   chooseOffer,
   type Exclusions,
   hasPriceRule,
   helpFor,
+  matchingOffers,
   offerQuery,
   wouldMatchWithout,
 } from '../offers.ts';
+import { preflight } from '../preflight.ts';
 import { rentRequest } from '../rental.ts';
 import type { Stage } from '../stage.ts';
 import { carriedFields, conditionState } from '../status.ts';
@@ -40,29 +44,29 @@ type Requirements = NonNullable<GpuInstanceSpec['offers']>[number];
 export function purchase(facts: Facts, stage: Unrented): Step | undefined {
   if (facts.account.state !== 'ready') return undefined;
   const { facts: account } = facts.account;
-  if (facts.place) return waitInQueue(facts, stage, facts.place);
-  if (facts.inputs === undefined) {
-    // The first search beside the inputs; they alone if no price limits it.
-    const index = pricedFrom(facts, account);
-    const first = index < 0 ? [] : [search(facts, { index, account, scope: 'shared' })];
-    return { type: 'read', requests: [{ type: 'inputs' }, ...first] };
-  }
-  if (facts.inputs.type === 'problem') {
-    return idle(facts, stage, {
-      reason: facts.inputs.reason,
-      detail: facts.inputs.detail,
-      requeue: { afterMs: 60_000 },
-    });
-  }
-  const alternatives = facts.object.spec.offers ?? [];
-  if (alternatives.every((requirements) => !hasPriceRule(requirements, account.limits, facts.object.spec))) {
-    return idle(facts, stage, { reason: 'NoPriceLimit' });
-  }
-  return firstChoice(facts, stage, { account, inputs: facts.inputs });
+  if (facts.purchase.place) return waitInQueue(facts, stage, facts.purchase.place);
+  const checked = preflight(facts, account);
+  if (checked.type === 'passed') return firstChoice(facts, stage, { account, inputs: checked.inputs });
+  // The first search beside the checks; they alone if no price limits it.
+  const index = pricedFrom(facts, account);
+  const first = index < 0 ? [] : [search(facts, { index, account, scope: 'shared' })];
+  return { type: 'read', requests: [{ type: 'inputs' }, ...first] };
+}
+
+/** Says what is missing before a rental. Undefined if nothing is, or if the cluster was not asked yet. */
+export function failPreflight(
+  facts: Pick<Facts, 'object' | 'account' | 'purchase'>,
+  stage: Unrented,
+): Decision | undefined {
+  if (facts.account.state !== 'ready' || facts.purchase.place) return undefined;
+  const checked = preflight(facts, facts.account.facts);
+  if (checked.type !== 'problem') return undefined;
+  const { reason, detail, retryAfterMs: afterMs } = checked;
+  return idle(facts, stage, { reason, detail, ...(afterMs !== undefined && { requeue: { afterMs } }) });
 }
 
 /** Index of the first alternative with a price limit; -1 if none has one. */
-function pricedFrom({ object: { spec } }: Facts, { limits }: AccountFacts): number {
+function pricedFrom({ object: { spec } }: Pick<Facts, 'object'>, { limits }: AccountFacts): number {
   return (spec.offers ?? []).findIndex((requirements) => hasPriceRule(requirements, limits, spec));
 }
 
@@ -78,7 +82,7 @@ function firstChoice(facts: Facts, stage: Unrented, means: Means): Step {
   let isTaken = false;
   for (const [index, requirements] of alternatives.entries()) {
     if (!hasPriceRule(requirements, account.limits, facts.object.spec)) continue;
-    const found = facts.offers.get(index);
+    const found = facts.purchase.offers.get(index);
     if (found === undefined) return searching(facts, { index, account, scope: 'shared' });
     if (found.type === 'queued') return waitInQueue(facts, stage, found.place);
     if (found.type === 'failed') return withoutReply(facts, stage, found);
@@ -101,35 +105,79 @@ interface Search extends Pick<Alternative, 'index' | 'account'> {
   readonly scope: 'shared' | 'exact';
 }
 
+/** Two searches that are to confirm each other begin at least so long apart. */
+export const SECOND_SEARCH_MS = 3_000;
+
+/** Result of this reconcile's searches for offers that match the spec. */
+interface ShownOffers {
+  /** Begin of the first and of the last of the searches, in steady time. */
+  readonly begun: readonly [first: number, last: number];
+  readonly offerIds: readonly string[];
+}
+
+/** Matching offers of all alternatives that were searched for, also those that are avoided or reserved; undefined before a reply. */
+export function shownOffers(
+  facts: Pick<Facts, 'object' | 'account' | 'purchase' | 'clock'>,
+): ShownOffers | undefined {
+  const {
+    account: view,
+    object,
+    clock: { steadyNow },
+  } = facts;
+  if (view.state !== 'ready') return undefined;
+  const found = (object.spec.offers ?? []).flatMap((requirements, index) => {
+    const reply = facts.purchase.offers.get(index);
+    if (reply?.type !== 'found') return [];
+    const input = choiceInput(facts, { index, requirements, account: view.facts }, reply);
+    return [{ begunAt: reply.begunAt ?? steadyNow, ids: matchingOffers(input).map(({ id }) => id) }];
+  });
+  if (found.length === 0) return undefined;
+  const begun = found.map(({ begunAt }) => begunAt);
+  return {
+    begun: [Math.min(...begun), Math.max(...begun)],
+    offerIds: [...new Set(found.flatMap(({ ids }) => ids))],
+  };
+}
+
 /** The search for one alternative, with those that follow it: one reply may answer all of them. */
-function search(facts: Facts, { index, account, scope }: Search): ReadRequest {
+function search(facts: Pick<Facts, 'object' | 'memory'>, { index, account, scope }: Search): ReadRequest {
   const context = searchContext(facts, account);
   const [first, ...others] = (facts.object.spec.offers ?? [])
     .slice(index)
     .filter((requirements) => hasPriceRule(requirements, account.limits, facts.object.spec))
     .map((requirements) => offerQuery(requirements, context, 'exact'));
   if (!first) throw new RangeError('an alternative that is not there was searched for');
-  const isPatient = FOUND_NOTHING.has(facts.memory.refusal?.reason ?? 'Ready');
+  const isPatient = foundNothing(facts.memory.refusal?.reason);
   const queries = [first, ...others] as const;
-  return { type: 'offers', index, scope, queries, ...(isPatient && { patient: true }) };
+  const { firstSearch } = facts.memory;
+  return {
+    ...{ type: 'offers', index, scope, queries },
+    ...(isPatient && { patient: true }),
+    ...(firstSearch && { since: firstSearch.begunAt + SECOND_SEARCH_MS }),
+  };
 }
 
-function searching(facts: Facts, target: Search): Step {
+function searching(facts: Pick<Facts, 'object' | 'memory'>, target: Search): Step {
   return { type: 'read', requests: [search(facts, target)] };
 }
 
-function searchContext({ object: { spec } }: Facts, { limits }: AccountFacts) {
+function searchContext({ object: { spec } }: Pick<Facts, 'object'>, { limits }: AccountFacts) {
   return { limits, diskGB: diskGB(spec), requiredPorts: spec };
 }
 
-function explain(facts: Facts, stage: Unrented, account: AccountFacts): Step {
+function explain(
+  facts: Pick<Facts, 'object' | 'purchase' | 'clock' | 'memory'>,
+  stage: Unrented,
+  account: AccountFacts,
+): Step {
   const alternatives = facts.object.spec.offers ?? [];
   const index = pricedFrom(facts, account);
   const requirements = alternatives[index];
-  if (requirements === undefined) return idle(facts, stage, { reason: 'NoPriceLimit' });
+  if (requirements === undefined)
+    return { ...idle(facts, stage, { reason: 'NoPriceLimit' }), isFailure: true };
   const { explained } = facts.memory;
   if (explained) return backOff(facts, stage, explained, NOTHING_MAX_MS);
-  const broad = facts.broadOffers;
+  const broad = facts.purchase.broadOffers;
   if (broad === undefined) {
     const context = searchContext(facts, account);
     const queries = [offerQuery(requirements, context, 'broad')] as const;
@@ -141,7 +189,11 @@ function explain(facts: Facts, stage: Unrented, account: AccountFacts): Step {
   return nothingMatches(facts, stage, choiceInput(facts, { index, requirements, account }, broad));
 }
 
-function nothingMatches(facts: Facts, stage: Unrented, input: ChoiceInput): Decision {
+function nothingMatches(
+  facts: Pick<Facts, 'object' | 'clock' | 'memory'>,
+  stage: Unrented,
+  input: ChoiceInput,
+): Decision {
   const choice = chooseOffer({ ...input, excluded: NOTHING_EXCLUDED });
   if (choice.type !== 'none') return allTaken(facts, stage);
   const without = wouldMatchWithout(input).slice(0, MAX_WITHOUT);
@@ -158,7 +210,7 @@ function nothingMatches(facts: Facts, stage: Unrented, input: ChoiceInput): Deci
 /** More of them hide what helps most. */
 const MAX_WITHOUT = 3;
 
-function allTaken(facts: Facts, stage: Unrented): Decision {
+function allTaken(facts: Pick<Facts, 'object' | 'clock' | 'memory'>, stage: Unrented): Decision {
   const detail = 'Every offer that matches is taken by others or avoided for now.';
   return backOff(facts, stage, { reason: 'NoOffers', detail });
 }
@@ -167,15 +219,20 @@ function allTaken(facts: Facts, stage: Unrented): Decision {
 const NOTHING_MAX_MS = 1_800_000;
 
 /** Nothing is searched before the time is over, whatever wakes the object, unless its spec or its account changes. */
-function backOff(facts: Facts, stage: Unrented, refusal: Refusal, maxMs?: number): Decision {
-  const afterMs = backoffMs(facts.memory.failures + 1, facts.jitter, maxMs);
+function backOff(
+  facts: Pick<Facts, 'object' | 'clock' | 'memory'>,
+  stage: Unrented,
+  refusal: Refusal,
+  maxMs?: number,
+): Decision {
+  const afterMs = backoffMs(facts.memory.failures + 1, facts.clock.jitter, maxMs);
   return { ...idle(facts, stage, { ...refusal, requeue: { afterMs } }), backOff: { afterMs, refusal } };
 }
 
 const NOTHING_EXCLUDED: Exclusions = { offers: new Set(), machines: new Set(), hosts: new Set() };
 
 function choiceInput(
-  facts: Facts,
+  facts: Pick<Facts, 'object' | 'clock'>,
   { requirements, account }: Alternative,
   { offers, isShared }: Extract<OffersView, { type: 'found' }>,
 ): ChoiceInput {
@@ -184,12 +241,16 @@ function choiceInput(
     ...searchContext(facts, account),
     offers,
     excluded: exclusions(facts, account),
+    neededMs: remainingLifetimeMs(facts),
     ...(isShared && { mustState: true }),
   };
 }
 
-/** What failed for this object or its account, and what others are about to rent. */
-function exclusions({ object, now }: Facts, account: AccountFacts): Exclusions {
+/** Exclusions by failures of this object or its account, and by pending rentals of others. */
+function exclusions(
+  { object, clock: { now } }: Pick<Facts, 'object' | 'clock'>,
+  account: AccountFacts,
+): Exclusions {
   const own = (object.status?.avoid ?? []).filter((entry) => (parseTime(entry.until) ?? 0) > now);
   const ids = (kind: 'Offer' | 'Machine' | 'Host') =>
     own.filter((entry) => entry.kind === kind).map((entry) => entry.id);
@@ -202,7 +263,7 @@ function exclusions({ object, now }: Facts, account: AccountFacts): Exclusions {
 }
 
 function withoutReply(
-  facts: Facts,
+  facts: Pick<Facts, 'object' | 'clock' | 'memory'>,
   stage: Unrented,
   failed: Extract<OffersView, { type: 'failed' }>,
 ): Decision {
@@ -212,7 +273,10 @@ function withoutReply(
       : failed.kind === 'throttled'
         ? 'Throttled'
         : 'Unreachable';
-  const afterMs = Math.max(failed.retryAfterMs ?? 0, backoffMs(facts.memory.failures + 1, facts.jitter));
+  const afterMs = Math.max(
+    failed.retryAfterMs ?? 0,
+    backoffMs(facts.memory.failures + 1, facts.clock.jitter),
+  );
   const refusal = { reason, detail: failed.detail };
   return { ...idle(facts, stage, { ...refusal, requeue: { afterMs } }), backOff: { afterMs, refusal } };
 }
@@ -224,15 +288,26 @@ interface Chosen extends Means {
   readonly requirements: Requirements;
 }
 
-function rent(facts: Facts, stage: Unrented, chosen: Chosen): Step {
-  const { object, uid, identity, now } = facts;
+function rent(
+  facts: Pick<Facts, 'object' | 'machine' | 'purchase' | 'clock'>,
+  stage: Unrented,
+  chosen: Chosen,
+): Step {
+  const {
+    object,
+    purchase: { uid, identity },
+    clock: { now },
+  } = facts;
   const attempt = stage.attempt + 1;
   const { serviceTime } = chosen.account;
   if (serviceTime.type === 'stale')
-    return idle(facts, stage, {
-      reason: 'ServiceTimeUncertain',
-      requeue: { onList: true, afterMs: 1_000 },
-    });
+    return {
+      ...idle(facts, stage, {
+        reason: 'ServiceTimeUncertain',
+        requeue: { onList: true, afterMs: 1_000 },
+      }),
+      isFailure: true,
+    };
   const issuedAt = serviceTime.type === 'known' ? serviceTime.at : now;
   const purchase = { uid, attempt, issuedAt };
   const request = rentRequest({
@@ -251,11 +326,11 @@ function rent(facts: Facts, stage: Unrented, chosen: Chosen): Step {
     pricePerHour: chosen.pricePerHour,
     request,
     specHash: specHash(object.spec),
-    facts: machineFacts(chosen.offer, {
-      pricing: chosen.requirements.pricing,
-      fields: filteredFields(object.spec.offers),
-    }),
-    knownIds: chosen.account.labelEcho === 'echoed' ? undefined : (facts.list?.ids ?? []),
+    facts: machineFacts(
+      { ...chosen.offer, pricing: chosen.requirements.pricing },
+      filteredFields(object.spec.offers),
+    ),
+    knownIds: chosen.account.labelEcho === 'echoed' ? undefined : (facts.machine.list?.ids ?? []),
   };
   return decision({
     record: { type: 'intent', purchase: bought },
@@ -263,12 +338,10 @@ function rent(facts: Facts, stage: Unrented, chosen: Chosen): Step {
   });
 }
 
-/** Reasons of an object that searched and found nothing. Its next search waits for those of others. */
-export const FOUND_NOTHING: ReadonlySet<Reason> = new Set<Reason>([
-  'NoOffers',
-  'NoOfferWithinPrice',
-  'PriceUnknown',
-]);
+/** True if the object searched and found nothing. Its next search waits for those of others. */
+export function foundNothing(reason: string | undefined): boolean {
+  return facetsOf(reason).search === 'foundNothing';
+}
 
 /** Milliseconds for which an object may wait without saying why. */
 const SILENCE_MS = 3_000;
@@ -285,7 +358,7 @@ const MAX_RETRY_MS = 60_000;
  * it looks again only to tell a position that has changed much.
  */
 export function waitInQueue(
-  facts: Facts,
+  facts: Pick<Facts, 'object' | 'account' | 'clock' | 'memory'>,
   stage: Extract<Stage, { type: 'unrented' }>,
   place: QueuePosition | undefined,
 ): Decision {
@@ -297,7 +370,7 @@ export function waitInQueue(
   const rentalMs = Math.min(MAX_RETRY_MS, Math.max(NOTICE_HOLD_MS, changesMs));
   const requeue = { afterMs: place.for === 'search' ? MAX_RETRY_MS : rentalMs };
   const { refusal } = facts.memory;
-  if (place.for === 'search' && refusal && FOUND_NOTHING.has(refusal.reason)) {
+  if (place.for === 'search' && refusal && foundNothing(refusal.reason)) {
     // That it searches again is no change: nothing matched, and that is what it waits for.
     return { ...idle(facts, stage, { ...refusal, requeue }), waits: {} };
   }
@@ -324,11 +397,13 @@ function isFar(previous: number, now: number, least: number): boolean {
   return Math.abs(previous - now) > Math.max(least, FAR_SHARE * previous);
 }
 
-function noticeOf(facts: Facts, { ahead, expectedMs, isSerial }: QueuePosition): QueueNotice {
-  const place = { ahead, expectedMs, isSerial, at: facts.steadyNow };
-  const behind =
-    ahead === 0 ? 'Next in the queue' : `Queued behind ${ahead} instance${ahead === 1 ? '' : 's'}`;
-  if (isSerial && facts.accountFacts?.labelEcho === 'notEchoed') {
+function noticeOf(
+  facts: Pick<Facts, 'account' | 'clock'>,
+  { ahead, expectedMs, isSerial }: QueuePosition,
+): QueueNotice {
+  const place = { ahead, expectedMs, isSerial, at: facts.clock.steadyNow };
+  const behind = ahead === 0 ? 'Next in the queue' : `Queued behind ${counted(ahead, 'instance')}`;
+  if (isSerial && facts.account.facts?.labelEcho === 'notEchoed') {
     const detail = `${behind}: the marketplace does not return labels, so rentals go one at a time.`;
     return { reason: 'LabelsNotEchoed', detail, ...place };
   }
@@ -345,7 +420,7 @@ function about(ms: number): string {
   return seconds < 120 ? `${seconds}s` : `${Math.round(seconds / 60)}m`;
 }
 
-/** Why nothing is rented, and when to look again. */
+/** Reason why nothing is rented, and the time of the next attempt. */
 export interface Because {
   readonly reason: Reason;
   readonly detail?: string | undefined;
@@ -353,37 +428,25 @@ export interface Because {
 }
 
 /** Says why nothing is rented. The purchase that came to nothing is closed in the same write. */
-export function idle(facts: Facts, stage: Unrented, because: Because): Decision {
+export function idle(facts: Pick<Facts, 'object'>, stage: Unrented, because: Because): Decision {
   const { reason, detail, requeue = {} } = because;
   const fields = carriedFields(facts);
   return decision({
     fields: stage.attempt > 0 ? { ...fields, attempt: stage.attempt } : fields,
-    finding: { phase: PHASES[reason] ?? 'Pending', reason, detail, machine: { type: 'none' } },
+    finding: { phase: facetsOf(reason).phase ?? 'Pending', reason, detail, machine: { type: 'none' } },
     events: waitingEvents(facts, conditionState('False', reason, detail)),
     requeue,
   });
 }
 
-/** What goes by itself, as a rule within moments, or is told by an event of the account. */
-const PASSING: ReadonlySet<Reason> = new Set<Reason>([
-  'AccountNotReady',
-  'BreakerOpen',
-  'OldMachineNotGone',
-  'ServiceTimeUncertain',
-  'Throttled',
-  'Unreachable',
-]);
-
-/** One event when the object comes to wait for something else: whoever looks at it sees what, and what to do. */
-export function waitingEvents({ object }: Facts, { reason, message }: ConditionState): readonly EventNote[] {
+/** Events when the reason of the wait changes, with the remedy. */
+export function waitingEvents(
+  { object }: Pick<Facts, 'object'>,
+  { reason, message }: ConditionState,
+): readonly EventNote[] {
   const before = object.status?.conditions?.find(({ type }) => type === 'Ready');
-  if (before?.reason === reason || PASSING.has(reason) || reasons[reason].kind === 'progress') return [];
+  const { kind, passes } = facetsOf(reason);
+  // What passes by itself needs no event, or the account has it.
+  if (before?.reason === reason || passes !== undefined || kind === 'progress') return [];
   return [{ type: 'Warning', reason, action: 'Renting', note: message }];
 }
-
-const PHASES: Partial<Readonly<Record<Reason, 'Paused' | 'Failed' | 'Lost'>>> = {
-  Paused: 'Paused',
-  LimitReached: 'Failed',
-  VanishedHeld: 'Lost',
-  ReplacementOff: 'Lost',
-};

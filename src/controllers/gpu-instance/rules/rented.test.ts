@@ -1,6 +1,8 @@
-import { describe } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { decisionTables } from '../../../../test/builders/decision-table.ts';
-import { at, intent, machineOf, offer, row, time } from '../../../../test/builders/observed.ts';
+import { at, given, intent, machineOf, offer, row, time } from '../../../../test/builders/observed.ts';
+import type { Machine } from '../../../accounts/beliefs/machine.ts';
+import { decide } from '../decide.ts';
 import type { RentedFacts } from '../types.ts';
 
 const { table, close } = decisionTables('rented');
@@ -88,6 +90,20 @@ describe('a machine that was found', () => {
       },
     ],
     [
+      'is read before it is recorded (A8)',
+      { intent: intent(), machines: [machineOf(1)], observed: { labelReads: new Map() } },
+      { reads: [{ type: 'confirmLabel', instanceId: machineOf(1).row.id }] },
+    ],
+    [
+      'is not recorded while its read shows another label (A8)',
+      {
+        intent: intent(),
+        machines: [machineOf(1)],
+        observed: { labelReads: new Map([[machineOf(1).row.id, row({ label: 'mine' })]]) },
+      },
+      { rule: 'await-second-list', afterMs: 30_000, onList: true },
+    ],
+    [
       'is recorded without what its row does not tell',
       {
         intent: intent(),
@@ -168,6 +184,27 @@ describe('a machine that was found', () => {
       },
     ],
   ]);
+});
+
+describe('the price of a found machine', () => {
+  const priceOf = (change: Partial<Machine>) => {
+    const step = decide(given({ intent: intent(), machines: [machineOf(1, change)] }));
+    return step.type === 'decision' ? step.status?.fields.offerPricePerHour : step;
+  };
+
+  test.each([
+    ['is on record below the limit', { pricePerHour: 500_000 }, '0.50'],
+    ['is on record at the limit', { pricePerHour: 1_000_000 }, '1.00'],
+    ['waits for a read above the limit', { pricePerHour: 1_000_001 }, undefined],
+    [
+      'waits for a read while lists do not agree',
+      { unsettled: new Set(['pricePerHour'] as const) },
+      undefined,
+    ],
+    ['is not known when no list shows it', { pricePerHour: undefined }, undefined],
+  ])('%s', (_, change, expected) => {
+    expect(priceOf(change)).toBe(expected);
+  });
 });
 
 close();

@@ -1,13 +1,51 @@
 import { describe } from 'vitest';
 import { decisionTables } from '../../../../test/builders/decision-table.ts';
 import { destroys } from '../../../../test/builders/ending-machine.ts';
-import { at, type Given, intent, time, withMachine } from '../../../../test/builders/observed.ts';
+import { at, type Given, intent, offer, time, withMachine } from '../../../../test/builders/observed.ts';
 
 const { table, close } = decisionTables('running');
 
 const adopted = (label: string | null, situation: Given = {}): Given =>
   withMachine({ label }, { ...situation, spec: { adopt: { instanceId: '1' }, ...situation.spec } });
 const replaceAt = (seconds: number) => ({ annotations: { 'gpurental.dev/replace-at': time(seconds) } });
+
+describe('the later machine of an offer that was sold twice (S9)', () => {
+  const PROBED = { spec: { readinessProbe: { tcpSocket: { port: 8080 } } } };
+  const reachable = (status: 'True' | 'False', seconds: number) => ({
+    conditions: [{ type: 'Reachable', status, reason: 'x', message: '', lastTransitionTime: time(seconds) }],
+  });
+  const sold = (situation: Given, isOfferSoldBefore = true): Given =>
+    withMachine({}, { ...PROBED, ...situation, observed: { isOfferSoldBefore, ...situation.observed } });
+  const WAITS = { rule: 'run', phase: 'Running', says: 'ProbeFailing' };
+  table([
+    [
+      'scenario 119: is replaced when it was never reachable within the time of a start',
+      sold({ status: reachable('False', -300) }),
+      { ...destroys('sold-twice', 'SoldTwice') },
+    ],
+    [
+      'is kept when it was reachable before',
+      sold({ status: reachable('False', -60) }),
+      { ...WAITS, onList: true },
+    ],
+    [
+      'is kept within the time of a start',
+      sold({ status: { ...reachable('False', -300), runningAt: time(-100) } }),
+      { ...WAITS, onList: true },
+    ],
+    ['is kept when its offer was sold once', sold({ status: reachable('False', -300) }, false), WAITS],
+    [
+      'is kept when it was ready before',
+      sold({ status: { ...reachable('False', -300), readyAt: time(-200) } }),
+      { ...WAITS, onList: true },
+    ],
+    [
+      'is kept when it answers now',
+      sold({ status: reachable('False', -300), observed: { probe: { ready: true, detail: '' } } }),
+      { rule: 'run', phase: 'Running', says: 'Ready' },
+    ],
+  ]);
+});
 
 describe('a running machine', () => {
   table([
@@ -139,7 +177,7 @@ describe('a limit of an object that keeps its machine', () => {
     ],
     [
       'stops nothing that is stopped',
-      withMachine({ actualStatus: 'stopped' }, { spec: { maxLifetime: '5m', deletionPolicy: 'Stop' } }),
+      withMachine({ state: 'stopped' }, { spec: { maxLifetime: '5m', deletionPolicy: 'Stop' } }),
       { rule: 'limit-reached', record: 'status', phase: 'Failed', says: 'stalled: LimitReached' },
     ],
     [
@@ -158,7 +196,7 @@ describe('a limit of an object that keeps its machine', () => {
     ],
     [
       'stops a machine that boots as well, which bills like one that runs',
-      withMachine({ actualStatus: 'loading' }, { spec: { maxLifetime: '5m', deletionPolicy: 'Stop' } }),
+      withMachine({ state: 'loading' }, { spec: { maxLifetime: '5m', deletionPolicy: 'Stop' } }),
       {
         rule: 'limit-reached',
         record: 'status',
@@ -170,7 +208,7 @@ describe('a limit of an object that keeps its machine', () => {
     ],
     [
       'is looked at when it is reached while the machine is stopped',
-      withMachine({ actualStatus: 'stopped' }, { spec: { powerState: 'Stopped', maxLifetime: '10m' } }),
+      withMachine({ state: 'stopped' }, { spec: { powerState: 'Stopped', maxLifetime: '10m' } }),
       { rule: 'stopped-as-desired', phase: 'Stopped', says: 'Ready', afterMs: 300000 },
     ],
     [
@@ -243,7 +281,7 @@ describe('a limit of an object that keeps its machine', () => {
     ],
     [
       'destroys a booting machine as well',
-      withMachine({ actualStatus: 'loading' }, { spec: { maxLifetime: '5m' } }),
+      withMachine({ state: 'loading' }, { spec: { maxLifetime: '5m' } }),
       destroys('limit-reached', 'LimitReached'),
     ],
   ]);
@@ -288,6 +326,12 @@ describe('the price of a machine', () => {
             offers: [{ gpuNames: ['H100 SXM'], maxPricePerHour: '1.00' }, { maxPricePerHour: '0.51' }],
             onPriceAbove: 'Replace',
           },
+          observed: {
+            offers: new Map([
+              [0, { type: 'found', offers: [] }],
+              [1, { type: 'found', offers: [offer()] }],
+            ]),
+          },
         },
       ),
       destroys('price-raised', 'PriceRaised'),
@@ -324,16 +368,13 @@ describe('the price of a machine', () => {
     ],
     [
       'is judged while it boots',
-      withMachine(
-        { actualStatus: 'loading', pricePerHour: 1_100_000 },
-        { spec: { onPriceAbove: 'Replace' } },
-      ),
+      withMachine({ state: 'loading', pricePerHour: 1_100_000 }, { spec: { onPriceAbove: 'Replace' } }),
       destroys('price-raised', 'PriceRaised'),
     ],
     [
       'is not judged while it is stopped',
       withMachine(
-        { actualStatus: 'stopped', pricePerHour: 1_100_000 },
+        { state: 'stopped', pricePerHour: 1_100_000 },
         { spec: { onPriceAbove: 'Replace', powerState: 'Stopped' } },
       ),
       { rule: 'stopped-as-desired', phase: 'Stopped', says: 'Ready' },
@@ -387,7 +428,7 @@ describe('the label of a machine that was taken over', () => {
     [
       'is put on a machine that is stopped, too',
       withMachine(
-        { label: null, actualStatus: 'stopped' },
+        { label: null, state: 'stopped' },
         { spec: { adopt: { instanceId: '1' }, powerState: 'Stopped' } },
       ),
       { rule: 'label-adopted', actions: ['relabel 1'], afterMs: 0 },

@@ -1,11 +1,12 @@
+import { parseDuration, parseTime } from '../../../lib/time.ts';
 import { findCondition } from '../../../runtime/conditions.ts';
 import type { EventNote } from '../../../runtime/events.ts';
 import { decision, type Rule } from '../decision.ts';
-import type { Facts } from '../facts.ts';
-import { nextDeadline, unreadableReplaceAt } from '../limits.ts';
+import type { Facts, HeldFacts } from '../facts.ts';
+import { isTimeUp, nextDeadline, unreadableReplaceAt } from '../limits.ts';
 import { withRow } from '../status.ts';
 import type { Decision, Step } from '../types.ts';
-import { stop } from './ending.ts';
+import { endMachine, stop } from './ending.ts';
 import {
   machineFinding,
   type RecordedMachine,
@@ -22,14 +23,39 @@ const RUNNING_RULES: readonly Rule<RecordedMachine<StateIn<'running'>>>[] = [
     decide: (facts, recorded) =>
       facts.object.spec.powerState === 'Stopped' ? stop(facts, recorded) : undefined,
   },
-  { name: 'run', because: 'It is what is wanted.', decide: healthy },
+  {
+    name: 'sold-twice',
+    because: 'The marketplace sold one offer twice, and the later machine is never reachable.',
+    decide: soldTwice,
+  },
+  { name: 'run', because: 'The machine runs, as powerState requests.', decide: healthy },
 ];
 
 export function whileRunning(facts: Facts, recorded: RecordedMachine<StateIn<'running'>>): Step {
   return byRules(RUNNING_RULES, facts, recorded);
 }
 
-function healthy(facts: Facts, recorded: RecordedMachine<StateIn<'running'>>): Decision {
+/** A machine that runs and has never been reachable has as long as a start. */
+function soldTwice(facts: Facts, recorded: RecordedMachine<StateIn<'running'>>): Step | undefined {
+  const {
+    object,
+    machine: { isOfferSoldBefore },
+    clock: { steadyNow, now },
+  } = facts;
+  const runningAt = parseTime(object.status?.runningAt);
+  const before = findCondition(object.status?.conditions, 'Reachable');
+  const wasReady = object.status?.readyAt !== undefined;
+  if (!isOfferSoldBefore || wasReady || runningAt === undefined || before?.status !== 'False')
+    return undefined;
+  if (reachability(facts).status === 'True') return undefined;
+  const wasReachable = (parseTime(before.lastTransitionTime) ?? 0) > runningAt;
+  const patience = parseDuration(object.spec.timeouts.start) ?? 0;
+  if (wasReachable || !isTimeUp(facts, steadyNow - now + runningAt + patience)) return undefined;
+  const finding = machineFinding(facts, recorded.state);
+  return endMachine(facts, { ...recorded, reason: 'SoldTwice', kind: 'lost', finding });
+}
+
+function healthy(facts: HeldFacts, recorded: RecordedMachine<StateIn<'running'>>): Decision {
   const answers = reachability(facts);
   const ready = answers.status === 'True';
   const detail = risenPrice(facts, recorded);
@@ -44,13 +70,16 @@ function healthy(facts: Facts, recorded: RecordedMachine<StateIn<'running'>>): D
       ...(detail === undefined ? {} : { budget: { reason: 'PriceRaised', detail } }),
     },
     events: [...(ready ? becameReady(facts, recorded) : []), ...unreadableReplaceAt(facts)],
-    requeue: nextDeadline(facts),
+    requeue:
+      facts.machine.isOfferSoldBefore && !ready
+        ? { ...nextDeadline(facts), onList: true }
+        : nextDeadline(facts),
   });
 }
 
 /** Said when it is ready for the first time, and each time that it is ready again. */
 function becameReady(
-  { object: { status } }: Facts,
+  { object: { status } }: Pick<Facts, 'object'>,
   { state: { row } }: RecordedMachine<StateIn<'running'>>,
 ): readonly EventNote[] {
   if (findCondition(status?.conditions, 'Ready')?.status === 'True') return [];
@@ -61,18 +90,22 @@ function becameReady(
 const UNRECOGNIZED_RULES: readonly Rule<RecordedMachine<StateIn<'unrecognized'>>>[] = [
   {
     name: 'stop-unrecognized',
-    because: 'powerState is Stopped, and whatever the word says may bill.',
+    because: 'powerState is Stopped, and a machine in an unknown state may bill.',
     decide: (facts, recorded) =>
       facts.object.spec.powerState === 'Stopped' ? stop(facts, recorded) : undefined,
   },
-  { name: 'show-word', because: 'A word that is not known here is said and never judged.', decide: show },
+  {
+    name: 'show-word',
+    because: 'The state is unknown to this version, so it is reported and never acted on.',
+    decide: show,
+  },
 ];
 
 export function whileUnrecognized(facts: Facts, recorded: RecordedMachine<StateIn<'unrecognized'>>): Step {
   return byRules(UNRECOGNIZED_RULES, facts, recorded);
 }
 
-function show(facts: Facts, recorded: RecordedMachine<StateIn<'unrecognized'>>): Decision {
+function show(facts: HeldFacts, recorded: RecordedMachine<StateIn<'unrecognized'>>): Decision {
   const fields = withRow(facts, recorded.state.row);
   return decision({
     fields,

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
 import { given, row, time, withMachine } from '../../../../test/builders/observed.ts';
+import type { WatchedField } from '../../../accounts/beliefs/sightings.ts';
 import { annotations } from '../../../api/v1alpha1/names.ts';
 import { seenFields } from './machine-finding.ts';
 
-const running = row({ actualStatus: 'running' });
+const running = row({ state: 'running' });
 const asked = (text: string) => ({ annotations: { [annotations.replaceAt]: text } });
 
 test('a machine that runs is seen to run since the list that shows it, and its start is over', () => {
@@ -14,13 +15,24 @@ test('a machine that runs is seen to run since the list that shows it, and its s
   expect(fields).not.toHaveProperty('progressAt');
 });
 
+test.each<[string, WatchedField[], string]>([
+  ['whole price while one list shows it stopped', ['state'], '0.50'],
+  ['disk when two lists agree that it is stopped', [], '0.01'],
+])('a machine costs its %s (A1)', (_, unsettled, pricePerHour) => {
+  const stopped = row({ state: 'stopped', unsettled: new Set(unsettled) });
+  const cost = { pricePerHour: '0.50', accrued: '0.00', since: time(-300) };
+  expect(seenFields(given(withMachine(stopped, { status: { cost } })), stopped).cost).toMatchObject({
+    pricePerHour,
+  });
+});
+
 test('a machine that a read shows where no list does is seen to run now', () => {
   const observed = given({ ...withMachine(running, { status: { runningAt: undefined } }), list: 'none' });
   expect(seenFields(observed, running)).toMatchObject({ runningAt: time(0) });
 });
 
 test('one that does not run is not, and keeps the start that was asked for', () => {
-  const loading = row({ actualStatus: 'loading' });
+  const loading = row({ state: 'loading' });
   const status = { runningAt: undefined, startRequestedAt: time(-20) };
   const fields = seenFields(given(withMachine(loading, { status })), loading);
   expect(fields).toMatchObject({ runningAt: undefined, startRequestedAt: time(-20) });

@@ -1,14 +1,17 @@
 import { parseDollars } from '../../../lib/money.ts';
 import { formatTime, parseDuration } from '../../../lib/time.ts';
 import { decision, type Rule } from '../decision.ts';
-import type { Facts } from '../facts.ts';
+import type { Facts, HeldFacts } from '../facts.ts';
 import { isTimeUp, nextDeadline, untilTimeIsUp } from '../limits.ts';
-import { withRow } from '../status.ts';
+import { carriedFields, conditionState, withRow } from '../status.ts';
 import type { Decision, Step } from '../types.ts';
 import { PERMISSION_RETRY_MS } from './blocked.ts';
-import { endMachine } from './ending.ts';
+import { contractEnded } from './contract-end.ts';
+import { endMachine, type PlannedEnd, showBlockedEnd } from './ending.ts';
+import { withKeptMachine } from './kept.ts';
 import { machineFinding, type RecordedMachine, type StateIn } from './machine-finding.ts';
-import { byRules } from './replacing.ts';
+import { waitingEvents } from './purchase.ts';
+import { byRules, replaceInHand } from './replacing.ts';
 
 const RULES: readonly Rule<RecordedMachine<StateIn<'stopped'>>>[] = [
   {
@@ -19,21 +22,38 @@ const RULES: readonly Rule<RecordedMachine<StateIn<'stopped'>>>[] = [
   },
   {
     name: 'start-not-allowed',
-    because: 'A running machine spends more than a stopped one: the account decides who may.',
+    because: 'The account decides which namespaces may start machines with it.',
     decide: notAllowed,
   },
   {
+    name: 'account-suspended',
+    because: 'The account is suspended, so it refuses every start.',
+    decide: (facts, recorded) =>
+      facts.account.facts?.suspended && facts.memory.startAnsweredAt === undefined
+        ? notStarted(facts, recorded, 'Suspended')
+        : undefined,
+  },
+  {
+    name: 'contract-ended',
+    because: 'The contract ended: the machine cannot start, but its disk may still be read.',
+    decide: contractEnded,
+  },
+  {
     name: 'start-unsupported',
-    because: 'The service has no start; only another machine runs again.',
+    because: 'The marketplace cannot start a stopped machine.',
     decide: withoutStart,
   },
   {
     name: 'start-timed-out',
-    because: 'A start that does not work in time will not work.',
+    because: 'The machine did not start within spec.timeouts.start.',
     decide: startTimedOut,
   },
-  { name: 'start-refused', because: 'What was refused a moment ago is refused again.', decide: startRefused },
-  { name: 'start', because: 'powerState is Running.', decide: start },
+  {
+    name: 'start-refused',
+    because: 'The last start was refused, and its backoff is not over.',
+    decide: startRefused,
+  },
+  { name: 'start', because: 'powerState is Running, and the machine is stopped.', decide: start },
 ];
 
 export function whileStopped(facts: Facts, recorded: RecordedMachine<StateIn<'stopped'>>): Step {
@@ -41,7 +61,10 @@ export function whileStopped(facts: Facts, recorded: RecordedMachine<StateIn<'st
 }
 
 /** A stopped machine is what is wanted: nothing is done, and its disk bills. */
-export function asDesired(facts: Facts, recorded: RecordedMachine<StateIn<'stopped' | 'failing'>>): Decision {
+export function asDesired(
+  facts: HeldFacts,
+  recorded: RecordedMachine<StateIn<'stopped' | 'failing'>>,
+): Decision {
   const { startRequestedAt: _over, ...fields } = withRow(facts, recorded.state.row);
   return decision({
     fields,
@@ -55,24 +78,26 @@ export function asDesired(facts: Facts, recorded: RecordedMachine<StateIn<'stopp
   });
 }
 
-/** It stays stopped, and is not destroyed for another that could not be rented either. */
-function notAllowed(facts: Facts, recorded: RecordedMachine<StateIn<'stopped'>>): Decision | undefined {
-  const permitted = facts.accountFacts?.permitted;
+/** Decision that leaves the machine stopped, and does not replace it by one that could not be rented either. */
+function notAllowed(facts: HeldFacts, recorded: RecordedMachine<StateIn<'stopped'>>): Decision | undefined {
+  const permitted = facts.account.facts?.permitted;
   if (permitted === true) return undefined;
   if (permitted === undefined) return decision({ requeue: { afterMs: PERMISSION_RETRY_MS } });
+  return notStarted(facts, recorded, 'NamespaceNotAllowed');
+}
+
+function notStarted(
+  facts: HeldFacts,
+  recorded: RecordedMachine<StateIn<'stopped'>>,
+  reason: 'NamespaceNotAllowed' | 'Suspended',
+): Decision {
   const { startRequestedAt: _over, ...fields } = withRow(facts, recorded.state.row);
-  return decision({
-    fields,
-    finding: {
-      phase: 'Stopped',
-      reason: 'NamespaceNotAllowed',
-      machine: machineFinding(facts, recorded.state),
-    },
-  });
+  const machine = machineFinding(facts, recorded.state);
+  return decision({ fields, finding: { phase: 'Stopped', reason, machine } });
 }
 
 function withoutStart(facts: Facts, recorded: RecordedMachine<StateIn<'stopped'>>): Step | undefined {
-  if (facts.accountFacts?.startUnsupported !== true) return undefined;
+  if (facts.account.facts?.startUnsupported !== true) return undefined;
   const finding = machineFinding(facts, recorded.state);
   if (facts.object.spec.replacement.policy === 'Never') {
     return decision({
@@ -80,7 +105,18 @@ function withoutStart(facts: Facts, recorded: RecordedMachine<StateIn<'stopped'>
       finding: { phase: 'Failed', reason: 'StartUnsupported', machine: finding },
     });
   }
-  return endMachine(facts, { ...recorded, reason: 'StartUnsupported', kind: 'lost', finding });
+  const planned = { ...recorded, reason: 'StartUnsupported', kind: 'lost', finding } as const;
+  return showBlockedEnd(facts, planned) ?? replaceInHand(facts, planned) ?? keptStopped(facts, planned);
+}
+
+/** Its disk is worth more than nothing while no other machine can be rented. */
+function keptStopped(facts: Facts, planned: PlannedEnd): Step {
+  const { reason } = planned;
+  const waits = decision({
+    fields: carriedFields(facts),
+    finding: { phase: 'Stopped', reason, machine: planned.finding, atWork: { reason: 'ReplacementBlocked' } },
+  });
+  return withKeptMachine(facts, planned, waits);
 }
 
 function startTimedOut(facts: Facts, recorded: RecordedMachine<StateIn<'stopped'>>): Step | undefined {
@@ -97,14 +133,15 @@ function startTimedOut(facts: Facts, recorded: RecordedMachine<StateIn<'stopped'
 }
 
 /** A start that was refused, by the account's limits or the service, is said and asked for again: it has not begun. */
-function startRefused(facts: Facts, recorded: RecordedMachine<StateIn<'stopped'>>): Decision | undefined {
+function startRefused(facts: HeldFacts, recorded: RecordedMachine<StateIn<'stopped'>>): Decision | undefined {
   const { refusal, notBefore } = facts.memory;
-  const wait = notBefore - facts.steadyNow;
+  const wait = notBefore - facts.clock.steadyNow;
   if (wait <= 0 || !refusal) return undefined;
   const { startRequestedAt: _refused, ...fields } = withRow(facts, recorded.state.row);
   return decision({
     fields,
     finding: { ...refusal, phase: 'Stopped', machine: machineFinding(facts, recorded.state) },
+    events: waitingEvents(facts, conditionState('False', refusal.reason, refusal.detail)),
     requeue: { afterMs: wait },
   });
 }
@@ -113,15 +150,19 @@ function startRefused(facts: Facts, recorded: RecordedMachine<StateIn<'stopped'>
  * Asks for the start until it is answered once; after that the machine has its time. What was refused is shown as
  * refused while it is asked for again: a status that turns with each try would be written for ever.
  */
-function start(facts: Facts, recorded: RecordedMachine<StateIn<'stopped'>>): Decision {
-  const { startRequestedAt = formatTime(facts.now), ...fields } = withRow(facts, recorded.state.row);
+function start(facts: HeldFacts, recorded: RecordedMachine<StateIn<'stopped'>>): Decision {
+  const { startRequestedAt = formatTime(facts.clock.now), ...fields } = withRow(facts, recorded.state.row);
   const { notBefore, startAnsweredAt, refusal } = facts.memory;
   const machine = machineFinding(facts, recorded.state);
-  const wait = notBefore - facts.steadyNow;
-  const asks = wait <= 0 && startAnsweredAt === undefined;
-  const answeredAt = startAnsweredAt ?? facts.steadyNow;
+  const wait = notBefore - facts.clock.steadyNow;
+  // One list may show a machine stopped that runs: the next one tells.
+  const isSettled = !recorded.state.row.unsettled.has('state');
+  const asks = wait <= 0 && startAnsweredAt === undefined && isSettled;
+  const answeredAt = startAnsweredAt ?? facts.clock.steadyNow;
   const offered = parseDollars(facts.object.status?.offerPricePerHour);
-  const pricePerHour = recorded.state.row.pricePerHour ?? offered;
+  const { pricePerHour: believed = offered, reports } = recorded.state.row;
+  // To refuse a start harms nothing: the higher price counts, confirmed or not.
+  const pricePerHour = believed && Math.max(believed, reports.pricePerHour?.value ?? 0);
   return decision({
     fields: refusal ? fields : { ...fields, startRequestedAt },
     finding: refusal
@@ -133,6 +174,6 @@ function start(facts: Facts, recorded: RecordedMachine<StateIn<'stopped'>>): Dec
   });
 }
 
-function startTimeoutMs({ object }: Facts): number {
+function startTimeoutMs({ object }: Pick<Facts, 'object'>): number {
   return parseDuration(object.spec.timeouts.start) ?? 0;
 }

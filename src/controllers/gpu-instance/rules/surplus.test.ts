@@ -1,6 +1,6 @@
 import { describe } from 'vitest';
 import { decisionTables } from '../../../../test/builders/decision-table.ts';
-import { at, type Given, machineOf, withMachine } from '../../../../test/builders/observed.ts';
+import { at, type Given, machineOf, row, withMachine } from '../../../../test/builders/observed.ts';
 
 const { table, close } = decisionTables('surplus');
 
@@ -27,6 +27,31 @@ describe('machines that are too many', () => {
       'are destroyed although the object is paused',
       two({ spec: { paused: true } }),
       { rule: 'destroy-surplus', actions: ['destroy 2 (Surplus)', 'destroy 3 (Surplus)'], afterMs: 0 },
+    ],
+    [
+      'scenario 116: stay while one list shows their label (A3)',
+      withMachine({}, { machines: [machineOf(1), machineOf(1, { id: '2', unsettled: new Set(['label']) })] }),
+      { rule: 'run', phase: 'Running', says: 'Ready', onList: true },
+    ],
+    [
+      'stay when a read shows another label (A3)',
+      two({ observed: { labelReads: new Map(['2', '3'].map((id) => [id, row({ id, label: 'other' })])) } }),
+      { rule: 'run', phase: 'Running', says: 'Ready', onList: true },
+    ],
+    [
+      'stay when their reads fail (A3)',
+      two({ observed: { labelReads: new Map(['2', '3'].map((id) => [id, 'failed'])) } }),
+      { rule: 'run', phase: 'Running', says: 'Ready', onList: true },
+    ],
+    [
+      'are read by themselves when two lists agree on their label (A3)',
+      two({ observed: { labelReads: new Map() } }),
+      {
+        reads: [
+          { type: 'confirmLabel', instanceId: '2' },
+          { type: 'confirmLabel', instanceId: '3' },
+        ],
+      },
     ],
     [
       'wait after a destroy that failed',

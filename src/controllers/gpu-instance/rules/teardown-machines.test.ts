@@ -7,15 +7,15 @@ import {
   holding,
   intent,
   machineOf,
+  type ObservedParts,
   row,
   withMachine,
 } from '../../../../test/builders/observed.ts';
 import { defaultConstants } from '../../../ownership/constants.ts';
-import type { Observed } from '../types.ts';
 
 const { table, close } = decisionTables('teardown', { deleting: true });
 
-const absent = (begun: readonly number[], read?: 'absent' | 'present'): Partial<Observed> => ({
+const absent = (begun: readonly number[], read?: 'absent' | 'present'): ObservedParts => ({
   absences: new Map([['1', { lists: begun, read }]]),
   listsBegun: begun,
 });
@@ -136,31 +136,33 @@ describe('a deletion that keeps its machine', () => {
     ],
     [
       'asks one to stop whose host is silent, too',
-      withMachine(
-        { actualStatus: 'offline', intendedStatus: 'running' },
-        { spec: { deletionPolicy: 'Stop' } },
-      ),
+      withMachine({ state: 'offline', intendedPower: 'running' }, { spec: { deletionPolicy: 'Stop' } }),
       { ...STOPPING, record: 'status', actions: ['stop 1'] },
     ],
     [
       'waits for no silent host that cannot stop anything, once the wish is noted',
-      withMachine(
-        { actualStatus: 'offline', intendedStatus: 'stopped' },
-        { spec: { deletionPolicy: 'Stop' } },
-      ),
+      withMachine({ state: 'offline', intendedPower: 'stopped' }, { spec: { deletionPolicy: 'Stop' } }),
       { rule: 'keep-machine', actions: ['retain 1 (Stop)', 'release'] },
     ],
     [
       'waits for a machine that is still stopping',
       withMachine(
-        { actualStatus: 'running', intendedStatus: 'stopped' },
+        { state: 'running', intendedPower: 'stopped' },
         { spec: { deletionPolicy: 'Stop' }, memory: { stopAskedAt: at(-5) } },
       ),
       { ...STOPPING, afterMs: 25_000 },
     ],
     [
+      'asks one to stop that lists show stopped and a read shows running (A1)',
+      withMachine(
+        { state: 'stopped' },
+        { spec: { deletionPolicy: 'Stop' }, observed: { confirmed: { instanceId: '1', read: row() } } },
+      ),
+      { ...STOPPING, record: 'status', actions: ['stop 1'] },
+    ],
+    [
       'takes a frozen machine for stopped',
-      withMachine({ actualStatus: 'frozen' }, { spec: { deletionPolicy: 'Stop' } }),
+      withMachine({ state: 'stopped', marketStatus: 'frozen' }, { spec: { deletionPolicy: 'Stop' } }),
       { rule: 'keep-machine', actions: ['retain 1 (Stop)', 'release'] },
     ],
     [

@@ -32,6 +32,70 @@ const past = (reason: string) => ({
   history: [{ attempt: 1, instanceId: '1', reason, endedAt: time(-30), rentedMinutes: 5, cost: '0.04' }],
 });
 
+const failed = (machines: number, secondsAgo: number) => ({
+  attempt: 2,
+  repeatedFailure: {
+    reason: 'LoadingTimedOut',
+    machines,
+    machineId: '9',
+    at: time(-secondsAgo),
+    cost: '0.10',
+    generation: 1,
+  },
+});
+
+describe('B04: an object whose spec failed on two machines', () => {
+  table([
+    [
+      'scenario 115: waits before the next rental, and says for what',
+      { ...found, status: failed(2, 20) },
+      { rule: 'repeated-failure', phase: 'Pending', says: 'RepeatedFailure', afterMs: 40_000 },
+    ],
+    [
+      'waits twice as long after the third',
+      { ...found, status: failed(3, 20) },
+      { rule: 'repeated-failure', phase: 'Pending', says: 'RepeatedFailure', afterMs: 100_000 },
+    ],
+    [
+      'rents when the wait is over, also after a restart',
+      { ...found, status: failed(2, 60) },
+      { rule: 'purchase', record: 'intent', actions: ['rent 100 as 3'] },
+    ],
+    [
+      'rents at once when a person asks for it',
+      { ...found, status: failed(5, 0), annotations: { 'gpurental.dev/requested-at': 'now' } },
+      { rule: 'purchase', record: 'intent', actions: ['rent 100 as 3'] },
+    ],
+    [
+      'waits again once that was handled',
+      {
+        ...found,
+        status: { ...failed(2, 20), requestedAt: 'now' },
+        annotations: { 'gpurental.dev/requested-at': 'now' },
+      },
+      { rule: 'repeated-failure', phase: 'Pending', says: 'RepeatedFailure', afterMs: 40_000 },
+    ],
+    [
+      'rents at once by another spec',
+      {
+        ...found,
+        status: { ...failed(5, 0), repeatedFailure: { ...failed(5, 0).repeatedFailure, generation: 0 } },
+      },
+      { rule: 'purchase', record: 'intent', actions: ['rent 100 as 3'] },
+    ],
+    [
+      'rents at once when a person has asked for another machine',
+      { ...found, status: { ...past('ReplaceRequested'), ...failed(5, 0) } },
+      { rule: 'purchase', record: 'intent', actions: ['rent 100 as 3'] },
+    ],
+    [
+      'rents after the failure of one machine',
+      { ...found, status: failed(1, 0) },
+      { rule: 'purchase', record: 'intent', actions: ['rent 100 as 3'] },
+    ],
+  ]);
+});
+
 describe('an object without a machine rents', () => {
   table([
     [
@@ -133,7 +197,7 @@ describe('an object without a machine waits', () => {
       { rule: 'namespace-not-allowed', afterMs: 5_000 },
     ],
     [
-      'where there were as many rentals within the hour as it may have, by one more',
+      'M9: where there were as many rentals within the hour as it may have, with the time of the next',
       {
         ...found,
         spec: { replacement: { maxPerHour: 2 } },

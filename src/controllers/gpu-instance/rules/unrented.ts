@@ -1,14 +1,22 @@
+import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
+import { annotations } from '../../../api/v1alpha1/names.ts';
+import { requestToken } from '../../../api/v1alpha1/object.ts';
+import { facetsOf } from '../../../api/v1alpha1/reasons.ts';
 import { countsFor, recentRentals, rentalTimes } from '../../../instance/rentals.ts';
+import { describeFailures, failureWait } from '../../../instance/repeated-failure.ts';
+import { formatDollars } from '../../../lib/money.ts';
+import { agreeing, counted } from '../../../lib/plural.ts';
+import { formatTime } from '../../../lib/time.ts';
 import { decision, firstOf, type Rule } from '../decision.ts';
 import { attemptOf, type Facts, lateMachineOfClosed, needsSecondList } from '../facts.ts';
 import { goneProof } from '../gone.ts';
 import { limitState } from '../limits.ts';
 import type { Stage } from '../stage.ts';
-import { carriedFields, withoutMachine } from '../status.ts';
+import { carriedFields, currentPrice, withoutMachine } from '../status.ts';
 import type { Decision, ListedMachine, Step } from '../types.ts';
 import { PERMISSION_RETRY_MS } from './blocked.ts';
 import { lateDetail } from './pending.ts';
-import { idle, purchase } from './purchase.ts';
+import { failPreflight, idle, purchase } from './purchase.ts';
 
 type Unrented = Extract<Stage, { type: 'unrented' }>;
 
@@ -19,7 +27,7 @@ const LIMIT_RETRY_MS = 600_000;
 const RULES: readonly Rule<Unrented>[] = [
   {
     name: 'limit-reached',
-    because: 'What may hold no machine any more needs none, whatever else is wanted.',
+    because: 'A limit of the spec is reached, so no machine may be rented.',
     decide: (facts, stage) => {
       const state = limitState(facts);
       return state.type === 'reached'
@@ -32,33 +40,39 @@ const RULES: readonly Rule<Unrented>[] = [
   },
   {
     name: 'stopped-and-unrented',
-    because: 'A machine that should be stopped is not rented to be stopped.',
+    because: 'powerState is Stopped: no machine is rented only to be stopped.',
     decide: (facts, stage) =>
       facts.object.spec.powerState === 'Stopped' ? stoppedWithout(facts, stage) : undefined,
   },
   {
     name: 'paused',
-    because: 'A person asked for quiet.',
+    because: 'spec.paused is true.',
     decide: (facts, stage) =>
       facts.object.spec.paused ? idle(facts, stage, { reason: 'Paused' }) : undefined,
   },
   {
     name: 'ended-for-good',
-    because: 'What a machine ended with may forbid the next one.',
+    because: 'The policy for the end of the last machine forbids another one.',
     decide: endedForGood,
   },
   {
     name: 'namespace-not-allowed',
-    because: 'The account decides who may spend its money, and strangers learn nothing of it.',
+    because: 'The account decides which namespaces may rent with it.',
     decide: (facts, stage) => {
-      const permitted = facts.accountFacts?.permitted;
+      const permitted = facts.account.facts?.permitted;
       if (permitted === undefined) return decision({ requeue: { afterMs: PERMISSION_RETRY_MS } });
       return permitted ? undefined : idle(facts, stage, { reason: 'NamespaceNotAllowed' });
     },
   },
   {
+    name: 'account-suspended',
+    because: 'The account is suspended, so it refuses every rental.',
+    decide: (facts, stage) =>
+      facts.account.facts?.suspended ? idle(facts, stage, { reason: 'Suspended' }) : undefined,
+  },
+  {
     name: 'account-not-ready',
-    because: 'Only a proven key that may destroy may rent.',
+    because: 'Only an account with a verified key that can destroy machines may rent.',
     decide: (facts, stage) =>
       facts.account.state === 'notReady'
         ? idle(facts, stage, {
@@ -69,17 +83,18 @@ const RULES: readonly Rule<Unrented>[] = [
   },
   {
     name: 'wait-for-list',
-    because: 'A machine of this object may exist already; only a complete list says that none does.',
-    decide: (facts) => (facts.list ? undefined : decision({ requeue: { onList: true, afterMs: 5_000 } })),
+    because: 'Only a complete list proves that this object has no machine yet.',
+    decide: (facts) =>
+      facts.machine.list ? undefined : decision({ requeue: { onList: true, afterMs: 5_000 } }),
   },
   {
     name: 'old-machine-listed',
-    because: 'The old machine goes before the next is bought.',
+    because: 'The old machine must be gone before the next is rented.',
     decide: oldMachineListed,
   },
   {
     name: 'late-machine-listed',
-    because: 'A machine of an earlier purchase may have come after all.',
+    because: 'A machine of an earlier purchase appeared late.',
     decide: (facts, stage) => {
       const late = lateMachineOfClosed(facts);
       return (
@@ -93,30 +108,36 @@ const RULES: readonly Rule<Unrented>[] = [
     },
   },
   {
+    name: 'repeated-failure',
+    because: 'A failure that two machines had alike repeats on the next one until something changes.',
+    decide: repeatedFailure,
+  },
+  {
     name: 'too-many-rentals',
-    because: 'A loop that succeeds each time costs as much as one that fails.',
+    because: 'spec.replacement.maxPerHour is reached.',
     decide: tooManyRentals,
   },
   {
-    name: 'ssh-key-missing',
-    because: 'For some machines a missing key cannot be added later (specification 4.5).',
-    decide: (facts, stage) =>
-      facts.object.spec.ssh && facts.accountFacts?.sshKeyRegistered === false
-        ? idle(facts, stage, { reason: 'SSHKeyMissing', requeue: { afterMs: 60_000 } })
-        : undefined,
-  },
-  {
     name: 'backing-off',
-    because: 'What failed a moment ago fails again.',
+    because: 'The last attempt failed, and its backoff is not over.',
     decide: backingOff,
   },
   {
     name: 'wait-for-second-list',
-    because: 'The only list of this process may lack a late machine that lists showed before.',
+    because: 'One list since the start of the operator may lack a late machine of a closed purchase.',
     decide: (facts) =>
       needsSecondList(facts) ? decision({ requeue: { onList: true, afterMs: 5_000 } }) : undefined,
   },
-  { name: 'purchase', because: 'A machine is wanted and nothing speaks against it.', decide: purchase },
+  {
+    name: 'preflight',
+    because: 'Something that the rental needs is missing or invalid.',
+    decide: failPreflight,
+  },
+  {
+    name: 'purchase',
+    because: 'The spec requests a machine, and nothing blocks the rental.',
+    decide: purchase,
+  },
 ];
 
 export function whileUnrented(facts: Facts, stage: Unrented): Step {
@@ -129,7 +150,7 @@ function stoppedWithout(facts: Facts, stage: Unrented): Step {
   const carried = carriedFields(facts);
   const fields = named?.type === 'forget' ? withoutMachine(carried) : carried;
   return decision({
-    requeue: named?.type === 'awaitLists' ? { onList: true, afterMs: facts.constants.listLagMs } : {},
+    requeue: named?.type === 'awaitLists' ? { onList: true, afterMs: facts.clock.constants.listLagMs } : {},
     fields: stage.attempt > 0 ? { ...fields, attempt: stage.attempt } : fields,
     finding: {
       phase: 'Stopped',
@@ -142,7 +163,7 @@ function stoppedWithout(facts: Facts, stage: Unrented): Step {
 }
 
 /** Ends that a policy makes final, until the spec changes it. */
-function endedForGood(facts: Facts, stage: Unrented): Decision | undefined {
+function endedForGood(facts: Pick<Facts, 'object' | 'machine'>, stage: Unrented): Decision | undefined {
   const { spec, status } = facts.object;
   const last = status?.history?.at(-1);
   // What is listed again has not ended: that is said by a later rule, which rents nothing either.
@@ -153,7 +174,7 @@ function endedForGood(facts: Facts, stage: Unrented): Decision | undefined {
       detail: `Machine ${last.instanceId} was destroyed, and not by this operator; spec.onVanish is Hold.`,
     });
   }
-  const lost = !CHOSEN_ENDS.has(last.reason);
+  const lost = !facetsOf(last.reason).isChosen;
   return lost && spec.replacement.policy === 'Never'
     ? idle(facts, stage, {
         reason: 'ReplacementOff',
@@ -162,25 +183,17 @@ function endedForGood(facts: Facts, stage: Unrented): Decision | undefined {
     : undefined;
 }
 
-/** Machines that were given up since another was wanted, not because they were lost. */
-const CHOSEN_ENDS: ReadonlySet<string> = new Set([
-  'SpecChanged',
-  'ReplaceRequested',
-  'PriceRaised',
-  'LimitReached',
-]);
-
-function oldMachine({ list }: Facts): ListedMachine | undefined {
+function oldMachine({ machine: { list } }: Pick<Facts, 'machine'>): ListedMachine | undefined {
   return list?.labelled.find(({ ownership }) => attemptOf(ownership) !== undefined);
 }
 
-function oldMachineListed(facts: Facts, stage: Unrented): Decision | undefined {
+function oldMachineListed(facts: Pick<Facts, 'object' | 'machine'>, stage: Unrented): Decision | undefined {
   const old = oldMachine(facts);
   return (
     old &&
     idle(facts, stage, {
       reason: 'OldMachineNotGone',
-      detail: `Machine ${old.row.id} of this object is still listed by the marketplace, so no other is rented.`,
+      detail: `Machine ${old.row.id} of this object is still listed and ${hourly(old.row)}, so no other is rented.`,
       requeue: {
         onList: true,
       },
@@ -188,29 +201,57 @@ function oldMachineListed(facts: Facts, stage: Unrented): Decision | undefined {
   );
 }
 
-function tooManyRentals(facts: Facts, stage: Unrented): Decision | undefined {
+function hourly(row: ListedMachine['row']): string {
+  const price = currentPrice(row);
+  return price === undefined ? 'may still bill' : `bills $${formatDollars(price)}/h`;
+}
+
+function repeatedFailure(facts: Pick<Facts, 'object' | 'clock'>, stage: Unrented): Decision | undefined {
+  const {
+    object,
+    clock: { now },
+  } = facts;
+  const wait = failureWait(object);
+  // A person, the spec or a price chose that another machine follows.
+  const isChosen = facetsOf(object.status?.history?.at(-1)?.reason).isChosen === true;
+  if (!wait || wait.until <= now || isChosen || isAskedFor(object)) return undefined;
+  const requeue = { afterMs: Math.max(1000, wait.until - now) };
+  return idle(facts, stage, { reason: 'RepeatedFailure', detail: describeFailures(object, wait), requeue });
+}
+
+/** True if a person has asked for an attempt now, and none was made since. */
+function isAskedFor({ metadata, status }: GpuInstance): boolean {
+  const asked = requestToken(metadata, annotations.requestedAt);
+  return asked !== undefined && asked !== status?.requestedAt;
+}
+
+function tooManyRentals(facts: Pick<Facts, 'object' | 'clock'>, stage: Unrented): Decision | undefined {
   const { spec, status } = facts.object;
-  const recent = recentRentals(rentalTimes(status), facts.now);
+  const recent = recentRentals(rentalTimes(status), facts.clock.now);
   const oldest = recent.at(-spec.replacement.maxPerHour);
   if (recent.length < spec.replacement.maxPerHour || oldest === undefined) return undefined;
+  const waitMs = countsFor(oldest, facts.clock.now);
   return idle(facts, stage, {
     reason: 'TooManyRentals',
-    detail: `${spec.replacement.maxPerHour} machines were rented within an hour, as many as spec.replacement.maxPerHour allows.`,
-    requeue: { afterMs: Math.max(1000, countsFor(oldest, facts.now)) },
+    detail: `${counted(recent.length, 'machine')} ${agreeing(recent.length, 'was', 'were')} rented within an hour; spec.replacement.maxPerHour is ${spec.replacement.maxPerHour}. The next is rented after ${formatTime(facts.clock.now + waitMs)}.`,
+    requeue: { afterMs: Math.max(1000, waitMs) },
   });
 }
 
-function backingOff(facts: Facts, stage: Unrented): Decision | undefined {
+function backingOff(
+  facts: Pick<Facts, 'object' | 'clock' | 'memory'>,
+  stage: Unrented,
+): Decision | undefined {
   const { refusal, notBefore } = facts.memory;
-  const left = notBefore - facts.steadyNow;
+  const left = notBefore - facts.clock.steadyNow;
   if (left <= 0) return undefined;
   if (!refusal) return decision({ requeue: { afterMs: left } });
   return idle(facts, stage, { reason: refusal.reason, detail: refusal.detail, requeue: { afterMs: left } });
 }
 
-/** What to do about a machine that the status of an object without one names all the same. */
+/** Treatment of a machine that the status of an object names without proof. */
 type UnprovenRecord =
-  /** It does not exist. */
+  /** The machine does not exist. */
   | { readonly type: 'forget' }
   | { readonly type: 'read'; readonly step: Extract<Step, { type: 'read' }> }
   | { readonly type: 'awaitLists' };

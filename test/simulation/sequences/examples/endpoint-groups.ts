@@ -66,6 +66,20 @@ export const ENDPOINT_GROUPS: Examples = {
           publish: 'FileDiscovery',
         },
       }),
+      just({
+        gateway: {
+          ...{ maxHeldPerClient: 50, maxHeldBytes: '1Gi', trustedCallers: ['scheduler'] },
+          ...{ retries: 'All', quietPaths: ['/health'], cors: { allowOrigins: ['https://app.example'] } },
+        },
+      }),
+      just({
+        gateway: {
+          cors: {
+            ...{ allowOrigins: ['*'], allowMethods: ['GET'], allowHeaders: ['authorization'] },
+            maxAge: '1h',
+          },
+        },
+      }),
       ...[1, 3].map((coldWorkers) => just({ coldWorkers })),
       ...[1, 2, 1000].map((maxWorkers) => just({ maxWorkers })),
       ...[0, 2, 3].map((replicas) => just({ replicas })),

@@ -14,6 +14,7 @@ export interface Examples {
 export type Change = (first: JsonObject) => JsonObject;
 
 export const IMMUTABLE = 'immutable: each edit is refused';
+export const ONE_VALUE = 'one value: the schema refuses every other';
 
 /** The same change whatever the first spec is. */
 export const just =

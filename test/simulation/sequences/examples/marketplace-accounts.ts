@@ -1,5 +1,5 @@
 import { type JsonObject, objectAt } from '../../memory-kube/json.ts';
-import { anyOf, type Change, type Examples, edits, IMMUTABLE, just } from './examples.ts';
+import { anyOf, type Change, type Examples, edits, IMMUTABLE, just, ONE_VALUE } from './examples.ts';
 
 const limits =
   (more: JsonObject): Change =>
@@ -31,5 +31,5 @@ export const MARKETPLACE_ACCOUNTS: Examples = {
       just({ maxUnhealthy: '101%' }),
     ])(first),
   ],
-  untaken: { url: IMMUTABLE },
+  untaken: { url: IMMUTABLE, market: ONE_VALUE },
 };

@@ -31,6 +31,11 @@ export const RENTAL: readonly Change[] = [
   just({ onStart: 'nvidia-smi' }),
   just({ onStartFrom: { secretKeyRef: SECRET_KEY } }),
   just({ onStartFrom: { secretKeyRef: { ...SECRET_KEY, optional: true } } }),
+  just({ command: ['python', 'train.py'] }),
+  just({ command: ['python', 'train.py'], args: ['--epochs', '3'], ssh: true }),
+  just({ command: ['python', 'train.py'], entrypoint: 'Override' }),
+  just({ args: ['--port', '8000'] }),
+  just({ args: [] }),
   just({ env: [{ name: 'MODEL', value: 'llama' }] }),
   just({ env: [{ name: 'TOKEN', valueFrom: { secretKeyRef: SECRET_KEY } }] }),
   just({ env: [{ name: 'TOKEN', valueFrom: { secretKeyRef: { ...SECRET_KEY, optional: true } } }] }),
@@ -61,6 +66,6 @@ export const RENTAL: readonly Change[] = [
 /** Fields of a rental whose values stand above: other derived ones would break a rule between fields or mean nothing. */
 export const RENTAL_OWN: readonly RegExp[] = [
   /^offers\.\[\]\.(pricing|bid|maxPricePerHour|minGpuMemory|minDirectPorts)$/,
-  /^(disk|image|onStart|maxTotalCost)$/,
+  /^(disk|image|onStart|entrypoint|maxTotalCost)$/,
   /^(accountRef|adopt)(\.|$)/,
 ];

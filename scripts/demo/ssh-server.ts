@@ -1,0 +1,50 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+
+/** The SSH server of this machine, which `apt-get install openssh-server` brings; undefined if there is none. */
+export const SSHD = ['/usr/sbin/sshd', '/usr/local/sbin/sshd', '/usr/bin/sshd'].find((path) =>
+  existsSync(path),
+);
+
+/** The PATH of a session on an image with the usual programs. */
+export const SYSTEM_PATH = '/usr/local/bin:/usr/bin:/bin';
+
+interface ServerPaths {
+  /** Contains `authorized_keys`. */
+  readonly folder: string;
+  readonly hostKey: string;
+  readonly home: string;
+  /** The PATH of a session. */
+  readonly path: string;
+}
+
+/** The configuration of a server that is reached as a rented machine is: by key only, as this user, with a home of its own. */
+export function serverConfig({ folder, hostKey, home, path }: ServerPaths, more: readonly string[]): string {
+  return [
+    `HostKey ${hostKey}`,
+    `AuthorizedKeysFile ${join(folder, 'authorized_keys')}`,
+    'StrictModes no',
+    'UsePAM no',
+    'PasswordAuthentication no',
+    'PermitRootLogin prohibit-password',
+    'PermitUserEnvironment no',
+    'PrintMotd no',
+    'PrintLastLog no',
+    'Subsystem sftp internal-sftp',
+    ...more,
+    `SetEnv HOME=${home} PATH=${path}`,
+    '',
+  ].join('\n');
+}
+
+/** A server that root starts drops its rights into this folder. */
+export function prepareServer(): void {
+  if (userInfo().uid === 0) mkdirSync('/run/sshd', { recursive: true });
+}
+
+/** Creates a key pair without a password: the private key at that path, the public one beside it. */
+export function makeKey(path: string): void {
+  execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', 'gpu-rent-playground', '-f', path]);
+}

@@ -1,0 +1,281 @@
+import type { GpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
+import { isPriceConfirmed, isPriceOfDisk } from '../../instance/cost.ts';
+import { hasExited, isStopped, recordedState, stateClass } from '../../instance/machine-state.ts';
+import { type MicroDollars, parseDollars } from '../../lib/money.ts';
+import { parseTime } from '../../lib/time.ts';
+import type { MachineRow } from '../../market/machine.ts';
+import { type Agreement, WATCHED_FIELDS, type WatchedField } from './sightings.ts';
+
+/**
+ * A machine as the operator believes it to be: what its object has on record, and what complete lists agree on. Rules
+ * see this, never a row of a reply.
+ */
+export interface Machine extends MachineRow {
+  /** Values that lists show and that are not believed. */
+  readonly reports: Reports;
+  /** Fields whose shown value no two lists a poll apart agree on: enough to show, never to destroy, stop or replace by. */
+  readonly unsettled: ReadonlySet<WatchedField>;
+}
+
+/** A value that lists show instead of the believed one. */
+export interface Report<T> {
+  readonly value: T;
+  /** Lists have agreed on it for long enough. Money and time need a read of the machine besides. */
+  readonly isAgreed: boolean;
+  /** Far from what the operator knows: it needs {@link IMPLAUSIBLE_MS}, and a person sees it. */
+  readonly isImplausible: boolean;
+}
+
+type ReportedField = 'pricePerHour' | 'storagePricePerHour' | 'startedAt';
+type Reports = { readonly [Field in ReportedField]?: Report<number> };
+
+/** For so long lists have to agree on a value that contradicts what the operator knows. */
+export const IMPLAUSIBLE_MS = 600_000;
+/** A price above so many times a confirmed one, or so many times below a known one, is implausible. */
+const IMPLAUSIBLE_FACTOR = 3;
+/** A first price this close to the offer is the offer's: two replies agree. */
+const OFFER_TOLERANCE = 0.05;
+/** A service's clock may be so far behind the one that dated the intent. */
+const CLOCK_SKEW_MS = 60_000;
+const SECOND_MS = 1_000;
+
+/** Believed values of a machine on the record of its object: they survive a restart. */
+export interface MachineRecord {
+  readonly status: GpuInstanceStatus;
+  /** When the rental of the machine was issued; undefined if that is not on record. */
+  readonly issuedAt: number | undefined;
+}
+
+/** A listed machine without a record: its values are shown, and those that lists do not agree on are unsettled. */
+export function unrecorded(row: MachineRow, agreement: Agreement): Machine {
+  return { ...row, reports: {}, unsettled: unsettledFields(agreement) };
+}
+
+/** The believed machine: the record decides wherever the row differs and lists do not agree for long enough. */
+export function believe(row: MachineRow, agreement: Agreement, record: MachineRecord): Machine {
+  const { status } = record;
+  const base = unrecorded(row, agreement);
+  const agrees = (field: WatchedField) => !base.unsettled.has(field);
+  const { gpu } = status;
+  const memoryMB = megabytes(gpu?.memory);
+  const kept = {
+    ...(differs(gpu?.name, row.gpuName) && !agrees('gpuName') && { gpuName: gpu?.name }),
+    ...(differs(gpu?.count, row.gpuCount) && !agrees('gpuCount') && { gpuCount: gpu?.count }),
+    ...(differs(memoryMB, row.gpuMemoryMB) && !agrees('gpuMemoryMB') && { gpuMemoryMB: memoryMB }),
+    ...(differs(status.machineId, row.machineId) && !agrees('machineId') && { machineId: status.machineId }),
+    ...(differs(status.hostId, row.hostId) && !agrees('hostId') && { hostId: status.hostId }),
+    ...(!agrees('endsAt') && keptEnd(row, status)),
+    ...(!agrees('address') && keptAddress(row, status)),
+  };
+  return { ...base, ...kept, ...money(row, agreement, record) };
+}
+
+function unsettledFields({ heldMs, spacingMs }: Agreement): ReadonlySet<WatchedField> {
+  return new Set(WATCHED_FIELDS.filter((field) => (heldMs(field) ?? -1) < spacingMs));
+}
+
+/** A row that leaves a field out contradicts nothing. */
+function differs<T>(recorded: T | undefined, shown: T | undefined): boolean {
+  return recorded !== undefined && shown !== undefined && recorded !== shown;
+}
+
+/** The end of the contract on record: a list that shows another one, or none, changes nothing. */
+function keptEnd(
+  { endsAt }: MachineRow,
+  { contractEnd }: GpuInstanceStatus,
+): Partial<Pick<Machine, 'endsAt'>> {
+  const known = parseTime(contractEnd?.at);
+  return known === undefined || isSameSecond(known, endsAt) ? {} : { endsAt: known };
+}
+
+/** Times of a status are whole seconds. */
+function isSameSecond(left: number | undefined, right: number | undefined): boolean {
+  if (left === undefined || right === undefined) return left === right;
+  return Math.floor(left / SECOND_MS) === Math.floor(right / SECOND_MS);
+}
+
+// Price and start
+
+function money(
+  row: MachineRow,
+  agreement: Agreement,
+  { status, issuedAt }: MachineRecord,
+): Pick<Machine, ReportedField | 'reports'> {
+  const offered = parseDollars(status.offerPricePerHour);
+  const running = recordedRunningPrice(status);
+  const { isFirst } = running;
+  const prices = [running.price, offered].filter((known) => known !== undefined);
+  const price = judge(row.pricePerHour, running.price, {
+    isSame: (known, shown) => known === shown || (isFirst && isNear(known, shown)),
+    // The price of an offer is a single reply: it makes no higher price implausible. A low one takes limits away.
+    isImplausible: (shown) =>
+      prices.length > 0 &&
+      ((isPriceConfirmed(status.cost) && isFarAbove(Math.max(...prices), shown)) ||
+        isFarAbove(shown, Math.min(...prices))),
+    heldMs: agreement.heldMs('pricePerHour'),
+    spacingMs: agreement.spacingMs,
+    needsRecord: true,
+  });
+  const storage = judge(row.storagePricePerHour, parseDollars(status.cost?.storagePricePerHour), {
+    isSame: (known, shown) => known === shown,
+    isImplausible: (shown) => price.believed !== undefined && shown > price.believed,
+    heldMs: agreement.heldMs('storagePricePerHour'),
+    spacingMs: agreement.spacingMs,
+    needsRecord: false,
+  });
+  const start = judge(row.startedAt, parseTime(status.rentedAt), {
+    isSame: isSameSecond,
+    isImplausible: (shown) => issuedAt !== undefined && shown < issuedAt - CLOCK_SKEW_MS,
+    heldMs: agreement.heldMs('startedAt'),
+    spacingMs: agreement.spacingMs,
+    needsRecord: false,
+  });
+  return {
+    pricePerHour: price.believed,
+    storagePricePerHour: storage.believed,
+    startedAt: start.believed,
+    reports: {
+      ...(price.report && { pricePerHour: price.report }),
+      ...(storage.report && { storagePricePerHour: storage.report }),
+      ...(start.report && { startedAt: start.report }),
+    },
+  };
+}
+
+/**
+ * The believed price of the running machine. `isFirst`: no list was believed yet, and what is known is the price of the
+ * offer, if that.
+ */
+function recordedRunningPrice(status: GpuInstanceStatus): {
+  readonly price: MicroDollars | undefined;
+  readonly isFirst: boolean;
+} {
+  const { cost, offerPricePerHour } = status;
+  const onRecord = parseDollars(cost?.pricePerHour);
+  const isOfDisk = isStopped(recordedState(status)) || isPriceOfDisk(cost);
+  if (onRecord !== undefined && isPriceConfirmed(cost) && !isOfDisk)
+    return { price: onRecord, isFirst: false };
+  return { price: parseDollars(offerPricePerHour), isFirst: true };
+}
+
+/** True if a price is so far above a known one that a person must see it at once. */
+export function isFarAbove(known: MicroDollars, shown: MicroDollars): boolean {
+  return shown > known * IMPLAUSIBLE_FACTOR;
+}
+
+function isNear(known: number, shown: number): boolean {
+  return Math.abs(shown - known) <= known * OFFER_TOLERANCE;
+}
+
+interface Judgement {
+  readonly believed: number | undefined;
+  readonly report: Report<number> | undefined;
+}
+
+interface Criteria {
+  readonly isSame: (known: number, shown: number) => boolean;
+  readonly isImplausible: (shown: number) => boolean;
+  readonly heldMs: number | undefined;
+  readonly spacingMs: number;
+  /** Nothing is believed of a first sight. */
+  readonly needsRecord: boolean;
+}
+
+function judge(shown: number | undefined, known: number | undefined, criteria: Criteria): Judgement {
+  if (shown === undefined) return { believed: known, report: undefined };
+  const isImplausible = criteria.isImplausible(shown);
+  const isBelieved =
+    known === undefined ? !criteria.needsRecord && !isImplausible : criteria.isSame(known, shown);
+  if (isBelieved) return { believed: shown, report: undefined };
+  const longEnough = isImplausible ? Math.max(IMPLAUSIBLE_MS, criteria.spacingMs) : criteria.spacingMs;
+  const isAgreed = (criteria.heldMs ?? -1) >= longEnough;
+  return { believed: known, report: { value: shown, isAgreed, isImplausible } };
+}
+
+// Address
+
+/** The address on record of a machine that runs and ran: a new one needs two lists, further ports of the same one none. */
+function keptAddress(
+  row: MachineRow,
+  status: GpuInstanceStatus,
+): Partial<Pick<Machine, 'publicAddress' | 'sshHost' | 'sshPort' | 'ports'>> {
+  if (row.state !== 'running' || recordedState(status).state !== 'running') return {};
+  const { publicAddress, ssh, ports = [] } = status;
+  if (publicAddress === undefined && ssh === undefined) return {};
+  const mapped = Object.fromEntries(
+    ports.map(({ containerPort, protocol, publicPort }) => [
+      `${containerPort}/${protocol.toLowerCase()}`,
+      publicPort,
+    ]),
+  );
+  const isKept = Object.entries(mapped).every(([port, shown]) => row.ports[port] === shown);
+  const isSameHost =
+    publicAddress === row.publicAddress && ssh?.host === row.sshHost && ssh?.port === row.sshPort;
+  if (isKept && isSameHost) return {};
+  return { publicAddress, sshHost: ssh?.host, sshPort: ssh?.port, ports: mapped };
+}
+
+function megabytes(memory: string | undefined): number | undefined {
+  const text = /^(\d+)M$/.exec(memory ?? '')?.[1];
+  return text === undefined ? undefined : Number(text);
+}
+
+// Reads
+
+/** A machine by its single read, as far as it confirms or contradicts what lists agree on. */
+export type MachineRead = Pick<
+  MachineRow,
+  'id' | 'label' | 'state' | 'intendedPower' | 'startedAt' | 'endsAt' | 'pricePerHour' | 'storagePricePerHour'
+>;
+
+/** The machine after a read: what lists and read agree on is believed for good. */
+export function afterRead(machine: Machine, read: MachineRead): Machine {
+  const fields = (['pricePerHour', 'storagePricePerHour', 'startedAt'] as const).filter((field) => {
+    const report = machine.reports[field];
+    return report?.isAgreed === true && read[field] === report.value;
+  });
+  if (fields.length === 0) return machine;
+  const reports = Object.fromEntries(
+    Object.entries(machine.reports).filter(([field]) => !fields.some((accepted) => accepted === field)),
+  );
+  const values = Object.fromEntries(fields.map((field) => [field, read[field]]));
+  return { ...machine, ...values, reports };
+}
+
+/** True if lists agree on a report that a read has to settle. */
+export function needsRead({ reports }: Machine): boolean {
+  return Object.values(reports).some(({ isAgreed }) => isAgreed);
+}
+
+/** Ground of a decision to end a machine. `contract`: the machine stands still after the end of its rental contract. */
+export type Ground = 'status' | 'contract' | 'price' | 'label' | 'presence';
+
+const GROUND_FIELDS: Readonly<Record<Ground, readonly WatchedField[]>> = {
+  status: ['state'],
+  contract: ['state', 'endsAt'],
+  price: [],
+  label: ['label', 'startedAt'],
+  presence: [],
+};
+
+/** True if two complete lists agree on the ground. A price on record was believed before. */
+export function listsAgree(machine: Machine, ground: Ground): boolean {
+  return GROUND_FIELDS[ground].every((field) => !machine.unsettled.has(field));
+}
+
+/** True if the read of a machine says the same as the lists. */
+export function readAgrees(machine: Machine, read: MachineRead, ground: Ground): boolean {
+  switch (ground) {
+    case 'status':
+      // An ended container and a silent host are tolerated for different times.
+      return stateClass(machine) === stateClass(read) && hasExited(machine) === hasExited(read);
+    case 'contract':
+      return readAgrees(machine, read, 'status') && isSameSecond(machine.endsAt, read.endsAt);
+    case 'price':
+      return machine.pricePerHour === read.pricePerHour || isStopped(read);
+    case 'label':
+      return machine.label === read.label && machine.startedAt === read.startedAt;
+    case 'presence':
+      return true;
+  }
+}

@@ -1,0 +1,169 @@
+import * as z from 'zod';
+import { hostAndPort, portText, type ReachedPort, readHostAndPort, readPortText } from './address-text.ts';
+import { gpuInstanceConditions } from './conditions.ts';
+import { type GpuInstanceStatus, gpuInstancePhases, gpuInstanceStatus } from './gpu-instance.ts';
+import { conditions, observedGeneration } from './object.ts';
+import { columns, field, recordField, type StatusForm, written } from './record.ts';
+import { choice, dollars, integer, list, marketplaceId, notes, text, timestamp } from './schema.ts';
+
+const machine = z
+  .object({
+    id: marketplaceId('Its contract at the marketplace.').optional(),
+    gpu: text({ description: 'The GPU model.', maxLength: 128 }).optional(),
+    gpuCount: integer({ description: 'Number of GPUs.', min: 0, max: 1_000_000 }).optional(),
+    host: marketplaceId('The host that owns it.').optional(),
+    state: text({ description: "The marketplace's own word for its state.", maxLength: 64 }).optional(),
+    rentedAt: timestamp({ description: "Its start date by the marketplace's clock." }).optional(),
+    contractEnd: timestamp({ description: 'When its rental contract ends; left out if unknown.' }).optional(),
+  })
+  .meta(notes({ description: 'The rented machine.' }));
+
+const endpoint = z
+  .object({
+    address: text({ description: 'host:port for SSH, or of the first port.', maxLength: 300 }).optional(),
+    ssh: text({ description: 'host:port of SSH.', maxLength: 300 }).optional(),
+    ports: list(text({ description: 'One port.', maxLength: 300 }), {
+      description: 'Each port of the container and its public address: `http:8080=203.0.113.17:40017`.',
+      max: 64,
+      list: { type: 'atomic' },
+    }).optional(),
+  })
+  .meta(notes({ description: 'Where the machine is reached.' }));
+
+const cost = z
+  .object({
+    pricePerHour: dollars({ description: 'Present price of an hour, disk included.' }).optional(),
+    accrued: dollars({ description: 'Cost of this object until `since`, all machines together.' }),
+    since: timestamp({
+      description: 'End of `accrued`. From then on add `pricePerHour` × time; nothing if there is no price.',
+    }).optional(),
+  })
+  .meta(notes({ description: 'Money.', keepsUnknown: true }));
+
+const pastMachine = z
+  .object({
+    id: marketplaceId("The machine's contract.").optional(),
+    reason: text({ description: 'Why it ended, as a word of the catalogue.', maxLength: 128 }),
+    endedAt: timestamp({ description: 'When it ended.' }),
+    cost: dollars({ description: 'What it cost.' }),
+  })
+  .meta(notes({ description: 'A former machine.', keepsUnknown: true }));
+
+/**
+ * The status as the API server stores it. It keeps unknown keys for one release, so that an operator reads the fields of
+ * the form before the record once.
+ */
+export const gpuInstanceStoredStatus = z
+  .object({
+    observedGeneration: observedGeneration.optional(),
+    phase: choice(gpuInstancePhases, {
+      description: 'The state in one word, for people. Automation reads `conditions`.',
+    }).optional(),
+    conditions: conditions.optional(),
+    machine: machine.optional(),
+    endpoint: endpoint.optional(),
+    cost: cost.optional(),
+    history: list(pastMachine, {
+      description: 'The last five machines and why each ended.',
+      max: 5,
+      list: { type: 'atomic' },
+    }).optional(),
+    binding: gpuInstanceStatus.shape.binding,
+    record: recordField.optional(),
+  })
+  .meta(
+    notes({
+      description: 'Observed state. Written by the operator only.',
+      atomic: true,
+      keepsUnknown: true,
+    }),
+  );
+
+/** What people do not read of an object. */
+const rest = (object: z.ZodObject, description: string) =>
+  z.object(object.shape).partial().meta({ description }).optional();
+
+type Ssh = NonNullable<GpuInstanceStatus['ssh']>;
+
+const {
+  // Fields that people read whole.
+  observedGeneration: _generation,
+  phase: _phase,
+  conditions: _conditions,
+  instanceId: _id,
+  hostId: _host,
+  actualStatus: _state,
+  rentedAt: _rentedAt,
+  endpoint: _endpoint,
+  binding: _binding,
+  ...remembered
+} = gpuInstanceStatus.shape;
+
+/** A GpuInstance: the row says which field of the status in memory people read where; the record has the rest. */
+export const gpuInstanceForm: StatusForm = {
+  rows: [
+    field('observedGeneration'),
+    field('phase'),
+    field('conditions'),
+    field('machine.id', 'instanceId'),
+    field('machine.gpu', 'gpu.name'),
+    field('machine.gpuCount', 'gpu.count'),
+    field('machine.host', 'hostId'),
+    field('machine.state', 'actualStatus'),
+    field('machine.rentedAt', 'rentedAt'),
+    field('machine.contractEnd', 'contractEnd.at'),
+    field('endpoint.address', 'endpoint'),
+    written<[Ssh]>('endpoint.ssh', ['ssh'], {
+      write: ({ host, port }) => hostAndPort(host, port),
+      read: (stored) => {
+        const ssh = readHostAndPort(stored);
+        return ssh && [ssh];
+      },
+    }),
+    written<[readonly ReachedPort[], string]>('endpoint.ports', ['ports', 'publicAddress'], {
+      write: (ports, address) =>
+        ports === undefined || ports.length === 0 || address === undefined
+          ? undefined
+          : ports.map((port) => portText(port, address)),
+      read: (stored) => {
+        const ports = Array.isArray(stored) ? stored.map(readPortText) : [];
+        const [first] = ports;
+        return first && [ports.flatMap((read) => (read ? [read.port] : [])), first.address];
+      },
+    }),
+    field('cost.pricePerHour'),
+    field('cost.accrued'),
+    field('cost.since'),
+    columns(
+      'history',
+      { id: 'instanceId', reason: 'reason', endedAt: 'endedAt', cost: 'cost' },
+      { attempt: 0, rentedMinutes: 0 },
+    ),
+    field('binding'),
+  ],
+  record: z.object({
+    ...remembered,
+    ...{
+      gpu: rest(gpuInstanceStatus.shape.gpu.unwrap(), 'The rest of what was rented: `memory`.'),
+      contractEnd: rest(
+        gpuInstanceStatus.shape.contractEnd.unwrap(),
+        '`isReported`: an event has reported the end, a day before it.',
+      ),
+      cost: rest(
+        gpuInstanceStatus.shape.cost.unwrap(),
+        'Prices that are assumed, reported or of storage, and `accrued` before this month.',
+      ),
+      history: z
+        .array(gpuInstanceStatus.shape.history.unwrap().element.partial())
+        .meta({ description: 'More of each former machine: attempt, host, price, minutes.' })
+        .optional(),
+    },
+  }),
+  memory: gpuInstanceStatus,
+  conditions: new Set(Object.keys(gpuInstanceConditions)),
+  dropped: ['facts'],
+  needRecord: [
+    ...['machine.id', 'machine.gpu', 'machine.gpuCount', 'machine.host', 'machine.state'],
+    ...['machine.rentedAt', 'machine.contractEnd', 'endpoint.address', 'endpoint.ssh', 'endpoint.ports'],
+  ],
+};

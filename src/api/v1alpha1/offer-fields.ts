@@ -1,0 +1,324 @@
+import type * as z from 'zod';
+import { countryCode } from '../../lib/country.ts';
+import { parseQuantity } from '../../lib/quantity.ts';
+import { choice, dollars, flag, integer, list, percentage, text } from './schema.ts';
+
+/** A value of a column of an offer. */
+export type FactValue = string | number | boolean | null;
+
+/** A value that is known. */
+type Fact = Exclude<FactValue, null>;
+
+/** Comparison of the fact of an offer with the requested value. */
+type Comparison = 'oneOf' | 'equal' | 'atLeast' | 'atMost';
+
+/** Requested value of a field, and the requirement as a person wrote it: `gpuNames RTX 4090`. */
+export interface Ask {
+  readonly label: string;
+  readonly value: FactValue | readonly FactValue[];
+}
+
+/**
+ * A field of an offer: everything that the operator knows of it. The schema of `spec.offers`, the fields that `filters`
+ * may not name, the search, the choice, shared searches, recorded facts and drift derive from these rows.
+ */
+export interface OfferField {
+  /** Schema of the field in an alternative of `spec.offers`; a row without one is set elsewhere. */
+  readonly schema?: z.ZodType;
+  /** Name in `filters`, in `order`, in a search and in the recorded facts of a machine. */
+  readonly column: string;
+  /** Other columns that say the same. */
+  readonly aliases?: readonly string[];
+  /** Name in the recorded facts, if it is not the column. */
+  readonly recordedAs?: string;
+  /** Place where users write it, if that is not the name of the row; null if the operator alone sets it. */
+  readonly place?: string | null;
+  /** Object that has it. Only a machine, its host and its contract drift. */
+  readonly of: 'machine' | 'host' | 'contract' | 'price' | 'search';
+  readonly compares: Comparison;
+  /** Neutral name of the fact. If the port has no such name, the column is read. */
+  readonly fact: string;
+  readonly type: 'text' | 'number' | 'boolean';
+  /** True if the list of machines shows it too. */
+  readonly isShown?: true;
+  /** Requirement of an alternative; undefined if it requests nothing. `directPorts`: those that ports and SSH need. */
+  asks?(value: unknown, directPorts: number): Ask | undefined;
+  /** Part of a fact that is compared. */
+  reads?(fact: Fact): Fact;
+  /** Difference of the shown machine from the rented one, for people. */
+  differs?(shown: Fact, rented: Fact): string | undefined;
+}
+
+/** A row with its schema; `asks` takes the values that the schema yields. */
+function field<Schema extends z.ZodType, const Row extends Omit<OfferField, 'schema' | 'asks'>>(
+  schema: Schema,
+  row: Row,
+  asks?: (value: z.output<Schema>, directPorts: number) => Ask | undefined,
+): Row & Pick<OfferField, 'asks'> & { readonly schema: Schema } {
+  return { ...row, schema, ...(asks && { asks }) };
+}
+
+/** Memory of one GPU model is counted a little differently from row to row. */
+const MEMORY_TOLERANCE = 0.05;
+
+const minGpuMemory = text({
+  description: 'The least memory of one GPU. The marketplace counts decimal GB: 24G is 24,000 MB.',
+  example: '24G',
+  form: 'quantity',
+  maxLength: 16,
+  rules: [
+    {
+      rule: "!self.matches('^[0-9]+([.][0-9]+)?[MGT]i$')",
+      message: 'write 24G: the marketplace counts GPU memory in decimal GB',
+      messageExpression:
+        "'write ' + self.substring(0, size(self) - 1) + ': the marketplace counts GPU memory in decimal GB'",
+    },
+    {
+      rule: "self.matches('^[0-9]{1,7}([.][0-9]{1,3})?[MGT]i?$')",
+      message: 'write the memory of one GPU with its unit, such as 24G or 24000M',
+    },
+  ],
+});
+
+/** The fields of an offer, in the order of an alternative of `spec.offers`. */
+export const OFFER_FIELDS = {
+  rentable: {
+    column: 'rentable',
+    place: null,
+    of: 'search',
+    compares: 'equal',
+    fact: 'rentable',
+    type: 'boolean',
+  },
+  gpuNames: field(
+    list(text({ description: "A GPU model by the marketplace's name.", maxLength: 64 }), {
+      description: "GPU models that will do, by the marketplace's names. Any when left out.",
+      example: '[RTX 4090, RTX 3090]',
+      max: 32,
+      list: { type: 'set' },
+    }).optional(),
+    {
+      column: 'gpu_name',
+      of: 'machine',
+      compares: 'oneOf',
+      fact: 'gpuName',
+      type: 'text',
+      isShown: true,
+      differs: (shown, rented) => (shown === rented ? undefined : `GPU ${shown} instead of ${rented}`),
+    },
+    (names) => names && { label: `gpuNames ${names.join(', ')}`, value: names },
+  ),
+  gpuCount: field(
+    integer({ description: 'GPUs of the machine.', min: 1, max: 64 }).default(1),
+    {
+      column: 'num_gpus',
+      of: 'machine',
+      compares: 'equal',
+      fact: 'gpuCount',
+      type: 'number',
+      isShown: true,
+      differs: (shown, rented) => (shown < rented ? `${shown} GPUs instead of ${rented}` : undefined),
+    },
+    (count) => ({ label: `gpuCount ${count}`, value: count }),
+  ),
+  minGpuMemory: field(
+    minGpuMemory.optional(),
+    {
+      column: 'gpu_ram',
+      of: 'machine',
+      compares: 'atLeast',
+      fact: 'gpuMemoryMB',
+      type: 'number',
+      isShown: true,
+      differs: (shown, rented) =>
+        Number(shown) < Number(rented) * (1 - MEMORY_TOLERANCE)
+          ? `${shown}M of GPU memory instead of ${rented}M`
+          : undefined,
+    },
+    (memory) =>
+      memory === undefined
+        ? undefined
+        : { label: `minGpuMemory ${memory}`, value: Math.floor((parseQuantity(memory) ?? 0) / 1e6) },
+  ),
+  minDirectPorts: field(
+    integer({
+      description: 'The least directly reachable ports.',
+      example: '4',
+      min: 0,
+      max: 65535,
+    }).optional(),
+    {
+      column: 'direct_port_count',
+      of: 'machine',
+      compares: 'atLeast',
+      fact: 'directPorts',
+      type: 'number',
+    },
+    (ports, needed) => {
+      if (ports === undefined && needed === 0) return undefined;
+      const isEnough = (ports ?? 0) >= needed;
+      const label = isEnough ? `minDirectPorts ${ports}` : `${needed} direct ports for ports and ssh`;
+      return { label, value: Math.max(ports ?? 0, needed) };
+    },
+  ),
+  minReliability: field(
+    percentage({
+      description: "The least reliability of the host in the marketplace's own measure.",
+    }).optional(),
+    {
+      column: 'reliability',
+      aliases: ['reliability2'],
+      of: 'host',
+      compares: 'atLeast',
+      fact: 'reliability',
+      type: 'number',
+    },
+    (share) =>
+      share === undefined
+        ? undefined
+        : { label: `minReliability ${share}`, value: Number.parseFloat(share) / 100 },
+  ),
+  regions: field(
+    list(
+      text({
+        description: 'A country.',
+        // Room for a name, so that the rule answers and not the length.
+        maxLength: 32,
+        pattern: '^[A-Z]{2}$',
+        write: 'write the two-letter code of a country in capitals, such as US',
+      }),
+      {
+        description:
+          'Countries that will do, as two-letter codes in quotes (YAML takes a bare NO for false). Any when left out.',
+        example: '["SE", "NO", "FI"]',
+        max: 64,
+        list: { type: 'set' },
+      },
+    ).optional(),
+    {
+      column: 'geolocation',
+      of: 'host',
+      compares: 'oneOf',
+      fact: 'region',
+      type: 'text',
+      isShown: true,
+      // Services word a place as `California, US`; the country stands behind the last comma.
+      reads: (place) =>
+        String(place)
+          .slice(String(place).lastIndexOf(',') + 1)
+          .trim(),
+    },
+    (given) => {
+      const countries = given?.map(countryCode);
+      return countries && { label: `regions ${countries.join(', ')}`, value: countries };
+    },
+  ),
+  verified: field(
+    flag({ description: 'Only hosts whose identity the marketplace has checked.' }).default(true),
+    {
+      column: 'verified',
+      of: 'host',
+      compares: 'equal',
+      fact: 'verified',
+      type: 'boolean',
+    },
+    (isRequired) => (isRequired ? { label: 'verified true', value: true } : undefined),
+  ),
+  pricing: field(
+    choice(['OnDemand', 'Interruptible'], {
+      description: 'OnDemand: at a fixed price. Interruptible: at your bid; a higher bid stops the machine.',
+    }).default('OnDemand'),
+    {
+      column: 'type',
+      recordedAs: 'pricing',
+      of: 'contract',
+      compares: 'equal',
+      fact: 'pricing',
+      type: 'text',
+    },
+    (pricing) => ({ label: `pricing ${pricing}`, value: pricing }),
+  ),
+  bid: field(
+    dollars({
+      description: 'What you bid for an hour of the machine. Only with `pricing: Interruptible`.',
+      example: '"0.25"',
+    }).optional(),
+    { column: 'min_bid', of: 'price', compares: 'atMost', fact: 'minBid', type: 'number' },
+  ),
+  maxPricePerHour: field(
+    dollars({
+      description:
+        'The most that the machine may cost in an hour, disk included. Required unless the account sets one.',
+    }).optional(),
+    {
+      column: 'dph_total',
+      of: 'price',
+      compares: 'atMost',
+      fact: 'pricePerHour',
+      type: 'number',
+    },
+  ),
+  disk: {
+    column: 'disk_space',
+    aliases: ['allocated_storage'],
+    place: 'spec.disk',
+    of: 'search',
+    compares: 'atLeast',
+    fact: 'diskGB',
+    type: 'number',
+  },
+} as const satisfies Readonly<Record<string, OfferField>>;
+
+/** Name of a row of {@link OFFER_FIELDS}. */
+export type OfferFieldName = keyof typeof OFFER_FIELDS;
+
+/** All rows by name, as their readers walk them. */
+export const OFFER_FIELD_ROWS: readonly (readonly [name: string, row: OfferField])[] =
+  Object.entries(OFFER_FIELDS);
+
+type Rows = typeof OFFER_FIELDS;
+type Values = { readonly text: string; readonly number: number; readonly boolean: boolean };
+
+/** Known facts of an offer, or of the machine that was rented by it. An undefined one is unknown, and rules nothing out. */
+export type OfferFacts = {
+  readonly [Name in OfferFieldName as Rows[Name]['fact']]?: Values[Rows[Name]['type']] | undefined;
+} & {
+  /** Columns by their names. */
+  readonly fields: Readonly<Record<string, FactValue | undefined>>;
+};
+
+/** Fact of a row, by its neutral name or else by its column; undefined if it is unknown or of another type. */
+export function factOf(row: OfferField, facts: Partial<OfferFacts>): Fact | undefined {
+  const named: Readonly<Record<string, unknown>> = facts;
+  const value = row.fact in named ? named[row.fact] : facts.fields?.[recordedName(row)];
+  if (typeof value === 'string') return row.type === 'text' ? value : undefined;
+  if (typeof value === 'number') return row.type === 'number' ? value : undefined;
+  return typeof value === 'boolean' && row.type === 'boolean' ? value : undefined;
+}
+
+/** Name under which the facts of a machine record a row. */
+export function recordedName({ column, recordedAs = column }: OfferField): string {
+  return recordedAs;
+}
+
+/** True if a machine may cease to satisfy the row, so that its facts record it. */
+export function isRecorded({ of }: OfferField): boolean {
+  return of === 'machine' || of === 'host' || of === 'contract';
+}
+
+type Shown = {
+  [Name in OfferFieldName]: Rows[Name] extends { readonly isShown: true } ? Rows[Name]['fact'] : never;
+}[OfferFieldName];
+
+/** Facts that the list of machines shows too. */
+export const SHOWN_FACTS = OFFER_FIELD_ROWS.flatMap(([, { isShown, fact }]) =>
+  isShown ? [fact] : [],
+) as readonly Shown[];
+
+const COVERS = { oneOf: 'any', equal: 'any', atLeast: 'gte', atMost: 'lte' } as const;
+
+/** Columns of the rows that a search filters by, and how the wider of two filters is known: by its values or its bound. */
+export function searchCover(): Readonly<Record<string, 'gte' | 'lte' | 'any'>> {
+  const searched = OFFER_FIELD_ROWS.filter(([, { of }]) => of !== 'contract');
+  return Object.fromEntries(searched.map(([, { column, compares }]) => [column, COVERS[compares]]));
+}

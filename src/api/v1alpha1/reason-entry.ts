@@ -1,0 +1,88 @@
+/**
+ * Traits of a reason that the code reads. They stand in the catalogue only: a set of reasons elsewhere would not learn of
+ * a new one.
+ */
+export interface ReasonFacets {
+  /** Part that the account avoids after this end. */
+  readonly avoids?: 'machine' | 'host';
+  /** A broken or slow image or start script ends every machine this way. */
+  readonly mayBeImage?: true;
+  /** Timeout or tolerance of the spec that passed before this end; without one a single report proves little. */
+  readonly patience?: 'provisioning' | 'loading' | 'start' | 'unknown' | 'offline';
+  /** What has to be confirmed before a machine ends for this reason; without it none does. */
+  readonly ground?: 'status' | 'contract' | 'price' | 'request';
+  /** Many machines of an account reach this end at once if one thing is wrong with all of them. */
+  readonly endsInMass?: true;
+  /** The object is ending its machine, even if that takes a while or fails. */
+  readonly endsMachine?: true;
+  /** The machine accepts no more work, whatever its probe reports. */
+  readonly endsService?: true;
+  /** The object rents no other machine until a person changes its spec. */
+  readonly endsForGood?: true;
+  /** The operator or a person chose this end: the machine was not lost. */
+  readonly isChosen?: true;
+  /** A machine may bill for days without work, although nothing is wrong. */
+  readonly billsWhileIdle?: true;
+  /** A refused adoption is tried again after a change of the account, or of the machine; else after each list. */
+  readonly waitsFor?: 'account' | 'machine';
+  /** Result of a search of offers: none can be rented, or no limit allows one. */
+  readonly search?: 'foundNothing' | 'unlimited';
+  /** It ends by itself, usually soon: without an event, if the account reports it, or with the marketplace. */
+  readonly passes?: 'withinMoments' | 'asAccountReports' | 'withMarketplace';
+  /**
+   * A worker gets no machine, or does not start, until a person acts or the market changes. AccountNotReady does not last:
+   * after each start of the operator it is true for seconds, and requests in the queue must outlive them.
+   */
+  readonly isLasting?: true;
+  /** It keeps a machine from its start, and neither the machine nor its host is the cause. */
+  readonly isNotItsOwn?: true;
+  /** A person has to fix it, although the operator continues by itself afterwards. */
+  readonly needsFix?: true;
+  /** Service that is lost: that of the whole marketplace, whose causes follow one another, or that of this account. */
+  readonly loses?: 'marketplace' | 'account';
+  /** Beginning of a sentence on the lost service, if no HTTP status or code names the cause. */
+  readonly cause?: string;
+  /** Phase of a GpuInstance that waits for this reason; Pending without it. */
+  readonly phase?: 'Paused' | 'Failed' | 'Lost';
+}
+
+/** One word of the catalogue. */
+export interface ReasonEntry extends ReasonFacets {
+  /**
+   * `good`: nothing to do. `progress`: the operator is at work. `retryable`: it continues by itself when the
+   * cause ends. `terminal`: Stalled until a person acts.
+   */
+  readonly kind: 'good' | 'progress' | 'retryable' | 'terminal';
+  /** What happened. */
+  readonly sentence: string;
+  /** What a person can do; left out if nothing is to be done. */
+  readonly remedy?: string;
+}
+
+/** A reason with nothing to do. */
+export const good = <const Facets extends ReasonFacets>(sentence: string, facets?: Facets) => ({
+  ...facets,
+  kind: 'good' as const,
+  sentence,
+});
+
+/** A reason of an operator at work. Every reason that is not good states its facets, `{}` if none applies. */
+export const progress = <const Facets extends ReasonFacets>(
+  facets: Facets,
+  sentence: string,
+  remedy?: string,
+) => ({ ...facets, kind: 'progress' as const, sentence, ...(remedy && { remedy }) });
+
+/** A reason that ends with its cause. */
+export const retryable = <const Facets extends ReasonFacets>(
+  facets: Facets,
+  sentence: string,
+  remedy: string,
+) => ({ ...facets, kind: 'retryable' as const, sentence, remedy });
+
+/** A reason that stalls the object until a person acts. */
+export const terminal = <const Facets extends ReasonFacets>(
+  facets: Facets,
+  sentence: string,
+  remedy: string,
+) => ({ ...facets, kind: 'terminal' as const, sentence, remedy });

@@ -1,0 +1,277 @@
+import type * as z from 'zod';
+import { canonicalJson, isJsonObject } from '../../lib/json.ts';
+import { type StoredForm, storedForm, withStoredForm } from '../../lib/stored-form.ts';
+import { text } from './schema.ts';
+
+/** The version of the record that this operator writes. It reads this version and the form before it. */
+const VERSION = 1;
+
+/** Characters of `status.record`. */
+export const MAX_RECORD = 16_384;
+
+/** The schema of `status.record`. */
+export const recordField = text({
+  description:
+    'What only the operator remembers, as JSON. `gpu-rent explain` prints it. Do not edit: a claim that does not verify, or a text that cannot be read, makes the operator search the machine by its label.',
+  maxLength: MAX_RECORD,
+});
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** One row of a form: a stored field for people, and the fields of the status in memory that it shows. */
+export interface FieldRow {
+  /** The path below `status`. */
+  readonly stored: string;
+  /** Paths in memory. */
+  readonly memory: readonly string[];
+  /** The stored value, and what of the values in memory it does not show. Undefined if it can show nothing of them. */
+  readonly split: (values: readonly unknown[]) => Split | undefined;
+  /** The inverse, from the stored value and what the record holds beside it. Undefined for a value that says nothing. */
+  readonly join: (stored: unknown, rest: readonly unknown[]) => readonly unknown[] | undefined;
+}
+
+interface Split {
+  readonly stored: unknown;
+  /** Goes into the record, under the same paths. */
+  readonly rest?: readonly unknown[];
+}
+
+/** A field that people read as it is in memory. */
+export function field(stored: string, memory: string = stored): FieldRow {
+  return {
+    stored,
+    memory: [memory],
+    split: ([value]) => ({ stored: value }),
+    join: (value) => [value],
+  };
+}
+
+/** Fields that people read as a text or a list of texts. */
+export function written<V extends readonly unknown[]>(
+  stored: string,
+  memory: { readonly [K in keyof V]: string },
+  {
+    write,
+    read,
+  }: { readonly write: (...values: V) => unknown; readonly read: (stored: unknown) => V | undefined },
+): FieldRow {
+  return {
+    stored,
+    memory,
+    split: (values) => {
+      const shown = write(...(values as unknown as V));
+      return shown === undefined ? undefined : { stored: shown };
+    },
+    join: (value) => read(value),
+  };
+}
+
+/** A list of which people read some keys of each entry; `missing` completes an entry that a person added. */
+export function columns(name: string, keys: Readonly<Record<string, string>>, missing: Json): FieldRow {
+  const shown = Object.entries(keys);
+  const inMemory = new Set(Object.values(keys));
+  return {
+    stored: name,
+    memory: [name],
+    split: ([list]) => {
+      const entries = (list as readonly Json[]).map((entry) => ({
+        stored: Object.fromEntries(shown.flatMap(([key, own]) => (own in entry ? [[key, entry[own]]] : []))),
+        rest: Object.fromEntries(Object.entries(entry).filter(([key]) => !inMemory.has(key))),
+      }));
+      const rest = entries.map((entry) => entry.rest);
+      return { stored: entries.map((entry) => entry.stored), rest: [rest.length === 0 ? undefined : rest] };
+    },
+    join: (stored, [rest]) => {
+      if (!Array.isArray(stored)) return undefined;
+      const remembered = Array.isArray(rest) && rest.length === stored.length ? rest : [];
+      const entries = stored.filter(isJsonObject).map((entry, at) => ({
+        ...(isJsonObject(remembered[at]) ? remembered[at] : missing),
+        ...Object.fromEntries(shown.flatMap(([key, own]) => (key in entry ? [[own, entry[key]]] : []))),
+      }));
+      return [entries];
+    },
+  };
+}
+
+/** How the status of a kind is stored: rows for people, and the record for everything else. */
+export interface StatusForm {
+  readonly rows: readonly FieldRow[];
+  /** The schema of the record, without `v`. */
+  readonly record: z.ZodObject;
+  /** The status in memory, which was also the stored form before the record. */
+  readonly memory: z.ZodObject;
+  /** Condition types whose generation is the one of the status. */
+  readonly conditions: ReadonlySet<string>;
+  /** Keys of the record that are left out, in this order, if it is too long. */
+  readonly dropped: readonly string[];
+  /** Stored fields that mean nothing without the record. */
+  readonly needRecord: readonly string[];
+}
+
+/**
+ * The status as the API server stores it. Keeps the unknown keys and the newer record of the status that was read; drops
+ * what the form allows to drop if the record is too long.
+ */
+export function encodeStatus(form: StatusForm, status: Json): Json {
+  const rest: Record<string, unknown> = { ...status };
+  const stored: Record<string, unknown> = {};
+  for (const { stored: path, memory, split } of form.rows) {
+    const values = memory.map((from) => valueAt(rest, from));
+    if (values.every((value) => value === undefined)) continue;
+    const shown = split(values);
+    if (!shown) continue;
+    put(stored, path, shown.stored);
+    for (const [at, from] of memory.entries()) replace(rest, from, shown.rest?.[at]);
+  }
+  if (stored['conditions'] !== undefined)
+    stored['conditions'] = withoutGeneration(form, stored['conditions'], status['observedGeneration']);
+  const { problem, unknown } = storedForm(status) ?? {};
+  const record = problem?.type === 'newer' ? problem.text : recordText(form, { ...unknown, ...rest });
+  return record === undefined ? stored : { ...stored, record };
+}
+
+/** Undefined if there is nothing to remember. */
+function recordText({ dropped }: StatusForm, fields: Json): string | undefined {
+  const kept = { ...fields };
+  const droppable = [...dropped];
+  for (;;) {
+    const body = canonicalJson(kept);
+    if (body === '{}') return undefined;
+    const record = `{"v":${VERSION},${body.slice(1)}`;
+    const next = droppable.shift();
+    if (record.length <= MAX_RECORD || next === undefined) return record;
+    delete kept[next];
+  }
+}
+
+/**
+ * The status in memory of a stored one. Never throws: a record that cannot be read is left out with the fields that mean
+ * nothing without it, and {@link storedForm} tells.
+ */
+export function decodeStatus(form: StatusForm, stored: Json): Json {
+  const reading = readRecord(form, stored);
+  if (reading.type === 'flat') return withStoredForm({ ...stored }, formOf(reading));
+  const status: Record<string, unknown> = reading.type === 'read' ? { ...reading.fields } : {};
+  const ignored = new Set(reading.type === 'unreadable' ? form.needRecord : []);
+  for (const { stored: path, memory, join } of form.rows) {
+    const value = ignored.has(path) ? undefined : valueAt(stored, path);
+    if (value === undefined) continue;
+    const values = join(
+      value,
+      memory.map((to) => valueAt(status, to)),
+    );
+    for (const [at, to] of memory.entries()) if (values?.[at] !== undefined) put(status, to, values[at]);
+  }
+  if (status['conditions'] !== undefined)
+    status['conditions'] = withGeneration(form, status['conditions'], status['observedGeneration']);
+  return withStoredForm(status, formOf(reading));
+}
+
+type Reading =
+  | { readonly type: 'none' | 'flat' | 'unreadable' }
+  | { readonly type: 'newer'; readonly version: number; readonly text: string }
+  | { readonly type: 'read'; readonly fields: Json; readonly unknown: Json };
+
+function readRecord(form: StatusForm, status: Json): Reading {
+  const { record } = form;
+  const stored = status['record'];
+  if (stored === undefined && !isFlat(form, status)) return { type: 'none' };
+  if (stored === undefined) return { type: form.memory.safeParse(status).success ? 'flat' : 'unreadable' };
+  const content = typeof stored === 'string' ? parsed(stored) : undefined;
+  if (typeof stored !== 'string' || !isJsonObject(content)) return { type: 'unreadable' };
+  const { v: version, ...rest } = content;
+  if (typeof version !== 'number' || !Number.isInteger(version) || version < 1) return { type: 'unreadable' };
+  if (version > VERSION) return { type: 'newer', version, text: stored };
+  const fields = Object.fromEntries(Object.entries(rest).filter(([key]) => Object.hasOwn(record.shape, key)));
+  if (!record.safeParse(fields).success) return { type: 'unreadable' };
+  const unknown = Object.fromEntries(
+    Object.entries(rest).filter(([key]) => !Object.hasOwn(record.shape, key)),
+  );
+  return { type: 'read', fields, unknown };
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
+
+function formOf(reading: Reading): StoredForm | undefined {
+  switch (reading.type) {
+    case 'none':
+      return undefined;
+    case 'flat':
+      return { isOutdated: true };
+    case 'unreadable':
+      return { isOutdated: true, problem: { type: 'unreadable' } };
+    case 'newer':
+      return { isOutdated: false, problem: reading };
+    case 'read':
+      return Object.keys(reading.unknown).length === 0
+        ? undefined
+        : { isOutdated: false, unknown: reading.unknown };
+  }
+}
+
+/** A status as operators stored it before the record: every field by itself. */
+function isFlat({ rows, memory }: StatusForm, stored: Json): boolean {
+  const names = new Map(rows.map(({ stored: path }) => [rootOf(path), path.includes('.')]));
+  return Object.entries(stored).some(([key, value]) => {
+    const isGrouped = names.get(key);
+    if (isGrouped === undefined) return Object.hasOwn(memory.shape, key);
+    return isGrouped && !isJsonObject(value);
+  });
+}
+
+function withoutGeneration({ conditions }: StatusForm, list: unknown, generation: unknown): unknown {
+  return (list as readonly Json[]).map((condition) => {
+    if (condition['observedGeneration'] !== generation || !conditions.has(String(condition['type'])))
+      return condition;
+    const { observedGeneration: _same, ...rest } = condition;
+    return rest;
+  });
+}
+
+function withGeneration({ conditions }: StatusForm, list: unknown, generation: unknown): readonly Json[] {
+  const entries = Array.isArray(list) ? list.filter(isJsonObject) : [];
+  return entries.map((condition) =>
+    generation !== undefined && conditions.has(String(condition['type']))
+      ? { observedGeneration: generation, ...condition }
+      : condition,
+  );
+}
+
+const rootOf = (path: string): string => path.split('.')[0] ?? path;
+
+function valueAt(object: Json, path: string): unknown {
+  let value: unknown = object;
+  for (const key of path.split('.'))
+    value = isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+  return value;
+}
+
+function put(object: Record<string, unknown>, path: string, value: unknown): void {
+  const [key = path, ...rest] = path.split('.');
+  if (rest.length === 0) object[key] = value;
+  else {
+    const child = object[key];
+    const copy: Record<string, unknown> = isJsonObject(child) ? { ...child } : {};
+    put(copy, rest.join('.'), value);
+    object[key] = copy;
+  }
+}
+
+/** Sets what is left of a value; an object without a key left is removed. */
+function replace(object: Record<string, unknown>, path: string, value: unknown): void {
+  const [key = path, ...rest] = path.split('.');
+  const child = object[key];
+  if (rest.length > 0 && isJsonObject(child)) {
+    const copy: Record<string, unknown> = { ...child };
+    replace(copy, rest.join('.'), value);
+    if (Object.keys(copy).length > 0) object[key] = copy;
+    else delete object[key];
+  } else if (rest.length === 0 && value !== undefined) object[key] = value;
+  else if (rest.length === 0) delete object[key];
+}

@@ -1,0 +1,110 @@
+import type { MarketplaceClient } from '../markets/vast/client.ts';
+import type { View } from '../views/table.ts';
+import type { Command, CommandContext, CommandInput } from './command.ts';
+import { notFound, usageError } from './command-error.ts';
+import { type IdChange, idChangeCommand } from './id-change.ts';
+import { parseId } from './option-values.ts';
+import { createOutput } from './output/output.ts';
+import { withMarketplace } from './sessions/marketplace-session.ts';
+
+/** A kind of thing at the marketplace, and how it is shown. */
+export interface Noun<Item, Row> {
+  /** As typed, e.g. `ssh-key`. */
+  readonly noun: string;
+  /** In sentences, if that differs. */
+  readonly called?: string;
+  /** A thing as JSON shows it. */
+  readonly row: (item: Item) => Row;
+  readonly columns: View<Row>['columns'];
+}
+
+/** The part of a command that its help shows. */
+type Texts = Pick<Command, 'description' | 'examples' | 'args' | 'options'>;
+
+interface Listing<Item, Query> extends Texts {
+  /** Reads the command line, if the list can be narrowed. Rejects with a usage error before anything is sent. */
+  readonly query?: (input: CommandInput) => Query | Promise<Query>;
+  readonly find: (client: MarketplaceClient, query: Query) => Promise<readonly Item[]>;
+}
+
+interface Reading<Item> extends Pick<Texts, 'examples'> {
+  /** The thing of that id; nothing if there is none. */
+  readonly find: (client: MarketplaceClient, id: string) => Promise<Item | null | undefined>;
+}
+
+interface Creation<Request> extends Texts {
+  /** Reads the command line. Rejects with a usage error before anything is sent. */
+  readonly request: (input: CommandInput, context: CommandContext) => Request | Promise<Request>;
+  /** Resolves to the id of the new thing. */
+  readonly send: (client: MarketplaceClient, request: Request) => Promise<string>;
+}
+
+interface Update<Changes extends object> extends Pick<Texts, 'examples' | 'options'> {
+  /** An option that may be given, for an error if none is. */
+  readonly hint: string;
+  readonly changes: (input: CommandInput) => Changes;
+  readonly send: (client: MarketplaceClient, id: string, changes: Changes) => Promise<unknown>;
+}
+
+/** The commands of a noun: each is declared by its texts and its call, and prints as all others do. */
+export function commandsOf<Item, Row extends { readonly id: string }>({
+  noun,
+  called = noun,
+  row,
+  columns,
+}: Noun<Item, Row>) {
+  const view: View<Row> = { kind: noun, name: ({ id }) => id, columns };
+  const argument = { name: '<id>', description: `The ${called}.` };
+  const command = (texts: Texts, run: Command['run']): Command => ({
+    ...texts,
+    optionSets: ['output', 'marketplace'],
+    run,
+  });
+  return {
+    view,
+    /** Shows all of them. */
+    list<Query>({ query, find, ...texts }: Listing<Item, Query>): Command {
+      return command(texts, async (input, context) => {
+        const asked = (await query?.(input)) as Query;
+        const items = await withMarketplace(input, context, ({ client }) => find(client, asked));
+        await createOutput(input, context).rows(view, items.map(row));
+        return 0;
+      });
+    },
+    /** Shows one. */
+    get({ find, ...texts }: Reading<Item>): Command {
+      return command({ ...texts, args: [argument] }, async (input, context) => {
+        const id = parseId(input.args[0], noun);
+        const item = await withMarketplace(input, context, ({ client }) => find(client, id));
+        if (!item)
+          throw notFound(`There is no ${called} ${id}.`, `gpu-rent list ${noun}s shows those there are.`);
+        await createOutput(input, context).row(view, row(item));
+        return 0;
+      });
+    },
+    create<Request>({ request, send, ...texts }: Creation<Request>): Command {
+      return command(texts, async (input, context) => {
+        const given = await request(input, context);
+        const id = await withMarketplace(input, context, ({ client }) => send(client, given));
+        await createOutput(input, context).changed([{ kind: noun, name: id, did: 'created' }]);
+        return 0;
+      });
+    },
+    /** Changes one; a usage error if no change is given. */
+    update<Changes extends object>({ hint, changes, send, ...texts }: Update<Changes>): Command {
+      return command({ ...texts, args: [argument] }, async (input, context) => {
+        const id = parseId(input.args[0], noun);
+        const given = changes(input);
+        if (Object.values(given).every((value) => value === undefined)) {
+          throw usageError('Nothing to change was given.', `Give at least one option, e.g. ${hint}.`);
+        }
+        await withMarketplace(input, context, ({ client }) => send(client, id, given));
+        await createOutput(input, context).changed([{ kind: noun, name: id, did: 'updated' }]);
+        return 0;
+      });
+    },
+    /** Does one thing to each of several, named by their ids. */
+    change: (verb: string, rule: Omit<IdChange, 'verb' | 'kind'>): Command =>
+      idChangeCommand({ verb, kind: noun, ...rule }),
+  };
+}

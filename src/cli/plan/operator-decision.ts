@@ -1,0 +1,140 @@
+import type { Admission } from '../../accounts/admission.ts';
+import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import { type MarketplaceAccount, marketplaceAccountSpec } from '../../api/v1alpha1/marketplace-account.ts';
+import { API_VERSION } from '../../api/v1alpha1/names.ts';
+import type { Reason } from '../../api/v1alpha1/reasons.ts';
+import type { AccountFacts, Decision } from '../../controllers/gpu-instance/public.ts';
+import { accountRefOf } from '../../instance/account-ref.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { systemRandom } from '../../lib/random.ts';
+import { formatTime } from '../../lib/time.ts';
+import type { CompleteList } from '../../market/feed-state.ts';
+import { type Identity, newIdentity } from '../../ownership/identity.ts';
+import { type AccountReading, explainWithLimits, type readLogin } from '../explain/explain-instance.ts';
+import { type LastingRefusal, lasting, rentalRequest } from '../limits.ts';
+import type { Surroundings } from './cluster-view.ts';
+import type { Applied } from './dry-run.ts';
+import type { PlannedObject } from './manifests.ts';
+
+type Purchase = Extract<Decision['record'], { type: 'intent' }>['purchase'];
+
+/** The operator's decision on an object that has no machine yet. */
+export interface PlannedDecision {
+  readonly account: AccountFacts;
+  /** The purchase before the account is asked for room; undefined if nothing would be rented. */
+  readonly purchase: Purchase | undefined;
+  /** Undefined if the purchase has room. */
+  readonly refusal: { readonly reason: Reason; readonly detail: string } | undefined;
+  readonly unchecked: readonly string[];
+}
+
+/** Subject of the decision: the manifest, and the object that the API server would store if it judged it. */
+interface Asked {
+  readonly planned: PlannedObject;
+  readonly applied: Applied | undefined;
+}
+
+/**
+ * Explains a planned object as if it existed and had no machine. Room that the account has is taken from it for the next
+ * planned object. Rejects if a read of the cluster or the marketplace fails.
+ */
+export async function decidePlanned(
+  { planned, applied }: Asked,
+  surroundings: Surroundings,
+  login: Awaited<ReturnType<typeof readLogin>>,
+): Promise<PlannedDecision> {
+  const { kube, objects, constants, identity = throwaway(), gate } = surroundings;
+  const object = applied ? unrented(applied.after) : instanceOf(planned);
+  const account = surroundings.account ?? unlimited(object);
+  const list = without(login.list, applied?.after.status);
+  const reading: AccountReading = { account, objects, identity, ...login, list };
+  let purchase: Purchase | undefined;
+  const refuses = ({ record }: Decision) => {
+    if (record.type !== 'intent') return undefined;
+    purchase = record.purchase;
+    return gate && refusalBy(gate, planned, record.purchase);
+  };
+  const explained = await explainWithLimits({ object, others: objects, constants }, reading, {
+    kube,
+    refuses,
+  });
+  const { decision, unchecked } = explained;
+  const ready = decision.status?.verdict.Ready;
+  const isRefused = decision.record.type !== 'intent' && ready !== undefined;
+  const refusal = isRefused ? { reason: ready.reason, detail: ready.message } : undefined;
+  return { account: explained.account, purchase, unchecked, refusal };
+}
+
+/** Reason why the account has no room; undefined if it has. A purchase that has room is counted for the next objects. */
+function refusalBy(
+  gate: Pick<Admission, 'request'>,
+  { object, namespace }: PlannedObject,
+  { offer, pricePerHour }: Purchase,
+): LastingRefusal | undefined {
+  const objectUid = `planned ${namespace}/${object}`;
+  const ticket = gate.request(rentalRequest({ objectUid, namespace, offerId: offer.id, pricePerHour }));
+  if (ticket.type !== 'ticket') return lasting(ticket);
+  ticket.use();
+  ticket.settle({ rented: true });
+  return undefined;
+}
+
+/**
+ * The object, or a worker of the group. The machine that it has is left out, since another is planned, and one that does
+ * not exist yet has a uid, as it would.
+ */
+function unrented(after: Applied['after']): GpuInstance {
+  const uid = after.metadata.uid ?? systemRandom.uuid();
+  if (after.kind === 'EndpointGroup') return workerOf(after, uid);
+  const { annotations, ...metadata } = after.metadata;
+  if (after.status?.instanceId !== undefined)
+    return { ...after, metadata: { ...metadata, uid }, status: undefined };
+  return { ...after, metadata: { ...metadata, annotations, uid } };
+}
+
+function workerOf({ apiVersion, metadata, spec }: EndpointGroup, uid: string): GpuInstance {
+  const { namespace, creationTimestamp } = metadata;
+  return {
+    apiVersion,
+    kind: 'GpuInstance',
+    metadata: { uid, namespace, creationTimestamp, name: `${metadata.name}-plan` },
+    spec: spec.template.spec,
+  };
+}
+
+/** The object as an API server would create it now. */
+function instanceOf({ manifest, namespace = '', spec }: PlannedObject): GpuInstance {
+  const creationTimestamp = formatTime(systemClock.now());
+  return {
+    apiVersion: API_VERSION,
+    kind: 'GpuInstance',
+    metadata: { uid: systemRandom.uuid(), namespace, creationTimestamp, name: manifest.metadata?.name ?? '' },
+    spec,
+  };
+}
+
+/** An account that sets no limit, in place of the one that the object names. */
+function unlimited(object: GpuInstance): MarketplaceAccount {
+  return {
+    apiVersion: API_VERSION,
+    kind: 'MarketplaceAccount',
+    metadata: accountRefOf(object),
+    spec: marketplaceAccountSpec.parse({
+      apiKeySecretRef: { name: 'unknown' },
+      allowedNamespaces: { from: 'All' },
+    }),
+  };
+}
+
+/** The list as it is when the machine of the object is gone. */
+function without(list: CompleteList, status: Applied['after']['status']): CompleteList {
+  if (status === undefined || !('instanceId' in status)) return list;
+  return { ...list, rows: new Map([...list.rows].filter(([id]) => id !== status.instanceId)) };
+}
+
+/** Proves nothing: an object without a machine has nothing to prove. */
+function throwaway(): Identity {
+  const bytes = (length: number) => systemRandom.bytes(length);
+  return newIdentity({ id: bytes(16), key: bytes(32) }, { kubeSystemUid: undefined, scope: '*' });
+}

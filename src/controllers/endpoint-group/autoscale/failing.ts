@@ -1,0 +1,106 @@
+import type { EndpointGroupStatus } from '../../../api/v1alpha1/endpoint-group.ts';
+import { growingWaitMs } from '../../../instance/repeated-failure.ts';
+import { printableText } from '../../../lib/text.ts';
+import { formatTime, parseTime } from '../../../lib/time.ts';
+import type { LoadView } from '../load/view.ts';
+import type { Observed } from '../types.ts';
+import type { Worker } from '../workers/worker.ts';
+import type { Change } from './plan.ts';
+
+/** A worker that reports an error, as the status of its group keeps it. */
+export type FailingWorker = NonNullable<EndpointGroupStatus['failingWorkers']>[number];
+
+/** The status holds no more: the next ones count from when there is room. */
+const MAX_FAILING = 64;
+const MAX_ERROR = 160;
+
+/**
+ * Workers whose last word is an error, the oldest first. It holds until they report without one: neither a restart of
+ * the operator nor their silence ends it. The recorded text stays, so that a changing one writes nothing.
+ */
+export function failingWorkers(
+  { group, workers, loadState, source, now, times }: Observed,
+  load: LoadView,
+): readonly FailingWorker[] {
+  const recorded = group.status?.failingWorkers ?? [];
+  return workers
+    .flatMap(({ name, reporter, object: { status } }): FailingWorker[] => {
+      const instanceId = status?.instanceId;
+      const former = recorded.find((one) => one.worker === name && one.instanceId === instanceId);
+      const report = loadState.reporters.get(reporter);
+      const isReporting = source !== 'workers' || (report !== undefined && now - report.at < times.missingMs);
+      const error = isReporting ? readableError(load.workers.get(name)?.error) : former?.error;
+      if (instanceId === undefined || error === undefined) return [];
+      const since = formatTime(Math.min(now, parseTime(former?.since) ?? now));
+      return [{ worker: name, instanceId, since, error: former?.error ?? error }];
+    })
+    .toSorted((a, b) => order(a.since, b.since) || order(a.worker, b.worker))
+    .slice(0, MAX_FAILING);
+}
+
+const order = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);
+
+/** The error of a report in printable characters; undefined if it reports none. */
+export function readableError(error: string | undefined): string | undefined {
+  if (error === undefined || error === '') return undefined;
+  return printableText(error, MAX_ERROR) ?? 'an error without readable text';
+}
+
+/** The figures, with the recorded errors of workers that have not reported since. */
+export function withRecordedErrors(load: LoadView, failing: readonly FailingWorker[]): LoadView {
+  const errors = new Map(failing.map(({ worker, error }) => [worker, error]));
+  const workers = [...load.workers].map(
+    ([name, figures]) => [name, { ...figures, error: figures.error || (errors.get(name) ?? '') }] as const,
+  );
+  return { ...load, workers: new Map(workers) };
+}
+
+/** When the next broken worker may be replaced. */
+export interface ReplacementPace {
+  /** Broken workers that were replaced one after the other, without one of the new ones serving for long. */
+  readonly inRow: number;
+  /** Epoch milliseconds. */
+  readonly from: number;
+  /** A worker whose replacement is on record, and that may still have to be told to go. */
+  readonly underWay: string | undefined;
+}
+
+const HOUR_MS = 3_600_000;
+/** Without a replacement for so long, a row is over. */
+const ROW_MS = 2 * HOUR_MS;
+
+/**
+ * The group replaces `maxPerHour` broken workers in an hour at most, and each of a row waits twice as long as the one
+ * before, up to an hour: an image that is broken everywhere must not rent machine after machine. A new worker that
+ * serves for as long as the first one waits ends the row.
+ */
+export function replacementPace(
+  { group, workers, now }: Observed,
+  failing: ReadonlySet<string>,
+): ReplacementPace {
+  const { lastReplacement: last } = group.status ?? {};
+  const at = parseTime(last?.at);
+  // What a clock that was ahead has noted would hold every replacement back until then.
+  if (last === undefined || at === undefined || at > now)
+    return { inRow: last?.count ?? 0, from: 0, underWay: undefined };
+  const firstMs = HOUR_MS / group.spec.template.spec.replacement.maxPerHour;
+  const isProven = ({ name, createdAt, isServing, readySince }: Worker) =>
+    createdAt >= at && isServing && !failing.has(name) && now >= readySince + firstMs;
+  const inRow = now >= at + ROW_MS || workers.some(isProven) ? 0 : last.count;
+  return {
+    inRow,
+    from: at + growingWaitMs(inRow, firstMs),
+    underWay: workers.find(({ name, createdAt }) => name === last.worker && createdAt < at)?.name,
+  };
+}
+
+/** What the status keeps of the last replacement of a broken worker. */
+export function lastReplacement(
+  { group, now }: Observed,
+  { inRow, underWay }: ReplacementPace,
+  changes: readonly Change[],
+): EndpointGroupStatus['lastReplacement'] {
+  const broken = changes.find((change) => change.type === 'destroy' && change.why === 'Broken');
+  if (broken?.type !== 'destroy' || broken.name === underWay) return group.status?.lastReplacement;
+  return { worker: broken.name, at: formatTime(now), count: inRow + 1 };
+}

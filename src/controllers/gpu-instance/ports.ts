@@ -1,0 +1,37 @@
+import type { Machine } from '../../accounts/beliefs/machine.ts';
+import type { GpuInstanceSpec, GpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
+import { mappingOf } from '../../api/v1alpha1/identity-port.ts';
+import { omitUndefined } from '../../lib/json.ts';
+
+type MappedPort = NonNullable<GpuInstanceStatus['ports']>[number];
+
+const MAX_PORTS = 64;
+
+/** The mapped ports of a machine, sorted by the number inside, with the names that the spec gives them. */
+export function mappedPorts(row: Machine, { ports: declared = [] }: GpuInstanceSpec): MappedPort[] {
+  const mappings = mappingsOf(row);
+  const names = new Map(declared.map((port) => [mappingOf(port, declared, mappings), port.name]));
+  return mappings
+    .map((mapping) => ({ ...mapping, ...omitUndefined({ name: names.get(mapping) }) }))
+    .sort(
+      (left, right) => left.containerPort - right.containerPort || (left.protocol < right.protocol ? -1 : 1),
+    )
+    .slice(0, MAX_PORTS);
+}
+
+/** Declared ports that the machine does not map, as `8080/tcp`. */
+export function unmappedPorts(row: Machine, { ports: declared = [] }: GpuInstanceSpec): readonly string[] {
+  const mappings = mappingsOf(row);
+  return declared
+    .filter((port) => !mappingOf(port, declared, mappings))
+    .map(({ containerPort, protocol }) => `${containerPort}/${protocol === 'UDP' ? 'udp' : 'tcp'}`);
+}
+
+function mappingsOf(row: Machine): readonly MappedPort[] {
+  return Object.entries(row.ports)
+    .map(([key, publicPort]): MappedPort => {
+      const [port = '', transport = ''] = key.split('/');
+      return { containerPort: Number(port), protocol: transport === 'udp' ? 'UDP' : 'TCP', publicPort };
+    })
+    .filter(({ containerPort }) => Number.isInteger(containerPort));
+}

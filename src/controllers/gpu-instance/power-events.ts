@@ -1,0 +1,91 @@
+import type { Reason } from '../../api/v1alpha1/reasons.ts';
+import { isStopped, recordedState } from '../../instance/machine-state.ts';
+import type { EventNote } from '../../runtime/events.ts';
+import { type Facts, type HeldFacts, isDeleting } from './facts.ts';
+import { isContractOver } from './rules/contract-end.ts';
+import { billedNow } from './status.ts';
+import type { Decision, Step } from './types.ts';
+
+/**
+ * Adds an event for each change of the power of a recorded machine: asked to stop or start, stopped, running again, or
+ * stopped by the marketplace itself. Each follows from the status before and the one that is written.
+ */
+export function withPowerEvents(facts: HeldFacts, step: Step): Step {
+  if (step.type !== 'decision' || !step.status || isDeleting(facts.object)) return step;
+  return { ...step, events: [...powerEvents(facts, step.status), ...step.events] };
+}
+
+type NewStatus = NonNullable<Decision['status']>;
+
+function powerEvents(facts: HeldFacts, { fields, verdict }: NewStatus): readonly EventNote[] {
+  const { status, spec } = facts.object;
+  const id = fields.instanceId;
+  if (id === undefined || id !== status?.instanceId || spec.adopt?.policy === 'Observe') return [];
+  const before = status.conditions?.find(({ type }) => type === 'Ready')?.reason;
+  const now = verdict.Ready.reason;
+  const turned = before === now ? undefined : turnEvent(now, `machine ${id}`, fields);
+  return [
+    ...(spec.powerState === 'Running' ? unrequested(facts, fields, before) : []),
+    ...(turned === undefined ? [] : [turned]),
+  ];
+}
+
+type Fields = NewStatus['fields'];
+
+/** Event of a machine that comes to this reason of Ready; undefined for those that need none. */
+function turnEvent(reason: Reason, machine: string, { cost }: Fields): EventNote | undefined {
+  if (reason === 'Stopping') return normal('InstanceStopping', `Stopping ${machine}: powerState is Stopped.`);
+  if (reason === 'Stopped')
+    return normal('InstanceStopped', `M${machine.slice(1)} stopped as requested.${diskText(cost)}`);
+  if (reason === 'Starting') return normal('InstanceStarting', `Starting ${machine}: powerState is Running.`);
+  return undefined;
+}
+
+/** A machine that should run was stopped by the marketplace, or runs again after a stop. */
+function unrequested(facts: HeldFacts, fields: Fields, before: string | undefined): readonly EventNote[] {
+  const recorded = facts.object.status;
+  const state = recordedState(fields);
+  const machine = `Machine ${fields.instanceId}`;
+  const wasStopped = isStopped(recordedState(recorded));
+  if (wasStopped && state.state === 'running')
+    return [normal('InstanceStarted', `${machine} runs again.${billed(billedNow(facts), 'It bills')}`)];
+  const stops = recorded?.actualStatus !== undefined && !wasStopped && isStopped(state);
+  if (!stops || before === 'Stopping') return [];
+  return [stoppedUnrequested(facts, machine, diskText(fields.cost))];
+}
+
+/** The end of its contract stops a machine by itself: neither credit nor bids are the cause then. */
+function stoppedUnrequested(
+  facts: Pick<Facts, 'object' | 'machine' | 'account' | 'clock'>,
+  machine: string,
+  disk: string,
+): EventNote {
+  if (isContractOver(facts, facts.machine.list?.recorded)) {
+    const note = `${machine} was stopped by the marketplace: its rental contract has ended.${disk}`;
+    return { type: 'Warning', reason: 'ContractEnded', action: 'Power', note };
+  }
+  const note = `${machine} was stopped by the marketplace, not on request.${causeOf(facts)}${disk}`;
+  return { type: 'Warning', reason: 'StoppedByMarketplace', action: 'Power', note };
+}
+
+const diskText = (cost: Fields['cost']): string => billed(cost?.storagePricePerHour, 'Its disk bills');
+
+/** The likely cause, as far as the offer and the account tell one. */
+function causeOf({
+  machine: { list },
+  account: { facts: accountFacts },
+}: Pick<Facts, 'machine' | 'account'>): string {
+  if (accountFacts?.creditUsedUp) return ' The credit of the account is used up: add credit.';
+  return list?.recorded?.interruptible === true ? ' It is interruptible: others may have bid more.' : '';
+}
+
+function billed(pricePerHour: string | undefined, what: string): string {
+  return pricePerHour === undefined ? '' : ` ${what} $${pricePerHour}/h.`;
+}
+
+const normal = (reason: string, note: string): EventNote => ({
+  type: 'Normal',
+  reason,
+  action: 'Power',
+  note,
+});

@@ -1,0 +1,42 @@
+import { imageProblem } from '../../api/v1alpha1/image-reference.ts';
+import type { Reason } from '../../api/v1alpha1/reasons.ts';
+import type { Facts } from './facts.ts';
+import { hasPriceRule } from './offers.ts';
+import type { AccountFacts, InputsView } from './types.ts';
+
+/** State of the checks before an object costs money. */
+export type Preflight =
+  /** The cluster was not asked in this reconcile: the read `inputs` asks it. */
+  | { readonly type: 'unread' }
+  | {
+      readonly type: 'problem';
+      readonly reason: Reason;
+      readonly detail?: string | undefined;
+      /** Undefined: only the spec or the account changes it. */
+      readonly retryAfterMs?: number | undefined;
+    }
+  | { readonly type: 'passed'; readonly inputs: Extract<InputsView, { type: 'ready' }> };
+
+/** A person or another controller mends what is missing, and nothing may tell the operator. */
+const RETRY_MS = 60_000;
+
+/**
+ * Everything that must hold before an object may cost money, and that no offer changes: image, SSH key, Secrets, names of children,
+ * rights, quota, start script, price limit. Asked before a first rental, a rental after a loss, and a replacement.
+ */
+export function preflight(
+  { object, purchase: { inputs } }: Pick<Facts, 'object' | 'purchase'>,
+  account: AccountFacts,
+): Preflight {
+  const { spec } = object;
+  const wrongImage = spec.image === undefined ? undefined : imageProblem(spec.image);
+  if (wrongImage !== undefined)
+    return { type: 'problem', reason: 'InvalidRequest', detail: `spec.image: ${wrongImage}.` };
+  // For some machines a missing key cannot be added later (specification 4.5).
+  if (spec.ssh && account.sshKeyRegistered === false)
+    return { type: 'problem', reason: 'SSHKeyMissing', retryAfterMs: RETRY_MS };
+  if (inputs === undefined) return { type: 'unread' };
+  if (inputs.type === 'problem') return { retryAfterMs: RETRY_MS, ...inputs };
+  const isLimited = (spec.offers ?? []).some((offer) => hasPriceRule(offer, account.limits, spec));
+  return isLimited ? { type: 'passed', inputs } : { type: 'problem', reason: 'NoPriceLimit' };
+}

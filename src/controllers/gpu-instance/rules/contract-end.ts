@@ -1,0 +1,72 @@
+import type { Machine } from '../../../accounts/beliefs/machine.ts';
+import { parseTime } from '../../../lib/time.ts';
+import { decision } from '../decision.ts';
+import type { Facts } from '../facts.ts';
+import { nextDeadline } from '../limits.ts';
+import { withRow } from '../status.ts';
+import type { Step } from '../types.ts';
+import { type PlannedEnd, showBlockedEnd } from './ending.ts';
+import { withKeptMachine } from './kept.ts';
+import { machineFinding, type RecordedMachine, type StateIn } from './machine-finding.ts';
+import { replaceInHand } from './replacing.ts';
+
+/**
+ * A machine that stands still after the end of its contract cannot be started, and its disk may be readable for days: it
+ * is destroyed for another one that can be rented, or kept for a person. Undefined before the end.
+ */
+export function contractEnded(
+  facts: Facts,
+  recorded: RecordedMachine<StateIn<'stopped' | 'failing'>>,
+): Step | undefined {
+  const { row } = recorded.state;
+  const { object } = facts;
+  if (row.unsettled.has('state') || !isContractOver(facts, row)) return undefined;
+  const finding = machineFinding(facts, recorded.state);
+  const fields = withRow(facts, row);
+  if (object.spec.onContractEnd === 'Keep')
+    return decision({
+      fields,
+      finding: { phase: 'Stopped', reason: 'ContractEnded', machine: finding },
+      requeue: nextDeadline(facts),
+    });
+  const { machine } = recorded;
+  const planned: PlannedEnd = { machine, reason: 'ContractEnded', kind: 'lost', finding };
+  const kept = decision({
+    fields,
+    finding: {
+      ...{ phase: 'Stopped', reason: 'ContractEnded', machine: finding },
+      atWork: { reason: 'ReplacementBlocked' },
+    },
+  });
+  return (
+    showBlockedEnd(facts, planned) ?? replaceInHand(facts, planned) ?? withKeptMachine(facts, planned, kept)
+  );
+}
+
+/** True if the contract is over, by lists that agree on its end and by the record. */
+export function isContractOver(
+  { object, clock: { confirmedNow } }: Pick<Facts, 'object' | 'clock'>,
+  row: Machine | undefined,
+): boolean {
+  const recorded = parseTime(object.status?.contractEnd?.at);
+  if (row === undefined || row.unsettled.has('endsAt')) return false;
+  const { endsAt } = row;
+  if (endsAt === undefined || recorded === undefined || confirmedNow === undefined) return false;
+  return confirmedNow >= Math.max(endsAt, recorded);
+}
+
+/** Adds the event that the contract ends within a day to the decision that records it. */
+export function withContractEnding(facts: Pick<Facts, 'object'>, step: Step): Step {
+  if (step.type !== 'decision' || !step.status) return step;
+  const { spec, status } = facts.object;
+  const { contractEnd, instanceId } = step.status.fields;
+  const wasReported = status?.contractEnd?.at === contractEnd?.at && status?.contractEnd?.isReported === true;
+  if (contractEnd?.isReported !== true || wasReported) return step;
+  const follows =
+    spec.onContractEnd === 'Keep'
+      ? 'It is kept stopped then (spec.onContractEnd: Keep).'
+      : 'It is replaced then and its disk is lost; to keep it, set spec.onContractEnd: Keep.';
+  const note = `The rental contract of machine ${instanceId} ends at ${contractEnd.at}. ${follows}`;
+  const event = { type: 'Warning', reason: 'ContractEnding', action: 'Renting', note } as const;
+  return { ...step, events: [...step.events, event] };
+}

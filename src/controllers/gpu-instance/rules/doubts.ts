@@ -1,0 +1,120 @@
+import { isFarAbove, type Machine, needsRead } from '../../../accounts/beliefs/machine.ts';
+import { differencesFromRental } from '../../../api/v1alpha1/machine-drift.ts';
+import type { Reason } from '../../../api/v1alpha1/reasons.ts';
+import { formatDollars, parseDollars } from '../../../lib/money.ts';
+import { formatTime } from '../../../lib/time.ts';
+import { findCondition } from '../../../runtime/conditions.ts';
+import type { EventNote } from '../../../runtime/events.ts';
+import type { Facts } from '../facts.ts';
+import { conditionState, isTurnUnread } from '../status.ts';
+import type { Decision, Step, Verdict } from '../types.ts';
+import type { Listed, RecordedMachine } from './machine-finding.ts';
+
+/** Something that people see beside what the rules decided: nothing is done because of it. */
+interface Doubt {
+  readonly reason: Reason;
+  readonly detail: string;
+  /** Set if it deserves an event when it is first seen. */
+  readonly isRemarkable: boolean;
+}
+
+/** Delay before the next reconcile after a read contradicted the lists. */
+const CONTRADICTED_RETRY_MS = 60_000;
+
+/**
+ * The step with what lists report and the operator does not believe yet, and with what the machine has less than was
+ * rented: conditions and events, and a reconcile at the next list as long as something may settle.
+ */
+export function withDoubts(
+  facts: Pick<Facts, 'object' | 'machine' | 'memory'>,
+  recorded: RecordedMachine<Listed>,
+  step: Step,
+): Step {
+  if (step.type !== 'decision') return step;
+  const later = withNextReconcile(facts, recorded, step);
+  const { status } = later;
+  if (!status) return later;
+  const report = reportDoubt(facts, recorded);
+  const less = rentedDoubt(facts, recorded);
+  if (!report && !less) return later;
+  const events = [report, less].flatMap((doubt) => doubtEvents(facts, doubt));
+  const verdict = withDifference(withReport(status.verdict, report), less);
+  return { ...later, status: { ...status, verdict }, events: [...later.events, ...events] };
+}
+
+/** True if lists agree on something that a read has to settle. */
+export function isReadDue(facts: Parameters<typeof isTurnUnread>[0], row: Machine): boolean {
+  return needsRead(row) || isTurnUnread(facts, row);
+}
+
+function withNextReconcile(
+  facts: Pick<Facts, 'object' | 'machine' | 'memory'>,
+  { machine, state: { row } }: RecordedMachine<Listed>,
+  next: Decision,
+): Decision {
+  const isOpen = row.unsettled.size > 0 || Object.keys(row.reports).length > 0;
+  const { requeue } = next;
+  // The read of this pass did not confirm what lists agree on: another one at each list would be a call for each.
+  if (isReadDue(facts, row) && facts.machine.confirmed?.instanceId === machine.instanceId) {
+    const afterMs = Math.min(CONTRADICTED_RETRY_MS, requeue.afterMs ?? CONTRADICTED_RETRY_MS);
+    return { ...next, requeue: { ...requeue, afterMs } };
+  }
+  return isOpen ? { ...next, requeue: { ...requeue, onList: true } } : next;
+}
+
+/** A price or start that lists show and that is not believed. */
+function reportDoubt(
+  { object }: Pick<Facts, 'object'>,
+  { state: { row } }: RecordedMachine<Listed>,
+): Doubt | undefined {
+  const { pricePerHour: price, startedAt: start } = row.reports;
+  if (price) {
+    const known = row.pricePerHour ?? parseDollars(object.status?.cost?.pricePerHour);
+    const instead = known === undefined ? '' : ` instead of $${formatDollars(known)}/h`;
+    const detail = `Lists show $${formatDollars(price.value)}/h${instead}; it counts when lists and a read of the machine agree.`;
+    // The first price of a new machine is believed soon, however far it is above that of its offer.
+    const isRemarkable = price.isImplausible || (known !== undefined && isFarAbove(known, price.value));
+    return { reason: 'PriceUnconfirmed', detail, isRemarkable };
+  }
+  if (start) {
+    const detail = `Lists show ${formatTime(start.value)} as the start of the machine; it counts when lists and a read agree.`;
+    return { reason: 'StartUnconfirmed', detail, isRemarkable: start.isImplausible };
+  }
+  return undefined;
+}
+
+/** The machine is not what was rented. It is kept: the job may run all the same. */
+function rentedDoubt(
+  { object }: Pick<Facts, 'object'>,
+  { state: { row } }: RecordedMachine<Listed>,
+): Doubt | undefined {
+  if (object.spec.adopt?.policy === 'Observe') return undefined;
+  const isSettled = (['gpuName', 'gpuCount', 'gpuMemoryMB', 'diskGB'] as const).every(
+    (field) => !row.unsettled.has(field),
+  );
+  const differences = isSettled ? differencesFromRental(object.status ?? {}, object.spec, row) : [];
+  if (differences.length === 0) return undefined;
+  const detail = `The machine differs from what was rented: ${differences.join(', ')}.`;
+  return { reason: 'DiffersFromOffer', detail, isRemarkable: true };
+}
+
+function withReport(verdict: Verdict, doubt: Doubt | undefined): Verdict {
+  if (!doubt || verdict.OverBudget) return verdict;
+  return { ...verdict, OverBudget: conditionState('Unknown', doubt.reason, doubt.detail) };
+}
+
+function withDifference(verdict: Verdict, doubt: Doubt | undefined): Verdict {
+  if (!doubt || verdict.Rented.status !== 'True') return verdict;
+  const Rented = conditionState('True', doubt.reason, doubt.detail);
+  const isReady = verdict.Ready.status === 'True' && verdict.Ready.reason === 'Ready';
+  return { ...verdict, Rented, ...(isReady && { Ready: { ...verdict.Ready, message: Rented.message } }) };
+}
+
+function doubtEvents({ object }: Pick<Facts, 'object'>, doubt: Doubt | undefined): readonly EventNote[] {
+  if (!doubt?.isRemarkable) return [];
+  const { conditions } = object.status ?? {};
+  const isKnown = ['OverBudget', 'Rented'].some(
+    (type) => findCondition(conditions, type)?.reason === doubt.reason,
+  );
+  return isKnown ? [] : [{ type: 'Warning', reason: doubt.reason, action: 'Watching', note: doubt.detail }];
+}

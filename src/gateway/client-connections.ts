@@ -1,0 +1,57 @@
+/** A connection as Envoy names it. */
+export interface Connection {
+  /** `ip:port` of the client. */
+  readonly place: string;
+  /** Seconds since the epoch. It tells a connection from an earlier one of that place, whose end may be logged after it. */
+  readonly start: string;
+}
+
+/**
+ * Connections of Envoy by client. A client may have as many as are left for all others: one alone gets half of `max`, two
+ * a third each, and some always stay free for those that come later.
+ */
+export class ClientConnections {
+  readonly #max: number;
+  /** By place. */
+  readonly #open = new Map<string, { readonly start: string; readonly client: string }>();
+  readonly #counts = new Map<string, number>();
+
+  /** `max`: connections of all clients. */
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** Counts a connection; an earlier one of the same place has ended. False, and not counted, if the client has its share. */
+  open({ place, start }: Connection, client: string): boolean {
+    this.#forget(place);
+    const own = this.of(client);
+    if (own >= this.#max - this.#open.size) return false;
+    this.#open.set(place, { start, client });
+    this.#counts.set(client, own + 1);
+    return true;
+  }
+
+  /** A connection that is not counted is ignored. */
+  close({ place, start }: Connection): void {
+    if (this.#open.get(place)?.start === start) this.#forget(place);
+  }
+
+  #forget(place: string): void {
+    const client = this.#open.get(place)?.client;
+    if (client === undefined) return;
+    this.#open.delete(place);
+    const left = this.of(client) - 1;
+    if (left > 0) this.#counts.set(client, left);
+    else this.#counts.delete(client);
+  }
+
+  /** All connections are gone. */
+  clear(): void {
+    this.#open.clear();
+    this.#counts.clear();
+  }
+
+  of(client: string): number {
+    return this.#counts.get(client) ?? 0;
+  }
+}

@@ -1,0 +1,83 @@
+import type { GpuInstanceSpec } from '../api/v1alpha1/gpu-instance.ts';
+import { trimmedOf } from '../api/v1alpha1/trimmed-spec.ts';
+import { shellCommand } from '../lib/shell.ts';
+
+/* What the container of a GpuInstance starts with, from its spec alone. PURE. */
+
+/** The fields that decide how the container starts. */
+export type LaunchSpec = Pick<
+  GpuInstanceSpec,
+  'args' | 'command' | 'entrypoint' | 'image' | 'onStart' | 'onStartFrom' | 'ssh'
+>;
+
+/** Launch mode of the container. */
+export interface Launch {
+  /** SSH is requested. With `args` the image runs its own program, and no SSH server beside it. */
+  readonly ssh: boolean;
+  /** Words for the program of the image; undefined if the marketplace's own program runs. */
+  readonly args: readonly string[] | undefined;
+  /** The field that is sent as `onstart`: a script, or with `args` the program in place of the image's own. */
+  readonly onStart:
+    | { readonly type: 'script'; readonly text: string }
+    | { readonly type: 'program'; readonly text: string }
+    | {
+        readonly type: 'secret';
+        readonly secretKeyRef: NonNullable<GpuInstanceSpec['onStartFrom']>['secretKeyRef'];
+      }
+    | undefined;
+}
+
+/**
+ * The launch of a spec that the rules of the CRDs accept. Without `args` the marketplace replaces the image's entrypoint
+ * with its own, and runs `onStart` after its set-up; with `args` the image's entrypoint stays, and `args` replace its CMD.
+ */
+export function launchOf(spec: LaunchSpec): Launch {
+  const { args, command, entrypoint, onStart, onStartFrom, ssh } = spec;
+  if (command) {
+    const words = [...command, ...(args ?? [])];
+    const [program = '', ...rest] = words;
+    return entrypoint === 'Override'
+      ? { ssh, args: rest, onStart: { type: 'program', text: program } }
+      : { ssh, args: undefined, onStart: { type: 'script', text: shellCommand(words) } };
+  }
+  if (args) return { ssh, args, onStart: undefined };
+  if (onStartFrom) return { ssh, args: undefined, onStart: { type: 'secret', ...onStartFrom } };
+  const script = onStart === undefined ? undefined : ({ type: 'script', text: onStart } as const);
+  return { ssh, args: undefined, onStart: script };
+}
+
+/** Images that are servers when they run as they were built, and what their program needs. */
+const SERVER_IMAGES: readonly { readonly image: RegExp; readonly args: string }[] = [
+  { image: /^vllm\/vllm-openai$/, args: 'args: [--model, MODEL]' },
+  { image: /^ghcr\.io\/huggingface\/text-generation-inference$/, args: 'args: [--model-id, MODEL]' },
+  { image: /^ghcr\.io\/huggingface\/text-embeddings-inference$/, args: 'args: [--model-id, MODEL]' },
+  { image: /^ollama\/ollama$/, args: 'args: []' },
+  {
+    image: /^lmsysorg\/sglang$/,
+    args: 'args: [python3, -m, sglang.launch_server, --model-path, MODEL]',
+  },
+  { image: /^nvcr\.io\/nim\/.+/, args: 'args: []' },
+];
+
+/**
+ * Says that a rental of this spec runs nothing: neither a script nor a program is given, and SSH is not asked for.
+ * Undefined if something runs, nothing is rented, or the spec is a trimmed copy. A hint: nothing is decided by it.
+ */
+export function nothingStarts(spec: LaunchSpec & Pick<GpuInstanceSpec, 'adopt'>): string | undefined {
+  if (trimmedOf(spec) !== undefined || spec.adopt !== undefined || spec.ssh) return undefined;
+  const { args, onStart } = launchOf(spec);
+  if (args !== undefined || onStart !== undefined) return undefined;
+  const name = nameOf(spec.image ?? '');
+  const server = SERVER_IMAGES.find(({ image }) => image.test(name));
+  return server
+    ? `In SSH mode the server of ${name} does not run. Write ${server.args} to run the image as built, or onStart.`
+    : "In SSH mode the image's own program does not run. Write args: [] to run the image as built, or onStart.";
+}
+
+/** The image without registry of Docker Hub, tag and digest. */
+function nameOf(image: string): string {
+  return image
+    .replace(/^(index\.)?docker\.io\//, '')
+    .replace(/@.*$/, '')
+    .replace(/:[^/:]*$/, '');
+}

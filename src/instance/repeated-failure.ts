@@ -1,0 +1,120 @@
+import { type GpuInstance, type GpuInstanceStatus, MAX_STATUS_TEXT } from '../api/v1alpha1/gpu-instance.ts';
+import type { Reason } from '../api/v1alpha1/reasons.ts';
+import { omitUndefined } from '../lib/json.ts';
+import { formatDollars, type MicroDollars, parseDollars } from '../lib/money.ts';
+import { printableText } from '../lib/text.ts';
+import { formatTime, parseTime } from '../lib/time.ts';
+import { hasExited, recordedState } from './machine-state.ts';
+
+/** Failures in a row, as the status of an object keeps them. */
+export type RepeatedFailure = NonNullable<GpuInstanceStatus['repeatedFailure']>;
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** The wait after so many failures in a row: `firstMs` after the first, doubling with each, an hour at most. */
+export function growingWaitMs(inRow: number, firstMs: number): number {
+  return Math.min(HOUR_MS, firstMs * 2 ** Math.max(0, Math.min(inRow, 32) - 1));
+}
+
+/** Minimum of failed machines: a single one proves nothing about the spec. */
+const MIN_MACHINES = 2;
+
+/** A container that ran for so long did not fail at once: kubelet forgives a crash loop after the same time. */
+const PROVEN_MS = 10 * MINUTE_MS;
+/** A probe that failed for a shorter time says nothing. */
+const UNREADY_MS = 5 * MINUTE_MS;
+
+/** A machine at its end. */
+export interface EndedMachine {
+  readonly reason: Reason;
+  /** Epoch milliseconds by the clock that dates machines. */
+  readonly endedAt: number;
+  /** Epoch milliseconds by our own clock. */
+  readonly now: number;
+  readonly cost: MicroDollars;
+  /** The last text of the marketplace about it. */
+  readonly text: string | undefined;
+}
+
+type FailureReason = Extract<Reason, 'LoadingTimedOut' | 'Exited' | 'ProbeFailing'>;
+
+/** For how long its container ran before it ended or the machine did, in milliseconds. */
+function ranMs(status: GpuInstanceStatus, endedAt: number): number {
+  const { runningAt, actualStatusSince } = status;
+  const from = parseTime(runningAt);
+  if (from === undefined) return 0;
+  const until = hasExited(recordedState(status)) ? (parseTime(actualStatusSince) ?? endedAt) : endedAt;
+  return Math.max(0, until - from);
+}
+
+/** Failure that the spec may have caused on a machine, from the way the machine ended. */
+function failureOf(
+  { spec, status = {} }: GpuInstance,
+  { reason, endedAt }: EndedMachine,
+): FailureReason | undefined {
+  const ran = ranMs(status, endedAt);
+  if (reason === 'LoadingTimedOut') return status.runningAt === undefined ? reason : undefined;
+  if (reason === 'Exited') return ran < PROVEN_MS ? reason : undefined;
+  const wasNeverReady = spec.readinessProbe !== undefined && status.readyAt === undefined;
+  return wasNeverReady && ran >= UNREADY_MS ? 'ProbeFailing' : undefined;
+}
+
+/** True if a machine worked for so long that the spec works. */
+function isProof({ spec, status = {} }: GpuInstance, { endedAt }: EndedMachine): boolean {
+  const isReady = spec.readinessProbe === undefined || status.readyAt !== undefined;
+  return isReady && ranMs(status, endedAt) >= PROVEN_MS;
+}
+
+/**
+ * The failures in a row after the machine of an object has ended; undefined if there are none. Another generation of the
+ * spec and a machine that worked begin anew. An end that says nothing of the spec leaves them as they are.
+ */
+export function failuresAfter(object: GpuInstance, ended: EndedMachine): RepeatedFailure | undefined {
+  const { generation = 0 } = object.metadata;
+  const { machineId, repeatedFailure } = object.status ?? {};
+  const before = repeatedFailure?.generation === generation ? repeatedFailure : undefined;
+  if (isProof(object, ended)) return undefined;
+  const reason = failureOf(object, ended);
+  if (reason === undefined) return before;
+  const previous = before && (before.reason === reason || isOfSpec(before)) ? before : undefined;
+  // A second failure of one machine may be that machine's. From then on the spec fails, wherever it runs.
+  const isSameMachine = machineId !== undefined && previous?.machineId === machineId && !isOfSpec(previous);
+  const text = printableText(ended.text, MAX_STATUS_TEXT);
+  return {
+    reason,
+    machines: (previous?.machines ?? 0) + (isSameMachine ? 0 : 1),
+    ...omitUndefined({ machineId, text }),
+    at: formatTime(ended.now),
+    cost: formatDollars((parseDollars(previous?.cost) ?? 0) + ended.cost),
+    generation,
+  };
+}
+
+/** True if so many machines failed that the spec is the likely cause. */
+export function isOfSpec(failures: RepeatedFailure | undefined): failures is RepeatedFailure {
+  return failures !== undefined && failures.machines >= MIN_MACHINES;
+}
+
+/** A wait that the spec of an object has brought about. */
+export interface FailureWait {
+  readonly failures: RepeatedFailure;
+  /** Epoch milliseconds by our own clock. */
+  readonly until: number;
+}
+
+/** The wait before the next rental of an object; undefined if its present spec has not failed on two machines. */
+export function failureWait({ metadata, status }: GpuInstance): FailureWait | undefined {
+  const failures = status?.repeatedFailure;
+  if (!isOfSpec(failures) || failures.generation !== (metadata.generation ?? 0)) return undefined;
+  const waitMs = growingWaitMs(failures.machines - MIN_MACHINES + 1, MINUTE_MS);
+  return { failures, until: (parseTime(failures.at) ?? 0) + waitMs };
+}
+
+/** The failures for people: what they have in common, what they cost, and when the next rental is due. */
+export function describeFailures({ spec }: GpuInstance, { failures, until }: FailureWait): string {
+  const { machines, reason, text, cost } = failures;
+  const secret = spec.imagePullSecretRef ? `pull Secret ${spec.imagePullSecretRef.name}` : 'no pull Secret';
+  const lastStatus = text === undefined ? '' : ` Last status: "${text}".`;
+  return `${machines} machines in a row failed (${reason}) with image ${spec.image} and ${secret}.${lastStatus} They cost $${cost}. Next rental: ${formatTime(until)}.`;
+}

@@ -1,0 +1,7 @@
+/** Loss that the end of a machine means, as events, plan and diff write it: `the data on its disk (32 GB) is lost`. */
+export function diskLoss(diskGB: number | undefined): string {
+  return `the data on its disk${diskGB === undefined ? '' : ` (${diskGB} GB)`} is lost`;
+}
+
+/** Condition under which an edit ends a machine, as plan, diff and the warning of `kubectl apply` write it. */
+export const ONCE_RENTABLE = 'once another machine can be rented';

@@ -1,0 +1,27 @@
+import type { MarketFacts } from '../../market/market.ts';
+import { ON_START_LIMIT, packOnStart, startTooLong } from './instances/rent.ts';
+import { findOfferField, impossibleValue, unknownFieldMessage } from './offers/offer-fields.ts';
+
+/** Capabilities of Vast.ai. */
+export const vastFacts: MarketFacts = {
+  name: 'Vast',
+  label: { kept: 'observe' },
+  hasBids: true,
+  script: {
+    max: ON_START_LIMIT,
+    tooLong: startTooLong,
+    pack(text) {
+      const packed = packOnStart(text);
+      if (packed.type !== 'tooLong') return { type: 'fits', script: packed.script };
+      const { type, bytes, packedLength } = packed;
+      return { type, bytes, packedLength };
+    },
+  },
+  offerFields: {
+    unknown: (name) => (findOfferField(name).type === 'unknown' ? unknownFieldMessage(name) : undefined),
+    impossible(name, value) {
+      const found = findOfferField(name);
+      return found.type === 'known' ? impossibleValue(found.field, value) : undefined;
+    },
+  },
+};

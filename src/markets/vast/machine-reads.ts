@@ -1,0 +1,91 @@
+import type { CallOptions } from '../../market/call-options.ts';
+import { MarketplaceError, type MarketplaceErrorKind } from '../../market/errors.ts';
+import type { MarketplaceId } from '../../market/ids.ts';
+import type { MachineRow } from '../../market/machine.ts';
+import type { Market } from '../../market/market.ts';
+import type { Instance, KnownStatus } from './instances/instance.ts';
+import { type InstancesResource, listPages } from './instances/instances.ts';
+import { toMachineRow } from './machine-row.ts';
+
+type Reads = Pick<InstancesResource, 'list' | 'page' | 'get'>;
+
+/** Form of the list: `whole` is the specification's; `paged` is served by services that answer 410 to it. */
+type Form = 'whole' | 'paged';
+
+/** What a service answers that serves a form of the list no more, or never did. */
+const NOT_SERVED: Readonly<Record<Form, ReadonlySet<MarketplaceErrorKind>>> = {
+  whole: new Set<MarketplaceErrorKind>(['gone']),
+  paged: new Set<MarketplaceErrorKind>(['gone', 'notFound']),
+};
+
+/**
+ * Reads of machines. The list is the specification's or the paged one: the form that the service served last, and the
+ * other one if it says that it serves that no more. One wrong word about it, as a proxy may say it, is not for good.
+ */
+export function machineReads(instances: Reads): Pick<Market, 'machines' | 'unsettled' | 'machine'> {
+  let form: Form = 'whole';
+  return {
+    async machines(call = {}) {
+      try {
+        return { machines: await listBy(form, instances, call) };
+      } catch (error) {
+        if (!(error instanceof MarketplaceError) || !NOT_SERVED[form].has(error.kind)) throw error;
+        const other = form === 'paged' ? 'whole' : 'paged';
+        const machines = await listBy(other, instances, call);
+        form = other;
+        return { machines };
+      }
+    },
+    unsettled: (known, call) => (form === 'paged' ? readUnsettled(instances, known, call) : undefined),
+    async machine(id, call) {
+      const instance = await instances.get(id, call);
+      return instance && toMachineRow(instance);
+    },
+  };
+}
+
+async function listBy(form: Form, instances: Reads, call: CallOptions): Promise<readonly MachineRow[]> {
+  const rows: readonly Instance[] =
+    form === 'paged' ? await listPages(instances, call) : (await instances.list(call)).instances;
+  return rows.map(toMachineRow);
+}
+
+/** Every status that a machine passes through or ends in; only `running`, where most of them are, is left out. */
+const UNSETTLED_STATUSES: readonly (KnownStatus | null)[] = [
+  null,
+  'created',
+  'loading',
+  'rebooting',
+  'stopped',
+  'frozen',
+  'exited',
+  'unknown',
+  'offline',
+  'destroyed',
+];
+
+/** A machine that left the filter is read by itself; more of them than this wait for the whole list. */
+const MAX_SINGLE_READS = 5;
+
+/**
+ * Fresh rows of the machines that are booting, failing or leaving, and of those that were and no longer are: one
+ * filtered list instead of all pages. Rejects with a MarketplaceError as its calls do.
+ */
+async function readUnsettled(
+  instances: Reads,
+  known: ReadonlyMap<MarketplaceId, MachineRow>,
+  call: CallOptions = {},
+): Promise<readonly MachineRow[]> {
+  const filters = { actual_status: { in: UNSETTLED_STATUSES } };
+  const seen = (await listPages(instances, { filters, ...call })).map(toMachineRow);
+  const named = new Set(seen.map(({ id }) => id));
+  const settled = [...known.values()]
+    .filter((row) => row.state !== 'running' && !named.has(row.id))
+    .slice(0, MAX_SINGLE_READS);
+  const single: MachineRow[] = [];
+  for (const { id } of settled) {
+    const instance = await instances.get(id, call);
+    if (instance) single.push(toMachineRow(instance));
+  }
+  return [...seen, ...single];
+}

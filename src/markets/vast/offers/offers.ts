@@ -1,0 +1,148 @@
+import * as z from 'zod';
+import { microDollars } from '../../../lib/money.ts';
+import type { CallOptions } from '../../../market/call-options.ts';
+import type { FilterOperator, Offer, OfferFilter, OfferQuery, OfferScalar } from '../../../market/offer.ts';
+import type { Requester } from '../http/call.ts';
+import { toId } from '../ids.ts';
+import { looseBoolean, looseInteger, looseNumber, looseText, wireId } from '../scalars.ts';
+
+/** Filters of one field: `{op: value}`, joined by AND. */
+export type WireFilter = Partial<Record<FilterOperator, OfferScalar | readonly OfferScalar[]>>;
+
+/** Control keys of a search body (specification 4.4); the filters stand beside them, each under its field. */
+export interface WireSearchControls {
+  readonly order?: readonly (readonly [field: string, direction: 'asc' | 'desc'])[];
+  readonly type?: 'on-demand' | 'bid' | 'reserved';
+  readonly limit?: number;
+  readonly allocated_storage?: number;
+}
+
+/** Offers (specification 4.4). */
+export interface OffersResource {
+  /** Offers that match, in the order asked for. A row that cannot be read is left out. A read: may be repeated. */
+  search(query: OfferQuery, options?: CallOptions): Promise<Offer[]>;
+}
+
+/**
+ * An offer as it arrives (specification 2.2). Only `id` is needed; whatever else is missing, null or of the
+ * wrong type counts as not said. Unknown fields are kept for filters.
+ */
+export const offerRow = z.looseObject({
+  id: wireId,
+  machine_id: looseInteger,
+  host_id: looseInteger,
+  gpu_name: looseText,
+  num_gpus: looseInteger,
+  gpu_ram: looseNumber,
+  cpu_ram: looseNumber,
+  cpu_cores_effective: looseNumber,
+  disk_space: looseNumber,
+  direct_port_count: looseInteger,
+  reliability: looseNumber,
+  reliability2: looseNumber,
+  verified: looseBoolean,
+  verification: looseText,
+  rentable: looseBoolean,
+  dph_total: looseNumber,
+  min_bid: looseNumber,
+  geolocation: looseText,
+  cuda_max_good: looseNumber,
+  dlperf: looseNumber,
+  duration: looseNumber,
+});
+
+/** An offer row in wire names. */
+export type WireOffer = z.infer<typeof offerRow>;
+
+/** Reply of an offer search. Rows are parsed one by one, so that a bad one does not spoil the page. */
+export const offersReply = z.looseObject({ offers: z.array(z.unknown()) });
+
+function isVerified(row: WireOffer): boolean | undefined {
+  if (row.verified !== undefined) return row.verified;
+  return row.verification === undefined ? undefined : row.verification === 'verified';
+}
+
+function scalarFields(row: WireOffer): Record<string, OfferScalar> {
+  const fields: Record<string, OfferScalar> = {};
+  for (const [name, value] of Object.entries(row)) {
+    if (value === null || ['string', 'number', 'boolean'].includes(typeof value)) {
+      fields[name] = value as OfferScalar;
+    }
+  }
+  return fields;
+}
+
+const price = (dollars: number | undefined) => (dollars === undefined ? undefined : microDollars(dollars));
+
+/** The offer in our names and units. */
+export function toOffer(row: WireOffer): Offer {
+  return {
+    id: toId(row.id),
+    machineId: toId(row.machine_id),
+    hostId: toId(row.host_id),
+    gpuName: row.gpu_name,
+    gpuCount: row.num_gpus,
+    gpuMemoryMB: row.gpu_ram,
+    memoryMB: row.cpu_ram,
+    cpuCores: row.cpu_cores_effective,
+    diskGB: row.disk_space,
+    directPorts: row.direct_port_count,
+    reliability: row.reliability ?? row.reliability2,
+    verified: isVerified(row),
+    rentable: row.rentable,
+    pricePerHour: price(row.dph_total),
+    minBid: price(row.min_bid),
+    region: row.geolocation,
+    cudaVersion: row.cuda_max_good,
+    performance: row.dlperf,
+    remainingSeconds: row.duration,
+    fields: scalarFields(row),
+  };
+}
+
+/** The body of an offer search: controls and filters side by side. */
+export function toOfferSearch(query: OfferQuery): Record<string, unknown> {
+  return { ...toWireFilters(query.filters), ...toControls(query) };
+}
+
+function toControls({ order = [], pricing, limit, storageGB }: OfferQuery): WireSearchControls {
+  return {
+    ...(order.length > 0 ? { order: order.map(({ field, direction }) => [field, direction] as const) } : {}),
+    ...(pricing === undefined ? {} : { type: pricing }),
+    ...(limit === undefined ? {} : { limit }),
+    ...(storageGB === undefined ? {} : { allocated_storage: storageGB }),
+  };
+}
+
+/** Two filters of one field are joined under its name. */
+function toWireFilters(filters: readonly OfferFilter[]): Record<string, WireFilter> {
+  const wire: Record<string, WireFilter> = {};
+  for (const { field, operator, value } of filters) {
+    wire[field] = { ...wire[field], [operator]: value };
+  }
+  return wire;
+}
+
+/** Offers over one requester. */
+export function createOffers(requester: Requester): OffersResource {
+  return {
+    async search(query, options) {
+      const { value } = await requester.send({
+        operation: 'search offers',
+        endpointClass: 'search',
+        area: 'search',
+        effect: 'read',
+        method: 'POST',
+        path: '/api/v0/bundles/',
+        body: toOfferSearch(query),
+        reply: offersReply,
+        bounds: options,
+      });
+      // One bad row does not spoil the page.
+      return value.offers.flatMap((row) => {
+        const parsed = offerRow.safeParse(row);
+        return parsed.success ? [toOffer(parsed.data)] : [];
+      });
+    },
+  };
+}

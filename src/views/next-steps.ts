@@ -1,0 +1,57 @@
+import type { ConditionType } from '../api/v1alpha1/conditions.ts';
+import type { Condition } from '../api/v1alpha1/object.ts';
+import { type ReasonEntry, reasons } from '../api/v1alpha1/reasons.ts';
+
+/** The most pressing first. */
+const PRESSING = ['terminal', 'retryable', 'progress', 'good'] as const;
+
+/**
+ * Next steps by the conditions alone: those that wait for a person, or else those that continue by themselves. What is
+ * only unknown, or at work, follows from what is wrong beside it; if all is as desired, nothing is in progress.
+ */
+export function nextSteps(
+  conditions: readonly Condition[],
+  types: Readonly<Record<string, ConditionType>>,
+): readonly string[] {
+  const wrong = conditions.filter((condition) => isWrong(condition, types));
+  const certain = wrong.filter(({ status }) => status !== 'Unknown');
+  const reasonsOf = new Set((certain.length > 0 ? certain : wrong).map(({ reason }) => reason));
+  const isAsDesired = holds(conditions, 'Ready') && !holds(conditions, 'Reconciling');
+  const entries = [...reasonsOf]
+    .flatMap((reason) => entryOf(reason) ?? [])
+    .filter(({ kind: each }) => !isAsDesired || each === 'terminal' || each === 'retryable');
+  const kind = PRESSING.find((pressing) => entries.some((entry) => entry.kind === pressing));
+  const pressing = entries.filter((entry) => entry.kind === kind);
+  const causes = pressing.filter((entry) => !CONSEQUENCES.includes(entry));
+  return (causes.length > 0 ? causes : pressing).map(stepOf);
+}
+
+/** Reasons that follow from another one, which the report shows too. */
+const CONSEQUENCES: readonly ReasonEntry[] = [reasons.NotRented, reasons.NotRunning];
+
+function holds(conditions: readonly Condition[], type: string): boolean {
+  return conditions.some((condition) => condition.type === type && condition.status === 'True');
+}
+
+function isWrong({ type, status }: Condition, types: Readonly<Record<string, ConditionType>>): boolean {
+  if (types[type]?.polarity === 'abnormal-true') return status !== 'False';
+  return status !== 'True';
+}
+
+function stepOf({ kind, remedy, sentence }: ReasonEntry): string {
+  switch (kind) {
+    case 'terminal':
+      return `Waits for you: ${remedy ?? sentence}`;
+    case 'retryable':
+      return `Goes on by itself when the cause ends. ${remedy ?? ''}`.trim();
+    case 'progress':
+      return `The operator is at work: ${sentence}${remedy ? ` ${remedy}` : ''}`;
+    case 'good':
+      return sentence;
+  }
+}
+
+/** The entry of the catalogue; a newer operator may know reasons that this program does not. */
+export function entryOf(reason: string): ReasonEntry | undefined {
+  return Object.hasOwn(reasons, reason) ? reasons[reason as keyof typeof reasons] : undefined;
+}

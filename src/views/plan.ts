@@ -1,0 +1,107 @@
+import * as z from 'zod';
+import { dollarText, hourlyText } from './amounts.ts';
+import { groupEffectSchema, groupEffectText } from './group-effect.ts';
+import { effectText, machineEffectSchema } from './machine-effect.ts';
+import { entryOf } from './next-steps.ts';
+import { formatTable } from './table.ts';
+
+const candidateSchema = z.strictObject({
+  offer: z.string().describe('Id of the offer.'),
+  gpu: z.string().optional(),
+  count: z.number().optional(),
+  region: z.string().optional(),
+  pricePerHour: z.number().optional().describe('Dollars.'),
+  verdict: z.enum(['rented', 'lost']),
+  why: z.string(),
+});
+
+/** An offer and its outcome. */
+export type Candidate = z.infer<typeof candidateSchema>;
+
+const effects = {
+  machine: machineEffectSchema.optional().describe('Of a GpuInstance that has a machine.'),
+  group: groupEffectSchema.optional().describe('Of an EndpointGroup that exists.'),
+};
+
+/** Effects of a manifest on machines that exist. */
+export type Effects = Readonly<z.infer<z.ZodObject<typeof effects>>>;
+
+const planSchema = z.strictObject({
+  object: z.string().describe('`gpui/NAME` or `epg/NAME`.'),
+  ...effects,
+  alternative: z.number().optional().describe('Index in `spec.offers`.'),
+  rents: candidateSchema.optional(),
+  perDay: z.number().optional().describe('Dollars.'),
+  candidates: z.array(candidateSchema).readonly().describe('The nearest first.'),
+  reason: z.string().optional().describe('Why nothing would be rented: a [reason](reasons.md).'),
+  detail: z.string().optional().describe('That reason with its figures or fields.'),
+  without: z
+    .array(z.strictObject({ name: z.string(), count: z.number() }))
+    .readonly()
+    .describe('Requirements, and the number of offers that match if one is dropped.'),
+  note: z.string().describe('What was considered, and what could not be checked.'),
+  start: z.string().optional().describe('Set if nothing would run in the container.'),
+});
+
+export const plansSchema = z.array(planSchema).readonly();
+
+/** Outcome of a manifest. */
+export type Plan = Readonly<z.infer<typeof planSchema>>;
+
+/** `gpui/trainer replaces machine 20000006 (up 17m, $0.09, 32 GB disk lost) once another machine can be rented: …`; undefined if nothing is there. */
+export function effectsText(object: string, { machine, group }: Effects): string | undefined {
+  if (machine) return `${object} ${effectText(machine)}`;
+  return group && `${object} ${groupEffectText(group)}`;
+}
+
+/** True if the object would have its machine: a new one, or the one that stays. */
+export function isMet({ rents, machine }: Plan): boolean {
+  return rents !== undefined || staysBy(machine);
+}
+
+/** True if the object has its machine, so that nothing is rented. */
+function staysBy(machine: Plan['machine']): boolean {
+  return machine !== undefined && machine.effect !== 'replaces' && machine.effect !== 'blocked';
+}
+
+/** More of them hide what helps most. */
+const MAX_WITHOUT = 6;
+
+/** A plan for people; its table fits `width` characters. */
+export function planText(plan: Plan, width?: number): string {
+  const { object, machine, alternative, rents, perDay, candidates, reason, detail, without, note, start } =
+    plan;
+  const head = rents
+    ? `${object} would rent offer ${rents.offer}: ${rents.count ?? ''} × ${rents.gpu ?? 'GPU'}, ${rents.region ?? 'somewhere'}, ` +
+      `${hourlyText(rents.pricePerHour) ?? 'unknown price'}/h, ${dollarText(perDay) ?? 'unknown'}/day (alternative ${(alternative ?? 0) + 1} of spec.offers)`
+    : `${object} would rent nothing: ${reason ? inWords(reason, detail) : 'no reason is known.'}`;
+  const softer = without
+    .slice(0, MAX_WITHOUT)
+    .filter(({ name }) => !detail?.includes(`without ${name}`))
+    .map(({ name, count }) => `  ${count} offers without ${name}\n`);
+  const table = formatTable<Candidate>(
+    [
+      { header: 'Offer', text: ({ offer }) => offer },
+      { header: 'GPU', text: ({ gpu }) => gpu },
+      { header: 'Count', text: ({ count }) => (count === undefined ? undefined : String(count)) },
+      { header: '$/h', text: ({ pricePerHour }) => hourlyText(pricePerHour) },
+      { header: 'Region', text: ({ region }) => region },
+      { header: 'Result', text: ({ verdict, why }) => (verdict === 'rented' ? 'rented' : `lost: ${why}`) },
+    ],
+    candidates,
+    { width },
+  );
+  const rows = candidates.length === 0 ? '' : `\n${table}`;
+  const effect = effectsText(object, plan);
+  if (staysBy(machine)) return `${effect}\n(${note})\n`;
+  const hint = rents && start !== undefined ? `${start}\n` : '';
+  return `${effect === undefined ? '' : `${effect}\n`}${head}\n(${note})\n${hint}${softer.join('')}${rows}`;
+}
+
+function inWords(reason: string, detail: string | undefined): string {
+  const { sentence, remedy } = entryOf(reason) ?? {};
+  // The operator's own message ends in the remedy.
+  const isWhole = remedy !== undefined && detail?.includes(remedy);
+  const words = isWhole ? [detail] : [detail ?? sentence, remedy];
+  return `${words.filter(Boolean).join(' ')} (${reason})`;
+}

@@ -1,0 +1,96 @@
+import { describe, expect, test } from 'vitest';
+import { gpuInstanceConditions } from '../api/v1alpha1/conditions.ts';
+import { nextSteps } from './next-steps.ts';
+import { formatReport } from './report.ts';
+
+type Given = readonly [type: string, status: 'True' | 'False' | 'Unknown', reason: string];
+
+const next = (...given: readonly Given[]) => {
+  const conditions = given.map(([type, status, reason]) => ({
+    ...{ type, status, reason, message: '' },
+    lastTransitionTime: '2026-11-20T12:00:00Z',
+  }));
+  return nextSteps(conditions, gpuInstanceConditions);
+};
+
+describe('what happens next', () => {
+  test('is nothing where all is well', () => {
+    expect(next(['Ready', 'True', 'Ready'])).toEqual([]);
+  });
+
+  test('is nothing where a machine is stopped as asked, and what is at work where something is', () => {
+    const stopped: readonly Given[] = [
+      ['Ready', 'True', 'Stopped'],
+      ['Booted', 'False', 'NotRunning'],
+      ['Reachable', 'False', 'NotRunning'],
+    ];
+    expect(next(...stopped)).toEqual([]);
+    expect(next(...stopped, ['Reconciling', 'True', 'Starting'])).toEqual([
+      expect.stringMatching(/^The operator is at work: The machine was asked to start/),
+    ]);
+  });
+
+  test('is the queue of an object that waits, and not that it has no machine yet', () => {
+    const waiting: readonly Given[] = [
+      ['Ready', 'False', 'Queued'],
+      ['Reconciling', 'True', 'Queued'],
+      ['Booted', 'False', 'NotRented'],
+    ];
+    expect(next(...waiting)).toEqual([
+      expect.stringMatching(/^The operator is at work: Waiting in the queue/),
+    ]);
+  });
+
+  test('is what a person can fix, also while the object is as desired', () => {
+    expect(next(['Ready', 'True', 'Ready'], ['OverBudget', 'True', 'LimitReached'])).toHaveLength(1);
+    expect(next(['Ready', 'True', 'Ready'], ['OverBudget', 'Unknown', 'PriceUnconfirmed'])).toHaveLength(1);
+  });
+
+  test('is what waits for a person, whatever else is not as it should be', () => {
+    const steps = next(
+      ['Ready', 'False', 'InvalidFilter'],
+      ['Stalled', 'True', 'InvalidFilter'],
+      ['Booted', 'False', 'NotRented'],
+      ['Reachable', 'Unknown', 'Unreachable'],
+    );
+    expect(steps).toEqual(['Waits for you: Correct the field; the message names it.']);
+  });
+
+  test('is what goes on by itself, without what is only unknown because of it', () => {
+    const steps = next(['Ready', 'False', 'NoOffers'], ['Reachable', 'Unknown', 'CreditUnknown']);
+    expect(steps).toEqual([expect.stringMatching(/^Goes on by itself .* requirement under spec\.offers/)]);
+  });
+
+  test('is what is unknown where nothing else is wrong', () => {
+    expect(next(['Ready', 'Unknown', 'Pending'])).toHaveLength(1);
+  });
+
+  test('leaves out reasons of a newer operator', () => {
+    expect(next(['Ready', 'False', 'OfTheFuture'])).toEqual([]);
+  });
+});
+
+test('a reason that several conditions and events give in the same words is said once', () => {
+  const why = 'No offer matches. The cheapest costs $2/h; the limit is $1.';
+  const condition = (type: string, message: string) => ({
+    ...{ type, message, status: 'False' as const, reason: 'NoOffers' },
+    lastTransitionTime: '2026-11-20T12:00:00Z',
+  });
+  const at = '2026-11-20T12:00:00Z';
+  const text = formatReport(
+    {
+      ...{ object: 'gpui/x', namespace: 'team', facts: [], next: [], tables: [] },
+      conditions: [
+        condition('Ready', `${why} See https://x`),
+        condition('Rented', why),
+        condition('Booted', 'No.'),
+      ],
+      events: [{ at, type: 'Warning', reason: 'NoOffers', note: why, count: 2 }],
+    },
+    { now: Date.parse(at), paint: (_, plain) => plain },
+  );
+  expect(text.split(why)).toHaveLength(2);
+  expect(text).toMatch(/Rented +False +NoOffers +\(as Ready\)$/m);
+  expect(text).toMatch(/Booted +False +NoOffers +No\.$/m);
+  expect(text).toMatch(/Warning +NoOffers +\(as Ready\) \(2 times\)$/m);
+});
