@@ -14,12 +14,15 @@ const OBJECTS =
 
 describeWithNode('the quick start of the README on a node', (cluster) => {
   let type: Typist;
-  let before = '';
+  let before = new Set<string>();
+  const objects = async () => (await type(OBJECTS)).split('\n');
 
   beforeAll(async () => {
     type = typistOn(cluster(), { folder: REPOSITORY });
-    before = await type(OBJECTS);
     await cluster().node.importImage(await operatorImage());
+    // A cluster that has just begun still makes objects of its own; this one is the last that is asked for here.
+    await expect.poll(objects, { timeout: 60_000, interval: 1000 }).toContain('configmap/kube-root-ca.crt');
+    before = new Set(await objects());
   }, 15 * 60_000);
   afterAll(async () => {
     await type?.(endMachine).catch(() => {});
@@ -46,6 +49,7 @@ describeWithNode('the quick start of the README on a node', (cluster) => {
     await type(endMachine);
     await type(endAll);
     // The EndpointSlices of a Service go some time after it.
-    await expect.poll(() => type(OBJECTS), { timeout: 60_000, interval: 1000 }).toBe(before);
+    const left = async () => (await objects()).filter((name) => !before.has(name));
+    await expect.poll(left, { timeout: 60_000, interval: 1000 }).toEqual([]);
   });
 });
