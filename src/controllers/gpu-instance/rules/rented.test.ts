@@ -205,6 +205,19 @@ describe('the price of a found machine', () => {
   ])('%s', (_, change, expected) => {
     expect(priceOf(change)).toBe(expected);
   });
+
+  test('is not on record when the read shows another price than two lists', () => {
+    const listed = machineOf(1, { pricePerHour: 0 });
+    const read = { ...listed.row, pricePerHour: 500_000 };
+    const step = decide(
+      given({
+        ...{ intent: intent(), machines: [listed] },
+        observed: { labelReads: new Map([[listed.row.id, read]]) },
+      }),
+    );
+    expect(step).toMatchObject({ rule: 'record-found-machine' });
+    expect(step.type === 'decision' && step.status?.fields.offerPricePerHour).toBeUndefined();
+  });
 });
 
 close();

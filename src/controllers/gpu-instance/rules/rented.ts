@@ -152,10 +152,16 @@ function foundRow(
   return rows.find(({ id }) => id === instanceId);
 }
 
-/** The price of a found machine if lists agree on it and its spec allows it; any other waits for a read. */
-function agreedPrice({ object }: Pick<Facts, 'object'>, row: Machine | undefined): number | undefined {
+/** The price of a found machine if two lists and the read of its label agree on it, and its spec allows it. */
+function agreedPrice(
+  { object, machine: { labelReads } }: Pick<Facts, 'object' | 'machine'>,
+  row: Machine | undefined,
+): number | undefined {
+  const read = row && labelReads.get(row.id);
+  if (!row || read === undefined || typeof read === 'string' || row.unsettled.has('pricePerHour'))
+    return undefined;
   const most = maxPrice(object) ?? Number.POSITIVE_INFINITY;
-  const price = row?.unsettled.has('pricePerHour') ? undefined : row?.pricePerHour;
+  const price = read.pricePerHour === row.pricePerHour ? row.pricePerHour : undefined;
   return price !== undefined && price <= most ? price : undefined;
 }
 
