@@ -266,7 +266,7 @@ export class Invariants {
   sent({ side, machine, request }: Call, fate: Fate): void {
     const misleads = hasWrongTime(fate) && fate.refusal === undefined && hasServiceTime(side, request);
     if (isHindrance(fate) || misleads) this.hindered();
-    if (misleads) this.#leaks.timeDoubted();
+    if (misleads) this.#timeDoubted();
     if (side === 'kube') {
       this.#workers.sent(machine, request);
       this.#refusedDecisions.sent(machine, request, fate);
@@ -299,8 +299,13 @@ export class Invariants {
   clockJumped(): void {
     this.#brake.clockJumped();
     this.#limits.clockJumped();
-    this.#leaks.timeDoubted();
+    this.#timeDoubted();
     this.hindered();
+  }
+
+  #timeDoubted(): void {
+    this.#leaks.timeDoubted();
+    this.#money.timeDoubted();
   }
 
   /** The operator was installed anew, with other flags perhaps. */
@@ -457,6 +462,7 @@ export class Invariants {
     this.#scene.committed(commit);
     this.#keys.committed(commit);
     this.#kept.committed(commit);
+    this.#machines.committed(commit);
     if (PERMITTING.has(kind.plural)) this.#permits.changed();
     if (kind.plural === 'marketplaceaccounts') this.#suspension.committed(object, type !== 'DELETED');
     if (kind.plural === 'gpuinstances' && !this.#isByPerson) this.#permits.written(object);

@@ -8,10 +8,15 @@ export interface CleanListsOptions {
   readonly now: () => number;
 }
 
+/** Lists agree if they begin a poll apart; one that comes sooner, as after an action, proves nothing more. */
+const APART_MS = 9_500;
+
 interface Count {
   /** Who has read lists, and how many in a row without any call failing. */
   reader: Machine | undefined;
   lists: number;
+  /** When the last list that counts was sent for. */
+  listedAt: number;
   overdueAt: number;
 }
 
@@ -44,7 +49,8 @@ export class CleanLists<Key> {
   listed(machine: Machine, concerns: (key: Key) => boolean): void {
     const { lists, withinMs, now } = this.#options;
     for (const [key, count] of this.#counts) {
-      if (!concerns(key)) continue;
+      if (!concerns(key) || (count.reader === machine && now() - count.listedAt < APART_MS)) continue;
+      count.listedAt = now();
       count.lists = count.reader === machine ? count.lists + 1 : 1;
       count.reader = machine;
       if (count.lists === lists) count.overdueAt = now() + withinMs;
@@ -72,4 +78,9 @@ export class CleanLists<Key> {
   }
 }
 
-const fresh = (): Count => ({ reader: undefined, lists: 0, overdueAt: Number.POSITIVE_INFINITY });
+const fresh = (): Count => ({
+  reader: undefined,
+  lists: 0,
+  listedAt: Number.NEGATIVE_INFINITY,
+  overdueAt: Number.POSITIVE_INFINITY,
+});

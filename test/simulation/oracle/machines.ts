@@ -15,7 +15,9 @@ import {
   objectAt,
   textAt,
 } from '../memory-kube/json.ts';
+import type { Commit } from '../memory-kube/store.ts';
 import { statusAt } from '../status-at.ts';
+import { HeldSince } from './held-since.ts';
 import { mayKeep } from './kept.ts';
 import { OwnLimits } from './own-limits.ts';
 import { maxPriceOf, priceOf } from './price.ts';
@@ -38,6 +40,7 @@ export class MachineWatch {
   /** Contracts of somebody else that an object took over, as its account lets objects do. */
   readonly #takenOver = new Set<number>();
   readonly #released = new Set<string>();
+  readonly #paused = new HeldSince('paused', (object) => objectAt(object, 'spec')['paused'] === true);
   /** Contracts that the service hides from lists and reads for longer than any proof takes. */
   readonly #hidden = new Set<number>();
   readonly #overlapSince = new Map<string, number>();
@@ -98,6 +101,11 @@ export class MachineWatch {
   /** A rent call leaves. */
   rentSent({ uid, attempt }: Purchase): void {
     this.#askedFor.set(askedKey(uid, attempt), this.#scene.objects.get(uid)?.['spec']);
+  }
+
+  /** An object was written or removed. */
+  committed(commit: Commit): void {
+    this.#paused.committed(commit, this.#scene.now);
   }
 
   changed(): void {
@@ -255,7 +263,7 @@ export class MachineWatch {
   /** No machine is given up while its object is paused, unless its end had begun. */
   #checkPause(owner: JsonObject, { id }: Contract): void {
     const isRecorded = idAt(statusAt(owner), 'instanceId') === id && !this.#destroying.has(id);
-    const isPaused = objectAt(owner, 'spec')['paused'] === true && !this.ownLimits.isReached(owner);
+    const isPaused = this.#paused.isKnown(owner, this.#scene.now) && !this.ownLimits.isReached(owner);
     if (!isRecorded || !isPaused || metadataOf(owner)['deletionTimestamp'] !== undefined) return;
     this.#scene.broken('I4', `contract ${id} was given up while ${nameOf(owner)} was paused`);
   }

@@ -18,6 +18,8 @@ const OVER_MS = 150_000;
  * began while processes were hindered counts from their next list.
  */
 const UNDER_MS = 20_000;
+/** A clock is trusted again a minute after the last wrong date; the next list shows the price. */
+const UNDATED_MS = 75_000;
 /** A DELETE is answered by then. */
 const ANSWERED_MS = 20_000;
 
@@ -94,7 +96,12 @@ export class MoneyWatch {
 
   /** A process was held up: it may have learnt of another price only after that. */
   hindered(): void {
-    this.#hinderedAt = this.#scene.now;
+    this.#hinderedAt = Math.max(this.#hinderedAt, this.#scene.now);
+  }
+
+  /** A reply had a wrong date: for a while no clock dates another price. */
+  timeDoubted(): void {
+    this.#hinderedAt = Math.max(this.#hinderedAt, this.#scene.now + UNDATED_MS);
   }
 
   /** Objects whose books differ from the ledger, once all is calm. */

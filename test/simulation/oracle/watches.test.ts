@@ -401,6 +401,7 @@ const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promi
     async (bench) => {
       const { id } = await atWork(bench);
       bench.users.setPaused('a', true);
+      await bench.pass(1);
       bench.sendDestroy(id);
     },
   ],
