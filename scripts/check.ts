@@ -14,6 +14,11 @@ const READING: readonly Suite[] = [
     counts: 'exit',
   },
   {
+    name: 'English of comments and messages',
+    command: ['node', 'scripts/lint/doc-comments.ts'],
+    counts: 'exit',
+  },
+  {
     name: 'generated files leave no diff',
     command: ['node', 'scripts/generate.ts', '--check'],
     counts: 'exit',

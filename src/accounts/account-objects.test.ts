@@ -260,7 +260,7 @@ describe('the objects that are followed for an account', () => {
   });
 });
 
-/** Input of the limits if all sums were computed again. */
+/** Returns the input of the limits with all sums computed from scratch. */
 function addedUp(objects: readonly InstanceSummary[], now: number) {
   const paid = objects.filter(({ adopted }) => adopted !== 'Observe');
   const live = paid.filter(({ instanceId, hasOpenIntent }) => instanceId !== undefined || hasOpenIntent);

@@ -14,14 +14,14 @@ import type { Informer } from '../runtime/list-watch/informer.ts';
 export interface Counting {
   /** True if the account may be used from that namespace. */
   readonly permits: (namespace: string) => boolean;
-  /** Undefined while no identity is known: then nobody can tell, and all count. */
+  /** Undefined while no identity is known: no claim can be verified then, and all objects count. */
   readonly keys: KeyRing | undefined;
   readonly login: Login | undefined;
 }
 
 /**
- * The objects, of those that name an account, that it rents for, or did: anyone may name any account. Who has
- * rented counts as long as it is there, also where its namespace is not permitted any more.
+ * Returns the objects that name an account and for which it rents or rented: any object may name any account. An object
+ * that has rented counts while it exists, even if its namespace is no longer permitted.
  */
 export function countedObjects(
   objects: readonly InstanceSummary[],
@@ -56,12 +56,15 @@ function namespaceOf({ key }: InstanceSummary): string {
 
 /** The objects that count for an account, at one moment. */
 export interface AccountObjects {
-  /** By uid. */
+  /** Returns the object with this uid. */
   get(uid: string): InstanceSummary | undefined;
   all(): readonly InstanceSummary[];
-  /** Those whose record leaves open what they come to or cost: an open or unreadable intent, or an unknown price. */
+  /** Returns the objects whose outcome or cost is still open: an open or unreadable intent, or an unknown price. */
   undecided(): readonly InstanceSummary[];
-  /** All added up at `now` (epoch milliseconds), each of `instead` in the place of the object of its uid. */
+  /**
+   * Returns the sums of all objects at `now` (epoch milliseconds). Each object of `instead` replaces the one with its
+   * uid.
+   */
   sums(now: number, instead: Iterable<InstanceSummary>): ObjectSums;
 }
 
@@ -101,8 +104,8 @@ function isUndecided({ hasOpenIntent, hasDoubtfulIntent, hasUnknownPrice }: Inst
 }
 
 /**
- * Objects that join and leave one by one, with their sums: each step costs the same however many there are, since
- * limits are asked at each of a thousand rentals.
+ * Objects that join and leave one by one, with their sums. The cost of a step does not depend on their number, since
+ * limits are checked at each of a thousand rentals.
  */
 class SummedObjects implements AccountObjects {
   readonly #byUid = new Map<string, InstanceSummary>();
@@ -144,7 +147,7 @@ class SummedObjects implements AccountObjects {
     };
   }
 
-  /** Another state of an object that is there takes its place. */
+  /** Replaces the state of an object. */
   put(object: InstanceSummary): void {
     const { uid } = object;
     const known = this.#byUid.get(uid);
@@ -184,7 +187,7 @@ function add(sums: { -readonly [Name in keyof Amounts]: number }, amounts: Amoun
   sums.unconfirmedThisMonth += sign * amounts.unconfirmedThisMonth;
 }
 
-/** The first place from which the condition holds to the end. */
+/** Returns the first index from which the condition holds to the end. */
 function lowerBound(sorted: readonly number[], holds: (value: number) => boolean): number {
   let [from, to] = [0, sorted.length];
   while (from < to) {
@@ -228,13 +231,13 @@ export interface SummarySources {
  */
 export class InstanceSummaries {
   readonly #sources: SummarySources;
-  /** By namespace/name, in the order in which they came. */
+  /** Objects by namespace/name, in the order of their arrival. */
   readonly #byKey = new Map<string, Kept>();
   /** The one that was worked out longest ago comes first. */
   readonly #byAge = new Set<Kept>();
   /** Keys of objects that changed since they were worked out. */
   readonly #touched = new Set<string>();
-  /** By the account that they follow. */
+  /** Followers by the account that they follow. */
   readonly #followers = new Map<string, Set<FollowedObjects>>();
   #keys: KeyRing | undefined;
   #all: readonly InstanceSummary[] | undefined;
@@ -254,7 +257,7 @@ export class InstanceSummaries {
     return this.#all;
   }
 
-  /** The objects that name this account, until they are closed. */
+  /** Returns the objects that name this account; the set is kept current until it is closed. */
   follow(ref: AccountRef): FollowedObjects {
     this.#update();
     const account = accountKey(ref);
@@ -299,7 +302,7 @@ export class InstanceSummaries {
     this.#keep(key, { instance, account }, now);
   }
 
-  /** Worked out now. */
+  /** Returns the summary computed now. */
   #keep(key: string, { instance, account }: Pick<Kept, 'instance' | 'account'>, now: number): void {
     const summary = summarize(instance, now, this.#keys);
     const kept = { instance, account, summary, madeAt: now };
@@ -332,7 +335,7 @@ interface Following {
 /** The objects that name one account. */
 export class FollowedObjects {
   readonly #following: Following;
-  /** Those that name the account, by uid, whether or not they count. */
+  /** Objects that name the account, by uid, whether or not they count. */
   readonly #named = new Map<string, InstanceSummary>();
   /** True if the account may be used from a namespace, as it was when its objects were counted. */
   #permitted = new Map<string, boolean>();
@@ -343,7 +346,7 @@ export class FollowedObjects {
     this.#following = following;
   }
 
-  /** Those that count, as the copies of the cluster have them now. */
+  /** Returns the objects that count, as the copies of the cluster show them now. */
   counted(counting: Counting): AccountObjects {
     this.#following.update();
     if (!this.#counting || hasChanged(this.#counting, this.#permitted, counting)) this.#recount(counting);
@@ -356,13 +359,13 @@ export class FollowedObjects {
     this.#following.close();
   }
 
-  /** An object names the account, or has changed. */
+  /** Records an object that names the account, or whose state changed. */
   changed(summary: InstanceSummary): void {
     this.#named.set(summary.uid, summary);
     if (this.#counting) this.#count(summary, this.#counting);
   }
 
-  /** An object is gone, or names another account. */
+  /** Removes an object that was deleted, or that names another account now. */
   left({ uid }: InstanceSummary): void {
     this.#named.delete(uid);
     this.#summed.remove(uid);

@@ -437,7 +437,7 @@ function permitted(decision: StartDecision): Extract<StartDecision, { type: 'per
   return decision;
 }
 
-/** Stopped machines of that many objects, which cost a cent an hour each. */
+/** Returns the stopped machines of that number of objects; each costs a cent per hour. */
 const sleepers = (count: number): readonly InstanceSummary[] =>
   Array.from({ length: count }, (_, index) =>
     instanceSummary({ uid: `s${index}`, instanceId: String(index + 1), pricePerHour: DOLLAR / 100 }),

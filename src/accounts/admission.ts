@@ -66,10 +66,14 @@ export interface Ticket {
   /** The pacing place of the call; hand it to `instances.rent`. */
   readonly slot: Slot;
   /**
-   * Asked right before the call, once. False: too late or already used; then the call must not be sent.
+   * Marks the ticket as used, right before the call is sent. Returns false if the ticket has expired or was used: then the call must
+   * not be sent.
    */
   use(): boolean;
-  /** The call was answered or given up: frees the offer (`rented` false) and, where rentals are serial, the turn. */
+  /**
+   * Records that the call was answered or given up. Frees the offer if `rented` is false and, where rentals are serial,
+   * the turn.
+   */
   settle(result: { readonly rented: boolean | 'unknown' }): void;
 }
 
@@ -85,7 +89,10 @@ export type TicketDecision =
 export type StartDecision =
   | {
       readonly type: 'permitted';
-      /** The call was answered or given up: its money counts no more (`started` false), or until it shows or its time is over. */
+      /**
+       * Records that the call was answered or given up. If `started` is false its money no longer counts; else it
+       * counts until a record shows it or its time is over.
+       */
       settle(result: { readonly started: boolean | 'unknown' }): void;
     }
   | {
@@ -135,7 +142,7 @@ export interface BesideRecords {
 
 interface UnderWay {
   readonly objects: AccountObjects;
-  /** By uid. */
+  /** Summaries by uid, each in place of the recorded one. */
   readonly instead: Map<string, InstanceSummary>;
   readonly pending: readonly PendingRental[];
 }
@@ -202,8 +209,8 @@ export class Admission {
   }
 
   /**
-   * Admission of a rental that follows the end of the object's machine: sums leave out that machine. A granted request
-   * reserves the offer for the object. The ticket is requested later and may still be refused.
+   * Admits or refuses a rental that follows the end of the object's machine: the sums leave out that machine. A granted
+   * request reserves the offer for the object. The ticket is requested later and may still be refused.
    */
   requestReplacement(request: ReplacementRequest): ReplacementDecision {
     const { objectUid, offerId } = request;
@@ -218,7 +225,10 @@ export class Admission {
     return decision;
   }
 
-  /** The same without a grant or reservation, beside replacements that are about to be carried out. */
+  /**
+   * Decides like `requestReplacement`, but grants and reserves nothing. It counts the replacements that are about to be
+   * carried out.
+   */
   mayReplace(
     { objectUid, pricePerHour }: ReplacementRequest,
     beside: readonly ReplacementRequest[] = [],
@@ -243,12 +253,12 @@ export class Admission {
     return { has: (offerId) => this.#options.reservations.isReservedByOther(offerId, objectUid) };
   }
 
-  /** Uids of objects that may rent by a ticket, and whose intent may not be on record yet. */
+  /** Returns the uids of objects that may rent by a ticket, and whose intent may not be on record yet. */
   rentingFor(): readonly string[] {
     return this.#pending.unused();
   }
 
-  /** True if a rental of this account may still make a machine that no record shows. */
+  /** Returns true if a rental of this account may still make a machine that no record shows. */
   isRenting(): boolean {
     return this.#isRentingBeside(undefined);
   }
@@ -259,8 +269,8 @@ export class Admission {
   }
 
   /**
-   * The account as it may become: what this process allowed and no record shows yet, and each rental that is open on a
-   * record and that this process knows nothing of (as after a restart) at the most that it may cost.
+   * Returns the account in its worst case. It counts what this process allowed and no record shows yet, and, at its
+   * maximum cost, each rental that is open on a record and unknown to this process (as after a restart).
    */
   #underWay(startingUid?: string): UnderWay {
     const { limits, settings } = this.#options;
@@ -278,7 +288,7 @@ export class Admission {
     return { objects, instead, pending };
   }
 
-  /** The account as it is once the granted replacements of other objects are carried out. */
+  /** Returns the account after the granted replacements of other objects. */
   #afterReplacements(account: UnderWay, exceptUid: string): UnderWay {
     const { ending, rentals } = this.#replacements.pending(account.objects, exceptUid);
     for (const uid of ending) change(account, uid, WITHOUT_MACHINE);
@@ -300,7 +310,7 @@ export class Admission {
     return refusal && refuse(refusal.reason, refusal.message, RETRY_MS);
   }
 
-  /** A request counts at its price, or at its maximum price if the price is unknown: never as nothing. */
+  /** Returns the price at which a request counts: its own, or its maximum if it is unknown; never 0. */
   #countedPrice(
     { objectUid, pricePerHour }: Pick<TicketRequest, 'objectUid' | 'pricePerHour'>,
     objects: AccountObjects,
@@ -332,13 +342,16 @@ export class Admission {
       : refuse(decision.reason, decision.message, decision.retryAfterMs);
   }
 
-  /** If labels are not known to come back, one rental of the login has to be settled before the next begins. */
+  /**
+   * Returns true if no other rental of the login is open. While labels are not proven to be echoed, one rental must be
+   * settled before the next begins.
+   */
   #isAlone(request: TicketRequest): boolean {
     if (this.#options.labelEcho() === 'echoed') return true;
     return !this.#isRentingBeside(request.objectUid) && !this.#options.isLoginRenting();
   }
 
-  /** The last rental of an object that asks for another has come to nothing. */
+  /** Returns true if another rental is open. A new request of an object proves that its own last rental failed. */
   #isRentingBeside(askerUid: string | undefined): boolean {
     const isOpen = ({ uid, hasOpenIntent, hasDoubtfulIntent }: InstanceSummary) =>
       hasDoubtfulIntent || (hasOpenIntent && uid !== askerUid);
@@ -374,7 +387,7 @@ const WITHOUT_MACHINE = {
   ...{ pricePerHour: 0, unconfirmedPerHour: 0 },
 } as const;
 
-/** The object, where it counts at all, counts like that. */
+/** Applies changes to an object, if it counts at all. */
 function change({ objects, instead }: UnderWay, uid: string, changes: Partial<InstanceSummary>): void {
   const object = instead.get(uid) ?? objects.get(uid);
   if (object) instead.set(uid, { ...object, ...changes });

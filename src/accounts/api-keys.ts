@@ -53,7 +53,7 @@ export async function readKeySecret(
   }
 }
 
-/** The key in a Secret's data. White space around it (a final newline) is not part of it. */
+/** Returns the key in a Secret's data, without surrounding white space such as a final newline. */
 export function keyOf(secret: SecretObject | undefined, name: string, keyName: string): KeyReading {
   if (!secret) return { type: 'secretMissing', secret: name };
   const encoded = ownValue(secret.data, keyName);
@@ -166,7 +166,7 @@ export class LoginKeys {
     return best.key;
   };
 
-  /** For one account: its reads are shared, its writes leave with its own key or not at all. */
+  /** Returns the keys of one account: its reads are shared by the login, its writes use its own key or are not sent. */
   of(accountUid: string): MarketKeySource {
     return (purpose) => (purpose === 'read' ? this.forReads(purpose) : this.#ownKey(accountUid, purpose));
   }
@@ -181,7 +181,7 @@ export class LoginKeys {
   }
 }
 
-/** A kept key of a login reads more than a narrow one of the user's. */
+/** Returns the rank of a key for reads: a kept key of a login reads more than a narrow key of the user. */
 function readRank({ use, mayDestroy }: LoginKey): number {
   if (!mayDestroy) return 2;
   return use === 'full' ? 0 : 1;

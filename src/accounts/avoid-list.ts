@@ -27,7 +27,7 @@ export interface AvoidEntry {
 /** The maximum of an account's status. */
 const MAX_ENTRIES = 256;
 
-/** The list after one more failure. Something that fails while it is avoided counts again. */
+/** Returns the list after one more failure. A failure of a target that is already avoided counts again. */
 export function withFailure(
   entries: readonly AvoidEntry[],
   failure: {
@@ -50,8 +50,8 @@ export function withFailure(
 }
 
 /**
- * At most `max` entries. The namespace with the most entries loses its own first, those that end first; entries of several
- * namespaces or of a person go only when nothing else is left.
+ * Returns at most `max` entries. The namespace with the most entries loses its own first, in the order in which they
+ * end. Entries of several namespaces or of a person are dropped last.
  */
 export function fairShare(entries: readonly AvoidEntry[], max: number = MAX_ENTRIES): readonly AvoidEntry[] {
   if (entries.length <= max) return entries;
@@ -66,7 +66,7 @@ export function fairShare(entries: readonly AvoidEntry[], max: number = MAX_ENTR
   return [...agreed, ...shares.flat()];
 }
 
-/** Undefined if nothing is left. */
+/** Returns the largest share; undefined if all are empty. */
 function largest(shares: readonly AvoidEntry[][]): AvoidEntry[] | undefined {
   const first = shares.toSorted((a, b) => b.length - a.length)[0];
   return first?.length ? first : undefined;
@@ -88,7 +88,7 @@ export function avoidedAt(entries: readonly AvoidEntry[], now: number): Avoided 
   return { offers: idsOf('offer'), machines: idsOf('machine'), hosts: idsOf('host') };
 }
 
-/** Both lists, with the longer time of each target. */
+/** Returns both lists merged, with the longer time of each target. */
 export function mergeAvoided(a: readonly AvoidEntry[], b: readonly AvoidEntry[]): readonly AvoidEntry[] {
   const byTarget = new Map<string, AvoidEntry>();
   for (const entry of [...a, ...b]) {
@@ -99,7 +99,7 @@ export function mergeAvoided(a: readonly AvoidEntry[], b: readonly AvoidEntry[])
   return [...byTarget.values()];
 }
 
-/** True if both are the same target. */
+/** Returns true if both are the same target. */
 export function isSameTarget(a: AvoidTarget, b: AvoidTarget): boolean {
   return a.type === b.type && a.id === b.id;
 }
@@ -108,7 +108,7 @@ function isRemembered(entry: AvoidEntry, now: number): boolean {
   return entry.until + avoidSpanMs(entry.target.type, entry.failures) > now;
 }
 
-/** The avoid list that a status remembers. */
+/** Returns the avoid list that a status remembers. */
 export function avoidOf(account: MarketplaceAccount): readonly AvoidEntry[] {
   return (account.status?.avoid ?? []).map(({ kind, id, until, failures, reason, namespace }) => ({
     target: { type: kind === 'Host' ? 'host' : 'machine', id },
@@ -119,7 +119,7 @@ export function avoidOf(account: MarketplaceAccount): readonly AvoidEntry[] {
   }));
 }
 
-/** Reports of this time are judged together. */
+/** Time during which reports are evaluated together. */
 const REPORTS_KEPT_MS = 24 * 3_600_000;
 /** Reports kept of one namespace; older ones are dropped. */
 const MAX_REPORTS_OF_NAMESPACE = 64;
@@ -152,7 +152,9 @@ export class AvoidList {
   #unwritten: readonly AvoidEntry[] = [];
   /** Entries of the status that were taken back, and that a status may still show. */
   #takenBack: readonly AvoidEntry[] = [];
-  /** By namespace, the latest reporter at the end. Losing them only delays entries that need a second report. */
+  /**
+   * Reports by namespace, the latest reporter at the end. Losing them only delays entries that need a second report.
+   */
   readonly #reports = new Map<string, readonly ReceivedReport[]>();
 
   constructor(clock: Clock, entries: readonly AvoidEntry[], onChange: () => void) {
@@ -247,14 +249,14 @@ export class AvoidList {
     this.#entries = [...offers, ...mergeAvoided(standing, this.#unwritten)];
   }
 
-  /** The entries that the status keeps, as many as it takes. */
+  /** Returns the entries that the status keeps, up to its maximum. */
   durable(): readonly AvoidEntry[] {
     const kept = remembered(this.#entries, this.#clock.now());
     return fairShare(kept.filter((entry) => entry.target.type !== 'offer'));
   }
 }
 
-/** True if both are one entry, as this process and a status have it. */
+/** Returns true if both are one entry, in the form of this process and of a status. */
 function isSameEntry(a: AvoidEntry, b: AvoidEntry): boolean {
   return isSameTarget(a.target, b.target) && Math.abs(a.until - b.until) < STATUS_PRECISION_MS;
 }
@@ -286,8 +288,8 @@ export interface FailureReport extends Omit<FailureReporter, 'owner'> {
 const MAX_MACHINES_FAILED_BY_IMAGE = 2;
 
 /**
- * True if a failure counts for every object of the account, false if only for its reporter. It counts for all if two
- * namespaces report it, each with an image of its own, or if the reporter was patient and the same image did not fail
+ * Returns true if a failure counts for every object of the account, false if only for its reporter. It counts for all
+ * if two namespaces report it, each with its own image, or if the reporter was patient and the same image did not fail
  * elsewhere. `before`: the reports of the last day.
  */
 export function countsForAll(report: FailureReport, before: readonly FailureReport[]): boolean {
@@ -322,7 +324,7 @@ const PATIENCE: Readonly<Record<NonNullable<ReasonFacets['patience']>, Patience>
   offline: (spec) => [spec.replacement.tolerance.offline, tolerance.offline],
 };
 
-/** The reporter of an object whose machine ended for that reason. */
+/** Returns the reporter of an object whose machine ended for that reason. */
 export function reporterOf(object: GpuInstance, reason: string, waited?: boolean): FailureReporter {
   const { metadata, spec, status } = object;
   const controller = metadata.ownerReferences?.find((owner) => owner.controller === true);

@@ -19,7 +19,7 @@ const closed = breakerAtStart({ type: 'closed' }, { now: 0, monotonic: 0 });
 
 type Bad = MachineState | 'missing';
 
-/** A complete list in which the first `bad` of `machines` show `status`, or are missing. */
+/** Returns a complete list in which the first `bad` of `machines` show `status`, or are missing. */
 function poll(machines: number, bad: number, status: Bad = 'offline', at = 1000): BreakerPoll {
   const ids = Array.from({ length: machines }, (_, index) => index + 1);
   const rows = ids.flatMap((id) => {

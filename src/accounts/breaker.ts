@@ -99,12 +99,12 @@ export interface BreakerSettings {
 const POLLS_TO_CLOSE = 2;
 /** Machines that change within this time change together. */
 const TOGETHER_MS = 120_000;
-/** So many machines may reach a limit together by chance. */
+/** Number of machines that may reach a limit together by chance. */
 const MAX_ENDS = 3;
 /** In a large fleet more than these change together because of something that they share. */
 const MAX_TURNS = 5;
 
-/** Before the first poll of a process: what the account's status said, so that a restart forgets nothing. */
+/** Returns the memory before the first poll of a process, from the account's status: a restart forgets nothing. */
 export function breakerAtStart(
   state: BreakerState,
   clock: { readonly now: number; readonly monotonic: number },
@@ -137,7 +137,10 @@ const CLOSED: BreakerMemory = {
   turns: new Map(),
 };
 
-/** State that follows from the memory. `turn`: the object whose replacement continues, if replacement is slow. */
+/**
+ * Returns the state that follows from the memory. `turn`: the object whose replacement continues, if replacement is
+ * slow.
+ */
 export function breakerState(memory: BreakerMemory, turn?: string): BreakerState {
   const { incident, listFailedSince } = memory;
   if (incident && !incident.released) return massFailure(incident);
@@ -145,15 +148,15 @@ export function breakerState(memory: BreakerMemory, turn?: string): BreakerState
   return incident?.released ? slow(incident, incident.released, turn) : { type: 'closed' };
 }
 
-/** True until a person confirms, also while machines are replaced slowly after the maximum hold. */
+/** Returns true until a person confirms, also while machines are replaced slowly after the maximum hold. */
 export function isUnresolved(state: BreakerState): boolean {
   return state.type === 'open' || (state.type === 'slow' && state.releasedBy === 'hold');
 }
 
 /**
- * Open as long as a complete list shows more bad or vanished machines than allowed, or the list fails, and while machines
- * turn bad one after the other or still come back; closed after two complete lists in a row that show none of it. After
- * the maximum hold replacement goes on slowly.
+ * Returns the memory after a poll. The breaker is open while a complete list shows more bad or vanished machines than
+ * allowed, while the list fails, and while machines keep turning bad or recovering. It closes after two consecutive
+ * complete lists that show none of this. After the maximum hold replacement continues slowly.
  */
 export function afterPoll(
   memory: BreakerMemory,
@@ -182,7 +185,9 @@ export function afterPoll(
   };
 }
 
-/** A person has looked and lets replacement go on: slowly, as long as as many machines are bad. */
+/**
+ * Returns the memory after a person confirmed that replacement may continue: slowly, while as many machines are bad.
+ */
 export function closeByHand(memory: BreakerMemory, at: number): BreakerMemory {
   const { incident } = memory;
   const released = { by: 'person', at } as const;
@@ -190,8 +195,8 @@ export function closeByHand(memory: BreakerMemory, at: number): BreakerMemory {
 }
 
 /**
- * Maximum number of bad machines among `machines`: the share, and at least one unless the limit is none. Undefined if
- * any number may be bad.
+ * Returns the maximum number of bad machines among `machines`: the share, and at least one unless the limit is 0.
+ * Undefined if any number may be bad.
  */
 export function allowedUnhealthy(maxUnhealthy: number | string, machines: number): number | undefined {
   const share = typeof maxUnhealthy === 'string' ? /^(\d{1,3})%$/.exec(maxUnhealthy) : null;
@@ -202,7 +207,7 @@ export function allowedUnhealthy(maxUnhealthy: number | string, machines: number
   return share && percent > 0 ? Math.max(1, tolerated) : tolerated;
 }
 
-/** Ids of expected machines that are bad or have vanished, by a complete list. */
+/** Returns the ids of expected machines that are bad or missing in a complete list. */
 export function unhealthyOf({
   expected,
   rows,
@@ -230,7 +235,7 @@ function healthOf(poll: Extract<BreakerPoll, { type: 'complete' }>): Health {
   return { machines: expected.size, ending, unhealthy: unhealthy.length, unseen: unseen.length };
 }
 
-/** The changes of the last minutes, with those that this poll shows. */
+/** Returns the changes of the last minutes, including those that this poll shows. */
 function turnsAfter(
   { turns, unhealthy: before }: BreakerMemory,
   poll: Extract<BreakerPoll, { type: 'complete' }>,
@@ -244,8 +249,8 @@ function turnsAfter(
 }
 
 /**
- * True if fewer machines are unhealthy than allowed, but the number still moves: more turned unhealthy within two
- * minutes than by chance, in more than one poll, or those of an incident still recover.
+ * Returns true if fewer machines are unhealthy than allowed but the number still changes: more turned unhealthy within
+ * two minutes than by chance, in more than one poll, or machines of an incident still recover.
  */
 function isMoving({
   memory: { incident },
@@ -266,7 +271,10 @@ function isMoving({
   return spreads || isRecovering;
 }
 
-/** A single machine tells nothing of others: if its host is not seen, the marketplace may see no host. */
+/**
+ * Returns true if the failure concerns many machines. A single machine proves nothing about others, unless its host is
+ * unreachable: then the marketplace may reach no host.
+ */
 function isMass({ machines, unhealthy, unseen }: Health, allowed: number | undefined): boolean {
   if (allowed === undefined || unhealthy === 0) return false;
   const areAll = unhealthy === machines && (machines > 1 || unseen === 1);
@@ -274,8 +282,8 @@ function isMass({ machines, unhealthy, unseen }: Health, allowed: number | undef
 }
 
 /**
- * True if more machines end at once than by chance: one wrong figure ends every machine that it concerns, so they wait
- * for a person.
+ * Returns true if more machines end at once than by chance: one wrong figure would end every machine that it concerns,
+ * so they wait for a person.
  */
 function isMassEnd({ ending }: Health, allowed: number | undefined): boolean {
   return allowed !== undefined && ending > Math.max(MAX_ENDS, allowed);
@@ -333,7 +341,7 @@ function slow(
   return { type: 'slow', since, releasedAt, releasedBy, unhealthy, message, turn };
 }
 
-/** The breaker that a status remembers: what a process that has just started goes by. */
+/** Returns the breaker that a status records; a new process starts with it. */
 export function breakerOf(account: MarketplaceAccount): BreakerState {
   const { breaker } = account.status ?? {};
   const isOpen = breaker?.open === true;
@@ -361,7 +369,7 @@ export interface OpenSpan {
 /** Older ones grow together: then less time counts, never more. */
 const MAX_SPANS = 64;
 
-/** The spans after the breaker was looked at: `isHolding` now, at `at`. */
+/** Returns the spans after the breaker was evaluated at `at`: `isHolding` now. */
 export function openSpansAfter(
   spans: readonly OpenSpan[],
   isHolding: boolean,
@@ -379,7 +387,7 @@ export function openSpansAfter(
   return [...kept, { from: at, until: undefined }];
 }
 
-/** Milliseconds between two moments in which no span holds. */
+/** Returns the milliseconds between two times that no span covers. */
 export function timeOutsideSpans(
   spans: readonly OpenSpan[],
   { from, until }: { readonly from: number; readonly until: number },
@@ -391,7 +399,7 @@ export function timeOutsideSpans(
   return until - from - within;
 }
 
-/** True if the moment lies in a span. */
+/** Returns true if a span covers the time. */
 export function isOpenAt(spans: readonly OpenSpan[], at: number): boolean {
   return spans.some(({ from, until }) => at >= from && (until === undefined || at < until));
 }

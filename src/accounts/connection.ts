@@ -17,7 +17,9 @@ import { OfferReservations, RentalAnswers } from './pending-rentals.ts';
 import { AdmissionQueue } from './queue/admission-queue.ts';
 import { ServiceClock } from './service-clock.ts';
 
-/** Milliseconds between two polls of an account: what it asks for, not below the operator's floor. */
+/**
+ * Returns the milliseconds between two polls of an account: the requested interval, at least the operator's minimum.
+ */
 export function pollIntervalOf(account: MarketplaceAccount, floorMs: number): number {
   return Math.max(floorMs, parseDuration(account.spec.pollInterval) ?? 10_000);
 }
@@ -39,7 +41,7 @@ export interface LoginConnection {
   readonly login: Login;
   readonly keys: LoginKeys;
   /**
-   * The market for one account: what it reads is shared by the accounts of the login, what it writes leaves with the
+   * Returns the market for one account. Its reads are shared by the accounts of the login; its writes are sent with the
    * key of that account or not at all.
    */
   marketOf(accountUid: string): Market;
@@ -49,7 +51,7 @@ export interface LoginConnection {
   readonly queue: AdmissionQueue;
   readonly reservations: OfferReservations;
   readonly serviceClock: ServiceClock;
-  /** Agreement of the complete lists of the login on a row. */
+  /** Returns the agreement of the login's complete lists on a row. */
   agreement(row: MachineRow): Agreement;
   /** Machines that replies to rentals of the login named. */
   readonly answers: RentalAnswers;
@@ -65,17 +67,17 @@ interface Shared {
 /** Pacing of an account that uses no connection. */
 interface Proof {
   readonly pacer: Pacer;
-  /** Its key has said whose it is: the limiter is that of the login. */
+  /** True if the key proved its login, so the limiter is that of the login. */
   readonly isOfLogin: boolean;
 }
 
 /** Calls of one login in flight at once where its slots are not spaced: with a simulator nothing else limits them. */
 const UNPACED_IN_FLIGHT = 64;
 
-/** Timers are early by a little: so much of the interval makes two polls. */
+/** Timers fire slightly early: this share of the interval separates two polls. */
 const POLL_SHARE = 0.9;
 
-/** Minimum time between the begins of two lists that agree on a value. */
+/** Returns the minimum milliseconds between the starts of two lists that agree on a value. */
 function spacingOf(pollIntervalMs: number): number {
   return pollIntervalMs * POLL_SHARE;
 }
@@ -111,8 +113,8 @@ export class LoginConnections {
   }
 
   /**
-   * The limiter of an account's calls. What proves its key counts, too: a service does not know for whose sake a call
-   * was made, and a destroy that follows a probe too closely would be refused.
+   * Returns the limiter of an account's calls, including those that verify its key. The marketplace does not know for
+   * which object a call is made, and would refuse a destroy that follows a probe too closely.
    */
   pacerOf(accountUid: string): Pacer {
     for (const { connection, users } of this.#byLogin.values()) {
@@ -126,8 +128,8 @@ export class LoginConnections {
   }
 
   /**
-   * The same once the key has said whose it is: all calls of a login share its limiter, and no two logins share one. The
-   * first to prove a login brings the limiter of its own calls.
+   * Returns the limiter after the key proved its login: all calls of a login share one, and no two logins share any.
+   * The first account to prove a login brings the limiter of its own calls.
    */
   pacerOfProof(login: Login, accountUid: string): Pacer {
     const text = loginText(login);
@@ -141,12 +143,12 @@ export class LoginConnections {
     return pacer;
   }
 
-  /** The account is gone. */
+  /** Removes a deleted account. */
   forget(accountUid: string): void {
     this.#proofs.delete(accountUid);
   }
 
-  /** The account uses it no more; the last one stops the feed. */
+  /** Ends the account's use of the login; the last account stops the feed. */
   close(login: Login, accountUid: string): void {
     const shared = this.#byLogin.get(loginText(login));
     if (!shared?.users.delete(accountUid)) return;
@@ -165,7 +167,7 @@ export class LoginConnections {
       if (proof.pacer === pacer) this.#proofs.set(uid, { pacer: next, isOfLogin: true });
   }
 
-  /** The process ends: nothing is sent any more. */
+  /** Closes all feeds when the process ends: no further call is sent. */
   closeAll(): void {
     for (const { connection } of this.#byLogin.values()) {
       connection.feed.stop();

@@ -26,7 +26,7 @@ const object = (instanceId: string, change: Partial<InstanceSummary> = {}): Inst
 
 const login = { url: 'https://market.example', userId: '7' };
 
-/** Claim that an object records on a machine of its first purchase. */
+/** Returns the claim that an object records on a machine of its first purchase. */
 function claimOf(instanceId: string, change: Partial<ClaimFacts> = {}): InstanceSummary['claim'] {
   const facts = { uid: `uid-${instanceId}`, attempt: 1, instanceId };
   return { ...facts, claim: makeClaim(identity.keys, { ...facts, login, ...change }) };
@@ -65,7 +65,7 @@ function watch(
 
 const IDS = ['1', '2', '3', '4', '5'];
 
-/** The breaker after all five machines ran and then all were gone. */
+/** Returns the breaker after all five machines ran and then all were gone. */
 function afterMassEnd(change: Partial<InstanceSummary>): string {
   const { watched } = watch(IDS.map((id) => object(id, change)));
   watched.onFeedEvent(list(IDS.map((id) => row({ id }))));
@@ -259,7 +259,7 @@ describe('the maximum hold of an open breaker', () => {
 });
 
 describe('the turn to replace a machine while many are bad', () => {
-  /** A watch whose machines are all offline, after a person closed its breaker. */
+  /** Returns a watch whose machines are all offline, after a person closed its breaker. */
   function released(objects: readonly InstanceSummary[], serviceTime?: ServiceTime) {
     const watching = watch(objects, undefined, {}, serviceTime);
     const { watched } = watching;
@@ -544,7 +544,7 @@ describe('what a poll reports to the account', () => {
     error: new MarketplaceError('told to fail', { kind: 'unavailable', outcome: 'refused' }),
   } as const;
 
-  /** A watch, what it handed on, and how often it said that something changed. */
+  /** Returns a watch, its output, and the number of its change notifications. */
   function listening() {
     const { account } = observed();
     const looks: string[] = [];

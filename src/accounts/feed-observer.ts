@@ -65,7 +65,7 @@ export class FeedObserver {
   /** All machines that the list before showed: an object may record its machine only after the one list that shows it. */
   #shownBefore: ReadonlySet<string> = new Set();
   #labelEcho: LabelEcho;
-  /** The first list that showed a machine of ours without its label, and when on `clock.monotonic()`. */
+  /** The first list that showed a rented machine without its label, with its time on `clock.monotonic()`. */
   #unlabelled: { readonly begunAt: number; readonly at: number } | undefined;
 
   /** `current`: the account's object as it is now. */
@@ -109,7 +109,7 @@ export class FeedObserver {
     else this.#plannedEnds.drop(objectUid);
   }
 
-  /** True if the breaker has judged a list since that object planned its end. */
+  /** Returns true if the breaker has evaluated a list since that object planned its end. */
   isEndJudged(objectUid: string): boolean {
     return this.#plannedEnds.isJudged(objectUid);
   }
@@ -119,7 +119,7 @@ export class FeedObserver {
     return this.#absences.longerThan(LAGS_TO_BE_GONE * this.#options.constants.listLagMs);
   }
 
-  /** A read shows a machine that lists do not show. */
+  /** Records that a read shows a machine that lists do not show. */
   onPresent(id: string): void {
     this.#absences.forget(id);
   }
@@ -129,9 +129,9 @@ export class FeedObserver {
   }
 
   /**
-   * The label that a rental was sent with, and the label that the list begun at `begunAt` shows on the machine of the reply.
-   * The first verdict counts and is made durable: one list proves that labels come back, and only two, as far apart as a list
-   * may lag, prove that they do not.
+   * Compares the label that a rental was sent with to the label that the list begun at `begunAt` shows on the machine
+   * of the reply. The first verdict counts and is made durable. One list proves that labels are echoed; only two lists,
+   * as far apart as a list may lag, prove that they are not.
    */
   labelReadBack(sent: string, shown: string | null | undefined, begunAt: number): void {
     const identity = this.#options.identity();
@@ -209,7 +209,10 @@ export class FeedObserver {
     this.#options.onChange();
   }
 
-  /** Machines that were rented with a label of ours: not those taken over, nor ids that a person wrote into a status. */
+  /**
+   * Returns the machines that were rented with a label of this operator: without adopted ones, and without ids that a
+   * person wrote into a status.
+   */
   #rentedIds({ keys }: Identity): ReadonlySet<string> {
     const { objects, connection } = this.#options;
     const claims = objects().flatMap(({ adopted, claim }) => (adopted === undefined && claim ? [claim] : []));
@@ -251,8 +254,8 @@ export class FeedObserver {
   }
 
   /**
-   * Runs before the state is derived, which names the object whose machine may be replaced. A list that fails meanwhile
-   * opens the breaker, and ends no replacement that is under way: what it knows of these stands on no object.
+   * Updates slow replacement before the state is derived, which names the object whose machine may be replaced. A list
+   * that fails meanwhile opens the breaker but ends no replacement in progress: its progress is on no object.
    */
   #updateReplacements(poll: Extract<Parameters<typeof afterPoll>[1], { type: 'complete' }>): void {
     const { type } = breakerState(this.#breaker);
@@ -271,7 +274,7 @@ export class FeedObserver {
     });
   }
 
-  /** Ids of the machines of objects that plan their end. */
+  /** Returns the ids of the machines whose objects plan their end. */
   #endingIds(): readonly string[] {
     const ending = this.#plannedEnds.current();
     if (ending.size === 0) return [];
@@ -293,7 +296,7 @@ function hasChanged(before: BreakerState, now: BreakerState): boolean {
   return before.type !== now.type || replaceableOf(before) !== replaceableOf(now);
 }
 
-/** Rest of the settling time after the breaker of the status closed. */
+/** Returns the remaining milliseconds of the settling time after the breaker of the status closed. */
 function quietFor({ status }: MarketplaceAccount, now: number): number {
   const { breaker } = status ?? {};
   if (!breaker || breaker.open) return 0;
@@ -313,15 +316,15 @@ function recordedIds({ status }: MarketplaceAccount): readonly string[] {
  */
 export type LabelEcho = 'unknown' | 'echoed' | 'notEchoed';
 
-/** Label echo from the account's status. */
+/** Returns the label echo from the account's status. */
 export function echoOf(labelsEchoed: boolean | undefined): LabelEcho {
   if (labelsEchoed === undefined) return 'unknown';
   return labelsEchoed ? 'echoed' : 'notEchoed';
 }
 
 /**
- * Label echo by a complete list: a label of ours that verifies was echoed. A machine of `rented`, which an object has
- * recorded with a claim that verifies, and that carries no label at all was rented with one that did not come back.
+ * Returns the label echo by a complete list. A verified label of this operator proves the echo. A machine of `rented`
+ * (recorded with a verified claim) without any label proves that its label was dropped.
  */
 export function echoOfRows(
   rows: readonly Pick<OwnedRow, 'id' | 'label'>[],
@@ -334,8 +337,8 @@ export function echoOfRows(
 }
 
 /**
- * Label echo by a shown label, compared with the sent one. A label that is no part of ours belongs to another machine:
- * the reply to the rental named a wrong one, and the label that was sent may still come back.
+ * Returns the label echo by a shown label, compared with the sent one. An unrelated label belongs to another machine:
+ * the reply to the rental named a wrong one, and the sent label may still be echoed.
  */
 function echoOfLabel(identity: Identity, sent: string, shown: string | null | undefined): LabelEcho {
   if (!shown) return 'notEchoed';
@@ -345,8 +348,8 @@ function echoOfLabel(identity: Identity, sent: string, shown: string | null | un
 }
 
 /**
- * True if a machine carries the label of its rental. A service that drops labels shows none that verifies in its
- * window, so an earlier verdict was wrong.
+ * Returns true if a machine carries the label of its rental. A market that drops labels shows no verified label within
+ * its window, so an earlier verdict was wrong.
  */
 function showsLabelOfRental(
   rows: readonly OwnedRow[],

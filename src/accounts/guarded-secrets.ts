@@ -19,7 +19,7 @@ type TypedSecret = KubeObject & { readonly type?: string };
 
 const KEPT_KEY_PREFIX = 'gpuacct-';
 
-/** The Secret of the operator's namespace that holds an account's proven key: `gpuacct-<uid>`. */
+/** Returns the Secret of the operator's namespace that holds an account's proven key: `gpuacct-<uid>`. */
 export function keptKeyName(accountUid: string): string {
   return `${KEPT_KEY_PREFIX}${accountUid}`;
 }
@@ -37,9 +37,9 @@ const CONNECTION_CREDENTIALS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Reason why no object may send this key of a Secret anywhere, to a machine or to the marketplace, as the end of a
- * sentence; undefined if it may. The classes are: the operator's own secrets, credentials of Kubernetes, and
- * credentials of machines. `secret` is undefined if there is none of that name.
+ * Returns the reason for which no object may send this key of a Secret anywhere, to a machine or to the marketplace, as
+ * the end of a sentence; undefined if it may. The classes are: the operator's own secrets, credentials of Kubernetes,
+ * and credentials of machines. `secret` is undefined if none of that name exists.
  */
 export function guardedSecret(use: SecretUse, secret: TypedSecret | undefined): string | undefined {
   if (use.name === IDENTITY_SECRET) return KEPT;
@@ -53,8 +53,9 @@ export function guardedSecret(use: SecretUse, secret: TypedSecret | undefined): 
 const KEPT = 'is kept by the operator for itself';
 
 /**
- * The same for a machine, which gets no key of an account either: `accounts` are all those of the Secret's namespace.
- * A Secret whose type begins with `gpurental.dev/` is kept from machines even when no account names it any more.
+ * Returns the reason for which a machine must not get this key of a Secret. Beyond {@link guardedSecret} it refuses
+ * keys of accounts: `accounts` are all those of the Secret's namespace. A Secret whose type begins with
+ * `gpurental.dev/` is kept from machines even when no account names it any more.
  */
 export function guardedFromMachines(
   use: SecretUse,

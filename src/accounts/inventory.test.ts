@@ -16,7 +16,7 @@ const identityOf = (seed: number) =>
 const identity = identityOf(1);
 const label = (uid: string) => makeLabel(identity, { uid, attempt: 1, issuedAt: ISSUED });
 
-/** A listed machine; only what ownership reads. */
+/** Returns a listed machine with the fields that ownership reads. */
 const row = (changes: Partial<MachineRow>): MachineRow =>
   ({ id: '5', label: null, startedAt: ISSUED, ...changes }) as MachineRow;
 

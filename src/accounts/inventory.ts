@@ -11,8 +11,8 @@ import { type Ownership, ownershipOf, type RecordedClaim } from '../ownership/ow
 export type InventoryEntry =
   | { readonly type: 'claimed'; readonly row: MachineRow }
   /**
-   * Ours by a label inside its window, and no known object has that uid. `isLate`: the label's window was over, and no
-   * other machine is of that purchase, so this one is no copy.
+   * Owned by a label inside its window, and no known object has that uid. `isLate`: the label's window was over, and no
+   * other machine belongs to that purchase, so this one is no copy.
    */
   | {
       readonly type: 'orphan';
@@ -42,7 +42,7 @@ export class MachineInventory {
   readonly #login: Login;
   readonly #constants: PurchaseConstants;
   #identity: Identity | undefined;
-  /** By machine. */
+  /** Proven machines by id. */
   #known = new Map<string, Proven>();
 
   constructor(login: Login, constants: PurchaseConstants) {
@@ -50,7 +50,9 @@ export class MachineInventory {
     this.#constants = constants;
   }
 
-  /** An object claims by its uid alone: which machine it keeps is its own matter. */
+  /**
+   * Returns the owner of each machine. An object claims by its uid alone: which machine it keeps is decided elsewhere.
+   */
   classify(identity: Identity, input: InventoryInput): readonly InventoryEntry[] {
     if (identity !== this.#identity) this.#known = new Map();
     this.#identity = identity;
@@ -112,7 +114,7 @@ type MachinesByPurchase = ReadonlyMap<string, ReadonlySet<string>>;
 
 const purchaseKey = ({ uid, attempt }: Purchase): string => `${uid} ${attempt}`;
 
-/** Ids of the machines, listed or recorded, that are of each purchase. */
+/** Returns the ids of the listed or recorded machines of each purchase. */
 function machinesByPurchase(owned: readonly Owned[], claims: readonly RecordedClaim[]): MachinesByPurchase {
   const machines = new Map<string, Set<string>>();
   const note = (purchase: Purchase, id: string) => {
@@ -143,7 +145,10 @@ function entryOf(
   return type === 'labelled' ? { type: 'orphan', row, facts } : { type: 'copied', row };
 }
 
-/** A machine without an original is no copy: the service carried its rental out late. Its object never touches it. */
+/**
+ * Returns true for a machine without an original. It is no copy: the marketplace carried its rental out late. Its
+ * object never touches it.
+ */
 function isLateRental(
   { id }: MachineRow,
   { facts, isLate }: Extract<Ownership, { type: 'labelCopied' }>,
@@ -153,18 +158,18 @@ function isLateRental(
 }
 
 /**
- * Machines of ours that no object claims, as an account waits for them that is being deleted: from the sweep that finds
- * one until an object claims it, or until it is gone for sure. A list without it is no proof.
+ * Machines of the operator without an object, for which an account in deletion waits: from the sweep that finds one
+ * until an object claims it or it is proven gone. A list without it is no proof.
  */
 export class PendingOrphans {
   readonly #ids = new Set<string>();
 
-  /** These are unclaimed. */
+  /** Adds orphaned machines. */
   add(found: Iterable<string>): void {
     for (const id of found) this.#ids.add(id);
   }
 
-  /** A sweep of this list found these and no other. One that is listed and was not found has an owner. */
+  /** Records the result of a sweep of this list. A listed machine that the sweep did not find has an owner. */
   swept(found: readonly string[], { rows }: Pick<CompleteList, 'rows'>): void {
     for (const id of this.#ids) if (rows.has(id) && !found.includes(id)) this.#ids.delete(id);
     this.add(found);
@@ -175,7 +180,7 @@ export class PendingOrphans {
     for (const id of ids) this.#ids.delete(id);
   }
 
-  /** Those that are still waited for. */
+  /** Returns the machines that are still pending. */
   ids(): readonly string[] {
     return [...this.#ids];
   }
@@ -190,7 +195,7 @@ export class Absences {
   #since = new Map<string, number>();
   #latestBegunAt = Number.NEGATIVE_INFINITY;
 
-  /** A list that has just arrived, at `now` (`clock.monotonic()`). `ids`: those that matter; of any other nothing is remembered. */
+  /** Records a list that arrived at `now` (`clock.monotonic()`). Only machines of `ids` are remembered. */
   update(list: CompleteList, ids: Iterable<string>, now: number): void {
     const missing = [...ids].filter((id) => !list.rows.has(id));
     this.#since = new Map(missing.map((id) => [id, this.#since.get(id) ?? now]));
@@ -198,12 +203,12 @@ export class Absences {
     this.#latestBegunAt = took === undefined ? Number.NEGATIVE_INFINITY : now - took;
   }
 
-  /** A read shows it: its absence from lists proves nothing. */
+  /** Removes a machine that a read shows: its absence from lists proves nothing. */
   forget(id: string): void {
     this.#since.delete(id);
   }
 
-  /** Ids that two lists which lie further apart than `ms`, and every list between them, did not show. */
+  /** Returns the ids that were missing from two lists more than `ms` apart and from every list between them. */
   longerThan(ms: number): ReadonlySet<string> {
     const long = [...this.#since].filter(([, since]) => this.#latestBegunAt - since > ms);
     return new Set(long.map(([id]) => id));
@@ -215,7 +220,7 @@ const MAX_READS = 4;
 
 /** Sources of the read of a machine that lists do not show. */
 export interface GoneProofSources {
-  /** The machine by itself; null where there is none. */
+  /** Reads the machine by id; null if it does not exist. */
   readonly read: (id: string) => Promise<MachineRow | null>;
   /** True if the key in use proves the login right now. */
   readonly proveLogin: () => Promise<boolean>;
@@ -224,8 +229,8 @@ export interface GoneProofSources {
 }
 
 /**
- * The machines of `ids`, which no list shows any more, that are proven to be gone: a read of each finds none, and the key
- * proves the same login right after. A read that fails proves nothing.
+ * Returns the machines of `ids` that are proven gone: no list shows them, a read of each finds none, and the key proves
+ * the same login right after. A failed read proves nothing.
  */
 export async function provenGone(
   ids: ReadonlySet<string>,

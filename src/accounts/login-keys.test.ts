@@ -9,7 +9,7 @@ const held = (name: string, use: KeyUse = 'full', mayDestroy = true) => ({
   mayDestroy,
 });
 
-/** The key with which a call leaves, or why it does not. */
+/** Returns the key with which a call is sent, or the reason why it is not. */
 function keyOf(source: MarketKeySource, purpose: CallPurpose): string {
   try {
     return source(purpose).reveal();

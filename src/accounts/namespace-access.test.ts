@@ -34,7 +34,7 @@ test.each([
   ['All allows another', { from: 'All' }, 'stranger', true],
   ['a selector allows what it matches', ml, 'guest', true],
   ['a selector refuses what it does not match', ml, 'stranger', false],
-  ['Selector without a selector lets nobody in', { from: 'Selector' }, 'guest', false],
+  ['Selector without a selector refuses every namespace', { from: 'Selector' }, 'guest', false],
   ['a selector refuses a namespace that cannot be read', ml, 'unknown', false],
 ] as const)('%s', (_, allowed, namespace, expected) => {
   expect(isNamespaceAllowed(account(allowed), namespace, cluster)).toBe(expected);

@@ -22,7 +22,7 @@ interface Known {
 
 /** Labels are read again after this: a namespace that was let in or out is noticed within a minute. */
 const KEPT_MS = 60_000;
-/** A namespace that nobody has asked for since then is gone, or has no objects any more. */
+/** A namespace without a request for this long was deleted, or has no objects any more. */
 const UNASKED_MS = 3_600_000;
 
 /**
@@ -49,7 +49,7 @@ export class NamespaceLabels {
     this.#options = options;
   }
 
-  /** As they were read last, within about a minute. */
+  /** Returns the labels from the last read, at most about a minute old. */
   labelsOf(namespace: string): LabelsReading {
     const known = this.#byName.get(namespace);
     if (!known || known.until <= this.#options.clock.monotonic()) this.#startReading(namespace);
@@ -90,8 +90,8 @@ export class NamespaceLabels {
 }
 
 /**
- * True if an account may be used from a namespace; undefined until the labels of the namespace are known. In namespaced
- * mode only its own namespace may.
+ * Returns true if an account may be used from a namespace; undefined until the labels of the namespace are known. In
+ * namespaced mode only its own namespace may use it.
  */
 export function isNamespaceAllowed(
   account: MarketplaceAccount,
@@ -108,7 +108,10 @@ export function isNamespaceAllowed(
   return labels !== 'unreadable' && matches(selector, labels);
 }
 
-/** As a label selector of Kubernetes is matched: everything must hold; an empty one matches all. */
+/**
+ * Returns true if the labels match, by the rules of Kubernetes label selectors: every requirement must hold; an empty
+ * selector matches all.
+ */
 export function matches(selector: Selector, labels: Labels): boolean {
   const equal = Object.entries(selector.matchLabels ?? {}).every(
     ([name, value]) => ownValue(labels, name) === value,

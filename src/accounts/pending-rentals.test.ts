@@ -18,7 +18,7 @@ beforeEach(() => {
 
 const object = (change: Partial<InstanceSummary> = {}): InstanceSummary =>
   instanceSummary({ uid: 'a', ...change });
-/** As its record is once the intent of a booking stands on it. */
+/** Returns the object after the intent of a rental is recorded. */
 const intended = (change: Partial<InstanceSummary> = {}) =>
   object({ hasOpenIntent: true, newestRentalAt: clock.now(), ...change });
 const prices = (...objects: InstanceSummary[]) =>

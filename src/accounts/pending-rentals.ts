@@ -20,15 +20,18 @@ interface Grant {
   /** The newest rental on the object's record when it asked: a newer one is this one. */
   readonly recordedBefore: number;
   readonly outcome: Outcome;
-  /** On `clock.monotonic()`: how long it counts where no record shows it. */
+  /** End on `clock.monotonic()` of the time for which the rental counts without a record. */
   readonly until: number;
 }
 
 /** Right of one object to rent, as on its ticket. */
 export interface RentalGrant {
-  /** The call goes out now: true once, while the ticket is valid and the object has not asked for another. */
+  /**
+   * Marks the ticket as used before the call is sent. Returns true once, while the ticket is valid and the object has
+   * not requested another.
+   */
   use(): boolean;
-  /** Something was rented, or nothing, or nobody can say. */
+  /** Records the outcome: a machine was rented, none was, or it is unknown. */
   settle(rented: boolean | 'unknown'): void;
 }
 
@@ -50,7 +53,7 @@ export class PendingRentals {
     this.#byObject.set(objectUid, { ...NOTHING, at: this.#clock.now() });
   }
 
-  /** A ticket is given to this object, which the account's cache shows like that. */
+  /** Records a ticket for this object. `object`: its state in the account's cache. */
   begin(objectUid: string, pricePerHour: MicroDollars, object: InstanceSummary | undefined): RentalGrant {
     let grant: Grant = {
       at: this.#clock.now(),
@@ -89,7 +92,10 @@ export class PendingRentals {
     });
   }
 
-  /** Uids of objects whose ticket is neither used nor over. Who uses one has its intent on record by then. */
+  /**
+   * Returns the uids of objects whose ticket is neither used nor expired. An object that uses its ticket has its intent
+   * on record by then.
+   */
   unused(): readonly string[] {
     const now = this.#clock.monotonic();
     return [...this.#byObject].flatMap(([uid, { outcome, until }]) =>
@@ -97,12 +103,12 @@ export class PendingRentals {
     );
   }
 
-  /** True if this process knows what the rental may cost that is open on this object's record. */
+  /** Returns true if this process knows the cost of the rental that is open on this object's record. */
   knows(objectUid: string): boolean {
     return this.#byObject.has(objectUid);
   }
 
-  /** True if an object other than this one, or any at all, is between its ticket and its result. */
+  /** Returns true if another object, or any if none is given, is between its ticket and its result. */
   hasUnsettled(objectUid: string | undefined): boolean {
     const now = this.#clock.monotonic();
     return [...this.#byObject].some(
@@ -115,19 +121,22 @@ const NOTHING = { pricePerHour: 0, recordedBefore: 0, outcome: 'nothing', until:
 const UNSETTLED: ReadonlySet<Outcome> = new Set<Outcome>(['asked', 'called', 'unknown']);
 const OUTCOMES = { true: 'rented', false: 'nothing', unknown: 'unknown' } as const;
 
-/** True if the object's record shows the intent of this grant, or more of it. */
+/** Returns true if the object's record shows the intent of this grant, or more of it. */
 function isRecorded({ recordedBefore }: Grant, object: InstanceSummary | undefined): boolean {
   return (object?.newestRentalAt ?? 0) > recordedBefore;
 }
 
-/** A ticket ends with its time, a call when its record is closed, and what came to nothing is kept as long as a record still shows it. */
+/**
+ * Returns true if a grant no longer counts: an expired ticket, a call whose record is closed, or a failed rental that
+ * no record shows any more.
+ */
 function isOver(grant: Grant, object: InstanceSummary | undefined, now: number): boolean {
   if (grant.outcome === 'nothing') return object?.hasOpenIntent !== true;
   if (grant.outcome === 'asked' || !isRecorded(grant, object)) return grant.until <= now;
   return object?.hasOpenIntent !== true;
 }
 
-/** Part of a grant that the record of its object does not show. */
+/** Returns the part of a grant that the record of its object does not show. */
 function unshown(grant: Grant, object: InstanceSummary | undefined): readonly PendingRental[] {
   const { at, pricePerHour, outcome } = grant;
   const recorded = isRecorded(grant, object);
@@ -177,7 +186,7 @@ export class PendingStarts {
     };
   }
 
-  /** Part of the prices of starting machines that the records of these objects do not show. */
+  /** Returns the part of the prices of starting machines that the records of these objects do not show. */
   pending(objects: Pick<AccountObjects, 'get'>, exceptUid?: string): readonly PendingRental[] {
     if (this.#byObject.size === 0) return [];
     const now = this.#clock.monotonic();
@@ -189,7 +198,7 @@ export class PendingStarts {
   }
 }
 
-/** Part of a start that the record of its object does not show. */
+/** Returns the part of a start that the record of its object does not show. */
 function missingPrice(
   { at, pricePerHour }: PendingStart,
   object: InstanceSummary | undefined,
@@ -229,12 +238,12 @@ export class PendingReplacements {
     this.#byObject.set(objectUid, { at: this.#clock.now(), instanceId, pricePerHour, until });
   }
 
-  /** The object rents now, or does not replace its machine. */
+  /** Ends the replacement: the object rents now, or keeps its machine. */
   end(objectUid: string): void {
     this.#byObject.delete(objectUid);
   }
 
-  /** Uids whose machine counts no more, and the rentals that count instead. */
+  /** Returns the uids whose machine no longer counts, and the rentals that count instead. */
   pending(
     objects: Pick<AccountObjects, 'get'>,
     exceptUid: string,
@@ -266,7 +275,7 @@ const MAX_ANSWERS = 256;
 export class RentalAnswers {
   readonly #objects = new Map<string, string>();
 
-  /** The reply to a rental of that object named this machine. */
+  /** Records that the reply to a rental of that object named this machine. */
   note(instanceId: string, objectUid: string): void {
     this.#objects.set(instanceId, objectUid);
     for (const oldest of this.#objects.keys()) {
@@ -275,7 +284,7 @@ export class RentalAnswers {
     }
   }
 
-  /** True if the reply to a rental of another object named it. */
+  /** Returns true if the reply to a rental of another object named this machine. */
   isOfOther(instanceId: string, objectUid: string): boolean {
     return (this.#objects.get(instanceId) ?? objectUid) !== objectUid;
   }
@@ -297,7 +306,7 @@ export class OfferReservations {
     this.#clock = clock;
   }
 
-  /** False if another object holds the offer. Reserving again prolongs. */
+  /** Reserves the offer, or extends the reservation. Returns false if another object holds it. */
   reserve(offerId: string, objectUid: string): boolean {
     this.#forgetOld();
     const known = this.#byOffer.get(offerId);
@@ -311,13 +320,13 @@ export class OfferReservations {
     if (this.#byOffer.get(offerId)?.objectUid === objectUid) this.#byOffer.delete(offerId);
   }
 
-  /** True if some object holds the offer. */
+  /** Returns true if some object holds the offer. */
   isReserved(offerId: string): boolean {
     const known = this.#byOffer.get(offerId);
     return known !== undefined && known.until > this.#clock.monotonic();
   }
 
-  /** True if another object than this one holds the offer. */
+  /** Returns true if another object than this one holds the offer. */
   isReservedByOther(offerId: string, objectUid: string): boolean {
     return this.isReserved(offerId) && this.#byOffer.get(offerId)?.objectUid !== objectUid;
   }

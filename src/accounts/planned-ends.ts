@@ -14,12 +14,12 @@ interface Plan {
 export class PlannedEnds {
   readonly #plans = new Map<string, Plan>();
 
-  /** An object plans its end, or still does, at `now` (monotonic milliseconds). */
+  /** Records at `now` (monotonic milliseconds) that an object plans its end. */
   plan(objectUid: string, now: number): void {
     this.#plans.set(objectUid, { at: now, isJudged: this.isJudged(objectUid) });
   }
 
-  /** A complete list arrived at `now`: all plans are judged together. Returns the uids of their objects. */
+  /** Evaluates all plans together when a complete list arrives at `now`. Returns the uids of their objects. */
   judge(now: number): ReadonlySet<string> {
     for (const [uid, { at }] of this.#plans) {
       if (now - at > FORGOTTEN_MS) this.#plans.delete(uid);
@@ -28,17 +28,17 @@ export class PlannedEnds {
     return this.current();
   }
 
-  /** Uids of the objects that plan their end. */
+  /** Returns the uids of the objects that plan their end. */
   current(): ReadonlySet<string> {
     return new Set(this.#plans.keys());
   }
 
-  /** True if a complete list arrived since the object planned its end. */
+  /** Returns true if a complete list arrived since the object planned its end. */
   isJudged(objectUid: string): boolean {
     return this.#plans.get(objectUid)?.isJudged === true;
   }
 
-  /** The object plans no end any more, or it has carried it out. */
+  /** Removes the plan of an object that dropped it or carried it out. */
   drop(objectUid: string): void {
     this.#plans.delete(objectUid);
   }

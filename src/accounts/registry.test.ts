@@ -32,13 +32,13 @@ const proof = (use: 'full' | 'teardown' = 'full', key = 'key', mayDestroy = true
   user: { credit: 10_000_000, sshKeyRegistered: true, mayDestroy },
 });
 
-/** An account by its uid; all have the same name. */
+/** Returns an account by its uid; all have the same name. */
 function accountOf(uid: string): MarketplaceAccount {
   const { account } = observed();
   return { ...account, metadata: { ...account.metadata, uid } };
 }
 
-/** A registry before a marketplace that lists no machines. */
+/** Returns a registry for a marketplace that lists no machines. */
 function setUp(state: InstallationState = KNOWN) {
   const clock = createVirtualClock();
   const { transport, requests } = answeringTransport(reply({ instances: [], instances_found: 0 }));

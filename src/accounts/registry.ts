@@ -38,7 +38,7 @@ export type AccountLookup<Session = AccountSession> =
   /** `isUnwatched`: this installation does not watch its namespace. */
   | { readonly type: 'missing'; readonly isUnwatched?: boolean };
 
-/** The session of a lookup, also if it may only be used for teardown. */
+/** Returns the session of a lookup, even if it may only be used for teardown. */
 export function sessionOf<Session>(lookup: AccountLookup<Session>): Session | undefined {
   return lookup.type === 'missing' ? undefined : lookup.session;
 }
@@ -66,7 +66,7 @@ export interface AccountRegistryOptions {
   readonly isWatched: (namespace: string) => boolean;
   /** Every account of the watched scope, as the cache has them. */
   readonly accounts: () => readonly MarketplaceAccount[];
-  /** As the cache has it. */
+  /** Returns the account in the cache. */
   readonly accountOf: (ref: AccountRef) => MarketplaceAccount | undefined;
   /** Undefined while it is being found out. */
   readonly namespaceAllowed: (account: MarketplaceAccount, namespace: string) => boolean | undefined;
@@ -87,7 +87,7 @@ export interface ProvenKey {
 export type AccountEvent =
   | FeedEvent
   | { readonly type: 'status' }
-  /** A running machine of the login is listed as stopped, whoever stopped it. */
+  /** A running machine of the login is listed as stopped, regardless of who stopped it. */
   | { readonly type: 'machineStopped' };
 
 interface NotReady {
@@ -142,7 +142,7 @@ export class AccountRegistry {
   }
 
   /**
-   * True if objects of that namespace may use the account; false also if there is no account of that name. Undefined
+   * Returns true if objects of that namespace may use the account; false also if the account does not exist. Undefined
    * until the labels of the namespace are read.
    */
   permits(ref: AccountRef, namespace: string): boolean | undefined {
@@ -163,25 +163,31 @@ export class AccountRegistry {
     return isWatched(ref.namespace) ? this.#writerFor({ ...ref, uid: undefined }) : undefined;
   }
 
-  /** Every account with a proven login; none before the identity of this installation is known. */
+  /** Returns every account with a proven login; none before the identity of this installation is known. */
   sessions(): readonly AccountSession[] {
     if (this.#options.installation.state().type !== 'known') return [];
     return this.proven();
   }
 
-  /** Called after an account became ready or not ready, or its breaker or limits changed. */
+  /** Calls the listener after an account became ready or not ready, or its breaker or limits changed. */
   onChange(listener: (ref: AccountRef) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** For controllers of accounts: each poll of a login, complete or failed, and each change that a status should show. */
+  /**
+   * Calls the listener of an account's controller for each poll of a login, complete or failed, and each change that a
+   * status should show.
+   */
   onEvent(listener: (ref: AccountRef, event: AccountEvent) => void): () => void {
     this.#eventListeners.add(listener);
     return () => this.#eventListeners.delete(listener);
   }
 
-  /** The objects that the account rents for, or did, as the cache has them: to be read at once, since it goes on. */
+  /**
+   * Returns the objects for which the account rents or rented, from the cache. Read them at once: the set keeps
+   * changing.
+   */
   objectsOf(account: MarketplaceAccount): AccountObjects {
     const known = this.#byKey.get(accountKey(refOf(account)));
     if (known?.uid === uidOf(account)) return known.objects.counted(this.#countingOf(account));
@@ -205,12 +211,12 @@ export class AccountRegistry {
     };
   }
 
-  /** The session behind an account for its own controller, whatever its state. */
+  /** Returns the session of an account for its own controller, in any state. */
   session(ref: AccountRef): AccountSession | undefined {
     return this.#byKey.get(accountKey(ref))?.session;
   }
 
-  /** A key has proved the account's login: opens or continues its session. */
+  /** Opens or continues the session of an account after a key proved its login. */
   connect(account: MarketplaceAccount, proven: ProvenKey): AccountSession {
     const known = this.#known(account);
     const pollIntervalMs = pollIntervalOf(account, this.#options.minPollIntervalMs);
@@ -249,7 +255,7 @@ export class AccountRegistry {
     this.notify(ref);
   }
 
-  /** The account is gone. */
+  /** Removes a deleted account. */
   forget(ref: AccountRef): void {
     this.disconnect(ref);
     const known = this.#byKey.get(accountKey(ref));
@@ -260,7 +266,7 @@ export class AccountRegistry {
     this.notify(ref);
   }
 
-  /** True if the account's key was tried and opened no session. */
+  /** Returns true if the account's key was tried and opened no session. */
   wasTried(ref: AccountRef): boolean {
     const known = this.#byKey.get(accountKey(ref));
     return known?.notReady !== undefined && known.session === undefined;
@@ -274,19 +280,19 @@ export class AccountRegistry {
     for (const listener of this.#listeners) listener(ref);
   }
 
-  /** Every session, whether or not the identity is known: for controllers of accounts only. */
+  /** Returns every session, whether or not the identity is known; for controllers of accounts only. */
   proven(): readonly AccountSession[] {
     return [...this.#byKey.values()].flatMap(({ session }) => (session ? [session] : []));
   }
 
-  /** Something that all accounts depend on has changed. */
+  /** Notifies all accounts of a change on which they all depend. */
   notifyAll(): void {
     for (const { session } of this.#byKey.values()) {
       if (session) this.notify(session.ref);
     }
   }
 
-  /** Knowledge about an account; empty if another object of that name replaced it. */
+  /** Returns the knowledge about an account; empty if another object of that name replaced it. */
   #known(account: MarketplaceAccount): Known {
     const ref = refOf(account);
     const uid = uidOf(account);
@@ -316,8 +322,9 @@ export class AccountRegistry {
   }
 
   /**
-   * Adoption needs the consent of every account of the login, since they all see the same machines. One that has not been
-   * asked whose it is yet may be of this login, too; one whose key was tried in vain is not.
+   * Returns the adoption policy of a login. Adoption needs the consent of every account of the login, since they all
+   * see the same machines. An account whose login is not known yet may share this one; an account whose key was refused
+   * does not.
    */
   #adoptionOf(login: Login): 'None' | 'Unlabelled' | undefined {
     const accounts = this.#options.accounts();
@@ -356,7 +363,7 @@ export class AccountRegistry {
   }
 }
 
-/** The name of an account. */
+/** Returns the name of an account. */
 export function refOf(account: MarketplaceAccount): AccountRef {
   return { namespace: account.metadata.namespace ?? '', name: account.metadata.name };
 }

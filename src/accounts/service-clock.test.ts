@@ -7,7 +7,10 @@ const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const NOON = Date.UTC(2026, 10, 20, 12, 0, 0);
 
-/** A service clock with our own clocks under it, which both show noon; `ahead`: of the service's clock before ours. */
+/**
+ * Returns a service clock over an operator clock; both show noon. `ahead`: milliseconds by which the service's clock is
+ * ahead.
+ */
 function setting(ahead = 0) {
   const time = { wall: NOON, monotonic: 5 };
   const clock: Clock = {
@@ -24,7 +27,7 @@ function setting(ahead = 0) {
   };
   const onReply = (off = 0, headers: Record<string, string> = {}) =>
     service.onReply({ date: new Date(NOON + passed + ahead + off).toUTCString(), ...headers });
-  /** A complete list of one reply, ten seconds after what was before. */
+  /** Records a complete list of one reply, ten seconds after the previous one. */
   const list = (off = 0, headers: Record<string, string> = {}) => {
     pass(10 * SECOND);
     onReply(off, headers);

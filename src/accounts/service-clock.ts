@@ -59,7 +59,7 @@ export class ServiceClock {
     this.#clock = clock;
   }
 
-  /** A good reply that shows machines. One from a cache (`Age`) tells an old time, and counts for nothing. */
+  /** Records a good reply that shows machines. A reply from a cache (`Age`) has an old time and does not count. */
   onReply(headers: Readonly<Record<string, string>>): void {
     const date = parseHttpDate(headers['date']);
     if (date === undefined || Number(headers['age'] ?? 0) > 0) return;
@@ -82,13 +82,13 @@ export class ServiceClock {
     }
   }
 
-  /** A complete list has arrived, and `onReply` had all of its replies. */
+  /** Records that a complete list arrived, after `onReply` had all of its replies. */
   onCompleteList(): void {
     if (this.#agreedSinceList) this.#agreeingLists += 1;
     this.#agreedSinceList = false;
   }
 
-  /** Exact to the second or two that a `Date` and its way here take. */
+  /** Returns the service's time, exact to the second or two that a `Date` header takes. */
   now(): ServiceTime {
     const known = median(this.#offsets);
     if (known === undefined) return this.#candidate ? { type: 'stale' } : { type: 'unknown' };
@@ -116,7 +116,7 @@ export class ServiceClock {
     this.#agreedSinceList = true;
   }
 
-  /** A step, or a first reply far from our wall clock: believed once later replies agree. */
+  /** Records a step, or a first reply far from the operator's wall clock: it is believed once later replies agree. */
   #suspect(offset: number, monotonic: number): void {
     const candidate = this.#candidate;
     const agreed = candidate && isNear(offset, candidate.offset) ? candidate.agreed + 1 : 0;
@@ -131,15 +131,18 @@ export class ServiceClock {
   }
 }
 
-/** The service's time (epoch milliseconds), or ours if it never says its own. Undefined while it is stale. */
+/**
+ * Returns the service's time (epoch milliseconds), or the operator's if the service never sends one. Undefined while it
+ * is stale.
+ */
 export function serviceNow(time: ServiceTime, now: number): number | undefined {
   if (time.type === 'stale') return undefined;
   return time.type === 'known' ? time.at : now;
 }
 
 /**
- * The service's time (epoch milliseconds) by which a machine may be destroyed for its age: one that two complete lists
- * agree on. For a service that never says its time, ours (`own`). Undefined until then.
+ * Returns the service's time (epoch milliseconds) by which a machine may be destroyed for its age: two complete lists
+ * must agree on it. For a service that never sends its time it is the operator's (`own`). Undefined until then.
  */
 export function confirmedNow(time: ServiceTime, own: number): number | undefined {
   if (time.type === 'unknown') return own;
@@ -147,8 +150,9 @@ export function confirmedNow(time: ServiceTime, own: number): number | undefined
 }
 
 /**
- * When an answer was given, by the service's clock (epoch milliseconds): its own `Date` if that agrees with the service's
- * time, or, while that is stale, with ours (`now`); else the service's time as it was believed last, else ours. A wrong `Date` of one answer must not become a start or a cost.
+ * Returns the time of an answer by the service's clock (epoch milliseconds). It is the answer's `Date` if that agrees
+ * with the service's time or, while that is stale, with the operator's (`now`); else the last believed service time,
+ * else the operator's. A wrong `Date` of one answer must not become a start or a cost.
  */
 export function timeOfAnswer(date: number | undefined, time: ServiceTime, now: number): number {
   const expected = lastKnown(time) ?? now;
@@ -171,7 +175,7 @@ function isNear(time: number, other: number): boolean {
   return Math.abs(time - other) <= STEP_MS;
 }
 
-/** Median of the samples. An even number leaves out the newest, so that it alone never decides. */
+/** Returns the median of the samples. An even number leaves out the newest, so that it alone never decides. */
 function median(samples: readonly number[]): number | undefined {
   const odd = samples.length % 2 === 0 ? samples.slice(0, -1) : samples;
   return odd.toSorted((left, right) => left - right)[(odd.length - 1) / 2];

@@ -27,7 +27,7 @@ const identity = newIdentity(
   { kubeSystemUid: undefined, scope: '*' },
 );
 
-/** A proven account whose marketplace says that the key is of this user. */
+/** Returns a verified account whose marketplace assigns the key to this user. */
 function proven({
   userId = '7',
   status,

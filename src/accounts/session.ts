@@ -58,7 +58,7 @@ export interface SweepFindings {
   readonly confirmedAt: number;
   /** Ids of machines without an object if so many lost their objects that a person has to look; absent if not. */
   readonly massOrphaned?: readonly string[];
-  /** Ids of machines that carry a copied or edited label of ours. */
+  /** Ids of machines that carry a copied or edited label of this operator. */
   readonly copied: readonly string[];
   /** Ids of machines without an object that began after the window of their label: rentals that were carried out late. */
   readonly late?: readonly string[];
@@ -93,9 +93,9 @@ export interface AccountSessionOptions {
   readonly adoptionOfLogin: () => 'None' | 'Unlabelled' | undefined;
   /** Undefined while it is being found out. */
   readonly namespaceAllowed: (account: MarketplaceAccount, namespace: string) => boolean | undefined;
-  /** Something changed that may let objects do what they could not, or stop them. */
+  /** Called after a change that may unblock or block objects. */
   readonly onChange: () => void;
-  /** Something changed that only the account's status shows. */
+  /** Called after a change that only the account's status shows. */
   readonly onStatusChange: () => void;
   /** A poll of the marketplace ended, complete or failed: for the account's own controller. */
   readonly onPoll: (event: FeedEvent) => void;
@@ -185,7 +185,7 @@ export class AccountSession {
     return limitsOf(this.#account);
   }
 
-  /** As the latest proof of the key said. */
+  /** The user, from the latest proof of the key. */
   get user(): UserFacts {
     return this.#user;
   }
@@ -215,25 +215,28 @@ export class AccountSession {
     return gone;
   }
 
-  /** True if objects of that namespace may use the account (`spec.allowedNamespaces`); undefined while the labels of the namespace are being read. */
+  /**
+   * Returns true if objects of that namespace may use the account (`spec.allowedNamespaces`); undefined while the
+   * labels of the namespace are being read.
+   */
   permits(namespace: string): boolean | undefined {
     return this.#options.namespaceAllowed(this.#account, namespace);
   }
 
   /**
-   * Adoption policy of the login: `spec.adoption` of every account must be `Unlabelled`. Undefined while the login of
-   * an account is unknown.
+   * Returns the adoption policy of the login: `spec.adoption` of every account must be `Unlabelled`. Undefined while
+   * the login of an account is unknown.
    */
   adoption(): 'None' | 'Unlabelled' | undefined {
     return this.#options.adoptionOfLogin();
   }
 
-  /** The reply to a rental of that object named this machine. */
+  /** Records that the reply to a rental of that object named this machine. */
   answered(instanceId: string, objectUid: string): void {
     this.#options.connection.answers.note(instanceId, objectUid);
   }
 
-  /** True if the reply to a rental of another object of the login named this machine. */
+  /** Returns true if the reply to a rental of another object of the login named this machine. */
   isAnswered(instanceId: string, objectUid: string): boolean {
     return this.#options.connection.answers.isOfOther(instanceId, objectUid);
   }
@@ -247,7 +250,7 @@ export class AccountSession {
     }
   }
 
-  /** Owner of each machine of a list, by these objects; undefined before the first list. */
+  /** Returns the owner of each machine of a list, by these objects; undefined before the first list. */
   inventory(
     objects: readonly InstanceSummary[],
     retained: readonly string[] = this.#retained(),
@@ -265,14 +268,14 @@ export class AccountSession {
   }
 
   /**
-   * Ids of orphans that an account waits for while it is being deleted; none for any other account. Undefined before the
+   * Returns the ids of orphans for which an account in deletion waits; none for any other account. Undefined before the
    * first sweep, which may find some.
    */
   pendingOrphans(): readonly string[] | undefined {
     return this.#findings && this.#pendingOrphans.ids();
   }
 
-  /** The orphan sweep judged this login's machines, as this list shows them. */
+  /** Records the findings of the orphan sweep for this list. */
   recordSweep(findings: SweepFindings, list: Pick<CompleteList, 'rows'>): void {
     const changed = JSON.stringify(findings) !== JSON.stringify(this.#findings);
     this.#findings = findings;
@@ -280,7 +283,10 @@ export class AccountSession {
     if (changed) this.#options.onStatusChange();
   }
 
-  /** An object was read or written. One that took over the name is none, nor is an older state that comes late. */
+  /**
+   * Updates the account after it was read or written. A new object of the same name, and an older state that arrives
+   * late, are ignored.
+   */
   update(account: MarketplaceAccount): void {
     if (uidOf(account) !== this.uid || isOlder(account, this.#account)) return;
     const changed = account.metadata.generation !== this.#account.metadata.generation;
@@ -290,14 +296,14 @@ export class AccountSession {
     if (changed) this.#options.onChange();
   }
 
-  /** The controller proved the key again. */
+  /** Records that the controller verified the key again. */
   proved(user: UserFacts): void {
     const before = this.#user;
     this.#user = user;
     if (permitsMore(before, user)) this.#options.onChange();
   }
 
-  /** From now on no ticket is given, or (undefined) they are again. */
+  /** Refuses further tickets, or admits them again if `refusal` is undefined. */
   refuse(refusal: AccountRefusal | undefined): void {
     this.#refusal = refusal;
   }
@@ -307,7 +313,7 @@ export class AccountSession {
     this.#unsubscribe();
   }
 
-  /** Ids that the account lists as kept on purpose. */
+  /** Returns the ids of the machines that the account lists as kept on purpose. */
   #retained(): readonly string[] {
     return (this.#account.status?.retained ?? []).map(({ instanceId }) => instanceId);
   }
@@ -408,7 +414,7 @@ function orphansOf({ orphans, unsettled }: SweepFindings): readonly string[] {
   return [...orphans, ...unsettled];
 }
 
-/** True if something that was refused before may be allowed now. */
+/** Returns true if a call that was refused before may be allowed now. */
 function permitsMore(before: UserFacts, now: UserFacts): boolean {
   if (before.mayDestroy !== now.mayDestroy || before.sshKeyRegistered !== now.sshKeyRegistered) return true;
   return (now.credit ?? 0) > (before.credit ?? 0);

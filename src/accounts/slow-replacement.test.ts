@@ -8,7 +8,7 @@ const START = 1_000 * MINUTE;
 /** The process has run for an hour when the first list comes. */
 const UPTIME = 60 * MINUTE;
 
-/** So many objects, all of whose machines are bad. */
+/** Returns that number of objects, all of whose machines are bad. */
 function fleet(size: number): InstanceSummary[] {
   return Array.from({ length: size }, (_, index) => {
     const uid = `u${String(index).padStart(3, '0')}`;
@@ -16,7 +16,7 @@ function fleet(size: number): InstanceSummary[] {
   });
 }
 
-/** An account over time: what `at` minutes later, with these objects, the turn is. */
+/** Returns an account over time: the turn `at` minutes later, with these objects. */
 function account(turns = new SlowReplacements()) {
   return (
     minutes: number,

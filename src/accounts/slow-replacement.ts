@@ -45,16 +45,16 @@ export class SlowReplacements {
   readonly #lastTurnAt = new Map<string, number>();
   /** When machines ended lately, by the key of their object: a group makes a worker again under the same name. */
   #ends: ReadonlyMap<string, number> = new Map();
-  /** Since when the lists do not show the machine of an object, in monotonic milliseconds. */
+  /** Time from which the lists no longer show the machine of an object, in monotonic milliseconds. */
   #vanishedSince: ReadonlyMap<string, number> = new Map();
   #turn: Turn | undefined;
 
-  /** Uid of the object whose machine may be replaced now. */
+  /** Returns the uid of the object whose machine may be replaced now. */
   current(): string | undefined {
     return this.#turn?.uid;
   }
 
-  /** Nothing is replaced slowly any more. */
+  /** Ends slow replacement. */
   end(): void {
     this.#turn = undefined;
     this.#underWay.clear();
@@ -99,8 +99,8 @@ export class SlowReplacements {
   }
 
   /**
-   * Those whose machine the lists have not shown for less than the window. They come first: a destroy of ours may have
-   * ended the machine without an answer, and nothing else says so, neither their record nor the memory of a new process.
+   * Returns the objects whose machine the lists have not shown for less than the window. They come first: a destroy
+   * without an answer may have ended the machine, and neither the record nor a new process's memory shows it.
    */
   #vanished(
     waiting: readonly InstanceSummary[],
@@ -115,7 +115,10 @@ export class SlowReplacements {
     return waiting.filter(isRecent);
   }
 
-  /** A destroy that was carried out although its reply said no: the machine is only missing, and not yet proven gone. */
+  /**
+   * Returns true if a destroy was carried out although its reply was an error: the machine is missing, and not yet
+   * proven gone.
+   */
   #isStillEnding({ uid, instanceId }: InstanceSummary, { monotonic, running }: FleetPoll): boolean {
     const before = this.#underWay.get(uid);
     if (!before || instanceId === undefined || instanceId !== before.instanceId) return false;
@@ -131,7 +134,7 @@ export class SlowReplacements {
     }
   }
 
-  /** The object whose last turn is the oldest, or that had none. */
+  /** Returns the object whose last turn is the oldest, or that had none. */
   #next(waiting: readonly InstanceSummary[], monotonic: number): Turn | undefined {
     const current = this.#turn;
     if (current && monotonic - current.at < TURN_MS && waiting.some(({ uid }) => uid === current.uid))
@@ -150,7 +153,9 @@ function isBad({ instanceId }: InstanceSummary, { unhealthy }: FleetPoll): boole
   return instanceId !== undefined && unhealthy.has(instanceId);
 }
 
-/** Its machine is being ended, or it was a moment ago and the next one does not run yet. */
+/**
+ * Returns true if the machine of the object is being ended, or was a moment ago and its replacement does not run yet.
+ */
 function isUnderWay(object: InstanceSummary, poll: FleetPoll): boolean {
   const { leaving, instanceId } = object;
   const hasNext = instanceId !== undefined && poll.running.has(instanceId);

@@ -22,7 +22,7 @@ export interface AccountLimits {
   readonly minCredit?: MicroDollars;
 }
 
-/** The limits that an account's spec sets. */
+/** Returns the limits that an account's spec sets. */
 export function limitsOf(account: MarketplaceAccount): AccountLimits {
   const { maxInstances, allowUnknownPrice, ...amounts } = account.spec.limits;
   const entries = Object.entries(amounts).flatMap(([name, text]) => {
@@ -36,14 +36,14 @@ export function limitsOf(account: MarketplaceAccount): AccountLimits {
   };
 }
 
-/** True if the account refuses offers without a price: they may be above its `maxPricePerHour`. */
+/** Returns true if the account refuses offers without a price: they may be above its `maxPricePerHour`. */
 export function refusesUnknownPrice({ maxPricePerHour, allowUnknownPrice }: AccountLimits): boolean {
   return maxPricePerHour !== undefined && allowUnknownPrice !== true;
 }
 
 /**
- * The maximum hourly price of a rental whose price is not known: the lower of `maxPrice`, the limit of its object,
- * and the account's limit of one machine. Without either it is all that the account may spend.
+ * Returns the maximum hourly price of a rental with an unknown price: the lower of `maxPrice`, the limit of its object,
+ * and the account's limit for one machine. Without either it is the account's total limit.
  */
 export function maxRentalPrice(
   maxPrice: MicroDollars | undefined,
@@ -65,7 +65,7 @@ export interface BrakeSettings {
 export interface AccountSums {
   /** Rentals within the last hour, successful ones and those under way. */
   readonly rentalsLastHour: number;
-  /** Those of them that are under way: allowed, or open on a record, so that they may still come to nothing. */
+  /** Number of the rentals in progress: allowed, or open on a record, so they may still fail. */
   readonly rentalsUnderWay: number;
   /** Epoch milliseconds of the oldest of the others; undefined if there is none. */
   readonly oldestRentalAt: number | undefined;
@@ -184,7 +184,7 @@ const machines = (sums: AccountSums) =>
     : `${counted(billing(sums), 'machine')}, ${sums.orphanMachines} of them without a GpuInstance`;
 const isOver = (amount: number, most: number | undefined) => most !== undefined && amount > most;
 
-/** The time of the next rental, which stays the same until then; none while rentals are under way. */
+/** Returns the time of the next rental, which stays the same until then; undefined while rentals are in progress. */
 function nextRental({ rentalsUnderWay, oldestRentalAt }: AccountSums, now: number): string {
   if (rentalsUnderWay > 0 || oldestRentalAt === undefined) return '';
   return ` The next is rented after ${formatTime(now + countsFor(oldestRentalAt, now))}.`;
@@ -196,7 +196,7 @@ const RULES: readonly BrakeRule[] = [
     reason: 'InsufficientCredit',
     stopsStarts: true,
     stops: ({ sums, limits }) => sums.credit !== undefined && sums.credit <= (limits.minCredit ?? 0),
-    // Without the credit itself: it moves by the second, and each object would be written anew with it.
+    // The text leaves out the credit: it changes every second, and each change would write every object.
     message: ({ limits }) => `More than $${formatDollars(limits.minCredit ?? 0)} of credit must remain.`,
   },
   {
@@ -261,12 +261,12 @@ export function reportedText({ dollarsPerHour, unconfirmedPerHour }: AccountSums
   return `Machines report $${reported}/h, records and offers say $${formatDollars(dollarsPerHour)}/h. `;
 }
 
-/** True if the account may rent one more machine. */
+/** Returns true if the account may rent one more machine. */
 export function mayRent(input: BrakeInput): BrakeDecision {
   return firstStop(RULES, input);
 }
 
-/** True if a stopped machine, which is already counted, may be started. */
+/** Returns true if a stopped machine, which is already counted, may be started. */
 export function mayStart(input: BrakeInput): BrakeDecision {
   return firstStop(
     RULES.filter((rule) => rule.stopsStarts),
@@ -285,7 +285,7 @@ function total(amounts: readonly MicroDollars[]): MicroDollars {
   return amounts.reduce((sum, amount) => sum + amount, 0);
 }
 
-/** Spending of deleted objects. */
+/** Returns the spending of deleted objects. */
 export function deletedSumsOf(account: MarketplaceAccount): DeletedSums | undefined {
   const deleted = account.status?.deletedObjects;
   if (!deleted) return undefined;

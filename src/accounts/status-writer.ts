@@ -115,7 +115,7 @@ export class StatusWriter {
     return this.write(withSwept(machine));
   }
 
-  /** Resolves when the change is written, or when the account is gone, since then nobody asks any more. */
+  /** Resolves when the change is written, or when the account was deleted. */
   write(change: StatusChange): Promise<void> {
     return this.#enqueue(change);
   }

@@ -12,12 +12,14 @@ interface Referrer {
   readonly metadata: Pick<GpuInstance['metadata'], 'namespace'>;
 }
 
-/** The account that an object names. Without a namespace of its own the reference means the object's namespace. */
+/**
+ * Returns the account that an object names. Without a namespace of its own the reference means the object's namespace.
+ */
 export function accountRefOf({ spec, metadata }: Referrer): AccountRef {
   return { namespace: spec.accountRef.namespace ?? metadata.namespace ?? '', name: spec.accountRef.name };
 }
 
-/** namespace/name, the key of an account in caches, queues and messages. */
+/** Returns namespace/name, the key of an account in caches, queues and messages. */
 export function accountKey({ namespace, name }: AccountRef): string {
   return `${namespace}/${name}`;
 }

@@ -16,7 +16,10 @@ const SPANS: Readonly<Record<AvoidTarget['type'], { readonly firstMs: number; re
   host: { firstMs: 24 * HOUR, mostMs: 7 * 24 * HOUR },
 };
 
-/** Milliseconds for which a target is avoided after `failures` failures. Each failure doubles it, up to a maximum. */
+/**
+ * Returns the milliseconds for which a target is avoided after `failures` failures. Each failure doubles the span, up
+ * to a maximum.
+ */
 export function avoidSpanMs(type: AvoidTarget['type'], failures: number): number {
   const { firstMs, mostMs } = SPANS[type];
   return Math.min(mostMs, firstMs * 2 ** Math.min(failures - 1, 16));
@@ -28,8 +31,8 @@ const MAX_AVOIDED = 64;
 type Avoided = NonNullable<GpuInstanceStatus['avoid']>;
 
 /**
- * The avoid list of an object after one more failure at `now` (epoch milliseconds), without entries that are over. An
- * object counts no failures: each avoids its target for the first span. Offers are not on record.
+ * Returns the avoid list of an object after one more failure at `now` (epoch milliseconds), without entries that are
+ * over. An object counts no failures: each avoids its target for the first span. Offers are not on record.
  */
 export function withAvoided(
   avoid: GpuInstanceStatus['avoid'],

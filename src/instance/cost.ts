@@ -14,7 +14,7 @@ function billedMs(from: number, to: number): number {
 /** The most that an amount of a status can say, in micro-dollars. */
 const MOST = 999_999_999_999_999;
 
-/** Epoch milliseconds of the first moment of the UTC month that contains `now`. */
+/** Returns the epoch milliseconds of the first moment of the UTC month that contains `now`. */
 export function monthStart(now: number): number {
   const date = new Date(now);
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1);
@@ -25,7 +25,7 @@ export function monthName(now: number): string {
   return new Date(now).toISOString().slice(0, 7);
 }
 
-/** Cost of the object until `at`, all machines together. */
+/** Returns the cost of the object until `at`, all machines together. */
 export function totalCost(cost: Cost | undefined, at: number): MicroDollars {
   if (!cost) return 0;
   const accrued = parseDollars(cost.accrued) ?? 0;
@@ -35,8 +35,8 @@ export function totalCost(cost: Cost | undefined, at: number): MicroDollars {
 }
 
 /**
- * Cost that an unconfirmed reported price would add until `at`; negative if that price is lower. Only admission counts
- * it. It is charged once confirmed, and dropped once contradicted.
+ * Returns the cost that an unconfirmed reported price would add until `at`; negative if that price is lower. Only
+ * admission counts it. It is charged once confirmed, and dropped once contradicted.
  */
 export function provisionalCost(cost: Cost | undefined, at: number): MicroDollars {
   const since = parseTime(cost?.reported?.since);
@@ -47,20 +47,23 @@ export function provisionalCost(cost: Cost | undefined, at: number): MicroDollar
   return Math.max(-MOST, Math.min(MOST, added));
 }
 
-/** By how much a reported price that is not confirmed is above the recorded one; never below 0. */
+/** Returns the amount by which an unconfirmed reported price exceeds the recorded one; never below 0. */
 export function unconfirmedPerHour(status: GpuInstanceStatus | undefined): MicroDollars {
   const reported = parseDollars(status?.cost?.reported?.pricePerHour);
   if (status?.instanceId === undefined || reported === undefined) return 0;
   return Math.max(0, reported - (recordedPrice(status) ?? 0));
 }
 
-/** The part of {@link provisionalCost} that falls into the UTC month of `now`. */
+/** Returns the part of {@link provisionalCost} that falls into the UTC month of `now`. */
 export function provisionalThisMonth({ status }: GpuInstance, now: number): MicroDollars {
   const all = provisionalCost(status?.cost, now);
   return all - provisionalCost(status?.cost, monthStart(now));
 }
 
-/** The cost with the price that lists show, for as long as that is not confirmed. An equal report keeps its date. */
+/**
+ * Returns the cost with the price that lists show, for as long as that is not confirmed. An equal report keeps its
+ * date.
+ */
 export function withReport(cost: Cost, shown: MicroDollars | undefined, at: number | undefined): Cost {
   const { reported, ...rest } = cost;
   if (shown === undefined || parseDollars(cost.pricePerHour) === shown) return rest;
@@ -70,19 +73,22 @@ export function withReport(cost: Cost, shown: MicroDollars | undefined, at: numb
   return { ...rest, reported: { pricePerHour: formatDollars(shown), since: formatTime(at) } };
 }
 
-/** From when a price counts that is believed now: from its report if there is one, never from before what has accrued. */
+/**
+ * Returns the time from which a price counts: from its report if there is one, never from before the time that has
+ * accrued.
+ */
 export function pricedSince(cost: Cost, price: MicroDollars, at: number | undefined): number | undefined {
   const isReported = cost.reported !== undefined && parseDollars(cost.reported.pricePerHour) === price;
   const from = isReported ? (parseTime(cost.reported?.since) ?? at) : at;
   return from === undefined ? undefined : Math.max(from, parseTime(cost.since) ?? from);
 }
 
-/** As many ended machines as a status remembers. */
+/** Number of ended machines that a status remembers. */
 export const HISTORY_LENGTH = 5;
 
 /**
- * Cost of the present machine until `at`. Exact while `status.history` has all ended machines; afterwards it includes
- * what an earlier price of the same machine accrued.
+ * Returns the cost of the present machine until `at`. Exact while `status.history` has all ended machines; afterwards
+ * it includes what an earlier price of the same machine accrued.
  */
 export function machineCost(status: GpuInstanceStatus | undefined, at: number): MicroDollars {
   const history = status?.history ?? [];
@@ -96,8 +102,8 @@ export function machineCost(status: GpuInstanceStatus | undefined, at: number): 
 }
 
 /**
- * Accrued cost before the month of `at`, for the cost that is written then: `accrued` and `since` separate the months
- * only until `since` moves on. Empty if nothing had accrued, or `since` is unknown.
+ * Returns the cost accrued before the month of `at`, for the cost that is written then: `accrued` and `since` separate
+ * the months only until `since` moves on. Empty if nothing had accrued, or if `since` is unknown.
  */
 function beforeMonth(cost: Cost | undefined, at: number): Pick<Cost, 'accruedBeforeMonth'> {
   const since = parseTime(cost?.since);
@@ -107,7 +113,7 @@ function beforeMonth(cost: Cost | undefined, at: number): Pick<Cost, 'accruedBef
   return before === 0 ? {} : { accruedBeforeMonth: formatDollars(before) };
 }
 
-/** A machine begins to bill. */
+/** Returns the cost after billing of a machine begins at `at`. */
 export function beginCost(cost: Cost | undefined, at: number, price: MicroDollars | undefined): Cost {
   return {
     ...(price === undefined ? {} : { pricePerHour: formatDollars(price) }),
@@ -118,8 +124,8 @@ export function beginCost(cost: Cost | undefined, at: number, price: MicroDollar
 }
 
 /**
- * A machine whose price nobody tells counts as one at `price`, so that no limit takes it for free. Told prices stay. Nothing
- * changes where nothing says what it may cost.
+ * Returns the cost with an assumed `price` for a machine without a known one, so that no limit counts it as free. A
+ * known price stays. Returns the cost unchanged if `price` is undefined.
  */
 export function withAssumedPrice(cost: Cost, price: MicroDollars | undefined): Cost {
   if (cost.pricePerHour !== undefined || price === undefined) return cost;
@@ -127,8 +133,8 @@ export function withAssumedPrice(cost: Cost, price: MicroDollars | undefined): C
 }
 
 /**
- * The same machine costs something else from `at` on; an equal price changes nothing. A price that was assumed is
- * corrected from where it began to count.
+ * Returns the cost with another price of the same machine from `at` on; an equal price changes nothing. An assumed
+ * price is corrected from the time it began to count.
  */
 export function repriced(cost: Cost, at: number, price: MicroDollars): Cost {
   if (cost.priceAssumed) return { ...withoutAssumption(cost), pricePerHour: formatDollars(price) };
@@ -143,7 +149,10 @@ export function repriced(cost: Cost, at: number, price: MicroDollars): Cost {
   };
 }
 
-/** The service says since when it bills, and at which price: what was assumed until now is corrected. */
+/**
+ * Returns the cost with the billing start and price that the marketplace reports. They replace the values assumed so
+ * far.
+ */
 export function corrected(cost: Cost, since: number, price: MicroDollars | undefined): Cost {
   return {
     ...(price === undefined ? cost : withoutAssumption(cost)),
@@ -153,12 +162,14 @@ export function corrected(cost: Cost, since: number, price: MicroDollars | undef
   };
 }
 
-/** The machine ran at the price on record until `at`, also if that one was assumed, and bills its disk from then on. */
+/**
+ * Returns the cost after a stop: the recorded price, even an assumed one, until `at`, and the disk price from then on.
+ */
 export function costFromStop(cost: Cost, at: number, disk: MicroDollars | undefined): Cost {
   return disk === undefined ? cost : repriced(withoutAssumption(cost), at, disk);
 }
 
-/** The machine bills a price from `at` on that nothing names yet. */
+/** Returns the cost with an unknown price from `at` on. */
 export function unpriced(cost: Cost, at: number): Cost {
   const { pricePerHour: _before, ...rest } = cost;
   return {
@@ -173,7 +184,9 @@ function withoutAssumption({ priceAssumed: _assumed, ...cost }: Cost): Cost {
   return cost;
 }
 
-/** Billing ended at `at`: without a price nothing is added any more, and `since` tells until when all of it accrued. */
+/**
+ * Returns the cost after billing ended at `at`: it has no price, and `since` is the time until which all of it accrued.
+ */
 export function endCost(cost: Cost | undefined, at: number): Cost | undefined {
   if (!cost) return undefined;
   const until = Math.max(at, parseTime(cost.since) ?? at);
@@ -185,7 +198,8 @@ export function endCost(cost: Cost | undefined, at: number): Cost | undefined {
 }
 
 /**
- * Cost of the object in the UTC month of `now` (epoch milliseconds), never less. `until`: end of billing, if it ended.
+ * Returns the cost of the object in the UTC month of `now` (epoch milliseconds), never less. `until`: end of billing,
+ * if it ended.
  */
 export function spentThisMonth(instance: GpuInstance, now: number, until = now): MicroDollars {
   const { status = {} } = instance;
@@ -195,15 +209,18 @@ export function spentThisMonth(instance: GpuInstance, now: number, until = now):
   return since < start ? running : accruedSince(start, status) + running;
 }
 
-/** Until when `accrued` counts. A time that cannot be read must not make the sum one that no limit compares with. */
+/**
+ * Returns the time until which `accrued` counts. An unreadable time must not make the sum NaN, which no limit would
+ * refuse.
+ */
 function accruedUntil({ cost, history }: GpuInstanceStatus, unreadable: number): number | undefined {
   const time = cost?.since ?? history?.at(-1)?.endedAt;
   return time === undefined ? undefined : (parseTime(time) ?? unreadable);
 }
 
 /**
- * Part of `accrued` that is not proven to be older than `start`. A status of an earlier operator version lacks the
- * amount at the start of the month: then all counts except what the remembered machines prove.
+ * Returns the part of `accrued` that is not proven to be older than `start`. A status of an earlier operator version
+ * lacks the amount at the start of the month: then all counts except what the remembered machines prove.
  */
 function accruedSince(start: number, { cost, history = [], instanceId }: GpuInstanceStatus): MicroDollars {
   const accrued = dollarsOf(cost?.accrued);
@@ -220,19 +237,19 @@ function costOf(machines: NonNullable<GpuInstanceStatus['history']>): MicroDolla
   return machines.reduce((sum, machine) => sum + dollarsOf(machine.cost), 0);
 }
 
-/** True if the price on record is one that lists have shown; a record of an older operator counts as such. */
+/** Returns true if the price on record is one that lists have shown; a record of an older operator counts as such. */
 export function isPriceConfirmed(cost: Cost | undefined): boolean {
   return cost?.pricePerHour !== undefined && !cost.priceAssumed && !cost.priceOffered;
 }
 
-/** The price on record. Right after a rental that of the offer is all there is. */
+/** Returns the price on record. Right after a rental it is the price of the offer. */
 export function recordedPrice({ cost, offerPricePerHour }: GpuInstanceStatus): MicroDollars | undefined {
   return parseDollars(cost?.pricePerHour) ?? parseDollars(offerPricePerHour);
 }
 
 /**
- * True if the price on record is that of the disk: the machine was believed stopped, and no list since then has shown that it
- * runs. A running price that is reported outlives a restart of the operator.
+ * Returns true if the recorded price is that of the disk: the machine was believed stopped, and no list since then
+ * shows it running. A reported running price survives a restart of the operator.
  */
 export function isChargedAsStopped(status: GpuInstanceStatus): boolean {
   const state = recordedState(status);
@@ -241,35 +258,35 @@ export function isChargedAsStopped(status: GpuInstanceStatus): boolean {
   return mayBeStopped && isPriceOfDisk(status.cost) && !isReportedRunning;
 }
 
-/** True if the price on record is that of the disk, whatever the machine was believed to do since. */
+/** Returns true if the price on record is that of the disk, whatever the machine was believed to do since. */
 export function isPriceOfDisk(cost: Cost | undefined): boolean {
   const isSame = cost?.pricePerHour !== undefined && cost.pricePerHour === cost.storagePricePerHour;
   return isSame && !cost.priceAssumed;
 }
 
 /**
- * Dollars that the machine of a status bills in an hour of its present state: those of its disk if it is stopped. Undefined
- * if the marketplace has not named them; the price on record may still be that of the state before.
+ * Returns the dollars that the machine of a status bills in an hour of its present state: those of its disk if it is
+ * stopped. Undefined if the marketplace has not named them; the price on record may still be that of the state before.
  */
 export function billedPerHour(status: GpuInstanceStatus): string | undefined {
   const { cost } = status;
   return isStopped(recordedState(status)) ? cost?.storagePricePerHour : cost?.pricePerHour;
 }
 
-/** Hourly price of a kept machine: that of the disk with policy Stop, if it is known. */
+/** Returns the hourly price of a kept machine: that of the disk with policy Stop, if it is known. */
 export function keptPerHour(status: GpuInstanceStatus, policy: 'Stop' | 'Retain'): string | undefined {
   const disk = policy === 'Stop' ? status.cost?.storagePricePerHour : undefined;
   return disk ?? billedPerHour(status);
 }
 
-/** The price of an hour. What nobody has told of a machine counts as the most that the spec allows, never as nothing. */
+/** Returns the price per hour. An unknown price counts as the maximum that the spec allows, never as 0. */
 export function hourlyPrice(instance: GpuInstance): MicroDollars {
   const { status = {} } = instance;
   const hasMachine = status.instanceId !== undefined;
   return recordedPrice(status) ?? (hasMachine ? maxPrice(instance) : undefined) ?? 0;
 }
 
-/** Maximum hourly price over all alternatives of the spec; undefined if one has no limit of its own. */
+/** Returns the maximum hourly price over all alternatives of the spec; undefined if one has no limit of its own. */
 export function maxPrice({ spec }: GpuInstance): MicroDollars | undefined {
   return highestCap((spec.offers ?? []).map(({ maxPricePerHour }) => maxPricePerHour));
 }

@@ -28,8 +28,9 @@ export interface Launch {
 }
 
 /**
- * The launch of a spec that the rules of the CRDs accept. Without `args` the marketplace replaces the image's entrypoint
- * with its own, and runs `onStart` after its set-up; with `args` the image's entrypoint stays, and `args` replace its CMD.
+ * Returns the launch of a spec that the rules of the CRDs accept. Without `args` the marketplace replaces the image's
+ * entrypoint with its own, and runs `onStart` after its set-up; with `args` the image's entrypoint stays, and `args`
+ * replace its CMD.
  */
 export function launchOf(spec: LaunchSpec): Launch {
   const { args, command, entrypoint, onStart, onStartFrom, ssh } = spec;
@@ -74,7 +75,7 @@ export function nothingStarts(spec: LaunchSpec & Pick<GpuInstanceSpec, 'adopt'>)
     : "In SSH mode the image's own program does not run. Write args: [] to run the image as built, or onStart.";
 }
 
-/** The image without registry of Docker Hub, tag and digest. */
+/** Returns the image without registry of Docker Hub, tag and digest. */
 function nameOf(image: string): string {
   return image
     .replace(/^(index\.)?docker\.io\//, '')

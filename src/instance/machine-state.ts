@@ -34,7 +34,7 @@ function stateOfStatus(status: string): MachineState {
   return STATES_BY_STATUS.get(status) ?? 'unrecognized';
 }
 
-/** The word that a status shows to people: the market's own, and `provisioning` while it says none. */
+/** Returns the word that a status shows to people: the market's own, and `provisioning` while it says none. */
 export function shownStatus({ marketStatus }: Pick<ShownState, 'marketStatus'>): string {
   return fittingText(marketStatus ?? undefined, 64) ?? NO_STATUS;
 }
@@ -45,13 +45,13 @@ export function stateFields(shown: ShownState): RecordedState {
   return { actualStatus, ...(stateOfStatus(actualStatus) !== shown.state && { machineState: shown.state }) };
 }
 
-/** The state that a status records; `pending` without a word if it records none. */
+/** Returns the state that a status records; `pending` without a word if it records none. */
 export function recordedState({ actualStatus = NO_STATUS, machineState }: RecordedState = {}): ShownState {
   const marketStatus = actualStatus === NO_STATUS ? null : actualStatus;
   return { state: machineState ?? stateOfStatus(actualStatus), marketStatus };
 }
 
-/** True if a status records the state and the word of a row. */
+/** Returns true if a status records the state and the word of a row. */
 export function isRecorded(shown: ShownState, status: RecordedState | undefined): boolean {
   if (status?.actualStatus !== shownStatus(shown)) return false;
   return recordedState(status).state === shown.state;
@@ -74,27 +74,27 @@ const CLASSES: Readonly<Record<MachineState, StateClass>> = {
   unrecognized: 'unrecognized',
 };
 
-/** The class of a state. */
+/** Returns the class of a state. */
 export function stateClass({ state }: Pick<ShownState, 'state'>): StateClass {
   return CLASSES[state];
 }
 
-/** Stopped on request, or frozen by its market: its disk bills, its GPU does not. */
+/** Returns true if the machine is stopped on request or frozen by its market: its disk is billed, its GPU is not. */
 export function isStopped({ state }: Pick<ShownState, 'state'>): boolean {
   return state === 'stopped';
 }
 
-/** Its container has ended, or runs without its GPU. */
+/** Returns true if the container has ended, or runs without its GPU. */
 export function hasExited({ state }: Pick<ShownState, 'state'>): boolean {
   return state === 'exited' || state === 'broken';
 }
 
-/** Nothing runs in it and nothing answers: stopped, or its container has ended. */
+/** Returns true if no program of the machine runs or answers: it is stopped, or its container has ended. */
 export function isAtRest(shown: Pick<ShownState, 'state'>): boolean {
   return isStopped(shown) || hasExited(shown);
 }
 
-/** True if the machine ran before and its market reports no status word any more, so its state is unknown. */
+/** Returns true if the machine ran before and its market reports no status word any more, so its state is unknown. */
 export function isSilent({ state, marketStatus }: ShownState, hasRun: boolean): boolean {
   return state === 'pending' && marketStatus === null && hasRun;
 }
@@ -108,12 +108,12 @@ export function hidesPower(shown: ShownState, hasRun: boolean): boolean {
   return type === 'failing' || type === 'unrecognized' || isSilent(shown, hasRun);
 }
 
-/** Its container has ended, or its host is not seen. It may recover. */
+/** Returns true if the container has ended or the host is unreachable. The machine may recover. */
 export function isFailing(shown: Pick<ShownState, 'state'>): boolean {
   return stateClass(shown) === 'failing';
 }
 
-/** Its host does not answer the market, which says nothing of the container. */
+/** Returns true if the host does not answer the market, which then reports nothing about the container. */
 export function isUnseen({ state }: Pick<ShownState, 'state'>): boolean {
   return state === 'unseen' || state === 'offline';
 }

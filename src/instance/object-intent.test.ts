@@ -18,7 +18,7 @@ function signed(change: Partial<RentalIntent> = {}, keys = KEYS): string {
   return writeIntent(keys, { ...facts, deadline: issuedAt + 30_000, ...change });
 }
 
-/** As an object that has just come from the API server: what was read of another one is not remembered of it. */
+/** Returns a fresh copy, as from the API server: no cached parse of another object applies. */
 function read(text: string | undefined, status: object = {}, keys: KeyRing | undefined = KEYS) {
   const noted = text === undefined ? {} : { annotations: { [annotations.rentalIntent]: text } };
   const metadata = { namespace: 'team', name: 'a', uid: 'u', ...noted };

@@ -7,7 +7,7 @@ import type { KeyRing } from '../ownership/key-ring.ts';
 export interface ObjectIntent {
   /** A rental was written down, and it may still come to a machine that is not recorded. */
   readonly hasOpenIntent: boolean;
-  /** An intent that nobody can read stands there, so that nobody can say what it comes to. */
+  /** True if the intent is unreadable, so its outcome is unknown. */
   readonly hasDoubtfulIntent: boolean;
   /** Epoch milliseconds, only of an intent that is proven to be the object's own. */
   readonly issuedAt: number | undefined;
@@ -16,7 +16,7 @@ export interface ObjectIntent {
 /** Relevant part of the annotation. Anyone who may edit an object can write one, and a backup restores an old one. */
 type Reading =
   | { readonly type: 'none' | 'doubtful' }
-  /** `proven`: signed by us, for this very object. Without keys nobody can tell. */
+  /** `proven`: signed by this installation for this very object. Without keys no signature can be verified. */
   | {
       readonly type: 'intent';
       readonly attempt: number;
@@ -24,7 +24,7 @@ type Reading =
       readonly isProven: boolean;
     };
 
-/** Intent of an object at `now` (epoch milliseconds). `keys`: undefined while no identity is known. */
+/** Returns the intent of an object at `now` (epoch milliseconds). `keys` is undefined while no identity is known. */
 export function objectIntent(
   { metadata, status = {} }: GpuInstance,
   now: number,
@@ -47,8 +47,8 @@ export function objectIntent(
 const SETTLED_FOR_SURE_MS = 3_600_000;
 
 /**
- * A status that was restored from a backup may name a machine again that was given up before the intent was written:
- * nothing closes that intent as long as the machine stands, so that its age has to.
+ * Returns true if the intent is open. A status restored from a backup may name a machine that was given up before the
+ * intent was written: such a machine never closes the intent, so its age must.
  */
 function isOpen(
   { attempt, issuedAt }: Extract<Reading, { type: 'intent' }>,
@@ -60,8 +60,8 @@ function isOpen(
 }
 
 /**
- * Reading of a signed intent. An intent of an earlier object of the same name counts as none: its purchase is not this
- * object's.
+ * Returns the reading of a signed intent. An intent of an earlier object of the same name counts as none: its purchase
+ * belongs to that object.
  */
 function proven(annotation: string | undefined, uid: string | undefined, keys: KeyRing): Reading {
   const read = readIntent(keys, annotation);
@@ -71,7 +71,10 @@ function proven(annotation: string | undefined, uid: string | undefined, keys: K
   return read.intent.uid === uid ? { type: 'intent', attempt, issuedAt, isProven: true } : { type: 'none' };
 }
 
-/** Before an identity is known, what looks like an intent counts as one, and its date for nothing. */
+/**
+ * Returns the reading before an identity is known: any text that looks like an intent counts as one, and its date is
+ * ignored.
+ */
 function unproven(annotation: string | undefined): Reading {
   if (annotation === undefined) return { type: 'none' };
   try {
@@ -84,7 +87,7 @@ function unproven(annotation: string | undefined): Reading {
   }
 }
 
-/** JSON has numbers without end, such as 1e400. */
+/** Returns true if the value is a finite count: JSON allows infinite numbers, such as 1e400. */
 function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value);
 }

@@ -6,7 +6,7 @@ import { describeFailures, failuresAfter, failureWait, growingWaitMs, isOfSpec }
 
 const PROBE = { readinessProbe: { tcpSocket: { port: 8080 } } };
 
-/** The object after its machine ended; it never ran unless the status says so. */
+/** Returns the object after its machine ended; the machine never ran unless the status shows it. */
 function end(
   reason: Reason,
   status: Partial<GpuInstanceStatus> = {},

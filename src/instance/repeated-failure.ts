@@ -12,7 +12,10 @@ export type RepeatedFailure = NonNullable<GpuInstanceStatus['repeatedFailure']>;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** The wait after so many failures in a row: `firstMs` after the first, doubling with each, an hour at most. */
+/**
+ * Returns the wait after this number of consecutive failures: `firstMs` after the first, doubled by each, at most an
+ * hour.
+ */
 export function growingWaitMs(inRow: number, firstMs: number): number {
   return Math.min(HOUR_MS, firstMs * 2 ** Math.max(0, Math.min(inRow, 32) - 1));
 }
@@ -39,7 +42,7 @@ export interface EndedMachine {
 
 type FailureReason = Extract<Reason, 'LoadingTimedOut' | 'Exited' | 'ProbeFailing'>;
 
-/** For how long its container ran before it ended or the machine did, in milliseconds. */
+/** Returns the milliseconds for which the container ran before it or the machine ended. */
 function ranMs(status: GpuInstanceStatus, endedAt: number): number {
   const { runningAt, actualStatusSince } = status;
   const from = parseTime(runningAt);
@@ -48,7 +51,7 @@ function ranMs(status: GpuInstanceStatus, endedAt: number): number {
   return Math.max(0, until - from);
 }
 
-/** Failure that the spec may have caused on a machine, from the way the machine ended. */
+/** Returns the failure that the spec may have caused on a machine, from the way the machine ended. */
 function failureOf(
   { spec, status = {} }: GpuInstance,
   { reason, endedAt }: EndedMachine,
@@ -60,15 +63,16 @@ function failureOf(
   return wasNeverReady && ran >= UNREADY_MS ? 'ProbeFailing' : undefined;
 }
 
-/** True if a machine worked for so long that the spec works. */
+/** Returns true if the machine ran long enough to prove that the spec works. */
 function isProof({ spec, status = {} }: GpuInstance, { endedAt }: EndedMachine): boolean {
   const isReady = spec.readinessProbe === undefined || status.readyAt !== undefined;
   return isReady && ranMs(status, endedAt) >= PROVEN_MS;
 }
 
 /**
- * The failures in a row after the machine of an object has ended; undefined if there are none. Another generation of the
- * spec and a machine that worked begin anew. An end that says nothing of the spec leaves them as they are.
+ * Returns the consecutive failures after the machine of an object ended; undefined if there are none. Another
+ * generation of the spec, or a machine that worked, resets them. An end that does not depend on the spec leaves them
+ * unchanged.
  */
 export function failuresAfter(object: GpuInstance, ended: EndedMachine): RepeatedFailure | undefined {
   const { generation = 0 } = object.metadata;
@@ -91,7 +95,7 @@ export function failuresAfter(object: GpuInstance, ended: EndedMachine): Repeate
   };
 }
 
-/** True if so many machines failed that the spec is the likely cause. */
+/** Returns true if enough machines failed to make the spec the likely cause. */
 export function isOfSpec(failures: RepeatedFailure | undefined): failures is RepeatedFailure {
   return failures !== undefined && failures.machines >= MIN_MACHINES;
 }
@@ -103,7 +107,9 @@ export interface FailureWait {
   readonly until: number;
 }
 
-/** The wait before the next rental of an object; undefined if its present spec has not failed on two machines. */
+/**
+ * Returns the wait before the next rental of an object; undefined if its present spec has not failed on two machines.
+ */
 export function failureWait({ metadata, status }: GpuInstance): FailureWait | undefined {
   const failures = status?.repeatedFailure;
   if (!isOfSpec(failures) || failures.generation !== (metadata.generation ?? 0)) return undefined;
@@ -111,7 +117,7 @@ export function failureWait({ metadata, status }: GpuInstance): FailureWait | un
   return { failures, until: (parseTime(failures.at) ?? 0) + waitMs };
 }
 
-/** The failures for people: what they have in common, what they cost, and when the next rental is due. */
+/** Returns the failures as text: what they have in common, their cost, and the time of the next rental. */
 export function describeFailures({ spec }: GpuInstance, { failures, until }: FailureWait): string {
   const { machines, reason, text, cost } = failures;
   const secret = spec.imagePullSecretRef ? `pull Secret ${spec.imagePullSecretRef.name}` : 'no pull Secret';

@@ -34,7 +34,7 @@ function withIntent(attempt: number, status: object = {}): GpuInstance {
   return instance(status, { annotations: { [annotations.rentalIntent]: text } });
 }
 
-/** As an object that has just come from the API server: what was read of another one is not remembered of it. */
+/** Returns a fresh copy, as from the API server: no cached parse of another object applies. */
 const seen = (object: GpuInstance, now: number) => summarize(structuredClone(object), now, KEYS);
 
 test('the newest rental is that of its intent or of its machine, by the clock of the service', () => {

@@ -29,11 +29,11 @@ export interface InstanceSummary {
   readonly instanceId: string | undefined;
   /** Recorded claim on its machine; ownership verifies it. */
   readonly claim: RecordedClaim | undefined;
-  /** Its machine is being destroyed by us, so that its end is no news. */
+  /** True if the operator is destroying the machine, so its end is expected. */
   readonly leaving: boolean;
-  /** By its record a list has shown its machine. */
+  /** True if the record shows that a list contained the machine. */
   readonly wasListed: boolean;
-  /** True if a machine that is lost would be replaced: it should run, and nobody holds it back. */
+  /** True if a lost machine would be replaced: it should run, and nothing pauses it. */
   readonly isReplaceable: boolean;
   /**
    * Epoch milliseconds at which the object gave up the machine before the present one: its end, or the later proof that
@@ -47,13 +47,13 @@ export interface InstanceSummary {
   readonly adopted: 'Manage' | 'Observe' | undefined;
   /** A rental was written down, and it may still come to a machine that is not recorded. */
   readonly hasOpenIntent: boolean;
-  /** Its intent, open or closed, is proven to be its own: it rented, or was about to. */
+  /** True if the intent, open or closed, is proven: this object rented a machine, or was about to. */
   readonly hasProvenIntent: boolean;
-  /** An intent that nobody can read stands there: what it comes to has to be looked at by a person. */
+  /** True if the intent is unreadable: a person must check its outcome. */
   readonly hasDoubtfulIntent: boolean;
   /** Price of its machine, or of the offer until that is known; 0 without a machine. */
   readonly pricePerHour: MicroDollars;
-  /** By how much lists show a higher hourly price that is not confirmed: it counts for admission only. */
+  /** Amount by which lists show a higher, unconfirmed hourly price. It counts for admission only. */
   readonly unconfirmedPerHour: MicroDollars;
   /** Amount that the unconfirmed price would add in the UTC month of `now`. */
   readonly unconfirmedThisMonth: MicroDollars;

@@ -13,13 +13,14 @@ function claimParts(facts: ClaimFacts): readonly string[] {
   return [loginText(facts.login), facts.uid, String(facts.attempt), facts.instanceId];
 }
 
-/** The code that stands in `status.claim` beside the machine's id. */
+/** Returns the code that `status.claim` contains beside the machine's id. */
 export function makeClaim(keys: KeyRing, facts: ClaimFacts): string {
   return signMac(keys, 'claim', claimParts(facts));
 }
 
 /**
- * True if this installation made the recorded claim for exactly these facts. A claim in a status edited by hand fails.
+ * Returns true if this installation made the recorded claim for exactly these facts. A claim in a status edited by hand
+ * fails.
  */
 export function claimVerifies(keys: KeyRing, facts: ClaimFacts, claim: string | undefined): boolean {
   return claim !== undefined && macVerifies(keys, 'claim', { parts: claimParts(facts), mac: claim });

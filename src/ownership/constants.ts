@@ -11,7 +11,7 @@ export interface PurchaseConstants {
   readonly listLagMs: number;
   /** Least distance between the two lists that prove a destroyed machine gone. */
   readonly goneSpacingMs: number;
-  /** Age, by its own start date, before an unclaimed machine of ours counts as an orphan. */
+  /** Age, by its own start date, before a machine without an object counts as an orphan. */
   readonly orphanAgeMs: number;
   /** The same age for a machine that began after the window of its label. */
   readonly lateOrphanAgeMs: number;
@@ -47,7 +47,7 @@ const FLAGS = {
   'late-orphan-age': 'lateOrphanAgeMs',
 } as const satisfies Readonly<Record<string, keyof PurchaseConstants>>;
 
-/** The constants of a running operator as it publishes them: durations by the name of their flag. */
+/** Returns the constants of a running operator as it publishes them: durations by the name of their flag. */
 export function constantsToData(constants: PurchaseConstants): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(FLAGS).map(([flag, name]) => [flag, exactDuration(constants[name])]),

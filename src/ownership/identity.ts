@@ -10,9 +10,9 @@ export interface Identity {
   readonly installId8: string;
   /** The first key signs, all verify. */
   readonly keys: KeyRing;
-  /** uid of the `kube-system` namespace when the identity was made; undefined where that may not be read. */
+  /** uid of the `kube-system` namespace when the identity was created; undefined if the operator may not read it. */
   readonly kubeSystemUid: string | undefined;
-  /** Everything that the installation has ever watched: `*`, or namespaces sorted and joined by commas. */
+  /** Namespaces that the installation has ever watched: `*`, or namespaces sorted and joined by commas. */
   readonly scope: string;
 }
 
@@ -36,7 +36,7 @@ export type IdentityDecision =
   | {
       readonly type: 'use';
       readonly identity: Identity;
-      /** Reason why the sweep must leave unclaimed machines alone, if it must. */
+      /** Reason for which the sweep must not destroy machines, if there is one. */
       readonly sweep: 'allowed' | 'clusterChanged' | 'scopeShrunk';
       /** Union of the watched scopes so far and now, if it exceeds the stored one. */
       readonly scopeToSave: string | undefined;
@@ -48,10 +48,10 @@ const RECOVERY =
   '`gpu-rent reset identity`: machines labelled before are then never touched again.';
 
 /**
- * Decision to use, create or refuse an identity. A new identity beside old rentals of this cluster would make every
- * machine that still bills a stranger's. The cluster records such rentals: intents and claims, and accounts that name
- * the former installation. A label alone proves nothing: other clusters may use the login, and anybody with access to
- * the console can write one.
+ * Decides whether to use, create or refuse an identity. A new identity beside old rentals of this cluster would make
+ * every machine that still bills look like another customer's. The cluster records such rentals: intents and claims,
+ * and accounts that name the former installation. A label alone proves nothing: other clusters may use the login, and
+ * anyone with access to the console can write one.
  */
 export function decideIdentity(facts: IdentityFacts): IdentityDecision {
   if (facts.stored === 'unreadable') {
@@ -80,18 +80,18 @@ function useStored(identity: Identity, facts: IdentityFacts): IdentityDecision {
   return { type: 'use', identity, sweep, scopeToSave: ever === identity.scope ? undefined : ever };
 }
 
-/** The watched namespaces as they are stored and compared. Empty: all. */
+/** Returns the watched namespaces in the form in which they are stored and compared. An empty list means all. */
 export function scopeOf(namespaces: readonly string[]): string {
   return namespaces.length === 0 ? '*' : [...new Set(namespaces)].sort().join(',');
 }
 
-/** Union of two watched scopes. A namespace never leaves it, since machines may bill there unseen. */
+/** Returns the union of two watched scopes. A namespace is never removed from it: machines may still bill there. */
 function scopeUnion(one: string, other: string): string {
   if (one === '*' || other === '*') return '*';
   return scopeOf(`${one},${other}`.split(',').map((name) => name.trim()));
 }
 
-/** A new identity from 16 bytes for the id and 32 for its first key. */
+/** Returns a new identity from 16 bytes for the id and 32 for its first key. */
 export function newIdentity(
   bytes: { readonly id: Uint8Array; readonly key: Uint8Array },
   place: { readonly kubeSystemUid: string | undefined; readonly scope: string },
@@ -106,7 +106,10 @@ export function newIdentity(
   };
 }
 
-/** The Secret's `stringData`: one line per key, the signing one first, so that a person can rotate by adding a line. */
+/**
+ * Returns the Secret's `stringData`: one line per key, the signing one first, so that a person can rotate by adding a
+ * line.
+ */
 export function identityToData(identity: Identity): Record<string, string> {
   return {
     installId: identity.installId,
@@ -116,7 +119,7 @@ export function identityToData(identity: Identity): Record<string, string> {
   };
 }
 
-/** The identity that a Secret's decoded data holds; undefined where it holds none. */
+/** Returns the identity that a Secret's decoded data holds; undefined if it holds none. */
 export function identityFromData(data: Readonly<Record<string, string>>): Identity | undefined {
   const { installId = '', keys = '', kubeSystemUid, scope } = data;
   const id = installId.trim();

@@ -5,8 +5,8 @@ import { type Login, loginText } from './login.ts';
 export const INTENT_VERSION = 1;
 
 /**
- * A purchase about to be made, as it stands on the object before any money can be spent. Times are
- * milliseconds since the epoch.
+ * A purchase about to be made, recorded on the object before any money can be spent. Times are milliseconds since the
+ * epoch.
  */
 export interface RentalIntent {
   readonly uid: string;
@@ -29,7 +29,7 @@ export interface RentalIntent {
 export type IntentReading =
   | { readonly type: 'none' }
   | { readonly type: 'intent'; readonly intent: RentalIntent }
-  /** Not JSON of ours, or its code is wrong: a person or a program edited it. */
+  /** Not JSON of this operator, or its code is wrong: a person or a program edited it. */
   | { readonly type: 'tampered' }
   /** Written by another version of this program: hands off. */
   | { readonly type: 'unknownVersion'; readonly version: string };
@@ -49,7 +49,7 @@ function intentParts(intent: RentalIntent): readonly string[] {
   ];
 }
 
-/** The annotation's text for an intent, signed. */
+/** Returns the annotation's text for an intent, signed. */
 export function writeIntent(keys: KeyRing, intent: RentalIntent): string {
   return JSON.stringify({ v: INTENT_VERSION, ...intent, mac: signMac(keys, 'intent', intentParts(intent)) });
 }
@@ -62,7 +62,7 @@ const readings = new WeakMap<KeyRing, Map<string, IntentReading>>();
 /** Room for the intents of 2,000 objects; when it is used up, all are forgotten. */
 const MAX_READINGS = 2048;
 
-/** Reads the annotation. Anything that this version did not sign is told apart and never acted on. */
+/** Reads the annotation. Text that this version did not sign gets a type of its own; the operator never acts on it. */
 export function readIntent(keys: KeyRing, annotation: string | undefined): IntentReading {
   if (annotation === undefined) return { type: 'none' };
   const known = readings.get(keys) ?? new Map<string, IntentReading>();
@@ -90,7 +90,7 @@ function versionText(version: unknown): string {
   return typeof version === 'object' && version !== null ? 'none' : String(version).slice(0, 20);
 }
 
-/** True if an intent was issued for this login. */
+/** Returns true if an intent was issued for this login. */
 export function isForLogin(intent: RentalIntent, login: Login): boolean {
   return intent.login === loginText(login);
 }

@@ -7,7 +7,7 @@ export type KeyRing = readonly [Secret, ...Secret[]];
 /** Purpose of a code. A code made for one purpose never verifies for another. */
 export type MacPurpose = 'label' | 'retained' | 'claim' | 'intent';
 
-/** 80 bits: nobody guesses one online, and a label stays far below the 256 characters a service accepts. */
+/** 80 bits: too many to guess online, and a label stays far below the 256 characters that the marketplace accepts. */
 const MAC_BYTES = 10;
 
 /**
@@ -43,12 +43,12 @@ function macOf(key: Secret, purpose: MacPurpose, parts: readonly string[]): stri
   return mac;
 }
 
-/** The code of `parts` under the ring's signing key, in lower-case hex. */
+/** Returns the code of `parts` under the ring's signing key, in lower-case hex. */
 export function signMac(ring: KeyRing, purpose: MacPurpose, parts: readonly string[]): string {
   return macOf(ring[0], purpose, parts);
 }
 
-/** True if any key of the ring made this code for exactly these parts and this purpose. */
+/** Returns true if any key of the ring made this code for exactly these parts and this purpose. */
 export function macVerifies(
   ring: KeyRing,
   purpose: MacPurpose,

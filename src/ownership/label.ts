@@ -21,14 +21,14 @@ export interface LabelIdentity {
 export type LabelReading =
   | { readonly type: 'none' }
   | { readonly type: 'verified'; readonly facts: LabelFacts; readonly retained: boolean }
-  /** Carries our install id, but no key of ours made its code: edited, cut, or forged. */
+  /** The label carries our install id, but none of our keys made its code: it was edited, cut, or forged. */
   | { readonly type: 'unverified'; readonly retained: boolean }
   | { readonly type: 'foreignInstall'; readonly installId8: string; readonly retained: boolean }
   | { readonly type: 'someoneElses' };
 
 /** Every label of any installation of this operator starts so. */
 export const LABEL_PREFIX = 'gpurental1:';
-/** Label of a machine that was kept when its object let go of it. */
+/** Prefix of the label of a machine that was kept when its object was deleted. */
 export const RETAINED_PREFIX = 'gpurental1-retained:';
 
 /** Characters of the install id that a label carries. */
@@ -42,28 +42,30 @@ function labelParts(installId8: string, facts: LabelFacts): readonly string[] {
 }
 
 /**
- * The label that a rent call carries: `gpurental1:<installId8>:<uid>:<attempt>:<issuedAt>:<mac>`. All of it is
- * lower case, so that a service which folds case does not break it.
+ * Returns the label that a rent call carries: `gpurental1:<installId8>:<uid>:<attempt>:<issuedAt>:<mac>`. It is all
+ * lower case, so a market that folds case does not break it.
  */
 export function makeLabel(identity: LabelIdentity, facts: LabelFacts): string {
   const parts = labelParts(identity.installId8, facts);
   return `${LABEL_PREFIX}${parts.join(':')}:${signMac(identity.keys, 'label', parts)}`;
 }
 
-/** The label of a machine that outlives its object on purpose: still ours to recognise, no longer ours to destroy. */
+/**
+ * Returns the label of a machine that outlives its object on purpose: the operator recognizes it and never destroys it.
+ */
 export function makeRetainedLabel(identity: LabelIdentity, facts: LabelFacts): string {
   const parts = labelParts(identity.installId8, facts);
   return `${RETAINED_PREFIX}${parts.join(':')}:${signMac(identity.keys, 'retained', parts)}`;
 }
 
-/** True if any installation of this operator made the label, ours or another. */
+/** Returns true if any installation of this operator made the label, this one or another. */
 export function hasOperatorPrefix(label: string | null | undefined): boolean {
   return label?.startsWith(LABEL_PREFIX) === true || label?.startsWith(RETAINED_PREFIX) === true;
 }
 
 /**
- * The first eight characters of the id of the installation that rented a machine; undefined for any other label, also for
- * that of a machine which was kept on purpose. It is no proof: anybody can write a label.
+ * Returns the first eight characters of the id of the installation that rented a machine; undefined for any other
+ * label, and for a machine that was kept on purpose. It is no proof: anyone can write a label.
  */
 export function installationNamedBy(label: string | null | undefined): string | undefined {
   if (!label?.startsWith(LABEL_PREFIX)) return undefined;
@@ -73,15 +75,15 @@ export function installationNamedBy(label: string | null | undefined): string | 
 
 /** Remainder of a label that a service does not give back whole. */
 export type Remnant =
-  /** Still names this installation, so that nobody else's machine is taken for ours. */
+  /** The text still names this installation, so no machine of another customer is mistaken for one of this operator. */
   | 'recognizable'
   /** Too little is left to tell it from a label of another installation. */
   | 'doubtful'
   | 'none';
 
 /**
- * Remainder of a sent label in a shown one, if a service cuts it, folds its case or drops its colons. The whole label
- * is no remnant: {@link readLabel} judges it.
+ * Returns the remainder of a sent label in a shown one, if the market cuts it, folds its case or drops its colons. The
+ * whole label is no remnant: {@link readLabel} reads it.
  */
 export function remnantOf(sent: string, shown: string): Remnant {
   const left = plain(shown);

@@ -4,7 +4,7 @@ export interface Login {
   readonly userId: string;
 }
 
-/** The login in one string, as it is signed and stored: `<userId>@<url>`. */
+/** Returns the login as the one string that is signed and stored: `<userId>@<url>`. */
 export function loginText(login: Login): string {
   return `${login.userId}@${login.url.replace(/\/+$/, '')}`;
 }

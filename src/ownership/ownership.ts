@@ -20,13 +20,16 @@ export interface RecordedClaim {
   readonly claim: string;
 }
 
-/** Owner of a listed machine. `claimed` and `labelled` are ours; nothing else may ever be touched. */
+/**
+ * Owner of a listed machine. `claimed` and `labelled` belong to this installation; the operator never touches any other
+ * machine.
+ */
 export type Ownership =
   | { readonly type: 'claimed'; readonly uid: string; readonly attempt: number }
   | { readonly type: 'labelled'; readonly facts: LabelFacts }
   /** Our label on a machine without a start date: enough to find a purchase by, never enough to destroy. */
   | { readonly type: 'undated'; readonly facts: LabelFacts }
-  /** Kept on purpose when its object let go of it. */
+  /** The machine was kept on purpose when its object was deleted. */
   | { readonly type: 'retained'; readonly facts: LabelFacts }
   /**
    * Our label on a machine that began outside the label's window: someone copied it. `isLate`: it began within a day after
@@ -47,7 +50,7 @@ export interface OwnershipContext {
   readonly claims?: readonly RecordedClaim[];
 }
 
-/** Owner of the machine: by a verified claim first, else by its label inside the label's window. */
+/** Returns the owner of the machine: by a verified claim first, else by its label inside the label's window. */
 export function ownershipOf(row: OwnedRow, context: OwnershipContext): Ownership {
   const claim = context.claims?.find((candidate) => claimsRow(candidate, row, context));
   if (claim) return { type: 'claimed', uid: claim.uid, attempt: claim.attempt };
@@ -68,7 +71,7 @@ export function ownershipOf(row: OwnedRow, context: OwnershipContext): Ownership
   }
 }
 
-/** True if a machine that began at `startedAt` can be the one that the label was issued for. */
+/** Returns true if a machine that began at `startedAt` can be the one that the label was issued for. */
 export function startsInWindow(startedAt: number, issuedAt: number, constants: PurchaseConstants): boolean {
   return (
     startedAt >= issuedAt - constants.clockSkewMs &&

@@ -28,9 +28,9 @@ const boundTo = ({ uid, attempt, instanceId }: MachineFacts): Buffer =>
   Buffer.from(JSON.stringify([uid, String(attempt), instanceId]));
 
 /**
- * The key that the marketplace gives out once for a machine, encrypted (AES-256-GCM) under the ring's first key, so
- * that the status can hold it. Base64url of nonce, text and tag. The nonce is a code of what is sealed: the same is
- * sealed alike, and no two texts share one.
+ * Returns the key that the marketplace issues once for a machine, encrypted (AES-256-GCM) under the ring's first key,
+ * so that the status can contain it. The result is Base64url of nonce, text and tag. The nonce is a code of the sealed
+ * text: the same text is sealed alike, and no two texts share one.
  */
 export function sealKey(ring: KeyRing, machine: MachineFacts, key: Secret): string {
   const cipherKey = cipherKeyOf(ring[0]);
@@ -44,8 +44,8 @@ export function sealKey(ring: KeyRing, machine: MachineFacts, key: Secret): stri
 }
 
 /**
- * Key that {@link sealKey} sealed for exactly this machine under any key of the ring; undefined otherwise. Never
- * throws.
+ * Returns the key that {@link sealKey} sealed for exactly this machine under any key of the ring; undefined otherwise.
+ * Never throws.
  */
 export function openKey(ring: KeyRing, machine: MachineFacts, sealed: string): Secret | undefined {
   const bytes = Buffer.from(sealed, 'base64url');

@@ -4,8 +4,8 @@ import { Secret } from '../lib/secret.ts';
 import type { KeyRing } from './key-ring.ts';
 
 /**
- * The token that a worker and the operator show each other. Nobody without the key ring can guess it, and it
- * need not be stored before the machine is rented: the rental and the connection Secret derive the same.
+ * Returns the token that a worker and the operator show each other. It cannot be guessed without the key ring, and it
+ * need not be stored before the machine is rented: the rental and the connection Secret derive the same token.
  */
 export function workerToken(
   keys: KeyRing,
@@ -16,7 +16,7 @@ export function workerToken(
     .digest('base64url');
 }
 
-/** The token of the worker that a GpuInstance describes now; undefined before it rents, or without keys. */
+/** Returns the token of the worker that a GpuInstance describes now; undefined before it rents, or without keys. */
 export function tokenOfWorker(
   keys: KeyRing | undefined,
   { metadata, status }: Pick<GpuInstance, 'metadata' | 'status'>,

@@ -46,12 +46,15 @@ export interface MachineRecord {
   readonly issuedAt: number | undefined;
 }
 
-/** A listed machine without a record: its values are shown, and those that lists do not agree on are unsettled. */
+/**
+ * Returns a listed machine without a record: its values are shown, and values on which lists do not agree are
+ * unsettled.
+ */
 export function unrecorded(row: MachineRow, agreement: Agreement): Machine {
   return { ...row, reports: {}, unsettled: unsettledFields(agreement) };
 }
 
-/** The believed machine: the record decides wherever the row differs and lists do not agree for long enough. */
+/** Returns the believed machine: the recorded value wins if the row differs and lists do not agree for long enough. */
 export function believe(row: MachineRow, agreement: Agreement, record: MachineRecord): Machine {
   const { status } = record;
   const base = unrecorded(row, agreement);
@@ -74,12 +77,12 @@ function unsettledFields({ heldMs, spacingMs }: Agreement): ReadonlySet<WatchedF
   return new Set(WATCHED_FIELDS.filter((field) => (heldMs(field) ?? -1) < spacingMs));
 }
 
-/** A row that leaves a field out contradicts nothing. */
+/** Returns true if the row contradicts the record. A missing field contradicts nothing. */
 function differs<T>(recorded: T | undefined, shown: T | undefined): boolean {
   return recorded !== undefined && shown !== undefined && recorded !== shown;
 }
 
-/** The end of the contract on record: a list that shows another one, or none, changes nothing. */
+/** Returns the end of the contract on record: one list with another end, or without one, changes nothing. */
 function keptEnd(
   { endsAt }: MachineRow,
   { contractEnd }: GpuInstanceStatus,
@@ -107,7 +110,7 @@ function money(
   const prices = [running.price, offered].filter((known) => known !== undefined);
   const price = judge(row.pricePerHour, running.price, {
     isSame: (known, shown) => known === shown || (isFirst && isNear(known, shown)),
-    // The price of an offer is a single reply: it makes no higher price implausible. A low one takes limits away.
+    // The price of an offer is a single reply: it makes no higher price implausible. A low one would disable limits.
     isImplausible: (shown) =>
       prices.length > 0 &&
       ((isPriceConfirmed(status.cost) && isFarAbove(Math.max(...prices), shown)) ||
@@ -143,8 +146,8 @@ function money(
 }
 
 /**
- * The believed price of the running machine. `isFirst`: no list was believed yet, and what is known is the price of the
- * offer, if that.
+ * Returns the believed price of the running machine. `isFirst`: no list was believed yet; the known price, if any, is
+ * that of the offer.
  */
 function recordedRunningPrice(status: GpuInstanceStatus): {
   readonly price: MicroDollars | undefined;
@@ -158,7 +161,7 @@ function recordedRunningPrice(status: GpuInstanceStatus): {
   return { price: parseDollars(offerPricePerHour), isFirst: true };
 }
 
-/** True if a price is so far above a known one that a person must see it at once. */
+/** Returns true if a price is so far above the known one that a person must see it at once. */
 export function isFarAbove(known: MicroDollars, shown: MicroDollars): boolean {
   return shown > known * IMPLAUSIBLE_FACTOR;
 }
@@ -194,7 +197,10 @@ function judge(shown: number | undefined, known: number | undefined, criteria: C
 
 // Address
 
-/** The address on record of a machine that runs and ran: a new one needs two lists, further ports of the same one none. */
+/**
+ * Returns the recorded address of a machine that runs and ran before. A new address needs two lists; further ports of
+ * the same address need none.
+ */
 function keptAddress(
   row: MachineRow,
   status: GpuInstanceStatus,
@@ -228,7 +234,7 @@ export type MachineRead = Pick<
   'id' | 'label' | 'state' | 'intendedPower' | 'startedAt' | 'endsAt' | 'pricePerHour' | 'storagePricePerHour'
 >;
 
-/** The machine after a read: what lists and read agree on is believed for good. */
+/** Returns the machine after a read: values on which lists and the read agree are believed for good. */
 export function afterRead(machine: Machine, read: MachineRead): Machine {
   const fields = (['pricePerHour', 'storagePricePerHour', 'startedAt'] as const).filter((field) => {
     const report = machine.reports[field];
@@ -242,7 +248,7 @@ export function afterRead(machine: Machine, read: MachineRead): Machine {
   return { ...machine, ...values, reports };
 }
 
-/** True if lists agree on a report that a read has to settle. */
+/** Returns true if lists agree on a report that only a read can settle. */
 export function needsRead({ reports }: Machine): boolean {
   return Object.values(reports).some(({ isAgreed }) => isAgreed);
 }
@@ -258,12 +264,12 @@ const GROUND_FIELDS: Readonly<Record<Ground, readonly WatchedField[]>> = {
   presence: [],
 };
 
-/** True if two complete lists agree on the ground. A price on record was believed before. */
+/** Returns true if two complete lists agree on the ground. A price on record was believed before. */
 export function listsAgree(machine: Machine, ground: Ground): boolean {
   return GROUND_FIELDS[ground].every((field) => !machine.unsettled.has(field));
 }
 
-/** True if the read of a machine says the same as the lists. */
+/** Returns true if the read of a machine agrees with the lists. */
 export function readAgrees(machine: Machine, read: MachineRead, ground: Ground): boolean {
   switch (ground) {
     case 'status':

@@ -42,7 +42,10 @@ export const NO_SIGHTINGS: Sightings = { begunAt: Number.NEGATIVE_INFINITY, mach
 
 /** Agreement of one row with the complete lists. */
 export interface Agreement {
-  /** Milliseconds between the first and the latest list that show this value; undefined if no complete list shows it. */
+  /**
+   * Returns the milliseconds between the first and the latest list that show this value; undefined if no complete list
+   * shows it.
+   */
   heldMs(field: WatchedField): number | undefined;
   /** Two lists agree if they were begun at least this far apart. */
   readonly spacingMs: number;
@@ -75,7 +78,7 @@ function sightingAfter(known: Sighting, row: MachineRow, begunAt: number): Sight
   return { row, since };
 }
 
-/** The agreement of a row, which may be fresher than the latest complete list. */
+/** Returns the agreement of a row, which may be fresher than the latest complete list. */
 export function agreementOf({ begunAt, machines }: Sightings, row: MachineRow, spacingMs: number): Agreement {
   const sighting = machines.get(row.id);
   return {

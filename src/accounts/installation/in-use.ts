@@ -43,10 +43,9 @@ export interface ConfigMap extends KubeObject {
 const RETRY_MS = 5_000;
 
 /**
- * Keeps the ConfigMap by which admission refuses to take away what destroys machines while some are rented.
- * It is written when the first object takes the finalizer of a machine and when the last one loses it, never
- * in between. It also names the times that this operator runs with. A write that fails is repeated until it succeeds;
- * rentals do not wait for it.
+ * Keeps the ConfigMap by which admission refuses to delete the objects that destroy machines, while some are rented. It
+ * is written when the first object gets the machine finalizer and when the last one loses it, never in between. It also
+ * names the durations of this operator. A failed write is repeated until it succeeds; rentals do not wait for it.
  */
 export class InUseRecord {
   readonly name = 'in-use record';
@@ -99,13 +98,13 @@ export class InUseRecord {
     } catch (error) {
       log.warn('in-use record was not written', { error });
     }
-    // What was seen meanwhile is judged when this write has ended.
+    // Changes during this write are evaluated when it has ended.
     const delayMs = this.#written === inUse ? 0 : RETRY_MS;
     this.#retry = clock.setTimer(delayMs, () => this.#settle(), { background: true });
   }
 }
 
-/** True if an object has, or may have, a machine that must be destroyed. */
+/** Returns true if an object has, or may have, a machine that must be destroyed. */
 export function isGuarded(instance: GpuInstance): boolean {
   return hasFinalizer(instance, MACHINE_FINALIZER);
 }
@@ -159,7 +158,7 @@ export interface PolicySpec {
   readonly validations: readonly Validation[];
 }
 
-/** True for everybody who may not break the glass. */
+/** Returns true for all users except the break-glass group. */
 export function notBreakGlass(group: string): NamedExpression {
   return {
     name: 'not-break-glass',
@@ -192,8 +191,9 @@ const guarded = Object.entries(GUARDED).reduceRight(
 );
 
 /**
- * While the operator's ConfigMap says that machines are rented, nothing may be deleted without which they would
- * bill on unseen: definitions, identity, the operator, its rights and its namespace.
+ * Returns the policy that protects teardown: while the operator's ConfigMap names rented machines, no object may be
+ * deleted without which they would keep billing unseen: CRDs, identity, the operator, its permissions and its
+ * namespace.
  */
 export function guardPolicy(breakGlassGroup: string): PolicySpec {
   return {

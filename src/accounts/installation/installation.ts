@@ -32,7 +32,7 @@ export type InstallationState =
   | {
       readonly type: 'known';
       readonly identity: Identity;
-      /** Reason why the sweep leaves unclaimed machines alone, if it does. */
+      /** Reason for which the sweep must not destroy machines, if there is one. */
       readonly sweep: 'allowed' | 'clusterChanged' | 'scopeShrunk';
     };
 
@@ -69,8 +69,8 @@ const AWAITING_LISTS: InstallationState = {
 const NO_TRACES: RentalTraces = { objectsWithRentals: 0, ownMachines: 0, unlisted: 0 };
 
 /**
- * The identity of this installation: loaded where it is stored, drawn once where nothing was rented before,
- * and otherwise missed loudly.
+ * The identity of this installation: loaded if it is stored, created if nothing was rented before, and otherwise
+ * reported as lost.
  */
 export class Installation {
   readonly #options: InstallationOptions;
@@ -86,7 +86,7 @@ export class Installation {
     return this.#state;
   }
 
-  /** Undefined until it is known. */
+  /** Returns the identity; undefined until it is known. */
   identity(): Identity | undefined {
     return this.#state.type === 'known' ? this.#state.identity : undefined;
   }
@@ -133,7 +133,7 @@ export class Installation {
     }
   }
 
-  /** Another replica may have drawn one a moment ago: then that one counts. */
+  /** Creates the identity. If another replica created one a moment ago, that one counts. */
   async #create(kubeSystemUid: string | undefined): Promise<InstallationState> {
     const { client, namespace, random, scope, log } = this.#options;
     const bytes = { id: random.bytes(16), key: random.bytes(32) };
@@ -164,8 +164,8 @@ export class Installation {
 }
 
 /**
- * The uid of namespace kube-system, which tells a cluster from its copies; undefined if it is forbidden to read it.
- * Rejects with a KubeError if the API server fails in any other way.
+ * Returns the uid of namespace kube-system, which distinguishes a cluster from its copies; undefined if the operator
+ * may not read it. Rejects with a KubeError if the API server fails in any other way.
  */
 export async function readKubeSystemUid(client: KubeClient): Promise<string | undefined> {
   try {

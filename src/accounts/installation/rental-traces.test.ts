@@ -10,7 +10,7 @@ const LABEL = `gpurental1:${FORMER}:u:1:0:00`;
 
 interface Login {
   readonly userId?: string;
-  /** Labels of its listed machines; none where there is no list yet. */
+  /** Labels of its listed machines; empty without a list. */
   readonly labels?: readonly (string | null)[];
   readonly failures?: number;
   readonly session?: false;
@@ -25,7 +25,7 @@ const account = (name: string, { installation }: Login) =>
     status: installation === undefined ? {} : { installation },
   }) as MarketplaceAccount;
 
-/** A registry in which each account has what is said of it. */
+/** Returns a registry with these accounts by login. */
 function registryOf(logins: Readonly<Record<string, Login>>): AccountRegistry {
   return {
     session: ({ name }: { name: string }) => {

@@ -28,7 +28,7 @@ function hasRental({ metadata, status }: GpuInstance): boolean {
   return status?.claim !== undefined || metadata.annotations?.[annotations.rentalIntent] !== undefined;
 }
 
-/** Ids with the login before them: two logins may have a machine of the same id. */
+/** Returns the machine ids prefixed with the login: two logins may have a machine of the same id. */
 function ownMachinesOf(account: MarketplaceAccount, registry: Pick<AccountRegistry, 'session'>): string[] {
   const session = registry.session(refOf(account));
   const rows = [...(session?.feed.latest()?.rows.values() ?? [])];
@@ -38,8 +38,8 @@ function ownMachinesOf(account: MarketplaceAccount, registry: Pick<AccountRegist
 }
 
 /**
- * Until its first list has come or failed. An account whose key is refused, or whose lists fail, says so itself and holds
- * up no other.
+ * Returns true until the first list of the account arrived or failed. An account whose key is refused, or whose lists
+ * fail, reports that itself and delays no other.
  */
 function isListPending(
   account: MarketplaceAccount,

@@ -60,18 +60,20 @@ const SERIAL_RETRY_MS = 1_000;
 const BUSY_RETRY_MS = 250;
 /** Number of objects that are called at once if slots are not spaced. */
 const UNPACED_CALLS = 16;
-/** So many of the next objects are looked at: for a reply that is fresh before their slot comes, and for whether they may rent. */
+/**
+ * Number of next objects that the queue checks: for a fresh reply before their slot comes, and for permission to rent.
+ */
 const MAX_CANDIDATES = 4;
 
 /**
- * The one queue of a login for everything that a purchase waits for: searches and rental slots. Objects never have to
- * ask in time: the queue calls each when its answer or its slot is there. A free slot goes to whoever was called and
- * comes first, so that none stays unused while an object could use it, and it is fair to namespaces. What it knows is
- * lost with the process, and every object asks again.
+ * The queue of a login for searches and rental slots. Objects never poll it: the queue calls each when its answer or
+ * its slot is ready. A free slot goes to the first object that was called and comes back, so no slot stays unused while
+ * an object could use it; the order is fair to namespaces. The queue is lost with the process, and every object
+ * requests again.
  */
 export class AdmissionQueue {
   readonly #options: AdmissionQueueOptions;
-  readonly #desk: SearchScheduler;
+  readonly #searches: SearchScheduler;
   readonly #line: FairQueue<Waiting>;
   readonly #joined = new Map<string, Joined>();
   /** Objects called to take a slot, with the time on `clock.monotonic()`. They stay in the line as well. */
@@ -82,14 +84,14 @@ export class AdmissionQueue {
   constructor(options: AdmissionQueueOptions) {
     this.#options = options;
     this.#line = new FairQueue(options.clock);
-    this.#desk = new SearchScheduler({ ...options, onEnd: () => this.#pump() });
+    this.#searches = new SearchScheduler({ ...options, onEnd: () => this.#pump() });
   }
 
   /** Offers for what the object wants, or that it waits for a search; it is called when there is an answer. */
   offers(asker: SearchRequester, want: SearchRequest): SearchAnswer {
     const joined = this.#join(asker);
     const waiting = this.#line.get(asker.uid);
-    const answer = this.#desk.offers(asker, waiting ? urgent(want) : want, joined.since);
+    const answer = this.#searches.offers(asker, waiting ? urgent(want) : want, joined.since);
     // It asks for the alternatives one after another: the first want names them all.
     if (want.queries.length >= (joined.want?.queries.length ?? 0)) joined.want = want;
     if (waiting && answer.type === 'queued' && this.#called.delete(asker.uid)) {
@@ -102,10 +104,10 @@ export class AdmissionQueue {
 
   /** Offers that explain why nothing matches, at most `maxAgeMs` old; searched when nothing else waits. */
   explain(query: OfferQuery, maxAgeMs: number): SearchAnswer {
-    return this.#desk.background(query, maxAgeMs);
+    return this.#searches.background(query, maxAgeMs);
   }
 
-  /** Position of this version of the object; undefined if it does not wait, or was called. */
+  /** Returns the position of this version of the object; undefined if it is not queued, or was called. */
   place(uid: string, generation: number): QueuePosition | undefined {
     const joined = this.#joined.get(uid);
     if (!joined) return undefined;
@@ -121,16 +123,16 @@ export class AdmissionQueue {
       const isSerial = !waiting.mayRent();
       return { for: 'rental', ahead, waitedMs, isSerial, expectedMs: this.#rentalMs(ahead) };
     }
-    const searching = this.#desk.waiting(uid);
+    const searching = this.#searches.waiting(uid);
     if (!searching) return undefined;
     const ahead = this.#line.aheadOfNewcomer(searching.namespace);
-    const expectedMs = Math.max(this.#desk.waitMs(uid), this.#rentalMs(ahead));
+    const expectedMs = Math.max(this.#searches.waitMs(uid), this.#rentalMs(ahead));
     return { for: 'search', ahead, waitedMs, isSerial: false, expectedMs };
   }
 
   /**
-   * A rental slot for an object that has chosen its offer, or undefined: then it waits and is called. A slot is worth
-   * something for `holdMs`.
+   * Returns a rental slot for an object that has chosen its offer. Returns undefined if the object must wait; the queue
+   * calls it later. A slot is valid for `holdMs`.
    */
   takeSlot(asker: RentalRequester, holdMs: number): Slot | undefined {
     if (asker.mayRent() && this.#mayGo(asker.uid)) {
@@ -154,35 +156,35 @@ export class AdmissionQueue {
     return undefined;
   }
 
-  /** Number of waiting objects and the longest wait in milliseconds; 0 if none waits. */
+  /** Returns the number of waiting objects and the longest wait in milliseconds; 0 if none waits. */
   waiting(): { readonly count: number; readonly longestMs: number } {
     const now = this.#options.clock.monotonic();
     const waits = [...this.#joined.values()].map(({ since }) => now - since);
     return { count: waits.length, longestMs: Math.max(0, ...waits) };
   }
 
-  /** A slot was used or given back, or what kept rentals in single file may be over: the next may be called. */
+  /** Records that a slot was used or returned, or that serial rentals may have ended: the next object may be called. */
   slotEnded(): void {
     this.#pump();
   }
 
-  /** The object waits for nothing here. */
+  /** Removes an object from the queue. */
   leave(uid: string): void {
     if (this.#forget(uid)) this.#pump();
   }
 
-  /** Calls nobody any more. */
+  /** Stops calling objects. */
   stop(): void {
     this.#stopped = true;
     this.#timer?.cancel();
-    this.#desk.stop();
+    this.#searches.stop();
   }
 
-  /** True if it waited for a slot. */
+  /** Removes the object; returns true if it was queued for a slot. */
   #forget(uid: string): boolean {
     this.#joined.delete(uid);
     this.#called.delete(uid);
-    this.#desk.leave(uid);
+    this.#searches.leave(uid);
     return this.#line.remove(uid);
   }
 
@@ -195,7 +197,7 @@ export class AdmissionQueue {
     return joined;
   }
 
-  /** Milliseconds until the next rental slot. */
+  /** Returns the milliseconds until the next rental slot. */
   #slotMs(): number {
     const { pacer, paced } = this.#options;
     return paced ? pacer.nextSlotMs('rent') : 0;
@@ -205,12 +207,15 @@ export class AdmissionQueue {
     return this.#options.paced ? this.#slotMs() + ahead * DOCUMENTED_GAPS_MS.rent : 0;
   }
 
-  /** Whoever was called may take a free slot, however late it comes; others only while no one that was called may still come. */
+  /**
+   * Returns true if the object may take a free slot. A called object may, however late it comes; others only while no
+   * called object may still come.
+   */
   #mayGo(uid: string): boolean {
     return this.#called.has(uid) || !this.#options.paced || this.#calledNow() === 0;
   }
 
-  /** Number of called objects that may still come. */
+  /** Returns the number of called objects that may still come. */
   #calledNow(): number {
     const now = this.#options.clock.monotonic();
     let called = 0;
@@ -262,23 +267,26 @@ export class AdmissionQueue {
     for (const [uid, calledAt] of this.#called) if (now - calledAt >= GONE_MS) this.#forget(uid);
   }
 
-  /** The next objects whose reply grew old are searched for again, before their slot comes. */
+  /** Searches again for the next objects whose reply is old, before their slot comes. */
   #refreshNext(): void {
     let left = MAX_CANDIDATES;
     for (const waiting of this.#line.inOrder()) {
       if (left-- === 0) return;
       const { uid, want } = waiting;
-      if (!want || this.#hasAnswer(waiting) || this.#desk.waiting(uid)) continue;
-      this.#desk.offers({ ...waiting, wake: () => {} }, urgent(want), waiting.since);
+      if (!want || this.#hasAnswer(waiting) || this.#searches.waiting(uid)) continue;
+      this.#searches.offers({ ...waiting, wake: () => {} }, urgent(want), waiting.since);
     }
   }
 
   #hasAnswer({ uid, want, since }: Waiting): boolean {
-    return want === undefined || this.#desk.hasAnswer(uid, want, since);
+    return want === undefined || this.#searches.hasAnswer(uid, want, since);
   }
 }
 
-/** Search of an object that found offers and waits for its slot: a free slot waits for that search. */
+/**
+ * Returns the urgent search of an object that found offers and is queued for its slot: a free slot waits for that
+ * search.
+ */
 const urgent = (want: SearchRequest): SearchRequest => ({ ...want, patient: false });
 
 /** Stands for no slot kept: the call takes the next one by itself. */

@@ -19,7 +19,7 @@ interface Share<T> {
  * namespaces that keep joining delay no other one for longer than this.
  */
 const NEWCOMER_LEAD_MS = 15_000;
-/** Positions are counted again after this, so that many objects that ask for theirs cost one count. */
+/** Positions are recounted after this time, so that many requests for a position cost one count. */
 const POSITIONS_MS = 1_000;
 
 /**
@@ -57,14 +57,14 @@ export class FairQueue<T extends Member> {
     return this.#shareOf.delete(uid);
   }
 
-  /** A member of this namespace had its turn: the other namespaces go first now. */
+  /** Records that a member of this namespace had its turn: the other namespaces are next. */
   served(namespace: string): void {
     const share = this.#shares.get(namespace);
     if (share) share.servedAt = this.#clock.monotonic();
     this.#positions = undefined;
   }
 
-  /** The member that goes next among those that are ready. */
+  /** Returns the first member in order that is ready. */
   next(isReady: (member: T) => boolean): T | undefined {
     for (const { members } of this.#inTurn()) {
       for (const member of members.values()) if (isReady(member)) return member;
@@ -72,12 +72,12 @@ export class FairQueue<T extends Member> {
     return undefined;
   }
 
-  /** Every member, without order between namespaces. */
+  /** Yields every member, without order between namespaces. */
   *members(): Iterable<T> {
     for (const { members } of this.#shares.values()) yield* members.values();
   }
 
-  /** The members in the order in which they go: one of each namespace, then the second of each, and so on. */
+  /** Yields the members in order: one of each namespace, then the second of each, and so on. */
   *inOrder(): Iterable<T> {
     let rows = this.#inTurn().map(({ members }) => members.values());
     while (rows.length > 0) {
@@ -92,7 +92,7 @@ export class FairQueue<T extends Member> {
     }
   }
 
-  /** Number of members ahead of this one, counted at most a second ago. */
+  /** Returns the number of members ahead of this one, counted at most a second ago. */
   ahead(uid: string): number {
     const now = this.#clock.monotonic();
     if (!this.#positions || now - this.#positions.at >= POSITIONS_MS) {
@@ -103,13 +103,16 @@ export class FairQueue<T extends Member> {
     return this.#positions.byUid.get(uid) ?? this.#aheadOfLast(this.#shareOf.get(uid));
   }
 
-  /** Number of members that would be ahead of a new one of that namespace. */
+  /** Returns the number of members that would be ahead of a new member of that namespace. */
   aheadOfNewcomer(namespace: string): number {
     const own = this.#shares.get(namespace)?.members.size ?? 0;
     return this.#ahead(namespace, own);
   }
 
-  /** A member that joined after the last count is the last one of its namespace, or near it. */
+  /**
+   * Returns the number of members ahead of one that joined after the last count: it is the last of its namespace, or
+   * near it.
+   */
   #aheadOfLast(share: Share<T> | undefined): number {
     return share ? this.#ahead(share.namespace, share.members.size - 1) : 0;
   }

@@ -7,10 +7,10 @@ export const MAX_ROWS = 2_000;
 /** Fields by which the wider of two filters is known: by its values, or by its bound. A shared search filters by no other. */
 const JOINED = searchCover();
 
-/** A query is asked about as often as the queue moves, and never changes. */
+/** Cached keys: a query is looked up as often as the queue moves, and never changes. */
 const keys = new WeakMap<OfferQuery, string>();
 
-/** Text by which equal queries are known. */
+/** Returns the text that is the same for equal queries. */
 export function queryKey(query: OfferQuery): string {
   const known = keys.get(query);
   if (known !== undefined) return known;
@@ -25,8 +25,9 @@ export function baseOf({ pricing, storageGB }: OfferQuery): string {
 }
 
 /**
- * Search that finds every offer that any of these queries finds, and others: the caller filters its reply. All queries
- * have the same {@link baseOf}. A single query, or equal ones, stay as they are. Throws a RangeError without a query.
+ * Returns a search that finds every offer of any of these queries, and others: the caller filters its reply. All
+ * queries have the same {@link baseOf}. A single query, or equal ones, stay as they are. Throws a RangeError without a
+ * query.
  */
 export function coverOf(queries: readonly OfferQuery[]): OfferQuery {
   const [first, ...others] = [...new Map(queries.map((query) => [queryKey(query), query])).values()];
@@ -45,7 +46,7 @@ export function coverOf(queries: readonly OfferQuery[]): OfferQuery {
 /** True if a complete reply holds every offer that a query finds. */
 export type Coverage = (query: OfferQuery) => boolean;
 
-/** Coverage of a complete reply to `wide`. Create it once for each reply: 500 objects may ask for it. */
+/** Returns the coverage of a complete reply to `wide`. Create it once for each reply: 500 objects may use it. */
 export function coverageOf(wide: OfferQuery): Coverage {
   const base = baseOf(wide);
   const tests = wide.filters.map(coverageOfFilter);
@@ -66,7 +67,7 @@ export function emptinessOf(wide: OfferQuery): Coverage {
   };
 }
 
-/** True if one of these offers passes the filters of a query that shared searches know. */
+/** Returns true if one of these offers passes those filters of a query that shared searches know. */
 export function mayFind({ filters }: OfferQuery, offers: readonly Offer[]): boolean {
   const tests = filters.map(testOf);
   return offers.some(({ fields }) => tests.every((test) => test(fields)));
@@ -100,7 +101,10 @@ function coverageOfFilter(filter: OfferFilter): Coverage {
     : (query) => boundOf(own(query), 'lte') <= value;
 }
 
-/** The narrowest filter of a field that lets through what each query lets through; undefined if one does not filter by it. */
+/**
+ * Returns the narrowest filter of a field that accepts what each query accepts; undefined if one query does not filter
+ * by it.
+ */
 function joined(field: string, queries: readonly Pick<OfferQuery, 'filters'>[]): OfferFilter | undefined {
   const operator = JOINED[field];
   const own = queries.map(({ filters }) => filters.filter((filter) => filter.field === field));
@@ -117,7 +121,7 @@ function joined(field: string, queries: readonly Pick<OfferQuery, 'filters'>[]):
   );
 }
 
-/** The values that filters on one field let through; undefined if they say it otherwise. */
+/** Returns the values that filters on one field accept; undefined if they use another form. */
 function valuesOf(filters: readonly OfferFilter[]): readonly OfferScalar[] | undefined {
   const [filter] = filters;
   if (filters.length > 1 || !filter) return undefined;
@@ -126,7 +130,10 @@ function valuesOf(filters: readonly OfferFilter[]): readonly OfferScalar[] | und
   return operator === 'in' && Array.isArray(value) ? (value as readonly OfferScalar[]) : undefined;
 }
 
-/** The bound that filters on one field set together; without one, minus infinity for `gte` and infinity for `lte`. */
+/**
+ * Returns the bound that filters on one field set together; without one, minus infinity for `gte` and infinity for
+ * `lte`.
+ */
 function boundOf(filters: readonly OfferFilter[], operator: 'gte' | 'lte'): number {
   const own = filters.flatMap((filter) =>
     filter.operator === operator && typeof filter.value === 'number' ? [filter.value] : [],

@@ -8,14 +8,14 @@ import { type SearchAnswer, type SearchRequest, SearchScheduler } from './search
 
 interface Flight {
   readonly query: OfferQuery;
-  /** Offers of these ids, or one of any id where none is given. */
+  /** Answers with offers of these ids, or with one of any id if none is given. */
   readonly answer: (...ids: readonly string[]) => Promise<void>;
   readonly fail: (kind: MarketplaceErrorKind) => Promise<void>;
   readonly reply: (offers: readonly Offer[]) => Promise<void>;
   readonly break: (error: unknown) => Promise<void>;
 }
 
-/** A desk whose searches end when the test says so. The marketplace spaces them only if `paced`. */
+/** Returns a scheduler whose searches end when the test decides. The marketplace spaces them only if `paced`. */
 function setUp({ paced = false } = {}) {
   const clock = createVirtualClock();
   const pacer = createPacer({ clock, scale: paced ? 1 : 0 });
@@ -23,7 +23,7 @@ function setUp({ paced = false } = {}) {
   const called: string[] = [];
   const held = new Set<string>();
   let ended = 0;
-  const desk = new SearchScheduler({
+  const scheduler = new SearchScheduler({
     ...{ clock, pacer, isReserved: (id: string) => held.has(id) },
     onEnd: () => {
       ended += 1;
@@ -52,13 +52,13 @@ function setUp({ paced = false } = {}) {
     wake: () => void called.push(uid),
   });
   const ask = (uid: string, want: SearchRequest, keptSince?: number) =>
-    desk.offers(asker(uid), want, keptSince);
+    scheduler.offers(asker(uid), want, keptSince);
   const flight = (index: number): Flight => {
     const found = flights[index];
     if (!found) throw new Error(`only ${flights.length} searches have begun`);
     return found;
   };
-  return { clock, pacer, desk, flights, flight, called, held, asker, ask, ends: () => ended };
+  return { clock, pacer, scheduler, flights, flight, called, held, asker, ask, ends: () => ended };
 }
 
 const query = (gpu: string, change: Partial<OfferQuery> = {}): OfferQuery => ({
@@ -70,7 +70,7 @@ const want = (gpu: string, change: Partial<SearchRequest> = {}): SearchRequest =
   queries: [query(gpu)],
   ...change,
 });
-/** A search that shares no reply with offers with others. */
+/** Returns a search that shares no reply with offers with others. */
 const ofDisk = (storageGB: number, change: Partial<SearchRequest> = {}): SearchRequest => ({
   queries: [query('A', { storageGB })],
   ...change,
@@ -94,8 +94,8 @@ describe('a search that is on its way', () => {
   });
 
   test('is joined by an object whose requirements a wider search covers', async () => {
-    const { desk, ask, flights, flight, called } = setUp();
-    expect(desk.background(everyGpu, 1_000)).toMatchObject({ ended: expect.any(Promise) });
+    const { scheduler, ask, flights, flight, called } = setUp();
+    expect(scheduler.background(everyGpu, 1_000)).toMatchObject({ ended: expect.any(Promise) });
     expect(ask('a', want('A'))).toMatchObject({ type: 'queued', ended: expect.any(Promise) });
     expect(flights).toHaveLength(1);
     await flight(0).answer('1');
@@ -104,8 +104,8 @@ describe('a search that is on its way', () => {
   });
 
   test('does not serve an object that needs the reply to its own query', async () => {
-    const { desk, ask, flights, flight } = setUp();
-    desk.background(everyGpu, 1_000);
+    const { scheduler, ask, flights, flight } = setUp();
+    scheduler.background(everyGpu, 1_000);
     ask('a', want('A', { exact: true }));
     expect(flights).toHaveLength(2);
     await flight(0).answer('1');
@@ -124,10 +124,10 @@ describe('a search that is on its way', () => {
   });
 
   test('calls no object that left, and the object is searched for at once if it comes back', async () => {
-    const { desk, ask, flights, flight, called } = setUp();
+    const { scheduler, ask, flights, flight, called } = setUp();
     ask('a', want('A'));
-    desk.leave('a');
-    expect(desk.waiting('a')).toBeUndefined();
+    scheduler.leave('a');
+    expect(scheduler.waiting('a')).toBeUndefined();
     ask('a', want('B'));
     expect(flights.map((each) => each.query)).toEqual([query('A'), query('B')]);
     await flight(0).answer('1');
@@ -137,12 +137,12 @@ describe('a search that is on its way', () => {
   });
 
   test('calls no object that found its offers in another reply', async () => {
-    const { desk, ask, flight, called } = setUp();
-    desk.background(everyGpu, 1_000);
+    const { scheduler, ask, flight, called } = setUp();
+    scheduler.background(everyGpu, 1_000);
     ask('a', want('A', { exact: true }));
     await flight(0).answer('1');
     expect(ask('a', want('A')).type).toBe('found');
-    expect(desk.waiting('a')).toBeUndefined();
+    expect(scheduler.waiting('a')).toBeUndefined();
     await flight(1).answer('1');
     expect(called).toEqual([]);
   });
@@ -169,15 +169,15 @@ describe('a search that is on its way', () => {
 describe('objects that wait together', () => {
   /** Waits until searches are spaced by 12 s, so that objects gather. */
   const gather = async () => {
-    const desk = setUp({ paced: true });
+    const scheduler = setUp({ paced: true });
     for (let disk = 1; disk <= 5; disk += 1) {
-      desk.ask(`burst${disk}`, ofDisk(disk));
-      await desk.clock.settle();
-      await desk.flight(disk - 1).answer();
+      scheduler.ask(`burst${disk}`, ofDisk(disk));
+      await scheduler.clock.settle();
+      await scheduler.flight(disk - 1).answer();
     }
-    desk.called.length = 0;
-    desk.flights.length = 0;
-    return desk;
+    scheduler.called.length = 0;
+    scheduler.flights.length = 0;
+    return scheduler;
   };
 
   test('are answered by one search for all that need the same kind of price and disk', async () => {
@@ -248,8 +248,8 @@ describe('objects that wait together', () => {
   });
 
   test('search again together if they only joined a search on its way whose reply is cut (H8)', async () => {
-    const { clock, desk, ask, flights, flight, called } = setUp({ paced: true });
-    desk.background(everyGpu, 1_000);
+    const { clock, scheduler, ask, flights, flight, called } = setUp({ paced: true });
+    scheduler.background(everyGpu, 1_000);
     for (const uid of ['a', 'b', 'c']) ask(uid, want(uid.toUpperCase()));
     expect(flights).toHaveLength(1);
     await flight(0).reply(rows(2_000));
@@ -260,9 +260,9 @@ describe('objects that wait together', () => {
   });
 
   test('are called in turn of their namespaces, and first those that the reply may hold an offer for (H8)', async () => {
-    const { clock, desk, asker, flight, called } = await gather();
-    for (const uid of ['x1', 'x2', 'x3']) desk.offers(asker(uid, 'crowd'), want(uid));
-    for (const uid of ['y1', 'y2']) desk.offers(asker(uid, 'team'), want(uid));
+    const { clock, scheduler, asker, flight, called } = await gather();
+    for (const uid of ['x1', 'x2', 'x3']) scheduler.offers(asker(uid, 'crowd'), want(uid));
+    for (const uid of ['y1', 'y2']) scheduler.offers(asker(uid, 'team'), want(uid));
     await clock.advance(13_000);
     await flight(0).reply([{ ...offer({ id: '1' }), fields: { gpu_name: 'x3' } }]);
     expect(called).toEqual(['x3', 'y1', 'x1', 'y2', 'x2']);
@@ -312,12 +312,12 @@ describe('objects that wait together', () => {
   });
 
   test('are searched for again together after the one that asked for its own left', async () => {
-    const { clock, desk, ask, flights, flight } = await gather();
+    const { clock, scheduler, ask, flights, flight } = await gather();
     ask('a', want('A'));
     ask('b', want('B'));
     await clock.advance(13_000);
     await flight(0).fail('invalidRequest');
-    for (const uid of ['a', 'b']) desk.leave(uid);
+    for (const uid of ['a', 'b']) scheduler.leave(uid);
     ask('a', want('A'));
     ask('b', want('B'));
     await clock.advance(13_000);
@@ -336,15 +336,15 @@ describe('a failure', () => {
   });
 
   test('is new for an object until it was answered, left, or asked for something else', async () => {
-    const { desk, ask, flights, flight } = setUp();
+    const { scheduler, ask, flights, flight } = setUp();
     for (const uid of ['told', 'left', 'changed']) ask(uid, want('A'));
     await flight(0).fail('unavailable');
-    expect(desk.hasAnswer('told', want('A'), 0)).toBe(true);
-    expect(desk.hasAnswer('stranger', want('A'), 0)).toBe(false);
+    expect(scheduler.hasAnswer('told', want('A'), 0)).toBe(true);
+    expect(scheduler.hasAnswer('stranger', want('A'), 0)).toBe(false);
     expect(ask('told', want('A')).type).toBe('failed');
-    desk.leave('left');
+    scheduler.leave('left');
     expect(ask('changed', want('B')).type).toBe('queued');
-    for (const uid of ['told', 'left', 'changed']) expect(desk.hasAnswer(uid, want('A'), 0)).toBe(false);
+    for (const uid of ['told', 'left', 'changed']) expect(scheduler.hasAnswer(uid, want('A'), 0)).toBe(false);
     expect(flights).toHaveLength(2);
   });
 
@@ -361,23 +361,23 @@ describe('a failure', () => {
   });
 
   test('of a search whose objects left is passed to no object', async () => {
-    const { desk, ask, flight, called } = setUp();
+    const { scheduler, ask, flight, called } = setUp();
     ask('a', want('A'));
-    desk.leave('a');
+    scheduler.leave('a');
     await flight(0).fail('unavailable');
     expect(called).toEqual([]);
-    expect(desk.hasAnswer('a', want('A'), 0)).toBe(false);
+    expect(scheduler.hasAnswer('a', want('A'), 0)).toBe(false);
   });
 });
 
 describe('a reply', () => {
-  /** A desk that has the reply to `A` since 1,000 ms. */
+  /** Returns a scheduler that has the reply to `A` since 1,000 ms. */
   const answered = async (...ids: readonly string[]) => {
-    const desk = setUp();
-    await desk.clock.advance(1_000);
-    desk.ask('a', want('A'));
-    await desk.flight(0).answer(...ids);
-    return desk;
+    const scheduler = setUp();
+    await scheduler.clock.advance(1_000);
+    scheduler.ask('a', want('A'));
+    await scheduler.flight(0).answer(...ids);
+    return scheduler;
   };
 
   test.for<readonly [number, number | undefined, boolean]>([
@@ -388,33 +388,33 @@ describe('a reply', () => {
     [59_999, 0, true],
     [60_000, 0, false],
   ])('that is %i ms old serves an object that waits since %s: %s', async ([age, since, serves]) => {
-    const { clock, desk, ask } = await answered('1', '2');
+    const { clock, scheduler, ask } = await answered('1', '2');
     await clock.advance(age);
-    if (since !== undefined) expect(desk.hasAnswer('b', want('A'), since)).toBe(serves);
+    if (since !== undefined) expect(scheduler.hasAnswer('b', want('A'), since)).toBe(serves);
     expect(ask('b', want('A'), since).type).toBe(serves ? 'found' : 'queued');
   });
 
   test('is new for an object that needs its own query only if it is the reply to it', async () => {
-    const { desk } = await answered('1');
-    desk.background(everyGpu, 1_000);
-    expect(desk.hasAnswer('b', want('A', { exact: true }), 0)).toBe(true);
-    expect(desk.hasAnswer('b', want('B'), 0)).toBe(false);
+    const { scheduler } = await answered('1');
+    scheduler.background(everyGpu, 1_000);
+    expect(scheduler.hasAnswer('b', want('A', { exact: true }), 0)).toBe(true);
+    expect(scheduler.hasAnswer('b', want('B'), 0)).toBe(false);
   });
 
   test('to a wider query is an answer for whom it covers, and none for an exact want', async () => {
-    const { desk, flight } = setUp();
-    desk.background(everyGpu, 1_000);
+    const { scheduler, flight } = setUp();
+    scheduler.background(everyGpu, 1_000);
     await flight(0).answer('1');
-    expect(desk.hasAnswer('b', want('A'), 0)).toBe(true);
-    expect(desk.hasAnswer('b', want('A', { exact: true }), 0)).toBe(false);
+    expect(scheduler.hasAnswer('b', want('A'), 0)).toBe(true);
+    expect(scheduler.hasAnswer('b', want('A', { exact: true }), 0)).toBe(false);
   });
 
   test('that is cut serves only its own query', async () => {
-    const { desk, flight, ask } = setUp();
-    desk.background(everyGpu, 1_000);
+    const { scheduler, flight, ask } = setUp();
+    scheduler.background(everyGpu, 1_000);
     await flight(0).reply(rows(2_000));
     expect(ask('a', want('A')).type).toBe('queued');
-    expect(desk.background(everyGpu, 1_000)).toMatchObject({ type: 'found', isShared: false });
+    expect(scheduler.background(everyGpu, 1_000)).toMatchObject({ type: 'found', isShared: false });
   });
 
   test('of reserved offers alone is used up a second after its search began, and not before', async () => {
@@ -449,20 +449,20 @@ describe('a reply', () => {
   });
 
   test('is asked for with the smallest disk first in a namespace, since an empty one answers the others (H8)', async () => {
-    const { clock, desk, asker, flights, flight, called } = setUp({ paced: true });
-    for (const name of ['W', 'X', 'Y', 'Z']) desk.offers(asker(name, 'burst'), want(name));
+    const { clock, scheduler, asker, flights, flight, called } = setUp({ paced: true });
+    for (const name of ['W', 'X', 'Y', 'Z']) scheduler.offers(asker(name, 'burst'), want(name));
     const withDisk = (storageGB: number, change: Partial<SearchRequest> = {}) => ({
       ...want('A'),
       queries: [query('A', { storageGB })] as const,
       ...change,
     });
-    desk.offers(asker('30'), withDisk(30));
-    desk.offers(asker('exact'), withDisk(10, { exact: true }));
-    desk.offers(asker('person'), withDisk(10, { askedAt: clock.monotonic() }));
-    desk.offers(asker('20'), withDisk(20));
-    desk.offers(asker('40'), withDisk(40));
-    desk.offers(asker('another GPU'), { ...want('B'), queries: [query('B', { storageGB: 10 })] });
-    desk.offers(asker('theirs', 'other'), withDisk(10));
+    scheduler.offers(asker('30'), withDisk(30));
+    scheduler.offers(asker('exact'), withDisk(10, { exact: true }));
+    scheduler.offers(asker('person'), withDisk(10, { askedAt: clock.monotonic() }));
+    scheduler.offers(asker('20'), withDisk(20));
+    scheduler.offers(asker('40'), withDisk(40));
+    scheduler.offers(asker('another GPU'), { ...want('B'), queries: [query('B', { storageGB: 10 })] });
+    scheduler.offers(asker('theirs', 'other'), withDisk(10));
     for (let index = 0; index < 4; index += 1) await flight(index).answer();
     await clock.advance(0);
     expect(flights[4]?.query.storageGB).toBe(20);
@@ -472,14 +472,14 @@ describe('a reply', () => {
   });
 
   test('with an offer has those with other disks searched for in turn', async () => {
-    const { clock, desk, asker, flights, flight } = setUp({ paced: true });
-    for (const name of ['W', 'X', 'Y', 'Z']) desk.offers(asker(name, 'burst'), want(name));
+    const { clock, scheduler, asker, flights, flight } = setUp({ paced: true });
+    for (const name of ['W', 'X', 'Y', 'Z']) scheduler.offers(asker(name, 'burst'), want(name));
     const withDisk = (storageGB: number) => ({ ...want('A'), queries: [query('A', { storageGB })] as const });
-    desk.offers(asker('25'), withDisk(25));
+    scheduler.offers(asker('25'), withDisk(25));
     for (let index = 0; index < 4; index += 1) await flight(index).answer();
     await clock.advance(0);
     await flight(4).answer();
-    for (const size of [50, 40, 30]) desk.offers(asker(`${size}`), withDisk(size));
+    for (const size of [50, 40, 30]) scheduler.offers(asker(`${size}`), withDisk(size));
     await clock.advance(13_000);
     expect(flights.slice(5).map((each) => each.query.storageGB)).toEqual([50]);
   });
@@ -494,56 +494,56 @@ describe('a reply', () => {
   });
 
   test('is replaced by a newer one, and the oldest of more than twelve is forgotten', async () => {
-    const { clock, desk, flight } = setUp();
+    const { clock, scheduler, flight } = setUp();
     const every = (storageGB: number) => ({ ...everyGpu, storageGB });
     let searches = 0;
     const search = async (disk: number, maxAgeMs: number) => {
       await clock.advance(15_000);
-      if (desk.background(every(disk), maxAgeMs).type === 'queued')
+      if (scheduler.background(every(disk), maxAgeMs).type === 'queued')
         await flight(searches++).answer(String(disk));
     };
     for (let disk = 1; disk <= 12; disk += 1) await search(disk, 900_000);
     await search(12, 0);
     expect(searches).toBe(13);
-    expect(desk.background(every(1), 900_000).type).toBe('found');
+    expect(scheduler.background(every(1), 900_000).type).toBe('found');
     await search(13, 900_000);
-    expect(desk.background(every(2), 900_000).type).toBe('found');
-    expect(desk.background(every(1), 900_000).type).toBe('queued');
+    expect(scheduler.background(every(2), 900_000).type).toBe('found');
+    expect(scheduler.background(every(1), 900_000).type).toBe('queued');
   });
 });
 
 describe('a search that only explains', () => {
   test('begins at once if nothing else waits, and is made once', async () => {
-    const { clock, desk, asker, flights, flight } = setUp();
-    desk.offers(asker('a'), want('A'));
-    const first = endOf(desk.background(everyGpu, 600_000));
-    expect(endOf(desk.background(everyGpu, 600_000))).toBe(first);
-    expect(first).not.toBe(endOf(desk.offers(asker('a'), want('A'))));
+    const { clock, scheduler, asker, flights, flight } = setUp();
+    scheduler.offers(asker('a'), want('A'));
+    const first = endOf(scheduler.background(everyGpu, 600_000));
+    expect(endOf(scheduler.background(everyGpu, 600_000))).toBe(first);
+    expect(first).not.toBe(endOf(scheduler.offers(asker('a'), want('A'))));
     expect(flights).toHaveLength(2);
     await flight(1).answer('1');
     await clock.advance(599_999);
-    expect(desk.background(everyGpu, 600_000).type).toBe('found');
+    expect(scheduler.background(everyGpu, 600_000).type).toBe('found');
     await clock.advance(1);
-    expect(desk.background(everyGpu, 600_000).type).toBe('queued');
+    expect(scheduler.background(everyGpu, 600_000).type).toBe('queued');
   });
 
   test('that waits behind another one has not begun', () => {
-    const { desk } = setUp({ paced: true });
-    desk.background({ ...everyGpu, storageGB: 1 }, 1_000);
-    expect(desk.background(everyGpu, 1_000)).toEqual({ type: 'queued', ended: undefined });
+    const { scheduler } = setUp({ paced: true });
+    scheduler.background({ ...everyGpu, storageGB: 1 }, 1_000);
+    expect(scheduler.background(everyGpu, 1_000)).toEqual({ type: 'queued', ended: undefined });
   });
 
   test('is not repeated by itself when it failed', async () => {
-    const { clock, desk, flights, flight } = setUp();
-    desk.background(everyGpu, 1_000);
+    const { clock, scheduler, flights, flight } = setUp();
+    scheduler.background(everyGpu, 1_000);
     await flight(0).fail('unavailable');
     await clock.advance(60_000);
     expect(flights).toHaveLength(1);
   });
 
   test('is not accepted while 64 others wait', async () => {
-    const { clock, desk, flights } = setUp({ paced: true });
-    for (let disk = 1; disk <= 66; disk += 1) desk.background({ ...everyGpu, storageGB: disk }, 1_000);
+    const { clock, scheduler, flights } = setUp({ paced: true });
+    for (let disk = 1; disk <= 66; disk += 1) scheduler.background({ ...everyGpu, storageGB: disk }, 1_000);
     for (let search = 0; search < 66; search += 1) {
       await clock.advance(20_000);
       await flights.at(-1)?.answer();
@@ -585,36 +585,36 @@ describe('a patient object', () => {
   });
 
   test('waits for the gap between patient searches, and an urgent one does not', () => {
-    const { desk, ask } = setUp();
+    const { scheduler, ask } = setUp();
     ask('first', ofDisk(1, { patient: true }));
     ask('patient', ofDisk(2, { patient: true }));
-    expect(desk.waitMs('patient')).toBe(15_000);
-    expect(desk.waitMs('nobody')).toBe(0);
+    expect(scheduler.waitMs('patient')).toBe(15_000);
+    expect(scheduler.waitMs('nobody')).toBe(0);
   });
 
   test('gets a wait that shrinks as time passes', async () => {
-    const { clock, desk, ask } = setUp();
+    const { clock, scheduler, ask } = setUp();
     await clock.advance(3_000);
     ask('first', ofDisk(1, { patient: true }));
     ask('patient', ofDisk(2, { patient: true }));
     await clock.advance(5_000);
-    expect(desk.waitMs('patient')).toBe(10_000);
+    expect(scheduler.waitMs('patient')).toBe(10_000);
   });
 
   test('gets the wait of the search lane if that is longer', () => {
-    const { desk, pacer, ask } = setUp({ paced: true });
+    const { scheduler, pacer, ask } = setUp({ paced: true });
     pacer.slowDown('search', 40_000);
     ask('a', ofDisk(1));
-    expect(desk.waitMs('a')).toBe(40_000);
+    expect(scheduler.waitMs('a')).toBe(40_000);
   });
 });
 
-test('a desk that is stopped begins no search, and sets no timer', async () => {
-  const { clock, desk, ask, flights, flight } = setUp({ paced: true });
+test('a scheduler that is stopped begins no search, and sets no timer', async () => {
+  const { clock, scheduler, ask, flights, flight } = setUp({ paced: true });
   for (let disk = 1; disk <= 3; disk += 1) ask(`o${disk}`, ofDisk(disk));
   ask('patient', ofDisk(9, { patient: true }));
   const begun = flights.length;
-  desk.stop();
+  scheduler.stop();
   expect(clock.nextTimerMs()).toBeUndefined();
   await flight(0).answer('1');
   ask('late', ofDisk(10));

@@ -13,11 +13,11 @@ import {
   queryKey,
 } from './search-cover.ts';
 
-/** A reply serves searches that are asked within this time of it. */
+/** A reply serves searches that are requested within this time. */
 export const SEARCH_SHARED_MS = 15_000;
 /** An object that waits for its rental keeps a reply for this time. */
 export const SEARCH_KEPT_MS = 60_000;
-/** A reply of which every offer is taken is asked for again, but not sooner than this. */
+/** A search whose offers are all taken is repeated, but not sooner than this. */
 const SEARCH_AGAIN_MS = 1_000;
 /** Searches that nothing urgent waits for begin at most this often, so that others find the search lane free. */
 const PATIENT_GAP_MS = 15_000;
@@ -92,12 +92,12 @@ interface InFlight {
   readonly key: string;
   readonly covers: Coverage;
   readonly ended: Promise<void>;
-  /** Those that it was begun for; others join it on its way. */
+  /** Members for which the search began; others join it on its way. */
   readonly begunFor: ReadonlySet<string>;
   readonly members: Set<string>;
 }
 
-/** True if a reply of that many rows holds every offer that matches. */
+/** Returns true if a reply of that many rows holds every offer that matches. */
 const isComplete = ({ query, offers }: Reply): boolean =>
   offers.length < (query.limit ?? Number.POSITIVE_INFINITY);
 
@@ -127,7 +127,10 @@ export class SearchScheduler {
     this.#line = new FairQueue(options.clock);
   }
 
-  /** A reply that is fresh, else a place in the line. `keptSince`: the object has waited since then and keeps what it found. */
+  /**
+   * Returns a fresh reply, else a position in the queue. `keptSince`: the object has waited since then and keeps what
+   * it found.
+   */
   offers(asker: SearchRequester, want: SearchRequest, keptSince?: number): SearchAnswer {
     const key = queryKey(want.queries[0]);
     const reply = this.#reply(want, keptSince);
@@ -147,7 +150,9 @@ export class SearchScheduler {
     return { type: 'queued', ended: begun?.ended };
   }
 
-  /** True if there is a new answer to these queries for the object: a reply that it may still use, or a failure. */
+  /**
+   * Returns true if there is a new answer to these queries for the object: a reply that it may still use, or a failure.
+   */
   hasAnswer(uid: string, want: SearchRequest, keptSince: number): boolean {
     return this.#failures.has(uid) || this.#reply(want, keptSince) !== undefined;
   }
@@ -164,19 +169,19 @@ export class SearchScheduler {
     return { type: 'queued', ended: begun?.ended };
   }
 
-  /** The place of an object that waits for a search; undefined if it does not wait. */
+  /** Returns the place of an object that waits for a search; undefined if it does not wait. */
   waiting(uid: string): Waiting | undefined {
     return this.#line.get(uid);
   }
 
-  /** Milliseconds until the search of a waiting object may begin. */
+  /** Returns the milliseconds until the search of a queued object may begin. */
   waitMs(uid: string): number {
     const { pacer, clock } = this.#options;
     const patient = this.#line.get(uid)?.patient ? this.#nextPatientAt - clock.monotonic() : 0;
     return Math.max(0, patient, pacer.nextSlotMs('search'));
   }
 
-  /** The object waits no more. */
+  /** Removes an object from the queue. */
   leave(uid: string): void {
     this.#remove(uid);
     this.#failures.delete(uid);
@@ -215,7 +220,7 @@ export class SearchScheduler {
     return offers.every(({ id }) => this.#options.isReserved(id));
   }
 
-  /** A search that is on its way and will tell this object all it asks. */
+  /** Joins a running search that answers all queries of this object. */
   #joinSearch(uid: string, { queries: [query], exact }: SearchRequest): void {
     const key = queryKey(query);
     const isExact = exact || this.#shares.has(uid);
@@ -244,7 +249,10 @@ export class SearchScheduler {
     }
   }
 
-  /** The next object that does not wait for others: an urgent one, or now and then a patient one that waited long. */
+  /**
+   * Returns the next object that does not wait for others: an urgent one, or at intervals a patient one that waited
+   * long.
+   */
   #nextUrgent(busy: ReadonlySet<string>, now: number): Waiting | undefined {
     const isTurnOfPatient = now - this.#nextPatientAt >= PATIENT_MAX_MS - PATIENT_GAP_MS;
     const isOverdue = ({ since }: Waiting) => isTurnOfPatient && now - since >= PATIENT_MAX_MS;
@@ -265,8 +273,8 @@ export class SearchScheduler {
   }
 
   /**
-   * Object whose search goes first if the next object found nothing yet: the one with the smallest disk among those of
-   * its namespace with the same query, since an empty reply answers all of them.
+   * Returns the object to search for first if the next object found nothing yet: the one with the smallest disk among
+   * those of its namespace with the same query. An empty reply answers all of them.
    */
   #mostTelling(next: Waiting, busy: ReadonlySet<string>): Waiting {
     const [query] = next.queries;
@@ -280,7 +288,10 @@ export class SearchScheduler {
     return first;
   }
 
-  /** By a reply that is kept: then each has to be searched for with its own disk, in turn. */
+  /**
+   * Returns true if a kept reply has offers for the query with another disk: then each disk is searched for separately,
+   * in turn.
+   */
   #findsWithOtherDisk(query: OfferQuery): boolean {
     return this.#replies.some(({ offers, covers, query: { storageGB } }) => {
       const withItsDisk = storageGB === undefined ? query : { ...query, storageGB };
@@ -288,7 +299,7 @@ export class SearchScheduler {
     });
   }
 
-  /** The search of the next object, wide enough for all others that wait and may share it. */
+  /** Begins the search of the next object, wide enough for all others in the queue that may share it. */
   #beginFor(next: Waiting, busy: ReadonlySet<string>): void {
     const { uid, namespace, queries, exact } = next;
     this.#line.served(namespace);
@@ -304,7 +315,10 @@ export class SearchScheduler {
     this.#begin(query, new Set(sharers.map((each) => each.uid)));
   }
 
-  /** Those that share the search of the next object: all, or as many as may, and first those that want the same. */
+  /**
+   * Returns the objects that share the search of the next one: all, or the maximum number, objects with the same query
+   * first.
+   */
   #sharers(next: Waiting, busy: ReadonlySet<string>): readonly Waiting[] {
     const most = this.#shares.get(next.uid);
     const base = baseOf(next.queries[0]);
@@ -324,7 +338,7 @@ export class SearchScheduler {
     return [...sorted.slice(from), ...sorted.slice(0, from)].slice(0, most);
   }
 
-  /** A search answered too little, or was called wrong: half as many share the next one of those that it was begun for. */
+  /** Halves the number of objects that share the next search, after one failed or its answer was incomplete. */
   #halve(uid: string, { begunFor }: InFlight): void {
     if (begunFor.has(uid)) this.#shares.set(uid, Math.max(1, Math.floor(begunFor.size / 2)));
   }
@@ -362,7 +376,10 @@ export class SearchScheduler {
     this.#end(flight, [...finders, ...answered.filter((each) => !finders.has(each))]);
   }
 
-  /** Nothing was found: all that wait for the same with a larger disk, and are not being searched for, are answered too. */
+  /**
+   * Answers, after an empty reply, all queued objects with the same query and a larger disk that are not being searched
+   * for.
+   */
   #joinEmpty({ covers, begunAt }: Reply, { members }: InFlight): void {
     const busy = new Set([...this.#inFlight].flatMap((each) => [...each.members]));
     for (const { uid, queries, exact, askedAt = Number.NEGATIVE_INFINITY } of this.#line.members()) {
@@ -387,12 +404,12 @@ export class SearchScheduler {
     this.#end(flight, answered);
   }
 
-  /** In the order in which they go, fair to namespaces. */
+  /** Returns the queued objects in their order, fair to namespaces. */
   #waitingFor({ members }: InFlight): readonly Waiting[] {
     return [...this.#line.inOrder()].filter(({ uid }) => members.has(uid));
   }
 
-  /** Those that were answered leave the line and come for the answer. */
+  /** Ends a search: answered objects leave the queue and are called. */
   #end(flight: InFlight, answered: readonly Waiting[]): void {
     this.#inFlight.delete(flight);
     for (const { uid, wake } of answered) {
@@ -404,7 +421,10 @@ export class SearchScheduler {
   }
 }
 
-/** True if the first query is the second one with a smaller disk, or a wider one: where it finds nothing, nor does the second. */
+/**
+ * Returns true if the first query is the second one with a smaller disk, or a wider one: if it finds nothing, the
+ * second finds nothing either.
+ */
 function isSmaller(query: OfferQuery, than: OfferQuery): boolean {
   const { storageGB = 0 } = query;
   return storageGB < (than.storageGB ?? 0) && emptinessOf(query)(than);

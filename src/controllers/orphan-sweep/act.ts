@@ -25,7 +25,7 @@ export interface SweepEffects {
   readonly recordSwept: (session: AccountSession, instanceId: string) => Promise<void>;
 }
 
-/** Carries out one action on the machines of a login; `account` is where people are told. */
+/** Carries out one action on the machines of a login. Events go to `account`. */
 export async function act(
   action: Action,
   target: { readonly sweep: Sweep; readonly account: MarketplaceAccount },
@@ -42,9 +42,9 @@ export async function act(
 }
 
 /**
- * In the name of an account whose own key may destroy: the sweep destroys only if every account of the login has
- * `orphanPolicy: Destroy`, or this operator destroyed the machine before. A destroy that fails is tried again by the next sweep, which finds the
- * machine still listed.
+ * Destroys an orphaned machine with the key of an account that allows it. The sweep destroys only if every account of
+ * the login has `orphanPolicy: Destroy`, or if this operator destroyed the machine before. The next sweep retries a
+ * failed destroy, because the machine is still listed.
  */
 async function destroyOrphan(
   action: Extract<Action, { type: 'destroy' }>,
@@ -81,7 +81,10 @@ async function destroyOrphan(
   events.record({ regarding: account, ...warning('OrphanDestroyed', note) });
 }
 
-/** A list may show a label of ours on another machine: its own read has to show the same label and start. */
+/**
+ * Returns true if a read of the machine shows the same label and start as the list. A list may show one of our labels
+ * on another machine.
+ */
 async function isConfirmed(
   { feed }: AccountSession,
   { instanceId, label, startedAt }: Extract<Action, { type: 'destroy' }>,

@@ -26,7 +26,7 @@ import { createChildSweep } from './child-sweep.ts';
 let running: Controller | undefined;
 afterEach(() => running?.stop(0));
 
-/** A cluster in which these are, as the garbage collector leaves what it orphans. */
+/** Returns a cluster with these children, as the garbage collector leaves them. */
 async function clusterWith(children: readonly Child[]) {
   const cluster = memoryCluster();
   const { kube, clock, memory } = cluster;
@@ -78,7 +78,7 @@ test('what an object left goes as soon as the next look, ten minutes after the l
   expect(left()).toEqual([]);
 });
 
-/** As the API server made it, with a uid of its own. */
+/** Creates a child with a uid of its own, as the API server does. */
 async function create(cluster: Awaited<ReturnType<typeof clusterWith>>, name: string): Promise<GpuInstance> {
   const { spec } = objectCalled(name, '');
   const metadata = { name, namespace: NAMESPACE };

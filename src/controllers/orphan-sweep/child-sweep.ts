@@ -29,10 +29,10 @@ interface SecretObject extends KubeObject {
 }
 
 /**
- * Removes what was made for a GpuInstance whose finalizers a person took away in the midst of `kubectl delete
- * --cascade=orphan`: no pass over that object is left to do it, and no owner reference for the garbage collector to
- * follow. Its slices would lead to a machine that is somebody else's by now, and its Secret and Service keep their names
- * from the next object. The Secret is found by the others: Secrets are never listed.
+ * Deletes the children of a GpuInstance that lost its finalizers by hand during `kubectl delete --cascade=orphan`: no
+ * reconcile of the object follows, and the garbage collector has no owner reference to follow. Its slices would route
+ * to a machine that another customer may rent now, and its Secret and Service would block their names. Secrets are
+ * never listed: the Secret is found by the Service and the slices.
  */
 export function createChildSweep(options: ChildSweepOptions): Controller {
   const { namespaces, log } = options;
@@ -65,7 +65,7 @@ async function sweep(namespace: string | undefined, options: ChildSweepOptions):
   }
 }
 
-/** The Secret first: as long as one of the others is left, it is found again. */
+/** Deletes the Secret first: while another child exists, the next sweep finds the Secret again. */
 async function removeChildren(
   former: FormerObject,
   children: readonly KubeObject[],
@@ -88,7 +88,7 @@ async function removeChildren(
   if (goes.length > 0) log.info('children of an object that is gone were removed', { ...former });
 }
 
-/** This incarnation, as it was seen: whoever has written it since may have taken it over. */
+/** Deletes one child under the uid and version that the sweep read: a later writer may have adopted it. */
 async function removeOne(resource: Resource, child: KubeObject, cluster: Pick<KubeClient, 'delete'>) {
   const { uid, resourceVersion } = child.metadata;
   try {

@@ -32,13 +32,13 @@ interface Setting {
   readonly knowsIdentity?: boolean;
   readonly withoutAccount?: string;
   readonly openBreakerOf?: string;
-  /** Its marketplace takes a minute to answer. */
+  /** The marketplace takes a minute to answer for this account. */
   readonly silent?: string;
   /** Change of the accounts while a destroy waits for its slot. */
   readonly meanwhile?: (accounts: MarketplaceAccount[]) => void;
 }
 
-/** A sweeper that runs; each login has one machine that nobody claims, and its accounts want it destroyed. */
+/** Returns a running sweeper. Each login has one orphaned machine, and its accounts allow the sweep to destroy it. */
 function sweeper({ users, knowsIdentity = true, withoutAccount, openBreakerOf, silent, meanwhile }: Setting) {
   const clock = createVirtualClock({ startMs: NOW });
   const did: string[] = [];
@@ -110,7 +110,7 @@ function sweeper({ users, knowsIdentity = true, withoutAccount, openBreakerOf, s
   } as unknown as OrphanSweepOptions);
   running = controller;
   controller.start();
-  /** Reaction of the sweep to events of that kind, which every account receives. */
+  /** Sends an event of this kind to every account and returns the reaction of the sweep. */
   const hears = async (type: AccountEvent['type']) => {
     did.length = 0;
     told.length = 0;

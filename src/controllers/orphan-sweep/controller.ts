@@ -17,8 +17,8 @@ export interface OrphanSweepOptions
 }
 
 /**
- * Looks for machines of ours that no object claims, riding on each complete list: one sweep per login, told
- * at the first of its accounts.
+ * Creates the controller that finds machines of this installation without an object. It runs after each complete list,
+ * once per login; its events go to the first account of the login.
  */
 export function createOrphanSweep(options: OrphanSweepOptions): Controller {
   const { registry, accounts } = options;
@@ -58,14 +58,17 @@ export function createOrphanSweep(options: OrphanSweepOptions): Controller {
   return controller;
 }
 
-/** A destroy waits for its place: by then an object may claim the machine, or many may have lost theirs. */
+/**
+ * Returns true if the machine is still an orphan when its destroy call reaches the front of the queue. Meanwhile an
+ * object may claim it, or many machines may have lost their objects.
+ */
 function isStillOrphan(sweep: Sweep, instanceId: string, sources: SweepSources): boolean {
   const observed = observeAgain(sweep, sources);
   const actions = observed ? decide(observed).actions : [];
   return actions.some((action) => action.type === 'destroy' && action.instanceId === instanceId);
 }
 
-/** The sweep that an account's key stands for; undefined if another account of the login does it. */
+/** Returns the sweep of an account's key; undefined if another account of the login runs it. */
 function sweepOf(key: string, { registry, installation }: OrphanSweepOptions): Sweep | undefined {
   const { namespace = '', name } = refOfKey(key);
   const session = registry.session({ namespace, name });
@@ -75,7 +78,7 @@ function sweepOf(key: string, { registry, installation }: OrphanSweepOptions): S
   return first === session ? { sessions: [session, ...others], list } : undefined;
 }
 
-/** All sessions of the login, in the order of their names. */
+/** Returns all sessions of the login, ordered by name. */
 function sameLogin(all: readonly AccountSession[], session: AccountSession): readonly AccountSession[] {
   const login = loginText(session.login);
   return all

@@ -6,7 +6,7 @@ import type { Candidate, Observed } from './types.ts';
 const NOW = 10_000_000;
 const MINUTE = 60_000;
 
-/** A machine that has been unclaimed for long. */
+/** Returns a machine that has been orphaned for a long time. */
 const candidate = (changes: Partial<Candidate> = {}): Candidate => ({
   instanceId: '5',
   issuedAt: NOW - 10 * MINUTE,
@@ -197,7 +197,7 @@ describe('events', () => {
         type: 'Warning',
         reason: 'OrphanFound',
         action: 'SweepOrphans',
-        note: 'Machine 5 is ours, bills $0.50/h, and no GpuInstance claims it.',
+        note: 'Machine 5 was rented by this operator, bills $0.50/h, and no GpuInstance claims it.',
       },
     ]);
     const before = { orphans: ['5'], unsettled: [], rolledBack: [], confirmedAt: 0, copied: [] };
@@ -220,7 +220,7 @@ test('polls again at once when a machine is old enough and an orphan for the fir
 });
 
 describe('what is remembered of orphans', () => {
-  /** The sweep of the list that begins at this moment, with nothing on record. */
+  /** Returns the sweep of a list that begins at this time, with nothing on record. */
   const at = (listBegunAt: number, newestRecordAt = 0) => ({ listBegunAt, newestRecordAt });
 
   test('the same list counts once however often it is looked at', () => {

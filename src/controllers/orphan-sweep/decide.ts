@@ -4,7 +4,7 @@ import type { EventNote } from '../../runtime/events.ts';
 import type { Action, Candidate, Decision, Observed } from './types.ts';
 
 const SLOW_SHARE = 0.1;
-/** In how many sweeps a machine must be unclaimed before it counts. */
+/** Number of sweeps in which a machine must be orphaned before it counts. */
 const SWEEPS_TO_BELIEVE = 2;
 /** Records of rentals are written in whole seconds. */
 const RECORD_ROUNDING_MS = 1_000;
@@ -14,7 +14,7 @@ interface Rule<Subject> {
   readonly applies: (subject: Subject, observed: Observed) => boolean;
 }
 
-/** Reasons why an unclaimed machine is no orphan yet. */
+/** Reasons for which an orphaned machine does not count as an orphan yet. */
 const NOT_YET: readonly Rule<Candidate>[] = [
   { name: 'it has no start date', applies: ({ startedAt }) => startedAt === undefined },
   {
@@ -75,9 +75,9 @@ export function decide(observed: Observed): Decision {
 }
 
 /**
- * A clean-up script, a CRD that was made again or a restore without objects orphans many machines that are at work. What
- * was swept within the hour counts as well, or they would go a few at a time. A machine that was destroyed with its object
- * lost none.
+ * Returns true if too many machines lost their objects at once. A clean-up script, a recreated CRD or a restore without
+ * objects orphans many machines that still work. Machines swept within the last hour count too: otherwise a few would
+ * be destroyed at a time. A machine that was destroyed with its object does not count.
  */
 function massOrphaned({
   candidates,
@@ -108,12 +108,15 @@ function sweepable(
   return orphans.filter((orphan) => !isConfirmed(orphan) || slow.includes(orphan));
 }
 
-/** Not one without a start date: nothing would ever make an orphan of it. */
+/** Returns a test for orphans that are not settled yet. A machine without a start date never becomes an orphan. */
 function isUnsettled(orphans: readonly Candidate[]): (candidate: Candidate) => boolean {
   return (candidate) => candidate.startedAt !== undefined && !orphans.includes(candidate);
 }
 
-/** A rental that is recorded later proves nothing: the machine was unknown when it was seen. */
+/**
+ * Returns true if the label is older than all records of rentals. A later record proves nothing about a machine that
+ * was unknown when it was listed.
+ */
 function isYoungerThanRecords({ issuedAt, newestRecordAt }: Candidate, { confirmedAt }: Observed): boolean {
   return issuedAt > Math.max(newestRecordAt, confirmedAt) + RECORD_ROUNDING_MS;
 }
@@ -130,8 +133,8 @@ function destroy({ instanceId, pricePerHour, label, startedAt, wasDestroyed }: C
 }
 
 /**
- * By its own start date: a label is issued before its machine begins, perhaps long before. The age leaves time for a record
- * of the rental, which a machine that was destroyed has had.
+ * Returns true if the machine is old enough by its own start date: a label may be issued long before its machine
+ * starts. The minimum age leaves time to record the rental. A machine that the operator destroyed had such a record.
  */
 function isOldEnough({ startedAt, isLate, wasDestroyed }: Candidate, { now, ...ages }: Observed): boolean {
   if (wasDestroyed) return startedAt !== undefined;
@@ -139,7 +142,7 @@ function isOldEnough({ startedAt, isLate, wasDestroyed }: Candidate, { now, ...a
   return startedAt !== undefined && now !== undefined && now - startedAt >= ageMs;
 }
 
-/** A machine that was seen unclaimed once and is old enough is worth a second look at once. */
+/** Returns an early second sweep if a machine was orphaned for the first time and is old enough. */
 function sweepAgainSoon(observed: Observed): readonly Action[] {
   const fresh = observed.candidates.some(
     (candidate) => candidate.sweeps < SWEEPS_TO_BELIEVE && isOldEnough(candidate, observed),
@@ -162,7 +165,7 @@ function events(
       return warning('LateRental', note);
     }),
     ...labelled.map((id): EventNote => {
-      const note = `Machine ${id} carries our label outside its time, or an edited one, and bills. It is never touched. Check who rented it; destroy it in the console if nobody needs it.`;
+      const note = `Machine ${id} bills and carries our label, edited or outside its time window. The operator never destroys it. Check who rented it; destroy it in the console if it is not needed.`;
       return warning('LabelCopied', note);
     }),
     ...(others.length > 0 && (before.others ?? []).length === 0 ? [otherInstallations(others)] : []),
@@ -172,21 +175,24 @@ function events(
 function foundNote({ instanceId, pricePerHour, wasDestroyed }: Candidate): string {
   return wasDestroyed
     ? `Machine ${instanceId} is listed again after its destroy and ${hourly(pricePerHour)}. The operator destroys it again.`
-    : `Machine ${instanceId} is ours, ${hourly(pricePerHour)}, and no GpuInstance claims it.`;
+    : `Machine ${instanceId} was rented by this operator, ${hourly(pricePerHour)}, and no GpuInstance claims it.`;
 }
 
-/** Event about other installations, once in a process: several clusters may share a login. */
+/**
+ * Returns the event about other installations. It is emitted once per process, because several clusters may share a
+ * login.
+ */
 function otherInstallations(others: readonly string[]): EventNote {
   const note = `Machines of this login carry labels of other installations (${others.join(', ')}); they are never touched. If one of them was this cluster before its identity Secret was lost, restore that Secret.`;
   return warning('OtherInstallation', note);
 }
 
-/** All events of a sweep are about machines that bill for nothing, or may. */
+/** Returns a warning event: all events of a sweep are about machines that bill, or may bill, for nothing. */
 export function warning(reason: string, note: string): EventNote {
   return { type: 'Warning', reason, action: 'SweepOrphans', note };
 }
 
-/** Hourly cost of a machine, in words. */
+/** Returns the hourly cost of a machine as text. */
 export function hourly(pricePerHour: MicroDollars | undefined): string {
   return pricePerHour === undefined ? 'bills at an unknown price' : `bills $${formatDollars(pricePerHour)}/h`;
 }

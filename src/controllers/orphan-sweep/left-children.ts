@@ -16,8 +16,8 @@ const SLICE_NAME = /^(.+)-(?:direct|ssh|endpoint)$/;
 const MAX_LABEL = 63;
 
 /**
- * Former owner of a Service or slice without an owner: the garbage collector removed its owner reference. Undefined for
- * any other child, e.g. one that a person copied under another name.
+ * Returns the former owner of a Service or slice without an owner, whose owner reference the garbage collector removed.
+ * Undefined for any other child, such as a copy under another name.
  */
 export function formerOwnerOf(child: KubeObject): FormerObject | undefined {
   const { metadata, kind } = child;
@@ -31,14 +31,14 @@ export function formerOwnerOf(child: KubeObject): FormerObject | undefined {
   return isOfName ? { namespace: metadata.namespace, name, uid } : undefined;
 }
 
-/** True if the operator made this child for the object of that uid, and it has no owner. */
+/** Returns true if the operator made this child for the object of that uid, and it has no owner. */
 export function isLeftBy({ metadata }: KubeObject, { uid }: Pick<FormerObject, 'uid'>): boolean {
   const { labels: given = {}, ownerReferences = [] } = metadata;
   const isOwn = given[labels.managedBy] === OPERATOR_NAME && given[labels.instanceUid] === uid;
   return isOwn && uid !== '' && ownerReferences.length === 0;
 }
 
-/** The children of each object that has left some, which may still exist. */
+/** Returns the children that each deleted object may have left behind. */
 export function leftChildren(
   children: readonly KubeObject[],
 ): readonly (readonly [FormerObject, readonly KubeObject[]])[] {

@@ -21,7 +21,10 @@ const LATEST = new Map([ORPHAN, row({ id: '6' })].map((machine) => [machine.id, 
 const facts = { uid: 'gone', attempt: 1, issuedAt: 0 };
 const claimant = { uid: 'young' } as ListedObject;
 
-/** A session of this login, whose latest list shows a machine: unclaimed unless an object of its name is there. */
+/**
+ * Returns a session of this login. Its latest list shows one machine, which is orphaned unless an object of its name
+ * exists.
+ */
 function session(name: string, { breaker, time }: Login = {}): AccountSession {
   const inventory: AccountSession['inventory'] = (objects, kept, list): readonly InventoryEntry[] => {
     const rows = [...(list?.rows ?? LATEST).values()];
@@ -55,7 +58,7 @@ const listing = (instanceId: string): MarketplaceAccount['status'] => ({
 
 const pinned = { ...LOGIN, provenAt: '2026-11-20T00:00:00Z' };
 
-/** An account whose key proves nothing any more. */
+/** Returns an account whose key is no longer verified. */
 function withoutSession(
   status: MarketplaceAccount['status'],
   orphanPolicy: Policy = 'Destroy',
@@ -138,7 +141,7 @@ interface More {
   readonly gone?: boolean;
   /** Accounts that have no session. */
   readonly others?: readonly MarketplaceAccount[];
-  /** Accounts as the cache has them, where it is behind. */
+  /** Accounts in the cache, if it is behind the API server. */
   readonly cached?: readonly MarketplaceAccount[];
   /** Machines of the list that the sweep rides on, where these are not those of the latest one. */
   readonly rows?: readonly (typeof ORPHAN)[];
@@ -157,7 +160,7 @@ function sweepOf(policies: readonly [Policy, ...Policy[]], listed: readonly List
   return observe(sweep, sources);
 }
 
-/** A sweep, and what it reads. */
+/** Returns a sweep and its sources. */
 function sweepAmong(
   policies: readonly [Policy, ...Policy[]],
   listed: readonly ListedObject[],

@@ -63,9 +63,9 @@ export async function observe(sweep: Sweep, sources: SweepSources): Promise<Obse
 }
 
 /**
- * The same from the newest list and the caches, in the moment in which a destroy leaves. Counts as no sweep. An object
- * that the cache lacks since it missed an event claims its machine as in the sweep before: without that, its machine
- * would count among those that lost their objects, and every destroy would be taken back.
+ * Repeats the observation from the newest list and the caches just before a destroy call is sent. It does not count as
+ * a sweep. If the cache missed an event and lacks an object, the object claims its machine as in the previous sweep:
+ * otherwise its machine would look orphaned and every destroy would be cancelled.
  */
 export function observeAgain({ sessions }: Sweep, sources: SweepSources): Observed | undefined {
   const list = sessions[0].feed.latest();
@@ -81,7 +81,7 @@ export function observeAgain({ sessions }: Sweep, sources: SweepSources): Observ
   return observedBy({ ...cached, entries: known }, sources.memory.sightings(login), { sweep, sources });
 }
 
-/** The unclaimed machines of this sweep are remembered. */
+/** Records the orphaned machines of this sweep, and returns them with the number of sweeps. */
 function countedIn(inventory: SweepInventory, sweep: Sweep, sources: SweepSources): Observed {
   const { newestRecordAt, entries } = inventory;
   const login = loginText(sweep.sessions[0].login);
@@ -123,8 +123,8 @@ function observedBy(
 }
 
 /**
- * The accounts of the login, whether or not their own key still proves it: what they keep and want holds as long as
- * they stand.
+ * Returns the accounts of the login, including those whose own key is no longer verified: their kept machines and their
+ * policy apply as long as they exist.
  */
 function accountsOf(
   { sessions: [session, ...others] }: Sweep,
@@ -149,13 +149,13 @@ function destroyedWithObjects(accounts: readonly MarketplaceAccount[]): Readonly
   return new Set(accounts.flatMap(({ status }) => status?.deletedObjects?.machines ?? []));
 }
 
-/** Orphan policy of a login: all accounts that share it must destroy orphans. */
+/** Returns the orphan policy of a login. It destroys only if all accounts of the login destroy orphans. */
 function policyOf(accounts: readonly MarketplaceAccount[]): Observed['policy'] {
   const destroys = accounts.length > 0 && accounts.every(({ spec }) => spec.orphanPolicy === 'Destroy');
   return destroys ? 'Destroy' : 'Report';
 }
 
-/** Maximum number of orphans at once, and the record of those that exceeded it. */
+/** Returns the maximum number of orphans at once, and the record of the sweeps that exceeded it. */
 function massOf(
   { sessions: [session] }: Sweep,
   { accounts, entries }: Pick<SweepInventory, 'accounts' | 'entries'>,
@@ -173,7 +173,10 @@ function massOf(
   };
 }
 
-/** By the record of the login's accounts, so that a restart allows no second batch. */
+/**
+ * Returns the machines swept within the last hour, from the record of the login's accounts: a restart allows no second
+ * batch.
+ */
 function sweptOf(accounts: readonly MarketplaceAccount[], now: number): Observed['swept'] {
   const recorded = accounts.flatMap(({ status }) => status?.orphansSwept ?? []);
   const within = (spanMs: number) =>
@@ -190,7 +193,7 @@ function maxOrphansOf(maxUnhealthy: number | string, machines: number): number {
   return Math.max(MIN_MASS, allowedUnhealthy(maxUnhealthy, machines) ?? machines);
 }
 
-/** Open breaker of a login, which keeps its machines from being swept. */
+/** Returns the open breaker of a login, which blocks its sweeps. */
 function openBreaker({ sessions }: Sweep): BreakerState | undefined {
   return sessions.map((session) => session.observer.breaker).find(isUnresolved);
 }
@@ -198,19 +201,28 @@ function openBreaker({ sessions }: Sweep): BreakerState | undefined {
 interface SweepInventory {
   /** Accounts of the login. */
   readonly accounts: readonly MarketplaceAccount[];
-  /** The newest rental that anything durable of the login knows of; 0 if nothing does, or where nobody asked. */
+  /**
+   * Time of the newest rental in any durable record of the login, in epoch milliseconds; 0 if there is none, or if the
+   * records were not read.
+   */
   readonly newestRecordAt: number;
   readonly entries: readonly InventoryEntry[];
 }
 
-/** By the caches: enough if they claim every machine, or if the same machines were settled a moment ago. */
+/**
+ * Returns the inventory from the caches. It is enough if the caches claim every machine, or if the same machines were
+ * settled a moment ago.
+ */
 function cachedInventory(sweep: Sweep, sources: SweepSources): SweepInventory {
   const accounts = accountsOf(sweep, sources.accounts.list());
   const entries = sweep.sessions[0].inventory(sources.allObjects(), retainedOf(accounts), sweep.list) ?? [];
   return { accounts, newestRecordAt: 0, entries };
 }
 
-/** By objects read now, and by accounts read after them: a machine is listed as kept before its object goes. */
+/**
+ * Returns the inventory from objects read now, and from accounts read after them: an account lists a machine as kept
+ * before the object is deleted.
+ */
 async function settledInventory(
   sweep: Sweep,
   suspects: readonly string[],
@@ -226,7 +238,7 @@ async function settledInventory(
   return { accounts, newestRecordAt: newestRecord(objects, accounts), entries: settled };
 }
 
-/** The first few: anybody with access to the console can write labels. */
+/** Returns the first few entries: anyone with access to the console can write labels, so their number has no limit. */
 function othersOf(entries: readonly InventoryEntry[]): readonly string[] {
   const named = entries.flatMap((entry) => (entry.type === 'foreign' ? (entry.installation ?? []) : []));
   return [...new Set(named)].sort().slice(0, MAX_OTHERS);
@@ -269,8 +281,9 @@ function candidatesOf(
 }
 
 /**
- * Machines that stay copies for good. A few lists that show another start, or the label on a second machine, make no copy of a
- * machine of ours: it would bill on after its object is gone. So all machines with the label must be listed so for `lagMs`.
+ * Returns the machines that are proven copies. All machines with the label must be listed with another start, or twice,
+ * for `lagMs`. Fewer lists prove nothing: a machine of this installation would keep billing after its object is
+ * deleted.
  */
 function copiesIn(
   entries: readonly InventoryEntry[],
@@ -292,12 +305,12 @@ const COPY_FIELDS = ['label', 'startedAt'] as const;
 
 type AgreementOf = Pick<AccountSession, 'agreement'>;
 
-/** True if two lists agree on the label of a machine and on its start. */
+/** Returns true if two lists agree on the label and the start of a machine. */
 function isAgreed(row: OrphanEntry['row'], agreement: AgreementOf['agreement']): boolean {
   return listsAgree(unrecorded(row, agreement(row)), 'label');
 }
 
-/** The newest rental that these accounts, or objects that name one of them, remember. */
+/** Returns the newest rental on record of these accounts and of the objects that name one of them. */
 function newestRecord(objects: readonly ListedObject[], accounts: readonly MarketplaceAccount[]): number {
   const names = new Set(accounts.map((account) => accountKey(refOf(account))));
   const fromObjects = objects
@@ -307,7 +320,7 @@ function newestRecord(objects: readonly ListedObject[], accounts: readonly Marke
   return fromObjects.reduce((a, b) => Math.max(a, b), fromAccounts);
 }
 
-/** Epoch milliseconds of the newest of these timestamps; 0 if there is none. */
+/** Returns the newest of these timestamps in epoch milliseconds; 0 if there is none. */
 function newestOf(timestamps: readonly (string | undefined)[]): number {
   return timestamps.reduce((newest, text) => Math.max(newest, Date.parse(text ?? '') || 0), 0);
 }

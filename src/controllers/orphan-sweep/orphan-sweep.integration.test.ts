@@ -20,7 +20,7 @@ afterEach(async () => {
   for (const bench of benches.splice(0)) await bench.close();
 });
 
-/** An operator that destroys orphans, and one machine that runs. */
+/** Returns an operator that destroys orphans, and one running machine. */
 async function withMachine(
   spec: Record<string, unknown> = { orphanPolicy: 'Destroy' },
 ): Promise<OperatorBench> {
@@ -39,7 +39,7 @@ async function withMachine(
 }
 
 /** Takes the object away without its teardown, as a person with too much patience does. */
-/** Quicker than the operator, which puts a missing finalizer back: only the object without one is deleted. */
+/** Removes the finalizers by hand and deletes the object before the operator restores them. */
 async function removeByHand(bench: OperatorBench, name = 'worker'): Promise<void> {
   const ref = { namespace: bench.namespace, name };
   await until('the object is deleted while nothing guards it', async () => {

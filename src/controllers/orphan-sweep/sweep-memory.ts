@@ -20,8 +20,8 @@ export class SweepMemory {
   readonly #missedByCache = new Map<string, ReadonlySet<string>>();
 
   /**
-   * A consistent list of objects claimed none of the `orphans`, at `at` on a clock that never goes back.
-   * `suspects` are those that the cache did not claim: a watch that missed an event lacks their objects.
+   * Records that a consistent list of objects claimed none of the `orphans` at `at` (monotonic milliseconds).
+   * `suspects` are the machines that the cache did not claim: a watch that missed an event lacks their objects.
    */
   settle(
     login: string,
@@ -37,7 +37,7 @@ export class SweepMemory {
     return this.#missedByCache.get(login) ?? new Set();
   }
 
-  /** True if the very same machines were settled a moment ago, so that reporting them needs no other list. */
+  /** Returns true if the same machines were settled a moment ago, so the sweep can report them without another list. */
   isSettled(login: string, orphans: readonly string[], now: number): boolean {
     const settled = this.#settled.get(login);
     return settled !== undefined && settled.ids === orphans.join() && now - settled.at < SETTLED_MS;

@@ -3,28 +3,31 @@ import type { SweepFindings } from '../../accounts/session.ts';
 import type { MicroDollars } from '../../lib/money.ts';
 import type { EventNote } from '../../runtime/events.ts';
 
-/** A machine of ours that no object of the cluster claims, by a list of objects made after that of machines. */
+/** A machine of this installation that no object of the cluster claims. The objects were listed after the machines. */
 export interface Candidate {
   readonly instanceId: string;
   /** When its label was issued, epoch milliseconds. */
   readonly issuedAt: number;
-  /** Its own start date, epoch milliseconds. */
+  /** Start date of the machine, in epoch milliseconds. */
   readonly startedAt: number | undefined;
   readonly label: string | null | undefined;
   /** Two complete lists a poll apart agree on its label and start. */
   readonly isAgreed: boolean;
   /** True if the machine began after the window of its label. */
   readonly isLate?: true;
-  /** By the record of an account of its login, the operator destroyed it for an object that is deleted by now. */
+  /**
+   * Set if the record of an account of the login shows that the operator destroyed the machine for an object that is
+   * now deleted.
+   */
   readonly wasDestroyed?: true;
   readonly pricePerHour: MicroDollars | undefined;
-  /** In how many sweeps in a row it was unclaimed, this one included. */
+  /** Number of consecutive sweeps in which the machine was orphaned, including this one. */
   readonly sweeps: number;
   /** The newest rental that anything durable of its login knew of in the first of these; 0 if nothing did. */
   readonly newestRecordAt: number;
 }
 
-/** Everything one sweep of a login needs, in one frozen value. */
+/** Facts that one sweep of a login needs, in one frozen value. */
 export interface Observed {
   /**
    * Epoch milliseconds, by the clock that dates machines. Undefined until two complete lists agree on it: then nothing is
@@ -53,7 +56,7 @@ export interface Observed {
   readonly massLatched: readonly string[];
   /** Ids of those that a person has confirmed: they are destroyed slowly. */
   readonly massConfirmed: ReadonlySet<string>;
-  /** Machines of ours of the login, claimed or not. */
+  /** Number of machines of this installation and login, claimed or not. */
   readonly machines: number;
   /** Ids that stand in a status of the login as proof that memory was rolled back. */
   readonly latched: readonly string[];
@@ -66,12 +69,12 @@ export type Action =
       readonly type: 'destroy';
       readonly instanceId: string;
       readonly pricePerHour: MicroDollars | undefined;
-      /** As the lists show them; a read of the machine has to show the same. */
+      /** Label in the lists. A read of the machine must show the same label. */
       readonly label: string | null | undefined;
       readonly startedAt: number | undefined;
       readonly wasDestroyed?: true;
     }
-  /** Something is unclaimed for the first time: the second look that settles it should come soon. */
+  /** A machine is orphaned for the first time: the second sweep, which settles it, should come soon. */
   | { readonly type: 'lookAgain' };
 
 export interface Decision {
