@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
 import { type Clock, systemClock, type Timer } from '../../lib/clock.ts';
+import { KUBECTL_YAML } from '../../lib/kubectl-yaml.ts';
 import { ageText } from '../../views/amounts.ts';
 import { cut, printableLine } from '../../views/printable.ts';
 import { formatDetails, formatTable, type Paint, type View } from '../../views/table.ts';
@@ -90,10 +91,10 @@ function formatOf(text: string | undefined, raw: boolean): OutputFormat {
   }
 }
 
-/** YAML that a person reads; the library is loaded only when asked for. */
+/** YAML that people and kubectl read: texts such as on, e1 and 1e3 stay texts. Loads the library when called. */
 export async function yamlOf(value: unknown): Promise<string> {
   const { stringify } = await import('yaml');
-  return stringify(JSON.parse(JSON.stringify(value ?? null)), { lineWidth: 0 });
+  return stringify(JSON.parse(JSON.stringify(value ?? null)), { ...KUBECTL_YAML, lineWidth: 0 });
 }
 
 /** Colours only on a terminal that knows them, and never with `--no-color`, NO_COLOR or TERM=dumb. */
