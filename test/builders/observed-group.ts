@@ -5,7 +5,7 @@ import {
   withReport,
 } from '../../src/controllers/endpoint-group/load/state.ts';
 import { defaultTimes } from '../../src/controllers/endpoint-group/times.ts';
-import type { GroupMemory, Observed } from '../../src/controllers/endpoint-group/types.ts';
+import type { MemoryFields, Observed } from '../../src/controllers/endpoint-group/types.ts';
 import { templateHash } from '../../src/controllers/endpoint-group/workers/template.ts';
 import type { Worker } from '../../src/controllers/endpoint-group/workers/worker.ts';
 import { groupObject, groupWorker } from './group-worker.ts';
@@ -76,7 +76,7 @@ export function reports(
 }
 
 /** What a process remembers of a group that had this many hot workers and no burst. */
-export function calm(hot: number, overrides: Partial<GroupMemory> = {}): GroupMemory {
+export function calm(hot: number, overrides: Partial<MemoryFields> = {}): MemoryFields {
   const scaling = { recent: [], panicUntil: 0, hot };
   return { scaling, decision: undefined, nextTickAt: 0, hotAtTick: hot, slowSince: undefined, ...overrides };
 }

@@ -39,14 +39,14 @@ const GLOBS: readonly Globs[] = [
   {
     name: 'groups',
     files: [
-      'src/controllers/endpoint-group/{actions,conditions,decide,explain,facts,gateway-conditions,group-state,status,times}.ts',
+      'src/controllers/endpoint-group/{actions,conditions,counts,decide,explain,facts,memory,status,times}.ts',
       'src/controllers/endpoint-group/load/{gateway-intake,http-pull,pickers,prometheus,push,sources,state,view}.ts',
       'src/controllers/endpoint-group/publish/{endpoints,publisher,service,slices}.ts',
       'src/controllers/endpoint-group/autoscale/{autoscale,bounds,candidates,capacity,choose-workers,cover,plan}.ts',
       'src/controllers/endpoint-group/workers/{template,worker}.ts',
     ],
     tests: [
-      'src/controllers/endpoint-group/{act,actions,broken-workers,carry-out,conditions,decide,explain,gateway,group-state,situations}.test.ts',
+      'src/controllers/endpoint-group/{act,actions,broken-workers,carry-out,conditions,decide,explain,gateway,memory,situations}.test.ts',
       'src/controllers/endpoint-group/{autoscale,load,publish,workers}/*.test.ts',
     ],
   },

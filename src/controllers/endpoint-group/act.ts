@@ -8,7 +8,6 @@ import {
   GROUP_FINALIZER,
   gpuInstanceResource,
 } from '../../api/v1alpha1/names.ts';
-import { trimmedOf } from '../../api/v1alpha1/trimmed-spec.ts';
 import { isAtLeast } from '../../lib/time.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
@@ -16,6 +15,7 @@ import { controllerReference, refOf } from '../../runtime/kube/kube-object.ts';
 import { wholeMetadata, wholeObject } from '../../runtime/kube/whole-object.ts';
 import { type Receipt, removeFinalizer } from '../../runtime/writes.ts';
 import { actionKey, describeAction, orderPatch } from './actions.ts';
+import { wholeGroup } from './observe.ts';
 import type { Publisher } from './publish/publisher.ts';
 import type { Action, Refusal, WorkerOrder } from './types.ts';
 import { templateHash, updatePatch, workerManifest, workerName } from './workers/template.ts';
@@ -86,13 +86,6 @@ async function create(
     // The same decision was carried out before, by this process or by one before it.
     if (!isKubeError(error, 'alreadyExists')) throw error;
   }
-}
-
-/** With its template as it was written. */
-export async function wholeGroup(group: EndpointGroup, cluster: KubeClient): Promise<EndpointGroup> {
-  const { template } = group.spec;
-  if (!trimmedOf(template) && !trimmedOf(template.spec)) return group;
-  return wholeObject(cluster, endpointGroupResource, group);
 }
 
 /** Under the resource version of the worker as it is now: its machine stays, and the next rental goes by the new text. */

@@ -1,25 +1,21 @@
 import type { EndpointGroupCondition } from '../../api/v1alpha1/conditions.ts';
-import { type Reason, reasons } from '../../api/v1alpha1/reasons.ts';
-import { formatDollars, type MicroDollars } from '../../lib/money.ts';
+import { facetsOf, isReason, type Reason, reasons } from '../../api/v1alpha1/reasons.ts';
+import { formatDollars } from '../../lib/money.ts';
 import { agreeing, counted } from '../../lib/plural.ts';
 import { formatTime, parseDuration } from '../../lib/time.ts';
-import type { DesiredCondition } from '../../runtime/conditions.ts';
-import { findCondition } from '../../runtime/conditions.ts';
+import { type DesiredCondition, findCondition } from '../../runtime/conditions.ts';
 import type { ScalingDecision } from './autoscale/bounds.ts';
-import { isFull, type ScalingOptions } from './autoscale/capacity.ts';
 import { type ReplacementPace, readableError } from './autoscale/failing.ts';
-import type { Choice, ChoosableWorker } from './autoscale/plan.ts';
-import {
-  callerKeysUsable,
-  endpointsPublished,
-  gatewayConnected,
-  workersBlocked,
-} from './gateway-conditions.ts';
+import type { Choice } from './autoscale/plan.ts';
+import type { Counts } from './counts.ts';
+import { isHot } from './facts.ts';
+import { livePickers } from './load/pickers.ts';
 import type { LoadProblem } from './load/state.ts';
 import type { LoadView } from './load/view.ts';
-import type { EndpointProblem } from './publish/endpoints.ts';
+import { endpointFileName, publishesFile } from './publish/endpoint-file.ts';
+import { type EndpointProblem, hasGateway } from './publish/endpoints.ts';
 import type { Observed, Refusal } from './types.ts';
-import type { Worker } from './workers/worker.ts';
+import { isStatusCurrent, type Worker } from './workers/worker.ts';
 
 /** Everything that conditions speak about. */
 export interface Situation {
@@ -335,67 +331,6 @@ function targetQueueTimeTooShort({ isSlow, observed }: Situation): ConditionStat
   );
 }
 
-/** The workers of a group by what they do. */
-export interface Counts {
-  /** Run or are on their way to it, and are wanted to. */
-  readonly hot: number;
-  /** Stopped or on their way to it. */
-  readonly cold: number;
-  /** Published. */
-  readonly ready: number;
-  readonly starting: number;
-  readonly waking: number;
-  readonly draining: number;
-  readonly leaving: number;
-  readonly total: number;
-  readonly updated: number;
-  readonly old: number;
-  readonly stalled: number;
-  /** Ready ones that take no more requests. */
-  readonly full: number;
-  readonly pricePerHour: MicroDollars;
-}
-
-export interface CountsInput {
-  readonly workers: readonly Worker[];
-  readonly scaling: readonly ChoosableWorker[];
-  readonly published: ReadonlySet<string>;
-  readonly options: ScalingOptions;
-}
-
-export function countWorkers({ workers, scaling, published, options }: CountsInput): Counts {
-  const count = (holds: (worker: Worker) => boolean) => workers.filter(holds).length;
-  const staying = (worker: Worker) => !worker.isDeleting && worker.desiredRole !== 'Gone';
-  const hot = (worker: Worker) => staying(worker) && worker.desiredRole === 'Hot';
-  const isReady = (worker: Worker) => hot(worker) && published.has(worker.name);
-  const starts = (worker: Worker) => staying(worker) && worker.powerState === 'Running' && !worker.isServing;
-  const current = new Set(scaling.filter((worker) => worker.isCurrentTemplate).map(({ name }) => name));
-  const ready = scaling.filter(({ name, role }) => role === 'hot' && published.has(name));
-  return {
-    hot: count(hot),
-    cold: count((worker) => staying(worker) && worker.desiredRole === 'Cold'),
-    ready: count(isReady),
-    starting: count(starts),
-    waking: count((worker) => starts(worker) && worker.wokenAt !== undefined && !worker.ranSinceWoken),
-    draining: count((worker) => worker.drainSince !== undefined && worker.isUp && !worker.isDeleting),
-    leaving: count((worker) => !staying(worker)),
-    total: workers.length,
-    updated: count((worker) => staying(worker) && current.has(worker.name)),
-    old: count((worker) => staying(worker) && !current.has(worker.name)),
-    stalled: count((worker) => staying(worker) && worker.isStalled),
-    // Of one whose performance nobody knows it cannot be said how long its work takes.
-    full: ready.filter(({ curLoad, perf }) => perf > 0 && isFull(curLoad, perf, options.maxQueueSeconds))
-      .length,
-    pricePerHour: workers.reduce((sum, worker) => sum + billedPrice(worker), 0),
-  };
-}
-
-/** What a worker bills in an hour now, as far as the marketplace has told. */
-function billedPrice(worker: Worker): MicroDollars {
-  if (!worker.isRented) return 0;
-  return (worker.isStopped ? worker.coldPricePerHour : worker.pricePerHour) ?? 0;
-}
-
 /**
  * Why workers that are wanted hot, or cold, have no machine, as far as they tell more than that the operator is at work on it: the reason of the
  * first by name, how many share it, and that one's name. Undefined where none of them waits for anything.
@@ -418,4 +353,139 @@ function isObstacle(reason: string): boolean {
   if (!Object.hasOwn(reasons, reason)) return false;
   const { kind } = reasons[reason as Reason];
   return kind === 'retryable' || kind === 'terminal';
+}
+
+// Gateway
+
+interface Obstacle {
+  readonly reason: Reason;
+  readonly message: string;
+}
+
+/**
+ * Why no request can be served: no worker is ready, and none is on its way nor could be. The gateway refuses requests by
+ * it instead of holding them. What passes within seconds, such as a rental that was refused, is no such reason. `service`
+ * keeps workers from being published, `refused` is a write that the group needs.
+ */
+function workersBlocked(
+  situation: Situation,
+  service: Obstacle | undefined,
+  refused: Obstacle | undefined,
+): ConditionState | undefined {
+  const { observed, counts } = situation;
+  if (!hasGateway(observed.group) || counts.ready > 0) return undefined;
+  const obstacle = service ?? groupObstacle(situation, refused) ?? obstacleOfAll(situation);
+  return obstacle && { status: 'True', ...obstacle };
+}
+
+/** What keeps a group without a hot worker from having one. */
+function groupObstacle(
+  { observed, choice, decision }: Situation,
+  refused: Obstacle | undefined,
+): Obstacle | undefined {
+  const { spec } = observed.group;
+  if (observed.workers.some(isHot)) return undefined;
+  if (spec.pause.scaleUp) return { reason: 'ScalingPaused', message: 'spec.pause.scaleUp is true.' };
+  if (spec.replicas === 0) return { reason: 'NoReplicas', message: 'spec.replicas is 0.' };
+  // Whether one could be started is found out when one is wanted.
+  if (decision.hot === 0) return undefined;
+  if (refused) return refused;
+  if (choice.cutByCeiling === 0 || choice.changes.length > 0) return undefined;
+  return {
+    reason: 'AtSpendCeiling',
+    message: `maxSpendPerHour $${spec.maxSpendPerHour} leaves no room for a worker.`,
+  };
+}
+
+/** That of the first worker by name, where every hot one has one. */
+function obstacleOfAll({ observed, load }: Situation): Obstacle | undefined {
+  const hot = observed.workers.filter(isHot).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const obstacles = hot.map((worker) => obstacleOf(worker, load.workers.get(worker.name)?.error));
+  return obstacles.every((obstacle) => obstacle !== undefined) ? obstacles[0] : undefined;
+}
+
+/** Why a worker will not serve before something else changes; undefined for one that is on its way. */
+function obstacleOf({ name, object, isRented, isServing }: Worker, error?: string): Obstacle | undefined {
+  const { conditions } = object.status ?? {};
+  const fault = readableError(error);
+  if (fault !== undefined)
+    return { reason: 'WorkersFailing', message: `Worker ${name} reports: ${JSON.stringify(fault)}.` };
+  if (isServing || !isStatusCurrent(object)) return undefined;
+  const stalled = findCondition(conditions, 'Stalled');
+  const found =
+    stalled?.status === 'True' ? stalled : findCondition(conditions, isRented ? 'Ready' : 'Rented');
+  if (!found || !isReason(found.reason)) return undefined;
+  const isLasting = found === stalled || facetsOf(found.reason).isLasting;
+  return isLasting ? { reason: found.reason, message: `Worker ${name}: ${found.message}` } : undefined;
+}
+
+/** Whether the operator learns of requests. */
+function gatewayConnected({ observed }: Situation): ConditionState | undefined {
+  const { group, now, loadState } = observed;
+  if (!hasGateway(group)) return undefined;
+  const live = livePickers(loadState.pickers, now).length;
+  if (live > 0)
+    return {
+      status: 'True',
+      reason: 'PickersReport',
+      message: `${counted(live, 'picker')} ${agreeing(live, 'reports', 'report')} what the gateway counts.`,
+    };
+  if (loadState.pickers.since === undefined)
+    return { status: 'Unknown', reason: 'PickersUnseen', message: reasons.PickersUnseen.sentence };
+  return { status: 'False', reason: 'PickersSilent', message: reasons.PickersSilent.sentence };
+}
+
+/** Whether callers can be known by their keys, as the pickers say that read the Secret. */
+function callerKeysUsable({ observed }: Situation): ConditionState | undefined {
+  const { group, now, loadState } = observed;
+  const secret = group.spec.gateway?.keys?.secretName;
+  if (secret === undefined || !hasGateway(group)) return undefined;
+  const reports = livePickers(loadState.pickers, now).flatMap(({ report }) => report.keys ?? []);
+  const states = new Set(reports.map(({ state }) => state));
+  if (states.has('Missing'))
+    return { status: 'False', reason: 'SecretMissing', message: `There is no Secret ${secret}.` };
+  const unusable = [...new Set(reports.flatMap((report) => report.unusable))].join(', ');
+  if (states.has('Unusable'))
+    return {
+      status: 'False',
+      reason: 'CallerKeysInvalid',
+      message: `Secret ${secret} has no usable key. ${HASH_REMEDY}${unusable && ` No SHA-256: ${unusable}.`}`,
+    };
+  if (unusable !== '')
+    return {
+      status: 'False',
+      reason: 'CallerKeysInvalid',
+      message: `Secret ${secret}: values of ${unusable} are no SHA-256. ${HASH_REMEDY}`,
+    };
+  if (states.has('Read'))
+    return {
+      status: 'True',
+      reason: 'CallerKeysRead',
+      message: `The gateway knows callers by Secret ${secret}.`,
+    };
+  const message = `No picker has read Secret ${secret}. Allow pickers to get it (chart: gateway.secrets).`;
+  return { status: 'Unknown', reason: 'CallerKeysUnread', message };
+}
+
+const HASH_REMEDY = 'Store the SHA-256 of each key: printf %s "$KEY" | sha256sum.';
+
+/** Whether another router finds all ready workers in the list of them. */
+function endpointsPublished({ observed }: Situation): ConditionState | undefined {
+  const { group, publishedFile: file = { type: 'unknown' } } = observed;
+  if (file.type === 'problem') return { status: 'False', reason: file.reason, message: file.detail };
+  if (!publishesFile(group)) return undefined;
+  const name = endpointFileName(group);
+  const { unlisted, tooMany } = file.type === 'written' ? file : { unlisted: 0, tooMany: 0 };
+  if (unlisted + tooMany === 0)
+    return {
+      status: 'True',
+      reason: 'EndpointsWritten',
+      message: `ConfigMap ${name} lists the ready workers.`,
+    };
+  const why = [
+    ...(unlisted > 0 ? [`${unlisted} without an IPv4 address and the port that serves`] : []),
+    ...(tooMany > 0 ? [`${tooMany} for which it has no room`] : []),
+  ];
+  const message = `ConfigMap ${name} leaves ready workers out: ${why.join(', ')}.`;
+  return { status: 'False', reason: 'EndpointsLeftOut', message };
 }

@@ -8,7 +8,7 @@ import {
   worker,
 } from '../../../test/builders/observed-group.ts';
 import { annotations, labels } from '../../api/v1alpha1/names.ts';
-import { decide } from './decide.ts';
+import { decide, endingForTemplate } from './decide.ts';
 import { EMPTY_LOAD, withProblem } from './load/state.ts';
 import type { Decision } from './types.ts';
 import { templateHash, workerName } from './workers/template.ts';
@@ -970,5 +970,52 @@ describe('the endpoint', () => {
     ['a group that never had another name', { group, published: taken }, /^llm\./],
   ])('of %s', (_, changes, expected) => {
     expect(decide(observe(changes)).status.endpoint).toMatch(expected);
+  });
+});
+
+describe('workers that end for the template if other machines can be rented', () => {
+  const outdated = { templateHash: 'v1:0000000000000000' };
+  const two = [worker('a', outdated), worker('b', outdated)];
+  const floor = (spec: Record<string, unknown> = {}) => groupObject({ minLoad: '150', ...spec });
+  const all = { updateStrategy: { type: 'RollingUpdate', maxUnavailable: '100%' } };
+  const paused = { pause: { scaleUp: true } };
+  const deleting = groupObject(
+    { minLoad: '150' },
+    { metadata: { deletionTimestamp: '2026-11-20T11:59:00Z' } },
+  );
+
+  test.each<[string, Parameters<typeof observe>[0], readonly string[]]>([
+    ['are as many as the group may miss', { group: floor(), workers: two }, ['a']],
+    ['are all workers if the group may miss all', { group: floor(all), workers: two }, ['a', 'b']],
+    [
+      'are none of the present template',
+      { group: floor(all), workers: [worker('a'), two[1] ?? worker('b')] },
+      ['b'],
+    ],
+    ['are none if none is outdated', { group: floor(all), workers: [worker('a'), worker('b')] }, []],
+    [
+      'are none without a machine',
+      { group: floor(all), workers: [worker('a', { ...outdated, isRented: false })] },
+      [],
+    ],
+    [
+      'are only those with a machine, beside one without',
+      {
+        group: floor(all),
+        workers: [worker('a', { ...outdated, isRented: false, hasRun: false }), ...two.slice(1)],
+      },
+      ['b'],
+    ],
+    ['are none while the group is paused', { group: floor({ ...all, ...paused }), workers: two }, []],
+    ['are none of a group that is being deleted', { group: deleting, workers: two }, []],
+    [
+      'are none that leave for another reason',
+      { group: floor(all), workers: [worker('a', { ...outdated, hasEnded: true })] },
+      [],
+    ],
+  ])('%s', (_, changes, names) => {
+    const loadState = reports(['a', 'b']);
+    const observed = observe({ memory: calmOf(2), loadState, outlook: undefined, ...changes });
+    expect(endingForTemplate(observed).map(({ name }) => name)).toEqual(names);
   });
 });

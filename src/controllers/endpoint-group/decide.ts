@@ -8,12 +8,12 @@ import { maxUnavailable, scalingOptions } from './autoscale/capacity.ts';
 import { chooseWorkers } from './autoscale/choose-workers.ts';
 import { hotOf } from './autoscale/cover.ts';
 import type { Change, Choice } from './autoscale/plan.ts';
-import { type Counts, countWorkers } from './conditions.ts';
+import { type Counts, countWorkers } from './counts.ts';
 import { RULES } from './explain.ts';
 import { deriveFacts, type GroupFacts, isHot } from './facts.ts';
 import { type Endpoint, hasGateway, servicePorts } from './publish/endpoints.ts';
 import { deletingStatus, statusOf } from './status.ts';
-import type { Action, Decision, GroupMemory, Observed, Refusal } from './types.ts';
+import type { Action, Decision, MemoryFields, Observed, Refusal } from './types.ts';
 import { isToUpdate, templateHash, workerName } from './workers/template.ts';
 import type { Worker } from './workers/worker.ts';
 
@@ -151,7 +151,7 @@ function countsOf({ observed, scaling, endpoints }: GroupFacts): Counts {
   });
 }
 
-function memoryOf(known: GroupFacts, decision: ScalingDecision): GroupMemory {
+function memoryOf(known: GroupFacts, decision: ScalingDecision): MemoryFields {
   const { observed, load } = known;
   const { now, memory, group } = observed;
   const { waiting, readyCapacity, load: rate } = decision.terms;
@@ -166,14 +166,14 @@ function memoryOf(known: GroupFacts, decision: ScalingDecision): GroupMemory {
 }
 
 /** Of the tick that begins with this pass, else of the last one. */
-function tickOf({ observed, scaling }: GroupFacts): Pick<GroupMemory, 'nextTickAt' | 'hotAtTick'> {
+function tickOf({ observed, scaling }: GroupFacts): Pick<MemoryFields, 'nextTickAt' | 'hotAtTick'> {
   const { isTick, memory, beganAt, times } = observed;
   if (!isTick && memory) return { nextTickAt: memory.nextTickAt, hotAtTick: memory.hotAtTick };
   return { nextTickAt: beganAt + times.tickMs, hotAtTick: hotOf(scaling).length };
 }
 
 /** At the next tick, or when a wake or a drain is over, whichever comes first. */
-function requeueAfter({ observed, input }: GroupFacts, memory: GroupMemory): number {
+function requeueAfter({ observed, input }: GroupFacts, memory: MemoryFields): number {
   const { now, workers } = observed;
   const wakeMs = parseDuration(input.spec.wakeTimeout) ?? 0;
   const limits = [input.spec.maxQueueTime, input.spec.drainTimeout].map((span) => parseDuration(span) ?? 0);

@@ -10,8 +10,8 @@ import type { Endpoint } from './publish/endpoints.ts';
 import type { ScalingTimes } from './times.ts';
 import type { DesiredRole, Worker } from './workers/worker.ts';
 
-/** What this process remembers of a group between passes. Losing it keeps workers longer, and spends nothing. */
-export interface GroupMemory {
+/** Memory of this process about a group that a decision sees and replaces. A loss keeps workers longer, and spends nothing. */
+export interface MemoryFields {
   readonly scaling: ScalingMemory;
   /** The decision of the last tick: it holds until the next. */
   readonly decision: ScalingDecision | undefined;
@@ -79,7 +79,7 @@ export interface Observed {
   readonly source: LoadSpeaker;
   readonly times: ScalingTimes;
   /** Undefined in the first pass of a process. */
-  readonly memory: GroupMemory | undefined;
+  readonly memory: MemoryFields | undefined;
   /** Whether the load was read for this pass. */
   readonly isTick: boolean;
   /** Figures of the last tick came after its decision. */
@@ -144,6 +144,6 @@ export interface Decision {
   /** What the actions bring about, and why: told when they are done. */
   readonly changes: readonly Change[];
   readonly because: string;
-  readonly memory: GroupMemory;
+  readonly memory: MemoryFields;
   readonly requeueAfterMs: number;
 }

@@ -1,8 +1,11 @@
 import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { parseTime } from '../../lib/time.ts';
-import type { LoadMaximum } from './load/state.ts';
-import type { Publisher } from './publish/publisher.ts';
-import type { GroupMemory, Refusal } from './types.ts';
+import type { KubeClient } from '../../runtime/kube/kube-client.ts';
+import { uidOf } from '../../runtime/kube/kube-object.ts';
+import type { LoadMaximum, LoadStore } from './load/state.ts';
+import { Publisher } from './publish/publisher.ts';
+import type { MemoryFields, Refusal } from './types.ts';
 
 /** Asked for until a pass that saw it is on record. What is asked while a pass is under way is for the next one. */
 export class PendingRequest {
@@ -25,10 +28,12 @@ export class PendingRequest {
   }
 }
 
-/** What one process keeps of one group. All of it may be lost: workers then stay longer, and nothing is spent. */
-export class GroupState {
+/** Memory of this process about one group. All of it may be lost: workers then stay longer, and nothing is spent. */
+export class GroupMemory {
+  /** Writes the Service of the group, and remembers what it wrote. */
   readonly publisher: Publisher;
-  memory: GroupMemory | undefined;
+  /** Fields that a decision sees and replaces; undefined before the first. */
+  fields: MemoryFields | undefined;
   /** Writes that the API server refused when they were last tried. */
   refused: readonly Refusal[] = [];
   /** A report or command wants a worker now. */
@@ -44,16 +49,48 @@ export class GroupState {
 
   /** Whether load is to be read and decided about now: a tick is due, or the group is another than was judged. */
   isDue(group: EndpointGroup, now: number, tickMs: number): boolean {
-    return !this.memory || isTickDue(this.memory, now, tickMs) || judgedPart(group) !== this.#judged;
+    return !this.fields || isTickDue(this.fields, now, tickMs) || judgedPart(group) !== this.#judged;
   }
 
   /** A pass is on record. One that ends before that has judged and answered nothing. */
-  recorded(group: EndpointGroup, memory: GroupMemory): void {
-    this.memory = memory;
+  recorded(group: EndpointGroup, fields: MemoryFields): void {
+    this.fields = fields;
     this.#judged = judgedPart(group);
     this.wake.answer();
     this.lateFigures.answer();
   }
+}
+
+/** The memories of all groups, by uid. */
+export class Memories {
+  readonly #options: MemoriesOptions;
+  readonly #byUid = new Map<string, GroupMemory>();
+
+  constructor(options: MemoriesOptions) {
+    this.#options = options;
+  }
+
+  /** A group that is new here goes on from the load in its status. */
+  of(group: EndpointGroup): GroupMemory {
+    const uid = uidOf(group);
+    const known = this.#byUid.get(uid);
+    if (known) return known;
+    const { cluster, clock, loadStore } = this.#options;
+    loadStore.open(uid, recordedMaxima(group, clock.now()));
+    const fresh = new GroupMemory(new Publisher({ cluster, clock }));
+    this.#byUid.set(uid, fresh);
+    return fresh;
+  }
+
+  forget(groupUid: string): void {
+    this.#byUid.delete(groupUid);
+  }
+}
+
+interface MemoriesOptions {
+  readonly cluster: KubeClient;
+  readonly clock: Clock;
+  readonly loadStore: LoadStore;
 }
 
 /** What a decision is made anew for at once: the spec, and what people note. */
@@ -62,7 +99,7 @@ function judgedPart({ metadata }: EndpointGroup): string {
 }
 
 /** A tick that lies further ahead than one tick was set before the clock was set back. */
-function isTickDue({ nextTickAt }: GroupMemory, now: number, tickMs: number): boolean {
+function isTickDue({ nextTickAt }: MemoryFields, now: number, tickMs: number): boolean {
   return now >= nextTickAt || nextTickAt > now + tickMs;
 }
 

@@ -2,12 +2,14 @@ import { describe, expect, test } from 'vitest';
 import { groupObject } from '../../../test/builders/group-worker.ts';
 import { memoryCluster } from '../../../test/builders/memory-cluster.ts';
 import { calm, NOW } from '../../../test/builders/observed-group.ts';
-import { GroupState, recordedMaxima } from './group-state.ts';
+import { uidOf } from '../../runtime/kube/kube-object.ts';
+import { LoadStore } from './load/state.ts';
+import { GroupMemory, Memories, recordedMaxima } from './memory.ts';
 import { Publisher } from './publish/publisher.ts';
 
 function kept() {
   const { kube, clock } = memoryCluster();
-  return new GroupState(new Publisher({ cluster: kube, clock }));
+  return new GroupMemory(new Publisher({ cluster: kube, clock }));
 }
 
 const TICK = 10_000;
@@ -76,4 +78,35 @@ test('the load of the last write counts as having gone on until a process began'
   const ahead = [{ at: '2026-11-21T11:58:00Z', load: '12.5' }];
   expect(of({ loadMaxima: ahead })).toEqual([{ at: NOW, load: 12.5 }]);
   expect(recordedMaxima(groupObject(), NOW)).toEqual([]);
+});
+
+describe('the memories of groups', () => {
+  function bench() {
+    const { kube: cluster, clock } = memoryCluster();
+    const loadStore = new LoadStore();
+    return { memories: new Memories({ cluster, clock, loadStore }), loadStore, clock };
+  }
+
+  test('are one for each group, until it is forgotten', () => {
+    const { memories } = bench();
+    const group = groupObject();
+    const other = groupObject({}, { metadata: { uid: 'uid-other' } });
+    const first = memories.of(group);
+    expect(memories.of(group)).toBe(first);
+    expect(memories.of(other)).not.toBe(first);
+    memories.forget(uidOf(group));
+    expect(memories.of(group)).not.toBe(first);
+  });
+
+  test('go on from the load in the status', () => {
+    const { memories, loadStore, clock } = bench();
+    const group = groupObject({}, { status: { load: '7' } });
+    memories.of(group);
+    expect(loadStore.get(uidOf(group)).history.maxima).toEqual([{ at: clock.now(), load: 7 }]);
+  });
+
+  test('begin without a decision, a refusal or a result of publishing', () => {
+    const { fields, refused, publisher } = bench().memories.of(groupObject());
+    expect([fields, refused, publisher.published()]).toEqual([undefined, [], { type: 'done' }]);
+  });
 });

@@ -1,0 +1,139 @@
+import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
+import { sameJson } from '../../lib/json.ts';
+import { conflict, type Result, requeueAfter } from '../../runtime/controller.ts';
+import { objectKey } from '../../runtime/kube/kube-object.ts';
+import type { Receipt } from '../../runtime/writes.ts';
+import { act, execute, type Outcome } from './act.ts';
+import { blockEvents, changesBy, eventsFor, startEvents } from './actions.ts';
+import { decide, identityRefusal } from './decide.ts';
+import type { Deps } from './deps.ts';
+import { observe } from './observe.ts';
+import { problemOf } from './publish/service.ts';
+import { record } from './record.ts';
+import { refusalEvents, serviceEvents } from './service-events.ts';
+import type { Decision, Observed, PublishedFile } from './types.ts';
+
+/** The spec changed while the actions were carried out, or another process leads. */
+const CUT_RETRY_MS = 20;
+
+/**
+ * Reconciles one group: observe, decide, publish, record, act, apply the outcome. Level triggered: it looks at the state
+ * as it is now, and any call may be the first after a crash.
+ */
+export async function reconcile(group: EndpointGroup, deps: Deps): Promise<Result> {
+  const seen = await observe(group, deps);
+  if (seen.type === 'behind') return requeueAfter(seen.afterMs);
+  const { observed } = seen;
+  const decision = decide(observed);
+  if (await publish(observed, decision, deps)) return requeueAfter(0);
+  const receipt = await record(group, decision, deps);
+  if (!receipt) return conflict();
+  const problem = deps.identities.keep(group, deps.enqueue);
+  const outcome = await actOnAll({ observed, decision, receipt }, deps);
+  const refused = [...outcome.refused, ...(problem === undefined ? [] : [identityRefusal(problem)])];
+  return applyOutcome(observed, decision, { ...outcome, refused }, deps);
+}
+
+// Publish
+
+/**
+ * Writes Service, slices and the list of ready workers before the status speaks of them. True if the result differs from
+ * the one that the decision was made by: then it is made again.
+ */
+async function publish(
+  { group, workers }: Pick<Observed, 'group' | 'workers'>,
+  { endpoints }: Decision,
+  { memory: { publisher } }: Deps,
+): Promise<boolean> {
+  if (!endpoints) return false;
+  const before = { service: publisher.published(), file: publisher.file.published() };
+  const published = await publisher.publish({ group, workers, endpoints });
+  const file = await publisher.file.ensure(group, endpoints);
+  return problemOf(published) !== problemOf(before.service) || isOtherFile(file, before.file, group);
+}
+
+/** True if the status reports another state of the list than before. */
+function isOtherFile(now: PublishedFile, before: PublishedFile, { status }: EndpointGroup): boolean {
+  if (now.type === 'none') return before.type !== 'none' && status?.endpointsConfigMap !== undefined;
+  return !sameJson(now, before.type === 'unknown' ? WHOLE_FILE : before);
+}
+
+/** State of a list that has not been written yet. */
+const WHOLE_FILE: PublishedFile = { type: 'written', unlisted: 0, tooMany: 0 };
+
+// Act
+
+interface RecordedDecision {
+  readonly observed: Observed;
+  readonly decision: Decision;
+  readonly receipt: Receipt<EndpointGroup>;
+}
+
+function actOnAll(
+  { observed: { group, workers }, decision: { actions }, receipt }: RecordedDecision,
+  deps: Deps,
+): Promise<Outcome> {
+  const { cluster, reportHostFailure, children, memory, isLeading } = deps;
+  const siblings = workers.map(({ object }) => object);
+  const effects = {
+    ...{ cluster, reportHostFailure, publisher: memory.publisher, siblings },
+    onWritten: (worker: (typeof siblings)[number]) => children.wrote(group, worker),
+  };
+  return execute(actions, {
+    act: (action) => act(action, receipt, effects),
+    mayGoOn: () => isLeading() && !isOutdated(group, deps),
+    isComplete: () => children.isComplete(group, siblings),
+  });
+}
+
+/** True if the spec changed since this reconcile began: then its decision is not what the group asks for now. */
+function isOutdated({ metadata }: EndpointGroup, { groups }: Pick<Deps, 'groups'>): boolean {
+  const copy = groups.get(objectKey(metadata))?.metadata;
+  return (copy?.generation ?? 0) > (metadata.generation ?? 0);
+}
+
+// Apply
+
+/** Logs and events of what was done. Throws the first failure, after all actions were tried. */
+function applyOutcome(
+  { group }: Pick<Observed, 'group'>,
+  decision: Decision,
+  outcome: Outcome,
+  deps: Deps,
+): Result {
+  if (outcome.done.length > 0) deps.log.info('workers changed', summaryOf(decision, outcome));
+  const haveRefusalsChanged = emitEvents(group, decision, outcome, deps);
+  if (outcome.failures.length > 0) throw outcome.failures[0];
+  if (outcome.isCut) return requeueAfter(CUT_RETRY_MS);
+  return requeueAfter(haveRefusalsChanged ? 0 : decision.requeueAfterMs);
+}
+
+function summaryOf({ memory }: Decision, { done }: Outcome): Record<string, unknown> {
+  return {
+    actions: done.map((action) => action.type),
+    rule: memory.decision?.rule,
+    hot: memory.decision?.hot,
+    total: memory.decision?.total,
+  };
+}
+
+/** Emits events. Returns true if the set of refused writes changed, so the status must be updated. */
+function emitEvents(
+  group: EndpointGroup,
+  { changes, because, waiting, status }: Decision,
+  outcome: Outcome,
+  { memory, clock, log, showEvent }: Deps,
+): boolean {
+  const before = memory.refused;
+  memory.refused = [...waiting, ...outcome.refused];
+  const services = [
+    ...serviceEvents(group.status, status, clock.now()),
+    ...refusalEvents(before, memory.refused),
+  ];
+  for (const { type, reason, note } of services)
+    log[type === 'Warning' ? 'warn' : 'info']('Service of the group changed', { reason, note });
+  const changed = eventsFor(changesBy(outcome.done, changes), because);
+  for (const note of [...startEvents(group), ...blockEvents(group, status), ...services, ...changed])
+    showEvent(note);
+  return !sameJson(before, memory.refused);
+}
