@@ -505,6 +505,22 @@ describe('a deletion that keeps the machine', () => {
       { rule: 'keep-machine', actions: ['retain 1 (Stop)', 'release'] },
     ],
     [
+      'asks to stop it again when a read finds no machine while lists show it stopped',
+      withMachine(
+        { state: 'stopped' },
+        { spec: stop, observed: { confirmed: { instanceId: '1', read: 'absent' } } },
+      ),
+      {
+        rule: 'stop-machine',
+        record: 'status',
+        actions: ['stop 1'],
+        phase: 'Deleting',
+        says: 'Stopping',
+        afterMs: 30_000,
+        onList: true,
+      },
+    ],
+    [
       'still destroys a second machine that nobody asked for',
       {
         intent: intent(),

@@ -153,4 +153,11 @@ export const GONE_MUTANTS: readonly Mutant[] = [
     find: '    if (wasGivenUp(facts, row.id)) return true;\n',
     replace: '',
   },
+  {
+    name: 'absent-read-believed',
+    loses: 'the lists that contradict a read which finds no machine',
+    file: `${GPU}/rules/ending.ts`,
+    find: "read === 'absent' ? list?.ids.includes(instanceId) === false : agrees(read)",
+    replace: "read === 'absent' ? list !== undefined : agrees(read)",
+  },
 ];

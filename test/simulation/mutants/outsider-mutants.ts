@@ -43,8 +43,8 @@ export const OUTSIDER_MUTANTS: readonly Mutant[] = [
     name: 'failed-read-confirms',
     loses: 'the answer to the read that confirms the end of a machine',
     file: 'controllers/gpu-instance/rules/ending.ts',
-    find: "return read !== 'failed' && agrees(read) ? 'confirmed' : 'unconfirmed';",
-    replace: "return read === 'failed' || agrees(read) ? 'confirmed' : 'unconfirmed';",
+    find: "if (read === 'failed') return 'unconfirmed';",
+    replace: "if (read === 'failed') return 'confirmed';",
   },
   {
     name: 'deleted-spending-of-last-month',

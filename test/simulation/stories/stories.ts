@@ -3,6 +3,7 @@ import { ACCOUNT_STORIES } from './account-stories.ts';
 import { BELIEF_STORIES } from './belief-stories.ts';
 import { BROKEN_STORIES } from './broken-stories.ts';
 import { CLOCK_STORIES } from './clock-stories.ts';
+import { CONTRADICTED_STORIES } from './contradicted-stories.ts';
 import { EDIT_STORIES } from './edit-stories.ts';
 import { FOUND_STORIES } from './found-stories.ts';
 import { GONE_STORIES } from './gone-stories.ts';
@@ -47,5 +48,6 @@ export const STORIES: readonly Story[] = [
   ...TENANT_STORIES,
   ...SUM_STORIES,
   ...BELIEF_STORIES,
+  ...CONTRADICTED_STORIES,
   ...SERVICE_STORIES,
 ];

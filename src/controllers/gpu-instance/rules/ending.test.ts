@@ -1,4 +1,4 @@
-import { describe } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { decisionTables } from '../../../../test/builders/decision-table.ts';
 import {
   destroys,
@@ -7,16 +7,19 @@ import {
   lost,
   OPEN_BREAKER,
   OUTDATED,
+  since,
 } from '../../../../test/builders/ending-machine.ts';
 import {
   at,
   type Given,
+  given,
   holding,
   intent,
   type ObservedParts,
   time,
   withMachine,
 } from '../../../../test/builders/observed.ts';
+import { decide } from '../decide.ts';
 
 const { table, close } = decisionTables('ending');
 
@@ -244,6 +247,40 @@ describe('a machine whose destroy was answered', () => {
       },
     ],
   ]);
+});
+
+describe('a read that finds no machine while lists show it', () => {
+  const over = { state: 'stopped', endsAt: at(-60) } as const;
+  const ends: readonly (readonly [string, Given])[] = [
+    ['an offline host', lost()],
+    [
+      'an exited container',
+      withMachine(
+        { state: 'exited' },
+        { status: since('exited', -60), observed: { listsBegun: lists(-30, -1) } },
+      ),
+    ],
+    ['a boot that timed out', withMachine({ state: 'loading' }, { status: since('loading', -1300) })],
+    ['a limit', withMachine({}, { spec: { maxLifetime: '5m' } })],
+    ['a raised price', withMachine({ pricePerHour: 1_100_000 }, { spec: { onPriceAbove: 'Replace' } })],
+    [
+      'the end of its contract',
+      withMachine(over, {
+        status: { actualStatus: 'stopped', contractEnd: { at: time(-60), isReported: true } },
+      }),
+    ],
+  ];
+  const destroyed = (situation: Given, confirmed?: ObservedParts['confirmed']) => {
+    const step = decide(
+      given({ ...situation, observed: { ...situation.observed, ...(confirmed && { confirmed }) } }),
+    );
+    return step.type === 'decision' ? step.actions.map(({ type }) => type) : step;
+  };
+
+  test.each(ends)('does not confirm %s', (_reason, situation) => {
+    expect(destroyed(situation)).toEqual(['destroy']);
+    expect(destroyed(situation, { instanceId: '1', read: 'absent' })).toEqual([]);
+  });
 });
 
 close();

@@ -92,17 +92,21 @@ function confirmedGround(
   );
 }
 
-/** Confirmation by the read of this pass: one that finds the machine has to agree. */
+/**
+ * Confirmation by the read of this pass. A read that finds the machine has to agree; one that finds none agrees only with
+ * lists that do not show the machine.
+ */
 export function readConfirmation(
-  { machine: { confirmed } }: Pick<Facts, 'machine'>,
+  { machine: { confirmed, list } }: Pick<Facts, 'machine'>,
   instanceId: string,
   agrees: (read: MachineRead) => boolean,
 ): Confirmation {
   if (confirmed?.instanceId !== instanceId)
     return { type: 'read', requests: [{ type: 'confirm', instanceId }] };
   const { read } = confirmed;
-  if (read === 'absent') return 'confirmed';
-  return read !== 'failed' && agrees(read) ? 'confirmed' : 'unconfirmed';
+  if (read === 'failed') return 'unconfirmed';
+  const isAgreed = read === 'absent' ? list?.ids.includes(instanceId) === false : agrees(read);
+  return isAgreed ? 'confirmed' : 'unconfirmed';
 }
 
 /** A machine that no list shows may run all the same. */
