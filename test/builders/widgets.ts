@@ -31,7 +31,8 @@ export function widget(namespace: string, name: string, size = 1): Widget {
 
 const open = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
 
-const definition = {
+/** The CRD of widgets. `spec.size` can be named by a field selector. */
+export const widgetDefinition = {
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
   metadata: { name: 'widgets.runtime.test' },
@@ -45,7 +46,13 @@ const definition = {
         served: true,
         storage: true,
         subresources: { status: {} },
-        schema: { openAPIV3Schema: { type: 'object', properties: { spec: open, status: open } } },
+        selectableFields: [{ jsonPath: '.spec.size' }],
+        schema: {
+          openAPIV3Schema: {
+            type: 'object',
+            properties: { spec: { ...open, properties: { size: { type: 'integer' } } }, status: open },
+          },
+        },
       },
     ],
   },
@@ -54,7 +61,7 @@ const definition = {
 /** Makes the kind known to the API server, and waits until it is served. */
 export async function installWidgets(cluster: ClusterAccess): Promise<void> {
   const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
-  await cluster.admin.request({ method: 'POST', path, body: definition, accept: [409] });
+  await cluster.admin.request({ method: 'POST', path, body: widgetDefinition, accept: [409] });
   await untilServed(cluster.admin, '/apis/runtime.test/v1/widgets');
 }
 

@@ -15,12 +15,9 @@ import {
   objectPath,
   withQuery,
 } from './kube-request.ts';
-import { type KubeList, type KubeStream, listPages, type ObjectCodec } from './list-pages.ts';
+import { type KubeList, type KubeStream, listPages, type ObjectCodec, type Selection } from './list-pages.ts';
 
-export interface ListOptions {
-  readonly namespace?: string | undefined;
-  readonly labelSelector?: string | undefined;
-  readonly fieldSelector?: string | undefined;
+export interface ListOptions extends Selection {
   readonly signal?: AbortSignal | undefined;
 }
 

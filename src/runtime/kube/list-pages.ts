@@ -13,6 +13,22 @@ export interface KubeList<T> {
   readonly resourceVersion: string;
 }
 
+/** Part of a collection that a list or a watch covers. An absent field restricts nothing. */
+export interface Selection {
+  readonly namespace?: string | undefined;
+  readonly labelSelector?: string | undefined;
+  /** By `metadata.name`, or by a field that the kind declares as selectable: the API server refuses any other. */
+  readonly fieldSelector?: string | undefined;
+}
+
+/** Query parameters of the selectors of a selection. Its namespace belongs to the path. */
+export function selectorQuery({ labelSelector, fieldSelector }: Selection): Record<string, string> {
+  return {
+    ...(labelSelector !== undefined && { labelSelector }),
+    ...(fieldSelector !== undefined && { fieldSelector }),
+  };
+}
+
 export interface StreamRequest {
   readonly namespace?: string | undefined;
   readonly query: Readonly<Record<string, string>>;
@@ -44,11 +60,8 @@ const MAX_SILENCE_MS = 60_000;
 /** A list whose pages expire before the last is read begins again; more often than this the server is at fault. */
 const MAX_RESTARTS = 3;
 
-export interface ListPagesRequest<T> {
+export interface ListPagesRequest<T> extends Selection {
   readonly resource: Resource;
-  readonly namespace?: string | undefined;
-  readonly labelSelector?: string | undefined;
-  readonly fieldSelector?: string | undefined;
   /** Answers from a state at least this new. Absent: from the newest. */
   readonly notOlderThan?: string | undefined;
   readonly accept?: string | undefined;
@@ -176,11 +189,10 @@ function readPage<T>(client: KubeStream, clock: Clock, request: PageRequest<T>):
 }
 
 function pageQuery<T>(request: PageRequest<T>): Record<string, string> {
-  const { labelSelector, fieldSelector, next, limit, notOlderThan } = request;
+  const { next, limit, notOlderThan } = request;
   return {
     limit: String(limit),
-    ...(labelSelector !== undefined && { labelSelector }),
-    ...(fieldSelector !== undefined && { fieldSelector }),
+    ...selectorQuery(request),
     ...(next !== undefined && { continue: next }),
     ...(next === undefined &&
       notOlderThan !== undefined && { resourceVersion: notOlderThan, resourceVersionMatch: 'NotOlderThan' }),

@@ -128,11 +128,10 @@ export class LeaseRecord {
    */
   async follow(onFreed: () => void, signal: AbortSignal): Promise<void> {
     const { client, clock, lease } = this.#options;
-    const query = { fieldSelector: `metadata.name=${lease.name}` };
     const request = {
       resource: leaseResource,
       namespace: lease.namespace,
-      query,
+      fieldSelector: `metadata.name=${lease.name}`,
       timeoutSeconds: 300,
       signal,
     };

@@ -3,16 +3,14 @@ import { withDeadline } from '../../lib/deadline.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
 import { type KubeObject, objectKey, type Resource } from '../kube/kube-object.ts';
-import { type KubeStream, listPages } from '../kube/list-pages.ts';
+import { type KubeStream, listPages, type Selection } from '../kube/list-pages.ts';
 import type { InformerMetrics } from '../metrics-ports.ts';
 import type { ObjectStore } from './object-store.ts';
 import type { ProgressGate } from './progress-gate.ts';
 
-export interface CacheAuditOptions<T> {
+export interface CacheAuditOptions<T> extends Selection {
   readonly client: KubeStream;
   readonly resource: Resource;
-  readonly namespace?: string | undefined;
-  readonly labelSelector?: string | undefined;
   readonly store: ObjectStore<T>;
   readonly gate: ProgressGate;
   /** 0 for never. */

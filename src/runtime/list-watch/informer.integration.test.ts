@@ -1,6 +1,11 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { startCuttingProxy } from '../../../test/builders/cutting-proxy.ts';
 import {
+  followsOneName,
+  followsSelectedField,
+  reportsRefusedField,
+} from '../../../test/builders/field-selection.ts';
+import {
   eventually,
   hastyClock,
   installWidgets,
@@ -191,4 +196,22 @@ test('the audit asks for names and versions only, and finds a sound cache sound'
   await eventually('the write is seen', () => informer.list().length === 2);
   await eventually('another audit', () => audits().length >= 5);
   expect(informer.health().divergences).toBe(0);
+});
+
+test.each(['auto', 'paged'] as const)(
+  'reports objects that enter and leave the selection of a field, with initial state %s',
+  async (initialState) => {
+    const namespace = await cluster.createNamespace('selection');
+    await followsSelectedField({ client: admin.client, namespace }, initialState);
+  },
+);
+
+test('follows one object by its name, and audits it alone', async () => {
+  const namespace = await cluster.createNamespace('selection');
+  await followsOneName({ client: admin.client, namespace });
+});
+
+test('reports a field that the kind does not select by', async () => {
+  const namespace = await cluster.createNamespace('selection');
+  await reportsRefusedField({ client: admin.client, namespace });
 });

@@ -2,7 +2,7 @@ import { type Clock, sleep } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
 import { type KubeObject, objectKey, type Resource } from '../kube/kube-object.ts';
-import type { KubeStream } from '../kube/list-pages.ts';
+import type { KubeStream, Selection } from '../kube/list-pages.ts';
 import { type InformerMetrics, silentMetrics } from '../metrics-ports.ts';
 import { CacheAudit } from './cache-audit.ts';
 import { type Change, type Indexes, ObjectStore, type Seen } from './object-store.ts';
@@ -57,12 +57,10 @@ export interface Informer<T> {
   health(): InformerHealth;
 }
 
-export interface InformerOptions<T> {
+/** Without a selection the copy holds the objects of all namespaces. */
+export interface InformerOptions<T> extends Selection {
   readonly client: KubeStream;
   readonly resource: Resource;
-  /** All namespaces when absent. */
-  readonly namespace?: string | undefined;
-  readonly labelSelector?: string | undefined;
   /** What people can do if the API server does not serve the resource; logged with that failure. */
   readonly remedyIfUnserved?: string | undefined;
   /** Keeps of an object what is read later, before it is stored. managedFields are dropped in any case. */

@@ -5,7 +5,7 @@ import type { Random } from '../../lib/random.ts';
 import { MalformedReplyError } from '../kube/json-stream.ts';
 import { isKubeError } from '../kube/kube-error.ts';
 import { compareResourceVersions, type KubeObject, objectKey, type Resource } from '../kube/kube-object.ts';
-import { type KubeStream, listPages } from '../kube/list-pages.ts';
+import { type KubeStream, listPages, type Selection } from '../kube/list-pages.ts';
 import type { InformerMetrics } from '../metrics-ports.ts';
 import { type WatchEvent, watchEvents } from './watch-events.ts';
 
@@ -21,11 +21,9 @@ export interface ReflectorSink<S> {
   reached(resourceVersion: string): void;
 }
 
-export interface ReflectorOptions<S> {
+export interface ReflectorOptions<S> extends Selection {
   readonly client: KubeStream;
   readonly resource: Resource;
-  readonly namespace?: string | undefined;
-  readonly labelSelector?: string | undefined;
   /** What people can do if the API server does not serve the resource; logged with that failure. */
   readonly remedyIfUnserved?: string | undefined;
   /** False: never ask for the first state as a stream. */
@@ -131,11 +129,11 @@ export class Reflector<S> {
   }
 
   async #listState(notOlderThan: string | undefined, signal: AbortSignal): Promise<void> {
-    const { client, clock, resource, namespace, labelSelector, sink, metrics } = this.#options;
+    const { client, clock, resource, sink, metrics } = this.#options;
     const begun = clock.monotonic();
     const keep = (object: KubeObject) => sink.keep(object);
     const onContact = () => this.#contacted();
-    const request = { resource, namespace, labelSelector, notOlderThan, keep, signal, onContact };
+    const request = { ...this.#options, notOlderThan, keep, signal, onContact };
     const list = await listPages(client, clock, request);
     this.#failure = undefined;
     await this.#adopt(list.items.filter(isKept), list.resourceVersion, signal);

@@ -4,7 +4,7 @@ import { yieldingChunks } from '../../lib/event-loop.ts';
 import { MalformedReplyError, parseJson, splitLines } from '../kube/json-stream.ts';
 import { kubeErrorOf, type StatusReply } from '../kube/kube-error.ts';
 import type { KubeObject, Resource } from '../kube/kube-object.ts';
-import type { KubeStream } from '../kube/list-pages.ts';
+import { type KubeStream, type Selection, selectorQuery } from '../kube/list-pages.ts';
 
 /** One line of a watch. An ERROR line is thrown as a KubeError instead. */
 export type WatchEvent =
@@ -12,11 +12,10 @@ export type WatchEvent =
   | { readonly type: 'deleted'; readonly object: KubeObject }
   | { readonly type: 'bookmark'; readonly resourceVersion: string; readonly initialStateEnds: boolean };
 
-export interface WatchRequest {
+export interface WatchRequest extends Selection {
   readonly resource: Resource;
-  readonly namespace?: string | undefined;
-  readonly labelSelector?: string | undefined;
-  readonly query: Readonly<Record<string, string>>;
+  /** Parameters beside those of every watch. */
+  readonly query?: Readonly<Record<string, string>> | undefined;
   /** The server closes the watch by itself after this. */
   readonly timeoutSeconds: number;
   readonly signal: AbortSignal;
@@ -37,7 +36,7 @@ export async function* watchEvents(
   clock: Clock,
   request: WatchRequest & { readonly onContact: () => void },
 ): AsyncGenerator<WatchEvent> {
-  const { resource, namespace, labelSelector, timeoutSeconds, onContact } = request;
+  const { resource, namespace, timeoutSeconds, onContact } = request;
   const scope = new AbortController();
   const onAbort = () => scope.abort(request.signal.reason);
   request.signal.addEventListener('abort', onAbort, { once: true });
@@ -49,7 +48,7 @@ export async function* watchEvents(
     watch: 'true',
     allowWatchBookmarks: 'true',
     timeoutSeconds: String(timeoutSeconds),
-    ...(labelSelector !== undefined && { labelSelector }),
+    ...selectorQuery(request),
     ...request.query,
   };
   const received = () => {

@@ -13,11 +13,15 @@ export interface Kind {
   readonly schema: JsonObject | undefined;
   /** Whether `metadata.generation` is kept. */
   readonly countsGenerations: boolean;
+  /** Paths that a field selector may name. */
+  readonly selectableFields: readonly string[];
   /** Whether a PUT may leave the resource version out. */
   readonly allowsUnconditional: boolean;
   /** Whether a PUT makes what is not there. */
   readonly createsOnUpdate: boolean;
 }
+
+const EVERY_KIND_SELECTS: readonly string[] = ['metadata.name', 'metadata.namespace'];
 
 const builtIn = (
   group: string,
@@ -34,6 +38,7 @@ const builtIn = (
   hasStatus: false,
   schema: undefined,
   countsGenerations: false,
+  selectableFields: EVERY_KIND_SELECTS,
   allowsUnconditional: true,
   createsOnUpdate: false,
   ...more,
@@ -46,7 +51,16 @@ export const BUILT_IN_KINDS: readonly Kind[] = [
   builtIn('', 'v1', 'configmaps', 'ConfigMap'),
   builtIn('', 'v1', 'services', 'Service', { hasStatus: true }),
   builtIn('discovery.k8s.io', 'v1', 'endpointslices', 'EndpointSlice', { countsGenerations: true }),
-  builtIn('events.k8s.io', 'v1', 'events', 'Event'),
+  builtIn('events.k8s.io', 'v1', 'events', 'Event', {
+    selectableFields: [
+      ...EVERY_KIND_SELECTS,
+      'regarding.kind',
+      'regarding.name',
+      'regarding.uid',
+      'reason',
+      'type',
+    ],
+  }),
   builtIn('coordination.k8s.io', 'v1', 'leases', 'Lease', {
     allowsUnconditional: false,
     createsOnUpdate: true,
@@ -66,6 +80,10 @@ export function kindsOfDefinition(definition: JsonObject): readonly Kind[] {
     hasStatus: isObject(objectAt(version, 'subresources')['status']),
     schema: objectAt(objectAt(version, 'schema'), 'openAPIV3Schema'),
     countsGenerations: true,
+    selectableFields: [
+      ...EVERY_KIND_SELECTS,
+      ...objectsAt(version, 'selectableFields').map((field) => (textAt(field, 'jsonPath') ?? '').slice(1)),
+    ],
     allowsUnconditional: false,
     createsOnUpdate: false,
   }));

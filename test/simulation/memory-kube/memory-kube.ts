@@ -296,9 +296,9 @@ const addressOf = ({ kind, namespace, name }: Call): Address => ({ kind, namespa
 /** How many are left is told only where nothing is selected. */
 const isSelective = ({ query }: Call): boolean => query.has('labelSelector') || query.has('fieldSelector');
 
-const selectsOf = ({ query }: Call) => {
+const selectsOf = ({ query, kind }: Call) => {
   const labels = labelSelector(query.get('labelSelector') ?? undefined);
-  const fields = fieldSelector(query.get('fieldSelector') ?? undefined);
+  const fields = fieldSelector(query.get('fieldSelector') ?? undefined, kind);
   return (object: JsonObject): boolean => labels(object) && fields(object);
 };
 

@@ -1,6 +1,6 @@
 import { failures } from './failure.ts';
 import { type JsonObject, metadataOf, objectAt } from './json.ts';
-import { valueAtPath } from './kinds.ts';
+import { type Kind, valueAtPath } from './kinds.ts';
 
 export type Selects = (object: JsonObject) => boolean;
 
@@ -38,13 +38,17 @@ export function labelSelector(selector: string | undefined): Selects {
   return (object) => all.every((selects) => selects(object));
 }
 
-/** A predicate for `fieldSelector`: equality on any path, which is more than the API server allows. */
-export function fieldSelector(selector: string | undefined): Selects {
+/** A predicate for `fieldSelector`: equality of fields that the kind declares as selectable. */
+export function fieldSelector(
+  selector: string | undefined,
+  { selectableFields }: Pick<Kind, 'selectableFields'>,
+): Selects {
   if (!selector) return everything;
   const all = terms(selector).map((term): Selects => {
     const match = /^([^=!]+)(==|=|!=)(.*)$/.exec(term);
     if (!match) throw failures.badRequest(`invalid field selector: ${term}`);
     const [, field = '', operator, value] = match;
+    if (!selectableFields.includes(field)) throw failures.badRequest(`field label not supported: ${field}`);
     const path = field.split('.');
     return (object) => (String(valueAtPath(object, path) ?? '') === value) === (operator !== '!=');
   });
