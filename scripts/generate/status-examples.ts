@@ -80,6 +80,7 @@ const instance: Required<GpuInstanceStatus> = {
   rentedAt: NOON,
   contractEnd: { at: '2026-12-20T10:30:00Z', isReported: true },
   runningAt: '2026-11-20T12:01:15Z',
+  lastRunAt: '2026-11-20T12:31:15Z',
   readyAt: '2026-11-20T12:02:10Z',
   startRequestedAt: NOON,
   progressAt: NOON,

@@ -1,5 +1,6 @@
 import type { GpuInstanceStatus } from '../api/v1alpha1/gpu-instance.ts';
 import { fittingText } from '../lib/text.ts';
+import { parseTime } from '../lib/time.ts';
 import type { MachineRow, MachineState } from '../market/machine.ts';
 
 /* States of machines, listed or on record, and their meaning for decisions. PURE. */
@@ -55,6 +56,18 @@ export function recordedState({ actualStatus = NO_STATUS, machineState }: Record
 export function isRecorded(shown: ShownState, status: RecordedState | undefined): boolean {
   if (status?.actualStatus !== shownStatus(shown)) return false;
   return recordedState(status).state === shown.state;
+}
+
+/** True if a status records that its machine runs. */
+export function isUp(status: RecordedState | undefined): boolean {
+  return recordedState(status).state === 'running';
+}
+
+/** Returns when the machine of a status last began to run (epoch milliseconds); undefined if it was never seen running. */
+export function lastRunAt(
+  status: Pick<GpuInstanceStatus, 'runningAt' | 'lastRunAt'> | undefined,
+): number | undefined {
+  return parseTime(status?.lastRunAt ?? status?.runningAt);
 }
 
 /** Classes of states that the rules tell apart. */

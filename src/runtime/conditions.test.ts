@@ -42,12 +42,12 @@ const rows = [
   },
   {
     title: 'what must not be there goes, what others wrote stays, what is new comes last',
-    desired: [{ ...ready, type: 'Booted' }],
+    desired: [{ ...ready, type: 'Running' }],
     absent: ['Stalled'],
     expected: [
       before[0],
       before[2],
-      { ...ready, type: 'Booted', lastTransitionTime: 'T2', observedGeneration: 2 },
+      { ...ready, type: 'Running', lastTransitionTime: 'T2', observedGeneration: 2 },
     ],
   },
 ] as const;
@@ -58,7 +58,7 @@ test.each(rows)('$title', ({ desired, absent, expected }) => {
 
 test('the same decision gives the same conditions, whatever the time', () => {
   const decide = (previous: readonly Condition[] | undefined, now: string) =>
-    setConditions({ previous, desired: [ready, { ...ready, type: 'Booted' }], generation: 1, now });
+    setConditions({ previous, desired: [ready, { ...ready, type: 'Running' }], generation: 1, now });
   const first = decide(undefined, 'T1');
   expect(decide(first, 'T9')).toEqual(first);
 });

@@ -21,8 +21,7 @@ describe('what happens next', () => {
   test('is nothing where a machine is stopped as asked, and what is at work where something is', () => {
     const stopped: readonly Given[] = [
       ['Ready', 'True', 'Stopped'],
-      ['Booted', 'False', 'NotRunning'],
-      ['Reachable', 'False', 'NotRunning'],
+      ['Running', 'False', 'NotRunning'],
     ];
     expect(next(...stopped)).toEqual([]);
     expect(next(...stopped, ['Reconciling', 'True', 'Starting'])).toEqual([
@@ -34,7 +33,7 @@ describe('what happens next', () => {
     const waiting: readonly Given[] = [
       ['Ready', 'False', 'Queued'],
       ['Reconciling', 'True', 'Queued'],
-      ['Booted', 'False', 'NotRented'],
+      ['Running', 'False', 'NotRented'],
     ];
     expect(next(...waiting)).toEqual([
       expect.stringMatching(/^The operator is at work: Waiting in the queue/),
@@ -50,14 +49,14 @@ describe('what happens next', () => {
     const steps = next(
       ['Ready', 'False', 'InvalidFilter'],
       ['Stalled', 'True', 'InvalidFilter'],
-      ['Booted', 'False', 'NotRented'],
-      ['Reachable', 'Unknown', 'Unreachable'],
+      ['Running', 'False', 'NotRented'],
+      ['Rented', 'Unknown', 'Unreachable'],
     );
     expect(steps).toEqual(['Waits for you: Correct the field; the message names it.']);
   });
 
   test('is what goes on by itself, without what is only unknown because of it', () => {
-    const steps = next(['Ready', 'False', 'NoOffers'], ['Reachable', 'Unknown', 'CreditUnknown']);
+    const steps = next(['Ready', 'False', 'NoOffers'], ['Rented', 'Unknown', 'CreditUnknown']);
     expect(steps).toEqual([expect.stringMatching(/^Goes on by itself .* requirement under spec\.offers/)]);
   });
 
@@ -83,7 +82,7 @@ test('a reason that several conditions and events give in the same words is said
       conditions: [
         condition('Ready', `${why} See https://x`),
         condition('Rented', why),
-        condition('Booted', 'No.'),
+        condition('Running', 'No.'),
       ],
       events: [{ at, type: 'Warning', reason: 'NoOffers', note: why, count: 2 }],
     },
@@ -91,6 +90,6 @@ test('a reason that several conditions and events give in the same words is said
   );
   expect(text.split(why)).toHaveLength(2);
   expect(text).toMatch(/Rented +False +NoOffers +\(as Ready\)$/m);
-  expect(text).toMatch(/Booted +False +NoOffers +No\.$/m);
+  expect(text).toMatch(/Running +False +NoOffers +No\.$/m);
   expect(text).toMatch(/Warning +NoOffers +\(as Ready\) \(2 times\)$/m);
 });

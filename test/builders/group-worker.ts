@@ -83,10 +83,7 @@ const READY: GpuInstance['status'] = {
   actualStatus: 'running',
   publicAddress: '203.0.113.7',
   ports: [{ containerPort: 8000, protocol: 'TCP', publicPort: 20007, name: 'http' }],
-  conditions: [
-    condition('Ready', 'True', '2026-11-20T11:10:00Z'),
-    condition('Booted', 'True', '2026-11-20T11:10:00Z'),
-  ],
+  conditions: [condition('Ready', 'True', '2026-11-20T11:10:00Z')],
 };
 
 export function condition(type: string, status: 'True' | 'False', lastTransitionTime: string) {
@@ -109,7 +106,6 @@ export function groupWorker(overrides: Partial<Worker> = {}): Worker {
     isDeleting: false,
     isServing: true,
     isUp: true,
-    isBooted: true,
     isStopped: false,
     isRented: true,
     wasEverReady: true,

@@ -5,8 +5,7 @@ const CONDITIONS = [
   'Reconciling',
   'Stalled',
   'Rented',
-  'Booted',
-  'Reachable',
+  'Running',
   'OverBudget',
   'ReplacementBlocked',
 ] as const;

@@ -30,7 +30,7 @@ describe('the life of a machine', () => {
       instanceId: String(bench.billing()[0]?.id),
       binding: { name: 'job-connection' },
     });
-    for (const type of ['Ready', 'Rented', 'Booted', 'Reachable']) {
+    for (const type of ['Ready', 'Rented', 'Running']) {
       expect(conditionOf(job, type)).toMatchObject({ status: 'True', observedGeneration: 1 });
     }
     const secret = await bench.kube.get<SecretWithData>(secretResource, {

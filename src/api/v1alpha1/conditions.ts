@@ -19,10 +19,9 @@ const replacementBlocked = {
 export const gpuInstanceConditions = {
   ...summary,
   Rented: { polarity: 'normal-true', sentence: 'A machine of ours is rented for this object.' },
-  Booted: { polarity: 'normal-true', sentence: 'The container runs.' },
-  Reachable: {
+  Running: {
     polarity: 'normal-true',
-    sentence: 'The readiness probe succeeds, or there is none and the machine runs.',
+    sentence: 'The container runs, its ports are mapped, and its readiness probe succeeds if it has one.',
   },
   OverBudget: {
     polarity: 'abnormal-true',

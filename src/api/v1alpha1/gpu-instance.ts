@@ -224,6 +224,9 @@ export const gpuInstanceStatus = z
       )
       .optional(),
     runningAt: timestamp({ description: 'When this machine was first seen running.' }).optional(),
+    lastRunAt: timestamp({
+      description: 'When it was last seen to begin running again, after a stop or a silence.',
+    }).optional(),
     readyAt: timestamp({ description: 'When its readiness probe first succeeded.' }).optional(),
     startRequestedAt: timestamp({
       description: 'When a stopped machine was last asked to start.',

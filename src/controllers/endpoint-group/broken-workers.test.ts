@@ -43,7 +43,7 @@ describe('a worker that runs and never becomes ready (S1)', () => {
   });
 
   test('is kept while another is on its way, on hold, frozen or young', () => {
-    const booting = worker('b', { isServing: false, isBooted: false, isOverdue: false });
+    const booting = worker('b', { isServing: false, isOverdue: false });
     const kept = (change: Parameters<typeof observedGroup>[0]) =>
       expect(deleted(decide(observedGroup({ group: wants(2), memory: calm(2), ...change })))).toEqual([]);
     kept({ workers: [unready('a', 30), booting] });
@@ -55,6 +55,8 @@ describe('a worker that runs and never becomes ready (S1)', () => {
   test('counts from when it ran', () => {
     const status = {
       actualStatus: 'running',
+      runningAt: '2026-11-20T11:10:00Z',
+      lastRunAt: '2026-11-20T11:30:00Z',
       conditions: [
         {
           type: 'Ready',
@@ -62,13 +64,6 @@ describe('a worker that runs and never becomes ready (S1)', () => {
           reason: 'ProbeFailing',
           message: '',
           lastTransitionTime: '2026-11-20T11:00:00Z',
-        },
-        {
-          type: 'Booted',
-          status: 'True',
-          reason: 'Running',
-          message: '',
-          lastTransitionTime: '2026-11-20T11:30:00Z',
         },
       ],
     };
@@ -332,10 +327,7 @@ describe('the conditions of a group with several broken workers', () => {
   });
 
   test('name the first by name of those that are not ready for too long, and why it is not', () => {
-    const conditions = [
-      condition('Booted', 'True', '2026-11-20T11:10:00Z'),
-      { ...condition('Ready', 'False', '2026-11-20T11:10:00Z'), reason: 'ProbeFailing' },
-    ];
+    const conditions = [{ ...condition('Ready', 'False', '2026-11-20T11:10:00Z'), reason: 'ProbeFailing' }];
     const probed = { ...unready('b', 10), object: workerObject('b', { status: { conditions } }) };
     const leaving = { ...unready('a', 30), desiredRole: 'Gone' as const };
     const given = {
@@ -351,8 +343,8 @@ describe('the conditions of a group with several broken workers', () => {
   });
 
   test('call the reason unknown where the worker has no condition Ready', () => {
-    const booted = { conditions: [condition('Booted', 'True', '2026-11-20T11:10:00Z')] };
-    for (const status of [{}, booted]) {
+    const running = { conditions: [condition('Running', 'True', '2026-11-20T11:10:00Z')] };
+    for (const status of [{}, running]) {
       const mute = { ...unready('a', 30), object: workerObject('a', { status }) };
       const given = {
         group: wants(2),

@@ -42,7 +42,7 @@ describe('between two ticks', () => {
     const burst = observe({ workers: few, loadState: reports(['a', 'b', 'c'], 50_000), memory: calmOf(3) });
     const first = decide(burst);
     expect(first.memory.decision).toMatchObject({ hot: 6, rule: 'RampUp' });
-    const booting = { isServing: false, isBooted: false, wasEverReady: false, hasRun: false };
+    const booting = { isServing: false, wasEverReady: false, hasRun: false };
     const more = [...few, ...['d', 'e', 'f'].map((name) => worker(name, booting))];
     const late = { ...burst, workers: more, memory: first.memory, isTick: false, hasLateFigures: true };
     const second = decide(late);

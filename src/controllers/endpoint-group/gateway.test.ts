@@ -257,7 +257,7 @@ describe('workers of a group with a gateway are blocked', () => {
     reason,
     message,
   });
-  const booting = { isServing: false, isBooted: false, wasEverReady: false, hasRun: false } as const;
+  const booting = { isServing: false, wasEverReady: false, hasRun: false } as const;
   /** A hot worker that does not serve, and says why. */
   const waiting = (name: string, reason: string, overrides: Partial<Worker> = {}) => {
     const status = { observedGeneration: 1, conditions: [because('Rented', reason, 'The reason.')] };

@@ -12,7 +12,7 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const OLD = { templateHash: 'v1:0000000000000000' };
 const STOPPED = { desiredRole: 'Cold', powerState: 'Stopped', isServing: false, isStopped: true } as const;
-const BOOTING = { isServing: false, isBooted: false, wasEverReady: false, hasRun: false } as const;
+const BOOTING = { isServing: false, wasEverReady: false, hasRun: false } as const;
 const NO_OFFERS = { ...condition('Rented', 'False', '2026-11-20T11:10:00Z'), reason: 'NoOffers' };
 const UNRENTED = {
   ...BOOTING,

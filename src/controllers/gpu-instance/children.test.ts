@@ -17,8 +17,7 @@ const fields = {
 };
 const told = (reachable: 'True' | 'False', atWork?: string): GpuInstanceStatus['conditions'] =>
   [
-    { type: 'Booted', status: 'True' as const, reason: 'Running' },
-    { type: 'Reachable', status: reachable, reason: 'Any' },
+    { type: 'Running', status: reachable, reason: 'Any' },
     ...(atWork === undefined ? [] : [{ type: 'Reconciling', status: 'True' as const, reason: atWork }]),
   ].map((condition) => ({ ...condition, message: '', lastTransitionTime: time(-60) }));
 const text = (data: Readonly<Record<string, string>>) =>

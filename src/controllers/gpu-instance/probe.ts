@@ -9,7 +9,7 @@ import { connect, isIP } from 'node:net';
 import { CONNECTION_HEADERS } from '../../api/v1alpha1/core.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { mappingOf } from '../../api/v1alpha1/identity-port.ts';
-import { recordedState } from '../../instance/machine-state.ts';
+import { isUp } from '../../instance/machine-state.ts';
 import { inBackground } from '../../lib/background.ts';
 import type { Clock, Timer } from '../../lib/clock.ts';
 import { DeadlineError, withDeadline } from '../../lib/deadline.ts';
@@ -113,7 +113,7 @@ export class ProbeSchedules {
 
   /** Latest probe result of the object's present machine; starts probing if nothing probes it yet. */
   view(key: string, object: GpuInstance): ProbeView | undefined {
-    const target = recordedState(object.status).state === 'running' ? probeTarget(object) : undefined;
+    const target = isUp(object.status) ? probeTarget(object) : undefined;
     if (!target) {
       this.forget(key);
       return undefined;

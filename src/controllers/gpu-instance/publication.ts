@@ -25,7 +25,7 @@ export function publishFirst(
 ): Step {
   if (step.type !== 'decision' || !step.status || facts.object.spec.adopt?.policy === 'Observe') return step;
   const { verdict } = step.status;
-  const serving = verdict.Booted.status === 'True';
+  const serving = verdict.containerRuns;
   // An endpoint is announced only while something answers there.
   const { endpoint: _silent, ...silent } = step.status.fields;
   const fields = serving ? step.status.fields : silent;
@@ -52,7 +52,7 @@ export function withdraw({
 }
 
 type ConditionLookup = (
-  type: 'Booted' | 'Reachable' | 'Reconciling',
+  type: 'Running' | 'Reconciling',
 ) => { readonly status: string; readonly reason: string } | undefined;
 
 /** Actions that end the service of a machine without a finding of their own, e.g. of a machine kept beyond a limit. */
@@ -64,7 +64,7 @@ function isLeaving(lookup: ConditionLookup): boolean {
 
 /** True if the present or future conditions let a Service point to the machine. */
 function isReady(lookup: ConditionLookup): boolean {
-  return lookup('Booted')?.status === 'True' && lookup('Reachable')?.status === 'True' && !isLeaving(lookup);
+  return lookup('Running')?.status === 'True' && !isLeaving(lookup);
 }
 
 /** At the latest when the children are to be looked at. */
@@ -72,7 +72,7 @@ function untilChildrenCheck(
   { memory, clock: { steadyNow } }: Pick<Facts, 'clock' | 'memory'>,
   step: Decision,
 ): Decision {
-  if (memory.childrenDueAt === undefined || step.status?.verdict.Booted.status !== 'True') return step;
+  if (memory.childrenDueAt === undefined || !step.status?.verdict.containerRuns) return step;
   const dueMs = Math.max(1_000, memory.childrenDueAt - steadyNow);
   return { ...step, requeue: { ...step.requeue, afterMs: Math.min(dueMs, step.requeue.afterMs ?? dueMs) } };
 }

@@ -243,7 +243,7 @@ describe('the record of a status', () => {
       status: { observedGeneration: number; conditions: { observedGeneration: number }[] };
     };
     expect(status.observedGeneration).toBe(7);
-    expect(status.conditions.map((condition) => condition.observedGeneration)).toEqual([7, 7, 7, 7]);
+    expect(status.conditions.map((condition) => condition.observedGeneration)).toEqual([7, 7, 7]);
   });
 
   test.each(['conflict', 'notFound'] as const)('gives no receipt on %s', async (failure) => {

@@ -20,7 +20,7 @@ test('removes a condition of an earlier version when it writes the status', () =
   const step = decide(given(withMachine({}, { status: { conditions } })));
   if (step.type !== 'decision' || !step.status) throw new Error('no status');
   const types = statusOf(object, step.status, NOW).conditions?.map(({ type }) => type);
-  expect(types).toEqual(['Ready', 'Rented', 'Booted', 'Reachable']);
+  expect(types).toEqual(['Ready', 'Rented', 'Running']);
 });
 
 test('a condition that is not true any more does not stand any more', () => {
@@ -30,7 +30,7 @@ test('a condition that is not true any more does not stand any more', () => {
   if (step.type !== 'decision' || !step.status) throw new Error('no status');
   const status = statusOf(observed.object, step.status, NOW);
   expect(status.phase).toBe('Running');
-  expect(status.conditions?.map(({ type }) => type)).toEqual(['Ready', 'Rented', 'Booted', 'Reachable']);
+  expect(status.conditions?.map(({ type }) => type)).toEqual(['Ready', 'Rented', 'Running']);
 });
 
 test.each([

@@ -118,39 +118,39 @@ function machineConditions({
   machine,
   reason,
   detail,
-}: Finding): Pick<Verdict, 'Rented' | 'Booted' | 'Reachable'> {
+}: Finding): Pick<Verdict, 'containerRuns' | 'Rented' | 'Running'> {
   switch (machine.type) {
     case 'none':
       return {
+        containerRuns: false,
         Rented: conditionState('False', reason, detail),
-        Booted: conditionState('False', 'NotRented'),
-        Reachable: conditionState('False', 'NotRented'),
+        Running: conditionState('False', 'NotRented'),
       };
     case 'running':
       return {
+        containerRuns: true,
         Rented: conditionState('True', machine.origin),
-        Booted: conditionState('True', 'Running'),
-        Reachable: machine.reachable,
+        Running: machine.reachable,
       };
     case 'silent':
       return {
+        containerRuns: false,
         Rented: conditionState('True', machine.origin),
-        Booted: conditionState('Unknown', machine.reason),
-        Reachable: conditionState('False', 'NotRunning'),
+        Running: conditionState('Unknown', machine.reason),
       };
     case 'booting':
     case 'failing':
     case 'stopped':
       return {
+        containerRuns: false,
         Rented: conditionState('True', machine.origin),
-        Booted: conditionState('False', machine.reason, machine.detail),
-        Reachable: conditionState('False', 'NotRunning'),
+        Running: conditionState('False', machine.reason, machine.detail),
       };
   }
 }
 
 /** Condition types of earlier versions: they go with the next write of the status. */
-const RETIRED_CONDITIONS = ['WithinBudget'];
+const RETIRED_CONDITIONS = ['WithinBudget', 'Booted', 'Reachable'];
 
 /** The status that a decision wants: its fields, and its verdict as conditions of the object's generation. */
 export function statusOf(
@@ -158,7 +158,7 @@ export function statusOf(
   desired: NonNullable<Decision['status']>,
   now: number,
 ): GpuInstanceStatus {
-  const { phase, ...states } = desired.verdict;
+  const { phase, containerRuns: _runs, ...states } = desired.verdict;
   const types = Object.keys(gpuInstanceConditions) as GpuInstanceCondition[];
   const conditions = setConditions({
     previous: object.status?.conditions,
@@ -195,6 +195,7 @@ const MACHINE_FIELDS = [
   'rentedAt',
   'contractEnd',
   'runningAt',
+  'lastRunAt',
   'readyAt',
   'startRequestedAt',
   'progressAt',

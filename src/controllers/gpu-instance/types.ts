@@ -495,10 +495,11 @@ export interface ConditionState {
 /** Conditions that a rule sets. A condition that is left out is removed. */
 export interface Verdict {
   readonly phase: GpuInstancePhase;
+  /** True if the container runs, whether or not something answers in it. */
+  readonly containerRuns: boolean;
   readonly Ready: ConditionState;
   readonly Rented: ConditionState;
-  readonly Booted: ConditionState;
-  readonly Reachable: ConditionState;
+  readonly Running: ConditionState;
   readonly OverBudget?: ConditionState;
   readonly Reconciling?: ConditionState;
   readonly Stalled?: ConditionState;

@@ -17,12 +17,13 @@ const wokenAfter = (...conditions: ReturnType<typeof condition>[]): More => ({
   status: { observedGeneration: 1, instanceId: '7', actualStatus: 'running', conditions },
 });
 
+const wokenWhile = (status: NonNullable<More['status']>): More => ({
+  ...noted('wokenAt', WOKEN),
+  status: { observedGeneration: 1, instanceId: '7', ...status },
+});
+
 const SERVING: readonly Row[] = [
-  [
-    'serves',
-    {},
-    { isServing: true, isUp: true, isStopped: false, isRented: true, isBooted: true, wasEverReady: true },
-  ],
+  ['serves', {}, { isServing: true, isUp: true, isStopped: false, isRented: true, wasEverReady: true }],
   [
     'does not serve while it is to be stopped',
     { spec: STOPPED },
@@ -42,7 +43,7 @@ const SERVING: readonly Row[] = [
   [
     'does not serve while nothing was said of it',
     { status: { actualStatus: 'running' } },
-    { isServing: false, isBooted: false },
+    { isServing: false },
   ],
   [
     'does not serve by what was said before it was woken',
@@ -76,21 +77,24 @@ const RUN: readonly Row[] = [
 const WAKING: readonly Row[] = [
   [
     'has not run since it was woken while it boots',
-    wokenAfter(condition('Booted', 'False', WOKEN)),
+    wokenWhile({ actualStatus: 'loading', runningAt: '2026-11-20T11:00:00Z' }),
     { ranSinceWoken: false },
   ],
   [
-    'has run since once it is booted',
-    wokenAfter(condition('Booted', 'True', '2026-11-20T11:00:00Z')),
+    'has run since once it runs',
+    wokenWhile({ actualStatus: 'running', runningAt: '2026-11-20T11:00:00Z' }),
     { ranSinceWoken: true },
   ],
   [
     'has run since where it runs no more',
-    wokenAfter(condition('Booted', 'False', '2026-11-20T12:00:00Z')),
+    wokenWhile({
+      ...{ actualStatus: 'exited', runningAt: '2026-11-20T11:00:00Z' },
+      lastRunAt: '2026-11-20T12:00:00Z',
+    }),
     { ranSinceWoken: true },
   ],
   ['has run since where nobody woke it', { status: {} }, { ranSinceWoken: true, wokenAt: undefined }],
-  ['has not run since where nothing is known', wokenAfter(), { ranSinceWoken: false }],
+  ['has not run since where nothing is known', wokenWhile({}), { ranSinceWoken: false }],
 ];
 
 const LATE: readonly Row[] = [
@@ -257,7 +261,7 @@ describe.each([
 test('a worker of which nothing is known yet serves no requests and costs nothing', () => {
   const { status: _, ...object } = workerObject('w');
   expect(workerOf(object, NOW)).toMatchObject({
-    ...{ isServing: false, isBooted: false, isRented: false, isStopped: false, isStalled: false },
+    ...{ isServing: false, isRented: false, isStopped: false, isStalled: false },
     ...{ pricePerHour: undefined, coldPricePerHour: undefined, gpu: undefined, reporter: 'uid-w/' },
   });
 });

@@ -1,7 +1,7 @@
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
 import { annotations, endpointGroupResource, labels } from '../../../api/v1alpha1/names.ts';
 import { facetsOf } from '../../../api/v1alpha1/reasons.ts';
-import { isAtRest, recordedState } from '../../../instance/machine-state.ts';
+import { isAtRest, isUp, lastRunAt, recordedState } from '../../../instance/machine-state.ts';
 import { type MicroDollars, parseDollars } from '../../../lib/money.ts';
 import { parseDuration, parseTime } from '../../../lib/time.ts';
 import { findCondition } from '../../../runtime/conditions.ts';
@@ -26,7 +26,6 @@ export interface Worker {
   readonly isServing: boolean;
   /** Its machine runs, whether it answers or not: what was begun there may still be worked on. */
   readonly isUp: boolean;
-  readonly isBooted: boolean;
   /** Stopped and only its disk bills. */
   readonly isStopped: boolean;
   /** Has a machine, or may be about to have one. */
@@ -105,9 +104,9 @@ function unreadySince(
   object: GpuInstance,
   { readySince, wokenAt = 0 }: Pick<Worker, 'readySince' | 'wokenAt'>,
 ): number | undefined {
-  const booted = findCondition(object.status?.conditions, 'Booted');
-  if (!isUp(object) || booted?.status !== 'True') return undefined;
-  return Math.max(readySince, wokenAt, parseTime(booted.lastTransitionTime) ?? 0);
+  const { status } = object;
+  if (!isUp(object.status) || status?.runningAt === undefined) return undefined;
+  return Math.max(readySince, wokenAt, lastRunAt(status) ?? 0);
 }
 
 function timesOf(
@@ -137,14 +136,13 @@ function marksOf({ metadata }: GpuInstance): Pick<Worker, 'isOnHold' | 'isMarked
 /** What is known of its machine. */
 function machineOf(
   object: GpuInstance,
-): Pick<Worker, 'reporter' | 'isUp' | 'isBooted' | 'isStopped' | 'isRented' | 'isStalled' | 'gpu'> {
+): Pick<Worker, 'reporter' | 'isUp' | 'isStopped' | 'isRented' | 'isStalled' | 'gpu'> {
   const { metadata, spec, status } = object;
   const { instanceId, gpu } = status ?? {};
   const rests = instanceId === undefined || isAtRest(recordedState(status));
   return {
     reporter: `${metadata.uid}/${instanceId ?? ''}`,
-    isUp: isUp(object),
-    isBooted: isTrue(object, 'Booted'),
+    isUp: isUp(object.status),
     isStopped: spec.powerState === 'Stopped' && rests,
     isRented: instanceId !== undefined,
     isStalled: isTrue(object, 'Stalled'),
@@ -155,12 +153,8 @@ function machineOf(
 /** What is said of one that was woken counts once it was said after the wake: before it, it was being stopped. */
 function reportsReady(object: GpuInstance, wasWoken: boolean): boolean {
   const { metadata, status } = object;
-  if (!isUp(object) || !isTrue(object, 'Ready')) return false;
+  if (!isUp(object.status) || !isTrue(object, 'Ready')) return false;
   return !wasWoken || (status?.observedGeneration ?? -1) >= (metadata.generation ?? 0);
-}
-
-function isUp({ status }: Pick<GpuInstance, 'status'>): boolean {
-  return recordedState(status).state === 'running';
 }
 
 function isTrue({ status }: GpuInstance, type: string): boolean {
@@ -178,11 +172,9 @@ function desiredRoleOf({ metadata, spec }: GpuInstance): DesiredRole {
   return spec.powerState === 'Running' ? 'Hot' : 'Cold';
 }
 
-/** `Booted` turns True when it runs, and whatever comes after that turns it at a later time. */
-function hasRunSince({ status }: GpuInstance, wokenAt: number | undefined): boolean {
-  if (wokenAt === undefined) return true;
-  const booted = findCondition(status?.conditions, 'Booted');
-  return booted?.status === 'True' || (parseTime(booted?.lastTransitionTime) ?? 0) > wokenAt;
+/** True if it runs, or has begun to run after it was woken. */
+function hasRunSince(object: GpuInstance, wokenAt: number | undefined): boolean {
+  return wokenAt === undefined || isUp(object.status) || (lastRunAt(object.status) ?? 0) > wokenAt;
 }
 
 function pricesOf({ spec, status }: GpuInstance): Pick<Worker, 'pricePerHour' | 'coldPricePerHour'> {
@@ -190,7 +182,7 @@ function pricesOf({ spec, status }: GpuInstance): Pick<Worker, 'pricePerHour' | 
   const agreed = parseDollars(offerPricePerHour);
   const now = parseDollars(cost?.pricePerHour);
   const isStopped = spec.powerState === 'Stopped';
-  const isRunning = !isStopped && isUp({ status });
+  const isRunning = !isStopped && isUp(status);
   return {
     pricePerHour: isRunning ? (now ?? agreed) : agreed,
     coldPricePerHour: parseDollars(cost?.storagePricePerHour) ?? (isStopped ? now : undefined),

@@ -1,7 +1,7 @@
 import type { Machine } from '../../../accounts/beliefs/machine.ts';
 import { annotations } from '../../../api/v1alpha1/names.ts';
 import type { Reason } from '../../../api/v1alpha1/reasons.ts';
-import type { ShownState } from '../../../instance/machine-state.ts';
+import { isUp, type ShownState } from '../../../instance/machine-state.ts';
 import { formatTime } from '../../../lib/time.ts';
 import type { Facts, HeldFacts, OwnedMachine } from '../facts.ts';
 import { asHandled, replaceIsHandled } from '../limits.ts';
@@ -96,6 +96,7 @@ export function seenFields(facts: HeldFacts, row: Machine): StatusFields {
   return {
     ...fields,
     runningAt: fields.runningAt ?? seenAt,
+    ...(fields.runningAt !== undefined && !isUp(facts.object.status) && { lastRunAt: seenAt }),
     ...readyField(facts, fields),
     ...(annotation !== undefined && replaceIsHandled(facts, annotation)
       ? { replacedAt: asHandled(annotation) }

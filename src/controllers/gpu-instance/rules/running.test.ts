@@ -12,7 +12,7 @@ const replaceAt = (seconds: number) => ({ annotations: { 'gpurental.dev/replace-
 describe('the later machine of an offer that was sold twice (S9)', () => {
   const PROBED = { spec: { readinessProbe: { tcpSocket: { port: 8080 } } } };
   const reachable = (status: 'True' | 'False', seconds: number) => ({
-    conditions: [{ type: 'Reachable', status, reason: 'x', message: '', lastTransitionTime: time(seconds) }],
+    conditions: [{ type: 'Running', status, reason: 'x', message: '', lastTransitionTime: time(seconds) }],
   });
   const sold = (situation: Given, isOfferSoldBefore = true): Given =>
     withMachine({}, { ...PROBED, ...situation, observed: { isOfferSoldBefore, ...situation.observed } });

@@ -43,7 +43,7 @@ function soldTwice(facts: Facts, recorded: RecordedMachine<StateIn<'running'>>):
     clock: { steadyNow, now },
   } = facts;
   const runningAt = parseTime(object.status?.runningAt);
-  const before = findCondition(object.status?.conditions, 'Reachable');
+  const before = findCondition(object.status?.conditions, 'Running');
   const wasReady = object.status?.readyAt !== undefined;
   if (!isOfferSoldBefore || wasReady || runningAt === undefined || before?.status !== 'False')
     return undefined;
