@@ -32,6 +32,7 @@ export function observedGroup(overrides: Partial<Observed> = {}): Observed {
     wakeAsked: false,
     frozen: new Set(),
     published: { type: 'done' },
+    identity: { problem: undefined, isDue: false },
     refused: [],
     // Other machines can be rented for workers of an old template.
     outlook: { inHand: { has: () => true } },

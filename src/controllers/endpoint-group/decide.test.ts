@@ -1019,3 +1019,38 @@ describe('workers that end for the template if other machines can be rented', ()
     expect(endingForTemplate(observed).map(({ name }) => name)).toEqual(names);
   });
 });
+
+describe('the Secrets of a gateway', () => {
+  const deleting = groupObject({}, { metadata: { deletionTimestamp: '2026-11-20T11:59:00Z' } });
+  const due = { problem: undefined, isDue: true };
+  const problem = 'The Secrets of its gateway cannot be written: no right';
+
+  test.each([
+    ['are checked when a check is due', { identity: due }, true],
+    ['are not checked before', {}, false],
+    ['are not checked for a group that is being deleted', { identity: due, group: deleting }, false],
+  ])('%s', (_, changes, checksIdentity) => {
+    expect(decide(observe(changes)).checksIdentity).toBe(checksIdentity);
+  });
+
+  test.each([true, false])('are named in the status while they cannot be written (tick: %s)', (isTick) => {
+    const observed = observe({ isTick, identity: { problem, isDue: false } });
+    const decision = decide(observed);
+    expect(says(decision, 'Ready')).toMatchObject({
+      reason: 'WriteRefused',
+      message: expect.stringContaining(`${problem}.`),
+    });
+    expect(decision.waiting).toEqual([{ action: 'identity', detail: problem }]);
+    const mended = decide({
+      ...observed,
+      refused: decision.waiting,
+      identity: { problem: undefined, isDue: false },
+    });
+    expect([says(mended, 'Ready')?.reason, mended.waiting]).toEqual(['ScaledToZero', []]);
+  });
+
+  test('are named in no more text than the status takes', () => {
+    const [refusal] = decide(observe({ identity: { problem: 'x'.repeat(2000), isDue: false } })).waiting;
+    expect(refusal?.detail).toHaveLength(1024);
+  });
+});

@@ -31,7 +31,9 @@ export function decide(observed: Observed): Decision {
     ...afterDraining(orders, changes),
     ...updatesOf(known),
   ]);
-  const refused = standing(observed.refused, decided);
+  const standing = standingRefusals(observed.refused, decided);
+  const identity = identityRefusals(observed.identity);
+  const refused = [...standing, ...identity];
   const isRefused = (action: Action) => isRefusedIn(refused, action);
   const memory = memoryOf(known, decision);
   const isSlow = observed.now - (memory.slowSince ?? observed.now) >= SLOW_FOR_MS;
@@ -50,8 +52,9 @@ export function decide(observed: Observed): Decision {
       mustRecord: known.wakeAsked || decided.some((action) => action.type !== 'adopt' && !isRefused(action)),
     }),
     endpoints: staying(known, decided),
+    checksIdentity: observed.identity.isDue,
     actions: observed.isTick ? decided : decided.filter((action) => !isRefused(action)),
-    waiting: observed.isTick ? [] : refused.filter(({ action }) => action !== IDENTITY),
+    waiting: [...(observed.isTick ? [] : standing), ...identity],
     changes,
     because: because(decision),
     memory,
@@ -291,22 +294,19 @@ function createLimit({ group, workers, orphans, refused }: Observed): number {
   return workers.some(isRenting) ? 0 : Math.min(1, places);
 }
 
-/** What was refused and is still to be done. */
-export function standing(refused: readonly Refusal[], decided: readonly Action[]): readonly Refusal[] {
+/** Refused actions that are decided again. */
+function standingRefusals(refused: readonly Refusal[], decided: readonly Action[]): readonly Refusal[] {
   const keys = new Set(decided.map(actionKey));
-  return refused.filter(({ action }) => action === IDENTITY || keys.has(action));
+  return refused.filter(({ action }) => keys.has(action));
 }
 
-/** No action of a decision: it stands as long as each pass says so again. */
-const IDENTITY = 'identity';
-
-/** Why the machines of the group cannot be given certificates, beside what else was refused. */
-export function identityRefusal(problem: string): Refusal {
-  return { action: IDENTITY, detail: problem.slice(0, 1024) };
+/** Reason why the machines of the group get no certificates, beside refused actions. */
+function identityRefusals({ problem }: Observed['identity']): readonly Refusal[] {
+  return problem === undefined ? [] : [{ action: 'identity', detail: problem.slice(0, 1024) }];
 }
 
 /** Whether this very deed was refused the last time. */
-export function isRefusedIn(refused: readonly Refusal[], action: Action): boolean {
+function isRefusedIn(refused: readonly Refusal[], action: Action): boolean {
   return refused.some((refusal) => refusal.action === actionKey(action));
 }
 
@@ -323,6 +323,7 @@ export function decideDeletion(observed: Observed): Decision {
     status: deletingStatus(observed, left.length),
     // Nobody is led to a worker that is about to go.
     endpoints: orphans ? undefined : [],
+    checksIdentity: false,
     actions: left.length === 0 ? [{ type: 'release' }] : actions,
     waiting: [],
     changes: [],

@@ -58,6 +58,7 @@ function observedNow(group: EndpointGroup, { read, beganAt, isTick }: Pass, deps
     accountCap: deps.accountCapOf(group),
     published: publisher.published(),
     publishedFile: publisher.file.published(),
+    identity: deps.identities.view(group),
     refused: memory.refused,
   };
 }

@@ -5,7 +5,7 @@ import { objectKey } from '../../runtime/kube/kube-object.ts';
 import type { Receipt } from '../../runtime/writes.ts';
 import { act, execute, type Outcome } from './act.ts';
 import { blockEvents, changesBy, eventsFor, startEvents } from './actions.ts';
-import { decide, identityRefusal } from './decide.ts';
+import { decide } from './decide.ts';
 import type { Deps } from './deps.ts';
 import { observe } from './observe.ts';
 import { problemOf } from './publish/service.ts';
@@ -28,10 +28,8 @@ export async function reconcile(group: EndpointGroup, deps: Deps): Promise<Resul
   if (await publish(observed, decision, deps)) return requeueAfter(0);
   const receipt = await record(group, decision, deps);
   if (!receipt) return conflict();
-  const problem = deps.identities.keep(group, deps.enqueue);
   const outcome = await actOnAll({ observed, decision, receipt }, deps);
-  const refused = [...outcome.refused, ...(problem === undefined ? [] : [identityRefusal(problem)])];
-  return applyOutcome(observed, decision, { ...outcome, refused }, deps);
+  return applyOutcome(observed, decision, outcome, deps);
 }
 
 // Publish
@@ -70,9 +68,10 @@ interface RecordedDecision {
 }
 
 function actOnAll(
-  { observed: { group, workers }, decision: { actions }, receipt }: RecordedDecision,
+  { observed: { group, workers }, decision: { actions, checksIdentity }, receipt }: RecordedDecision,
   deps: Deps,
 ): Promise<Outcome> {
+  if (checksIdentity) deps.identities.check(receipt, deps.enqueue);
   const { cluster, reportHostFailure, children, memory, isLeading } = deps;
   const siblings = workers.map(({ object }) => object);
   const effects = {

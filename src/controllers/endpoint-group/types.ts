@@ -55,6 +55,14 @@ export interface Refusal {
   readonly detail: string;
 }
 
+/** The Secrets by which gateway and workers of a group prove themselves, as their last check found them. */
+export interface IdentityView {
+  /** Reason why machines of the group get no certificates, and the remedy; undefined if none is known. */
+  readonly problem: string | undefined;
+  /** A check is due and none is under way. */
+  readonly isDue: boolean;
+}
+
 /** Workers of an old template that may end, since another machine can be rented for each by the new one. */
 export interface TemplateOutlook {
   readonly inHand: Pick<ReadonlySet<string>, 'has'>;
@@ -95,6 +103,7 @@ export interface Observed {
   readonly publishedFile?: PublishedFile | undefined;
   /** Undefined if it was not requested in this pass: then no worker with a machine ends for the template. */
   readonly outlook?: TemplateOutlook | undefined;
+  readonly identity: IdentityView;
   /** What was refused when it was last tried. */
   readonly refused: readonly Refusal[];
   /** Where clients reach the gateway; undefined where nothing says it. */
@@ -138,8 +147,10 @@ export interface Decision {
   readonly status: EndpointGroupStatus;
   /** Where ready workers are reached; undefined where nothing is published or taken back any more. */
   readonly endpoints: readonly Endpoint[] | undefined;
+  /** The Secrets of its gateway are checked after the record. The check begins before the actions, which do not wait for it. */
+  readonly checksIdentity: boolean;
   readonly actions: readonly Action[];
-  /** Refused actions that are decided as before and wait for the next tick. */
+  /** Refused actions that are decided as before and wait for the next tick, and Secrets that cannot be written. */
   readonly waiting: readonly Refusal[];
   /** What the actions bring about, and why: told when they are done. */
   readonly changes: readonly Change[];

@@ -6,6 +6,7 @@ import { annotations } from '../../../api/v1alpha1/names.ts';
 import { isSignedBy, periodOf } from '../../../lib/certificates.ts';
 import { secretResource } from '../../../runtime/kube/core-resources.ts';
 import { controllerReference, type KubeObject } from '../../../runtime/kube/kube-object.ts';
+import { receiptOf } from '../../../runtime/writes.ts';
 import { GroupIdentities } from './identities.ts';
 
 interface SecretObject extends KubeObject {
@@ -212,7 +213,7 @@ test('a certificate lasts a year, however short a life the worker has by its spe
 test('a machine that is rented while the Secrets of its group are made waits for them', async () => {
   const cluster = memoryCluster();
   const identities = identitiesOf(cluster);
-  identities.keep(group, () => {});
+  identities.check(receiptOf(group), () => {});
   expect((await identities.issue(workerOf()))?.type).toBe('issued');
 });
 
@@ -231,25 +232,25 @@ test('checks the Secrets after five seconds while that fails, and after ten minu
   const cluster = memoryCluster();
   const identities = identitiesOf(cluster);
   let changes = 0;
-  const keep = async () => {
-    identities.keep(group, () => changes++);
+  const checked = async () => {
+    if (identities.view(group).isDue) identities.check(receiptOf(group), () => changes++);
     await cluster.clock.settle();
-    return identities.keep(group, () => {});
+    return identities.view(group).problem;
   };
   cluster.intercept = () => refusedBy(403, 'Forbidden', 'no right');
-  expect([await keep(), changes]).toEqual([expect.stringMatching('no right'), 1]);
+  expect([await checked(), changes]).toEqual([expect.stringMatching('no right'), 1]);
   await cluster.clock.advance(6_000);
-  expect([await keep(), changes]).toEqual([expect.stringMatching('no right'), 1]);
+  expect([await checked(), changes]).toEqual([expect.stringMatching('no right'), 1]);
   cluster.intercept = () => undefined;
-  expect([await keep(), changes]).toEqual([expect.stringMatching('no right'), 1]);
+  expect([await checked(), changes]).toEqual([expect.stringMatching('no right'), 1]);
   await cluster.clock.advance(6_000);
-  expect([await keep(), changes]).toEqual([undefined, 2]);
+  expect([await checked(), changes]).toEqual([undefined, 2]);
   cluster.sent.length = 0;
   await cluster.clock.advance(500_000);
-  await keep();
+  await checked();
   expect(cluster.sent).toEqual([]);
   await cluster.clock.advance(101_000);
-  await keep();
+  await checked();
   expect(cluster.sent.length).toBeGreaterThan(0);
 });
 

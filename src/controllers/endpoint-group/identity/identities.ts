@@ -30,6 +30,8 @@ import { secretResource } from '../../../runtime/kube/core-resources.ts';
 import type { KubeClient } from '../../../runtime/kube/kube-client.ts';
 import { isKubeError } from '../../../runtime/kube/kube-error.ts';
 import { controllerReference, type KubeObject, objectKey, uidOf } from '../../../runtime/kube/kube-object.ts';
+import type { Receipt } from '../../../runtime/writes.ts';
+import type { IdentityView } from '../types.ts';
 import { AUTHORITY_VALID_MS, type Authority, planAuthorities, WORKER_VALID_MS } from './authorities.ts';
 
 interface SecretObject extends KubeObject {
@@ -101,15 +103,20 @@ export class GroupIdentities {
     this.#callers.delete(groupUid);
   }
 
-  /**
-   * Keeps both Secrets of a group as they are to be: checks them every ten minutes, and every five seconds while that
-   * fails, beside the caller, whose workers must not wait for Secrets. Undefined if the last check found nothing wrong;
-   * else what is to be done about it. `onChange` is called when a check finds something else. Never throws.
-   */
-  keep(group: EndpointGroup, onChange: () => void): string | undefined {
-    if (!hasIdentities(group)) return undefined;
+  /** What the last check of a group's Secrets found, and whether the next one is due. */
+  view(group: EndpointGroup): IdentityView {
+    if (!hasIdentities(group)) return NO_IDENTITY;
     const state = this.#stateOf(uidOf(group));
-    if (state.checking || !isDue(state, this.#options.clock.now())) return state.problem;
+    const isDue = state.checking === undefined && isCheckDue(state, this.#options.clock.now());
+    return { problem: state.problem, isDue };
+  }
+
+  /**
+   * Begins a check of both Secrets of a group and writes what is missing or outdated. The caller does not wait: its
+   * workers must not wait for Secrets. Calls `onChange` if the check finds something else than the last one. Never throws.
+   */
+  check({ object: group }: Receipt<EndpointGroup>, onChange: () => void): void {
+    const state = this.#stateOf(uidOf(group));
     const found = (problem: string | undefined) => {
       const isNew = problem !== state.problem;
       const restMs = problem === undefined ? RECHECK_MS : RETRY_MS;
@@ -125,7 +132,6 @@ export class GroupIdentities {
       },
       (error) => found(notWritten(error)),
     );
-    return state.problem;
   }
 
   #stateOf(groupUid: string): SecretsState {
@@ -312,12 +318,14 @@ function callerIn(secret: SecretObject): Caller {
   return { certificate, key: new Secret(key), authorities };
 }
 
+const NO_IDENTITY: IdentityView = { problem: undefined, isDue: false };
+
 function hasIdentities(group: EndpointGroup): boolean {
   return linkOfGroup(group) === 'TLS' && group.metadata.deletionTimestamp === undefined;
 }
 
 /** One that lies further ahead than any check does was set before the clock was set back. */
-function isDue({ nextAt }: SecretsState, now: number): boolean {
+function isCheckDue({ nextAt }: SecretsState, now: number): boolean {
   return now >= nextAt || nextAt > now + RECHECK_MS;
 }
 
