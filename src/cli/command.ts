@@ -27,6 +27,8 @@ export interface CommandOption {
   readonly hidden?: boolean;
   /** Everything behind it is its value, options too; `--flag=word` is that one word. */
   readonly takesRest?: boolean;
+  /** Whether an empty text means something. Any other option refuses it: a script's variable was not set. */
+  readonly mayBeEmpty?: boolean;
   /** Heading in the help; `Options` if left out. */
   readonly group?: string;
 }
@@ -38,6 +40,8 @@ export interface CommandArgument {
   readonly description: string;
   /** Given behind `--` only. The last argument of a command. */
   readonly behindDashes?: boolean;
+  /** As of an option. */
+  readonly mayBeEmpty?: boolean;
 }
 
 /** Option values by camel-cased name, as commander parsed them. */

@@ -1,10 +1,16 @@
 import type { CatalogEntry, CommandOption } from './command.ts';
+import { kindNamed } from './objects/kind-spelling.ts';
 import { GLOBAL_OPTIONS } from './options/option-sets.ts';
 
 /** What the words of a command line name. `rest` is everything that is not the command's name. */
 export type Located =
   | { readonly type: 'command'; readonly entry: CatalogEntry; readonly rest: readonly string[] }
-  | { readonly type: 'group'; readonly verb: string; readonly rest: readonly string[] }
+  | {
+      readonly type: 'group';
+      readonly verb: string;
+      readonly words: readonly string[];
+      readonly rest: readonly string[];
+    }
   | { readonly type: 'none'; readonly words: readonly string[]; readonly rest: readonly string[] };
 
 /** Shared options that take a value, by every spelling: only these may swallow a word before the command. */
@@ -24,21 +30,30 @@ export function spellings({ flags }: Pick<CommandOption, 'flags'>): readonly str
 export function locate(catalog: readonly CatalogEntry[], args: readonly string[]): Located {
   const { at, before } = firstArgument(args);
   const words = args.slice(at);
-  const two = words.slice(0, 2).join(' ');
-  const [one = ''] = words;
-  const entry = byName(catalog, two) ?? byName(catalog, one);
-  if (entry) {
-    const taken = byName(catalog, two) ? 2 : 1;
-    return { type: 'command', entry, rest: [...before, ...words.slice(taken)] };
-  }
+  const [one = '', second = ''] = words;
+  const both = byName(catalog, `${one} ${second}`) ?? byKind(catalog, one, second);
+  if (both) return { type: 'command', entry: both, rest: [...before, ...words.slice(2)] };
+  const ofObject = byKind(catalog, one, second.split('/')[0] ?? '');
+  const entry = ofObject ?? byName(catalog, one);
+  if (entry) return { type: 'command', entry, rest: [...before, ...words.slice(1)] };
   const rest = [...before, ...words.slice(1)];
   const isVerb = catalog.some(({ name }) => name.startsWith(`${one} `));
-  return isVerb ? { type: 'group', verb: one, rest } : { type: 'none', words, rest };
+  return isVerb ? { type: 'group', verb: one, words, rest } : { type: 'none', words, rest };
 }
 
 function byName(catalog: readonly CatalogEntry[], words: string): CatalogEntry | undefined {
   return catalog.find(({ name, aliases }) => name === words || aliases?.includes(words));
 }
+
+/** The command of a verb and a kind, however the kind is spelt: `suspend gpuacct`, `simulate endpointgroups`. */
+function byKind(catalog: readonly CatalogEntry[], verb: string, text: string): CatalogEntry | undefined {
+  const kind = kindNamed(text);
+  const nouns = kind === undefined ? [] : [...kind.shortNames, kind.singular, KIND_NOUNS[kind.kind]];
+  return nouns.map((noun) => byName(catalog, `${verb} ${noun}`)).find((entry) => entry !== undefined);
+}
+
+/** Nouns of commands that no program of Kubernetes would take for a kind. */
+const KIND_NOUNS: Readonly<Record<string, string>> = { MarketplaceAccount: 'account' };
 
 /** Where the command begins, after shared options. */
 export function firstArgument(args: readonly string[]): { at: number; before: readonly string[] } {

@@ -3,6 +3,7 @@ import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
 import type { KindNames } from '../api/v1alpha1/names.ts';
 import type { Command, CommandContext, CommandInput, CommandOption, OptionSet } from './command.ts';
+import { usageError } from './command-error.ts';
 import { getObject } from './objects/cluster-objects.ts';
 import { parseObject, shownName } from './objects/object-name.ts';
 import { changeOneByOne } from './output/one-by-one.ts';
@@ -37,6 +38,8 @@ export interface ObjectChange<T> {
   readonly options?: readonly CommandOption[];
   /** Beside `output` and `cluster`. */
   readonly optionSets?: readonly OptionSet[];
+  /** The command that does the same to a machine by its id, if there is one: `stop instance`. */
+  readonly byId?: string;
   /** Throws what is in the way. All objects are checked before the first is changed. */
   readonly check?: (target: ChangedObject<T>) => void;
   /** If something is lost for ever: what to ask before it. */
@@ -49,7 +52,7 @@ export interface ObjectChange<T> {
 export function objectChangeCommand<T extends GpuInstance | EndpointGroup | MarketplaceAccount>(
   definition: ObjectChange<T>,
 ): Command {
-  const { kinds, description, examples, options = [], optionSets = [], question } = definition;
+  const { kinds, description, examples, options = [], optionSets = [], question, byId } = definition;
   const names = kinds.map(({ shortNames }) => `${shortNames[0]}/name`).join(' or ');
   const kindOf = definition.isKindNamed === true ? `${kinds[0]?.singular}/` : '';
   const whole = (text: string) => (text.includes('/') ? text : `${kindOf}${text}`);
@@ -59,7 +62,14 @@ export function objectChangeCommand<T extends GpuInstance | EndpointGroup | Mark
     options: [...(question ? [YES] : []), ...options],
     optionSets: ['output', 'cluster', ...optionSets],
     async run(input, context) {
-      const named = [...new Set(input.args)].map((text) => parseObject(whole(text), ...kinds));
+      const named = [...new Set(input.args)].map((text) => {
+        if (byId !== undefined && /^\d+$/.test(text))
+          throw usageError(
+            `"${text}" is an id of the marketplace, and no object.`,
+            `Write ${names}; for the machine with that id: gpu-rent ${byId} ${text}`,
+          );
+        return parseObject(whole(text), ...kinds);
+      });
       const output = createOutput(input, context);
       await withCluster(input, context, async (cluster) => {
         const targets = new Map<string, ChangedObject<T>>();

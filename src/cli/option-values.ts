@@ -38,6 +38,8 @@ export interface NumberBounds {
   readonly min?: number;
   readonly max?: number;
   readonly whole?: boolean;
+  /** What to do about any other text. */
+  readonly remedy?: string | undefined;
 }
 
 /** The number of an option; anything else is a usage error that names the flag and what it takes. */
@@ -51,7 +53,11 @@ export function numberOption(
 }
 
 /** Reads a number within bounds. Throws a usage error that names `name`, the flag or argument, for anything else. */
-export function parseNumber(text: string, name: string, { min, max, whole }: NumberBounds = {}): number {
+export function parseNumber(
+  text: string,
+  name: string,
+  { min, max, whole, remedy }: NumberBounds = {},
+): number {
   const value = /^[-+]?(\d+(\.\d*)?|\.\d+)$/.test(text.trim()) ? Number(text) : Number.NaN;
   const fits =
     Number.isFinite(value) &&
@@ -59,7 +65,7 @@ export function parseNumber(text: string, name: string, { min, max, whole }: Num
     value >= (min ?? Number.NEGATIVE_INFINITY) &&
     value <= (max ?? Number.POSITIVE_INFINITY);
   if (fits) return value;
-  throw usageError(`${name}: "${text}" is not ${described({ min, max, whole })}.`);
+  throw usageError(`${name}: "${text}" is not ${described({ min, max, whole })}.`, remedy);
 }
 
 function described({
@@ -75,8 +81,26 @@ function described({
 
 /** An id of the marketplace: a bare integer. Throws a usage error for anything else. */
 export function parseId(text: string | undefined, what: string): MarketplaceId {
-  if (text === undefined) throw usageError(`${what}: an id is missing.`);
-  return toId(parseNumber(text, what, { min: 0, whole: true }));
+  const remedy = remedyOfId(what);
+  if (text === undefined) throw usageError(`${what}: an id is missing.`, remedy);
+  return toId(parseNumber(text, what, { min: 0, whole: true, remedy }));
+}
+
+/** Commands that show ids, where it is not `list` and the plural. */
+const SHOWN_BY: Readonly<Record<string, string>> = {
+  offer: 'search offers',
+  'volume offer': 'search volumes',
+  method: 'tfa status',
+  '--method-id': 'tfa status',
+  '--volume': 'list volumes',
+  instance: 'list instances',
+};
+
+/** `what` is a noun of the command line, or a flag. */
+function remedyOfId(what: string): string | undefined {
+  const command =
+    SHOWN_BY[what] ?? (/^[a-z-]+[a-z]$/.test(what) && !what.startsWith('-') ? `list ${what}s` : undefined);
+  return command === undefined ? undefined : `gpu-rent ${command} shows the ids.`;
 }
 
 /** Ids of the marketplace, each once. Throws a usage error if there is none or one is not an integer. */
@@ -86,12 +110,14 @@ export function parseIds(texts: readonly string[], what: string): readonly Marke
 }
 
 /**
- * Milliseconds of `30s`, `5m` or a bare number of seconds. Throws a usage error that names `name`, the flag, for any
- * other text.
+ * Milliseconds of a time such as `30s` or `5m`. Throws a usage error that names `name`, the flag, for any other text: a
+ * bare number is refused, since 48 can mean seconds and hours.
  */
 export function parseTime(text: string, name: string): number {
-  const milliseconds = /^\d+$/.test(text) ? Number(text) * 1000 : durationOf(text);
+  const milliseconds = durationOf(text);
   if (milliseconds !== undefined && milliseconds > 0) return milliseconds;
+  if (/^\d+(\.\d+)?$/.test(text))
+    throw usageError(`${name}: "${text}" has no unit.`, `Write ${text}s, ${text}m or ${text}h.`);
   throw usageError(`${name}: "${text}" is not a time such as 30s, 5m or 1h30m.`);
 }
 
@@ -114,6 +140,8 @@ export function dollarsOption(options: OptionValues, flag: string): MicroDollars
 /** Reads an amount of dollars. Throws a usage error that names `name`, the flag or argument, for any other text. */
 export function parseAmount(text: string, name: string): MicroDollars {
   const amount = parseDollars(text.replace(/^\$/, ''));
+  if (amount === undefined && /^\$?-/.test(text))
+    throw usageError(`${name}: "${text}" is below zero.`, 'Write a positive amount of dollars such as 0.45.');
   if (amount === undefined) throw usageError(`${name}: "${text}" is not an amount of dollars such as 0.45.`);
   return amount;
 }

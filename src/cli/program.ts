@@ -71,28 +71,21 @@ async function withoutCommand(
   }
   const wantsHelp = isAsked('--help', '-h', 'help') || args.length === 0;
   const entries = groups.flatMap((group) => group.entries);
-  if (located.type === 'none' && !wantsHelp) throw await unknownCommand(program, located.words, args);
+  if (!wantsHelp && isUnknown(located)) {
+    if (located.words.length === 0)
+      throw usageError(`No command after ${args.join(' ')}.`, `${calledAs} --help lists the commands.`);
+    const { unknownCommand } = await import('./unknown-command.ts');
+    throw unknownCommand({ entries, words: located.words, calledAs });
+  }
   const text =
     located.type === 'group' ? groupHelp(entries, located.verb, calledAs) : rootHelp(groups, calledAs);
   (wantsHelp ? context.stdout : context.stderr).write(text);
   return wantsHelp ? EXIT.ok : EXIT.usage;
 }
 
-/** Says what was probably meant: a command by its two words, or by its first alone. */
-async function unknownCommand(
-  { groups, calledAs }: ProgramOptions,
-  words: readonly string[],
-  args: readonly string[],
-): Promise<Error> {
-  const lists = `${calledAs} --help lists the commands.`;
-  if (words.length === 0) return usageError(`No command after ${args.join(' ')}.`, lists);
-  const { nearest } = await import('../lib/text.ts');
-  const names = groups.flatMap(({ entries }) =>
-    entries.flatMap(({ name, aliases = [] }) => [name, ...aliases]),
-  );
-  const near = nearest(words.slice(0, 2).join(' '), names) ?? nearest(words[0] ?? '', names);
-  const remedy = near === undefined ? lists : `Did you mean: ${calledAs} ${near}?`;
-  return usageError(`Unknown command "${words.slice(0, 2).join(' ')}".`, remedy);
+/** A verb that takes a noun is unknown with another noun, and lists its nouns without one. */
+function isUnknown({ type, words }: Exclude<Located, { type: 'command' }>): boolean {
+  return type === 'none' || (words[1] !== undefined && !words[1].startsWith('-'));
 }
 
 /** Help of the whole program: every command under its heading. */

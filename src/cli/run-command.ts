@@ -43,7 +43,10 @@ export async function runCommand(
     exitCode = await command.run(input, context);
   });
   try {
-    const words = await withObjectNames(respell(own, optionsOf(command)), command);
+    const spelt = respell(own, optionsOf(command));
+    const { checkLine } = await import('./options/line-check.ts');
+    checkLine(beforeDashes(spelt), { options: optionsOf(command), args: command.args ?? [] });
+    const words = await withObjectNames(spelt, command);
     await parser.parseAsync([...words], { from: 'user' });
     return exitCode;
   } catch (error) {
@@ -75,6 +78,11 @@ function splitLine(args: readonly string[], command: Command): Line {
   return isSplit
     ? { own: args.slice(0, end), rest: {}, dashed: args.slice(end + 1) }
     : { own: args, rest: {}, dashed: [] };
+}
+
+function beforeDashes(words: readonly string[]): readonly string[] {
+  const at = words.indexOf('--');
+  return at < 0 ? words : words.slice(0, at);
 }
 
 /** An argument more would be run by a machine that bills. */

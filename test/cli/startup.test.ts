@@ -36,6 +36,9 @@ const packages = (files: readonly string[]) =>
 const folders = (files: readonly string[]) =>
   new Set(files.flatMap((file) => /^src\/([a-z]+)\//.exec(file)?.[1] ?? []));
 
+const ofApi = (files: readonly string[]) => files.filter((file) => file.startsWith('src/api/'));
+const NAMES = ['src/api/v1alpha1/names.ts'];
+
 let bench: MarketplaceBench;
 beforeAll(async () => {
   bench = await marketplaceBench();
@@ -46,7 +49,8 @@ describe('what is loaded', () => {
   test('for --help is the catalogue, and no package', async () => {
     const files = await loadedBy(['--help']);
     expect(packages(files)).toEqual(new Set());
-    expect(folders(files)).toEqual(new Set(['cli']));
+    expect(folders(files)).toEqual(new Set(['api', 'cli']));
+    expect(ofApi(files), 'the names of kinds, as commands are called by').toEqual(NAMES);
     expect(files.length).toBeLessThan(25);
   });
 
@@ -62,7 +66,8 @@ describe('what is loaded', () => {
     const env = { GPU_RENT_URL: bench.url, GPU_RENT_API_KEY: bench.service.simulator.apiKey };
     const files = await loadedBy(['show', 'user'], env);
     expect(packages(files)).toEqual(new Set(['commander', 'undici', 'zod']));
-    expect(folders(files)).toEqual(new Set(['cli', 'lib', 'market', 'markets', 'views']));
+    expect(ofApi(files)).toEqual(NAMES);
+    expect(folders(files)).toEqual(new Set(['api', 'cli', 'lib', 'market', 'markets', 'views']));
   });
 });
 

@@ -76,7 +76,11 @@ function portText(ports: Instance['ports']): string {
 export const listInstances = instance.list({
   examples: ['gpu-rent list instances', 'gpu-rent list instances --status running -o wide'],
   options: [
-    { flags: '--label <label>', description: 'Only those with this label; an empty one: those without.' },
+    {
+      flags: '--label <label>',
+      description: 'Only those with this label; an empty one: those without.',
+      mayBeEmpty: true,
+    },
     { flags: '--status <word>', description: 'Only those in this state, e.g. running.' },
   ],
   query: ({ options }) => ({
@@ -284,7 +288,7 @@ export const labelInstance: Command = {
   examples: ['gpu-rent label instance 4711 "training run 7"'],
   args: [
     { name: '<id>', description: 'The instance.' },
-    { name: '<label>', description: 'The new label.' },
+    { name: '<label>', description: 'The new label.', mayBeEmpty: true },
   ],
   options: [FORCE],
   optionSets: ['output', 'marketplace'],

@@ -68,7 +68,7 @@ interface Powering {
 
 function powerCommand({ verb, powerState, description }: Powering): Command {
   return objectChangeCommand<GpuInstance>({
-    ...{ verb, description },
+    ...{ verb, description, byId: `${verb} instance` },
     kinds: [gpuInstanceResource],
     examples: [`gpu-rent ${verb} gpui/trainer`, `gpu-rent ${verb} gpui trainer tester -n team`],
     check(target) {
@@ -86,6 +86,7 @@ function powerCommand({ verb, powerState, description }: Powering): Command {
 /** Restarts the containers of objects' machines; their disks stay. */
 export const restartCommand = objectChangeCommand<GpuInstance>({
   verb: 'restart',
+  byId: 'reboot instance',
   description:
     "Restarts the container on its machine, through the marketplace and with the account's key. The disk stays, and so does the machine: gpu-rent replace rents another one.",
   kinds: [gpuInstanceResource],
@@ -112,6 +113,7 @@ export const restartCommand = objectChangeCommand<GpuInstance>({
 /** Has the operator rent another machine in place of the present one, which is destroyed. */
 export const replaceCommand = objectChangeCommand<GpuInstance>({
   verb: 'replace',
+  byId: 'destroy instance',
   description:
     'The present machine is destroyed with its disk, then another is rented by the same spec. Asks first; without a terminal it needs --yes. The request names the present machine: if it is gone by then, its successor is kept.',
   kinds: [gpuInstanceResource],

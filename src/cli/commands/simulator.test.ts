@@ -58,6 +58,7 @@ describe('gpu-rent simulator', () => {
     [{ port: 'http' }, /--port: "http" is not a whole number from 0 to 65535/],
     [{ port: '70000' }, /--port: "70000"/],
     [{ timeScale: '-1' }, /--time-scale: "-1" is not a number from 0 to 1000000/],
+    [{ timeScale: '0' }, /--time-scale: 0 stops the clock, and nothing would ever boot/],
     [{ timeScale: '1000001' }, /--time-scale: "1000001" is not a number from 0 to 1000000/],
     [{ offers: '100001' }, /--offers: "100001" is not a whole number from 1 to 100000/],
     [{ seed: '' }, /--seed/],

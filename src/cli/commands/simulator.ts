@@ -218,7 +218,7 @@ export function readFlags(options: OptionValues): SimulatorFlags {
     certificateFiles: readCertificateFiles(options),
     profile: readProfile(options),
     seed: numberOption(options, '--seed', { min: 0, whole: true }) ?? 1,
-    timeScale: numberOption(options, '--time-scale', { min: 0, max: FASTEST }) ?? 1,
+    timeScale: readTimeScale(options),
     apiKey: readKey(options),
     control: switchOption(options, '--control'),
     controlBindAddress: needsControl(
@@ -234,6 +234,16 @@ export function readFlags(options: OptionValues): SimulatorFlags {
     serveMachines: switchOption(options, '--serve-machines'),
     rateLimits: options.rateLimits !== false,
   };
+}
+
+/** A clock that stands still is moved by `/sim/clock` alone: without it no machine would ever boot. */
+function readTimeScale(options: OptionValues): number {
+  const scale = numberOption(options, '--time-scale', { min: 0, max: FASTEST }) ?? 1;
+  if (scale > 0 || switchOption(options, '--control')) return scale;
+  throw usageError(
+    '--time-scale: 0 stops the clock, and nothing would ever boot.',
+    'Give a factor above 0, or --control: POST /sim/clock then moves the clock.',
+  );
 }
 
 function readProfile(options: OptionValues): Profile {

@@ -176,7 +176,7 @@ export const tfaUpdate: Command = {
   examples: ['gpu-rent tfa update 3 --label "work phone"', 'gpu-rent tfa update totp --primary'],
   args: [{ name: '<method>', description: 'Its id; or totp or sms if there is one of that kind.' }],
   options: [
-    { flags: '--label <text>', description: 'At most 30 characters.' },
+    { flags: '--label <text>', description: 'At most 30 characters.', mayBeEmpty: true },
     { flags: '--primary', description: 'Ask for this one first.' },
   ],
   optionSets: ['output', 'marketplace'],

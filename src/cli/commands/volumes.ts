@@ -130,7 +130,7 @@ export const offerVolume: Command = {
     { flags: '--machine <id>', description: 'A machine of yours; repeatable.', repeatable: true },
     { flags: '--size <gb>', description: 'GB on each.' },
     { flags: '--price <dollars>', description: 'Per GB and month.' },
-    { flags: '--until <time>', description: 'When the listing ends, e.g. 2027-01-31T00:00:00Z.' },
+    { flags: '--until <timestamp>', description: 'When the listing ends, e.g. 2027-01-31T00:00:00Z.' },
   ],
   optionSets: ['output', 'marketplace'],
   async run(input, context) {

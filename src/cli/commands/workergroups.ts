@@ -66,7 +66,7 @@ const NUMBER_FLAGS: readonly NumberFlag[] = [
 
 /** The options of a worker group, in the service's own spelling. */
 const WORKER_GROUP_OPTIONS: readonly CommandOption[] = [
-  ...TEXT_FLAGS.map(({ flag, description }) => ({ flags: `${flag} <text>`, description })),
+  ...TEXT_FLAGS.map(({ flag, description }) => ({ flags: `${flag} <text>`, description, mayBeEmpty: true })),
   ...NUMBER_FLAGS.map(({ flag, description }) => ({ flags: `${flag} <number>`, description })),
 ];
 

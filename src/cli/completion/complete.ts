@@ -124,7 +124,7 @@ function optionsIn(words: readonly string[]): Input['options'] {
     kubeconfig: value('--kubeconfig'),
     url: value('--url'),
     apiKeyFile: value('--api-key-file'),
-    requestTimeout: '1',
+    requestTimeout: '1s',
     retry: '1',
   };
 }

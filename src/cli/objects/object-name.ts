@@ -1,14 +1,7 @@
-import {
-  endpointGroupResource,
-  GROUP,
-  gpuInstanceResource,
-  type KindNames,
-  marketplaceAccountResource,
-} from '../../api/v1alpha1/names.ts';
+import { gpuInstanceResource, type KindNames } from '../../api/v1alpha1/names.ts';
 import { toId } from '../../markets/vast/ids.ts';
 import { usageError } from '../command-error.ts';
-
-const KINDS: readonly KindNames[] = [gpuInstanceResource, endpointGroupResource, marketplaceAccountResource];
+import { KINDS, kindNamed } from './kind-spelling.ts';
 
 /** What a word of the command line names: an object of the cluster, or an id of the marketplace. */
 export type Target =
@@ -51,11 +44,6 @@ export function parseObject(
   throw usageError(`"${text}" is not accepted here.`, `Write ${kinds.join(' or ')}.`);
 }
 
-/** The kind that a text of the command line names, in every spelling that kubectl takes; undefined for any other. */
-export function kindNamed(text: string): KindNames | undefined {
-  return KINDS.find((kind) => spellingsOf(kind).includes(text.toLowerCase()));
-}
-
 /** How the words of a command line are read for {@link joinKind}. */
 export interface JoinOptions {
   /** Whether the word after this option is its value. */
@@ -89,10 +77,6 @@ function positions(args: readonly string[], takesValue: JoinOptions['takesValue'
     else if (takesValue(arg)) at += 1;
   }
   return found;
-}
-
-function spellingsOf({ singular, plural, shortNames }: KindNames): readonly string[] {
-  return [singular, plural, ...shortNames, `${singular}.${GROUP}`, `${plural}.${GROUP}`];
 }
 
 /** As kubectl shows it, e.g. `gpui/trainer`. */

@@ -23,6 +23,7 @@ export const RENT_OPTIONS: readonly CommandOption[] = [
   {
     flags: '--label <label>',
     description: 'Default: a label of its own, by which the machine can be found.',
+    mayBeEmpty: true,
   },
   {
     flags: '-e, --env <name=value>',

@@ -18,6 +18,8 @@ export function settingOptions(settings: Readonly<Record<string, SettingShape>>)
       flags: `${flagName(name)} ${value}`,
       description: standard === '' ? setting.description : `${setting.description} (default: ${standard})`,
       ...(setting.list && { repeatable: true }),
+      // The settings judge it, with the variable of the environment that it stands for.
+      mayBeEmpty: true,
     };
   });
 }

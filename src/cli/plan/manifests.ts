@@ -5,7 +5,8 @@ import { accountKey, accountRefOf } from '../../instance/account-ref.ts';
 import { KUBECTL_YAML } from '../../lib/kubectl-yaml.ts';
 import type { CommandContext, CommandInput } from '../command.ts';
 import { CommandError, usageError } from '../command-error.ts';
-import { kindNamed, type ObjectName } from '../objects/object-name.ts';
+import { kindNamed } from '../objects/kind-spelling.ts';
+import type { ObjectName } from '../objects/object-name.ts';
 import { listOption } from '../option-values.ts';
 import { readTextFile } from '../secrets/secret-input.ts';
 

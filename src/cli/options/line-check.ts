@@ -1,0 +1,105 @@
+import type { Command, CommandOption } from '../command.ts';
+import { CommandError, usageError } from '../command-error.ts';
+import { spellings } from '../locate.ts';
+import { parseAmount, parseTime } from '../option-values.ts';
+
+/** What a command takes. */
+interface Shape {
+  readonly options: readonly CommandOption[];
+  readonly args: NonNullable<Command['args']>;
+}
+
+/** What is wrong with one word, and what to write. */
+interface Fault {
+  readonly message: string;
+  readonly remedy: string | undefined;
+}
+
+/** An option as it stands on a command line. */
+interface Given {
+  readonly flag: string;
+  /** e.g. `<name>`. */
+  readonly placeholder: string;
+  readonly option: CommandOption;
+  /** Undefined if nothing stands behind it. */
+  readonly value: string | undefined;
+  /** Whether the value is a word of its own that spells an option of the command. */
+  readonly isOption: boolean;
+}
+
+/** Options of an amount or a time: their values are read before anything else is done. */
+const READERS: readonly (readonly [RegExp, (text: string, flag: string) => unknown])[] = [
+  [/^<(time|duration)>$/, parseTime],
+  [/^<dollars>$/, parseAmount],
+];
+
+/**
+ * Refuses words that can mean nothing: an option or argument without a value (a variable of a script was not set), an
+ * option where a value belongs, a time or an amount that is none. Throws one usage error that names each. `words` are
+ * those before `--`.
+ */
+export function checkLine(words: readonly string[], { options, args }: Shape): void {
+  const faults: Fault[] = [];
+  let position = 0;
+  for (const word of readWords(words, options)) {
+    if (typeof word !== 'string') {
+      faults.push(...faultOf(word));
+      continue;
+    }
+    const argument = args[Math.min(position, args.length - 1)];
+    if (word === '' && argument && !argument.mayBeEmpty)
+      faults.push({ message: `${argument.name}: the argument is empty.`, remedy: remedyOf(argument.name) });
+    position += 1;
+  }
+  if (faults.length === 0) return;
+  const remedies = [...new Set(faults.flatMap(({ remedy }) => remedy ?? []))];
+  throw usageError(faults.map(({ message }) => message).join('\n'), remedies.join(' ') || undefined);
+}
+
+/** Options with their values, and the other words, in order. Unknown options are left to the parser. */
+function readWords(words: readonly string[], options: readonly CommandOption[]): readonly (string | Given)[] {
+  const known = new Map(
+    options.flatMap((option) => spellings(option).map((flag) => [flag, option] as const)),
+  );
+  const read: (string | Given)[] = [];
+  for (let at = 0; at < words.length; at += 1) {
+    const { flag, inline } = parted(words[at] ?? '');
+    const option = known.get(flag);
+    const placeholder = option && /[<[].*$/.exec(option.flags)?.[0];
+    if (option && placeholder !== undefined) {
+      const next = words[at + 1];
+      const isOption = inline === undefined && next !== undefined && known.has(parted(next).flag);
+      const isTaken = inline === undefined && (placeholder.startsWith('<') || !next?.startsWith('-'));
+      const value = inline ?? (isTaken ? next : undefined);
+      read.push({ flag, placeholder, option, value, isOption: isOption && isTaken });
+      if (isTaken && !isOption) at += 1;
+    } else if (!option && (flag === '-' || !flag.startsWith('-'))) read.push(words[at] ?? '');
+  }
+  return read;
+}
+
+function faultOf({ flag, placeholder, option, value, isOption }: Given): readonly Fault[] {
+  const remedy = remedyOf(`${flag} ${placeholder}`);
+  if (isOption)
+    return [{ message: `${flag}: the value is missing; ${value} is an option of its own.`, remedy }];
+  if (value === undefined || option.mayBeEmpty) return [];
+  if (value.trim() === '') return [{ message: `${flag}: the value is empty.`, remedy }];
+  const [, read] = READERS.find(([form]) => form.test(placeholder)) ?? [];
+  try {
+    read?.(value, flag);
+    return [];
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+    return [{ message: error.message, remedy: error.remedy }];
+  }
+}
+
+function remedyOf(form: string): string {
+  return form.startsWith('<') ? `Give ${form}.` : `Give ${form}, or leave it out.`;
+}
+
+/** `--flag=value` in its parts. */
+function parted(word: string): { readonly flag: string; readonly inline: string | undefined } {
+  const [, flag = word, inline] = /^(--[^=]+)=(.*)$/s.exec(word) ?? [];
+  return { flag, inline };
+}
