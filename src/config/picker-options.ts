@@ -106,6 +106,13 @@ export const PICKER_OPTIONS = {
       'idle time after which Envoy closes a connection of a client; for --envoy and --print-envoy-config. Keep it above the one of a load balancer in front',
     defaultValue: '5m',
   },
+  bodyTimeout: {
+    value: durationValue(10_000, 3_600_000),
+    placeholder: 'duration',
+    description:
+      'time from the pick of a worker to the end of the body of a request, unless the worker answers before; looked at every 15 s, and not with --group',
+    defaultValue: '10m',
+  },
   trustedHops: {
     value: wholeNumber(0, 8),
     placeholder: 'count',

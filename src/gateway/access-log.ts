@@ -1,7 +1,11 @@
 import { create } from '@bufbuild/protobuf';
 import type { Duration, Timestamp } from '@bufbuild/protobuf/wkt';
 import type { ServerReadableStream, sendUnaryData } from '@grpc/grpc-js';
-import type { HTTPAccessLogEntry } from '../../proto/gen/envoy/access_log_pb.js';
+import {
+  type AccessLogCommon,
+  AccessLogType,
+  type HTTPAccessLogEntry,
+} from '../../proto/gen/envoy/access_log_pb.js';
 import {
   AccessLogService,
   type StreamAccessLogsMessage,
@@ -39,20 +43,35 @@ export interface ReadUsage {
   readonly events: number | undefined;
 }
 
+/** A request that has not ended. */
+export interface LastingRequest {
+  /** Id that the picker gave it; undefined before. */
+  readonly id: string | undefined;
+  /** Its body has not arrived, and no response has begun. */
+  readonly isArriving: boolean;
+}
+
 type Stream = ServerReadableStream<StreamAccessLogsMessage, StreamAccessLogsResponse>;
 
 /** What Envoy logs. */
 export interface AccessLogHandlers {
   readonly onEnd: (request: EndedRequest) => void;
+  /** Of each request from time to time, until it ends. */
+  readonly onProgress: (request: LastingRequest) => void;
   /** A connection of a client is closed. */
   readonly onClose: (connection: Connection) => void;
 }
 
 /** The access-log service of Envoy: the only exact source of the ends of requests and of connections. */
-export function accessLogService({ onEnd, onClose }: AccessLogHandlers): GrpcService {
+export function accessLogService({ onEnd, onProgress, onClose }: AccessLogHandlers): GrpcService {
   const read = (stream: Stream, answer: sendUnaryData<StreamAccessLogsResponse>): void => {
     stream.on('data', ({ logEntries }: StreamAccessLogsMessage) => {
-      if (logEntries.case === 'httpLogs') for (const entry of logEntries.value.logEntry) onEnd(endOf(entry));
+      if (logEntries.case === 'httpLogs')
+        for (const entry of logEntries.value.logEntry) {
+          const isLasting = entry.commonProperties?.accessLogType === AccessLogType.DownstreamPeriodic;
+          if (isLasting) onProgress(progressOf(entry));
+          else onEnd(endOf(entry));
+        }
       if (logEntries.case === 'tcpLogs')
         for (const { commonProperties } of logEntries.value.logEntry) {
           const place = placeOf(commonProperties?.downstreamRemoteAddress);
@@ -66,11 +85,21 @@ export function accessLogService({ onEnd, onClose }: AccessLogHandlers): GrpcSer
   return { service: AccessLogService, handlers: { StreamAccessLogs: read } };
 }
 
+function progressOf({ commonProperties }: HTTPAccessLogEntry): LastingRequest {
+  const { timeToLastRxByte, timeToFirstDownstreamTxByte } = commonProperties ?? {};
+  const isArriving = timeToLastRxByte === undefined && timeToFirstDownstreamTxByte === undefined;
+  return { id: idOf(commonProperties), isArriving };
+}
+
+function idOf(properties: AccessLogCommon | undefined): string | undefined {
+  const id = properties?.metadata?.filterMetadata[METADATA]?.[NOTES.id];
+  return typeof id === 'string' ? id : undefined;
+}
+
 function endOf({ commonProperties, request, response }: HTTPAccessLogEntry): EndedRequest {
   const notes = commonProperties?.metadata?.filterMetadata[METADATA];
-  const id = notes?.[NOTES.id];
   return {
-    id: typeof id === 'string' ? id : undefined,
+    id: idOf(commonProperties),
     requestId: request?.requestId ?? '',
     upstream: placeOf(commonProperties?.upstreamRemoteAddress),
     status: response?.responseCode ?? 0,

@@ -1,6 +1,6 @@
-import type { ReadHeader } from './envoy-config.ts';
 import type { Answer, Headers } from './ext-proc.ts';
 import type { CorsSettings } from './group-view.ts';
+import type { ReadHeader } from './request-notes.ts';
 
 type RequestHeaders = ReadonlyMap<ReadHeader, string>;
 

@@ -1,33 +1,8 @@
 import { isIP } from 'node:net';
 import { CONNECTION_KEY } from './connection-limit.ts';
-import {
-  CLUSTER_HEADER,
-  METADATA,
-  PRIVATE_HEADERS,
-  RETRY_HEADER,
-  SESSION_HEADERS,
-  WORK_HEADER,
-} from './request-notes.ts';
+import { REQUEST_FILTER } from './request-filter.ts';
+import { CLUSTER_HEADER, METADATA, PRIVATE_HEADERS, READ_HEADERS, RETRY_HEADER } from './request-notes.ts';
 import { RESPONSE_FILTER } from './response-filter.ts';
-
-/** Headers that the picker reads; Envoy sends it no other ones, which would only cost time there. */
-const READ_HEADERS = [
-  ...([
-    ':method',
-    ':path',
-    ':authority',
-    'authorization',
-    'content-type',
-    'content-length',
-    'x-request-id',
-    'x-forwarded-for',
-    'origin',
-    'access-control-request-method',
-    'access-control-request-headers',
-  ] as const),
-  ...([WORK_HEADER, ...SESSION_HEADERS] as const),
-] as const;
-export type ReadHeader = (typeof READ_HEADERS)[number];
 
 export interface SocketPlace {
   /** An IP address, or a name of what is called; empty: all addresses of this machine. */
@@ -50,6 +25,8 @@ export interface BootstrapOptions {
   readonly idleTimeoutMs?: number;
   /** Connections of all clients; {@link MAX_CONNECTIONS} if absent. */
   readonly maxConnections?: number | undefined;
+  /** How often Envoy tells the picker of a request that lasts, in milliseconds; 15 s if absent. */
+  readonly progressMs?: number;
 }
 
 /** Longer than any hold (55 min), in seconds; a message_timeout may be one hour at most. */
@@ -59,6 +36,7 @@ export const BUFFER_BYTES = 131_072;
 /** Memory limit of the container in the chart: 512 MiB. The rest is for stacks, code and what was freed lately. */
 export const DEFAULT_HEAP_BYTES = 384 * 1_048_576;
 const DEFAULT_IDLE_MS = 300_000;
+const DEFAULT_PROGRESS_MS = 15_000;
 /** Streams of one HTTP/2 connection. */
 const STREAMS_PER_CONNECTION = 100;
 const HTTP2_CONNECTION_WINDOW = 1_048_576;
@@ -283,7 +261,8 @@ const routes = Object.entries(RETRY_POLICIES).map(([name, policy]) => ({
   },
 }));
 
-function managerOf({ trustedHops = 0, idleTimeoutMs = DEFAULT_IDLE_MS }: BootstrapOptions): unknown {
+function managerOf(options: BootstrapOptions): unknown {
+  const { trustedHops = 0, idleTimeoutMs = DEFAULT_IDLE_MS, progressMs = DEFAULT_PROGRESS_MS } = options;
   return {
     '@type': `${EXTENSIONS}.filters.network.http_connection_manager.v3.HttpConnectionManager`,
     stat_prefix: 'requests',
@@ -297,7 +276,8 @@ function managerOf({ trustedHops = 0, idleTimeoutMs = DEFAULT_IDLE_MS }: Bootstr
     },
     // A stream may be silent for as long as a request may wait.
     stream_idle_timeout: `${MAX_WAIT_S}s`,
-    // Until the last byte of the request has left for the worker: a body that trickles in is never idle.
+    // Until the last byte of the request has left for the worker, the wait for one included. A body that trickles in is
+    // never idle; the picker cuts it earlier.
     request_timeout: `${MAX_WAIT_S}s`,
     request_headers_timeout: '10s',
     stream_flush_timeout: '300s',
@@ -328,6 +308,8 @@ function managerOf({ trustedHops = 0, idleTimeoutMs = DEFAULT_IDLE_MS }: Bootstr
         },
       },
     ],
+    // By which the picker learns whether the body of a request has arrived.
+    access_log_options: { access_log_flush_interval: `${progressMs / 1000}s` },
     route_config: {
       name: 'requests',
       request_headers_to_remove: PRIVATE_HEADERS,
@@ -353,7 +335,8 @@ const httpFilters = [
         response_trailer_mode: 'SKIP',
       },
       forward_rules: { allowed_headers: { patterns: READ_HEADERS.map((exact) => ({ exact })) } },
-      failure_mode_allow: false,
+      // A picker that ends cuts no request that has a worker; the filter behind this one refuses those that have none.
+      failure_mode_allow: true,
       // The picker asks for the body of some requests, and says of which ones the response is to be read.
       allow_mode_override: true,
       metadata_options: { receiving_namespaces: { untyped: [METADATA] } },
@@ -363,7 +346,7 @@ const httpFilters = [
     name: 'envoy.filters.http.lua',
     typed_config: {
       '@type': `${EXTENSIONS}.filters.http.lua.v3.Lua`,
-      default_source_code: { inline_string: RESPONSE_FILTER },
+      default_source_code: { inline_string: `${REQUEST_FILTER}${RESPONSE_FILTER}` },
     },
   },
   {

@@ -20,10 +20,9 @@ import {
 } from '../../proto/gen/envoy/ext_proc_pb.js';
 import { inBackground } from '../lib/background.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { ReadHeader } from './envoy-config.ts';
 import { forgetLastMessage, type GrpcService } from './grpc-server.ts';
 import type { BodyStart } from './openai-work.ts';
-import { METADATA, NOTES, UNIT_TOKENS } from './request-notes.ts';
+import { METADATA, NOTES, type ReadHeader, UNIT_TOKENS } from './request-notes.ts';
 
 /** A request that Envoy asks about. */
 export interface RequestHead {
@@ -39,13 +38,27 @@ export interface RequestHead {
    * has the headers that say where the request goes: Envoy decides that before a body that it does not buffer whole.
    */
   readonly readBody: (route: Headers) => Promise<BodyStart>;
+  /**
+   * Ends a request that was given a worker, with this reply if no response has begun. Nothing happens if the request came
+   * whole with its headers. Absent if the proxy knows no such end.
+   */
+  readonly cut?: (reply: Reply) => void;
 }
 
 /** Values by name in lower case. */
 export type Headers = Readonly<Record<string, string>>;
 
+/** An answer of the gateway itself. */
+export interface Reply {
+  readonly type: 'reply';
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: string;
+}
+
 /** What Envoy is to do with it. */
 export type Answer =
+  | Reply
   | {
       readonly type: 'route';
       /** Id of the request in the picker. */
@@ -58,12 +71,6 @@ export type Answer =
       readonly readsUsage?: boolean;
       /** Headers to set on the response; none if absent. */
       readonly responseHeaders?: Headers | undefined;
-    }
-  | {
-      readonly type: 'reply';
-      readonly status: number;
-      readonly headers: Headers;
-      readonly body: string;
     };
 
 export type ProcessStream = ServerDuplexStream<ProcessingRequest, ProcessingResponse>;
@@ -87,6 +94,7 @@ export function extProcService(
     });
     stream.on('data', ({ request }: ProcessingRequest) => {
       if (request.case === 'requestBody') exchange.takeBody(request.value);
+      if (request.case === 'requestTrailers') exchange.passTrailers();
       if (request.case !== 'requestHeaders') return;
       const head = exchange.begin(request.value);
       inBackground(
@@ -111,6 +119,8 @@ class Exchange {
   #contentLength: number | undefined;
   /** Its headers were answered by asking for the body, so that the body waits for the answer. */
   #asksForBody = false;
+  /** More of the request may come after the pick. */
+  #isOpen = false;
 
   constructor(stream: ProcessStream) {
     this.#stream = stream;
@@ -120,11 +130,13 @@ class Exchange {
     const headers = headersOf(map);
     const contentLength = endOfStream ? 0 : lengthOf(headers.get('content-length'));
     this.#contentLength = contentLength;
+    this.#isOpen = !endOfStream && !isWebSocket(headers);
     return {
       headers,
       contentLength,
       left: this.#left.signal,
       readBody: (route) => this.#readBody(route, endOfStream),
+      cut: (reply) => this.#write(replyOf(reply)),
     };
   }
 
@@ -138,17 +150,25 @@ class Exchange {
     forgetLastMessage(this.#stream);
   }
 
+  passTrailers(): void {
+    this.#write(create(ProcessingResponseSchema, { response: { case: 'requestTrailers', value: {} } }));
+  }
+
   answer(answer: Answer): void {
-    if (!this.#left.signal.aborted) this.#stream.write(responseOf(answer, this.#asksForBody));
+    this.#write(responseOf(answer, { toBody: this.#asksForBody, isOpen: this.#isOpen }));
+  }
+
+  #write(response: ProcessingResponse): void {
+    if (!this.#left.signal.aborted) this.#stream.write(response);
   }
 
   #readBody(route: Headers, isEmpty: boolean): Promise<BodyStart> {
     if (isEmpty) return Promise.resolve({ bytes: NOTHING, isWhole: true, contentLength: 0 });
     const { promise, resolve } = Promise.withResolvers<BodyStart>();
     this.#takesBody = resolve;
-    if (!this.#asksForBody && !this.#left.signal.aborted) {
+    if (!this.#asksForBody) {
       this.#asksForBody = true;
-      this.#stream.write(askForBody(route));
+      this.#write(askForBody(route));
     }
     return promise;
   }
@@ -159,7 +179,7 @@ export const NOTHING = new Uint8Array();
 export const LEFT = new Error('the stream of the request ended');
 
 /** Where a decision failed. */
-export const BROKEN: Answer = { type: 'reply', status: 500, headers: {}, body: '' };
+export const BROKEN: Reply = { type: 'reply', status: 500, headers: {}, body: '' };
 
 /** All that fits into Envoy's buffer: what is longer passes as well. */
 const BODY_MODE = {
@@ -169,6 +189,21 @@ const BODY_MODE = {
   requestTrailerMode: ProcessingMode_HeaderSendMode.SKIP,
   responseTrailerMode: ProcessingMode_HeaderSendMode.SKIP,
 };
+
+/**
+ * Trailers are the only part of a request that Envoy still asks about, so that its stream stays open until the response
+ * begins, and the request can be cut. No part of the body passes through the picker.
+ */
+const OPEN_MODE = {
+  ...BODY_MODE,
+  requestBodyMode: ProcessingMode_BodySendMode.NONE,
+  requestTrailerMode: ProcessingMode_HeaderSendMode.SEND,
+};
+
+/** It is open for as long as it is used, in both directions. */
+function isWebSocket(headers: RequestHead['headers']): boolean {
+  return headers.get(':method') === 'GET' && headers.get('upgrade')?.toLowerCase() === 'websocket';
+}
 
 function askForBody(route: Headers): ProcessingResponse {
   const response = { headerMutation: { setHeaders: headerOptions(route) }, clearRouteCache: true };
@@ -191,7 +226,10 @@ export function headersOf(map: HeaderMap | undefined): ReadonlyMap<ReadHeader, s
   return headers;
 }
 
-function responseOf(answer: Answer, toBody: boolean): ProcessingResponse {
+function responseOf(
+  answer: Answer,
+  { toBody, isOpen }: { readonly toBody: boolean; readonly isOpen: boolean },
+): ProcessingResponse {
   if (answer.type === 'route') {
     const headers = headerOptions(answer.headers);
     // With a body the route is known already, and Envoy may be past it.
@@ -199,6 +237,8 @@ function responseOf(answer: Answer, toBody: boolean): ProcessingResponse {
     return create(ProcessingResponseSchema, {
       response: { case: toBody ? 'requestBody' : 'requestHeaders', value: { response } },
       dynamicMetadata: { [METADATA]: notesOf(answer) },
+      // Whoever reads a body has the stream open anyway.
+      ...(isOpen && !toBody && { modeOverride: OPEN_MODE }),
     });
   }
   return replyOf(answer);
@@ -215,7 +255,7 @@ function notesOf({ id, destinations, readsUsage, responseHeaders }: Answer & { r
 }
 
 /** An answer that is not a worker's. */
-export function replyOf({ status, headers, body }: Answer & { readonly type: 'reply' }): ProcessingResponse {
+export function replyOf({ status, headers, body }: Reply): ProcessingResponse {
   return create(ProcessingResponseSchema, {
     response: {
       case: 'immediateResponse',

@@ -1,4 +1,4 @@
-import type { Answer } from './ext-proc.ts';
+import type { Reply } from './ext-proc.ts';
 
 /** A reply of the gateway itself. */
 export interface GatewayError {
@@ -16,7 +16,7 @@ const TYPES: Readonly<Record<number, string>> = {
 };
 
 /** The reply in the form that clients of the OpenAI API read: body, `Retry-After` and `x-should-retry`. */
-export function errorReply({ status, code, message, retryAfterSeconds }: GatewayError): Answer {
+export function errorReply({ status, code, message, retryAfterSeconds }: GatewayError): Reply {
   const type = TYPES[status] ?? 'service_unavailable';
   return {
     type: 'reply',

@@ -3,8 +3,8 @@ import { PickedRequests } from './picked-requests.ts';
 
 function picked(): PickedRequests {
   const requests = new PickedRequests();
-  requests.add('ours-1', 'envoy-1');
-  requests.add('ours-2', 'envoy-2');
+  requests.add('ours-1', { requestId: 'envoy-1', at: 0 });
+  requests.add('ours-2', { requestId: 'envoy-2', at: 0 });
   return requests;
 }
 
@@ -31,7 +31,7 @@ test('knows no request that was never picked for, whatever header it has', () =>
 
 test('keeps requests apart that share the id of Envoy', () => {
   const requests = picked();
-  requests.add('ours-3', 'envoy-1');
+  requests.add('ours-3', { requestId: 'envoy-1', at: 0 });
   expect(requests.take({ id: 'ours-1', requestId: 'envoy-1' })).toBe('ours-1');
   expect(requests.take({ id: undefined, requestId: 'envoy-1' })).toBe('ours-3');
 });

@@ -11,7 +11,7 @@ import { formatExactTime } from '../lib/time.ts';
 import type { KubeClient } from '../runtime/kube/kube-client.ts';
 import { type ObjectRef, objectKey, refOf } from '../runtime/kube/kube-object.ts';
 import type { Informer } from '../runtime/list-watch/informer.ts';
-import { accessLogService, type EndedRequest } from './access-log.ts';
+import { accessLogService, type EndedRequest, type LastingRequest } from './access-log.ts';
 import { callerKeys } from './caller-keys.ts';
 import { clientAddress } from './client-address.ts';
 import { ClientConnections, type Connection } from './client-connections.ts';
@@ -61,6 +61,8 @@ export interface PickerOptions {
   readonly maxHeldBytes?: number;
   /** Connections of all clients to our Envoy; {@link MAX_CONNECTIONS} if absent. */
   readonly maxConnections?: number | undefined;
+  /** Time from the pick to the end of the body of a request, unless its worker answers before; no limit if absent. */
+  readonly bodyTimeoutMs?: number;
 }
 
 /** The index of slices by their group. */
@@ -101,6 +103,7 @@ export class Picker {
             extProcService((head) => this.answer(head), log),
             accessLogService({
               onEnd: (request) => this.#ended(request),
+              onProgress: (request) => this.#lasts(request),
               onClose: (connection) => this.#connections.close(connection),
             }),
             connectionLimitService((connection) => this.#open(connection)),
@@ -197,7 +200,12 @@ export class Picker {
     if (this.#refusesAll) return errorReply(ENDS);
     const id = this.#options.random.uuid();
     const answer = await group.answer({ id, head, path: route.path });
-    if (answer.type === 'route') this.#picked.add(id, head.headers.get('x-request-id') ?? '');
+    if (answer.type === 'route')
+      this.#picked.add(id, {
+        requestId: head.headers.get('x-request-id') ?? '',
+        at: this.#options.clock.monotonic(),
+        cut: head.cut,
+      });
     return answer;
   }
 
@@ -220,6 +228,13 @@ export class Picker {
     const id = this.#picked.take(request);
     if (id === undefined) return;
     for (const group of this.#groups.values()) if (group.ended(id, request)) return;
+  }
+
+  /** A client that sends its body slowly does not keep a worker's place for long. */
+  #lasts({ id, isArriving }: LastingRequest): void {
+    const { clock, bodyTimeoutMs = Number.POSITIVE_INFINITY } = this.#options;
+    const picked = isArriving && id !== undefined ? this.#picked.get(id) : undefined;
+    if (picked && clock.monotonic() - picked.at >= bodyTimeoutMs) picked.cut?.(LATE_BODY);
   }
 
   #refresh(): void {
@@ -426,6 +441,13 @@ const ENCRYPTED_POOL = {
   message:
     'The workers of this group take no requests without TLS, which a proxy of the Gateway API cannot do for them: set spec.gateway.link to Plain, or call the gateway of gpu-rent.',
 } as const;
+
+const LATE_BODY = errorReply({
+  status: 408,
+  code: 'body_timeout',
+  message: 'The body did not arrive in time after a worker was picked (--body-timeout).',
+  retryAfterSeconds: 1,
+});
 
 const UNKNOWN_GROUP = {
   status: 404,

@@ -35,3 +35,23 @@ export const PRIVATE_HEADERS: readonly string[] = [
   ...['x-forwarded-host', 'x-forwarded-port', 'x-forwarded-server'],
   ...['x-envoy-external-address', 'x-envoy-internal', 'x-envoy-peer-metadata', 'x-envoy-peer-metadata-id'],
 ];
+
+/** Headers that the picker reads; Envoy sends it no other ones, which would only cost time there. */
+export const READ_HEADERS = [
+  ...([
+    ':method',
+    ':path',
+    ':authority',
+    'authorization',
+    'content-type',
+    'content-length',
+    'x-request-id',
+    'x-forwarded-for',
+    'origin',
+    'upgrade',
+    'access-control-request-method',
+    'access-control-request-headers',
+  ] as const),
+  ...([WORK_HEADER, ...SESSION_HEADERS] as const),
+] as const;
+export type ReadHeader = (typeof READ_HEADERS)[number];

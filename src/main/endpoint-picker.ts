@@ -179,6 +179,7 @@ function assemble({ config, connection, proxy, registry, log }: Given): Parts {
     addresses: { allowPrivate: config.allowPrivateAddresses },
     trustedHops: config.trustedHops,
     maxHeldBytes: config.maxHeldMemory,
+    bodyTimeoutMs: config.bodyTimeout,
     pool: config.group,
     onWake: () => reports?.reportNow(),
   });

@@ -53,6 +53,8 @@ export interface GatewayBench {
   ): Promise<void>;
   /** How often, and when last, the group was woken. */
   wakes(group: string): Promise<readonly string[]>;
+  /** Breaks the connection to Envoy and takes no other one, as a picker that is killed. */
+  crash(): void;
   close(): Promise<void>;
 }
 
@@ -69,12 +71,14 @@ export interface BenchOptions {
   /** Another Envoy than ours, and the one group that its picker serves. */
   readonly other?: OtherEnvoy | undefined;
   readonly maxHeldBytes?: number;
+  readonly bodyTimeoutMs?: number;
 }
 
 export async function gatewayBench({
   bootstrap,
   other,
   maxHeldBytes,
+  bodyTimeoutMs,
 }: BenchOptions = {}): Promise<GatewayBench> {
   const memory = createMemoryKube({ clock: systemClock, random: seededRandom(3), definitions });
   const kube = createKubeClient({
@@ -105,6 +109,7 @@ export async function gatewayBench({
     addresses: { allowPrivate: false },
     pool: other?.pool,
     ...(maxHeldBytes !== undefined && { maxHeldBytes }),
+    ...(bodyTimeoutMs !== undefined && { bodyTimeoutMs }),
     maxConnections: bootstrap?.maxConnections,
   });
   const wakes = new Map<string, string[]>();
@@ -150,6 +155,7 @@ export async function gatewayBench({
     },
     block: (group, blocked) => setBlocked(kube, group, blocked),
     wakes: async (group) => wakes.get(group) ?? [],
+    crash: () => grpc.close(),
     async close() {
       picker.close();
       await envoy.stop();

@@ -2,6 +2,7 @@ import { Agent, get, type IncomingMessage, type RequestListener, type ServerResp
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { until } from '../builders/until.ts';
 import { type GatewayBench, gatewayBench, NAMESPACE } from './gateway-bench.ts';
+import { type RawClient, rawClient } from './raw-client.ts';
 
 let bench: GatewayBench;
 beforeEach(async () => {
@@ -11,8 +12,8 @@ afterEach(() => bench?.close());
 
 const figuresOf = (group: string) => bench.picker.figures().find(({ name }) => name === group);
 
-async function created(group: string): Promise<string> {
-  await bench.createGroup(group);
+async function created(group: string, gateway: Record<string, unknown> = {}): Promise<string> {
+  await bench.createGroup(group, gateway);
   await until('the group is served', () => figuresOf(group));
   return `${bench.url}/${NAMESPACE}/${group}`;
 }
@@ -98,4 +99,65 @@ test('a picker that ends cuts no stream, and answers those that wait and those t
   expect((await fetch(streamed)).status).toBe(503);
   for (const response of responses) response.end('last');
   expect(await Promise.all(texts)).toEqual(Array.from({ length: 5 }, () => 'first last'));
+});
+
+/** More than Envoy gives the picker of a body. */
+const LONG = 300 * 1024;
+
+/** Sends the head of a POST and the beginning of its body. */
+function post(group: string, length: number, begin: string): Promise<RawClient> {
+  const head = `POST /${NAMESPACE}/${group}/v1/chat/completions HTTP/1.1`;
+  const headers = ['host: x', 'content-type: application/json', `content-length: ${length}`, '', ''];
+  return rawClient(bench.url, [head, ...headers].join('\r\n') + begin);
+}
+
+test.each([{}, { work: 'OpenAITokens' }])(
+  '%o: a picker that crashes cuts no request that has a worker',
+  async (gateway) => {
+    const responses: ServerResponse[] = [];
+    await created('picked', gateway);
+    await bench.publish('picked', 'picked-a', (request, response) => {
+      request.resume();
+      request.on('end', () => responses.push(response));
+    });
+    const partial = await post('picked', LONG + 4, 'x'.repeat(LONG));
+    const whole = await post('picked', 4, 'xxxx');
+    await until('both are picked for', () => figuresOf('picked')?.inFlightRequests === 2);
+    await until('one is with the worker', () => responses.length === 1);
+    bench.crash();
+    // Nothing answers Envoy any more.
+    expect((await fetch(bench.url)).status).toBe(503);
+    partial.socket.write('xxxx');
+    await until('both are with the worker', () => responses.length === 2);
+    for (const response of responses) response.end('served');
+    await until('both are served', () => [partial, whole].every((one) => one.read().includes('served')));
+    for (const { read, socket } of [partial, whole]) {
+      expect(read()).toMatch(/^HTTP\/1\.1 200 OK/);
+      socket.destroy();
+    }
+  },
+);
+
+test('a picker that crashes loses what it holds, and nothing reaches a worker without a pick', async () => {
+  let reached = 0;
+  await created('waits');
+  await created('read', { work: 'OpenAITokens' });
+  await bench.publish('read', 'read-a', (_, response) => {
+    reached += 1;
+    response.end();
+  });
+  await until('its worker is known', () => figuresOf('read')?.readyWorkers === 1);
+  const held = [
+    // Its body is read: Envoy knows where it goes, and no worker was picked.
+    await post('read', 100, '{'),
+    await post('waits', 2, '{}'),
+  ];
+  await until('both are held', () => figuresOf('read')?.heldRequests && figuresOf('waits')?.heldRequests);
+  bench.crash();
+  await until('both are answered', () => held.every((one) => one.read().includes('picker_lost')));
+  for (const { read, socket } of held) {
+    expect(read()).toMatch(/^HTTP\/1\.1 503 [\s\S]*retry-after: 1\r/);
+    socket.destroy();
+  }
+  expect([(await fetch(`${bench.url}/${NAMESPACE}/read/v1`)).status, reached]).toEqual([503, 0]);
 });

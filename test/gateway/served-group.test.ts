@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { callerKeys } from '../../src/gateway/caller-keys.ts';
-import type { ReadHeader } from '../../src/gateway/envoy-config.ts';
 import type { GroupSettings } from '../../src/gateway/group-view.ts';
+import type { ReadHeader } from '../../src/gateway/request-notes.ts';
 import { ServedGroup } from '../../src/gateway/served-group.ts';
 import { createGatewayMetrics } from '../../src/server/gateway-metrics.ts';
 import { createMetricRegistry } from '../../src/server/metric-registry.ts';

@@ -33,7 +33,11 @@ export async function tlsBench(): Promise<TlsBench> {
     }),
     silentLogger,
   );
-  const services = [extProc, accessLogService({ onEnd: () => {}, onClose: () => {} }), discovery.service];
+  const services = [
+    extProc,
+    accessLogService({ onEnd: () => {}, onProgress: () => {}, onClose: () => {} }),
+    discovery.service,
+  ];
   const grpc = await serveGrpc(services, { host: '127.0.0.1', port: 0 });
   const port = await findFreePort();
   const config = envoyBootstrap({

@@ -4,7 +4,7 @@
 // @generated from file envoy/access_log.proto (package envoy.data.accesslog.v3, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Address, Metadata } from "./core_pb.js";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
@@ -27,6 +27,11 @@ export declare type AccessLogCommon = Message<"envoy.data.accesslog.v3.AccessLog
    * @generated from field: google.protobuf.Timestamp start_time = 5;
    */
   startTime?: Timestamp | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Duration time_to_last_rx_byte = 6;
+   */
+  timeToLastRxByte?: Duration | undefined;
 
   /**
    * @generated from field: google.protobuf.Duration time_to_first_downstream_tx_byte = 11;
@@ -52,6 +57,11 @@ export declare type AccessLogCommon = Message<"envoy.data.accesslog.v3.AccessLog
    * @generated from field: uint32 upstream_request_attempt_count = 24;
    */
   upstreamRequestAttemptCount: number;
+
+  /**
+   * @generated from field: envoy.data.accesslog.v3.AccessLogType access_log_type = 33;
+   */
+  accessLogType: AccessLogType;
 };
 
 /**
@@ -143,4 +153,24 @@ export declare type TCPAccessLogEntry = Message<"envoy.data.accesslog.v3.TCPAcce
  * Use `create(TCPAccessLogEntrySchema)` to create a new message.
  */
 export declare const TCPAccessLogEntrySchema: GenMessage<TCPAccessLogEntry>;
+
+/**
+ * @generated from enum envoy.data.accesslog.v3.AccessLogType
+ */
+export enum AccessLogType {
+  /**
+   * @generated from enum value: NotSet = 0;
+   */
+  NotSet = 0,
+
+  /**
+   * @generated from enum value: DownstreamPeriodic = 5;
+   */
+  DownstreamPeriodic = 5,
+}
+
+/**
+ * Describes the enum envoy.data.accesslog.v3.AccessLogType.
+ */
+export declare const AccessLogTypeSchema: GenEnum<AccessLogType>;
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { callerKeys } from '../../../src/gateway/caller-keys.ts';
-import type { ReadHeader } from '../../../src/gateway/envoy-config.ts';
+import type { ReadHeader } from '../../../src/gateway/request-notes.ts';
 import { ServedGroup } from '../../../src/gateway/served-group.ts';
 import { seededRandom } from '../../../src/lib/random.ts';
 import { createGatewayMetrics } from '../../../src/server/gateway-metrics.ts';
