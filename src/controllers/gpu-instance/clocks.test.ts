@@ -102,7 +102,10 @@ test('a machine that is listed has begun: a date beyond tomorrow is not believed
 });
 
 describe('an object that is deleted and whose intent cannot be read', () => {
-  const begun = (seconds: number) => ({ listsBegun: [at(seconds)], steadyNow: at(seconds + 1) });
+  const begun = (seconds: number) => ({
+    listsBegun: [at(seconds - 10), at(seconds)],
+    steadyNow: at(seconds + 1),
+  });
   const waitsAt = (seconds: number, situation: Given = {}) =>
     unsettledUntil(
       given({

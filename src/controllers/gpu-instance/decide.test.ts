@@ -319,10 +319,26 @@ describe('a rental whose answer is missing', () => {
       { rule: 'await-settlement', phase: 'Renting', says: 'RentalUncertain', afterMs: 1_000, onList: true },
     ],
     [
-      'rents the next one after a list that began later shows nothing',
+      'rents nothing while one list alone that began later shows nothing',
       {
-        intent: intent({ issuedAt: at(-212) }),
-        observed: { ...offers({}).observed, listsBegun: lists(-1) },
+        intent: intent({ issuedAt: at(-222) }),
+        observed: { ...offers({}).observed, listsBegun: lists(-60, -10) },
+      },
+      { rule: 'await-settlement', phase: 'Renting', says: 'RentalUncertain', afterMs: 1_000, onList: true },
+    ],
+    [
+      'rents nothing while two such lists began less than a poll apart',
+      {
+        intent: intent({ issuedAt: at(-222) }),
+        observed: { ...offers({}).observed, listsBegun: lists(-10, -1) },
+      },
+      { rule: 'await-settlement', phase: 'Renting', says: 'RentalUncertain', afterMs: 1_000, onList: true },
+    ],
+    [
+      'rents the next one after two lists that began later show nothing',
+      {
+        intent: intent({ issuedAt: at(-222) }),
+        observed: { ...offers({}).observed, listsBegun: lists(-11, -1) },
       },
       { rule: 'purchase', record: 'intent', actions: ['rent 100 as 2'] },
     ],

@@ -77,10 +77,14 @@ describe('the outcome of an open intent', () => {
       { intent: LATE, memory: { refused: { ...LATE, issuedAt: at(-90) } } },
       UNKNOWN,
     ],
-    ['is nothing by a list that began late enough', { intent: OLD }, nothing(OLD)],
     [
-      'is nothing as soon as one list began late enough, whatever the others',
+      'is not known from one list that began late enough, whatever the others',
       { intent: OLD, observed: { listsBegun: [at(-590), at(-1)] } },
+      { type: 'unknown' },
+    ],
+    [
+      'is nothing by two lists that began late enough and a poll apart',
+      { intent: OLD, observed: { listsBegun: [at(-590), at(-11), at(-1)] } },
       nothing(OLD),
     ],
     [
@@ -90,7 +94,7 @@ describe('the outcome of an open intent', () => {
     ],
     [
       'is not known from a list that began exactly when it settles',
-      { intent: OLD, observed: { listsBegun: [OLD.deadline + 180_000] } },
+      { intent: OLD, observed: { listsBegun: [OLD.deadline + 180_000, OLD.deadline + 190_000] } },
       { type: 'unknown' },
     ],
     [
@@ -126,7 +130,7 @@ describe('a machine outside the window of its label (H6)', () => {
   test('blocks nothing when it names another purchase, or the same attempt as issued another time', () => {
     const long = {
       memory: { intentDeadline: { attempt: 2, at: at(-570) } },
-      observed: { listsBegun: [at(-1)] },
+      observed: { listsBegun: [at(-11), at(-1)] },
     };
     for (const label of [labelOf(1, at(-600)), labelOf(2, at(-500 - 600))])
       expect(given({ intent: OPEN, machines: [late(label)], ...long }).purchase.intentOutcome).toMatchObject({
@@ -313,7 +317,7 @@ describe('a late machine of a closed purchase (H6)', () => {
   });
 
   test('is not that of the open purchase when it was issued at another time', () => {
-    const situation = { intent: OLD, memory: remembered(2), observed: { listsBegun: [at(-1)] } };
+    const situation = { intent: OLD, memory: remembered(2), observed: { listsBegun: [at(-11), at(-1)] } };
     const otherwise = { ...situation, intent: intent({ attempt: 2, issuedAt: at(-700) }) };
     expect(given(otherwise).purchase.intentOutcome).toMatchObject({ type: 'nothingCame' });
     expect(given(situation).purchase.intentOutcome).toMatchObject({ type: 'late', machine: { id: '8' } });

@@ -164,7 +164,7 @@ function openIntentOf(
   return newest && newest.attempt > settledAttempt ? newest : undefined;
 }
 
-/** From when on a complete list that does not show the machine proves that none will come. */
+/** From when on complete lists that do not show the machine prove that none will come. */
 export function settlesAt(intent: RentalIntent, observed: Pick<Observed, 'clock' | 'memory'>): number {
   const { lateCallMs, listLagMs } = observed.clock.constants;
   return deadlineOf(intent, observed) + lateCallMs + listLagMs;
@@ -191,9 +191,26 @@ function outcomeOf(
   if (isRefused(observed, intent)) return { type: 'nothingCame', intent };
   const at = settlesAt(intent, observed);
   const countable = login !== undefined && isForLogin(intent, login);
-  if (countable && observed.machine.listsBegun.some((begun) => begun > at))
-    return { type: 'nothingCame', intent };
+  if (countable && listsAgreeAfter(observed, at)) return { type: 'nothingCame', intent };
   return { type: 'unknown', intent, settlesAt: at };
+}
+
+/** True if two complete lists were read that began after `at` (steady time) and far enough apart: one may lack what exists. */
+export function listsAgreeAfter(
+  { machine: { listsBegun }, clock: { constants } }: Pick<Observed, 'machine' | 'clock'>,
+  at: number,
+): boolean {
+  return areApart(
+    listsBegun.filter((begun) => begun > at),
+    constants.goneSpacingMs,
+  );
+}
+
+/** True if there are two lists, and the first and the last of them began so far apart. `begun`: in order. */
+export function areApart(begun: readonly number[], spacingMs: number): boolean {
+  const [first] = begun;
+  const last = begun.at(-1);
+  return begun.length >= 2 && first !== undefined && last !== undefined && last - first >= spacingMs;
 }
 
 function isRefused({ memory: { refused } }: Pick<Observed, 'memory'>, intent: RentalIntent): boolean {

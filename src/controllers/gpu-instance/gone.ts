@@ -1,4 +1,4 @@
-import { deadlineOf, type Facts } from './facts.ts';
+import { areApart, deadlineOf, type Facts } from './facts.ts';
 import type { AbsenceView, DestroyMark } from './types.ts';
 
 /** State of the proof that a machine no longer exists. */
@@ -28,7 +28,7 @@ export function goneProof(facts: Facts, instanceId: string): GoneProof {
   if (absence.lists.length === 0) return { type: facts.machine.list ? 'present' : 'waiting' };
   const lists = countingLists(facts, absence.lists, mark);
   const { goneSpacingMs, listLagMs } = facts.clock.constants;
-  if (!farApart(lists, mark ? goneSpacingMs : listLagMs)) {
+  if (!areApart(lists, mark ? goneSpacingMs : listLagMs)) {
     const [first] = lists;
     if (!mark || first === undefined) return { type: 'waiting' };
     return { type: 'waiting', provableAt: first + goneSpacingMs };
@@ -63,12 +63,6 @@ function countingLists(
   const isNewest = intent.type === 'intent' && intent.intent.attempt === object.status?.attempt;
   const from = isNewest ? deadlineOf(intent.intent, facts) + constants.listLagMs : 0;
   return lists.filter((begun) => begun >= from);
-}
-
-function farApart(begun: readonly number[], spacingMs: number): boolean {
-  const first = begun[0];
-  const last = begun.at(-1);
-  return begun.length >= 2 && first !== undefined && last !== undefined && last - first >= spacingMs;
 }
 
 /**

@@ -33,7 +33,7 @@ const WAITS = { rule: 'await-second-list', afterMs: 30_000, onList: true };
 /** Every machine of the purchase would be listed by now. */
 const SETTLED: Given = {
   memory: { intentDeadline: { attempt: 1, at: at(-270) } },
-  observed: { listsBegun: [at(-1)] },
+  observed: { listsBegun: [at(-11), at(-1)] },
 };
 const DELETED: Given = { deleting: true };
 

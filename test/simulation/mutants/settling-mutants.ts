@@ -43,8 +43,15 @@ export const SETTLING_MUTANTS: readonly Mutant[] = [
     name: 'any-list-settles',
     loses: 'the rule that only lists begun after the deadline count',
     file: `${GPU}/facts.ts`,
-    find: 'if (countable && observed.machine.listsBegun.some((begun) => begun > at))',
+    find: 'if (countable && listsAgreeAfter(observed, at))',
     replace: 'if (countable && observed.machine.listsBegun.length > 0)',
+  },
+  {
+    name: 'one-list-settles',
+    loses: 'the second list without which a purchase has not come to nothing',
+    file: `${GPU}/facts.ts`,
+    find: 'if (countable && listsAgreeAfter(observed, at))',
+    replace: 'if (countable && observed.machine.listsBegun.some((begun) => begun > at))',
   },
   {
     name: 'label-not-looked-for',

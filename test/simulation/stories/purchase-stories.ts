@@ -37,6 +37,20 @@ export const PURCHASE_STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'the answer to a rent call is lost, reads show another label, its object is deleted, and the first list after a restart is empty',
+    seconds: 800,
+    plot: (stage) => {
+      stage.strike({ call: 'rent', fate: { loseResponse: true } });
+      const read = { name: 'wrong-field', endpoint: 'get', field: 'label', change: 'set', value: 'other' };
+      stage.cause({ ...read, seconds: 400 });
+      stage.at(300, () => stage.users.delete('a'));
+      stage.at(350, () => {
+        stage.cause({ name: 'empty-list', endpoint: 'list', count: 1 });
+        stage.killAll();
+      });
+    },
+  },
+  {
     name: 'an object is deleted while its rent call is under way',
     seconds: 200,
     plot: (stage) => {

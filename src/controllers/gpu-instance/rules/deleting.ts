@@ -11,7 +11,7 @@ import { makeRetainedLabel } from '../../../ownership/label.ts';
 import { startsInWindow } from '../../../ownership/ownership.ts';
 import type { EventNote } from '../../../runtime/events.ts';
 import { decision, firstOf, type Rule } from '../decision.ts';
-import { attemptOf, type Facts, type OwnedMachine } from '../facts.ts';
+import { attemptOf, type Facts, listsAgreeAfter, type OwnedMachine } from '../facts.ts';
 import { type GoneProof, goneProof, isDestroyPending } from '../gone.ts';
 import { withdraw } from '../publication.ts';
 import { type Confirmation, isProvisional } from '../record-proof.ts';
@@ -419,13 +419,12 @@ function untrustedUntil(facts: Pick<Facts, 'object' | 'machine' | 'clock'>): num
   const {
     object,
     clock: { constants, steadyNow },
-    machine: { listsBegun },
   } = facts;
   const now = facts.clock.serviceNow;
   const deletedAt = parseTime(object.metadata.deletionTimestamp) ?? 0;
   const agoMs = now === undefined ? 0 : Math.max(0, now - deletedAt);
   const at = steadyNow - agoMs + constants.rentCallMs + constants.lateCallMs + constants.listLagMs;
-  return listsBegun.some((begun) => begun > at) ? undefined : at;
+  return listsAgreeAfter(facts, at) ? undefined : at;
 }
 
 /**

@@ -41,13 +41,13 @@ describe('a deletion waits for a rental', () => {
       { rule: 'settle-first', phase: 'Deleting', says: 'RentalUncertain', afterMs: 60001, onList: true },
     ],
     [
-      'whose intent was changed, until a list begun after the longest rental',
-      { intent: '{"v":1}', observed: { constants: quick, listsBegun: lists(-5, 0) } },
+      'whose intent was changed, until two lists begun after the longest rental',
+      { intent: '{"v":1}', observed: { constants: quick, listsBegun: lists(-5, 0, 10) } },
       { rule: 'let-go', actions: ['release'] },
     ],
     [
-      'whose intent was changed, not by a list begun at the last moment',
-      { intent: '{"v":1}', observed: { constants: quick, listsBegun: lists(-1) } },
+      'whose intent was changed, not by lists of which one began at the last moment',
+      { intent: '{"v":1}', observed: { constants: quick, listsBegun: lists(-1, 9) } },
       { rule: 'settle-first', phase: 'Deleting', says: 'RentalUncertain', afterMs: 1000, onList: true },
     ],
     [
