@@ -1,4 +1,4 @@
-import { eventsFor } from '../../src/controllers/endpoint-group/actions.ts';
+import { changesOf, eventsFor } from '../../src/controllers/endpoint-group/actions.ts';
 import { decide } from '../../src/controllers/endpoint-group/decide.ts';
 import type { Action, Decision, Observed } from '../../src/controllers/endpoint-group/types.ts';
 import { goldenTables } from './golden-tables.ts';
@@ -36,7 +36,7 @@ function inWords(action: Action): string {
   }
 }
 
-function whole({ status, endpoints, changes, because, memory, ...decision }: Decision): string {
+function whole({ status, endpoints, actions, because, memory, ...decision }: Decision): string {
   const { conditions = [], phase, autoscaling, ...figures } = status;
   return [
     `phase ${phase}; looks in ${decision.requeueAfterMs} ms, ticks in ${memory.nextTickAt - NOW} ms`,
@@ -48,7 +48,7 @@ function whole({ status, endpoints, changes, because, memory, ...decision }: Dec
       ({ worker, address, addressType, ports }) =>
         `leads to ${worker.metadata.name}: ${addressType} ${address} ${JSON.stringify(ports)}`,
     ),
-    ...eventsFor(changes, because).map(
+    ...eventsFor(changesOf(actions), because).map(
       (event) => `event ${event.type} ${event.reason} (${event.action}): ${event.note}`,
     ),
   ].join('\n');

@@ -14,12 +14,11 @@ import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import { controllerReference, refOf } from '../../runtime/kube/kube-object.ts';
 import { wholeMetadata, wholeObject } from '../../runtime/kube/whole-object.ts';
 import { type Receipt, removeFinalizer } from '../../runtime/writes.ts';
-import { actionKey, describeAction, orderPatch } from './actions.ts';
+import { actionKey, deedOf, needsAllWorkers, orderPatch } from './actions.ts';
 import { wholeGroup } from './observe.ts';
 import type { Publisher } from './publish/publisher.ts';
-import type { Action, Refusal, WorkerOrder } from './types.ts';
+import type { Action, Refusal } from './types.ts';
 import { templateHash, updatePatch, workerManifest, workerName } from './workers/template.ts';
-import type { Worker } from './workers/worker.ts';
 
 /** What acts reach. */
 export interface GroupEffects {
@@ -33,29 +32,31 @@ export interface GroupEffects {
   readonly reportHostFailure: (worker: GpuInstance, reason: string, waited: boolean) => void;
 }
 
+type EffectOf<T extends Action['type']> = (
+  action: Extract<Action, { type: T }>,
+  group: EndpointGroup,
+  effects: GroupEffects,
+) => Promise<void>;
+
+/** The effect of each type of action; what else the loop knows about it stands in `actions.ts`. */
+const EFFECTS: { readonly [T in Action['type']]: EffectOf<T> } = {
+  create,
+  order,
+  update,
+  delete: remove,
+  reportHostFailure,
+  adopt,
+  release,
+};
+
 /** Carries out one action. The receipt shows that the decision was written before. Doing it twice does no harm. */
-export async function act(
-  action: Action,
+export async function act<T extends Action['type']>(
+  action: Extract<Action, { type: T }>,
   { object: group }: Receipt<EndpointGroup>,
   effects: GroupEffects,
 ): Promise<void> {
-  switch (action.type) {
-    case 'create':
-      return create(action, group, effects);
-    case 'order':
-      return order(action.worker, action.order, effects);
-    case 'update':
-      return update(action.worker, group, effects);
-    case 'delete':
-      return remove(action.worker, effects);
-    case 'reportHostFailure':
-      effects.reportHostFailure(action.worker.object, action.reason, hasWaited(action.reason, group));
-      return;
-    case 'adopt':
-      return adopt(action.object, group, effects);
-    case 'release':
-      return release(group, effects);
-  }
+  const effect = EFFECTS[action.type] as EffectOf<T>;
+  return effect(action, group, effects);
 }
 
 const WAKE_TIMEOUT = endpointGroupSpec.shape.wakeTimeout.parse(undefined);
@@ -66,6 +67,14 @@ const WAKE_TIMEOUT = endpointGroupSpec.shape.wakeTimeout.parse(undefined);
  */
 function hasWaited(reason: string, { spec }: EndpointGroup): boolean {
   return reason === 'CannotStart' && isAtLeast(spec.wakeTimeout, WAKE_TIMEOUT);
+}
+
+async function reportHostFailure(
+  { worker, reason }: Extract<Action, { type: 'reportHostFailure' }>,
+  group: EndpointGroup,
+  effects: GroupEffects,
+): Promise<void> {
+  effects.reportHostFailure(worker.object, reason, hasWaited(reason, group));
 }
 
 async function create(
@@ -90,7 +99,7 @@ async function create(
 
 /** Under the resource version of the worker as it is now: its machine stays, and the next rental goes by the new text. */
 async function update(
-  { object }: Worker,
+  { worker: { object } }: Extract<Action, { type: 'update' }>,
   group: EndpointGroup,
   { cluster, siblings, onWritten }: GroupEffects,
 ): Promise<void> {
@@ -111,8 +120,8 @@ async function update(
 
 /** By server-side apply under the uid: nobody else's fields are touched, and a successor of the name is not meant. */
 async function order(
-  worker: Worker,
-  desired: WorkerOrder,
+  { worker, order: desired }: Extract<Action, { type: 'order' }>,
+  _group: EndpointGroup,
   { cluster, onWritten }: GroupEffects,
 ): Promise<void> {
   try {
@@ -129,7 +138,11 @@ async function order(
   }
 }
 
-async function remove({ object, uid }: Worker, { cluster }: GroupEffects): Promise<void> {
+async function remove(
+  { worker: { object, uid } }: Extract<Action, { type: 'delete' }>,
+  _group: EndpointGroup,
+  { cluster }: GroupEffects,
+): Promise<void> {
   try {
     await cluster.delete(gpuInstanceResource, refOf(object), { uid, propagation: 'Background' });
   } catch (error) {
@@ -139,7 +152,7 @@ async function remove({ object, uid }: Worker, { cluster }: GroupEffects): Promi
 
 /** Under the resource version: whoever else takes it in at the same time wins or loses as a whole. */
 async function adopt(
-  object: GpuInstance,
+  { object }: Extract<Action, { type: 'adopt' }>,
   group: EndpointGroup,
   { cluster, onWritten }: GroupEffects,
 ): Promise<void> {
@@ -159,7 +172,11 @@ async function adopt(
   }
 }
 
-async function release(group: EndpointGroup, { cluster, publisher }: GroupEffects): Promise<void> {
+async function release(
+  _action: Extract<Action, { type: 'release' }>,
+  group: EndpointGroup,
+  { cluster, publisher }: GroupEffects,
+): Promise<void> {
   await publisher.withdraw(group);
   const write = await removeFinalizer({
     client: cluster,
@@ -212,12 +229,9 @@ export async function execute(actions: readonly Action[], ports: ExecutePorts): 
   return { done, refused, failures, isCut: false };
 }
 
-/** One worker too many is paid for; a group that goes too early says that nothing bills while its last machine does. */
-const needsAllWorkers = ({ type }: Action): boolean => type === 'create' || type === 'release';
-
 function refusalOf(action: Action, { message }: Error): Refusal {
   return {
     action: actionKey(action),
-    detail: `${describeAction(action)} is refused: ${message}`.slice(0, 1024),
+    detail: `${deedOf(action)} is refused: ${message}`.slice(0, 1024),
   };
 }

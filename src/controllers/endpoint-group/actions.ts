@@ -35,7 +35,7 @@ export function actionsFor(changes: readonly Change[], input: OrdersInput): read
     if (change.type === 'rent') {
       // The lowest number that no worker has.
       while (input.isTaken(next)) next += 1;
-      return [{ ...change, type: 'create', ordinal: next++ }];
+      return [{ ...change, type: 'create', ordinal: next++, change }];
     }
     const worker = byName.get(change.name);
     return worker ? actionsOn(worker, change, input.now) : [];
@@ -51,10 +51,10 @@ function actionsOn(
     case 'wake': {
       const wokenAt = worker.powerState === 'Stopped' ? now : worker.wokenAt;
       const order = { powerState: 'Running', desiredRole: 'Hot', drainSince: undefined, wokenAt } as const;
-      return [{ type: 'order', worker, order }];
+      return [{ type: 'order', worker, order, change }];
     }
     case 'park':
-      return [{ type: 'order', worker, order: { ...leaveOrder(worker, now), desiredRole: 'Cold' } }];
+      return [{ type: 'order', worker, order: { ...leaveOrder(worker, now), desiredRole: 'Cold' }, change }];
     case 'destroy': {
       const { why } = change;
       const isLate = why === 'WakeTimedOut';
@@ -63,8 +63,8 @@ function actionsOn(
         // The worker that is rented in its place avoids the host for a while.
         ...(isLate || why === 'Broken' ? [{ type: 'reportHostFailure', worker, reason } as const] : []),
         isLate || !mayWork(worker)
-          ? { type: 'delete', worker }
-          : { type: 'order', worker, order: { ...leaveOrder(worker, now), desiredRole: 'Gone' } },
+          ? { type: 'delete', worker, change }
+          : { type: 'order', worker, order: { ...leaveOrder(worker, now), desiredRole: 'Gone' }, change },
       ];
     }
   }
@@ -257,79 +257,100 @@ export function blockEvents({ status }: EndpointGroup, next: EndpointGroupStatus
   return before ? [{ type: 'Normal', reason: 'ReplacementUnblocked', action, note }] : [];
 }
 
-/** For people. */
-export function describeAction(action: Action): string {
-  switch (action.type) {
-    case 'create':
-      return 'Making a worker';
-    case 'order':
-      return `${action.order.desiredRole === 'Hot' ? 'Waking' : 'Stopping'} worker ${action.worker.name}`;
-    case 'update':
-      return `Updating worker ${action.worker.name} to the template`;
-    case 'delete':
-    case 'reportHostFailure':
-      return `Deleting worker ${action.worker.name}`;
-    case 'adopt':
-      return `Taking in ${action.object.metadata.name}`;
-    case 'release':
-      return 'Releasing the group';
-  }
+/** What the loop has to know about one type of action. The effect itself stands in `act.ts`. */
+interface ActionRow<A> {
+  /** Position in a reconcile: what ends costs comes first, what begins new ones last. */
+  rank(action: A): number;
+  /** Equal for the same action in a later reconcile. */
+  key(action: A): string;
+  /** The action in words, for people. */
+  deed(action: A): string;
+  /** The worker as clients reach it from now on: it takes no new requests, or none at all. */
+  leaving?(action: A): 'finishes' | 'gone' | undefined;
+  /** A worker that the copy missed would be paid for beside a new one, or would bill on after its group. */
+  readonly needsAllWorkers?: true;
+  /** It spends nothing and ends nothing: the status need not say it first. */
+  readonly needsNoStatus?: true;
 }
 
-/** The same for the same deed in a later pass. */
-export function actionKey(action: Action): string {
-  switch (action.type) {
-    case 'create':
-      return `create ${action.ordinal}`;
-    case 'order': {
-      const { desiredRole, powerState } = action.order;
-      return `order ${action.worker.name} ${desiredRole} ${powerState}`;
-    }
-    case 'update':
-      return `update ${action.worker.name}`;
-    // A host is blamed for the worker that is deleted.
-    case 'delete':
-    case 'reportHostFailure':
-      return `delete ${action.worker.name}`;
-    case 'adopt':
-      return `adopt ${action.object.metadata.name}`;
-    case 'release':
-      return 'release';
-  }
-}
+const ACTIONS: { readonly [T in Action['type']]: ActionRow<Extract<Action, { type: T }>> } = {
+  create: {
+    rank: () => 3,
+    key: ({ ordinal }) => `create ${ordinal}`,
+    deed: () => 'Making a worker',
+    needsAllWorkers: true,
+  },
+  order: {
+    rank: ({ order }) => (order.desiredRole === 'Hot' ? 2 : 0),
+    key: ({ worker, order }) => `order ${worker.name} ${order.desiredRole} ${order.powerState}`,
+    deed: ({ worker, order }) =>
+      `${order.desiredRole === 'Hot' ? 'Waking' : 'Stopping'} worker ${worker.name}`,
+    leaving({ order: { desiredRole, drainSince } }) {
+      if (desiredRole === 'Hot') return undefined;
+      return drainSince === undefined ? 'gone' : 'finishes';
+    },
+  },
+  update: {
+    rank: () => 1,
+    key: ({ worker }) => `update ${worker.name}`,
+    deed: ({ worker }) => `Updating worker ${worker.name} to the template`,
+  },
+  delete: {
+    rank: () => 0,
+    key: ({ worker }) => `delete ${worker.name}`,
+    deed: ({ worker }) => `Deleting worker ${worker.name}`,
+    leaving: () => 'gone',
+  },
+  // A host is blamed for the worker that is deleted.
+  reportHostFailure: {
+    rank: () => 0,
+    key: ({ worker }) => `delete ${worker.name}`,
+    deed: ({ worker }) => `Deleting worker ${worker.name}`,
+  },
+  adopt: {
+    rank: () => 1,
+    key: ({ object }) => `adopt ${object.metadata.name}`,
+    deed: ({ object }) => `Taking in ${object.metadata.name}`,
+    needsNoStatus: true,
+  },
+  release: {
+    rank: () => 0,
+    key: () => 'release',
+    deed: () => 'Releasing the group',
+    needsAllWorkers: true,
+  },
+};
 
-/** What ends costs comes first, and what begins new ones last. */
+const rowOf = ({ type }: Action): ActionRow<Action> => ACTIONS[type] as ActionRow<Action>;
+
+/** The action in words, for people. */
+export const deedOf = (action: Action): string => rowOf(action).deed(action);
+
+/** Equal for the same action in a later reconcile. */
+export const actionKey = (action: Action): string => rowOf(action).key(action);
+
+/** True if the API server has to confirm that the group has no workers but those that were counted. */
+export const needsAllWorkers = (action: Action): boolean => rowOf(action).needsAllWorkers === true;
+
+/** True if the status has to be written before the action, whether or not its figures have moved. */
+export const needsStatus = (action: Action): boolean => rowOf(action).needsNoStatus !== true;
+
+/** Sorts so that what ends costs comes first, and what begins new ones last. */
 export function cheapestFirst(actions: readonly Action[]): readonly Action[] {
-  return [...actions].sort((a, b) => rankOf(a) - rankOf(b));
+  return [...actions].sort((a, b) => rowOf(a).rank(a) - rowOf(b).rank(b));
 }
 
-function rankOf(action: Action): number {
-  switch (action.type) {
-    case 'reportHostFailure':
-    case 'delete':
-    case 'release':
-      return 0;
-    case 'order':
-      return action.order.desiredRole === 'Hot' ? 2 : 0;
-    case 'adopt':
-    case 'update':
-      return 1;
-    case 'create':
-      return 3;
-  }
+/** Names of the workers that leave by these actions, and whether each still finishes its requests. */
+export function leavingBy(actions: readonly Action[]): ReadonlyMap<string, 'finishes' | 'gone'> {
+  return new Map(
+    actions.flatMap((action) => {
+      const leaving = rowOf(action).leaving?.(action);
+      return leaving && 'worker' in action ? [[action.worker.name, leaving] as const] : [];
+    }),
+  );
 }
 
-/** Of the changes that were decided those that these actions brought about. */
-export function changesBy(done: readonly Action[], changes: readonly Change[]): readonly Change[] {
-  const changed = new Set(
-    done.flatMap((action) =>
-      action.type === 'order' || action.type === 'delete' ? [action.worker.name] : [],
-    ),
-  );
-  const made = (desiredRole: 'Hot' | 'Cold') =>
-    done.filter((action) => action.type === 'create' && action.desiredRole === desiredRole).length;
-  const left = { Hot: made('Hot'), Cold: made('Cold') };
-  return changes.filter((change) =>
-    change.type === 'rent' ? left[change.desiredRole]-- > 0 : changed.has(change.name),
-  );
+/** The chosen changes that these actions bring about. */
+export function changesOf(actions: readonly Action[]): readonly Change[] {
+  return actions.flatMap((action) => ('change' in action && action.change ? [action.change] : []));
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { condition, groupObject, workerObject } from '../../../test/builders/group-worker.ts';
 import { calm, NOW, observedGroup, record, reports, worker } from '../../../test/builders/observed-group.ts';
+import { changesOf } from './actions.ts';
 import { decide } from './decide.ts';
 import { EMPTY_LOAD, withReport } from './load/state.ts';
 import { defaultTimes } from './times.ts';
@@ -269,8 +270,10 @@ describe('a worker that boots for the pool of cold ones and never becomes ready 
     return decide(observedGroup({ group, workers, loadState: reports(['b']), memory: calm(1) }));
   };
 
-  const broken = ({ changes }: Decision) =>
-    changes.flatMap((change) => (change.type === 'destroy' && change.why === 'Broken' ? [change.name] : []));
+  const broken = ({ actions }: Decision) =>
+    changesOf(actions).flatMap((change) =>
+      change.type === 'destroy' && change.why === 'Broken' ? [change.name] : [],
+    );
 
   test('is replaced and named as well', () => {
     const decision = decided([cold(11), worker('b')]);

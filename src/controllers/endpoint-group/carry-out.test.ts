@@ -1,10 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { workerObject } from '../../../test/builders/group-worker.ts';
-import { worker } from '../../../test/builders/observed-group.ts';
+import { NOW, worker } from '../../../test/builders/observed-group.ts';
 import { KubeError, type KubeErrorKind } from '../../runtime/kube/kube-error.ts';
 import { execute } from './act.ts';
-import { actionKey, changesBy, cheapestFirst } from './actions.ts';
+import { actionKey, actionsFor, changesOf, cheapestFirst } from './actions.ts';
 import type { Change } from './autoscale/plan.ts';
+import { EMPTY_LOAD } from './load/state.ts';
+import { loadView } from './load/view.ts';
+import { defaultTimes } from './times.ts';
 import type { Action } from './types.ts';
 
 const create = (ordinal: number, desiredRole: 'Hot' | 'Cold' = 'Hot'): Action => ({
@@ -134,19 +137,26 @@ test('what ends costs is done first, and what begins new ones last', () => {
   ]);
 });
 
+const SILENT = loadView({
+  ...{ loadState: EMPTY_LOAD, workers: [], source: 'workers', hasGateway: false, everReady: true },
+  ...{ now: NOW, times: defaultTimes },
+});
+
 test('changes that came about are those whose write was done', () => {
   const changes: readonly Change[] = [
-    { type: 'rent', desiredRole: 'Hot' },
     { type: 'rent', desiredRole: 'Hot' },
     { type: 'rent', desiredRole: 'Cold' },
     { type: 'park', name: 'p' },
     { type: 'destroy', name: 'x', why: 'WakeTimedOut' },
     { type: 'wake', name: 'w' },
   ];
-  const done = [order('p', 'Cold', 'Running'), blame('x'), create(1), create(2, 'Cold')];
-  expect(changesBy(done, changes)).toEqual([
-    { type: 'rent', desiredRole: 'Hot' },
-    { type: 'rent', desiredRole: 'Cold' },
-    { type: 'park', name: 'p' },
-  ]);
+  const workers = ['p', 'w', 'x'].map((name) => worker(name, { isServing: name === 'p' }));
+  const limits = { maxQueueMs: 30_000, drainMs: 600_000, silentMs: 90_000, isTaken: () => false };
+  const decided = actionsFor(changes, { ...limits, workers, load: SILENT, now: NOW });
+  expect(changesOf(decided)).toEqual(changes);
+  const isOf = (name: string) => (action: Action) => 'worker' in action && action.worker.name === name;
+  // The host of x is blamed, and x stays: its delete failed.
+  const done = decided.filter((action) => !isOf('w')(action) && action.type !== 'delete');
+  expect(changesOf(done)).toEqual(changes.slice(0, 3));
+  expect(changesOf([remove('y'), adopt, { type: 'release' }])).toEqual([]);
 });

@@ -8,6 +8,7 @@ import {
   worker,
 } from '../../../test/builders/observed-group.ts';
 import { annotations, labels } from '../../api/v1alpha1/names.ts';
+import { changesOf } from './actions.ts';
 import { decide, endingForTemplate } from './decide.ts';
 import { EMPTY_LOAD, withProblem } from './load/state.ts';
 import type { Decision } from './types.ts';
@@ -521,10 +522,10 @@ describe('spreadBy', () => {
     const apart = groupObject({ minLoad: '250', spreadBy: 'Host' });
     const first = decide(observe({ group: apart }));
     expect(kinds(first)).toEqual(['create']);
-    expect(first.changes).toEqual([{ type: 'rent', desiredRole: 'Hot' }]);
+    expect(changesOf(first.actions)).toEqual([{ type: 'rent', desiredRole: 'Hot' }]);
     const open = worker('a', { isRented: false, isServing: false });
     const waiting = decide(observe({ group: apart, workers: [open] }));
-    expect([kinds(waiting), waiting.changes]).toEqual([[], []]);
+    expect([kinds(waiting), changesOf(waiting.actions)]).toEqual([[], []]);
     expect(kinds(decide(observe({ group: groupObject({ minLoad: '250' }) })))).toEqual([
       'create',
       'create',
@@ -540,7 +541,7 @@ describe('a wake that fails', () => {
   test('destroys the worker and reports a host failure after wakeTimeout', () => {
     const decision = decide(observe({ group: floor, workers: [worker('a', failing)] }));
     expect(kinds(decision)).toEqual(expect.arrayContaining(['reportHostFailure', 'delete', 'create']));
-    expect(decision.changes).toContainEqual({ type: 'destroy', name: 'a', why: 'WakeTimedOut' });
+    expect(changesOf(decision.actions)).toContainEqual({ type: 'destroy', name: 'a', why: 'WakeTimedOut' });
   });
 
   test('not a second before, and not while the breaker of the account is open', () => {
@@ -564,7 +565,7 @@ describe('workers without an owner', () => {
     const floor = groupObject({ minLoad: '250' });
     const decision = decide(observe({ group: floor, orphans: [orphan] }));
     expect(kinds(decision)).toEqual(['adopt']);
-    expect(decision.changes).toEqual([]);
+    expect(changesOf(decision.actions)).toEqual([]);
   });
 });
 
@@ -583,7 +584,7 @@ describe('a group that is being deleted', () => {
     );
     expect(going.actions).toMatchObject([{ type: 'delete', worker: { name: 'a' } }]);
     expect(going.endpoints).toEqual([]);
-    expect(going).toMatchObject({ waiting: [], changes: [], because: '' });
+    expect(going).toMatchObject({ waiting: [], because: '' });
     expect(going.status).toMatchObject({
       phase: 'Deleting',
       hot: 0,
@@ -1052,5 +1053,32 @@ describe('the Secrets of a gateway', () => {
   test('are named in no more text than the status takes', () => {
     const [refusal] = decide(observe({ identity: { problem: 'x'.repeat(2000), isDue: false } })).waiting;
     expect(refusal?.detail).toHaveLength(1024);
+  });
+});
+
+describe('events of a decision', () => {
+  const blocked = {
+    inHand: new Set<string>(),
+    blocked: { reason: 'NoOffers', detail: 'No offer.' },
+  } as const;
+  const outdated = worker('a', { templateHash: 'v1:0000000000000000' });
+
+  test('name what keeps workers of an old template, and a container in which nothing runs', () => {
+    const group = groupObject({ minLoad: '50' });
+    const { events } = decide(observe({ group, workers: [outdated], outlook: blocked }));
+    expect(events.map(({ reason }) => reason)).toEqual(['NothingStarts', 'ReplacementBlocked']);
+  });
+
+  test('name a service that the group needs and has lost', () => {
+    const before = condition('MetricsAvailable', 'True', '2026-11-20T11:10:00Z');
+    const group = groupObject({ minLoad: '50' }, { status: { everReady: true, conditions: [before] } });
+    const { services } = decide(observe({ group, workers: [worker('a')] }));
+    expect(services.map(({ reason }) => reason)).toEqual(['MetricsMissing']);
+  });
+
+  test('name no service that a group loses while it is being deleted', () => {
+    const metadata = { deletionTimestamp: '2026-11-20T11:59:00Z' };
+    const { events, services } = decide(observe({ group: groupObject({}, { metadata }) }));
+    expect([events.map(({ reason }) => reason), services]).toEqual([['NothingStarts'], []]);
   });
 });

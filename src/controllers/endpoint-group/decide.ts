@@ -1,6 +1,17 @@
+import type { EndpointGroupStatus } from '../../api/v1alpha1/endpoint-group.ts';
 import { parseDollars } from '../../lib/money.ts';
 import { parseDuration, parseTime } from '../../lib/time.ts';
-import { actionKey, actionsFor, afterDraining, cheapestFirst, type OrdersInput } from './actions.ts';
+import {
+  actionKey,
+  actionsFor,
+  afterDraining,
+  blockEvents,
+  cheapestFirst,
+  leavingBy,
+  needsStatus,
+  type OrdersInput,
+  startEvents,
+} from './actions.ts';
 import { autoscale, betweenTicks } from './autoscale/autoscale.ts';
 import type { BoundsInput, ScalingDecision, ScalingMemory } from './autoscale/bounds.ts';
 import { expectedPerf, isRenting, isToReplace, priceOfNew, usualPrice } from './autoscale/candidates.ts';
@@ -12,6 +23,7 @@ import { type Counts, countWorkers } from './counts.ts';
 import { RULES } from './explain.ts';
 import { deriveFacts, type GroupFacts, isHot } from './facts.ts';
 import { type Endpoint, hasGateway, servicePorts } from './publish/endpoints.ts';
+import { serviceEvents } from './service-events.ts';
 import { deletingStatus, statusOf } from './status.ts';
 import type { Action, Decision, MemoryFields, Observed, Refusal } from './types.ts';
 import { isToUpdate, templateHash, workerName } from './workers/template.ts';
@@ -38,27 +50,38 @@ export function decide(observed: Observed): Decision {
   const memory = memoryOf(known, decision);
   const isSlow = observed.now - (memory.slowSince ?? observed.now) >= SLOW_FOR_MS;
   const counts = countsOf(known);
+  const status = statusOf({
+    ...{ observed, decision, choice, counts, refused, isSlow },
+    load: known.load,
+    failing: known.failing,
+    pace: known.pace,
+    changes,
+    problems: known.endpoints.problems,
+    templateHash: known.input.templateHash,
+    lastActivity: known.lastActivity,
+    mustRecord: known.wakeAsked || decided.some((action) => needsStatus(action) && !isRefused(action)),
+  });
   return {
     needsFinalizer: true,
-    status: statusOf({
-      ...{ observed, decision, choice, counts, refused, isSlow },
-      load: known.load,
-      failing: known.failing,
-      pace: known.pace,
-      changes,
-      problems: known.endpoints.problems,
-      templateHash: known.input.templateHash,
-      lastActivity: known.lastActivity,
-      mustRecord: known.wakeAsked || decided.some((action) => action.type !== 'adopt' && !isRefused(action)),
-    }),
+    status,
     endpoints: staying(known, decided),
     checksIdentity: observed.identity.isDue,
     actions: observed.isTick ? decided : decided.filter((action) => !isRefused(action)),
     waiting: [...(observed.isTick ? [] : standing), ...identity],
-    changes,
     because: because(decision),
+    ...eventsOf(observed, status),
     memory,
     requeueAfterMs: requeueAfter(known, memory),
+  };
+}
+
+function eventsOf(
+  { group, now }: Pick<Observed, 'group' | 'now'>,
+  status: EndpointGroupStatus,
+): Pick<Decision, 'events' | 'services'> {
+  return {
+    events: [...startEvents(group), ...blockEvents(group, status)],
+    services: serviceEvents(group.status, status, now),
   };
 }
 
@@ -94,25 +117,12 @@ function updatesOf({ observed: { workers }, input }: GroupFacts): readonly Actio
  * requests to are said to end, until they are stopped or deleted.
  */
 function staying({ endpoints, observed }: GroupFacts, actions: readonly Action[]): readonly Endpoint[] {
-  const going = new Map(
-    actions.flatMap((action) => (isGoing(action) ? [[action.worker.name, action] as const] : [])),
-  );
+  const leaving = leavingBy(actions);
   return endpoints.endpoints.flatMap((endpoint) => {
-    const action = going.get(endpoint.worker.metadata.name);
-    if (!action) return [endpoint];
-    return hasGateway(observed.group) && isDrain(action) ? [{ ...endpoint, isDraining: true }] : [];
+    const how = leaving.get(endpoint.worker.metadata.name);
+    if (!how) return [endpoint];
+    return hasGateway(observed.group) && how === 'finishes' ? [{ ...endpoint, isDraining: true }] : [];
   });
-}
-
-type Going = Extract<Action, { type: 'order' | 'delete' }>;
-
-function isGoing(action: Action): action is Going {
-  return action.type === 'delete' || (action.type === 'order' && action.order.desiredRole !== 'Hot');
-}
-
-/** It runs on for the requests that it has. */
-function isDrain(action: Going): boolean {
-  return action.type === 'order' && action.order.drainSince !== undefined;
 }
 
 /** How long work must look like a queue before the target is called too short. */
@@ -318,16 +328,17 @@ export function decideDeletion(observed: Observed): Decision {
   const actions = left
     .filter((worker) => !worker.isDeleting)
     .map((worker): Action => ({ type: 'delete', worker }));
+  const status = deletingStatus(observed, left.length);
   return {
     needsFinalizer: false,
-    status: deletingStatus(observed, left.length),
+    status,
     // Nobody is led to a worker that is about to go.
     endpoints: orphans ? undefined : [],
     checksIdentity: false,
     actions: left.length === 0 ? [{ type: 'release' }] : actions,
     waiting: [],
-    changes: [],
     because: '',
+    ...eventsOf(observed, status),
     memory: {
       ...(memory ?? {
         scaling: afterRestart(observed),

@@ -4,13 +4,13 @@ import { conflict, type Result, requeueAfter } from '../../runtime/controller.ts
 import { objectKey } from '../../runtime/kube/kube-object.ts';
 import type { Receipt } from '../../runtime/writes.ts';
 import { act, execute, type Outcome } from './act.ts';
-import { blockEvents, changesBy, eventsFor, startEvents } from './actions.ts';
+import { changesOf, eventsFor } from './actions.ts';
 import { decide } from './decide.ts';
 import type { Deps } from './deps.ts';
 import { observe } from './observe.ts';
 import { problemOf } from './publish/service.ts';
 import { record } from './record.ts';
-import { refusalEvents, serviceEvents } from './service-events.ts';
+import { refusalEvents } from './service-events.ts';
 import type { Decision, Observed, PublishedFile } from './types.ts';
 
 /** The spec changed while the actions were carried out, or another process leads. */
@@ -29,7 +29,7 @@ export async function reconcile(group: EndpointGroup, deps: Deps): Promise<Resul
   const receipt = await record(group, decision, deps);
   if (!receipt) return conflict();
   const outcome = await actOnAll({ observed, decision, receipt }, deps);
-  return applyOutcome(observed, decision, outcome, deps);
+  return applyOutcome(decision, outcome, deps);
 }
 
 // Publish
@@ -94,14 +94,9 @@ function isOutdated({ metadata }: EndpointGroup, { groups }: Pick<Deps, 'groups'
 // Apply
 
 /** Logs and events of what was done. Throws the first failure, after all actions were tried. */
-function applyOutcome(
-  { group }: Pick<Observed, 'group'>,
-  decision: Decision,
-  outcome: Outcome,
-  deps: Deps,
-): Result {
+function applyOutcome(decision: Decision, outcome: Outcome, deps: Deps): Result {
   if (outcome.done.length > 0) deps.log.info('workers changed', summaryOf(decision, outcome));
-  const haveRefusalsChanged = emitEvents(group, decision, outcome, deps);
+  const haveRefusalsChanged = emitEvents(decision, outcome, deps);
   if (outcome.failures.length > 0) throw outcome.failures[0];
   if (outcome.isCut) return requeueAfter(CUT_RETRY_MS);
   return requeueAfter(haveRefusalsChanged ? 0 : decision.requeueAfterMs);
@@ -117,22 +112,13 @@ function summaryOf({ memory }: Decision, { done }: Outcome): Record<string, unkn
 }
 
 /** Emits events. Returns true if the set of refused writes changed, so the status must be updated. */
-function emitEvents(
-  group: EndpointGroup,
-  { changes, because, waiting, status }: Decision,
-  outcome: Outcome,
-  { memory, clock, log, showEvent }: Deps,
-): boolean {
+function emitEvents(decision: Decision, outcome: Outcome, { memory, log, showEvent }: Deps): boolean {
   const before = memory.refused;
-  memory.refused = [...waiting, ...outcome.refused];
-  const services = [
-    ...serviceEvents(group.status, status, clock.now()),
-    ...refusalEvents(before, memory.refused),
-  ];
+  memory.refused = [...decision.waiting, ...outcome.refused];
+  const services = [...decision.services, ...refusalEvents(before, memory.refused)];
   for (const { type, reason, note } of services)
     log[type === 'Warning' ? 'warn' : 'info']('Service of the group changed', { reason, note });
-  const changed = eventsFor(changesBy(outcome.done, changes), because);
-  for (const note of [...startEvents(group), ...blockEvents(group, status), ...services, ...changed])
-    showEvent(note);
+  const changed = eventsFor(changesOf(outcome.done), decision.because);
+  for (const note of [...decision.events, ...services, ...changed]) showEvent(note);
   return !sameJson(before, memory.refused);
 }

@@ -2,6 +2,7 @@ import type { EndpointGroup, EndpointGroupStatus } from '../../api/v1alpha1/endp
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import type { MicroDollars } from '../../lib/money.ts';
+import type { EventNote } from '../../runtime/events.ts';
 import type { ScalingDecision, ScalingMemory } from './autoscale/bounds.ts';
 import type { Change } from './autoscale/plan.ts';
 import type { LoadState } from './load/state.ts';
@@ -128,11 +129,13 @@ export type Action =
       readonly ordinal: number;
       /** No alternative of it may cost more. */
       readonly maxPricePerHour?: MicroDollars | undefined;
+      /** The chosen change that it brings about, told once it is done; undefined if it only carries on an earlier one. */
+      readonly change?: Change;
     }
-  | { readonly type: 'order'; readonly worker: Worker; readonly order: WorkerOrder }
+  | { readonly type: 'order'; readonly worker: Worker; readonly order: WorkerOrder; readonly change?: Change }
   /** It takes over the text of the template and keeps its machine. */
   | { readonly type: 'update'; readonly worker: Worker }
-  | { readonly type: 'delete'; readonly worker: Worker }
+  | { readonly type: 'delete'; readonly worker: Worker; readonly change?: Change }
   | {
       readonly type: 'reportHostFailure';
       readonly worker: Worker;
@@ -152,9 +155,12 @@ export interface Decision {
   readonly actions: readonly Action[];
   /** Refused actions that are decided as before and wait for the next tick, and Secrets that cannot be written. */
   readonly waiting: readonly Refusal[];
-  /** What the actions bring about, and why: told when they are done. */
-  readonly changes: readonly Change[];
+  /** Rule that set the numbers of workers, with both, in one sentence: told with each change that is done. */
   readonly because: string;
+  /** Told once the decision is on record. */
+  readonly events: readonly EventNote[];
+  /** Services that the group needs and has lost or has again: told as the events are, and logged. */
+  readonly services: readonly EventNote[];
   readonly memory: MemoryFields;
   readonly requeueAfterMs: number;
 }

@@ -14,9 +14,9 @@ export const GROUP_MUTANTS: readonly Mutant[] = [
   {
     name: 'group-goes-by-its-copy',
     loses: 'the question to the API server whether a worker is left before a deleted group goes',
-    file: `${GROUP}/act.ts`,
-    find: "type === 'create' || type === 'release';",
-    replace: "type === 'create';",
+    file: `${GROUP}/actions.ts`,
+    find: "deed: () => 'Releasing the group',\n    needsAllWorkers: true,",
+    replace: "deed: () => 'Releasing the group',",
   },
   {
     name: 'group-keeps-its-workers',
@@ -52,8 +52,8 @@ export const GROUP_MUTANTS: readonly Mutant[] = [
     name: 'group-served-while-leaving',
     loses: 'leaving the Service before anything else happens to a worker',
     file: `${GROUP}/decide.ts`,
-    find: 'going.get(endpoint.worker.metadata.name)',
-    replace: 'going.get(endpoint.worker.metadata.uid ?? "")',
+    find: 'leaving.get(endpoint.worker.metadata.name)',
+    replace: 'leaving.get(endpoint.worker.metadata.uid ?? "")',
   },
   {
     name: 'group-cuts-work',
