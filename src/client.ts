@@ -1,6 +1,6 @@
 /**
- * The public module of the typed client: what `gpu-rental-operator/client` exports. Everything else of the package
- * may change without notice.
+ * The public module of the typed client, exported as `gpu-rental-operator/client`. All other modules may change without
+ * notice.
  */
 export { type Clock, systemClock } from './lib/clock.ts';
 export { type LogFields, type Logger, silentLogger } from './lib/logger.ts';

@@ -10,7 +10,7 @@ import { isLoopbackHost } from './config/values.ts';
 import { defaultConstants, SHORTEST_RENT_CALL_MS } from './ownership/constants.ts';
 import { RETRY_JITTER } from './runtime/lease/leader-election.ts';
 
-/** One or more settings are wrong; the message names each flag and says what to write. */
+/** A setting is invalid; the message names each flag and what to write. */
 export class ConfigError extends Error {
   readonly problems: readonly string[];
   constructor(problems: readonly string[]) {
@@ -20,33 +20,36 @@ export class ConfigError extends Error {
   }
 }
 
-/** Values as they were typed, by option name. */
+/** Typed values by option name. */
 export type RawOptions = Readonly<Partial<Record<OptionName, string | readonly string[] | boolean>>>;
 
-/** The same of the picker. */
+/** Typed values of the picker by option name. */
 export type RawPickerOptions = Readonly<
   Partial<Record<keyof typeof PICKER_OPTIONS, string | readonly string[] | boolean>>
 >;
 
-/** `lateCall` → `--late-call`. */
+/** Returns the flag of an option: `lateCall` → `--late-call`. */
 export function flagName(name: string): string {
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
-/** `lateCall` → `GPU_RENTAL_LATE_CALL`. */
+/** Returns the variable of an option: `lateCall` → `GPU_RENTAL_LATE_CALL`. */
 export function variableName(name: string): string {
   return `GPU_RENTAL_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
 }
 
 /**
- * A flag wins over its environment variable, which wins over the default. Lists are separated by commas in
- * the environment. Throws {@link ConfigError} naming every wrong value.
+ * Returns the operator's settings. A flag overrides its environment variable, which overrides the default. Lists are
+ * separated by commas in the environment. Throws a {@link ConfigError} that names every invalid value.
  */
 export function parseConfig(flags: RawOptions, environment: Environment): Config {
   return parseOptions(OPTIONS, { flags, environment, contradictions });
 }
 
-/** The settings of `gpu-rent endpoint-picker`, by the same rules. Throws {@link ConfigError} naming every wrong value. */
+/**
+ * Returns the settings of `gpu-rent endpoint-picker`, by the same rules. Throws a {@link ConfigError} that names every
+ * invalid value.
+ */
 export function parsePickerConfig(flags: RawPickerOptions, environment: Environment): PickerConfig {
   return parseOptions(PICKER_OPTIONS, {
     flags,
@@ -74,7 +77,7 @@ function parseOptions<Specs extends Readonly<Record<string, OptionSpec>>>(
     const parsed = textsOf(spec, given).map((text) => parseOne({ name, spec, text, problems }));
     values[name] = spec.list ? Object.freeze(parsed) : parsed[0];
   }
-  // Every key of the specs was just filled with the output of its own schema.
+  // Each key of the specs was set to the output of its own schema above.
   const config = Object.freeze(values) as ParsedOptions<Specs>;
   if (problems.length === 0) problems.push(...contradict(config));
   if (problems.length > 0) throw new ConfigError(problems);
@@ -107,7 +110,7 @@ function parseOne(input: {
   return undefined;
 }
 
-/** What must be left of a lease when a rental begins: the shortest call, and the margin behind it. */
+/** Minimum remaining time of a lease when a rental begins: the shortest call and its margin. */
 const ROOM_TO_RENT_MS = SHORTEST_RENT_CALL_MS + defaultConstants.leaseMarginMs;
 
 interface Contradiction<Settings> {

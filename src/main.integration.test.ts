@@ -26,7 +26,7 @@ interface Lease {
   readonly spec: { readonly holderIdentity?: string };
 }
 
-/** A namespace for an operator, a way to the API server that hears what passes, and the lease. */
+/** Returns a namespace for an operator, a connection to the API server that records its requests, and the lease. */
 async function place() {
   const namespace = await cluster.createNamespace('main');
   const ports = { lease: new Set<number>(), other: new Set<number>() };
@@ -55,7 +55,7 @@ async function place() {
       const { status, body } = await cluster.admin.request({ method: 'GET', path, accept: [404] });
       return status === 404 ? undefined : ((body as Lease).spec.holderIdentity ?? '');
     },
-    /** Somebody else has it for longer than any test lasts. */
+    /** Gives the lease to another holder, for longer than any test lasts. */
     async giveTo(holderIdentity: string): Promise<void> {
       const renewTime = new Date().toISOString().replace('Z', '000Z');
       const spec = { holderIdentity, leaseDurationSeconds: 3_600, renewTime, acquireTime: renewTime };
@@ -82,7 +82,7 @@ async function running({ config }: Place, environment: Readonly<Record<string, s
   return { exitCode, stop: () => stop.abort(), health };
 }
 
-/** The name of whoever leads. */
+/** Returns the name of the lease holder. */
 const leader = (at: Place) => until('somebody leads', async () => (await at.holder()) || undefined);
 
 test('a process that gets SIGTERM ends well, gives the lease back, shows no page and holds no connection', async () => {
@@ -95,7 +95,7 @@ test('a process that gets SIGTERM ends well, gives the lease back, shows no page
   expect(await exitCode).toBe(0);
   expect(await at.holder()).toBe('');
   await expect(fetch(health)).rejects.toThrow();
-  // Left alone, one that is idle ends after a minute.
+  // An idle connection would end after a minute.
   await until('nothing is connected', () => at.connections() === 0, 20_000);
 });
 
@@ -108,7 +108,7 @@ test('a process whose lease has another holder ends as one that is to be started
   expect(await at.holder()).toBe('another');
 });
 
-/** The name that a process drew is at its end. */
+/** Returns the name without the random part at its end. */
 const withoutDrawn = (name: string) => name.replace(/_[0-9a-f]{8}$/, '_drawn');
 
 test('a process has a name of its own in the lease, after its Pod where it knows that, and asks for it by its own connections', async () => {

@@ -21,21 +21,21 @@ import { createLogger } from './server/pino-logger.ts';
 import { createRentalMetrics, endFailingDestroys } from './server/rental-metrics.ts';
 import { createProcessMetrics, createRuntimeMetrics } from './server/runtime-metrics.ts';
 
-/** What the process gives the operator. */
+/** Environment of the operator's process. */
 export interface OperatorProcess {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Aborted by SIGTERM and Ctrl-C: acts that were begun finish, the lease is released. */
+  /** Aborted by SIGTERM and Ctrl-C: running actions finish, then the lease is released. */
   readonly signal: AbortSignal;
-  /** Where errors that nothing caught are reported; those of this process if absent. */
+  /** Source of uncaught errors; those of this process by default. */
   readonly events?: ProcessEvents;
-  /** Where log lines go; stdout where absent. */
+  /** Destination of log lines; stdout by default. */
   readonly logDestination?: { write(line: string): void };
 }
 
 /**
- * Runs the operator until the signal is aborted, the lease is lost or an exception was not caught. Resolves to the exit
- * code: 0 after a clean end, 1 otherwise, so that whatever runs the process starts it again. Rejects if it cannot
- * start: without an API server configured, or if an address cannot be used.
+ * Runs the operator until the signal is aborted, the lease is lost or an exception is uncaught. Resolves to the exit
+ * code: 0 after a clean end, 1 otherwise, so that the kubelet restarts it. Rejects if it cannot start: no API server is
+ * configured, or an address cannot be used.
  */
 export async function runOperator(config: Config, process: OperatorProcess): Promise<number> {
   const leaveHeap = balanceOwnHeap(systemClock);
@@ -76,7 +76,7 @@ export async function runOperator(config: Config, process: OperatorProcess): Pro
   }
 }
 
-/** For what follows the tasks: events, the lease, servers. */
+/** Time for the steps after the tasks: events, the lease, servers. */
 const LAST_GRACE_MS = 10_000;
 
 interface Parts {
@@ -85,7 +85,7 @@ interface Parts {
   readonly transports: Transports;
   readonly registry: MetricRegistry;
   readonly log: Logger;
-  /** From the downward API: names of pods are cut in host names, and then not unique. */
+  /** Name from the downward API: host names cut the names of Pods, and are then not unique. */
   readonly podUid: string | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The public module of the simulator: what `gpu-rental-operator/simulator` exports. Everything else of the package
- * may change without notice.
+ * The public module of the simulator, exported as `gpu-rental-operator/simulator`. All other modules may change without
+ * notice.
  */
 export type { Clock } from './lib/clock.ts';
 export type { Random } from './lib/random.ts';

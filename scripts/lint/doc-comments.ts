@@ -9,7 +9,21 @@ import { pathToFileURL } from 'node:url';
 import { type ProseFinding, refusedProse } from './prose.ts';
 
 /** Folders whose sources meet the rules. The list grows until it is `src`, `scripts` and `test`. */
-const FINISHED = ['src/accounts', 'src/controllers/orphan-sweep', 'src/instance', 'src/ownership'];
+const FINISHED = [
+  'src/accounts',
+  'src/config',
+  'src/config.ts',
+  'src/controllers/orphan-sweep',
+  'src/instance',
+  'src/lib',
+  'src/main',
+  'src/main.ts',
+  'src/market',
+  'src/markets',
+  'src/ownership',
+  'src/server',
+  'src/views',
+];
 
 /** Words that begin a clause without a subject. A doc comment begins with a noun or a verb. */
 const CLAUSE_OPENERS: ReadonlySet<string> = new Set([

@@ -16,20 +16,20 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** One setting: how it is written, what it means and what holds where it is left out. */
+/** A setting: its syntax, meaning and default. */
 export interface OptionSpec {
   readonly value: z.ZodType<unknown, string>;
-  /** What the help shows behind the flag. */
+  /** Placeholder that the help shows after the flag. */
   readonly placeholder: string;
   readonly description: string;
-  /** In the text a user would write. Absent: optional. */
+  /** Default, in the text that a user would write. Absent: the setting is optional. */
   readonly defaultValue?: string | readonly string[];
   readonly list?: boolean;
 }
 
 /**
- * Every setting of the operator, once: flag, environment variable, help and validation all derive from it.
- * The flag is the key in kebab case, the variable `GPU_RENTAL_` and the key in upper case.
+ * All settings of the operator: flag, environment variable, help and validation derive from them. The flag is the key
+ * in kebab case, the variable is `GPU_RENTAL_` and the key in upper case.
  */
 export const OPTIONS = {
   kubeconfig: {
@@ -278,10 +278,10 @@ type Parsed<Spec extends OptionSpec> = Spec extends { readonly list: true }
     ? z.output<Spec['value']>
     : z.output<Spec['value']> | undefined;
 
-/** Settings by name, as their schemas give them. */
+/** Settings by name, with the types of their schemas. */
 export type ParsedOptions<Specs extends Readonly<Record<string, OptionSpec>>> = {
   readonly [Name in keyof Specs]: Parsed<Specs[Name]>;
 };
 
-/** The operator's settings, validated. Durations are milliseconds, money is micro-dollars. */
+/** The validated settings of the operator. Durations are milliseconds, money is micro-dollars. */
 export type Config = ParsedOptions<typeof OPTIONS>;

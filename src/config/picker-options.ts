@@ -15,10 +15,7 @@ const { kubeconfig, context, watchNamespace, logLevel } = OPTIONS;
 
 const path = z.string().min(1, 'write the path of a file');
 
-/**
- * Every setting of `gpu-rent endpoint-picker`, once: flag, environment variable, help and validation derive from it, as
- * those of the operator do.
- */
+/** All settings of `gpu-rent endpoint-picker`: flag, environment variable, help and validation derive from them. */
 export const PICKER_OPTIONS = {
   kubeconfig,
   context,
@@ -144,5 +141,5 @@ export const PICKER_OPTIONS = {
   logLevel,
 } satisfies Record<string, OptionSpec>;
 
-/** The settings of a picker, validated. Durations are milliseconds. */
+/** The validated settings of a picker. Durations are milliseconds. */
 export type PickerConfig = ParsedOptions<typeof PICKER_OPTIONS>;

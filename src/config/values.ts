@@ -4,19 +4,19 @@ import { type MicroDollars, parseDollars } from '../lib/money.ts';
 import { parseQuantity } from '../lib/quantity.ts';
 import { formatDuration, parseDuration } from '../lib/time.ts';
 
-/** An address to listen on. `0` listens nowhere, as controller-runtime has it. */
+/** An address to listen on. `0` disables the server, as in controller-runtime. */
 export type BindAddress =
   | { readonly type: 'off' }
   | { readonly type: 'on'; readonly host: string; readonly port: number };
 
-/** One network whose addresses are dialled elsewhere; used with a simulated marketplace only. */
+/** A network whose addresses are dialled elsewhere; for simulated marketplaces only. */
 export interface AddressMapping {
   readonly network: string;
   readonly prefix: number;
   readonly target: string;
 }
 
-/** Milliseconds of a duration within bounds. */
+/** Returns a schema of durations within bounds, in milliseconds. */
 export function durationValue(minMs: number, maxMs: number) {
   return z.string().transform((text, context) => {
     const milliseconds = parseDuration(text);
@@ -27,7 +27,7 @@ export function durationValue(minMs: number, maxMs: number) {
   });
 }
 
-/** A whole number within bounds. */
+/** Returns a schema of whole numbers within bounds. */
 export function wholeNumber(min: number, max: number) {
   return z.string().transform((text, context) => {
     const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
@@ -37,7 +37,7 @@ export function wholeNumber(min: number, max: number) {
   });
 }
 
-/** Bytes of a size within bounds, in MiB. */
+/** Returns a schema of sizes in MiB within bounds, in bytes. */
 export function memoryValue(minMiB: number, maxMiB: number) {
   return z.string().transform((text, context) => {
     const bytes = parseQuantity(text) ?? Number.NaN;
@@ -48,7 +48,7 @@ export function memoryValue(minMiB: number, maxMiB: number) {
   });
 }
 
-/** Micro-dollars of a decimal amount. */
+/** A decimal amount in dollars, as micro-dollars. */
 export const dollarsValue = z.string().transform((text, context): MicroDollars => {
   const amount = parseDollars(text);
   if (amount !== undefined) return amount;
@@ -63,7 +63,7 @@ export const booleanValue = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-/** A namespace, as Kubernetes names one. */
+/** The name of a namespace. */
 export const namespaceValue = z
   .string()
   .regex(
@@ -85,7 +85,7 @@ function hostAndPort(text: string): { readonly host: string; readonly port: numb
   return match && port <= 65_535 ? { host: match[1] ?? match[2] ?? '', port } : undefined;
 }
 
-/** `host:port`, `:port`, or `0` for none. IPv6 hosts stand in brackets. */
+/** `host:port`, `:port`, or `0` to disable. IPv6 hosts are in brackets. */
 export const bindAddress = z.string().transform((text, context): BindAddress => {
   if (text === '0') return { type: 'off' };
   const place = hostAndPort(text);
@@ -102,7 +102,7 @@ export const socketAddress = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-/** Whether a URL's host is this machine, where plain http is allowed. */
+/** Returns true if a URL's host is the local machine, for which plain http is allowed. */
 export function isLoopbackHost(hostname: string): boolean {
   const bare = hostname.replace(/^\[|\]$/g, '');
   if (bare === 'localhost' || bare === '::1') return true;
@@ -127,7 +127,7 @@ function urlProblem(url: URL): string | undefined {
   return 'write an https address; plain http is for loopback only';
 }
 
-/** The address of a service that is asked over http or https; a path is kept, users and queries are refused. */
+/** The http or https URL of a service; it may have a path, but no query and no user. */
 export const httpUrl = z.string().transform((text, context) => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isPlain = url && !url.username && !url.password && !url.search && !url.hash;
@@ -140,7 +140,7 @@ export const httpUrl = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-/** `203.0.113.0/24=127.0.0.1`. */
+/** `203.0.113.0/24=127.0.0.1`: a network and the host to dial instead. */
 export const addressMapping = z.string().transform((text, context): AddressMapping => {
   const match = /^([0-9a-fA-F.:]+)\/(\d{1,3})=([0-9a-fA-F.:]+)$/.exec(text);
   const [, network = '', prefixText = '', target = ''] = match ?? [];
@@ -156,7 +156,7 @@ export const addressMapping = z.string().transform((text, context): AddressMappi
   return z.NEVER;
 });
 
-/** Where to dial for an address: the first mapping that covers it, else the address itself. */
+/** Returns the host to dial for an address: that of the first mapping that covers it, else the address itself. */
 export function mapAddress(mappings: readonly AddressMapping[], address: string): string {
   const family = isIP(address);
   if (family === 0) return address;
@@ -169,13 +169,13 @@ export function mapAddress(mappings: readonly AddressMapping[], address: string)
   return address;
 }
 
-/** How queries that authors of objects write are kept to their own namespace. */
+/** The way in which queries by authors of objects are restricted to their namespace. */
 type PrometheusTenancy =
   | { readonly type: 'off' }
   | { readonly type: 'unrestricted' }
   | { readonly type: 'parameter'; readonly name: string };
 
-/** `parameter=namespace`. */
+/** `parameter=namespace`: the query parameter that carries the namespace. */
 export const prometheusTenancy = z.string().transform((text, context): PrometheusTenancy => {
   if (text === 'off' || text === 'unrestricted') return { type: text };
   const [, name] = /^parameter=([A-Za-z_][A-Za-z0-9_]{0,62})$/.exec(text) ?? [];

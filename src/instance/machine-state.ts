@@ -58,7 +58,7 @@ export function isRecorded(shown: ShownState, status: RecordedState | undefined)
   return recordedState(status).state === shown.state;
 }
 
-/** True if a status records that its machine runs. */
+/** Returns true if a status records that its machine runs. */
 export function isUp(status: RecordedState | undefined): boolean {
   return recordedState(status).state === 'running';
 }

@@ -1,16 +1,16 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** What a piece of work is about, so that an error that nothing caught can name it. */
+/** The object and task of a piece of work, named in the log if an error goes uncaught. */
 export interface Subject {
   /** The work: `reconcile gpuinstance`, `readiness probe`. */
   readonly task: string;
-  /** namespace/name of the object that it is done for. */
+  /** namespace/name of the object of the work. */
   readonly object?: string | undefined;
 }
 
 const subjects = new AsyncLocalStorage<Subject>();
 
-/** The subject of the work that runs now, also in its timers and promises; undefined outside of any. */
+/** Returns the subject of the running work, also in its timers and promises; undefined outside of any. */
 export function currentSubject(): Subject | undefined {
   return subjects.getStore();
 }
@@ -21,9 +21,9 @@ export function onBehalfOf<T>(subject: Subject, work: () => T): T {
 }
 
 /**
- * Starts work that nothing awaits. Never throws. Whatever the work throws or rejects with reaches `onError`, once; an
- * `onError` that throws is left to the policy for unhandled rejections. The only way to start such work: the lint
- * forbids `void` before a promise, so that a promise without an error handler does not pass.
+ * Starts work that no caller awaits. Never throws. An error or rejection of the work reaches `onError` once; an
+ * `onError` that throws is left to the policy for unhandled rejections. Use it for all such work: the lint forbids
+ * `void` before a promise, so that no promise lacks an error handler.
  */
 export function inBackground(
   subject: Subject,

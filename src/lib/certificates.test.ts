@@ -53,7 +53,7 @@ describe('a certificate', () => {
     expect(x509.subjectAltName).toBe('DNS:worker.internal, DNS:group.internal');
     expect(x509.subject).toBe('CN=worker.internal');
     expect(x509.ca).toBe(false);
-    // Of TLS servers, as RFC 5280 numbers it.
+    // The key usage of TLS servers, by its number in RFC 5280.
     expect(x509.keyUsage).toEqual(['1.3.6.1.5.5.7.3.1']);
     expect(new X509Certificate(authority().certificate).ca).toBe(true);
   });
@@ -74,7 +74,7 @@ afterEach(() => {
   for (const close of closing.splice(0)) close();
 });
 
-/** What the caller reads, or the code of what went wrong. */
+/** Resolves to the text that the caller reads, or to the code of its error. */
 async function called(server: KeyPair, client: KeyPair | undefined, ca: KeyPair, name = 'worker.internal') {
   const listening = createServer(
     {

@@ -60,23 +60,23 @@ export interface AuthorityRequest extends Period {
 }
 
 export interface LeafRequest extends Period {
-  /** DNS names of whom it is issued to; the first is the common name as well, as far as that is short enough. */
+  /** DNS names of the holder; the first is also the common name if it is short enough. */
   readonly names: readonly string[];
-  /** The other end refuses it for the other use: a server cannot call another one by its certificate. */
+  /** A peer refuses the certificate for the other use: a server cannot call another server with its own certificate. */
   readonly use: 'server' | 'client';
 }
 
-/** A certificate counts this long before it was issued, for machines whose clock is late. */
+/** A certificate is valid this long before it was issued, for machines whose clock is late. */
 export const CLOCK_SKEW_MS = 300_000;
 
 const ECDSA_WITH_SHA256 = '1.2.840.10045.4.3.2';
 const COMMON_NAME = '2.5.4.3';
-/** Of a common name, by RFC 5280 (ub-common-name). */
+/** Maximum length of a common name (RFC 5280, ub-common-name). */
 const MAX_COMMON_NAME = 64;
 /** RFC 5280, 4.1.2.5: dates from 2050 on are written with four digits of the year. */
 const GENERALIZED_TIME_FROM = Date.UTC(2050, 0, 1);
 
-/** A new authority with an ECDSA key on P-256, which signs leaves and no other authority. */
+/** Returns a new authority with an ECDSA key on P-256, which signs leaves and no other authority. */
 export function issueAuthority({ name, ...period }: AuthorityRequest): KeyPair {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const id = keyIdentifier(publicKey);
@@ -92,7 +92,7 @@ export function issueAuthority({ name, ...period }: AuthorityRequest): KeyPair {
   });
 }
 
-/** A certificate with a new key, signed by an authority. It never lasts longer than the authority does. */
+/** Returns a certificate with a new key, signed by an authority. It expires no later than the authority. */
 export function issueLeaf({ names, use, ...period }: LeafRequest, authority: KeyPair): KeyPair {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const ca = new X509Certificate(authority.certificate);
@@ -121,18 +121,21 @@ export function issueLeaf({ names, use, ...period }: LeafRequest, authority: Key
   });
 }
 
-/** When a certificate begins and ends to count, in milliseconds since the epoch. Throws if the text is none. */
+/**
+ * Returns the start and end of a certificate's validity in milliseconds since the epoch. Throws if the text is no
+ * certificate.
+ */
 export function periodOf(certificate: string): { readonly from: number; readonly until: number } {
   const { validFromDate, validToDate } = new X509Certificate(certificate);
   return { from: validFromDate.getTime(), until: validToDate.getTime() };
 }
 
-/** Whether the key is that of the certificate. Throws if either text is none. */
+/** Returns true if the key belongs to the certificate. Throws if either text is invalid. */
 export function isPair({ certificate, key }: KeyPair): boolean {
   return new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key.reveal()));
 }
 
-/** Whether the authority signed the certificate. Throws if either text is no certificate. */
+/** Returns true if the authority signed the certificate. Throws if either text is no certificate. */
 export function isSignedBy(certificate: string, authority: string): boolean {
   const ca = new X509Certificate(authority);
   const leaf = new X509Certificate(certificate);
@@ -176,7 +179,7 @@ function issued({ period, publicKey, privateKey, signedBy, subject, issuer, exte
   };
 }
 
-/** 16 random bytes, positive and never shorter (RFC 5280, 4.1.2.2: at most 20 bytes). */
+/** Returns 16 random bytes as a positive number of full length (RFC 5280, 4.1.2.2: at most 20 bytes). */
 function serialNumber(): ArrayBuffer {
   const bytes = randomBytes(16);
   bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x40;
@@ -208,7 +211,7 @@ function spkiOf(key: KeyObject): Buffer {
   return key.export({ type: 'spki', format: 'der' });
 }
 
-/** As RFC 7093, method 1: of the key's hash, the first 160 bits. */
+/** Returns the first 160 bits of the key's hash (RFC 7093, method 1). */
 function keyIdentifier(key: KeyObject): ArrayBuffer {
   return arrayBufferOf(createHash('sha256').update(spkiOf(key)).digest().subarray(0, 20));
 }

@@ -1,4 +1,4 @@
-/** A timer that has been set and can be taken back. */
+/** A timer that can be cancelled. */
 export interface Timer {
   cancel(): void;
 }
@@ -8,11 +8,14 @@ export interface Timer {
  * else in `src` may read `Date` or set a timer.
  */
 export interface Clock {
-  /** Wall clock, milliseconds since the epoch. May jump. */
+  /** Returns the wall clock in milliseconds since the epoch. It may jump. */
   now(): number;
-  /** Milliseconds since an arbitrary start. Never goes back, may stand still while the machine sleeps. */
+  /** Returns the milliseconds since an arbitrary start. They never decrease, and may stop while the machine sleeps. */
   monotonic(): number;
-  /** Calls `run` once after `delayMs`, unless cancelled. A pending timer does not keep the process alive by itself when `background`. */
+  /**
+   * Calls `run` once after `delayMs`, unless cancelled. With `background` a pending timer does not keep the process
+   * alive.
+   */
   setTimer(delayMs: number, run: () => void, options?: { background?: boolean }): Timer;
 }
 
@@ -27,9 +30,7 @@ export const systemClock: Clock = {
   },
 };
 
-/**
- * Resolves after `delayMs` on that clock; rejects with the signal's reason as soon as it is aborted.
- */
+/** Resolves after `delayMs` on that clock; rejects with the signal's reason when it is aborted. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);

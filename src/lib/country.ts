@@ -1,10 +1,10 @@
-/** Codes that people write for a country, and the one of ISO 3166 that the marketplace has. */
+/** ISO 3166 codes by other codes that people write for the same country. */
 const ALIASES: ReadonlyMap<string, string> = new Map([
   ['UK', 'GB'],
   ['EL', 'GR'],
 ]);
 
-/** A country as the marketplace filters by it: two letters of ISO 3166. */
+/** Returns the country in the form by which the marketplace filters: two letters of ISO 3166. */
 export function countryCode(text: string): string {
   return ALIASES.get(text) ?? text;
 }

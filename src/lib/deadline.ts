@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts';
 
-/** The time given to something has run out. */
+/** A deadline has passed. */
 export class DeadlineError extends Error {
   constructor(message: string) {
     super(message);
@@ -8,18 +8,19 @@ export class DeadlineError extends Error {
   }
 }
 
-/** How long something may take. */
+/** Time limit of an operation. */
 export interface Deadline {
   readonly clock: Clock;
   readonly limitMs: number;
-  /** Ends the run too, with its own reason. */
+  /** Aborting it ends the operation too, with its own reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Runs `run` with a signal that is aborted when time is up or `signal` is, and rejects then, with a
- * {@link DeadlineError} or the signal's reason, even where `run` ignores it. Leaves no timer and no listener behind.
- * Each call of `received` starts the limit again: a run that calls it per piece of a reply is limited in silence, not in total.
+ * Runs `run` with a signal that is aborted when the time is up or when `signal` is. It then rejects with a
+ * {@link DeadlineError} or the signal's reason, even if `run` ignores the signal. It leaves no timer and no listener
+ * behind. Each call of `received` restarts the limit: a run that calls it for each piece of a reply limits the silence,
+ * not the total time.
  */
 export async function withDeadline<T>(
   { clock, limitMs, signal }: Deadline,
@@ -28,7 +29,7 @@ export async function withDeadline<T>(
   signal?.throwIfAborted();
   const scope = new AbortController();
   const ended = Promise.withResolvers<never>();
-  // Nobody waits for it where `run` throws at once.
+  // The rejection has no other handler if `run` throws at once.
   ended.promise.catch(() => {});
   const end = (reason: unknown) => {
     ended.reject(reason);
@@ -52,7 +53,9 @@ export async function withDeadline<T>(
   }
 }
 
-/** Calls `onSilence` once nothing has broken the silence for `limitMs`. Pieces of a reply are many, so `broken` sets no timer. */
+/**
+ * Calls `onSilence` after `limitMs` without a call of `broken`. Pieces of a reply are many, so `broken` sets no timer.
+ */
 export function watchSilence(
   clock: Clock,
   limitMs: number,

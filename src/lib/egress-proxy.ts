@@ -2,19 +2,19 @@ import type { ConnectionOptions } from 'node:tls';
 import { Agent, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
 import { NETWORKS, type NetworkSet, networkSet } from './networks.ts';
 
-/** Which proxy requests go through. */
+/** The proxies of requests. */
 export interface ProxySettings {
   /** URL of the proxy for http origins; empty for none. */
   readonly http: string;
   /** URL of the proxy for https origins; empty for none. */
   readonly https: string;
-  /** Names of NO_PROXY, as they are written. */
+  /** Names in NO_PROXY, unchanged. */
   readonly except: string;
-  /** The networks (CIDR) of NO_PROXY: origins that are addresses of these are reached directly. */
+  /** Networks (CIDR) in NO_PROXY: requests to their addresses use no proxy. */
   readonly isExcepted: NetworkSet;
 }
 
-/** A proxy is set in a way that cannot be used. The message names the setting, never its value: that may hold a password. */
+/** The proxy setting is invalid. The message names the setting, never its value: it may contain a password. */
 export class ProxySettingsError extends Error {
   constructor(message: string) {
     super(message);
@@ -25,8 +25,8 @@ export class ProxySettingsError extends Error {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * What `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` (or the same in lower case, which go first) say, as Go's programs read
- * them; undefined if there is no proxy. Throws {@link ProxySettingsError}.
+ * Reads `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` as Go programs do; the lower-case names take precedence. Undefined
+ * if no proxy is set. Throws {@link ProxySettingsError}.
  */
 export function environmentProxy(environment: Environment): ProxySettings | undefined {
   const read = (name: string): string => environment[name.toLowerCase()] ?? environment[name] ?? '';
@@ -41,7 +41,10 @@ export function environmentProxy(environment: Environment): ProxySettings | unde
   }
 }
 
-/** Everything through one proxy, as `proxy-url` of a kubeconfig says; `setting` is how a message calls it. */
+/**
+ * Returns settings that send everything through one proxy, as `proxy-url` of a kubeconfig does. `setting` is its name
+ * in messages.
+ */
 export function singleProxy(setting: string, url: string): ProxySettings {
   const proxy = proxyUrl(setting, url);
   return { http: proxy, https: proxy, except: '', isExcepted: () => false };
@@ -57,20 +60,20 @@ function proxyUrl(setting: string, text: string): string {
 
 const isLoopback = networkSet(NETWORKS.loopback);
 
-/** Whether requests to an origin go through the proxy, apart from the names in NO_PROXY. */
+/** Returns true if requests to an origin use the proxy, not counting the names in NO_PROXY. */
 export function mayUseProxy({ http, https, isExcepted }: ProxySettings, origin: URL): boolean {
   const host = origin.hostname.replace(/^\[|\]$/g, '');
   if (host === 'localhost' || isLoopback(host) || isExcepted(host)) return false;
   return (origin.protocol === 'https:' ? https : http) !== '';
 }
 
-/** How connections are made with and without a proxy. */
+/** Options of connections with and without a proxy. */
 export interface EgressOptions {
-  /** For direct connections; its pool sizes and timeouts hold for the others, too. */
+  /** Options of direct connections; their pool sizes and timeouts also apply to connections through a proxy. */
   readonly agent: Agent.Options;
-  /** How the server behind the proxy is verified. */
+  /** TLS options that verify the server behind the proxy. */
   readonly tls: Pick<ConnectionOptions, 'ca' | 'cert' | 'key' | 'servername' | 'rejectUnauthorized'>;
-  /** For the connection to the proxy, and again until it has connected to the server. */
+  /** Applies to the connection to the proxy, and again to the connection from there to the server. */
   readonly connectTimeoutMs: number;
   readonly proxy: ProxySettings | undefined;
 }
@@ -82,8 +85,8 @@ export interface Egress {
 }
 
 /**
- * An https server is reached by CONNECT, so the proxy sees names and no content, and the server's certificate is
- * verified as without it.
+ * Creates the connections. An https server is reached by CONNECT: the proxy sees host names and no content, and the
+ * server's certificate is verified as usual.
  */
 export function createEgress({ agent, tls, connectTimeoutMs, proxy }: EgressOptions): Egress {
   const direct = new Agent(agent);

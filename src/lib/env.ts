@@ -4,15 +4,15 @@ import type { Random } from './random.ts';
 import type { Transport } from './transport.ts';
 
 /**
- * Everything effectful that the operator touches, as one argument. Production builds it once in
- * `src/main.ts`; simulation gives a virtual clock, a seeded generator and in-memory transports.
+ * All effects of the operator, as one argument. Production builds it once in `src/main.ts`; simulation passes a virtual
+ * clock, a seeded generator and in-memory transports.
  */
 export interface Env {
   readonly clock: Clock;
   readonly random: Random;
-  /** To the Kubernetes API server. */
+  /** Transport to the Kubernetes API server. */
   readonly kube: Transport;
-  /** To marketplaces. */
+  /** Transport to marketplaces. */
   readonly marketplace: Transport;
   readonly log: Logger;
 }

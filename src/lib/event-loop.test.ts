@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createVirtualClock } from '../../test/builders/virtual-clock.ts';
 import { TimeSlice } from './event-loop.ts';
 
-/** Counts how often the process got a turn while `pieces` of work of `ms` each were done. */
+/** Counts how often the process ran other work during `pieces` of work of `ms` each. */
 async function turnsDuring({ pieces, ms }: { pieces: number; ms: number }): Promise<number> {
   const virtual = createVirtualClock();
   let worked = 0;

@@ -1,11 +1,11 @@
 import { type Clock, sleep } from './clock.ts';
 
-/** Bytes that are handled before the event loop runs; about 3 ms on a slow core. */
+/** Bytes that are processed before the event loop runs; about 3 ms on a slow core. */
 const YIELD_EVERY_BYTES = 256 * 1024;
 
 /**
- * The chunks of a body; yields to the event loop after each {@link YIELD_EVERY_BYTES}, since buffered chunks arrive without
- * a pause and a long list would block the whole process. Rejects as the body does.
+ * Yields the chunks of a body, and to the event loop after each {@link YIELD_EVERY_BYTES}: buffered chunks arrive
+ * without a pause, and a long list would block the process. Rejects if the body does.
  */
 export async function* yieldingChunks(body: AsyncIterable<Uint8Array>, clock: Clock): AsyncGenerator<Buffer> {
   let handled = 0;
@@ -19,12 +19,12 @@ export async function* yieldingChunks(body: AsyncIterable<Uint8Array>, clock: Cl
   }
 }
 
-/** How long one kind of work may run before the event loop does. */
+/** Milliseconds that one kind of work may run before the event loop does. */
 const SLICE_MS = 10;
 
 /**
  * Yields to the event loop. Work that never waits, such as the first reconcile of a thousand objects, would otherwise
- * block timers, sockets and the lease until all of it is done.
+ * block timers, sockets and the lease until it is done.
  */
 export class TimeSlice {
   readonly #clock: Clock;
@@ -35,12 +35,12 @@ export class TimeSlice {
     this.#begunAt = clock.monotonic();
   }
 
-  /** Starts a new slice: call it when work begins after a wait. */
+  /** Starts a new slice. Call it when work begins after a wait. */
   begin(): void {
     this.#begunAt = this.#clock.monotonic();
   }
 
-  /** Await it between two pieces of work: yields if the slice is used up, and costs nothing otherwise. */
+  /** Yields if the slice is used up, and costs nothing otherwise. Await it between two pieces of work. */
   async next(): Promise<void> {
     if (this.#clock.monotonic() - this.#begunAt < SLICE_MS) return;
     await sleep(this.#clock, 0);

@@ -1,10 +1,13 @@
-/** A binary heap of distinct items, the first of them by `isBefore` on top; a step costs the logarithm of their number. */
+/**
+ * A binary heap of distinct items; the first by `isBefore` is on top. A step costs the logarithm of the number of
+ * items.
+ */
 export class IndexedHeap<T> {
   readonly #isBefore: (one: T, other: T) => boolean;
   readonly #items: T[] = [];
   readonly #places = new Map<T, number>();
 
-  /** `isBefore`: a strict order. What it reads of an item changes with a call of {@link put} alone. */
+  /** `isBefore`: a strict order. Its input of an item changes only with a call of {@link put}. */
   constructor(isBefore: (one: T, other: T) => boolean) {
     this.#isBefore = isBefore;
   }
@@ -13,14 +16,14 @@ export class IndexedHeap<T> {
     return this.#items[0];
   }
 
-  /** Takes an item in, or to its new place if it is in already and has changed. */
+  /** Inserts an item, or moves an item that has changed to its new position. */
   put(item: T): void {
     const place = this.#places.get(item) ?? this.#items.length;
     this.#set(place, item);
     this.#settle(place, item);
   }
 
-  /** Takes an item out, if it is in. */
+  /** Removes an item; no effect if it is not in the heap. */
   remove(item: T): void {
     const place = this.#places.get(item);
     const last = this.#items.at(-1);

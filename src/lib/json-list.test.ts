@@ -73,7 +73,7 @@ test('property: what is read without an error is what JSON.parse reads, whatever
         const result = readable(() => split(text, cut));
         if (!result) return;
         const whole = JSON.parse(Buffer.from(text).toString('utf8'));
-        // What stands in the place of the list may be no list; then nothing was cut out.
+        // The value of the key may be no list; then nothing was cut out.
         if (result.items.length === 0) expect(result.envelope).toEqual(whole);
         else expect(result).toEqual({ items: whole.items, envelope: { ...whole, items: [] } });
       },

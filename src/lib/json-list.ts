@@ -5,32 +5,38 @@ const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/** Where the bytes between the brackets of the list lie, and an item between its braces. */
+/** Depth of the bytes between the brackets of the list; the bytes of an item are one deeper. */
 const ITEMS_DEPTH = 2;
 
 const NOTHING = /^[ \t\r\n]*$/;
 const ONE_COMMA = /^[ \t\r\n]*,[ \t\r\n]*$/;
 
-/** After so many bytes a string is searched by windows instead of bytes: faster by far, but slower in short ones. */
+/**
+ * Minimum length in bytes from which a string is searched by windows: much faster than by bytes, but slower in short
+ * strings.
+ */
 const LONG_STRING = 256;
 const WINDOW = 4096;
 
-/** The bytes are no JSON object with a list of objects in it. */
+/** The bytes are not a JSON object that contains a list of objects. */
 export class JsonListError extends Error {
   override readonly name = 'JsonListError';
 }
 
 export interface JsonListOptions {
-  /** The name of the list in the outermost object, as it is spelled there. */
+  /** Name of the list in the outermost object, in its exact spelling. */
   readonly key: string;
-  /** Called with the bytes of each item in its order, while {@link JsonListSplitter.push} runs; they are its own no longer. */
+  /**
+   * Called with the bytes of each item in order, while {@link JsonListSplitter.push} runs. The bytes are only valid
+   * during the call.
+   */
   readonly onItem: (item: Buffer) => void;
 }
 
 /**
- * Cuts a JSON object that holds a long list into the list's items while it arrives, so that each is parsed by itself
- * and what is not kept of it is soon garbage. The rest of the object, with the list empty, is its envelope. Between
- * items nothing but one comma is let pass; whether an item is JSON is for whoever parses it to say.
+ * Cuts a JSON object with a long list into the list's items while it arrives, so that each item is parsed alone and
+ * soon becomes garbage. The rest of the object, with the list empty, is its envelope. Between items only one comma is
+ * accepted; the parser of an item checks that it is JSON.
  */
 export class JsonListSplitter {
   readonly #onItem: (item: Buffer) => void;
@@ -54,7 +60,7 @@ export class JsonListSplitter {
     this.#tailLength = key.length + 64;
   }
 
-  /** Throws a {@link JsonListError} at the first byte that shows that this is no such list. */
+  /** Adds a chunk. Throws a {@link JsonListError} at the first byte that proves that the text is not such an object. */
   push(chunk: Buffer): void {
     const { length } = chunk;
     let start = 0;
@@ -74,18 +80,18 @@ export class JsonListSplitter {
     this.#pendingBytes = this.#gap.length + bytesOf(this.#item) + bytesOf(this.#envelope);
   }
 
-  /** Bytes that are held: of the item under way, and of all that stands around the items. */
+  /** Bytes in memory: the current item, and the envelope. */
   get pendingBytes(): number {
     return this.#pendingBytes;
   }
 
-  /** The bytes that stood around the items. Throws a {@link JsonListError} where the object broke off. */
+  /** Returns the bytes of the envelope. Throws a {@link JsonListError} if the object is incomplete. */
   end(): Buffer {
     if (this.#depth !== 0 || this.#envelope.length === 0) throw new JsonListError('it breaks off');
     return Buffer.concat(this.#envelope);
   }
 
-  /** Index of the last byte that belongs to the string, or of the chunk. */
+  /** Returns the index of the last byte that belongs to the string, or of the chunk. */
   #skipString(chunk: Buffer, from: number): number {
     const { length } = chunk;
     let searchFrom = from + LONG_STRING;
@@ -148,7 +154,7 @@ export class JsonListSplitter {
     if (!allowed.test(gap)) throw new JsonListError('something else than objects stands in the list');
   }
 
-  /** The envelope's end without its last bracket; a key may lie across chunks. */
+  /** Returns the envelope's end without its last bracket; a key may span chunks. */
   #envelopeTail(): string {
     let tail = '';
     for (let piece = this.#envelope.length - 1; piece >= 0 && tail.length < this.#tailLength; piece--) {
@@ -165,7 +171,7 @@ export class JsonListSplitter {
   }
 }
 
-/** Index of the first quote or backslash from here; the end of the window or the chunk if there is none. */
+/** Returns the index of the first quote or backslash from here; the end of the window or the chunk if there is none. */
 function plainUntil(chunk: Buffer, from: number): number {
   const window = chunk.subarray(from, from + WINDOW);
   const quote = window.indexOf(QUOTE);
@@ -175,8 +181,8 @@ function plainUntil(chunk: Buffer, from: number): number {
 }
 
 /**
- * Pieces of a reply as one, in memory that is used again: a copy of each large object would be garbage outside of the
- * heap, which is collected late. What it returns is good until the next call.
+ * Pieces of a reply joined in reused memory: a copy of each large object would be garbage outside the heap, which is
+ * collected late. The result is valid until the next call.
  */
 export class JoinedPieces {
   #memory = Buffer.alloc(0);

@@ -1,19 +1,19 @@
 import { createHash } from 'node:crypto';
 
-/** Longer pieces of a text are hashed as they are. */
+/** Longer pieces of a text are hashed directly. */
 const LONG_PIECE = 4096;
 
-/** The value of a key that a stranger chose: what every object inherits, such as `constructor`, is not there. */
+/** Returns the value of a key from outside. Inherited properties, such as `constructor`, count as missing. */
 export function ownValue<T>(of: Readonly<Record<string, T>> | undefined, key: string): T | undefined {
   return of !== undefined && Object.hasOwn(of, key) ? of[key] : undefined;
 }
 
-/** Whether a value is an object of JSON: neither null nor a list. */
+/** Returns true if a value is an object of JSON: neither null nor a list. */
 export function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** JSON with sorted keys: the order in which a manifest was written, or an API server stores it, means nothing. */
+/** Returns JSON with sorted keys: the order in a manifest or in the API server's storage has no meaning. */
 export function canonicalJson(value: unknown): string {
   let text = '';
   write(value, (piece) => {
@@ -22,7 +22,7 @@ export function canonicalJson(value: unknown): string {
   return text;
 }
 
-/** SHA-256 of {@link canonicalJson} in hexadecimal digits, of which a long text is never in memory as a whole. */
+/** Returns the SHA-256 of {@link canonicalJson} in hexadecimal digits, without holding the whole text in memory. */
 export function canonicalSha256(value: unknown): string {
   const hash = createHash('sha256');
   let text = '';
@@ -59,11 +59,11 @@ function write(value: unknown, put: (piece: string) => void): void {
 }
 
 /**
- * Whether two values are the same JSON: key order means nothing, and a key whose value is undefined is not there,
- * as JSON.stringify has it.
+ * Returns true if two values are the same JSON. Key order has no meaning, and a key with the value undefined counts as
+ * missing, as in JSON.stringify.
  */
 export function sameJson(left: unknown, right: unknown): boolean {
-  // Not Object.is: JSON knows no negative zero.
+  // Not Object.is: JSON has no negative zero.
   if (left === right) return true;
   if (!hasMembers(left) || !hasMembers(right)) return false;
   if (Array.isArray(left) || Array.isArray(right)) return sameArrays(left, right);
@@ -81,7 +81,7 @@ function hasMembers(value: unknown): value is Members {
   return typeof value === 'object' && value !== null;
 }
 
-/** Nothing is collected on the way: every pass compares its status with the one that stands. */
+/** Compares without allocating: every reconcile compares its status with the stored one. */
 function sameObjects(left: Members, right: Members): boolean {
   return (
     Object.keys(left).every((key) => sameJson(left[key], ownValue(right, key))) &&
@@ -91,7 +91,7 @@ function sameObjects(left: Members, right: Members): boolean {
 
 type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
 
-/** The given fields without those that are undefined. */
+/** Returns the given fields without those that are undefined. */
 export function omitUndefined<T extends Record<string, unknown>>(fields: T): Defined<T> {
   const there: Partial<T> = {};
   for (const key in fields) if (fields[key] !== undefined) there[key] = fields[key];

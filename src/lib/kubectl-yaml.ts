@@ -1,6 +1,6 @@
 import type { DocumentOptions, ParseOptions, ScalarTag, SchemaOptions, Tags } from 'yaml';
 
-/** Forms of YAML 1.1 that kubectl's parser leaves as text: times, and numbers to base 60. */
+/** Returns true for forms of YAML 1.1 that kubectl's parser leaves as text: times, and numbers to base 60. */
 const isText = (tag: Tags[number]): boolean =>
   typeof tag === 'object' &&
   (tag.tag === 'tag:yaml.org,2002:timestamp' || ('format' in tag && tag.format === 'TIME'));
@@ -9,8 +9,8 @@ const isNumber = (tag: Tags[number]): tag is ScalarTag =>
   typeof tag === 'object' && /:(int|float)$/.test(tag.tag) && !('test' in tag && tag.test?.test('.nan'));
 
 /**
- * What kubectl's parser reads as a number: digits in any place, underscores among them, and nothing that has no digit
- * before its exponent, so that an object may be called e1.
+ * The forms that kubectl's parser reads as a number, also with underscores. A text without a digit before its exponent is
+ * no number, so an object may be named e1.
  */
 const NUMBER = new RegExp(
   [
@@ -25,7 +25,7 @@ const NUMBER = new RegExp(
     .join('|'),
 );
 
-/** The number of a text that {@link NUMBER} matches. */
+/** Returns the number of a text that {@link NUMBER} matches. */
 function numberOf(text: string): number {
   const plain = text.replaceAll('_', '');
   const [, sign = '', digits = ''] = /^([-+]?)(.*)$/.exec(plain) ?? [];
@@ -41,8 +41,8 @@ function kubectlTags(tags: Tags): Tags {
 }
 
 /**
- * How kubectl reads a manifest, so that no two programs understand one file differently: as YAML 1.1, where `NO`, `on` and
- * `yes` are booleans and `010` is eight. Texts that are written with it are read as texts by YAML 1.2, too.
+ * Parser options that read a manifest as kubectl does, so that two programs read the same file alike: YAML 1.1, in
+ * which `NO`, `on` and `yes` are booleans and `010` is eight. YAML 1.2 reads a text written with them as the same text.
  */
 export const KUBECTL_YAML: ParseOptions & DocumentOptions & SchemaOptions = {
   version: '1.1',

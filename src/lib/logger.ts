@@ -1,4 +1,4 @@
-/** Values that a log line carries beside its constant message. */
+/** Values of a log line beside its constant message. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
 /**
@@ -10,7 +10,7 @@ export interface Logger {
   info(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
   error(message: string, fields?: LogFields): void;
-  /** A logger whose lines all carry these fields too. */
+  /** Returns a logger that adds these fields to each line. */
   child(fields: LogFields): Logger;
 }
 

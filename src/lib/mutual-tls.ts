@@ -1,22 +1,25 @@
 import type { Secret } from './secret.ts';
 
-/** How a caller proves itself by TLS, and whom alone it takes for the other end. */
+/** Certificates of a caller: its own, and the authorities of the only server that it accepts. */
 export interface MutualTls {
-  /** Of the caller, as PEM. */
+  /** Certificate of the caller, as PEM. */
   readonly certificate: string;
   readonly key: Secret;
-  /** Who signs for the other end, as PEM. */
+  /** Authorities of the server's certificate, as PEM. */
   readonly authorities: string;
-  /** The DNS name that the other end has to prove. */
+  /** DNS name that the server must prove. */
   readonly serverName: string;
 }
 
-/** How a worker that is reached by TLS is called, or why nobody can call it now: a sentence for people. */
+/** TLS settings to call a worker, or the reason why it cannot be called now, as a sentence. */
 export type CallerTls =
   | { readonly type: 'tls'; readonly tls: MutualTls }
   | { readonly type: 'problem'; readonly detail: string };
 
-/** The options of a TLS connection by Node's names. It is refused unless the other end proves `serverName`. */
+/**
+ * Returns the options of a TLS connection by their names in Node. The connection is refused unless the server proves
+ * `serverName`.
+ */
 export function nodeTlsOptions({ certificate, key, authorities, serverName }: MutualTls) {
   return {
     ...{ cert: certificate, key: key.reveal(), ca: authorities, servername: serverName },
@@ -24,13 +27,13 @@ export function nodeTlsOptions({ certificate, key, authorities, serverName }: Mu
   };
 }
 
-/** OpenSSL's names of what is wrong with the certificate of the other end (`X509_V_ERR_*`, as Node words them). */
+/** OpenSSL's codes of errors of the server's certificate (`X509_V_ERR_*`, in Node's spelling). */
 const UNPROVEN =
   /^(ERR_TLS_CERT_ALTNAME_INVALID|CERT_.*|CA_.*|.*_CERT_IN_CHAIN|.*_SELF_SIGNED_CERT|UNABLE_TO_.*|INVALID_(CA|PURPOSE)|HOSTNAME_MISMATCH)$/;
 const REFUSED = /^ERR_SSL_(TLSV1|TLSV13|SSLV3)_ALERT_/;
 const NO_TLS = /^(EPROTO|ERR_SSL_.*)$/;
 
-/** Why a connection by TLS failed, as the end of a sentence; undefined where TLS is not the cause. */
+/** Returns the reason of a failed TLS connection, as the end of a sentence; undefined if TLS is not the cause. */
 export function tlsProblemOf(error: unknown): string | undefined {
   const code = codeOf(error);
   if (UNPROVEN.test(code)) return 'does not prove that it is this worker of the group';
@@ -39,7 +42,7 @@ export function tlsProblemOf(error: unknown): string | undefined {
   return undefined;
 }
 
-/** Of the first cause that has one. */
+/** Returns the code of the first cause that has one. */
 function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return '';
   const { code } = error as { readonly code?: unknown };

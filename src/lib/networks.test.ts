@@ -123,7 +123,7 @@ describe('an address that a marketplace names for a machine', () => {
     expect(machineAddressProblem(address, { allowPrivate: true })).toBeUndefined();
   });
 
-  // Neighbours of what is refused, public addresses, and those of simulated machines.
+  // Neighbours of refused addresses, public addresses, and those of simulated machines.
   test.each([
     ...['1.0.0.0', '9.255.255.255', '11.0.0.0', '100.128.0.0', '126.255.255.255', '128.0.0.1'],
     ...['168.63.129.15', '169.253.255.255', '169.255.0.0', '172.15.255.255', '172.32.0.0', '192.0.1.0'],

@@ -1,10 +1,10 @@
 import { BlockList, isIP } from 'node:net';
 
-/** Networks with a meaning of their own, as CIDR (IANA special-purpose registries, and RFC 3879 for `fec0::/10`). */
+/** Networks with a special purpose, as CIDR (IANA special-purpose registries, and RFC 3879 for `fec0::/10`). */
 export const NETWORKS = {
-  /** The machine itself. */
+  /** Addresses of the local machine. */
   loopback: ['127.0.0.0/8', '::1/128'],
-  /** Nobody stands there who is meant: this network, link-local with its metadata services, many at once, reserved. */
+  /** Networks without a machine to rent: this network, link-local with its metadata services, multicast, reserved. */
   unusable: [
     '0.0.0.0/8',
     '169.254.0.0/16',
@@ -17,23 +17,23 @@ export const NETWORKS = {
     'fe80::/10',
     'fec0::/10',
     'ff00::/8',
-    // Azure answers machines of its own under this one, which is public in every other respect.
+    // Azure's metadata service uses this one address, which is otherwise public.
     '168.63.129.16/32',
   ],
-  /** IPv6 that leads to an IPv4 address within it: compatible, NAT64, Teredo, 6to4. */
+  /** IPv6 networks that embed an IPv4 address: compatible, NAT64, Teredo, 6to4. */
   embedding: ['::/96', '64:ff9b::/96', '64:ff9b:1::/48', '2001::/32', '2002::/16'],
-  /** Networks of clusters and companies. */
+  /** Private networks of clusters and companies. */
   private: ['10.0.0.0/8', '100.64.0.0/10', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
-  /** Written in texts and by simulators; nobody is there. */
+  /** Networks for documentation, also used by simulators; no machine has such an address. */
   documentation: ['192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24', '2001:db8::/32', '3fff::/20'],
 } as const satisfies Record<string, readonly string[]>;
 
-/** Whether an address is one of a set of networks; a text that is no address is in none. */
+/** True if an address is in one of the networks; an invalid address is in none. */
 export type NetworkSet = (address: string) => boolean;
 
 /**
- * The addresses of these networks (CIDR). An IPv4 address in IPv6 clothes (`::ffff:10.0.0.1`) counts as what it is.
- * Throws `TypeError` where a network is malformed, naming it.
+ * Returns the set of the addresses of these networks (CIDR). A mapped IPv4 address (`::ffff:10.0.0.1`) counts as IPv4.
+ * Throws a `TypeError` that names a malformed network.
  */
 export function networkSet(networks: readonly string[]): NetworkSet {
   const set = new BlockList();
@@ -58,13 +58,13 @@ function familyOf(address: string): 'ipv4' | 'ipv6' | undefined {
   return version === 0 ? undefined : version === 6 ? 'ipv6' : 'ipv4';
 }
 
-/** What the operator's settings say of addresses of machines. */
+/** Settings of the operator for addresses of machines. */
 export interface AddressPolicy {
-  /** `--allow-private-addresses`. */
+  /** Value of `--allow-private-addresses`. */
   readonly allowPrivate: boolean;
 }
 
-/** Holds every plain IPv4 address as well: to a set the two are the same. */
+/** Contains every plain IPv4 address as well: a set does not distinguish the two forms. */
 const mapped = networkSet(['::ffff:0:0/96']);
 
 const NEVER: readonly { readonly has: NetworkSet; readonly problem: string }[] = [
@@ -80,9 +80,9 @@ const NEVER: readonly { readonly has: NetworkSet; readonly problem: string }[] =
 const isPrivate = networkSet(NETWORKS.private);
 
 /**
- * Why an address that a marketplace names for a machine may be neither published, nor asked, nor probed; undefined
- * where it may. A marketplace is not to be trusted with the operator's own network. Networks of documentation are
- * let through: nobody is there, and simulated machines have them.
+ * Returns the reason for which a machine's address may not be published, called or probed; undefined if it may. The
+ * operator does not trust a marketplace to name addresses of the operator's own network. Networks for documentation are
+ * allowed: only simulated machines have such addresses.
  */
 export function machineAddressProblem(address: string, { allowPrivate }: AddressPolicy): string | undefined {
   const refused = NEVER.find(({ has }) => has(address));

@@ -1,4 +1,4 @@
-/** What the API server keeps about every object; the parts that are read or written here. */
+/** Metadata that the API server stores with every object: the fields that this program reads or writes. */
 export interface ObjectMeta {
   readonly name: string;
   readonly namespace?: string | undefined;

@@ -12,14 +12,14 @@ const FACTORS: Readonly<Record<string, number>> = {
   Pi: 2 ** 50,
 };
 
-/** The number that a Kubernetes quantity such as `24G` or `1.5Gi` stands for; undefined where it is none. */
+/** Returns the number of a Kubernetes quantity such as `24G` or `1.5Gi`; undefined if the text is no quantity. */
 export function parseQuantity(text: string): number | undefined {
   const match = /^([0-9]+(?:\.[0-9]+)?)(k|[MGTP]|[KMGTP]i)?$/.exec(text);
   if (!match) return undefined;
   return Number(match[1]) * (FACTORS[match[2] ?? ''] ?? 1);
 }
 
-/** Whole decimal gigabytes that hold a quantity, rounded up as the marketplace sells disk. */
+/** Returns a quantity in whole decimal gigabytes, rounded up because the marketplace sells disk in them. */
 export function wholeGigabytes(text: string): number | undefined {
   const bytes = parseQuantity(text);
   return bytes === undefined ? undefined : Math.ceil(bytes / 1e9);

@@ -1,28 +1,30 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 
-/** Chance as an argument: seeded in simulation, the machine's own otherwise. */
+/** Random numbers as an argument: seeded in simulation, otherwise those of the system. */
 export interface Random {
-  /** A number in [0, 1). */
+  /** Returns a number in [0, 1). */
   next(): number;
-  /** `length` bytes, unpredictable in production. */
+  /** Returns `length` bytes, unpredictable in production. */
   bytes(length: number): Uint8Array;
-  /** A version 4 UUID. */
+  /** Returns a version 4 UUID. */
   uuid(): string;
 }
 
-/** Cryptographically strong where it matters (`bytes`, `uuid`), fast where it does not (`next`). */
+/**
+ * Random numbers of the system: cryptographically strong if that matters (`bytes`, `uuid`), fast otherwise (`next`).
+ */
 export const systemRandom: Random = {
   next: () => Math.random(),
   bytes: (length) => new Uint8Array(randomBytes(length)),
   uuid: () => randomUUID(),
 };
 
-/** Each byte in two hexadecimal digits. */
+/** Two hexadecimal digits for each byte. */
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
 /**
- * A small seeded generator (mulberry32): the same seed gives the same sequence on every machine.
- * For simulation and catalogs only, never for secrets.
+ * Returns a small seeded generator (mulberry32): the same seed gives the same sequence on every machine. For simulation
+ * and catalogs only, never for secrets.
  */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;

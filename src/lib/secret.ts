@@ -2,17 +2,17 @@ import { inspect } from 'node:util';
 
 const REDACTED = '[redacted]';
 
-/** A value that no log, error, JSON or string can show. Only {@link Secret.reveal} gives it out. */
+/** A value that no log, error, JSON or string shows. Only {@link Secret.reveal} returns it. */
 export class Secret {
   readonly #value: string;
   constructor(value: string) {
     this.#value = value;
   }
-  /** The value itself: for a header, a Secret's data or a prompt, never for text that people read. */
+  /** Returns the value itself: for a header, a Secret's data or a prompt, never for text for people. */
   reveal(): string {
     return this.#value;
   }
-  /** Whether both hold the same value. */
+  /** Returns true if both hold the same value. */
   equals(other: Secret): boolean {
     return this.#value === other.#value;
   }

@@ -1,28 +1,28 @@
-/** How an object is stored, if its status alone does not tell a writer all that it must keep. */
+/** Facts about the stored form of an object that its status alone does not show and a writer must keep. */
 export interface StoredForm {
-  /** The stored text differs from the one that this version writes, although it means the same. */
+  /** True if the stored text differs from the text that this version writes for the same value. */
   readonly isOutdated: boolean;
   /** Keys that this version does not know; a writer keeps them. */
   readonly unknown?: Readonly<Record<string, unknown>>;
-  /** A record that this version cannot use. */
+  /** Problem of a record that this version cannot use. */
   readonly problem?:
     | { readonly type: 'newer'; readonly version: number; readonly text: string }
     | { readonly type: 'unreadable' };
 }
 
-/** Not enumerated by JSON, but copied by a spread. */
+/** A symbol: JSON does not enumerate it, and a spread copies it. */
 const STORED: unique symbol = Symbol('stored form');
 
 interface Marked {
   readonly [STORED]?: StoredForm;
 }
 
-/** The mark that {@link withStoredForm} set; undefined if the status tells all. */
+/** Returns the mark that {@link withStoredForm} set; undefined without one. */
 export function storedForm(status: unknown): StoredForm | undefined {
   return typeof status === 'object' && status !== null ? (status as Marked)[STORED] : undefined;
 }
 
-/** The same status with the mark, or the status itself if there is nothing to mark. */
+/** Returns the status with the mark, or the status itself if there is nothing to mark. */
 export function withStoredForm<S>(status: S, form: StoredForm | undefined): S {
   return form === undefined ? status : { ...status, [STORED]: form };
 }

@@ -1,6 +1,6 @@
 const HALF_CHARACTER = /[\ud800-\udbff]$/;
 
-/** Text as a field of so many characters holds it: cut, in whole characters. Undefined where nothing is left to say. */
+/** Returns the text cut to `most` whole characters. Undefined if nothing is left. */
 export function fittingText(text: string | undefined, most: number): string | undefined {
   const fitting = text?.slice(0, most).replace(HALF_CHARACTER, '');
   return fitting === '' ? undefined : fitting;
@@ -10,8 +10,8 @@ export function fittingText(text: string | undefined, most: number): string | un
 const CREDENTIALS = /:\/\/[^\s/@]+@/g;
 
 /**
- * Text of somebody else in printable ASCII, in at most so many characters and without the credentials of addresses.
- * Undefined where nothing readable is left.
+ * Returns foreign text in printable ASCII, at most `most` characters long and without the credentials of URLs.
+ * Undefined if nothing readable is left.
  */
 export function printableText(text: string | undefined, most: number): string | undefined {
   const printable = text
@@ -26,7 +26,7 @@ const ELLIPSIS = '…';
 /** A unit of UTF-16 is at most three bytes of UTF-8; a character of four bytes is two units. */
 const MAX_BYTES_PER_UNIT = 3;
 
-/** The text in at most `maxBytes` of UTF-8, ending in an ellipsis where something is missing; no character is halved. */
+/** Returns the text in at most `maxBytes` of UTF-8. A cut text ends in an ellipsis; no character is halved. */
 export function cutToBytes(text: string, maxBytes: number): string {
   if (text.length * MAX_BYTES_PER_UNIT <= maxBytes) return text;
   const bytes = Buffer.from(text, 'utf8');
@@ -40,13 +40,16 @@ export function cutToBytes(text: string, maxBytes: number): string {
 const MAX_WRONG = 3;
 const MIN_SIMILARITY = 0.4;
 
-/** Three wrong characters, if more than 40 % are right: the threshold that commander uses for its suggestions. */
+/**
+ * Returns the maximum number of wrong characters: three, and more than 40 % must be right. commander uses the same
+ * threshold for suggestions.
+ */
 const fewWrong = (typed: string, candidate: string): number =>
   Math.min(MAX_WRONG, Math.ceil(Math.max(typed.length, candidate.length) * (1 - MIN_SIMILARITY)) - 1);
 
 /**
- * The word that was probably meant: the nearest candidate without regard to case, the first of equally near ones;
- * undefined if its distance is over `maxDistance`.
+ * Returns the nearest candidate regardless of case, the first of equally near ones; undefined if its distance exceeds
+ * `maxDistance`.
  */
 export function nearest(
   typed: string,
@@ -62,9 +65,9 @@ export function nearest(
 const MAX_MODELS = 3;
 
 /**
- * Model names that were probably meant, at most three: the one that differs in spaces, signs and letter case alone, else
- * those that begin with the typed words (`H100` means H100 SXM, H100 PCIE or H100 NVL), else the nearest with the same
- * numbers, since a model with another number is another model.
+ * Returns at most three model names for a mistyped one. It prefers the name that differs only in spaces, signs and
+ * letter case, then names that begin with the typed words (`H100` means H100 SXM, H100 PCIE or H100 NVL), then the
+ * nearest with the same numbers: another number is another model.
  */
 export function nearestModels(typed: string, names: readonly string[]): readonly string[] {
   const plain = (name: string): string => name.toLowerCase().replaceAll(/[^\p{Letter}\p{Number}]/gu, '');
@@ -78,13 +81,13 @@ export function nearestModels(typed: string, names: readonly string[]): readonly
   return near === undefined ? [] : [near];
 }
 
-/** `A`, `A or B`, `A, B or C`. */
+/** Returns `A`, `A or B`, `A, B or C`. */
 export function alternatives(words: readonly string[]): string {
   const last = words.at(-1) ?? '';
   return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} or ${last}`;
 }
 
-/** Minimum number of characters added, removed or replaced (Levenshtein). */
+/** Returns the minimum number of characters added, removed or replaced (Levenshtein). */
 function editDistance(left: string, right: string): number {
   let previous = Array.from({ length: right.length + 1 }, (_, at) => at);
   for (const [row, character] of [...left].entries()) {

@@ -1,11 +1,11 @@
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
-/** A Go duration of hours, minutes, seconds and milliseconds, as the CRDs accept it: `90s`, `1h30m`. */
+/** A Go duration of hours, minutes, seconds and milliseconds, in the syntax of the CRDs: `90s`, `1h30m`. */
 export const DURATION_PATTERN = '^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$';
 
 const PART = /([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)/y;
 
-/** Milliseconds of a duration such as `1h30m`; undefined where there is none, or it is not one. */
+/** Returns the milliseconds of a duration such as `1h30m`; undefined if the text is missing or invalid. */
 export function parseDuration(text: string | undefined): number | undefined {
   if (!text) return undefined;
   let total = 0;
@@ -19,7 +19,7 @@ export function parseDuration(text: string | undefined): number | undefined {
   return total;
 }
 
-/** The shortest spelling people use: `45s`, `5m`, `1h30m`, `250ms`. */
+/** Returns the shortest common spelling: `45s`, `5m`, `1h30m`, `250ms`. */
 export function formatDuration(milliseconds: number): string {
   if (milliseconds < 1000) return `${Math.round(milliseconds)}ms`;
   const seconds = Math.round(milliseconds / 1000);
@@ -31,27 +31,30 @@ export function formatDuration(milliseconds: number): string {
   return parts.map(([amount, unit]) => (amount > 0 ? `${amount}${unit}` : '')).join('');
 }
 
-/** Whether a duration is no shorter than another; one that cannot be read counts as none. */
+/** Returns true if a duration is at least as long as another; false if it is invalid. */
 export function isAtLeast(duration: string, other: string): boolean {
   return (parseDuration(duration) ?? 0) >= (parseDuration(other) ?? 0);
 }
 
-/** Milliseconds since the epoch as a Kubernetes timestamp (metav1.Time) in whole seconds: `2026-11-20T10:00:00Z`. */
+/**
+ * Returns milliseconds since the epoch as a Kubernetes timestamp (metav1.Time) in whole seconds:
+ * `2026-11-20T10:00:00Z`.
+ */
 export function formatTime(epochMs: number): string {
   return `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
 }
 
-/** The same with microseconds, as metav1.MicroTime is written: `2026-11-20T10:00:00.123000Z`. */
+/** Returns milliseconds since the epoch as metav1.MicroTime: `2026-11-20T10:00:00.123000Z`. */
 export function formatMicroTime(epochMs: number): string {
   return `${new Date(epochMs).toISOString().slice(0, 23)}000Z`;
 }
 
-/** The same with milliseconds, for what costs are computed from. */
+/** Returns milliseconds since the epoch as a timestamp with milliseconds, for times from which costs are computed. */
 export function formatExactTime(epochMs: number): string {
   return new Date(epochMs).toISOString();
 }
 
-/** Milliseconds since the epoch of an RFC 3339 time; undefined where there is none or it is not one. */
+/** Returns the milliseconds since the epoch of an RFC 3339 time; undefined if the text is missing or invalid. */
 export function parseTime(text: string | undefined): number | undefined {
   // Stryker disable next-line ConditionalExpression: Date.parse makes no time of undefined either
   if (text === undefined) return undefined;
@@ -62,7 +65,7 @@ export function parseTime(text: string | undefined): number | undefined {
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 const IMF_FIXDATE = /^[A-Z][a-z]{2}, (\d{2}) ([A-Z][a-z]{2}) (\d{4}) (\d{2}):(\d{2}):(\d{2}) GMT$/;
 
-/** Days from 1 January 1970 to a date of the Gregorian calendar (month from 1). */
+/** Returns the days from 1 January 1970 to a date of the Gregorian calendar (month from 1). */
 function daysSinceEpoch(year: number, month: number, day: number): number {
   const shifted = month <= 2 ? year - 1 : year;
   const era = Math.floor(shifted / 400);
@@ -72,7 +75,7 @@ function daysSinceEpoch(year: number, month: number, day: number): number {
   return era * 146_097 + dayOfEra - 719_468;
 }
 
-/** Epoch milliseconds of an HTTP date (RFC 9110, IMF-fixdate); undefined if it is none. */
+/** Returns the epoch milliseconds of an HTTP date (RFC 9110, IMF-fixdate); undefined if the text is invalid. */
 export function parseHttpDate(text: string | undefined): number | undefined {
   const match = IMF_FIXDATE.exec(text ?? '');
   if (!match) return undefined;

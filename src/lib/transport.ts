@@ -1,17 +1,17 @@
 import type { Dispatcher } from 'undici';
 import type { MutualTls } from './mutual-tls.ts';
 
-/** One HTTP request, complete: nothing below this level adds headers, retries or follows redirects. */
+/** A complete HTTP request: no layer below adds headers, retries or follows redirects. */
 export interface TransportRequest {
   readonly method: string;
   /** Scheme, host and port, e.g. `https://console.example`. */
   readonly origin: string;
-  /** Path with query, as sent. */
+  /** Path and query, unchanged on the wire. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly signal?: AbortSignal;
-  /** Obeyed by the transport to workers alone, which then takes nobody else for the other end. */
+  /** Only the transport to workers uses it; that transport then accepts no other server. */
   readonly tls?: MutualTls;
 }
 
@@ -21,18 +21,18 @@ export interface TransportResponse {
   /** Names in lower case; a repeated header is joined by `, `. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: AsyncIterable<Uint8Array>;
-  /** Gives the connection up without reading the rest. */
+  /** Closes the connection without reading the rest. */
   destroy(): void;
 }
 
 /**
- * The only door to a network. It resolves with any status that arrived and rejects with
- * {@link TransportError} where none did. Simulation replaces it, so everything above runs unchanged there.
+ * The only access to a network. It resolves with any status that arrived and rejects with {@link TransportError} if
+ * none did. Simulation replaces it and runs all layers above unchanged.
  */
 export type Transport = (request: TransportRequest) => Promise<TransportResponse>;
 
 /**
- * No reply. `sent` false: not one byte left, so the server cannot have acted. `sent` true: it may have.
+ * The request got no reply. `sent` false: no byte was sent, so the server cannot have acted. `sent` true: it may have.
  */
 export class TransportError extends Error {
   readonly sent: boolean;
@@ -43,12 +43,15 @@ export class TransportError extends Error {
   }
 }
 
-/** Set once a byte of the request may have left. */
+/** Set when a byte of the request may have been sent. */
 export interface SentMark {
   sent: boolean;
 }
 
-/** undici starts a request right before its first byte is written: until then the server cannot have acted. */
+/**
+ * Sets the mark when undici starts a request, right before its first byte is written: until then the server cannot have
+ * acted.
+ */
 export function marking(handler: Dispatcher.DispatchHandler, mark: SentMark): Dispatcher.DispatchHandler {
   return {
     onRequestStart(controller, context) {
@@ -63,7 +66,7 @@ export function marking(handler: Dispatcher.DispatchHandler, mark: SentMark): Di
   };
 }
 
-/** Names as undici gives them, in lower case; a repeated header is joined by `, `. */
+/** Returns the headers from undici, with names in lower case; a repeated header is joined by `, `. */
 export function flatHeaders(headers: Record<string, string | string[] | undefined>): Record<string, string> {
   const flat: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
@@ -72,7 +75,7 @@ export function flatHeaders(headers: Record<string, string | string[] | undefine
   return flat;
 }
 
-/** The body as it arrives; where it breaks off, that is a {@link TransportError} of a request that was sent. */
+/** Yields the body as it arrives. If it breaks off, it throws a {@link TransportError} of a sent request. */
 export async function* bodyOf(
   body: AsyncIterable<Uint8Array>,
   brokenOff: (cause: unknown) => string,

@@ -18,7 +18,7 @@ const FRESH: InformerHealth = {
   rewoundSince: undefined,
 };
 
-/** The informer of one namespace, which tells what reaches it and syncs when it is told to. */
+/** Returns the informer of one namespace, which records its calls and syncs on request. */
 function informerOf(namespace: string, health: Partial<InformerHealth> = {}) {
   const told: string[] = [];
   const behind = new Set<string>();
@@ -68,7 +68,7 @@ const combined = (parts: Readonly<Record<string, Part>>) =>
 
 const two = () => ({ red: informerOf('red'), blue: informerOf('blue') });
 
-/** Whether it is over once everything that is ready has run. */
+/** Returns true if the promise is settled after all pending work has run. */
 async function isOver(promise: Promise<void>): Promise<boolean> {
   let over = false;
   void promise.then(() => {

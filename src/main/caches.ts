@@ -19,10 +19,10 @@ import type { InformerMetrics } from '../runtime/metrics-ports.ts';
 import { ownedIndexes } from '../runtime/owned-objects.ts';
 import { keptAccount, keptGroup, keptInstance } from './kept-objects.ts';
 
-/** What caches are made of. */
+/** Dependencies of the caches. */
 export interface CacheOptions {
   readonly client: KubeClient;
-  /** Empty: all. */
+  /** Watched namespaces; empty: all. */
   readonly namespaces: readonly string[];
   readonly clock: Clock;
   readonly random: Random;
@@ -37,7 +37,7 @@ export interface Caches {
   readonly groups: Informer<EndpointGroup>;
 }
 
-/** The kinds that this operator serves; what reads them otherwise than by a cache keeps the same of them. */
+/** The kinds that this operator serves. A read without a cache must return the same shape. */
 export const KEPT = {
   accounts: { resource: marketplaceAccountResource, keep: keptAccount },
   instances: { resource: gpuInstanceResource, keep: keptInstance },
@@ -55,20 +55,20 @@ export function createCaches(options: CacheOptions): Caches {
   };
 }
 
-/** A kind, and what is kept of its objects. */
+/** A kind, and the part of its objects that the cache keeps. */
 export interface KeptKind<T> {
   readonly resource: Resource;
   readonly keep: (object: T) => T;
 }
 
-/** One informer for all namespaces, or one each for those that are named. */
+/** Returns one informer for all namespaces, or one for each named namespace. */
 export function cacheOf<T>(
   options: CacheOptions,
   { resource, keep }: KeptKind<T>,
   indexes: Readonly<Record<string, (object: T) => readonly string[]>>,
 ): Informer<T> {
   const { namespaces, ...common } = options;
-  // The CRD's schema has checked what the API server hands out.
+  // The API server has checked the object against the CRD's schema.
   const project = (object: KubeObject) => keep(object as T);
   const create = (namespace: string | undefined) =>
     createInformer<T>({
@@ -84,8 +84,8 @@ export function cacheOf<T>(
 }
 
 /**
- * Several informers of one kind, each of its own namespace, as if they were one: where the operator watches
- * named namespaces it may not list all of them together.
+ * Returns several informers of one kind, one for each namespace, as one informer: an operator of named namespaces may
+ * not list all of them together.
  */
 export function combineInformers<T>(byNamespace: ReadonlyMap<string, Informer<T>>): Informer<T> {
   const all = [...byNamespace.values()];

@@ -11,7 +11,7 @@ import { controllersTask, isLeading } from './controllers.ts';
 const QUIET = { requestMs: 2, responseMs: 2 };
 const OTHER = 'other';
 
-/** A namespace of its own with an account of the same login, and an object that rents by it. */
+/** Creates a namespace with an account of the same login and an object that rents with it. */
 function settleElsewhere({ kube, market }: SimulatedWorld): void {
   const put = (plural: string, name: string, object: JsonObject) =>
     kube.writes.create(
@@ -72,7 +72,7 @@ test('a sweeper that freezes until its lease is over, and thaws with an orphan i
       if (method === 'DELETE' && /^\/api\/v0\/instances\/[1-9]/.test(path)) destroyedBy.push(machine.name);
       const isRead = /\/marketplaceaccounts(\?|$)/.test(path) && !path.includes('watch=true');
       if (isOrphaned && isRead && method === 'GET') readBy.push(machine.name);
-      // The second sweep is the one that destroys, and this is the last that it reads.
+      // The second sweep is the one that destroys, and the last that it reads.
       if (readBy.length === 2 && !hasFrozen) {
         hasFrozen = true;
         world.scheduler.after(3, () => machine.freeze(240_000));

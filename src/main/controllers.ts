@@ -18,7 +18,7 @@ import type { RuntimeMetrics } from '../server/runtime-metrics.ts';
 import { KEPT } from './caches.ts';
 import { listAll, type Wiring } from './wiring.ts';
 
-/** Every controller, in the order in which they start. */
+/** Returns all controllers in the order of their start. */
 export function createControllers(
   wiring: Wiring,
   identities: Pick<GroupIdentities, 'issue' | 'callerOf'>,
@@ -121,20 +121,20 @@ async function listObjects(wiring: Wiring): Promise<readonly ListedObject[]> {
   }));
 }
 
-/** Those that name an account. */
+/** Returns the objects that name an account. */
 async function listObjectsOf(wiring: Wiring, ref: AccountRef): Promise<readonly ListedObject[]> {
   return (await listObjects(wiring)).filter(({ account }) => account === accountKey(ref));
 }
 
 interface ControllersTaskOptions {
   readonly metrics: Pick<RuntimeMetrics, 'watchQueue'>;
-  /** How long all of them together may take to end. */
+  /** Milliseconds that all of them together may take to stop. */
   readonly graceMs: number;
 }
 
 /**
- * Controllers as one task. They are told to stop in one moment: none begins anything while another ends, and one grace
- * is enough for all. The task has ended when each of them has, be it with an error.
+ * Runs the controllers as one task. All of them stop at the same time: none starts work while another ends, and one
+ * grace period covers all. The task ends when each of them has, with or without an error.
  */
 export function controllersTask(
   controllers: readonly Pick<Controller, 'name' | 'queue' | 'start' | 'stop'>[],
@@ -155,12 +155,12 @@ export function controllersTask(
   };
 }
 
-/** The lease of who leads without asking: nobody else can. */
+/** The lease of a process without leader election: no other process can lead. */
 export const ALWAYS_LEADING: Pick<LeaderElection, 'leaseRemainingMs'> = {
   leaseRemainingMs: () => Number.POSITIVE_INFINITY,
 };
 
-/** Whether this process leads for so long yet that what it begins now is over before another one may. */
+/** Returns true if this process leads long enough for work that begins now to end before another process may lead. */
 export function isLeading({
   election,
   constants,

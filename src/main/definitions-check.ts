@@ -6,13 +6,13 @@ import type { Logger } from '../lib/logger.ts';
 import { isKubeError } from '../runtime/kube/kube-error.ts';
 
 export interface DefinitionsCheck {
-  /** The API server's OpenAPI document of our group. Rejects with a KubeError. */
+  /** Reads the API server's OpenAPI document of this API group. Rejects with a KubeError. */
   readonly read: () => Promise<unknown>;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** The path of that document: every authenticated client may read it. */
+/** Path of that document: every authenticated client may read it. */
 export const OPENAPI_PATH = `/openapi/v3/apis/${API_VERSION}`;
 
 /** The API server publishes a changed CRD within seconds. */
@@ -20,8 +20,8 @@ const TRIES = 15;
 const RETRY_MS = 1_000;
 
 /**
- * Resolves if the CRDs keep `status.record`. An older CRD would drop each claim on a machine while the machine bills, so
- * then it rejects. An API server that does not publish the document is not checked.
+ * Resolves if the CRDs have `status.record`. It rejects if they do not: an older CRD would drop each claim on a machine
+ * while the machine bills. An API server that does not publish the document is not checked.
  */
 export async function requireRecordField({ read, clock, log }: DefinitionsCheck): Promise<void> {
   for (let tries = 1; ; tries += 1) {
@@ -46,7 +46,7 @@ async function kindsWithoutRecord(read: () => Promise<unknown>, log: Logger): Pr
   }
 }
 
-/** A kind that is not served has no schema: the caches report it. */
+/** Returns true if the schema lacks `status.record`. A kind that is not served has no schema: the caches report it. */
 function lacksRecord(schema: unknown): boolean {
   return schema !== undefined && member(schema, 'properties', 'status', 'properties', 'record') === undefined;
 }

@@ -10,7 +10,7 @@ import { GroupIdentities } from '../controllers/endpoint-group/identity/identiti
 import { workerToken } from '../ownership/worker-token.ts';
 import { createEndpointGroups } from './endpoint-groups.ts';
 
-/** A group whose one worker serves, and every address that its workers are asked at. */
+/** Returns a group with one serving worker, and every address at which its workers are called. */
 async function serving(flags: RawOptions = {}, machineAddress?: string) {
   const life = new SimulatedGroup({ flags });
   const { store } = life.world.market;
@@ -100,7 +100,7 @@ test('an update leaves the workers alone while lists fail: the breaker of their 
   await life.until('both are new', () => life.status().updated === 2 && life.status().ready === 2);
 });
 
-/** What a machine with its own token is answered whose object is labelled as a worker of the group `llm`. */
+/** Returns the answer to a machine with its own token whose object is labelled as a worker of the group `llm`. */
 async function reportedBy(
   ownerReferences: (groupUid: string) => readonly object[],
   { leads = true }: { readonly leads?: boolean } = {},

@@ -42,22 +42,22 @@ export interface EndpointGroupWiring {
   readonly registry: AccountRegistry;
   readonly installation: Installation;
   readonly constants: PurchaseConstants;
-  /** To workers; without one, none is asked for load. */
+  /** Transport to workers; without one, their load is not read. */
   readonly workerTransport?: Transport;
-  /** To Prometheus; without one, it is not asked. */
+  /** Transport to Prometheus; without one, it is not queried. */
   readonly prometheusTransport?: Transport;
   readonly isLeading: () => boolean;
   readonly identities: GroupIdentities;
 }
 
-/** The controller of groups, and where the reports of workers and pickers arrive. */
+/** The controller of groups, and the receivers of reports from workers and pickers. */
 export interface EndpointGroups {
   readonly controller: EndpointGroupController;
   readonly intake: PushIntake;
   readonly gatewayIntake: GatewayIntake;
 }
 
-/** Wires groups: they meet accounts only to ask for the breaker and to report a host failure. */
+/** Creates the controller of groups. It uses accounts only to read the breaker and to report a host failure. */
 export function createEndpointGroups(wiring: EndpointGroupWiring): EndpointGroups {
   const { config, env, caches, registry } = wiring;
   const { clock, random, log } = env;
@@ -132,7 +132,7 @@ function prometheusOf({ config, prometheusTransport }: EndpointGroupWiring): Pro
   return url === undefined ? undefined : { url, tenancy, transport: prometheusTransport ?? unreachable };
 }
 
-/** Also that of an account which may not be used: where its lists fail, its breaker is open. */
+/** Returns the session, also of an account that may not be used: if its lists fail, its breaker is open. */
 function sessionFor(
   registry: AccountRegistry,
   worker: Pick<GpuInstance, 'metadata' | 'spec'>,
@@ -140,7 +140,7 @@ function sessionFor(
   return sessionOf(registry.get(accountRefOf(worker)));
 }
 
-/** No worker is ended for another while machines fail together, or while no other may be rented. */
+/** Returns true if no worker may be replaced: machines fail together, or no other machine may be rented. */
 const isFrozen = (session: AccountSession | undefined) =>
   session !== undefined && (session.observer.breaker.type !== 'closed' || session.admission.isSuspended);
 
@@ -150,7 +150,7 @@ interface HostFailure {
   readonly waited: boolean;
 }
 
-/** A namespace that may not use the account says nothing to it, nor do machines that fail together. */
+/** Reports a failed host to the account, unless the namespace may not use the account or machines fail together. */
 function reportHostFailure(registry: AccountRegistry, { worker, reason, waited }: HostFailure): void {
   const { hostId } = worker.status ?? {};
   const session = sessionFor(registry, worker);

@@ -44,23 +44,23 @@ import { drain } from './picker-drain.ts';
 import { applyProcessPolicy, type ProcessEvents } from './process-policy.ts';
 import { processProxy } from './process-proxy.ts';
 
-/** What the process gives the picker. */
+/** Environment of the picker's process. */
 export interface PickerProcess {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Aborted by SIGTERM and Ctrl-C: not ready from then on, and requests that were begun go on. */
+  /** Aborted by SIGTERM and Ctrl-C: the process becomes unready, and running requests continue. */
   readonly signal: AbortSignal;
-  /** Where errors that nothing caught are reported; those of this process if absent. */
+  /** Source of uncaught errors; those of this process by default. */
   readonly events?: ProcessEvents;
-  /** Where log lines go; stdout where absent. */
+  /** Destination of log lines; stdout by default. */
   readonly logDestination?: { write(line: string): void };
 }
 
-/** For what follows the requests: Envoy, servers. */
+/** Time for the steps after the requests: Envoy, servers. */
 const LAST_GRACE_MS = 10_000;
-/** How often an Envoy that may not run yet is asked again. */
+/** Interval between calls to an Envoy that may not run yet. */
 const ASK_AGAIN_MS = 1_000;
 
-/** The configuration of an Envoy for these settings. */
+/** Returns the configuration of an Envoy for these settings. */
 export function envoyConfigOf(
   config: PickerConfig,
   { port, adminSocket }: { readonly port: number; readonly adminSocket: string | undefined } = {
@@ -79,16 +79,16 @@ export function envoyConfigOf(
   });
 }
 
-/** One listens on all addresses, and dials loopback. */
+/** Returns the host to dial for a listener: loopback for one on all addresses. */
 function dialledHost({ host }: SocketPlace): string {
   return host === '' || host === '0.0.0.0' ? '127.0.0.1' : host;
 }
 
 /**
  * Serves Envoy until the signal is aborted, and then for `drainDelay` and until no request is left, within
- * `shutdownGrace`; what is held at its end is answered 503. Resolves to the exit
- * code: 0 after an orderly end, 1 after an exception that nothing caught. Rejects with a ConfigError if an address or the
- * binary of Envoy cannot be used, and without an API server.
+ * `shutdownGrace`. Requests that are still held then get 503. Resolves to the exit code: 0 after an orderly end, 1
+ * after an uncaught exception. Rejects with a ConfigError if an address or Envoy's binary cannot be used, and without
+ * an API server.
  */
 export async function runPicker(config: PickerConfig, process: PickerProcess): Promise<number> {
   const destination = process.logDestination;
@@ -137,7 +137,7 @@ interface Parts {
   readonly groups: Informer<GatewayGroup>;
   readonly slices: Informer<WorkerSlice>;
   readonly registry: MetricRegistry;
-  /** Undefined where no operator takes them. */
+  /** Client of the operator's reports; undefined if no operator accepts them. */
   readonly reports: ReportClient | undefined;
   readonly closeConnections: () => Promise<void>;
 }
@@ -150,7 +150,7 @@ interface Given {
   readonly log: Logger;
 }
 
-/** A watch of each kind and namespace holds one connection for good. */
+/** The watch of each kind and namespace holds one connection permanently. */
 const CONNECTIONS_BESIDE_WATCHES = 4;
 
 function assemble({ config, connection, proxy, registry, log }: Given): Parts {
@@ -203,7 +203,7 @@ function assemble({ config, connection, proxy, registry, log }: Given): Parts {
   return { picker, groups, slices, registry, reports, closeConnections };
 }
 
-/** Of this process alone: the counters of the next one begin at 0. */
+/** Returns a name for this process alone: the counters of the next process begin at 0. */
 function pickerName(): string {
   return `${hostname()
     .replaceAll(/[^a-zA-Z0-9.-]/gu, '-')
@@ -225,7 +225,7 @@ interface CacheOptions<T> {
   readonly log: Logger;
 }
 
-/** One informer for all namespaces, or one each for those that are named. */
+/** Returns one informer for all namespaces, or one for each named namespace. */
 function cacheOf<T>({ namespaces, ...options }: CacheOptions<T>): Informer<T> {
   const remedyIfUnserved = `The CRDs are not installed. ${INSTALL_DEFINITIONS}`;
   const create = (namespace: string | undefined): Informer<T> =>
@@ -247,20 +247,20 @@ async function identityOf(folder: string | undefined): Promise<ServerIdentity | 
 }
 
 interface Opened {
-  /** Of the Envoy that asks this picker; undefined where it cannot be reached. */
+  /** Returns the admin interface of the Envoy that calls this picker; undefined if it cannot be reached. */
   admin(): EnvoyAdmin | undefined;
   close(): Promise<void>;
 }
 
-/** An Envoy beside this process, and how it is asked. */
+/** An Envoy beside this process, and its admin interface. */
 interface Beside {
-  /** Whether there is to be one, which starts last. */
+  /** True if an Envoy is to be started, after everything else. */
   readonly isExpected: boolean;
   process: EnvoyProcess | undefined;
   admin: EnvoyAdmin | undefined;
 }
 
-/** Begins with the pages, so that a slow API server is seen; Envoy comes last, when every group is known. */
+/** Starts the pages first, so that a slow API server is visible, and Envoy last, when every group is known. */
 async function open(
   config: PickerConfig,
   parts: Parts,
@@ -309,7 +309,7 @@ async function open(
   }
 }
 
-/** One that the picker before this one has drained, and that went on, keeps connections again. */
+/** Makes Envoy keep connections again, if it survived the drain of the previous picker. */
 function keepConnections(admin: EnvoyAdmin | undefined, ending: AbortSignal, log: Logger): void {
   if (!admin) return;
   const untilAnswered = async (): Promise<void> => {
@@ -327,7 +327,7 @@ function keepConnections(admin: EnvoyAdmin | undefined, ending: AbortSignal, log
   );
 }
 
-/** Resolves to what ends it. */
+/** Starts the servers and resolves to a function that stops them. */
 async function startBeside(
   config: PickerConfig,
   { port }: GrpcListening,
@@ -372,7 +372,7 @@ async function servePagesOf(
   return listenOn('metricsBindAddress', address, (at) => servePages(pages, at));
 }
 
-/** What only a restart would mend. */
+/** Returns the checks of faults that only a restart repairs. */
 function liveness({ groups, slices }: Parts): readonly HealthCheck[] {
   return Object.entries({ groups, slices }).map(([name, cache]) => ({
     name: `watch-${name}`,
@@ -380,7 +380,7 @@ function liveness({ groups, slices }: Parts): readonly HealthCheck[] {
   }));
 }
 
-/** `isServing`: what Envoy says of itself; undefined where it is not asked. */
+/** Returns the readiness checks. `isServing`: Envoy's own report; undefined if it is not read. */
 function readiness(
   { groups, slices, picker }: Parts,
   { ending, envoy }: Observed,
@@ -396,7 +396,7 @@ function readiness(
     ...(picker.isOfPool()
       ? [{ name: 'group', problem: () => (picker.isReady() ? undefined : 'the group is not served') }]
       : []),
-    // An Envoy on another machine finds this picker only once it is ready.
+    // An Envoy on another machine finds this picker only when it is ready.
     ...(envoy.isExpected
       ? [
           {

@@ -31,7 +31,7 @@ export function exposeOperator(registry: MetricRegistry, operator: Operator, clo
   );
 }
 
-/** An account as metrics show it. */
+/** Returns the figures of an account for metrics. */
 export function accountFigures(session: AccountSession, now: number): AccountFigures {
   const { dollarsPerHour, credit, liveMachines, rentalsLastHour, spentThisMonth } = session.admission.sums();
   const list = session.feed.latest();

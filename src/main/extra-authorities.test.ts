@@ -14,7 +14,7 @@ const authority = (): SelfSigned =>
 const first = authority();
 const second = authority();
 
-/** A file that changes; `nextRead` lets the time pass until it is read again. */
+/** Returns a file that changes; `nextRead` advances the time to its next read. */
 function followed(trust?: (certificates: readonly string[]) => void) {
   const clock = createVirtualClock();
   const file: { text: string | undefined } = { text: first.cert };

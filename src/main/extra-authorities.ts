@@ -5,12 +5,14 @@ import { type Clock, sleep } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { isCertificate } from '../runtime/kube/undici-transport.ts';
 
-/** The certificates in a text in PEM, or why it is no such text, as the end of a sentence about its file. */
+/** The certificates in a PEM text, or the error of the text as the end of a sentence about its file. */
 export type Authorities = { readonly certificates: readonly string[] } | { readonly problem: string };
 
 const NO_CERTIFICATE = 'holds no certificate: name a file in PEM, with -----BEGIN CERTIFICATE-----';
 
-/** TLS takes any text for authorities and then trusts nobody, so the text is looked at here. */
+/**
+ * Parses the certificates. TLS accepts any text for authorities and then trusts no server, so the text is checked here.
+ */
 export function authoritiesIn(text: string): Authorities {
   const certificates = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   if (certificates.length === 0) return { problem: NO_CERTIFICATE };
@@ -19,23 +21,23 @@ export function authoritiesIn(text: string): Authorities {
   return { certificates };
 }
 
-/** As often as this the file is read: it is small, and a mounted Secret changes by a link that no watcher sees. */
+/** Interval of the reads: the file is small, and a mounted Secret changes by a link that no watcher sees. */
 const READ_EVERY_MS = 10_000;
 
 export interface ExtraAuthoritiesOptions {
-  /** The value of NODE_EXTRA_CA_CERTS. */
+  /** Value of NODE_EXTRA_CA_CERTS. */
   readonly path: string | undefined;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Makes these the certificates that this process trusts beside Node's own; for all new connections unless given. */
+  /** Adds these certificates to Node's own. By default it applies to all new connections. */
   readonly trust?: (certificates: readonly string[]) => void;
   readonly read?: (path: string) => Promise<string>;
 }
 
 /**
- * Node reads the file of NODE_EXTRA_CA_CERTS once. Until the returned function is called this reads it again, and new
- * connections trust what it has then; those that are open, or resume a session, are not judged again. A file that
- * cannot be used is logged once, and what was trusted before stays.
+ * Follows the file of NODE_EXTRA_CA_CERTS, which Node itself reads only once. New connections trust its current
+ * certificates until the returned function is called; open connections and resumed sessions keep their verdict. An
+ * unusable file is logged once, and the previous certificates stay trusted.
  */
 export function followExtraAuthorities(options: ExtraAuthoritiesOptions): () => void {
   const { path, clock, log, trust = trustBesideNode, read = (file) => readFile(file, 'utf8') } = options;
@@ -46,7 +48,7 @@ export function followExtraAuthorities(options: ExtraAuthoritiesOptions): () => 
   const use = (text: string): string | undefined => {
     const found = authoritiesIn(text);
     if ('problem' in found) return found.problem;
-    // The first is what Node has read itself.
+    // The first certificates are those that Node read itself.
     if (inUse !== undefined) {
       trust(found.certificates);
       log.info('Authorities read again', { path, certificates: found.certificates.length });
@@ -75,7 +77,7 @@ export function followExtraAuthorities(options: ExtraAuthoritiesOptions): () => 
   return () => ending.abort();
 }
 
-/** Once set, the default ones hold ours, too: what is Node's own is found before. */
+/** Node's own authorities, read before the first change: afterwards the defaults include the extra ones. */
 let nodeOwn: readonly string[] | undefined;
 
 function trustBesideNode(certificates: readonly string[]): void {

@@ -3,35 +3,35 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { Clock, Timer } from '../lib/clock.ts';
 
-/** What the heap is balanced by. */
+/** Inputs and effects of the heap policy. */
 export interface HeapPolicyOptions {
   readonly clock: Clock;
-  /** The share of the time since the last call in which the event loop was at work, 0 to 1. */
+  /** Returns the share of the time since the last call in which the event loop was busy, 0 to 1. */
   readonly utilization: () => number;
   /** Sets a flag of V8. */
   readonly setFlag: (flag: string) => void;
-  /** Has all garbage collected soon. */
+  /** Requests a full garbage collection soon. */
   readonly collect: () => unknown;
 }
 
 const SAMPLE_MS = 1_000;
-/** From this share on the process is busy. */
+/** Share from which the process counts as busy. */
 const BUSY = 0.3;
-/** So long below it, and the process is at rest. */
+/** Time below it after which the process counts as idle. */
 const REST_MS = 5_000;
 
-/** The heap may grow to twice of what lives while the process is busy; by itself V8 lets it grow to four times. */
+/** Flags of V8. A busy process may double its live heap between collections; by default V8 quadruples it. */
 const HEAP_FLAGS = {
   busy: ['--no-optimize-for-size', '--heap-growing-percent=100'],
   rest: ['--optimize-for-size', '--heap-growing-percent=0'],
 } as const;
 
 /**
- * Collects garbage early while the process is at rest, and seldom while it is busy. Left alone, V8 lets the nursery and
- * the heap grow to a multiple of what lives and keeps them, which with a thousand objects is half of all resident
- * memory; collecting early costs half of the processor time of a burst. V8 asks for these flags at each collection, so
- * that they work after the start, and nobody has to start the process with options. What a burst left is collected once
- * at the beginning of a rest: by itself V8 would wait until as much again was used. Returns what ends it.
+ * Collects garbage early while the process is idle, and seldom while it is busy. By default V8 lets the nursery and the
+ * heap grow to a multiple of their live size and keeps them: with a thousand objects that is half of all resident
+ * memory. Early collection costs half of the processor time of a burst. V8 reads these flags at each collection, so
+ * they need no start options. One collection at the beginning of an idle period frees the garbage of a burst: V8 itself
+ * would wait until as much again was used. Returns a function that ends the policy.
  */
 export function balanceHeap({ clock, utilization, setFlag, collect }: HeapPolicyOptions): () => void {
   let mode: keyof typeof HEAP_FLAGS | undefined;
@@ -55,7 +55,7 @@ export function balanceHeap({ clock, utilization, setFlag, collect }: HeapPolicy
   return () => timer.cancel();
 }
 
-/** Of this process. */
+/** Applies the policy to this process. */
 export function balanceOwnHeap(clock: Clock): () => void {
   let last = performance.eventLoopUtilization();
   setFlagsFromString('--expose-gc');
@@ -63,7 +63,7 @@ export function balanceOwnHeap(clock: Clock): () => void {
   return balanceHeap({
     clock,
     setFlag: setFlagsFromString,
-    // In steps, beside other work.
+    // Incremental, beside other work.
     collect: () => gc({ type: 'major', execution: 'async' }),
     utilization() {
       const now = performance.eventLoopUtilization();

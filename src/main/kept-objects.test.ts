@@ -18,7 +18,7 @@ const long = (length: number) => 'x'.repeat(length);
 const instance = (spec: NonNullable<NonNullable<Parameters<typeof given>[0]>['spec']>) =>
   given({ spec }).object;
 
-/** Bytes of the heap that something refers to. */
+/** Returns the bytes of the heap that are referenced. */
 function heapBytes(): number {
   setFlagsFromString('--expose-gc');
   runInNewContext('gc')();

@@ -16,24 +16,27 @@ import { markShortened } from '../runtime/kube/whole-object.ts';
 
 type Texts = Readonly<Record<string, string>>;
 
-/** Anyone may write annotations and labels that begin as ours do. */
+/** Names of this operator's labels and annotations. Anyone may write others with the same prefix. */
 const OWN_NAMES: ReadonlySet<string> = new Set([...Object.values(annotations), ...Object.values(labelNames)]);
 
-/** A spec whose environment and script are longer is copied without them; most specs are copied as they are. */
+/** A longer environment or script is not copied with the spec; most specs are copied whole. */
 const MAX_INPUT_LENGTH = 16_384;
 const MAX_LABELS_LENGTH = 4_096;
-/** Of finalizers and owner references together. */
+/** Maximum length of finalizers and owner references together. */
 const MAX_LISTS_LENGTH = 4_096;
 const READ_FINALIZERS: ReadonlySet<string> = new Set([
   ...[MACHINE_FINALIZER, ACCOUNT_FINALIZER, GROUP_FINALIZER],
   ...['orphan', 'foregroundDeletion'],
 ]);
-/** Longer than anything that is read of an annotation of ours. */
+/** Maximum length of an annotation: longer than anything that the operator reads. */
 const MAX_ANNOTATION_LENGTH = 1_024;
-/** A purchase may list the ids of all machines of a login; a longer intent does not verify. */
+/** An intent may list the ids of all machines of a login; a longer one fails verification. */
 const MAX_INTENT_LENGTH = 65_536;
 
-/** An account as caches keep it; a selector of namespaces that no namespace could carry all labels of selects none. */
+/**
+ * Returns the account in the form that caches keep. A namespace selector whose labels no namespace could carry selects
+ * none.
+ */
 export function keptAccount(object: MarketplaceAccount): MarketplaceAccount {
   const { spec } = object;
   const { matchLabels } = spec.allowedNamespaces?.selector ?? {};
@@ -46,22 +49,22 @@ export function keptAccount(object: MarketplaceAccount): MarketplaceAccount {
 const NO_NAMESPACE = { matchLabels: { '': '' } };
 
 /**
- * With the annotations of this operator only and without `managedFields`; without what nothing reads of labels, finalizers
- * and owner references if those are many.
+ * Returns an object with the annotations of this operator only and without `managedFields`. Long lists of labels,
+ * finalizers and owner references are reduced to the entries in use.
  */
 function keptObject<T extends { readonly metadata: ObjectMeta }>(object: T): T {
   return { ...object, metadata: keptMeta(object.metadata) };
 }
 
 /**
- * A GpuInstance as caches keep it. What only a rental sends (the environment, the script, the words) is left out if it is long, with
- * the hash of the whole spec in its place: {@link trimmedOf} says so, and a rental reads the whole object.
+ * Returns the GpuInstance in the form that caches keep. Long fields that only a rental sends (environment, script,
+ * words) are replaced by the hash of the whole spec: {@link trimmedOf} reports it, and a rental reads the whole object.
  */
 export function keptInstance(object: GpuInstance): GpuInstance {
   return { ...keptObject(object), spec: keptSpec(object.spec, () => specHash(object.spec)) };
 }
 
-/** The same for a group and its template; a new worker is made from the whole object. */
+/** Returns a group and its template in the form that caches keep; a new worker is created from the whole object. */
 export function keptGroup(object: EndpointGroup): EndpointGroup {
   const { template } = object.spec;
   const hash = () => templateHash(object);
@@ -91,7 +94,7 @@ function inputLengthOf({ env = [], onStart = '', command = [], args = [] }: GpuI
   }, words);
 }
 
-/** Filters are what may be long. */
+/** Keeps the query in the form of the cache: its filters may be long. */
 function offerBytesOf({ offers = [] }: GpuInstanceSpec): number {
   return offers.some(({ filters }) => (filters?.length ?? 0) > 0) ? JSON.stringify(offers).length : 0;
 }
@@ -123,7 +126,7 @@ function own(texts: Texts): Texts {
   return kept;
 }
 
-/** The same text in memory of its own: a part of a string keeps the whole string. */
+/** Returns a copy of the text: a slice of a string keeps the whole string in memory. */
 function copyOf(part: string): string {
   return Buffer.from(part, 'utf16le').toString('utf16le');
 }

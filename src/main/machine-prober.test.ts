@@ -20,7 +20,7 @@ async function door() {
   return { port: address.port, came: () => came };
 }
 
-/** For what is answered: no test waits so long. */
+/** Timeout of answers that do arrive: no test waits that long. */
 const PATIENCE_MS = 60_000;
 const simulated = { network: '203.0.113.0', prefix: 24, target: '127.0.0.1' };
 

@@ -34,7 +34,7 @@ let isLeading = true;
 
 const ruleOf = ({ group, resources, verbs }: Grant) => ({ apiGroups: [group], resources, verbs });
 
-/** A ServiceAccount with a ClusterRole of these rules; its token. */
+/** Creates a ServiceAccount with a ClusterRole of these rules; returns its token. */
 async function accountWith(name: string, rules: readonly unknown[]): Promise<string> {
   const role = `${namespace}-${name}`;
   const subjects = [{ kind: 'ServiceAccount', name, namespace }];

@@ -12,7 +12,7 @@ const QUIET: Fate = { requestMs: 2, responseMs: 2 };
 
 type Call = Parameters<FateOf>[0];
 
-/** A cluster with an account and an object that is to be rented for; and every call of its operators. */
+/** Returns a cluster with an account and an object to rent for, and every call of its operators. */
 function inhabited({
   flags = {},
   fate,
@@ -55,7 +55,7 @@ describe('a stop', () => {
     const { world, calls, pass } = inhabited();
     const { operator, machine } = world.startProcess();
     await pass(60);
-    // The process would go on: nothing but its own stop ends it here.
+    // The process would continue: only its own stop ends it here.
     machine.kill = () => {};
     void operator.manager.stop();
     await pass(10);
@@ -66,7 +66,7 @@ describe('a stop', () => {
     expect(sent()).toBe(before);
   });
 
-  /** How many seconds a stop lasts, which begins with the first call like this: each of them takes so long. */
+  /** Returns the seconds that a stop takes from the first matching call on; each of these calls takes `seconds`. */
   async function stopWhile(isSlow: (what: string) => boolean, seconds: number, flags: RawOptions = {}) {
     const begun = Promise.withResolvers<void>();
     const { world, pass, read } = inhabited({
@@ -201,7 +201,7 @@ describe('an account', () => {
     limitTo(1);
     users.createInstance('b');
     world.startProcess();
-    // In the middle of the ten seconds after which it would ask by itself.
+    // In the middle of the ten seconds after which it would poll again.
     await pass(64);
     limitTo(2);
     expect(rentals()).toBe(1);

@@ -21,7 +21,7 @@ import { type OperatorOptions, type Wiring, wire } from './wiring.ts';
 
 export type { OperatorOptions } from './wiring.ts';
 
-/** The operator, wired: what runs, and what health pages and metrics look at. */
+/** The wired operator: its tasks, and the sources of health pages and metrics. */
 export interface Operator {
   readonly manager: Manager;
   readonly kube: KubeClient;
@@ -30,9 +30,9 @@ export interface Operator {
   readonly installation: Installation;
   readonly election: LeaderElection | undefined;
   readonly controllers: readonly Controller[];
-  /** Hears workers that report their load by themselves. */
+  /** Receives reports of workers that push their load. */
   readonly intake: PushIntake;
-  /** Hears the pickers of gateways. */
+  /** Receives the reports of the gateways' pickers. */
   readonly gatewayIntake: GatewayIntake;
 }
 
@@ -55,7 +55,10 @@ export function createOperator(options: OperatorOptions): Operator {
   return { manager, kube, caches, registry, installation, election, controllers, ...hearing };
 }
 
-/** In the order of their start; they stop in reverse, so that events and connections outlive the last act. */
+/**
+ * Returns the tasks in the order of their start. They stop in reverse, so that events and connections outlive the last
+ * action.
+ */
 function tasksOf(wiring: Wiring, controllers: readonly Controller[]): readonly LeaderTask[] {
   const { events, connections, installation, env, metrics, config } = wiring;
   return [
@@ -84,7 +87,7 @@ function definitionsCheck(wiring: Wiring): LeaderTask {
 const OPENAPI_DEADLINE_MS = 30_000;
 const FLUSH_MS = 5_000;
 
-/** What people are told is worth a moment, and not the grace that the Pod has left. */
+/** Flushes the events within a short time, without using the grace period of the Pod. */
 function flushed(events: EventRecorder, { clock }: Env): Promise<void> {
   return withDeadline({ clock, limitMs: FLUSH_MS }, () => events.flush());
 }
@@ -95,7 +98,7 @@ function inUseRecord({ config, env, kube, caches, constants }: Wiring): LeaderTa
   return new InUseRecord({ client: kube, namespace, instances: caches.instances, constants, clock, log });
 }
 
-/** Where it cannot be found out yet, the account controller looks again with each pass. */
+/** Resolves the identity. If that is not possible yet, the account controller retries at each reconcile. */
 async function resolveIdentity(installation: Installation, { log }: Env): Promise<void> {
   try {
     const state = await installation.resolve();

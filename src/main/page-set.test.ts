@@ -95,7 +95,7 @@ describe('replies to probes of the kubelet', () => {
   const AT = Date.parse('2026-11-20T12:00:00Z');
   const well = { lastContactAt: AT, failure: undefined, rewoundSince: undefined, divergences: 0 };
 
-  /** The status of a page of a process like this, and what it says. */
+  /** Returns the status and body of a page of such a process. */
   async function answer(
     path: string,
     { isReady = true, isLeading = true, isLost = false, health = well } = {},

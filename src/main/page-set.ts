@@ -32,7 +32,7 @@ export const METRICS_PATH = '/metrics';
 
 /** The pages of one process. */
 export interface PageSet {
-  /** Where they are served, by purpose. */
+  /** URLs of the servers by purpose. */
   readonly urls: Readonly<Record<string, string>>;
   close(): Promise<void>;
 }
@@ -69,12 +69,12 @@ export async function servePageSet(options: PageSetOptions): Promise<PageSet> {
   };
 }
 
-/** The exposition, for everybody. */
+/** Returns the exposition, open to every caller. */
 export function openMetricsPage(registry: MetricRegistry) {
   return async () => ({ status: 200, contentType: registry.contentType, body: await registry.expose() });
 }
 
-/** The exposition, for everybody or for those whom Kubernetes allows. */
+/** Returns the exposition, open to every caller or to those that Kubernetes authorizes. */
 function metricsPage({ config, operator, registry, clock, log }: PageSetOptions): Pages[string] {
   const expose = openMetricsPage(registry);
   if (config.metricsAuthentication === 'none') return expose;
@@ -82,7 +82,7 @@ function metricsPage({ config, operator, registry, clock, log }: PageSetOptions)
   return async (request) => (await access.refusal(request)) ?? expose();
 }
 
-/** Where pickers report, if they may. */
+/** Returns the handler for reports of pickers, if it is enabled. */
 function postsOf({ config, operator, clock, log }: PageSetOptions): Posts {
   const { gatewayReports } = config;
   if (gatewayReports === 'off') return {};
@@ -107,7 +107,7 @@ interface SocketAddress {
   readonly port: number;
 }
 
-/** Listens as `serve` does. A port that cannot be had is a wrong setting: rejects with a ConfigError that names its flag. */
+/** Listens as `serve` does. Rejects with a ConfigError that names the flag if the port cannot be used. */
 export async function listenOn<Listening>(
   option: OptionName | keyof PickerConfig,
   { host, port }: SocketAddress,
@@ -123,7 +123,7 @@ export async function listenOn<Listening>(
   }
 }
 
-/** Where workers report their load; untrusted machines reach it, so nothing else is served there. */
+/** Opens the server for the load reports of workers. Untrusted machines reach it, so it serves nothing else. */
 async function openReports(
   { config, operator }: PageSetOptions,
   servers: Map<string, RunningServer>,
@@ -139,7 +139,7 @@ function sameAddress(a: BindAddress, b: BindAddress): boolean {
   return a.type === 'on' && b.type === 'on' && a.host === b.host && a.port === b.port && a.port !== 0;
 }
 
-/** What only a restart would mend. */
+/** Returns the checks of faults that only a restart repairs. */
 function liveness({ operator, clock }: PageSetOptions): readonly HealthCheck[] {
   return Object.entries(operator.caches).map(([name, cache]) => ({
     name: `watch-${name}`,
@@ -147,7 +147,10 @@ function liveness({ operator, clock }: PageSetOptions): readonly HealthCheck[] {
   }));
 }
 
-/** What must hold before this process counts as in service. A replica that waits for the lease is ready too. */
+/**
+ * Returns the checks that must pass before this process counts as in service. A replica that waits for the lease is
+ * ready too.
+ */
 function readiness({ operator }: PageSetOptions): readonly HealthCheck[] {
   const { manager, installation } = operator;
   return [
@@ -165,12 +168,15 @@ function readiness({ operator }: PageSetOptions): readonly HealthCheck[] {
   ];
 }
 
-/** List-watch that is silent for longer is broken: bookmarks come every minute. */
+/** A list-watch that is silent for longer is broken: bookmarks arrive every minute. */
 const SILENCE_MS = 10 * 60_000;
-/** A replica of the API server may lag for seconds; whoever still tells an older state after this was put back to it. */
+/**
+ * A replica of the API server may lag for seconds; a server that still has an older state after this time was restored
+ * to it.
+ */
 const REWOUND_MS = 2 * 60_000;
 
-/** What is wrong with a copy so that only a restart would mend it; undefined where waiting may. */
+/** Returns the problem of a cache that only a restart repairs; undefined if waiting may help. */
 export function watchProblem(
   { lastContactAt, failure, rewoundSince }: Omit<InformerHealth, 'divergences'>,
   now: number,

@@ -3,7 +3,7 @@ import { createVirtualClock } from '../../test/builders/virtual-clock.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { drain } from './picker-drain.ts';
 
-/** A drain of 5 s within a minute, and what it has done. */
+/** Returns a drain of 5 s within a minute, and its effects. */
 function begun({ requests, admin }: { requests: number; admin?: () => Promise<void> }) {
   const clock = createVirtualClock();
   const state = { requests, isRefused: false, isOver: false };

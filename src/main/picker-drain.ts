@@ -5,28 +5,31 @@ import type { Logger } from '../lib/logger.ts';
 export interface DrainOptions {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Of the Envoy that brings the requests; undefined where it cannot be reached. */
+  /** Returns the admin interface of the Envoy that sends the requests; undefined if it cannot be reached. */
   readonly admin: Pick<EnvoyAdmin, 'closeConnections'> | undefined;
-  /** Requests that wait or are served. */
+  /** Number of waiting or running requests. */
   readonly begunRequests: () => number;
-  /** Answers all that wait, and all that come later. */
+  /** Refuses all waiting requests, and all later ones. */
   readonly refuseHeld: () => void;
-  /** How long new requests are expected. */
+  /** Milliseconds for which new requests are expected. */
   readonly delayMs: number;
-  /** When it is over, whatever was begun. `delayMs` is part of it. */
+  /** Milliseconds after which the drain ends in any case. `delayMs` is part of them. */
   readonly graceMs: number;
 }
 
-/** How often it is looked whether requests are left. */
+/** Interval between checks for remaining requests. */
 const CHECK_MS = 100;
-/** A request may be between Envoy and this process: none is left when none was seen for so many checks. */
+/**
+ * Number of consecutive checks without a request that end the drain: a request may be between Envoy and this process.
+ */
 const QUIET_CHECKS = 5;
-/** For answers to what was held, through Envoy to the clients. */
+/** Time for refusals to pass through Envoy to the clients. */
 const LAST_ANSWERS_MS = 500;
 
 /**
- * Lets clients go elsewhere: connections close with their next response, new ones are served for `delayMs`, and then it
- * waits until no request is left. Resolves when none is, or at the end of the grace, when what is held has been refused.
+ * Drains the clients: connections close with their next response, new requests are served for `delayMs`, and then it
+ * waits for the remaining ones. Resolves when none is left, or at the end of the grace period, after it refused the
+ * held ones.
  */
 export async function drain(options: DrainOptions): Promise<void> {
   const { clock, log, admin, begunRequests, refuseHeld, delayMs, graceMs } = options;

@@ -14,7 +14,9 @@ const INSTANCE = {
   spec: { ...MACHINE, ports: [{ name: 'http', containerPort: 8080 }] },
 };
 
-/** The slices of an object whose machine is on a private address, and what its events say, under these flags. */
+/**
+ * Returns the slices of an object whose machine has a private address, and the text of its events, under these flags.
+ */
 async function publishedUnder(flags: RawOptions) {
   const world = new SimulatedWorld({ seed: 1, keepTrace: false, flags, fate: () => QUIET });
   const { store } = world.market;

@@ -14,25 +14,25 @@ export interface ProcessPolicyOptions {
   readonly log: Logger;
   readonly metrics: ProcessMetrics;
   readonly clock: Clock;
-  /** Ends the process even if the orderly end does not come. */
+  /** Ends the process even if the orderly end does not finish. */
   readonly exit: (code: number) => void;
-  /** How long the orderly end may take, milliseconds. */
+  /** Milliseconds that the orderly end may take. */
   readonly graceMs: number;
 }
 
-/** What is done about errors that nothing caught. */
+/** Policy for errors that no handler caught. */
 export interface ProcessPolicy {
-  /** Aborted by the first uncaught exception: finish what was begun, release the lease, exit with 1. */
+  /** Aborted by the first uncaught exception: finish running work, release the lease, exit with 1. */
   readonly ended: AbortSignal;
-  /** Takes the policy off the process. */
+  /** Removes the policy from the process. */
   remove(): void;
 }
 
 /**
- * The policy for errors that nothing caught. A promise that rejected without a handler is an operation that was given
- * up as a whole: it is logged with the object that it was for, counted, and the process goes on. An exception out of a
- * callback may have left state half changed: it is logged and counted as well, and the process ends in order, so that
- * the lease is released and another replica goes on from what the cluster records.
+ * Applies the policy for uncaught errors. A rejected promise without a handler is one abandoned operation: it is logged
+ * with its object and counted, and the process continues. An exception from a callback may have left state half
+ * changed: it is logged and counted, and the process ends in order, so that the lease is released and another replica
+ * continues from the state of the cluster.
  */
 export function applyProcessPolicy(options: ProcessPolicyOptions): ProcessPolicy {
   const { events, log, metrics, clock, exit, graceMs } = options;

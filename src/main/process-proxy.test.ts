@@ -38,7 +38,7 @@ async function proxyTo(answer?: 'connect' | 407 | 'silent') {
 
 type Environment = Record<string, string>;
 
-/** The two transports that programs have, behind the proxy of an environment. */
+/** The two transports of a program, behind the proxy of an environment. */
 const transports: readonly [string, (environment: Environment, ca?: string) => Transport][] = [
   [
     'to marketplaces',

@@ -24,7 +24,7 @@ import {
 } from './transports.ts';
 
 const DAY = 86_400_000;
-/** A certificate that is valid between these days from now. */
+/** Returns a certificate that is valid between these days from now. */
 const certificate = (from = -1, to = 1) =>
   selfSigned({ notBefore: new Date(Date.now() + from * DAY), notAfter: new Date(Date.now() + to * DAY) });
 
@@ -33,7 +33,7 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
 
-/** Where a server listens that shows this certificate. */
+/** Starts a server with this certificate; returns its URL. */
 async function serve({ cert, key }: SelfSigned, answer: RequestListener): Promise<string> {
   const server = createServer({ cert, key }, answer);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -44,7 +44,7 @@ async function serve({ cert, key }: SelfSigned, answer: RequestListener): Promis
   return `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** The same, which notes what it is asked. */
+/** Returns a server with this certificate that records its requests. */
 async function serverWith(shown: SelfSigned) {
   const asked: string[] = [];
   const origin = await serve(shown, ({ headers }, response) => {
@@ -60,7 +60,7 @@ async function transportsUnder(flags: RawOptions, tls: TlsOptions = {}): Promise
   return transports;
 }
 
-/** The status of the reply to a request that shows a key, or why there is none in so many milliseconds. */
+/** Returns the status of the reply to a request with a key, or the reason why none came within these milliseconds. */
 async function answerOf(transport: Transport, origin: string, patienceMs = 15_000): Promise<number | string> {
   const headers = { authorization: 'Bearer key' };
   const signal = AbortSignal.timeout(patienceMs);
@@ -158,7 +158,7 @@ test.each([
   expect(kubeConnectionLimit({ kubeConnections, watchNamespace: namespaces(count) })).toBe(expected);
 });
 
-/** A Prometheus that answers every query with 300. */
+/** Returns a Prometheus that answers every query with 300. */
 async function prometheusWith({ cert, key }: SelfSigned) {
   const asked: (string | undefined)[] = [];
   const server = createServer({ cert, key }, ({ url }, response) => {
@@ -182,7 +182,7 @@ function fileOf(text: string): string {
   return path;
 }
 
-/** What a group is told once Prometheus has answered or was refused. */
+/** Returns the load condition of a group after Prometheus has answered or was refused. */
 async function loadFrom(url: string, prometheusCa: string | undefined) {
   const transport = await openPrometheusTransport({ prometheusCa });
   closing.push(() => transport.close());

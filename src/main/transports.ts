@@ -13,26 +13,30 @@ import { authoritiesIn } from './extra-authorities.ts';
 import { type Environment, processProxy } from './process-proxy.ts';
 import { createWorkerTransport } from './worker-transport.ts';
 
-/** Every connection that the operator's process opens, and the way to close them all. */
+/** All connections of the operator's process, and a function that closes them. */
 export interface Transports {
   readonly kube: ClosableTransport;
-  /** To the API server as well, for the lease alone: writes that hang, as behind a webhook, take no connection from it. */
+  /**
+   * A second transport to the API server for the lease alone: hanging writes, such as behind a webhook, take no
+   * connection from it.
+   */
   readonly lease: ClosableTransport;
   readonly marketplace: ClosableTransport;
-  /** Verifies a worker that proves itself, and believes any other certificate. */
+  /** Verifies a worker with a TLS identity, and accepts any other certificate. */
   readonly workers: ClosableTransport;
   readonly prometheus: ClosableTransport;
 }
 
-/** One is held by the watch of who waits for the lease. */
+/** The watch of a waiting replica holds one of them. */
 const LEASE_CONNECTIONS = 2;
 
-/** To one service, for all its logins: what one of them waits for must not hold up the others. */
+/** Connections to one service for all its logins: a login that waits must not block the others. */
 const MARKETPLACE_CONNECTIONS = 64;
 
 /**
- * Nothing is connected to yet. Machines and their workers are reached directly, everything else through the proxy of
- * the environment. Rejects with a ConfigError if a file that is named holds no certificate, or a proxy is set wrongly.
+ * Creates the transports without connecting. Machines and their workers are reached directly, everything else through
+ * the proxy of the environment. Rejects with a ConfigError if a named file contains no certificate, or a proxy setting
+ * is invalid.
  */
 export async function openTransports(
   config: Config,
@@ -57,8 +61,8 @@ const WATCHED_KINDS = 3;
 const CONNECTIONS_BESIDE_WATCHES = 16;
 
 /**
- * How many sockets to the API server there may be: as configured, and never so few that watches leave none for the
- * lease and for writes. Each watched namespace has a watch per kind, which holds one for good.
+ * Returns the maximum number of sockets to the API server: the configured one, and at least enough to leave some for
+ * the lease and writes beside the watches. The watch of each kind in each watched namespace holds one permanently.
  */
 export function kubeConnectionLimit({
   kubeConnections,
@@ -68,9 +72,9 @@ export function kubeConnectionLimit({
 }
 
 /**
- * The way to the Prometheus whose figures decide what is spent: its certificate is verified, against the
- * authorities of `--prometheus-ca` where that is given, else against those that Node knows (with
- * `NODE_EXTRA_CA_CERTS`). The file is read once. Rejects with {@link ConfigError} where it holds no certificate.
+ * Returns the transport to the Prometheus whose figures decide spending. Its certificate is verified against the
+ * authorities of `--prometheus-ca`, else against those of Node (with `NODE_EXTRA_CA_CERTS`). The file is read once.
+ * Rejects with {@link ConfigError} if it contains no certificate.
  */
 export async function openPrometheusTransport(
   { prometheusCa }: Pick<Config, 'prometheusCa'>,
@@ -94,7 +98,7 @@ function refused(path: string, problem: string): ConfigError {
   return new ConfigError([`--prometheus-ca: ${path} ${problem}`]);
 }
 
-/** Probes machines at the addresses that their marketplace names, as far as the settings let them be reached. */
+/** Probes machines at the addresses that their marketplace names, as far as the settings allow. */
 export function createMachineProber({
   addressMap,
   allowPrivateAddresses,

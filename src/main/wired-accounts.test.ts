@@ -10,7 +10,7 @@ import { makeLabel } from '../ownership/label.ts';
 
 const ACCOUNT = accountWith({ metadata: { namespace: 'red' } });
 
-/** Pauses are for real marketplaces, and this is none. */
+/** Pauses are for real marketplaces, and this one is simulated. */
 const UNPACED = { pacing: 'off', marketplaceUrl: ['http://127.0.0.1:9'] };
 
 let wired: Wired | undefined;
@@ -21,7 +21,7 @@ function wiringOf(flags: RawOptions = {}): Wired {
   return wired;
 }
 
-/** An object with the intent of a rental that it may have begun. */
+/** Returns an object with the intent of a rental that it may have begun. */
 function instance(intent?: object) {
   const { spec } = given().object;
   const noted = intent && { [annotations.rentalIntent]: JSON.stringify(intent) };
@@ -33,7 +33,7 @@ function instance(intent?: object) {
 
 const FOREIGN = { v: 1, uid: 'uid', attempt: 1, issuedAt: 1, mac: 'of nobody' };
 
-/** Two objects of an account ask for a rental each, of another offer, at this price. */
+/** Creates two objects of an account that each request another offer at this price. */
 async function twoAsk(flags: RawOptions, dollars = 1) {
   const { wiring } = wiringOf(flags);
   await wiring.installation.resolve();

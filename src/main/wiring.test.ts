@@ -16,7 +16,7 @@ function wiringOf(...given: Parameters<typeof wiredUnder>): Wired {
   return wired;
 }
 
-/** The objects that count for an account of `red` which any namespace may use, where each of both has one. */
+/** Returns the objects that count for an account of `red` that any namespace may use; both namespaces have one. */
 async function countedUnder(flags: RawOptions): Promise<readonly string[]> {
   const { wiring, create, sync } = wiringOf(flags);
   const { spec } = given({ spec: { accountRef: { name: 'default', namespace: 'red' } } }).object;

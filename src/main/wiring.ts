@@ -23,31 +23,31 @@ import type { RentalMetrics } from '../server/rental-metrics.ts';
 import type { RuntimeMetrics } from '../server/runtime-metrics.ts';
 import { type Caches, createCaches, KEPT, type KeptKind } from './caches.ts';
 
-/** Everything effectful, and who this process is. */
+/** Effects of the operator, and the identity of this process. */
 export interface OperatorOptions {
   readonly config: Config;
   readonly env: Env;
   readonly kubeOrigin: string;
   readonly credentials: Credentials;
-  /** Unique per process, e.g. the pod's name and a random part. */
+  /** Unique name of the process, e.g. the Pod's name and a random part. */
   readonly processName: string;
-  /** What names of processes of this very pod begin with, and no others; absent outside a pod. */
+  /** Prefix of the names of all processes of this Pod, and of no others; absent outside a Pod. */
   readonly pod?: string | undefined;
   readonly metrics: RuntimeMetrics;
   readonly rentalMetrics: RentalMetrics;
-  /** To the API server for the lease alone; without one, it shares the connections of all else. */
+  /** Transport to the API server for the lease alone; without one, the lease shares the other connections. */
   readonly leaseTransport?: Transport;
-  /** Asks machines whether they serve. */
+  /** Probes machines. */
   readonly prober: Prober;
-  /** To workers of groups; without one, none is asked for load. */
+  /** Transport to the workers of groups; without one, their load is not read. */
   readonly workerTransport?: Transport;
-  /** To Prometheus, whose certificate it verifies; without one, it is not asked. */
+  /** Transport to Prometheus, whose certificate it verifies; without one, it is not queried. */
   readonly prometheusTransport?: Transport;
-  /** Refuses to lead on CRDs that are older than this operator. */
+  /** Rejects on CRDs that are older than this operator, before it leads. */
   readonly checksDefinitions?: boolean;
 }
 
-/** What the controllers share. */
+/** Dependencies that the controllers share. */
 export interface Wiring extends OperatorOptions {
   readonly kube: KubeClient;
   readonly caches: Caches;
@@ -60,10 +60,10 @@ export interface Wiring extends OperatorOptions {
   readonly election: LeaderElection | undefined;
 }
 
-/** The lease that replicas compete for. */
+/** The lease for which replicas compete. */
 export const LEASE_NAME = OPERATOR_NAME;
 
-/** Builds what the controllers share. Nothing runs yet. */
+/** Builds the shared dependencies. Starts nothing. */
 export function wire(options: OperatorOptions): Wiring {
   const { config, env, metrics } = options;
   const { clock, random, log } = env;
@@ -134,7 +134,7 @@ function accounts(wiring: Unaccounted): Pick<Wiring, 'installation' | 'registry'
     traces: async () => {
       const known = rentalTraces(caches.instances.list(), caches.accounts.list(), registry);
       if (known.objectsWithRentals + known.ownMachines + known.unlisted > 0) return known;
-      // The caches may be behind; only what is read now shows that this cluster rented nothing.
+      // The caches may be behind; only a read now proves that this cluster rented nothing.
       const instances = await listAll(wiring, KEPT.instances);
       const marketplaceAccounts = await listAll(wiring, KEPT.accounts);
       return rentalTraces(instances, marketplaceAccounts, registry);
@@ -167,8 +167,8 @@ function accounts(wiring: Unaccounted): Pick<Wiring, 'installation' | 'registry'
 }
 
 /**
- * Everything of a kind in the watched scope, read now, so that every write which was answered before is in it. Rejects
- * with a KubeError.
+ * Lists all objects of a kind in the watched scope from the API server, so that every write that was answered before is
+ * included. Rejects with a KubeError.
  */
 export async function listAll<T extends KubeObject>(
   { kube, config }: Pick<Wiring, 'kube' | 'config'>,
@@ -186,7 +186,7 @@ function electionOf(options: OperatorOptions, events: EventRecorder): LeaderElec
     client: kubeClient(options, leaseTransport),
     lease: { namespace: config.namespace, name: LEASE_NAME },
     identity: processName,
-    // A container is started again only after its former process has ended.
+    // A container is restarted only after its former process has ended.
     hasEnded: (holder) => pod !== undefined && holder.startsWith(`${pod}_`),
     leaseDurationMs: config.leaderElectLeaseDuration,
     renewDeadlineMs: config.leaderElectRenewDeadline,

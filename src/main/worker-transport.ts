@@ -2,7 +2,7 @@ import type { MutualTls } from '../lib/mutual-tls.ts';
 import type { Transport } from '../lib/transport.ts';
 import { type ClosableTransport, createTransport } from '../runtime/kube/undici-transport.ts';
 
-/** Workers that connections are kept to at one time; beyond that, those that were asked longest ago connect anew. */
+/** Maximum number of workers with an open connection; beyond it the least recently used ones reconnect. */
 const MAX_KEPT = 1024;
 const CONNECT_TIMEOUT_MS = 3000;
 
@@ -12,13 +12,13 @@ interface Secured {
 }
 
 /**
- * To workers of groups. A request with `tls` goes to that worker alone, over connections of its own; another certificate
- * of ours, or other authorities, connects anew. Without `tls` any certificate is believed: nobody could verify one of a
- * rented machine.
+ * Creates the transport to workers of groups. A request with `tls` goes to that worker alone, over connections of its
+ * own; another own certificate, or other authorities, reconnect. Without `tls` any certificate is accepted: that of a
+ * rented machine cannot be verified.
  */
 export function createWorkerTransport(): ClosableTransport {
   const plain = createTransport({ insecure: true, connections: 4, connectTimeoutMs: CONNECT_TIMEOUT_MS });
-  /** By the name that the worker proves, in the order of their last use. */
+  /** Connections by the name that the worker proves, in the order of their last use. */
   const secured = new Map<string, Secured>();
   const securedFor = (tls: MutualTls): ClosableTransport => {
     const { serverName, certificate, key, authorities } = tls;

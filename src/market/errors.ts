@@ -1,16 +1,16 @@
 /**
- * What went wrong, as code decides by it. Text is for people.
+ * Kind of a failure. Code decides by it; the text is for people.
  *
  * - `unauthorized` the key is wrong, revoked or expired; `sessionExpired` a 2FA session ended;
- *   `twoFactorRequired` a 2FA login is needed; `forbidden` the key lacks the right.
+ *   `twoFactorRequired` a 2FA login is needed; `forbidden` the key lacks the permission.
  * - `offerGone` the offer is taken or withdrawn: choose another. `notFound` the named thing does not exist.
- * - `invalidRequest` the request itself is wrong; repeating it is useless. `conflict` it does not fit the
- *   present state. `insufficientCredit` the account cannot pay. `verificationFailed` a 2FA code was not taken.
+ * - `invalidRequest` the request itself is wrong; repeating it is useless. `conflict` it contradicts the
+ *   present state. `insufficientCredit` the account cannot pay. `verificationFailed` a 2FA code was not accepted.
  * - `throttled` too many requests; `quotaExceeded` a daily quota is used up; `locked` a 2FA method is locked.
  * - `gone` this form of the endpoint is no longer served. `redirected` a redirect, which is never followed.
  * - `unavailable` the service could not be reached or failed; `timeout` no complete reply within the deadline;
  *   `malformedReply` a reply that cannot be read or trusted; `aborted` the caller gave up.
- * - `blockedAddress` our own rules refuse the address. `refused` the service said no for another reason.
+ * - `blockedAddress` the operator's own rules refuse the address. `refused` the service refused for another reason.
  */
 export type MarketplaceErrorKind =
   | 'unauthorized'
@@ -35,37 +35,37 @@ export type MarketplaceErrorKind =
   | 'blockedAddress'
   | 'refused';
 
-/** Whether the effect certainly did not happen (`refused`) or may have (`unknown`). */
+/** Effect of a failed call: certainly absent (`refused`) or possible (`unknown`). */
 export type Outcome = 'refused' | 'unknown';
 
-/** What is known about a failure beside its kind. */
+/** Details of a failure beside its kind. */
 export interface MarketplaceFailure {
   readonly kind: MarketplaceErrorKind;
   readonly outcome: Outcome;
   /**
-   * The service's code, e.g. `no_such_ask`, or of a lost connection the system's, e.g. `ECONNREFUSED`. Only
-   * letters, digits and `_`: safe to show.
+   * Code of the service, e.g. `no_such_ask`, or of the system for a lost connection, e.g. `ECONNREFUSED`. It consists
+   * of letters, digits and `_`, so it is safe to show.
    */
   readonly code?: string | undefined;
   readonly status?: number | undefined;
-  /** How long the service asked to be left alone. */
+  /** Milliseconds for which the service asked for no further calls. */
   readonly retryAfterMs?: number | undefined;
-  /** The service's own text. For the person at the command line; never for status, events or logs. */
+  /** Text of the service. For the person at the command line; never for status, events or logs. */
   readonly upstreamMessage?: string | undefined;
-  /** A rent failed but named a machine all the same: it is ours and bills. */
+  /** Id of a machine that a failed rent named: it belongs to this operator and bills. */
   readonly instanceId?: string | undefined;
-  /** 2FA: failed attempts so far. */
+  /** 2FA: number of failed attempts so far. */
   readonly failCount?: number | undefined;
-  /** 2FA: epoch milliseconds at which a lockout ends. */
+  /** 2FA: end of a lockout in epoch milliseconds. */
   readonly lockedUntil?: number | undefined;
-  /** What a person should do, in our own words. */
+  /** Advice to the user, in text of this program. */
   readonly advice?: string | undefined;
   readonly cause?: unknown;
 }
 
 /**
- * The one error of this client. `message` is made of our own words, status and code alone, so it may be
- * shown anywhere; `outcome` is `refused` only if the effect certainly did not happen.
+ * The only error of a market. `message` consists of this program's own words, status and code, so it may be shown
+ * anywhere. `outcome` is `refused` only if the effect certainly did not happen.
  */
 export class MarketplaceError extends Error {
   readonly kind: MarketplaceErrorKind;
@@ -95,7 +95,10 @@ export class MarketplaceError extends Error {
   }
 }
 
-/** No key may be used for a write: the account's own is missing, narrow or kept; the cause of a TransportError. */
+/**
+ * No key may be used for a write: the account's own key is missing, restricted or only kept. It is the cause of a
+ * TransportError.
+ */
 export class NoUsableKey extends Error {
   override readonly name = 'NoUsableKey';
 }

@@ -9,7 +9,7 @@ const machine = (status: string): MachineRow =>
   toMachineRow(toInstance(instanceRow.parse({ id: 1, actual_status: status })));
 const refused = new MarketplaceError('told to fail', { kind: 'unavailable', outcome: 'refused' });
 
-/** A feed that has seen machine 1 loading, in a list begun at 0. */
+/** Returns a feed with machine 1 loading, in a list begun at 0. */
 function seenLoading() {
   const events: FeedEvent[] = [];
   const state = new FeedState((event) => events.push(event));

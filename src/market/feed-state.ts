@@ -2,18 +2,18 @@ import type { MarketplaceError } from './errors.ts';
 import type { MarketplaceId } from './ids.ts';
 import type { MachineRow } from './machine.ts';
 
-/** Every machine of the login, as of one complete list. */
+/** All machines of the login in one complete list. */
 export interface CompleteList {
-  /** Epoch milliseconds (clock.now) just before the first request left. */
+  /** Epoch milliseconds (clock.now) right before the first request was sent. */
   readonly begunAt: number;
   readonly endedAt: number;
   readonly rows: ReadonlyMap<MarketplaceId, MachineRow>;
 }
 
-/** A list that seems to have taken longer was cut by a jump of the clock. */
+/** Maximum plausible duration of a list: a longer one means that the clock jumped. */
 const MAX_LIST_MS = 600_000;
 
-/** Milliseconds that a list took; undefined if a jump of the clock hides when it was begun. */
+/** Returns the duration of a list in milliseconds; undefined if a jump of the clock hides its start. */
 export function listTook({
   begunAt,
   endedAt,
@@ -22,7 +22,7 @@ export function listTook({
   return took < 0 || took > MAX_LIST_MS ? undefined : took;
 }
 
-/** What listeners hear. `row` comes only for a row that changed, appeared or left a complete list. */
+/** Events for listeners. `row` is only emitted for a row that changed, appeared or left a complete list. */
 export type FeedEvent =
   | {
       readonly type: 'row';
@@ -33,22 +33,22 @@ export type FeedEvent =
   | { readonly type: 'list'; readonly list: CompleteList }
   | { readonly type: 'failed'; readonly error: MarketplaceError };
 
-/** How the feed fares. */
+/** Health of the feed. */
 export interface FeedHealth {
   readonly state: 'starting' | 'healthy' | 'failing' | 'stopped';
-  /** Epoch milliseconds at which the latest complete list ended. */
+  /** Epoch milliseconds of the end of the latest complete list. */
   readonly lastCompleteAt: number | undefined;
   readonly consecutiveFailures: number;
-  /** Epoch milliseconds at which the first of these failures began; undefined if the latest list is complete. */
+  /** Epoch milliseconds of the first of these failures; undefined if the latest list is complete. */
   readonly failingSince?: number | undefined;
   readonly lastError: MarketplaceError | undefined;
 }
 
-/** What a feed knows: the latest complete list, which lists named what, and how the last looks went. */
+/** State of a feed: the latest complete list, the history of lists, and the results of the last polls. */
 export class FeedState {
   readonly history = new ListHistory();
   readonly #emit: (event: FeedEvent) => void;
-  /** Rows seen by themselves, with the time of the look: fresher than a list that began before it. */
+  /** Rows of single reads with their time: fresher than a list that began earlier. */
   readonly #fresher = new Map<MarketplaceId, { row: MachineRow; seenAt: number }>();
   #latest: CompleteList | undefined;
   #health: FeedHealth = {
@@ -71,7 +71,7 @@ export class FeedState {
     return this.#health;
   }
 
-  /** A complete list ended. Listeners hear its changes first, then the list. */
+  /** Records a complete list. Listeners receive its changes first, then the list. */
   complete(seen: readonly MachineRow[], begunAt: number, endedAt: number): void {
     const rows = seen.map((row) => this.#freshest(row, begunAt));
     this.#fresher.clear();
@@ -91,7 +91,7 @@ export class FeedState {
     this.#emit({ type: 'list', list });
   }
 
-  /** Some machines were seen by themselves while a list was being read. They say nothing about absence. */
+  /** Records single reads of machines during a list. They prove nothing about absence. */
   patch(seen: readonly MachineRow[], seenAt: number): void {
     if (!this.#latest) return;
     for (const row of seen) this.#fresher.set(row.id, { row, seenAt });
@@ -101,7 +101,7 @@ export class FeedState {
     this.#announce(update.changes);
   }
 
-  /** A list failed that began at `begunAt` (epoch milliseconds). */
+  /** Records a failed list that began at `begunAt` (epoch milliseconds). */
   failed(error: MarketplaceError, begunAt: number): void {
     const consecutiveFailures = this.#health.consecutiveFailures + 1;
     const failingSince = this.#health.failingSince ?? begunAt;
@@ -123,17 +123,17 @@ export class FeedState {
   }
 }
 
-/** How many complete lists are remembered: enough for every waiting time of the protocol at the shortest poll. */
+/** Number of remembered complete lists: enough for every waiting time of the protocol at the shortest poll interval. */
 const REMEMBERED = 256;
 
-/** Which of the recent complete lists named which machine. Times are epoch milliseconds at which a list began. */
+/** History of the machines named by recent complete lists. Times are the epoch milliseconds at which a list began. */
 export class ListHistory {
   readonly #begun: number[] = [];
-  /** Number of lists ever recorded. */
+  /** Number of lists recorded since the start. */
   #recorded = 0;
   readonly #lastNamedBy = new Map<MarketplaceId, number>();
 
-  /** A complete list ended. */
+  /** Records the end of a complete list. */
   record(begunAt: number, ids: Iterable<MarketplaceId>): void {
     this.#recorded += 1;
     this.#begun.push(begunAt);
@@ -142,18 +142,18 @@ export class ListHistory {
     if (this.#recorded % REMEMBERED === 0) this.#forgetOld();
   }
 
-  /** Begin times of the lists since the last that named `id`, oldest first. */
+  /** Returns the start times of the lists since the last one that named `id`, oldest first. */
   absences(id: MarketplaceId): readonly number[] {
     const since = this.#recorded - (this.#lastNamedBy.get(id) ?? 0);
     return since === 0 ? [] : this.#begun.slice(-since);
   }
 
-  /** Begin times of the lists that began at or after `time`, oldest first. */
+  /** Returns the start times of the lists that began at or after `time`, oldest first. */
   begunSince(time: number): readonly number[] {
     return this.#begun.filter((begunAt) => begunAt >= time);
   }
 
-  /** A machine that no remembered list names is absent from all of them without being remembered itself. */
+  /** Removes machines that no remembered list names: they are absent from all lists without an entry. */
   #forgetOld(): void {
     for (const [id, last] of this.#lastNamedBy) {
       if (last <= this.#recorded - REMEMBERED) this.#lastNamedBy.delete(id);
@@ -161,14 +161,14 @@ export class ListHistory {
   }
 }
 
-/** One machine that changed, appeared (`previous` undefined) or left (`row` undefined). */
+/** A machine that changed, appeared (`previous` undefined) or left (`row` undefined). */
 export interface RowChange {
   readonly id: MarketplaceId;
   readonly row: MachineRow | undefined;
   readonly previous: MachineRow | undefined;
 }
 
-/** Rows after a look, and what is different from before. */
+/** Rows after a poll, and their differences from before. */
 export interface RowUpdate {
   readonly rows: ReadonlyMap<MarketplaceId, MachineRow>;
   readonly changes: readonly RowChange[];
@@ -176,7 +176,10 @@ export interface RowUpdate {
 
 type Rows = ReadonlyMap<MarketplaceId, MachineRow>;
 
-/** The rows of a complete list: what it does not name is gone from it. Unchanged rows stay the same objects. */
+/**
+ * Returns the rows after a complete list: machines that it does not name are removed. Unchanged rows stay the same
+ * objects.
+ */
 export function replaceRows(before: Rows, seen: readonly MachineRow[]): RowUpdate {
   const rows = new Map<MarketplaceId, MachineRow>();
   const changes: RowChange[] = [];
@@ -187,7 +190,7 @@ export function replaceRows(before: Rows, seen: readonly MachineRow[]): RowUpdat
   return { rows, changes };
 }
 
-/** Fresher views of some machines. What is not among them stays as it was. */
+/** Returns the rows after fresher reads of some machines. All others stay unchanged. */
 export function patchRows(before: Rows, seen: readonly MachineRow[]): RowUpdate {
   const rows = new Map(before);
   const changes: RowChange[] = [];
@@ -203,7 +206,10 @@ function keep(before: Rows, row: MachineRow, changes: RowChange[]): MachineRow {
   return row;
 }
 
-/** Utilization moves at every look and decides nothing, so it is no change that anyone is woken for. */
+/**
+ * Returns true if the rows are equal except for the utilization. It changes with every poll and affects no decision, so
+ * its changes wake no listener.
+ */
 function isSame(left: MachineRow, right: MachineRow): boolean {
   for (const name of Object.keys(right) as (keyof MachineRow)[]) {
     if (name !== 'ports' && name !== 'gpuUtilization' && left[name] !== right[name]) return false;

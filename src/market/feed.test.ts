@@ -358,7 +358,7 @@ describe('a feed of pages, where the whole list is gone', () => {
     expect(feed.listsBegunSince(0).length).toBeGreaterThanOrEqual(4);
   });
 
-  /** A list of one loading machine by pages: the first at once, later ones only when told; looks in between as told. */
+  /** Returns a list of one loading machine in pages: the first at once, later ones and single reads on request. */
   function slowPages() {
     const glances: ((page: InstancePage) => void)[] = [];
     let lists = 0;

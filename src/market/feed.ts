@@ -9,53 +9,54 @@ import type { MachineRow } from './machine.ts';
 import type { Market } from './market.ts';
 
 /**
- * One list per login and poll, shared by everyone who watches machines of that login. Only complete lists
- * count: all pages, with the count that the service names.
+ * A list per login and poll, shared by all watchers of the login's machines. Only complete lists count: all pages,
+ * with the number of machines that the service reports.
  */
 export interface Feed {
-  /** Begins to poll, at once. A second call does nothing. */
+  /** Starts polling at once. A second call has no effect. */
   start(): void;
-  /** Ends polling and leaves no timer. A list in flight is given up. */
+  /** Stops polling and leaves no timer. A list in flight is aborted. */
   stop(): void;
   latest(): CompleteList | undefined;
   /**
-   * Begin times (clock.now) of the complete lists since which `id` is missing, oldest first: [] if it is
-   * in the latest, or where there is none yet. Only recent lists are remembered (256).
+   * Returns the start times (clock.now) of the complete lists since `id` went missing, oldest first; [] if it is in the
+   * latest list, or if there is none yet. Only 256 lists are remembered.
    */
   absences(id: MarketplaceId): readonly number[];
-  /** Begin times of the remembered complete lists that began at or after `time`, oldest first. */
+  /** Returns the start times of the remembered complete lists that began at or after `time`, oldest first. */
   listsBegunSince(time: number): readonly number[];
   /**
-   * A list begun after this call, as soon as pacing allows; `soon`: and {@link MIN_LIST_GAP_MS} after the one before.
+   * Starts a new list as soon as pacing allows; with `soon` also at least {@link MIN_LIST_GAP_MS} after the previous
+   * one.
    */
   pollNow(urgency?: ListUrgency): void;
-  /** One instance by itself: for a machine that is new or leaving. Callers at the same time share a request. */
+  /** Reads a single machine that is new or leaving. Concurrent callers share a request. */
   get(id: MarketplaceId): Promise<MachineRow | null>;
   /** Calls the listener for every event until the returned function is called. */
   subscribe(listener: (event: FeedEvent) => void): () => void;
   health(): FeedHealth;
 }
 
-/** What a feed is made of. */
+/** Dependencies of a feed. */
 export interface FeedOptions {
-  /** Asked at every look, so that a changed key is used from the next one on. */
+  /** Returns the market at each poll, so that a changed key is used from the next poll on. */
   readonly market: () => Pick<Market, 'machines' | 'machine' | 'unsettled'>;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Milliseconds between the beginnings of two looks; asked each time. */
+  /** Returns the milliseconds between the starts of two polls; called at each poll. */
   readonly pollIntervalMs: () => number;
 }
 
 const MAX_BACKOFF_MS = 60_000;
 
-/** `atOnce` is for the one list of an account that many objects wait for. */
+/** `atOnce` is for the one list of an account for which many objects wait. */
 export type ListUrgency = 'soon' | 'atOnce';
 
-/** A thousand machines that are destroyed at once ask for a list each: one a second answers all of them. */
+/** A thousand machines that are destroyed together each request a list: one per second serves all of them. */
 const MIN_LIST_GAP_MS = 1_000;
 
-/** Builds the feed of one login. Nothing is asked before {@link Feed.start}. */
+/** Creates the feed of one login. It sends no request before {@link Feed.start}. */
 export function createFeed(options: FeedOptions): Feed {
   return new PollingFeed(options);
 }
@@ -69,11 +70,11 @@ class PollingFeed implements Feed {
   #timer: Timer | undefined;
   #started = false;
   #listing = false;
-  /** On `clock.monotonic()`. */
+  /** Time on `clock.monotonic()`. */
   #begunAt = Number.NEGATIVE_INFINITY;
   #dueAt = Number.POSITIVE_INFINITY;
   #glancing = false;
-  /** Request that came while a list was under way. */
+  /** Request that arrived during a list. */
   #requested: ListUrgency | undefined;
 
   constructor(options: FeedOptions) {
@@ -125,7 +126,7 @@ class PollingFeed implements Feed {
   }
 
   subscribe(listener: (event: FeedEvent) => void): () => void {
-    // Its own function, so that one listener given twice is two subscriptions.
+    // A new function each time, so that one listener added twice is two subscriptions.
     const subscription = (event: FeedEvent) => listener(event);
     this.#listeners.add(subscription);
     return () => this.#listeners.delete(subscription);
@@ -136,8 +137,8 @@ class PollingFeed implements Feed {
   }
 
   /**
-   * One tick. While a long list is still being read page by page, the tick looks at the unsettled machines
-   * alone, so that nobody waits for the last page to learn that a machine boots.
+   * Polls once. During a long paged list it reads only the unsettled machines, so that a booting machine is seen before
+   * the last page.
    */
   #poll(): void {
     if (this.#stopping.signal.aborted) return;
@@ -154,7 +155,7 @@ class PollingFeed implements Feed {
     else if (now + left < this.#dueAt) this.#wait(left);
   }
 
-  /** The next tick is set already: an error costs this one. */
+  /** Starts a task whose error costs one poll: the next one is already scheduled. */
   #start(task: string, work: () => Promise<void>): void {
     inBackground({ task }, work, (error) => this.#options.log.error('Poll failed', { task, error }));
   }
@@ -206,7 +207,10 @@ class PollingFeed implements Feed {
     this.#wait(this.#backoffMs());
   }
 
-  /** The interval after a first failure, then doubling up to a minute, with up to a quarter of jitter. */
+  /**
+   * Returns the milliseconds until the next poll: the interval after a first failure, then doubled up to a minute, with
+   * up to a quarter of jitter.
+   */
   #backoffMs(): number {
     const interval = this.#options.pollIntervalMs();
     const doubled = interval * 2 ** Math.min(16, this.#state.health.consecutiveFailures - 1);
@@ -214,7 +218,7 @@ class PollingFeed implements Feed {
     return bounded * (1 - this.#options.random.next() / 4);
   }
 
-  /** A listener that throws keeps nobody else from hearing. */
+  /** Calls every listener, even if one of them throws. */
   #emit(event: FeedEvent): void {
     for (const listener of this.#listeners) {
       try {

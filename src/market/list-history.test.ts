@@ -4,7 +4,7 @@ import { ListHistory } from './feed-state.ts';
 
 const REMEMBERED = 256;
 
-/** The same questions answered out of every list there ever was. */
+/** Returns the same answers computed from the full history of lists. */
 function model(lists: readonly (readonly string[])[]) {
   const begun = lists.map((_, index) => index * 10);
   return {

@@ -17,66 +17,68 @@ export interface Answered {
   readonly answeredAt: number | undefined;
 }
 
-/** A rental leaves within its deadline or not at all. */
+/** The deadline of a rent call: it is sent before the deadline or not at all. */
 export type RentOptions = CallOptions & { readonly deadlineMs: number };
 
-/** Own fields of a market's offers, which alternatives filter and sort by. */
+/** Fields of a market's offers by which alternatives filter and sort. */
 export interface OfferFieldFacts {
-  /** Says that no offer has such a field, and which one may be meant; undefined if offers have it. */
+  /** Returns an error with a suggestion if no offer has such a field; undefined if offers have it. */
   unknown(name: string): string | undefined;
-  /** Says that no offer, or each of them, has such a value; undefined if one may. */
+  /** Returns an error if no offer, or every offer, has such a value; undefined otherwise. */
   impossible(name: string, value: number): string | undefined;
 }
 
 /** Capabilities of a market, as data. A method of {@link Market} that a market lacks is absent. */
 export interface MarketFacts {
   readonly name: string;
-  /** Labels of machines: `observe` if only the first rental shows that they come back. */
+  /** Labels of machines; `observe` if only the first rental shows whether they are echoed. */
   readonly label: { readonly kept: 'always' | 'observe' | 'never' };
-  /** A rental may be interruptible at a bid. */
+  /** True if a rental may be interruptible at a bid. */
   readonly hasBids: boolean;
   readonly script: ScriptFacts;
   readonly offerFields: OfferFieldFacts;
 }
 
 /**
- * One login of one market; it knows no Kubernetes. Every method rejects with a MarketplaceError, whose `outcome` is
+ * A login of a market; it knows no Kubernetes. Every method rejects with a MarketplaceError, whose `outcome` is
  * `refused` only if the effect certainly did not happen. A change is sent once.
  */
 export interface Market {
   readonly about: MarketFacts;
-  /** Offers that match, in the order of the query. */
+  /** Returns the matching offers in the order of the query. */
   offers(query: OfferQuery, call?: CallOptions): Promise<readonly Offer[]>;
-  /** One request that can create a machine, never repeated. Outcome `unknown`: a machine may exist and bill. */
+  /**
+   * Sends one request that can create a machine; it is never repeated. Outcome `unknown`: a machine may exist and bill.
+   */
   rent(offerId: MarketplaceId, request: RentRequest, call: RentOptions): Promise<Rented>;
-  /** All machines of the login, or a rejection: never a part. */
+  /** Returns all machines of the login. Rejects instead of returning a part. */
   machines(call?: CallOptions): Promise<MachineList>;
   /**
-   * Fresh rows of the machines that are not running, while {@link machines} reads a list of many pages. `known`: rows
-   * of the latest list. Undefined if the list is one reply: then it is as fresh.
+   * Reads fresh rows of the machines that are not running, during a paged list of {@link machines}. `known`: rows of
+   * the latest list. Undefined if the list is one reply: then it is as fresh.
    */
   unsettled?(
     known: ReadonlyMap<MarketplaceId, MachineRow>,
     call?: CallOptions,
   ): Promise<readonly MachineRow[]> | undefined;
-  /** null: the market says that the machine is absent. One witness, never proof. */
+  /** Returns one machine; null if the market reports it as absent, which alone is no proof. */
   machine(id: MarketplaceId, call?: CallOptions): Promise<MachineRow | null>;
   /** Ends billing. Resolves only if the market confirmed; an absent machine rejects with `notFound`. */
   destroy(id: MarketplaceId, call?: CallOptions): Promise<Answered>;
   stop?(id: MarketplaceId, call?: CallOptions): Promise<Answered>;
   start?(id: MarketplaceId, call?: CallOptions): Promise<Answered>;
   relabel?(id: MarketplaceId, label: string, call?: CallOptions): Promise<Answered>;
-  /** The user of the key. */
+  /** Returns the user of the key. */
   login(call?: CallOptions): Promise<LoginUser>;
-  /** True if the key may destroy machines. Nothing is destroyed. */
+  /** Returns true if the key may destroy machines. Destroys nothing. */
   mayDestroy(call?: CallOptions): Promise<boolean>;
 }
 
-/** Parts of a market's adapter. */
+/** Dependencies of a market's adapter. */
 export interface MarketOptions {
-  /** Origin of the service, with a path prefix if it has one. */
+  /** Origin of the service, with an optional path prefix. */
   readonly url: string;
-  /** The key of every request, or the source that yields it when a request is sent. */
+  /** Key of every request, or the source that returns it at the moment of sending. */
   readonly key: Secret | MarketKeySource;
   readonly transport: Transport;
   readonly clock: Clock;
@@ -88,5 +90,5 @@ export interface MarketOptions {
   readonly onMachinesReply?: (headers: Readonly<Record<string, string>>) => void;
 }
 
-/** Opens one login of a market. Throws a MarketplaceError if the address is none. */
+/** Opens a login of a market. Throws a MarketplaceError if the address is invalid. */
 export type OpenMarket = (options: MarketOptions) => Market;

@@ -1,33 +1,33 @@
 import type { MicroDollars } from '../lib/money.ts';
 import type { MarketplaceId } from './ids.ts';
 
-/** One condition on one field; several on one field are joined by AND. Values are in the wire's units. */
+/** A condition on one field; several on one field are joined by AND. Values have the wire's units. */
 export interface OfferFilter {
   readonly field: string;
   readonly operator: FilterOperator;
   readonly value: OfferScalar | readonly OfferScalar[];
 }
 
-/** How the price is made: fixed, by interruptible bid, or by prepaid reservation. */
+/** Type of the price: fixed, interruptible bid, or prepaid reservation. */
 export type PricingType = 'on-demand' | 'bid' | 'reserved';
 
-/** One sort key; earlier keys win. */
+/** A sort key; earlier keys take precedence. */
 export interface OfferOrder {
   readonly field: string;
   readonly direction: 'asc' | 'desc';
 }
 
-/** A search of offers (specification 4.4). Nothing is added to it: no default filter, no default order. */
+/** A search of offers (specification 4.4). It contains all filters and the whole order: nothing is added by default. */
 export interface OfferQuery {
   readonly filters: readonly OfferFilter[];
   readonly order?: readonly OfferOrder[];
   readonly pricing?: PricingType;
   readonly limit?: number;
-  /** GB of disk that the prices of the reply include. */
+  /** Gigabytes of disk that the prices of the reply include. */
   readonly storageGB?: number;
 }
 
-/** An offer, in our names and units. Anything the service did not say is undefined, never 0. */
+/** An offer, in this program's names and units. A missing value is undefined, never 0. */
 export interface Offer {
   readonly id: MarketplaceId;
   readonly machineId: MarketplaceId | undefined;
@@ -36,34 +36,34 @@ export interface Offer {
   readonly gpuCount: number | undefined;
   /** Decimal megabytes per GPU. */
   readonly gpuMemoryMB: number | undefined;
-  /** Decimal megabytes of main memory. */
+  /** Main memory in decimal megabytes. */
   readonly memoryMB: number | undefined;
   readonly cpuCores: number | undefined;
   readonly diskGB: number | undefined;
   readonly directPorts: number | undefined;
-  /** 0 to 1. */
+  /** Reliability, 0 to 1. */
   readonly reliability: number | undefined;
   readonly verified: boolean | undefined;
   readonly rentable: boolean | undefined;
-  /** Total with the storage asked for, on demand. */
+  /** Total on-demand price with the requested storage. */
   readonly pricePerHour: MicroDollars | undefined;
-  /** The lowest bid that is taken, per hour. */
+  /** Minimum accepted bid per hour. */
   readonly minBid: MicroDollars | undefined;
-  /** As the service words it, e.g. `California, US`. */
+  /** Region in the words of the service, e.g. `California, US`. */
   readonly region: string | undefined;
   readonly cudaVersion: number | undefined;
   /** Score of learning performance, for all GPUs together. */
   readonly performance: number | undefined;
   /** Seconds that the offer remains available. */
   readonly remainingSeconds: number | undefined;
-  /** Every scalar of the row under its wire name and unit, for filters and columns that are not above. */
+  /** Every scalar of the row by wire name and unit, for filters and columns without a field of their own. */
   readonly fields: Readonly<Record<string, OfferScalar>>;
 }
 
-/** A value that a filter compares with, and that an offer's field holds. */
+/** A value of an offer's field, or of a filter. */
 export type OfferScalar = string | number | boolean | null;
 
-/** All comparisons of an offer search, in the order people are told them (specification 4.4 shows two). */
+/** All comparisons of an offer search, in the order of documentation (specification 4.4 shows two). */
 export const FILTER_OPERATORS = ['eq', 'neq', 'gt', 'gte', 'lt', 'lte', 'in', 'notin'] as const;
 
 /** A comparison of an offer search. */

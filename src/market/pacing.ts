@@ -2,8 +2,8 @@ import type { Clock, Timer } from '../lib/clock.ts';
 import { MarketplaceError } from './errors.ts';
 
 /**
- * Calls that a service paces together. Each has its own gap; where they compete for a place in flight,
- * the earlier one in {@link CLASS_ORDER} goes first.
+ * Classes of calls that a service paces together. Each has its own gap. If classes compete for a place in flight, the
+ * earlier one in {@link CLASS_ORDER} has priority.
  */
 export type EndpointClass =
   | 'destroy'
@@ -18,7 +18,7 @@ export type EndpointClass =
   | 'account'
   | 'other';
 
-/** Who goes first: what ends billing, then what was decided, then what only looks. */
+/** Priorities: calls that end billing, then decided changes, then reads. */
 export const CLASS_ORDER: readonly EndpointClass[] = [
   'destroy',
   'rent',
@@ -52,85 +52,86 @@ export const DOCUMENTED_GAPS_MS: Readonly<Record<EndpointClass, number>> = {
   other: 0,
 };
 
-/** So many calls within so many milliseconds, of which so many may follow each other at once. */
+/** Maximum number of calls in a window of milliseconds, and the size of a burst within it. */
 export interface CallWindow {
   readonly maxCalls: number;
   readonly ms: number;
   readonly burst: number;
 }
 
-/** Classes that the public service counts by the minute. After a burst the rest of a window is spread evenly over it. */
+/**
+ * Classes that the public service limits per minute. After a burst the remaining calls of a window are spread evenly.
+ */
 export const DOCUMENTED_WINDOWS: Partial<Readonly<Record<EndpointClass, CallWindow>>> = {
   search: { maxCalls: 10, ms: 60_000, burst: 5 },
 };
 
-/** The next place of a class, kept for one call until it is used, released or expired. */
+/** The next slot of a class, reserved for one call until it is used, released or expired. */
 export interface Slot {
   readonly endpointClass: EndpointClass;
-  /** Milliseconds on `clock.monotonic()` at which it is worth nothing any more. */
+  /** Expiry on `clock.monotonic()`. */
   readonly expiresAt: number;
-  /** Gives it back unused. */
+  /** Returns the slot unused. */
   release(): void;
 }
 
 /** A place that a call holds while it is in flight. */
 export interface Permit {
   /**
-   * Checks whether the call is still wanted, which may take long: the next call of the class keeps its gap from when
-   * that ends. Rejects as `check` does.
+   * Checks, possibly for a long time, whether the call is still needed. The gap to the next call of the class begins
+   * when the check ends. Rejects if `check` does.
    */
   checkBefore<T>(check: () => T | Promise<T>): Promise<T>;
-  /** Gives the place back; later calls do nothing. */
+  /** Releases the place; later calls have no effect. */
   release(): void;
 }
 
-/** How a call asks for its place. */
+/** Options of a request for a place. */
 export interface AcquireOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Rejects with `throttled` (nothing was sent) when no place is free by then. Default 120,000. */
+  /** Maximum milliseconds to wait; then it rejects with `throttled` (nothing was sent). Default 120,000. */
   readonly maxWaitMs?: number | undefined;
-  /** A place reserved before: it is used at once, without waiting. */
+  /** A slot reserved before: the call uses it at once. */
   readonly slot?: Slot | undefined;
 }
 
 /**
- * One limiter per login. Two calls of one class never start closer than that class's gap, and of a class with a window
- * never more within it than the service allows; within a class calls go in the order they came; if classes compete,
- * destroy goes before rent before search before get and list. One list is always in flight beside all others: whatever
- * they wait for, the machines are looked at.
+ * The rate limiter of one login. Two calls of one class never start closer than the gap of the class, and a class with
+ * a window never exceeds it. Within a class calls keep their order. If classes compete, the order is destroy, rent,
+ * search, then get and list. One list always has a place beside all other calls, so machines are observed at any load.
  */
 export interface Pacer {
-  /** Waits for a place. Rejects with a MarketplaceError of outcome `refused`, or the signal's reason. */
+  /** Waits for a place. Rejects with a MarketplaceError of outcome `refused`, or with the signal's reason. */
   acquire(endpointClass: EndpointClass, options?: AcquireOptions): Promise<Permit>;
-  /** Takes the next place now for a call that follows within `holdMs`. undefined if none is free. */
+  /** Reserves the next slot for a call that follows within `holdMs`. Returns undefined if none is free. */
   reserve(endpointClass: EndpointClass, holdMs: number): Slot | undefined;
-  /** Milliseconds until a call of this class that asked now could start; 0 if at once. */
+  /** Returns the milliseconds until a new call of this class could start; 0 if at once. */
   nextSlotMs(endpointClass: EndpointClass): number;
-  /** A 429 arrived: the class slows down, for at least `retryAfterMs`, and recovers by itself. */
+  /** Slows the class down after a 429, for at least `retryAfterMs`; it recovers by itself. */
   slowDown(endpointClass: EndpointClass, retryAfterMs?: number): void;
-  /** Rejects everything that waits and sets no timer any more. */
+  /** Rejects all waiting calls and sets no more timers. */
   stop(): void;
 }
 
-/** How calls are spaced. */
+/** Options of a limiter. */
 export interface PacerOptions {
   readonly clock: Clock;
-  /** Milliseconds per class, instead of the documented ones. */
+  /** Milliseconds per class that replace the documented ones. */
   readonly gapsMs?: Partial<Readonly<Record<EndpointClass, number>>>;
-  /** All gaps are multiplied by this. 0 switches spacing off. Default 1. */
+  /** Factor of all gaps. 0 disables spacing. Default 1. */
   readonly scale?: number;
-  /** Calls of one login in flight at once, beside one list. Default 8. */
+  /** Maximum concurrent calls of a login, beside one list. Default 8. */
   readonly maxInFlight?: number;
-  /** The limiter that was stopped before this one, for the same login: its calls count, with its spacing. */
+  /** The previous limiter of the same login, already stopped: its calls count, with its spacing. */
   readonly after?: Pacer;
 }
 
 const DEFAULT_MAX_WAIT_MS = 120_000;
 const DEFAULT_MAX_IN_FLIGHT = 8;
-/** Calls arrive a little less evenly than they leave: a gap is kept this much longer than documented. */
+/** Milliseconds added to each documented gap: calls arrive less evenly than they are sent. */
 const ARRIVAL_MARGIN = 1.02;
 
-/** Builds the limiter of one login. It sets a timer only while something waits. */
+/** Creates the limiter of one login. It sets a timer only while a call waits. */
 export function createPacer(options: PacerOptions): Pacer {
   return new LanePacer(options);
 }
@@ -142,7 +143,7 @@ class LanePacer implements Pacer {
   #inFlight = 0;
   #timer: Timer | undefined;
   #stopped = false;
-  /** Who goes on after this one, with the same lanes: a check that ends here lets a call go there. */
+  /** The limiter that continues with the same lanes: a check that ends here may start a call there. */
   #successor: LanePacer | undefined;
 
   constructor(options: PacerOptions) {
@@ -217,7 +218,7 @@ class LanePacer implements Pacer {
     return lane;
   }
 
-  /** Whether the call holds the place that is kept, and still in time. */
+  /** Returns true if the call holds the reserved slot and the slot has not expired. */
   #useSlot(lane: Lane, slot: Slot | undefined): boolean {
     if (!slot || lane.reserved !== slot) return false;
     lane.reserved = undefined;
@@ -275,7 +276,7 @@ class LanePacer implements Pacer {
     }
   }
 
-  /** Starts everything that may start now, in order of class, and sets the timer for what comes next. */
+  /** Starts all calls that may start now, in order of class, and sets the timer for the next one. */
   #pump(): void {
     if (this.#stopped) {
       if (this.#successor) this.#successor.#pump();
@@ -322,55 +323,55 @@ function stoppedError(): MarketplaceError {
   });
 }
 
-/** A call that waits for its place. */
+/** A call that waits for a place. */
 export interface Waiter {
   grant(): void;
   refuse(reason: unknown): void;
 }
 
-/** A service may not silence a class for longer than this by one reply. */
+/** Maximum pause that one reply of a service may impose on a class. */
 const MAX_PAUSE_MS = 600_000;
 
-/** One endpoint class of one login: its gap, its queue, and when its next call may start (monotonic milliseconds). */
+/** A class of calls of one login: its gap, its queue, and the time of its next call (monotonic milliseconds). */
 export class Lane {
   readonly endpointClass: EndpointClass;
   readonly waiting: Waiter[] = [];
   reserved: Slot | undefined;
   inFlight = 0;
-  /** Calls that have their place and are checked before they leave: until then no other one starts. */
+  /** Calls with a place whose check runs before they are sent: no other call starts meanwhile. */
   checks = 0;
   readonly #gapMs: number;
   readonly #window: CallWindow | undefined;
-  /** When calls of the window started, oldest first. */
+  /** Start times of the calls of the window, oldest first. */
   #starts: readonly number[] = [];
   #nextStart = Number.NEGATIVE_INFINITY;
   #slowDown = NO_SLOW_DOWN;
 
-  /** With a window calls are counted over it; without one each keeps the gap from the one before. */
+  /** Calls of a class with a window are counted over it; otherwise each call keeps the gap from the previous one. */
   constructor(endpointClass: EndpointClass, gapMs: number, window?: CallWindow) {
     this.endpointClass = endpointClass;
     this.#gapMs = gapMs;
     this.#window = window;
   }
 
-  /** The earliest start of a call that holds no reserved place. */
+  /** Returns the earliest start of a call without a reserved slot. */
   readyAt(): number {
     return Math.max(this.#nextStart, this.reserved?.expiresAt ?? Number.NEGATIVE_INFINITY);
   }
 
-  /** Milliseconds between two calls just now. */
+  /** Returns the present milliseconds between two calls. */
   gapAt(now: number): number {
     return slowedGap(this.#gapMs, this.#slowDown, now);
   }
 
-  /** A call starts. */
+  /** Records the start of a call. */
   started(now: number): void {
     const gapMs = this.gapAt(now);
     if (!this.#window || gapMs > this.#gapMs) this.#nextStart = now + gapMs;
     if (this.#window) this.#countIn(this.#window, now);
   }
 
-  /** The call that started last leaves only now. A pause that the service asked for meanwhile holds. */
+  /** Records that the call that started last is only sent now. A pause that the service requested meanwhile stays. */
   startedLater(now: number): void {
     const asked = this.#nextStart;
     this.#starts = this.#starts.slice(0, -1);
@@ -378,7 +379,10 @@ export class Lane {
     this.#nextStart = Math.max(asked, this.#nextStart);
   }
 
-  /** Calls of a burst follow at once; what is left of the window is then spread over what is left of its time. */
+  /**
+   * Returns the gap in a window: calls of a burst follow at once; the rest of the window is spread over its remaining
+   * time.
+   */
   #countIn({ maxCalls, ms, burst }: CallWindow, now: number): void {
     this.#starts = [...this.#starts.filter((start) => start > now - ms), now];
     const [oldest = now] = this.#starts;
@@ -387,14 +391,14 @@ export class Lane {
     this.#nextStart = Math.max(this.#nextStart, now + (oldest + ms - now) / left);
   }
 
-  /** The service asked for fewer calls. */
+  /** Records that the service asked for fewer calls. */
   throttled(now: number, retryAfterMs: number): void {
     this.#slowDown = afterThrottling(this.#slowDown, now);
     const pause = Math.max(this.gapAt(now), Math.min(retryAfterMs, MAX_PAUSE_MS));
     this.#nextStart = Math.max(this.#nextStart, now + pause);
   }
 
-  /** Takes a waiter out of the queue; false if it was no longer in it. */
+  /** Removes a waiter from the queue; returns false if it was no longer in it. */
   remove(waiter: Waiter): boolean {
     const index = this.waiting.indexOf(waiter);
     if (index < 0) return false;
@@ -403,7 +407,7 @@ export class Lane {
   }
 }
 
-/** How much slower than its gap a class goes after a 429, and since when (monotonic milliseconds). */
+/** Factor by which a class is slowed after a 429, and its start (monotonic milliseconds). */
 export interface SlowDown {
   readonly factor: number;
   readonly since: number;
@@ -411,24 +415,24 @@ export interface SlowDown {
 
 const MAX_FACTOR = 16;
 const HALF_LIFE_MS = 30_000;
-/** What a class without a documented gap falls back to after a 429. */
+/** Gap after a 429 of a class without a documented gap. */
 const MIN_GAP_MS = 250;
 
-/** Full speed. */
+/** No slowdown. */
 export const NO_SLOW_DOWN: SlowDown = { factor: 1, since: 0 };
 
-/** The factor at `now`: what exceeds 1 halves every 30 s without another 429. */
+/** Returns the factor at `now`: its excess over 1 halves every 30 s without another 429. */
 export function factorAt(slowDown: SlowDown, now: number): number {
   const excess = (slowDown.factor - 1) * 0.5 ** ((now - slowDown.since) / HALF_LIFE_MS);
   return excess < 0.05 ? 1 : 1 + excess;
 }
 
-/** Twice as slow as at `now`, up to sixteen times. */
+/** Returns twice the slowdown at `now`, at most sixteen. */
 export function afterThrottling(slowDown: SlowDown, now: number): SlowDown {
   return { factor: Math.min(MAX_FACTOR, factorAt(slowDown, now) * 2), since: now };
 }
 
-/** Milliseconds between two calls at `now`. */
+/** Returns the milliseconds between two calls at `now`. */
 export function slowedGap(gapMs: number, slowDown: SlowDown, now: number): number {
   const factor = factorAt(slowDown, now);
   return factor === 1 ? gapMs : Math.max(gapMs, MIN_GAP_MS) * factor;

@@ -8,7 +8,7 @@ import { MarketplaceError } from './errors.ts';
 const instance = (id: number, status: string | null): Instance =>
   toInstance(instanceRow.parse({ id, actual_status: status }));
 
-/** Looks at a service that shows `listed` for any filter and each of `single` by itself. */
+/** Polls a service that shows `listed` for any filter, and each of `single` in a single read. */
 async function look(given: { known: Instance[]; listed?: Instance[]; single?: Instance[] }) {
   const asked: { query?: PageQuery | undefined; read: string[]; signals: unknown[] } = {
     read: [],

@@ -9,27 +9,27 @@ export interface ContainerPort {
   readonly protocol: 'tcp' | 'udp';
 }
 
-/** Login of the registry that holds the image. */
+/** Login for the registry of the image. */
 export interface RegistryLogin {
   readonly host: string;
   readonly username: string;
   readonly password: Secret;
 }
 
-/** A rental as the operator requests it, the same for every market. */
+/** A rental request of the operator, the same for every market. */
 export interface RentRequest {
   readonly image?: string;
   readonly diskGB: number;
   readonly label: string;
   readonly env: Readonly<Record<string, string>>;
   readonly ports: readonly ContainerPort[];
-  /** Makes the rental interruptible at this bid per machine and hour. */
+  /** Bid per machine and hour; it makes the rental interruptible. */
   readonly bidPerHour?: MicroDollars;
-  /** The machine accepts SSH. Without effect if `args` are set: then the image runs its own program. */
+  /** True if the machine accepts SSH. Without effect if `args` are set: the image then runs its own program. */
   readonly ssh: boolean;
   /** Words for the program of the image; undefined if the market's own program runs and then `onStart`. */
   readonly args?: readonly string[];
-  /** A script as {@link ScriptFacts.pack} returns it; with `args` the program in place of the image's own. */
+  /** A script from {@link ScriptFacts.pack}; with `args` the program that replaces the image's own. */
   readonly onStart?: string;
   readonly imageLogin?: RegistryLogin;
 }
@@ -46,14 +46,14 @@ export interface Rented {
 /** A start script as a market accepts it, or its figures if it is too long. */
 export type PackedScript =
   | { readonly type: 'fits'; readonly script: string }
-  /** `bytes`: its size in UTF-8; `packedLength`: characters even when packed. */
+  /** `bytes`: its size in UTF-8; `packedLength`: its characters when packed. */
   | { readonly type: 'tooLong'; readonly bytes: number; readonly packedLength: number };
 
-/** Bounds of what a container starts with. */
+/** Limits of the start of a container. */
 export interface ScriptFacts {
-  /** Most characters of a packed script. */
+  /** Maximum characters of a packed script. */
   readonly max: number;
   pack(script: string): PackedScript;
-  /** What is too long about script and arguments together, with the figure; undefined if both fit. */
+  /** Returns the excess length of script and arguments together as text, with the figure; undefined if both fit. */
   tooLong(script: string | undefined, args: readonly string[] | undefined): string | undefined;
 }

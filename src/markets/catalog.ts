@@ -4,7 +4,7 @@ import { openVast } from './vast/vast-market.ts';
 /** Markets by the name that an account gives them. */
 const MARKETS: Readonly<Record<string, OpenMarket>> = { Vast: openVast };
 
-/** Opens one login of the market of that name. Throws a RangeError if there is no such market. */
+/** Opens a login of the market with that name. Throws a RangeError if there is no such market. */
 export function openMarket(name: string, options: MarketOptions): Market {
   const open = MARKETS[name];
   if (!open)

@@ -1,12 +1,12 @@
 import type { MicroDollars } from '../lib/money.ts';
 import type { MetricRegistry } from './metric-registry.ts';
 
-/** One account at the moment of exposition. */
+/** Figures of an account at the time of exposition. */
 export interface AccountFigures {
   readonly namespace: string;
   readonly account: string;
   readonly dollarsPerHour: MicroDollars;
-  /** Undefined where the key may not read it. */
+  /** Credit of the login; undefined if the key may not read it. */
   readonly credit: MicroDollars | undefined;
   readonly liveMachines: number;
   readonly rentalsLastHour: number;
@@ -19,9 +19,9 @@ export interface AccountFigures {
   readonly breakerOpen: boolean;
   /** Seconds since the latest complete list ended; undefined before the first. */
   readonly listAgeSeconds: number | undefined;
-  /** Objects that wait in the queue of the login. */
+  /** Objects in the queue of the login. */
   readonly queued: number;
-  /** How long the first of them has waited; 0 if none does. */
+  /** Seconds that the first of them has waited; 0 if none waits. */
   readonly queueSeconds: number;
   /** Seconds until a call could start, by endpoint class. */
   readonly waitSeconds: Readonly<Record<string, number>>;
@@ -39,17 +39,17 @@ const HOUR_SECONDS = 3600;
 const FAMILIES: readonly Shown[] = [
   {
     name: 'dollars_per_hour',
-    help: 'What all machines of an account cost in an hour, rentals under way included.',
+    help: 'Hourly cost of all machines of an account, including rentals in progress.',
     value: ({ dollarsPerHour }) => dollarsPerHour / MICRO,
   },
   {
     name: 'credit_dollars',
-    help: 'Credit of the login, as the latest check of the key read it.',
+    help: 'Credit of the login, read by the latest verification of the key.',
     value: ({ credit }) => credit && credit / MICRO,
   },
   {
     name: 'credit_runway_seconds',
-    help: 'How long the credit lasts at what all machines of an account cost now. Absent if nothing bills or the key may not read the credit.',
+    help: 'Time until the credit is used up at the present hourly cost of all machines of an account. Absent if nothing bills or the key may not read the credit.',
     value: ({ credit, dollarsPerHour }) =>
       credit === undefined || dollarsPerHour <= 0
         ? undefined
@@ -57,7 +57,7 @@ const FAMILIES: readonly Shown[] = [
   },
   {
     name: 'live_machines',
-    help: 'Machines of an account, rentals under way included.',
+    help: 'Machines of an account, including rentals in progress.',
     value: ({ liveMachines }) => liveMachines,
   },
   {
@@ -67,17 +67,17 @@ const FAMILIES: readonly Shown[] = [
   },
   {
     name: 'month_dollars',
-    help: 'What an account spent in the running UTC month.',
+    help: 'Spending of an account in the current UTC month.',
     value: ({ spentThisMonth }) => spentThisMonth / MICRO,
   },
   {
     name: 'orphans',
-    help: 'Machines of ours that no GpuInstance claims.',
+    help: 'Machines rented by this operator that no GpuInstance claims.',
     value: ({ orphans }) => orphans,
   },
   {
     name: 'orphan_dollars_per_hour',
-    help: 'What machines of ours cost in an hour that no GpuInstance claims.',
+    help: 'Hourly cost of machines rented by this operator that no GpuInstance claims.',
     value: ({ orphanDollarsPerHour }) => orphanDollarsPerHour / MICRO,
   },
   {
@@ -92,17 +92,17 @@ const FAMILIES: readonly Shown[] = [
   },
   {
     name: 'breaker_open',
-    help: '1 while the breaker keeps machines of an account from being replaced and swept.',
+    help: '1 while the breaker blocks replacement and orphan sweeps of an account.',
     value: ({ breakerOpen }) => (breakerOpen ? 1 : 0),
   },
   {
     name: 'queued_instances',
-    help: 'GpuInstances that wait for a search or a rental slot of the login of an account.',
+    help: 'GpuInstances queued for a search or a rental slot of an account.',
     value: ({ queued }) => queued,
   },
   {
     name: 'queue_longest_wait_seconds',
-    help: 'How long the first of the GpuInstances has waited that wait for the login of an account; 0 if none waits.',
+    help: 'Longest wait of the GpuInstances queued for an account; 0 if none waits.',
     value: ({ queueSeconds }) => queueSeconds,
   },
   {
@@ -112,7 +112,7 @@ const FAMILIES: readonly Shown[] = [
   },
 ];
 
-/** Shows every account as it is at each exposition. */
+/** Exposes the current figures of every account. */
 export function showAccounts(registry: MetricRegistry, read: () => readonly AccountFigures[]): void {
   const labelNames = ['namespace', 'account'] as const;
   const gauges = FAMILIES.map(({ name, help, value }) => ({
@@ -121,7 +121,7 @@ export function showAccounts(registry: MetricRegistry, read: () => readonly Acco
   }));
   const pacing = registry.gauge({
     name: 'gpu_rental_pacing_wait_seconds',
-    help: 'How long a marketplace call of a class would wait for its place now.',
+    help: 'Time until a marketplace call of this class could be sent now.',
     labelNames: [...labelNames, 'class'],
   });
   registry.beforeExposition(() => {

@@ -8,18 +8,18 @@ export interface Conditioned extends KubeObject {
   readonly status?: { readonly conditions?: readonly Condition[] | undefined } | undefined;
 }
 
-/** The part of an informer that metrics listen to and read. */
+/** The part of an informer that metrics use. */
 export interface ConditionSource {
   list(): readonly Conditioned[];
   onChange(listener: (change: Change<Conditioned>) => void): unknown;
 }
 
-/** From a second to a day: how long conditions and terminations last. */
+/** Buckets from a second to a day, for the duration of conditions and terminations. */
 const SPAN_BUCKETS = [1, 5, 15, 30, 60, 120, 300, 600, 1800, 3600, 14_400, 86_400];
 
 /**
- * The families that Karpenter has for each kind, under `gpu_rental_<kind>_`: how many objects are in each state
- * of a condition, how long each has been, how often and after what time it changed, and how long deletions take.
+ * Exposes the families that Karpenter has for each kind, under `gpu_rental_<kind>_`: the number of objects in each
+ * state of a condition, the age of each state, the number and timing of its changes, and the duration of deletions.
  */
 export function watchConditions(
   registry: MetricRegistry,
@@ -36,7 +36,7 @@ export function watchConditions(
   });
   const seconds = registry.gauge({
     name: `gpu_rental_${kind}_status_condition_current_status_seconds`,
-    help: 'How long a condition of an object has had its status.',
+    help: 'Time for which a condition of an object has had its status.',
     labelNames: ['namespace', 'name', 'type', 'status', 'reason'],
   });
   registry.beforeExposition(() => {
@@ -62,7 +62,7 @@ function watchTransitions(registry: MetricRegistry, kind: string, source: Condit
   const spans = registry.histogram(
     {
       name: `gpu_rental_${kind}_status_condition_transition_seconds`,
-      help: 'How long a condition had a status before it left it.',
+      help: 'Time for which a condition had a status before it changed.',
       labelNames: ['type', 'status'],
     },
     SPAN_BUCKETS,
@@ -89,13 +89,13 @@ function watchTerminations(
 ): void {
   const current = registry.gauge({
     name: `gpu_rental_${kind}_termination_current_time_seconds`,
-    help: 'How long an object has been waiting for its end.',
+    help: 'Time since the deletion of an object was requested.',
     labelNames: ['namespace', 'name'],
   });
   const durations = registry.histogram(
     {
       name: `gpu_rental_${kind}_termination_duration_seconds`,
-      help: 'From the request to delete an object until it was gone.',
+      help: 'Time from the request to delete an object until it was deleted.',
       labelNames: [],
     },
     SPAN_BUCKETS,

@@ -14,7 +14,7 @@ interface ServedRequest {
   readonly firstByteMs: number | undefined;
 }
 
-/** What a picker reports of requests as it happens. A caller's name is that of its key, and empty where there are none. */
+/** Receives events of requests from a picker. A caller is named by its key, and is empty without keys. */
 export interface GatewayRequestMetrics {
   picked(group: GroupRef, waitMs: number): void;
   served(group: GroupRef, request: ServedRequest): void;
@@ -24,14 +24,14 @@ export interface GatewayRequestMetrics {
   refusedConnection(): void;
 }
 
-/** What stands still, read at each exposition. */
+/** Figures that are read at each exposition. */
 export interface GatewayGroupFigures extends GroupRef {
   readonly heldRequests: number;
   readonly inFlightRequests: number;
   readonly readyWorkers: number;
 }
 
-/** From a pick at once to a machine that had to be rented and booted. */
+/** Buckets from an immediate pick to a machine that had to be rented and booted. */
 const WAIT_BUCKETS = [0.001, 0.01, 0.1, 1, 5, 10, 30, 60, 120, 300, 600, 3600];
 const FIRST_BYTE_BUCKETS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
@@ -40,32 +40,32 @@ const UNITS = { Requests: 'requests', OpenAITokens: 'tokens', Header: 'header' }
 
 const REQUESTS = {
   name: 'gpu_rental_gateway_requests_total',
-  help: 'Requests that a worker was picked for and that have ended, by caller and status; 0 is a client that left.',
+  help: 'Finished requests for which a worker was picked, by caller and status; 0 is a client that disconnected.',
   labelNames: [...GROUP_LABELS, 'caller', 'code'],
 } as const;
 const WORK = {
   name: 'gpu_rental_gateway_work_total',
-  help: 'Work of requests that have ended, by caller and unit: requests, tokens, or what the header gives.',
+  help: 'Work of finished requests, by caller and unit: requests, tokens, or the value of the header.',
   labelNames: [...GROUP_LABELS, 'caller', 'unit'],
 } as const;
 const PICKS = {
   name: 'gpu_rental_gateway_picks_total',
-  help: 'Requests that a worker was picked for.',
+  help: 'Requests for which a worker was picked.',
   labelNames: GROUP_LABELS,
 } as const;
 const WAITS = {
   name: 'gpu_rental_gateway_wait_seconds',
-  help: 'How long requests were held before a worker was picked for them.',
+  help: 'Time for which requests were held before a worker was picked.',
   labelNames: GROUP_LABELS,
 } as const;
 const FIRST_BYTES = {
   name: 'gpu_rental_gateway_first_byte_seconds',
-  help: 'From the arrival of a request to the first byte of its response.',
+  help: 'Time from the arrival of a request to the first byte of its response.',
   labelNames: GROUP_LABELS,
 } as const;
 const RETRIES = {
   name: 'gpu_rental_gateway_retries_total',
-  help: 'Attempts beyond the first: another worker was tried before the first byte.',
+  help: 'Attempts after the first: another worker was tried before the first byte.',
   labelNames: GROUP_LABELS,
 } as const;
 const REFUSALS = {
@@ -75,22 +75,22 @@ const REFUSALS = {
 } as const;
 const LEFT = {
   name: 'gpu_rental_gateway_left_total',
-  help: 'Requests whose client left while they were held.',
+  help: 'Requests whose client disconnected while they were held.',
   labelNames: GROUP_LABELS,
 } as const;
 const WAKES = {
   name: 'gpu_rental_gateway_wakes_total',
-  help: 'Times that the operator was asked to start workers at once.',
+  help: 'Requests to the operator to start workers immediately.',
   labelNames: GROUP_LABELS,
 } as const;
 
 const REFUSED_CONNECTIONS = {
   name: 'gpu_rental_gateway_refused_connections_total',
-  help: 'Connections that Envoy closed because their client had as many as were left for all others.',
+  help: 'Connections that Envoy closed because one client used as many as were left for all others.',
   labelNames: [],
 } as const;
 
-/** The families of one picker. */
+/** Creates the families of one picker. */
 export function createGatewayMetrics(registry: MetricRegistry): GatewayRequestMetrics {
   const requests = registry.counter(REQUESTS);
   const work = registry.counter(WORK);
@@ -124,22 +124,22 @@ export function createGatewayMetrics(registry: MetricRegistry): GatewayRequestMe
 const FIGURES = [
   {
     name: 'held_requests',
-    help: 'Requests that wait in the picker.',
+    help: 'Requests held in the picker.',
     read: ({ heldRequests }) => heldRequests,
   },
   {
     name: 'in_flight_requests',
-    help: 'Requests that workers have through this picker.',
+    help: 'Requests in progress on workers through this picker.',
     read: ({ inFlightRequests }) => inFlightRequests,
   },
-  { name: 'ready_workers', help: 'Workers that take requests.', read: ({ readyWorkers }) => readyWorkers },
+  { name: 'ready_workers', help: 'Workers that accept requests.', read: ({ readyWorkers }) => readyWorkers },
 ] as const satisfies readonly {
   readonly name: string;
   readonly help: string;
   readonly read: (figures: GatewayGroupFigures) => number;
 }[];
 
-/** Shows the groups of one picker as they are at each exposition. */
+/** Exposes the current figures of the groups of one picker. */
 export function showGatewayGroups(
   registry: MetricRegistry,
   groups: () => readonly GatewayGroupFigures[],
@@ -158,11 +158,11 @@ export function showGatewayGroups(
 
 const UNREACHABLE = {
   name: 'gpu_rental_gateway_operator_unreachable_seconds',
-  help: 'Seconds for which no report of the picker has reached the operator; 0 while reports arrive.',
+  help: 'Seconds since the last report of the picker reached the operator; 0 while reports arrive.',
   labelNames: [],
 } as const;
 
-/** Shows how long the operator of one picker has been away, at each exposition. */
+/** Exposes how long the operator of one picker has been unreachable. */
 export function showOperatorOutage(registry: MetricRegistry, seconds: () => number): void {
   const gauge = registry.gauge(UNREACHABLE);
   registry.beforeExposition(() => gauge.set(seconds()));

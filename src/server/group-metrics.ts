@@ -1,7 +1,7 @@
 import type { EndpointGroup, EndpointGroupStatus } from '../api/v1alpha1/endpoint-group.ts';
 import type { MetricRegistry } from './metric-registry.ts';
 
-/** The part of an informer that metrics of groups read. */
+/** The part of an informer that metrics of groups use. */
 export interface GroupSource {
   list(): readonly EndpointGroup[];
 }
@@ -9,42 +9,42 @@ export interface GroupSource {
 interface Figure {
   readonly name: string;
   readonly help: string;
-  /** Undefined where the group has not said it yet: then there is no series. */
+  /** Value of the family; undefined if the group has not reported it yet: then there is no series. */
   readonly read: (status: EndpointGroupStatus) => number | string | undefined;
 }
 
 const FIGURES: readonly Figure[] = [
-  { name: 'hot_workers', help: 'Workers that run or are on their way to it.', read: ({ hot }) => hot },
-  { name: 'cold_workers', help: 'Workers that are stopped and can be woken.', read: ({ cold }) => cold },
-  { name: 'ready_workers', help: 'Workers that are published.', read: ({ ready }) => ready },
+  { name: 'hot_workers', help: 'Workers that run or are starting.', read: ({ hot }) => hot },
+  { name: 'cold_workers', help: 'Stopped workers that can be started.', read: ({ cold }) => cold },
+  { name: 'ready_workers', help: 'Workers published in EndpointSlices.', read: ({ ready }) => ready },
   {
-    name: 'wanted_hot_workers',
-    help: 'Hot workers wanted, after windows, limits and ceiling.',
+    name: 'desired_hot_workers',
+    help: 'Desired hot workers, after windows, limits and ceiling.',
     read: ({ autoscaling }) => autoscaling?.hot,
   },
   {
-    name: 'wanted_workers',
-    help: 'Hot and cold workers wanted, after windows, limits and ceiling.',
+    name: 'desired_workers',
+    help: 'Desired hot and cold workers, after windows, limits and ceiling.',
     read: ({ autoscaling }) => autoscaling?.total,
   },
   {
     name: 'load',
-    help: 'Work that arrives per second, in the unit of the source.',
+    help: 'Arriving work per second, in the unit of the source.',
     read: ({ load }) => load,
   },
   {
     name: 'capacity',
-    help: 'Work per second that the ready workers can do.',
+    help: 'Work per second that the ready workers can handle.',
     read: ({ autoscaling }) => autoscaling?.capacity,
   },
   {
     name: 'dollars_per_hour',
-    help: 'What all workers of a group cost in an hour.',
+    help: 'Hourly cost of all workers of a group.',
     read: ({ pricePerHour }) => pricePerHour,
   },
 ];
 
-/** What the status of each EndpointGroup says, read anew at each exposition. */
+/** Exposes figures from the status of each EndpointGroup. */
 export function showGroups(registry: MetricRegistry, source: GroupSource): void {
   const gauges = FIGURES.map(({ name, help, read }) => ({
     read,

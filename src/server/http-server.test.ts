@@ -64,7 +64,7 @@ describe('pages', () => {
     await expect(fetch(`${server.url}/hello`)).resolves.toMatchObject({ status: 200 });
     await server.close();
     await ended;
-    // Who has had its time is told that before the end.
+    // A request that exceeds its time gets an answer before the connection closes.
     expect(heard).toBe('');
   });
 

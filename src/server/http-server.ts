@@ -2,53 +2,58 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { inBackground } from '../lib/background.ts';
 
-/** What a path answers. */
+/** The answer of a path. */
 export interface Page {
   readonly status: number;
   readonly contentType: string;
   readonly body: string;
 }
 
-/** What a page may know of the request. */
+/** The part of the request that a page may read. */
 export interface PageRequest {
   readonly authorization: string | undefined;
 }
 
-/** Pages by path; each is made anew for every request. */
+/** Pages by path; each is computed for every request. */
 export type Pages = Readonly<Record<string, (request: PageRequest) => Page | Promise<Page>>>;
 
-/** What is sent to a path. */
+/** A POST to a path. */
 export interface Posted {
   readonly maxBytes: number;
-  /** Refuses a request by its head, before its body is read; undefined lets it in. */
+  /** Refuses a request by its head, before its body is read; undefined accepts it. */
   readonly refusal: (request: PageRequest) => Page | undefined | Promise<Page | undefined>;
-  /** `body` is parsed JSON. */
+  /** Answers the request; `body` is parsed JSON. */
   readonly take: (body: unknown) => Page;
 }
 
-/** What takes POSTs of JSON, by path. */
+/** Handlers of JSON POSTs by path. */
 export type Posts = Readonly<Record<string, Posted>>;
 
 export interface RunningServer {
-  /** With the port that was really taken. */
+  /** URL with the port that is in use. */
   readonly url: string;
-  /** Takes no new connection and ends all there are: who has sent half a request would otherwise hold it up for ever. */
+  /**
+   * Stops accepting connections and closes all existing ones: a half-sent request would otherwise block the shutdown.
+   */
   close(): Promise<void>;
 }
 
 const REQUEST_TIMEOUT_MS = 10_000;
 
-/** Plain text. */
+/** Returns a plain text page. */
 export function textPage(status: number, body: string): Page {
   return { status, contentType: 'text/plain; charset=utf-8', body };
 }
 
-/** JSON. */
+/** Returns a JSON page. */
 export function jsonPage(status: number, body: unknown): Page {
   return { status, contentType: 'application/json', body: `${JSON.stringify(body)}\n` };
 }
 
-/** Serves GET and HEAD of these pages, takes these POSTs, and nothing else. Rejects where the address cannot be taken. */
+/**
+ * Serves GET and HEAD of these pages and these POSTs. Any other request is refused. Rejects if the address cannot be
+ * used.
+ */
 export async function servePages(
   pages: Pages,
   address: { readonly host: string; readonly port: number },
@@ -65,7 +70,7 @@ export async function servePages(
   return runningServer(server, address.host);
 }
 
-/** A server that listens on that host already. */
+/** Returns the handle of a server that is already listening on that host. */
 export function runningServer(server: Server, host: string): RunningServer {
   const { port } = server.address() as AddressInfo;
   return {
@@ -78,7 +83,7 @@ export function runningServer(server: Server, host: string): RunningServer {
   };
 }
 
-/** What some answers have to say beside their body. */
+/** Headers that some statuses need. */
 const HEADERS: Readonly<Record<number, Readonly<Record<string, string>>>> = {
   401: { 'www-authenticate': 'Bearer' },
   405: { allow: 'GET, HEAD' },
@@ -95,7 +100,8 @@ async function answer(served: Served, request: IncomingMessage, response: Server
     'content-type': page.contentType,
     'content-length': Buffer.byteLength(page.body),
     ...HEADERS[page.status],
-    // The rest of a body that was not read is not for the next request, and another replica may take what this one did not.
+    // The unread rest of a body must not be read as the next request, and another replica may accept what this one
+    // refused.
     ...(request.method === 'POST' && page.status !== 200 && { connection: 'close' }),
   });
   response.end(request.method === 'HEAD' ? undefined : page.body);
@@ -128,7 +134,7 @@ async function pageForPost({ maxBytes, refusal, take }: Posted, request: Incomin
   }
 }
 
-/** Undefined where it is longer; the rest is not read then. */
+/** Reads the body of a request. Returns undefined if it is too long; the rest is not read then. */
 export async function bodyOf(request: IncomingMessage, maxBytes: number): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -150,16 +156,16 @@ function listen(server: Server, { host, port }: { host: string; port: number }):
   });
 }
 
-/** One thing that must hold. */
+/** A condition of health. */
 export interface HealthCheck {
   readonly name: string;
-  /** Undefined where it holds; else what is wrong, for a person. */
+  /** Returns the problem as text; undefined if the condition holds. */
   readonly problem: () => string | undefined;
 }
 
 /**
- * 200 while every check holds, else 503. The body lists each check in the form of the API server's own
- * health pages, so that people read it at once.
+ * Returns 200 while every check passes, else 503. The body lists each check in the form of the API server's own health
+ * pages.
  */
 export function healthPage(checks: readonly HealthCheck[]): Page {
   const results = checks.map(({ name, problem }) => ({ name, problem: problem() }));

@@ -8,25 +8,27 @@ import { uidOf } from '../runtime/kube/kube-object.ts';
 import type { Change } from '../runtime/list-watch/object-store.ts';
 import type { MetricRegistry } from './metric-registry.ts';
 
-/** The part of an informer that metrics listen to and read. */
+/** The part of an informer that metrics use. */
 export interface InstanceSource {
   list(): readonly GpuInstance[];
   onChange(listener: (change: Change<GpuInstance>) => void): unknown;
 }
 
-/** Minutes matter here, from a cached image to a slow pull. */
+/** Buckets in minutes, from a cached image to a slow pull. */
 const BOOT_BUCKETS = [5, 10, 20, 30, 45, 60, 90, 120, 180, 300, 600, 1200, 3600];
 const MICRO = 1_000_000;
 
-/** What metrics of instances read. */
+/** Sources of the metrics of instances. */
 export interface InstanceMetricsOptions {
   readonly source: InstanceSource;
   readonly clock: Clock;
-  /** What the latest list says of a machine's GPUs, 0 to 1; undefined if it says nothing. */
+  /** Returns the GPU utilization of a machine in the latest list, 0 to 1; undefined if the list has none. */
   readonly utilizationOf: (account: AccountRef, instanceId: string) => number | undefined;
 }
 
-/** What the cached objects tell: machines by state, prices, utilization, spending, boots and replacements. */
+/**
+ * Exposes figures from the cached objects: machines by state, prices, utilization, spending, boots and replacements.
+ */
 export function watchInstances(registry: MetricRegistry, options: InstanceMetricsOptions): void {
   showMachines(registry, options);
   countChanges(registry, options.source);
@@ -44,27 +46,27 @@ function showMachines(
   });
   const info = registry.gauge({
     name: 'gpu_rental_instance_info',
-    help: 'One per GpuInstance, with what it is in labels.',
+    help: '1 for each GpuInstance; its labels describe the object.',
     labelNames: ['namespace', 'name', 'account', 'phase', 'gpu', 'count'],
   });
   const price = registry.gauge({
     name: 'gpu_rental_instance_dollars_per_hour',
-    help: 'What the machine of a GpuInstance costs in an hour.',
+    help: 'Hourly cost of the machine of a GpuInstance.',
     labelNames: ['namespace', 'name'],
   });
   const provisional = registry.gauge({
     name: 'gpu_rental_instance_provisional_dollars',
-    help: 'What a price that is not confirmed would add to the cost of a GpuInstance; below 0 if it is lower. Only new rentals count it.',
+    help: 'Amount that an unconfirmed price would add to the cost of a GpuInstance; negative if it is lower. Only new rentals count it.',
     labelNames: ['namespace', 'name'],
   });
   const provisionalMonth = registry.gauge({
     name: 'gpu_rental_provisional_month_dollars',
-    help: 'What prices that are not confirmed would add to what an account spent in the running UTC month. Only new rentals count it.',
+    help: 'Amount that unconfirmed prices would add to the spending of an account in the current UTC month. Only new rentals count it.',
     labelNames: ['namespace', 'account'],
   });
   const utilization = registry.gauge({
     name: 'gpu_rental_instance_gpu_utilization_ratio',
-    help: 'Share of the time in which the GPUs of a running machine were in use, 0 to 1, as the latest list said it.',
+    help: 'GPU utilization of a running machine in the latest list, 0 to 1.',
     labelNames: ['namespace', 'name'],
   });
   registry.beforeExposition(() => {
@@ -103,12 +105,12 @@ function countChanges(registry: MetricRegistry, source: InstanceSource): void {
   );
   const replacements = registry.counter({
     name: 'gpu_rental_replacements_total',
-    help: 'Machines that ended while their object was still wanted, by reason.',
+    help: 'Machines that ended while their object was not being deleted, by reason.',
     labelNames: [...labelNames, 'reason'],
   });
   const unreadable = registry.counter({
     name: 'gpu_rental_unreadable_records_total',
-    help: 'Times that status.record of a GpuInstance could not be read, so that its machine was searched by its label.',
+    help: 'Unreadable values of status.record of GpuInstances, after which the machine was found by its label.',
     labelNames: ['namespace'],
   });
   source.onChange((change) => {
@@ -123,7 +125,7 @@ function countChanges(registry: MetricRegistry, source: InstanceSource): void {
   });
 }
 
-/** How long a machine took to boot, where this change is the one that first shows it running. */
+/** Returns the boot time of a machine in seconds if this change is the first to show it running. */
 export function bootSeconds(before: GpuInstance, now: GpuInstance): number | undefined {
   const { runningAt, rentedAt } = now.status ?? {};
   if (runningAt === undefined || rentedAt === undefined || runningAt === before.status?.runningAt)
@@ -131,7 +133,9 @@ export function bootSeconds(before: GpuInstance, now: GpuInstance): number | und
   return Math.max(0, (Date.parse(runningAt) - Date.parse(rentedAt)) / 1000);
 }
 
-/** Why machines ended that this change newly lists as past, unless the object itself is going. */
+/**
+ * Returns the reasons of the machines that this change adds to the history, unless the object itself is being deleted.
+ */
 export function endedReasons(before: GpuInstance, now: GpuInstance): readonly string[] {
   if (now.metadata.deletionTimestamp !== undefined) return [];
   const known = new Set(before.status?.history?.map(({ instanceId }) => instanceId));
@@ -139,14 +143,17 @@ export function endedReasons(before: GpuInstance, now: GpuInstance): readonly st
   return history.filter(({ instanceId }) => !known.has(instanceId)).map(({ reason }) => reason);
 }
 
-/** A counter that moves while machines bill, between status writes too. It begins at what objects had at start. */
+/**
+ * Returns a counter that increases while machines bill, also between status writes. It begins with the amounts that
+ * objects had at start.
+ */
 function countSpending(
   registry: MetricRegistry,
   { source, clock }: { readonly source: InstanceSource; readonly clock: Clock },
 ): void {
   const spent = registry.counter({
     name: 'gpu_rental_dollars_spent_total',
-    help: 'Dollars that machines cost while this process watched.',
+    help: 'Cost of machines in dollars since this process started.',
     labelNames: ['namespace', 'account'],
   });
   const counted = new Map<string, MicroDollars>();
@@ -166,7 +173,7 @@ function countSpending(
   });
 }
 
-/** 0 where nothing is written. */
+/** Parses an amount; 0 if it is missing. */
 function dollarsIn(text: string | undefined): MicroDollars {
   return parseDollars(text) ?? 0;
 }

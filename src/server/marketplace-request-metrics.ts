@@ -3,17 +3,17 @@ import type { Transport, TransportRequest } from '../lib/transport.ts';
 import type { MetricRegistry } from './metric-registry.ts';
 import { REST_BUCKETS } from './runtime-metrics.ts';
 
-/** A path with its numbers replaced, so that a label never carries an id: `/api/v0/asks/{id}/`. */
+/** Returns a path with its numbers replaced, so that a label never contains an id: `/api/v0/asks/{id}/`. */
 export function routeOf(path: string): string {
   const [plain = ''] = path.split('?');
   return plain.replace(/\/\d+(?=\/|$)/g, '/{id}');
 }
 
-/** Counts what passes a transport to marketplaces, by route template and status. */
+/** Counts requests of a transport to marketplaces, by route template and status. */
 export function countedTransport(transport: Transport, clock: Clock, registry: MetricRegistry): Transport {
   const requests = registry.counter({
     name: 'gpu_rental_marketplace_requests_total',
-    help: 'Requests to marketplaces by method, route template and status; <error> where no reply came.',
+    help: 'Requests to marketplaces by method, route template and status; <error> without a reply.',
     labelNames: ['method', 'route', 'code'],
   });
   const seconds = registry.histogram(

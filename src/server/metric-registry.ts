@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client';
 
-/** What every family has: its name, what it means, and the names of its labels. */
+/** Definition of a family: name, help, and label names. */
 export interface Family<Label extends string> {
   readonly name: string;
   readonly help: string;
@@ -12,21 +12,21 @@ export interface ProcessFamily extends Family<string> {
   readonly type: 'counter' | 'gauge' | 'histogram' | 'summary';
 }
 
-/** Makes metric families in one registry of its own: nothing is registered in a global one. */
+/** Creates metric families in a registry of its own, never in a global one. */
 export interface MetricRegistry {
   counter<Label extends string>(family: Family<Label>): Counter<Label>;
   gauge<Label extends string>(family: Family<Label>): Gauge<Label>;
   histogram<Label extends string>(family: Family<Label>, buckets: readonly number[]): Histogram<Label>;
   /** Registers the client's own families of this process: `process_*` and `nodejs_*`. Call it once. */
   collectProcess(): readonly ProcessFamily[];
-  /** Called right before each exposition, to set what is only worth computing then. */
+  /** Calls `refresh` before each exposition, for values that are only computed then. */
   beforeExposition(refresh: () => void): void;
   readonly contentType: string;
-  /** The text that Prometheus reads. */
+  /** Returns the exposition in Prometheus' text format. */
   expose(): Promise<string>;
 }
 
-/** What a family is called that `promtool check metrics` refuses: gauges with a counter's suffix, and types as names. */
+/** Names that `promtool check metrics` refuses: gauges with a counter's suffix, and types as names. */
 const MISNAMED = [
   'nodejs_active_handles_total',
   'nodejs_active_requests_total',
@@ -34,16 +34,16 @@ const MISNAMED = [
   'nodejs_eventloop_utilization_histogram',
   'nodejs_eventloop_utilization_summary',
 ];
-/** The longest that a timer takes: what is sampled for is removed. */
+/** The maximum of a timer, which disables sampling. */
 const NEVER_MS = 2_147_483_647;
 
 /**
- * Distance of the samples of the event loop's lag. The library's 10 ms wake an idle process a hundred times a second. Each
- * sample of `nodejs_eventloop_lag_*` contains this time.
+ * Interval of the samples of the event loop's lag. The library's 10 ms wake an idle process a hundred times a second.
+ * Each sample of `nodejs_eventloop_lag_*` includes this time.
  */
 const EVENT_LOOP_SAMPLE_MS = 100;
 
-/** What the library's type of a metric leaves out. */
+/** Fields of a metric that the library's type lacks. */
 interface RegisteredMetric {
   readonly name: string;
   readonly help: string;
@@ -60,7 +60,7 @@ function processFamily(metric: object): readonly ProcessFamily[] {
   return [{ name, help, labelNames, type: type as ProcessFamily['type'] }];
 }
 
-/** A registry that is empty at first: nothing is collected before {@link MetricRegistry.collectProcess}. */
+/** Returns an empty registry: it collects nothing before {@link MetricRegistry.collectProcess}. */
 export function createMetricRegistry(): MetricRegistry {
   const registry = new Registry();
   const refreshers: (() => void)[] = [];

@@ -17,7 +17,7 @@ import { watchOutages } from './outage-metrics.ts';
 import { createRentalMetrics, endFailingDestroys } from './rental-metrics.ts';
 import { createRuntimeMetrics, QUEUE_BUCKETS, RECONCILE_BUCKETS } from './runtime-metrics.ts';
 
-/** Lines of one family, without help and type. */
+/** Returns the lines of one family, without help and type. */
 async function linesOf(registry: ReturnType<typeof createMetricRegistry>, name: string): Promise<string[]> {
   return (await registry.expose())
     .split('\n')
@@ -211,7 +211,7 @@ const ACCOUNT_FIGURES: AccountFigures = {
   waitSeconds: { rent: 2 },
 };
 
-/** An informer as metrics see one. */
+/** Returns an informer as metrics use it. */
 function source<T>(objects: T[]) {
   const listeners: ((change: Change<T>) => void)[] = [];
   return {
@@ -298,8 +298,8 @@ describe('groups', () => {
       hot_workers: 2,
       cold_workers: 1,
       ready_workers: 0,
-      wanted_hot_workers: 3,
-      wanted_workers: 5,
+      desired_hot_workers: 3,
+      desired_workers: 5,
       load: 80.25,
       capacity: 120.5,
       dollars_per_hour: 0.75,

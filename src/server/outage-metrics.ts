@@ -5,24 +5,21 @@ import type { KubeObject } from '../runtime/kube/kube-object.ts';
 import type { Change } from '../runtime/list-watch/object-store.ts';
 import type { MetricRegistry } from './metric-registry.ts';
 
-/** An object whose status keeps the service that it has lost. */
+/** An object whose status records an outage of its service. */
 interface Interrupted extends KubeObject {
   readonly status?: { readonly outage?: Outage | undefined } | undefined;
 }
 
-/** The part of an informer that metrics listen to and read. */
+/** The part of an informer that metrics use. */
 interface OutageSource {
   list(): readonly Interrupted[];
   onChange(listener: (change: Change<Interrupted>) => void): unknown;
 }
 
-/** From a second to a day. */
+/** Buckets from a second to a day. */
 const BUCKETS = [1, 5, 15, 30, 60, 120, 300, 600, 1800, 3600, 14_400, 86_400];
 
-/**
- * Outages that objects of one kind have on record: how many began, how long each has lasted, and how long those lasted that
- * are over, by cause and code.
- */
+/** Exposes the outages that objects of one kind have on record: number and duration, by cause and code. */
 export function watchOutages(
   registry: MetricRegistry,
   kind: string,
@@ -36,14 +33,14 @@ export function watchOutages(
   const lasted = registry.histogram(
     {
       name: `gpu_rental_${kind}_outage_duration_seconds`,
-      help: 'How long an outage lasted that is over.',
+      help: 'Duration of outages that have ended.',
       labelNames: ['reason', 'code'],
     },
     BUCKETS,
   );
   const present = registry.gauge({
     name: `gpu_rental_${kind}_outage_seconds`,
-    help: 'How long the present outage of an object has lasted; absent without one.',
+    help: 'Duration of the current outage of an object; absent without one.',
     labelNames: ['namespace', 'name', 'reason', 'code'],
   });
   source.onChange((change) => {
@@ -63,7 +60,7 @@ export function watchOutages(
   });
 }
 
-/** The HTTP status, else the code of the connection, else nothing. */
+/** Returns the HTTP status, else the code of the connection error, else no code. */
 function labelsOf({ reason, httpStatus, code }: Outage): { readonly reason: string; readonly code: string } {
   return { reason, code: httpStatus === undefined ? (code ?? '') : String(httpStatus) };
 }

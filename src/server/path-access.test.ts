@@ -5,7 +5,7 @@ import { silentLogger } from '../lib/logger.ts';
 import type { KubeObject, Resource } from '../runtime/kube/kube-object.ts';
 import { PathAccess } from './path-access.ts';
 
-/** An API server that knows two users, of whom only `prometheus` may read. */
+/** Returns an API server that knows two users, of whom only `prometheus` may read. */
 function bench() {
   const clock = createVirtualClock();
   const asked: { readonly kind: string; readonly spec: unknown }[] = [];

@@ -29,15 +29,15 @@ type Verdict = 'allowed' | 'unauthenticated' | 'forbidden';
 const UNAUTHENTICATED = textPage(401, 'Unauthorized: send the bearer token of a Kubernetes user.\n');
 const BUSY = textPage(503, 'Too many unknown tokens at a time.\n');
 
-/** How long an answer counts: a right that was removed ends within it. */
+/** Milliseconds for which an answer is cached: a removed permission ends within this time. */
 const VALID_MS: Readonly<Record<Verdict, number>> = {
   allowed: 60_000,
   unauthenticated: 10_000,
   forbidden: 10_000,
 };
-/** Of both reviews together; below the usual scrape timeout of 10 s. */
+/** Timeout of both reviews together; below the usual scrape timeout of 10 s. */
 const REVIEW_MS = 5_000;
-/** Unknown tokens that are reviewed at a time: whoever sends many takes few connections to the API server. */
+/** Maximum number of concurrent reviews of unknown tokens: a flood of tokens uses few connections to the API server. */
 const MAX_REVIEWS = 4;
 const MAX_ANSWERS = 128;
 const LOG_EVERY_MS = 60_000;
@@ -51,19 +51,19 @@ export interface PathAccessOptions {
   readonly client: Pick<KubeClient, 'create'>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** What callers have to be allowed to do, and with which nonResourceURL of RBAC. */
+  /** Verb that callers need on a nonResourceURL (RBAC). */
   readonly verb: 'get' | 'post';
   readonly path: string;
 }
 
 /**
- * Lets only those use a path whose bearer token the API server knows (TokenReview) and who may do so with that path
- * (SubjectAccessReview). Answers count for a minute, refusals for ten seconds. If the API server does not answer,
- * every caller is refused.
+ * Restricts a path to callers whose bearer token the API server accepts (TokenReview) and who may use that path
+ * (SubjectAccessReview). It caches approvals for a minute and refusals for ten seconds. If the API server does not
+ * answer, it refuses every caller.
  */
 export class PathAccess {
   readonly #options: PathAccessOptions;
-  /** By hash of the token, oldest first: a dump of the memory holds no tokens of callers. */
+  /** Answers by hash of the token, oldest first: a memory dump contains no tokens of callers. */
   readonly #answers = new Map<string, Answer>();
   readonly #reviews = new Map<string, Promise<Verdict>>();
   #silentUntil = Number.NEGATIVE_INFINITY;
@@ -72,14 +72,14 @@ export class PathAccess {
     this.#options = options;
   }
 
-  /** The page that refuses this request; undefined if it may be answered. Never rejects. */
+  /** Returns the page that refuses this request; undefined if it may be answered. Never rejects. */
   async refusal({ authorization = '' }: PageRequest): Promise<Page | undefined> {
     const token = /^Bearer +(\S+) *$/i.exec(authorization)?.[1];
     if (token === undefined) return UNAUTHENTICATED;
     const key = createHash('sha256').update(token).digest('base64');
     const known = this.#answers.get(key);
     if (known && known.until > this.#options.clock.monotonic()) return this.#pageOf(known.verdict);
-    // Who was let in before is asked about beside any number of strangers.
+    // A caller that was approved before is reviewed outside the limit for unknown tokens.
     const isBusy = known?.verdict !== 'allowed' && this.#reviews.size >= MAX_REVIEWS;
     if (isBusy && !this.#reviews.has(key)) return BUSY;
     try {
@@ -91,7 +91,7 @@ export class PathAccess {
     }
   }
 
-  /** Requests with one token at the same time share its review. */
+  /** Reviews a token once for all its concurrent requests. */
   #review(key: string, token: string): Promise<Verdict> {
     const running = this.#reviews.get(key);
     if (running) return running;
@@ -109,7 +109,7 @@ export class PathAccess {
     return verdict;
   }
 
-  /** The oldest refusal: callers with made-up tokens push out each other before anybody who may. */
+  /** Removes the oldest refusal: invented tokens evict each other before approved ones. */
   #forgetOne(): void {
     const refused = [...this.#answers].find(([, { verdict }]) => verdict !== 'allowed');
     const [key] = refused ?? [...this.#answers.keys()];
@@ -143,7 +143,7 @@ export class PathAccess {
     });
   }
 
-  /** Anybody can cause a failure, so that one in a minute has to do. */
+  /** Logs a failure at most once a minute: any caller can cause one. */
   #logFailure(error: unknown): void {
     const { clock, log, path } = this.#options;
     const now = clock.monotonic();

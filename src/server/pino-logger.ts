@@ -3,13 +3,13 @@ import type { LogFields, Logger } from '../lib/logger.ts';
 
 export interface LogOptions {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
-  /** Where the lines go; stdout where absent. */
+  /** Destination of the lines; stdout by default. */
   readonly destination?: { write(line: string): void };
 }
 
 /**
- * JSON lines with time, level name and a constant message. Secrets are safe in fields since their class prints
- * `[redacted]`; headers are cut out in case an error carries its request.
+ * Creates a logger of JSON lines with time, level name and a constant message. Secrets are safe in fields: their class
+ * prints `[redacted]`. Headers are removed in case an error carries its request.
  */
 export function createLogger(options: LogOptions): Logger {
   const settings: LoggerOptions = {
@@ -24,19 +24,25 @@ export function createLogger(options: LogOptions): Logger {
   return adapt(() => root);
 }
 
-/** The class by the name that an error gives itself: that of its constructor is a letter or two in the minified program. */
+/**
+ * Returns the fields of an error with the name that it sets itself: the minified program shortens the names of
+ * constructors.
+ */
 function serializedError(error: Error): object {
   const serialized = pino.stdSerializers.err(error);
   const isNamed = error instanceof Error && error.name !== 'Error' && error.name !== '';
   return isNamed ? { ...serialized, type: error.name } : serialized;
 }
 
-/** Line by line: what is kept for later would, with nobody left to read it, be tried for ever when the process ends. */
+/**
+ * Returns stdout with synchronous writes: a buffered line would be retried for ever at the end of the process if its
+ * reader is gone.
+ */
 function stdout(): ReturnType<typeof pino.destination> {
   return pino.destination({ dest: process.stdout.fd, sync: true });
 }
 
-/** What is used of pino, so that children fit the same adapter. */
+/** The part of pino in use; children fit the same adapter. */
 interface PinoLike {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -45,7 +51,10 @@ interface PinoLike {
   child(fields: object): PinoLike;
 }
 
-/** A child costs as much as a line, and most passes of a controller log nothing: it is made when its first line is. */
+/**
+ * Adapts pino. A child logger costs as much as a line and most reconciles log nothing, so it is created with its first
+ * line.
+ */
 function adapt(lineOf: () => PinoLike): Logger {
   let known: PinoLike | undefined;
   const line = () => {

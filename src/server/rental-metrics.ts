@@ -3,49 +3,49 @@ import type { InstanceSource } from './instance-metrics.ts';
 import type { MetricRegistry } from './metric-registry.ts';
 
 /**
- * What controllers report of machines as it happens. Accounts are named namespace/name. Figures that stand
- * still are read from the caches at exposition instead.
+ * Receives events of machines from controllers. Accounts are named namespace/name. Gauges are read from the caches at
+ * exposition instead.
  */
 export interface RentalMetrics {
   rented(account: string): void;
-  /** `kind` is that of the marketplace's error. */
+  /** Counts a failed rent call; `kind` is that of the marketplace's error. */
   rentalFailed(account: string, kind: string): void;
-  /** A destroy was answered with success. */
+  /** Counts a destroy that was answered with success. */
   destroyed(account: string, reason: string): void;
-  /** Dollars per hour of a machine whose destroy keeps failing, by object; 0 once it worked. */
+  /** Sets the dollars per hour of a machine whose destroy keeps failing, by object; 0 after it succeeded. */
   destroyFailing(key: string, pricePerHour: MicroDollars): void;
-  /** What one machine cost from begin to end. */
+  /** Observes the lifetime cost of a machine. */
   ended(account: string, reason: string, cost: MicroDollars): void;
   orphanDestroyed(account: { readonly namespace: string; readonly name: string }): void;
 }
 
-/** From cents to what a machine costs that was forgotten for a month. */
+/** Buckets from cents to the cost of a machine that was forgotten for a month. */
 const COST_BUCKETS = [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000];
 const MICRO = 1_000_000;
 
 const RENTALS = {
   name: 'gpu_rental_rentals_total',
-  help: 'Rental calls by outcome: rented, or the kind of error that ended them.',
+  help: 'Rent calls by outcome: rented, or the kind of error.',
   labelNames: ['namespace', 'account', 'outcome'],
 } as const;
 const DESTROYS = {
   name: 'gpu_rental_destroys_total',
-  help: 'Destroy calls that the marketplace answered with success, by reason.',
+  help: 'Successful destroy calls, by reason.',
   labelNames: ['namespace', 'account', 'reason'],
 } as const;
 const DESTROY_FAILING = {
   name: 'gpu_rental_destroy_failing_dollars_per_hour',
-  help: 'What machines bill whose destroy keeps failing, by object.',
+  help: 'Hourly cost of machines whose destroy keeps failing, by object.',
   labelNames: ['namespace', 'name'],
 } as const;
 const COSTS = {
   name: 'gpu_rental_machine_cost_dollars',
-  help: 'What one machine cost from begin to end, by why it ended.',
+  help: 'Lifetime cost of a machine, by the reason of its end.',
   labelNames: ['namespace', 'account', 'reason'],
 } as const;
 const ORPHANS = {
   name: 'gpu_rental_orphans_destroyed_total',
-  help: 'Machines of ours destroyed since no GpuInstance claimed them.',
+  help: 'Machines rented by this operator and destroyed because no GpuInstance claimed them.',
   labelNames: ['namespace', 'account'],
 } as const;
 
@@ -70,8 +70,8 @@ export function createRentalMetrics(registry: MetricRegistry): RentalMetrics {
 }
 
 /**
- * A destroy that fails is no trouble any more once its machine is off the record or its object is gone, however that
- * came about: nobody may be woken by a machine that no longer bills.
+ * Clears a failing destroy when its machine is off the record or its object is deleted, by whatever means: no alert may
+ * fire for a machine that no longer bills.
  */
 export function endFailingDestroys(
   metrics: Pick<RentalMetrics, 'destroyFailing'>,
@@ -91,7 +91,7 @@ function accountLabels(key: string): { namespace: string; account: string } {
   return { namespace, account: name };
 }
 
-/** Labels of an object named namespace/name. */
+/** Returns the labels of an object named namespace/name. */
 export function objectLabels(key: string): { namespace: string; name: string } {
   const slash = key.indexOf('/');
   return { namespace: key.slice(0, Math.max(0, slash)), name: key.slice(slash + 1) };

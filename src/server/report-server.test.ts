@@ -24,10 +24,10 @@ async function post(url: string, body: string): Promise<readonly [number, unknow
   return [reply.status, await reply.json()];
 }
 
-/** A JSON string that takes so many bytes. */
+/** Returns a JSON string of that many bytes. */
 const ofBytes = (bytes: number) => JSON.stringify('x'.repeat(bytes - 2));
 
-/** All that comes over a connection until its other end closes it. */
+/** Returns everything that arrives over a connection until its server closes it. */
 function untilClosed(url: string, sent: string): Promise<string> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
@@ -135,12 +135,12 @@ test('refuses connections beyond the maximum', async () => {
   const { hostname, port } = new URL(url);
   const first = connect(Number(port), hostname);
   await new Promise<void>((resolve) => first.once('connect', resolve));
-  // Who is let in and says nothing is told so after ten seconds.
+  // An accepted client that sends nothing gets an answer after ten seconds.
   expect(await untilClosed(url, '')).toBe('');
   first.destroy();
 });
 
-/** A connection from one of the addresses of this host that sends half a head, and whether it was closed. */
+/** Returns a connection from one of the local addresses that sends half a head, and a test for its end. */
 function halfHead(url: string, localAddress: string): Promise<{ readonly closed: Promise<void> }> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve) => {

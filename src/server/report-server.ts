@@ -11,30 +11,30 @@ export type TakeReport = (
   body: unknown,
 ) => { readonly status: number; readonly message: string };
 
-/** What callers may take up. */
+/** Limits of callers. */
 export interface ReportLimits {
   readonly connections: number;
-  /** Of them, those from one address: workers behind one gateway share it. */
+  /** Maximum number of connections from one address: workers behind one gateway share it. */
   readonly connectionsOfPeer: number;
-  /** For a whole request, milliseconds. */
+  /** Timeout of a whole request, milliseconds. */
   readonly requestMs: number;
 }
 
 const MAX_BYTES = 65_536;
-/** Read by workers of the public protocol when they begin. */
+/** Path that workers of the public protocol read when they start. */
 const PUBLIC_KEY_PATH = '/pubkey/';
-/** Eight hosts may hold all connections, and the slowest gives each up after a few seconds. */
+/** Eight hosts may hold all connections; the slowest loses each of them after a few seconds. */
 const LIMITS: ReportLimits = { connections: 1024, connectionsOfPeer: 64, requestMs: 10_000 };
-/** Between two requests of a connection, milliseconds. */
+/** Timeout between two requests of a connection, milliseconds. */
 const IDLE_MS = 5_000;
-/** Of all connections, so many are free for new peers: beyond that the one that has been silent longest goes. */
+/** An eighth of the connections stays free for new peers: beyond it the longest silent connection is closed. */
 const RESERVED_SHARE = 8;
 
 /**
- * Takes POSTs of JSON from machines that nobody trusts: short bodies, short times, few connections, and the same few
- * answers whatever is sent. A GET of {@link PUBLIC_KEY_PATH} returns an RSA public key in PEM, the same as long as this
- * server lives: workers of the public protocol call themselves broken without one. The private half is dropped, so nothing
- * can sign a call that such a worker would accept. Rejects if the address is in use.
+ * Serves POSTs of JSON from untrusted machines: short bodies, short timeouts, few connections, and the same few answers
+ * to any input. A GET of {@link PUBLIC_KEY_PATH} returns an RSA public key in PEM, the same for the life of this
+ * server: workers of the public protocol report themselves as broken without one. The private half is discarded, so
+ * nothing can sign a call that such a worker would accept. Rejects if the address is in use.
  */
 export async function serveReports(
   take: TakeReport,
@@ -43,7 +43,7 @@ export async function serveReports(
 ): Promise<RunningServer> {
   const timeouts = {
     requestTimeout: requestMs,
-    // A head is a few hundred bytes: who takes longer for it than a quarter of the whole is slow on purpose.
+    // A head is a few hundred bytes: a client that needs more than a quarter of the time for it is slow on purpose.
     headersTimeout: Math.ceil(requestMs / 4),
     keepAliveTimeout: Math.min(IDLE_MS, requestMs),
     connectionsCheckingInterval: Math.ceil(requestMs / 8),
@@ -67,8 +67,8 @@ export async function serveReports(
 }
 
 /**
- * Keeps one address from taking all connections, and, when most are taken, gives the oldest connection up for a new one:
- * whoever opens many slow ones then shuts out itself.
+ * Limits the connections of one address. If most connections are in use, it closes the oldest for a new one: a client
+ * that opens many slow connections blocks only itself.
  */
 function limitPeers(
   server: Server,
@@ -109,7 +109,7 @@ async function answer(
   response.writeHead(status, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),
-    // A replica that does not lead must not keep a worker: the next connection may meet the one that does.
+    // A standby replica must not keep a worker's connection: the next one may reach the leader.
     ...((status === 413 || status === 503) && { connection: 'close' }),
   });
   response.end(body);
@@ -134,7 +134,7 @@ function pathOf({ url = '/' }: IncomingMessage): string {
   return url.split('?')[0] ?? '/';
 }
 
-/** An RSA public key in PEM. Rejects if the key pair cannot be generated. */
+/** Returns an RSA public key in PEM. Rejects if the key pair cannot be generated. */
 async function newPublicKey(): Promise<string> {
   const { publicKey } = await promisify(generateKeyPair)('rsa', { modulusLength: 2048 });
   return publicKey.export({ type: 'spki', format: 'pem' }).toString();

@@ -9,13 +9,13 @@ import type {
 import type { WorkQueue } from '../runtime/work-queue.ts';
 import type { MetricRegistry } from './metric-registry.ts';
 
-/** The ports of the runtime under controller-runtime's names, labels and buckets, so that its dashboards fit. */
+/** The ports of the runtime under controller-runtime's names, labels and buckets, so that its dashboards work. */
 export type RuntimeMetrics = ControllerMetrics &
   QueueMetrics &
   RestMetrics &
   InformerMetrics &
   LeaderMetrics & {
-    /** Shows how long the keys of a queue have been worked on, at each exposition. */
+    /** Exposes how long the keys of a queue have been processed. */
     watchQueue(name: string, queue: WorkQueue): void;
   };
 
@@ -63,7 +63,10 @@ const CONTROLLER = {
   active: ofController('active_workers', 'Number of currently used workers'),
 } as const;
 
-/** Terminal errors and panics stay at 0: the families are there for dashboards of controller-runtime. */
+/**
+ * Creates the families of controllers. Terminal errors and panics stay at 0: they exist for dashboards of
+ * controller-runtime.
+ */
 function controllerMetrics(registry: MetricRegistry): ControllerMetrics {
   const total = registry.counter(CONTROLLER.total);
   const errors = registry.counter(CONTROLLER.errors);
@@ -178,12 +181,12 @@ function informerMetrics(registry: MetricRegistry): InformerMetrics {
   });
   const failures = registry.counter({
     name: 'gpu_rental_informer_failures_total',
-    help: 'Lists and watches that ended in an error, by its kind.',
+    help: 'Lists and watches that failed, by kind of error.',
     labelNames: ['kind', 'error'],
   });
   const divergences = registry.counter({
     name: 'gpu_rental_informer_divergences_total',
-    help: 'Cached objects that an audit found to differ from the API server. Anything but 0 is a fault.',
+    help: 'Cached objects that differed from the API server in an audit. Any value but 0 is a fault.',
     labelNames,
   });
   return {
@@ -205,7 +208,7 @@ function leaderMetrics(registry: MetricRegistry): LeaderMetrics {
   });
   const gap = registry.gauge({
     name: 'gpu_rental_leader_gap_seconds',
-    help: 'Seconds between the last renewal of the lease by another process and the lead of this one; 0 if it was the first.',
+    help: 'Seconds from the last lease renewal by another process until this one led; 0 if it was the first.',
     labelNames: ['name'],
   });
   return {
@@ -214,17 +217,17 @@ function leaderMetrics(registry: MetricRegistry): LeaderMetrics {
   };
 }
 
-/** An error that nothing caught, by how Node reports it. */
+/** Node's type of an error that no handler caught. */
 export type FaultKind = 'unhandledRejection' | 'uncaughtException';
 
-/** Counts errors that nothing caught. */
+/** Counts errors that no handler caught. */
 export interface ProcessMetrics {
   faulted(kind: FaultKind): void;
 }
 
 const FAULTS = {
   name: 'gpu_rental_process_faults_total',
-  help: 'Errors that nothing in the process caught: an unhandledRejection is survived, an uncaughtException ends the process in order.',
+  help: 'Uncaught errors: the process survives an unhandledRejection; an uncaughtException ends it in order.',
   labelNames: ['kind'],
 } as const;
 
@@ -235,8 +238,8 @@ const BUILD_INFO = {
 } as const;
 
 /**
- * What every process of the project exposes: `process_*`, `nodejs_*`, its version, and its faults. Both kinds of fault are
- * exposed from the start, so that the first one is an increase.
+ * Registers the families of every process of this project: `process_*`, `nodejs_*`, its version, and its faults. Both
+ * kinds of fault exist from the start, so that the first one is an increase.
  */
 export function createProcessMetrics(
   registry: MetricRegistry,

@@ -8,14 +8,14 @@ import type { ShownEvent } from './events.ts';
 import { nextSteps } from './next-steps.ts';
 import { type StatusReport, since } from './report.ts';
 
-/** What is known of an account beside its own record. */
+/** Facts about an account beside its own record. */
 export interface AccountSeen {
   readonly events: readonly ShownEvent[];
-  /** As the operator sums it up; undefined if its objects may not be listed. */
+  /** Spending by the operator's sums, in micro-dollars; undefined if the caller may not list its objects. */
   readonly spentThisMonth: MicroDollars | undefined;
 }
 
-/** Everything that a MarketplaceAccount's own record and its objects tell, at `now` (epoch milliseconds). */
+/** Returns the report on a MarketplaceAccount from its own record and its objects, at `now` (epoch milliseconds). */
 export function accountReport(
   account: MarketplaceAccount,
   { events, spentThisMonth }: AccountSeen,

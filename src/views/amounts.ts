@@ -1,11 +1,11 @@
 import { formatDollars, type MicroDollars } from '../lib/money.ts';
 
-/** Micro-dollars as the number of dollars that JSON shows. */
+/** Returns micro-dollars as the number of dollars in JSON. */
 export function inDollars(amount: MicroDollars | undefined): number | undefined {
   return amount === undefined ? undefined : amount / 1_000_000;
 }
 
-/** A number of dollars for people: `$0.42`; four digits below a cent. */
+/** Returns a number of dollars as text: `$0.42`; with four digits below a cent. */
 export function dollarText(dollars: number | undefined): string | undefined {
   if (dollars === undefined) return undefined;
   const sign = dollars < 0 ? '-' : '';
@@ -13,28 +13,31 @@ export function dollarText(dollars: number | undefined): string | undefined {
   return `${sign}$${amount.toFixed(amount !== 0 && amount < 0.1 ? 4 : 2)}`;
 }
 
-/** A price of an hour in dollars for people, with the digits that status and events show: `$0.299749`, `$0.30`. */
+/** Returns an hourly price in dollars as text, with the digits of status and events: `$0.299749`, `$0.30`. */
 export function hourlyText(dollars: number | undefined): string | undefined {
   if (dollars === undefined) return undefined;
   return `${dollars < 0 ? '-' : ''}$${formatDollars(Math.abs(dollars) * 1_000_000)}`;
 }
 
-/** Micro-dollars for people, with every digit that they have. */
+/** Returns micro-dollars as text with all their digits. */
 export function exactDollars(amount: MicroDollars): string {
   return `$${formatDollars(amount)}`;
 }
 
-/** Dollars without what binary fractions add to them. */
+/** Returns the dollars without the noise of binary fractions. */
 export function roundedDollars(dollars: number): number {
   return Math.round(dollars * 1e6) / 1e6;
 }
 
-/** Decimal megabytes in whole gigabytes that are there, so that a requirement may ask for what is shown: 24,564 are `24G`. */
+/**
+ * Returns decimal megabytes in whole gigabytes, rounded down so that a requirement may ask for the shown value: 24,564
+ * are `24G`.
+ */
 export function gigabytes(megabytes: number | undefined): string | undefined {
   return megabytes === undefined ? undefined : `${Math.floor(megabytes / 1000)}G`;
 }
 
-/** A span as kubectl shows ages: its two largest units at most. */
+/** Returns a duration as kubectl shows ages: at most its two largest units. */
 export function ageText(milliseconds: number): string {
   const seconds = Math.max(0, Math.floor(milliseconds / 1000));
   if (seconds < 120) return `${seconds}s`;
@@ -48,7 +51,7 @@ export function ageText(milliseconds: number): string {
   return days < 8 && hours % 24 ? `${days}d${hours % 24}h` : `${days}d`;
 }
 
-/** An epoch time in ISO 8601 seconds, undefined if there is none. */
+/** Returns an epoch time in ISO 8601 with seconds; undefined if there is none. */
 export function timeText(epochMs: number | undefined): string | undefined {
   return epochMs === undefined ? undefined : `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
 }

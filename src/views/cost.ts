@@ -37,12 +37,12 @@ export const costView: View<CostRow> = {
   ],
 };
 
-/** Cost of each GpuInstance at `now` (epoch milliseconds), the most expensive first. */
+/** Returns the cost of each GpuInstance at `now` (epoch milliseconds), the most expensive first. */
 export function costRows(instances: readonly GpuInstance[], now: number): readonly CostRow[] {
   return instances.map((instance) => costRow(instance, now)).sort(mostExpensiveFirst);
 }
 
-/** Cost of one GpuInstance at `now` (epoch milliseconds). */
+/** Returns the cost of one GpuInstance at `now` (epoch milliseconds). */
 function costRow(instance: GpuInstance, now: number): CostRow {
   const { metadata, spec, status } = instance;
   const { namespace = '', name } = metadata;
@@ -59,7 +59,7 @@ function costRow(instance: GpuInstance, now: number): CostRow {
   };
 }
 
-/** The last line of the table. */
+/** Returns the last line of the table: the sum of all rows. */
 export function costSum(rows: readonly CostRow[]): CostRow {
   const sum = (pick: (row: CostRow) => number) =>
     roundedDollars(rows.reduce((total, row) => total + pick(row), 0));

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { KubeObject } from '../runtime/kube/kube-object.ts';
 
-/** An event of `events.k8s.io/v1`, as far as people read it. */
+/** The fields in use of an event of `events.k8s.io/v1`. */
 export interface EventObject extends KubeObject {
   readonly eventTime?: string | null;
   readonly type?: string;
@@ -10,7 +10,7 @@ export interface EventObject extends KubeObject {
   readonly series?: { readonly count: number; readonly lastObservedTime: string };
 }
 
-/** An event as people read it. */
+/** An event in a report. */
 export const shownEventSchema = z.strictObject({
   at: z.string().describe('Last time.'),
   type: z.string().describe('`Normal` or `Warning`.'),
@@ -21,7 +21,7 @@ export const shownEventSchema = z.strictObject({
 
 export type ShownEvent = z.infer<typeof shownEventSchema>;
 
-/** Events as people read them, oldest first. */
+/** Returns the events of a report, oldest first. */
 export function shownEvents(events: readonly EventObject[]): readonly ShownEvent[] {
   return events
     .map((event) => ({

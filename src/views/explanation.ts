@@ -41,7 +41,7 @@ const statusRowSchema = z.strictObject({
 
 /** The decision that the operator would make now, as data. */
 export type DecisionRow = z.infer<typeof decisionRowSchema>;
-/** Last status of the operator, during an outage of the marketplace. */
+/** Last status of the operator during an outage of the marketplace. */
 export type StatusRow = z.infer<typeof statusRowSchema>;
 
 const ofInstance = {
@@ -60,7 +60,7 @@ export const groupExplanationSchema = z.strictObject({
   lines: z.array(z.string()).readonly().describe('The same in words.'),
 });
 
-/** A line for each key of the record, so that a person finds one. */
+/** Returns one line for each key of the record. */
 export function recordText(record: Readonly<Record<string, unknown>>): string {
   const keys = Object.entries(record).map(([key, value]) => {
     const text = typeof value === 'string' ? value : JSON.stringify(value);
@@ -69,7 +69,7 @@ export function recordText(record: Readonly<Record<string, unknown>>): string {
   return keys.length === 0 ? '' : `\nRecord:\n${keys.join('')}`;
 }
 
-/** The same for people. */
+/** Returns the decision, or the last status, as text. */
 export function explanationText(row: DecisionRow | StatusRow): string {
   const { condition, stage, next } = row;
   const reported =
@@ -103,7 +103,7 @@ function forecastText({ inSeconds, actions }: NonNullable<DecisionRow['forecast'
   return `in ${ageText(inSeconds * 1000)}: ${actions.join('; ')}, unless the marketplace shows something else until then`;
 }
 
-/** `offers (2 times)` for what was read more than once, in the order of the first time. */
+/** Returns `offers (2 times)` for a repeated read, in the order of the first reads. */
 function tallied(texts: readonly string[]): readonly string[] {
   return [...Map.groupBy(texts, (text) => text)].map(([text, { length }]) =>
     length === 1 ? text : `${text} (${length} times)`,

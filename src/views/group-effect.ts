@@ -15,7 +15,10 @@ export const groupEffectSchema = z.strictObject({
 /** Effect of a manifest on the workers that its EndpointGroup has. */
 export type GroupEffect = z.infer<typeof groupEffectSchema>;
 
-/** `replaces 3 of 4 workers, at most 1 at a time (disks lost), each once another machine can be rented; updates 1 in place; replicas 2 → 5.` */
+/**
+ * Returns
+ * `replaces 3 of 4 workers, at most 1 at a time (disks lost), each once another machine can be rented; updates 1 in place; replicas 2 → 5.`
+ */
 export function groupEffectText(group: GroupEffect): string {
   const { workers, outdated, effect, updated, atATime, scaling, detail } = group;
   const all = agreeing(workers, 'its worker', `its ${workers} workers`);

@@ -38,7 +38,7 @@ const loadSchema = z.strictObject({
 
 const gpuSchema = z.strictObject({ name: z.string(), count: z.number() });
 
-/** Fields that any GpuInstance has, worker or not. */
+/** Fields of every GpuInstance, worker or not. */
 export const machineFigures = {
   ready: z.boolean(),
   phase: z.string().optional(),
@@ -79,7 +79,10 @@ type LoadFigures = z.infer<typeof loadSchema>;
 /** A GpuInstance of the group. */
 export type WorkerFigures = z.infer<typeof workerSchema>;
 
-/** What the objects tell; `workers` may hold those of other groups. `now`: epoch milliseconds. */
+/**
+ * Returns the figures of a group from its objects at `now` (epoch milliseconds); `workers` may contain those of other
+ * groups.
+ */
 export function groupFigures(
   { metadata, spec, status = {} }: EndpointGroup,
   workers: readonly GpuInstance[],
@@ -116,7 +119,7 @@ export const groupSnapshotSchema = z.strictObject({
   groups: z.array(groupFiguresSchema).readonly(),
 });
 
-/** `now`: epoch milliseconds. */
+/** Returns the figures of all groups at `now` (epoch milliseconds). */
 export function groupSnapshot(
   groups: readonly GroupFigures[],
   now: number,
@@ -147,7 +150,7 @@ function loadFigures(
   };
 }
 
-/** What the load counts, where the group says it: what other sources of load count is theirs to know. */
+/** Returns the unit of the load if the group defines it; other sources define their own. */
 function unitOf({ gateway, load }: EndpointGroup['spec']): string {
   const isCounted = gateway?.enabled && (load.type === undefined || load.type === 'Gateway');
   return (isCounted && UNITS[gateway.work]) || 'units';
@@ -173,7 +176,7 @@ function workerFigures(
   };
 }
 
-/** What the status of a GpuInstance tells, of a worker as of any other. */
+/** Returns the figures in the status of a GpuInstance, worker or not. */
 export function statusFigures(
   { metadata, status = {} }: Pick<GpuInstance, 'metadata' | 'status'>,
   now: number,

@@ -7,7 +7,7 @@ import { groupFacts, WORKERS } from './group-text.ts';
 import { nextSteps } from './next-steps.ts';
 import { type StatusReport, since, UNSEEN } from './report.ts';
 
-/** Everything that an EndpointGroup's own record and its workers tell, at `now` (epoch milliseconds). */
+/** Returns the report on an EndpointGroup from its own record and its workers, at `now` (epoch milliseconds). */
 export function groupReport(
   group: EndpointGroup,
   seen: { readonly workers: readonly GpuInstance[]; readonly events: readonly ShownEvent[] },

@@ -9,11 +9,11 @@ import { type Column, formatTable, NAMESPACE, type TableOptions } from './table.
 export interface TextOptions extends TableOptions {
   /** Epoch milliseconds, for ages. */
   readonly now: number;
-  /** In all namespaces: names stand with theirs. */
+  /** True if the groups are in several namespaces: names then include the namespace. */
   readonly namespaces: boolean;
 }
 
-/** One line for each group, dearest first, and one for their sum where there are several. */
+/** Returns one line for each group, most expensive first, and one for their sum if there are several. */
 export function overviewText(groups: readonly GroupFigures[], options: TextOptions): string {
   const rows = groups.toSorted(
     (left, right) =>
@@ -54,7 +54,7 @@ function sumOf(groups: readonly GroupFigures[]): GroupFigures {
   };
 }
 
-/** Everything of one group: what its gateway tells, its load, its cost, and each worker. */
+/** Returns the details of one group: gateway, load, cost, and each worker. */
 export function groupText(group: GroupFigures, options: TextOptions): string {
   const lines = groupFacts(group, options.now).map(
     ([label, text]) => `${`${label}:`.padEnd(10)}${printableLine(text)}\n`,
@@ -65,7 +65,7 @@ export function groupText(group: GroupFigures, options: TextOptions): string {
   return `${printableLine(title)}\n${lines.join('')}${table}`;
 }
 
-/** Label and text of what is known of a group, in the order in which they are shown. */
+/** Returns labels and texts of a group, in the order in which they are shown. */
 export function groupFacts(
   group: GroupFigures,
   now: number,
@@ -133,7 +133,7 @@ function costText({ cost: { perHour, maxPerHour } }: GroupFigures): string | und
   return `${hourlyText(perHour)}/h, ${dollarText(perHour * 24)}/day${limit}`;
 }
 
-/** Figures are written when they change: how old they are belongs to them. */
+/** Returns the age of figures: they are only written when they change. */
 function agoText(at: string | undefined, now: number): string {
   const time = parseTime(at);
   return time === undefined ? '' : ` (written ${ageText(now - time)} ago)`;
@@ -143,7 +143,7 @@ function waitText(load: GroupFigures['load']): string | undefined {
   return load?.waitSeconds === undefined ? undefined : ageText(load.waitSeconds * 1000);
 }
 
-/** With one digit behind the point below 100, where it has one. */
+/** Returns an amount as text; below 100 with one digit after the point unless it is 0. */
 function amount(value: number | undefined): string | undefined {
   if (value === undefined) return undefined;
   return String(value < 100 ? Math.round(value * 10) / 10 : Math.round(value));

@@ -24,13 +24,13 @@ export const instanceFiguresSchema = z.strictObject({
 /** A GpuInstance as numbers, at one time. An unknown figure is left out. */
 export type InstanceFigures = z.infer<typeof instanceFiguresSchema>;
 
-/** What is known of the use of machines, by their ids, and why it is not known of others. */
+/** Utilization of machines by id, and the reasons why others have none. */
 export interface Utilization {
   readonly byMachine: ReadonlyMap<string, number | undefined>;
   readonly notes: readonly string[];
 }
 
-/** What object and marketplace tell. `now`: epoch milliseconds. */
+/** Returns the figures of a machine from its object and the marketplace at `now` (epoch milliseconds). */
 export function instanceFigures(
   { metadata, status = {} }: GpuInstance,
   { byMachine }: Pick<Utilization, 'byMachine'>,
@@ -54,7 +54,7 @@ export const instanceSnapshotSchema = z.strictObject({
   notes: z.array(z.string()).readonly().describe('Accounts whose use of GPUs is unknown, and why.'),
 });
 
-/** `now`: epoch milliseconds. */
+/** Returns the figures of all machines at `now` (epoch milliseconds). */
 export function instanceSnapshot(
   instances: readonly InstanceFigures[],
   notes: readonly string[],
@@ -63,7 +63,10 @@ export function instanceSnapshot(
   return { at: formatTime(now), instances, notes };
 }
 
-/** One line for each machine, the dearest first, one for their sum if there are several, and what is not known. */
+/**
+ * Returns one line for each machine, the most expensive first, one for their sum if there are several, and the reasons
+ * for missing figures.
+ */
 export function instancesText(
   instances: readonly InstanceFigures[],
   notes: readonly string[],

@@ -12,7 +12,7 @@ import { type ReportTable, type StatusReport, since, UNSEEN } from './report.ts'
 
 const DAY_MS = 86_400_000;
 
-/** Everything that a GpuInstance's own record tells, at `now` (epoch milliseconds). */
+/** Returns the report on a GpuInstance from its own record, at `now` (epoch milliseconds). */
 export function instanceReport(
   object: GpuInstance,
   events: readonly ShownEvent[],
@@ -60,7 +60,7 @@ function lifeFacts({ metadata, spec, status }: GpuInstance, now: number): readon
 
 function machineFacts({ spec, status }: GpuInstance): readonly Fact[] {
   const { gpu, ssh, image = spec.image, binding, ports = [], publicAddress } = status ?? {};
-  // The addresses of a stopped machine stay on record, and nothing answers there.
+  // The addresses of a stopped machine stay on record, but they do not answer.
   const answers = status?.phase !== 'Stopped';
   const opened = ports.map(
     ({ containerPort, publicPort, name }) => `${name ?? containerPort}=${publicAddress}:${publicPort}`,
@@ -118,7 +118,7 @@ function money(amount: number): string {
   return dollarText(inDollars(amount)) ?? '';
 }
 
-/** What the spec itself has planned. */
+/** Returns the steps that the spec itself schedules. */
 function plannedSteps({ metadata, spec, status }: GpuInstance, now: number): readonly string[] {
   if (metadata.deletionTimestamp) {
     return [

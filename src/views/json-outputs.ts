@@ -8,13 +8,13 @@ import { reportSchema } from './report.ts';
 
 /** A command whose JSON and YAML have a schema. */
 export interface JsonOutput {
-  /** As a person types it. */
+  /** The command in the form in which a person types it. */
   readonly command: string;
   readonly summary: string;
   readonly schema: z.ZodType;
 }
 
-/** Every command of the operator whose JSON programs may rely on. */
+/** The commands of the operator with stable JSON. */
 export const JSON_OUTPUTS = {
   status: {
     command: 'gpu-rent status KIND/NAME -o json',

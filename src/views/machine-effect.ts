@@ -18,12 +18,13 @@ export const machineEffectSchema = z.strictObject({
   diskGB: z.number().optional().describe('Disk of the present machine.'),
 });
 
-/** Effect of a manifest on the machine that its object has. */
+/** Effect of a manifest on the machine of its object. */
 export type MachineEffect = z.infer<typeof machineEffectSchema>;
 
 /**
- * By the operator's own comparison of the spec with the machine. `object` is what the API server would store, with the
- * status that it has; `before` as it is stored now. Undefined if the object has no machine.
+ * Returns the effect of a manifest, by the operator's own comparison of spec and machine. `object`: the object as the
+ * API server would store it, with its present status; `before`: the stored object. Undefined if the object has no
+ * machine.
  */
 export function machineEffect(
   { spec, status }: GpuInstance,
@@ -66,7 +67,7 @@ function powerEffect(
 
 const CENT = 10_000;
 
-/** `replaces machine 20000006 (up 17m, $0.09, 32 GB disk lost) once another machine can be rented`. */
+/** Returns `replaces machine 20000006 (up 17m, $0.09, 32 GB disk lost) once another machine can be rented`. */
 export function effectText({ machine, effect, upMs, cost, detail, diskGB: disk }: MachineEffect): string {
   const facts = [
     ...(upMs === undefined ? ['not up yet'] : [`up ${ageText(upMs)}`]),

@@ -2,12 +2,13 @@ import type { ConditionType } from '../api/v1alpha1/conditions.ts';
 import type { Condition } from '../api/v1alpha1/object.ts';
 import { type ReasonEntry, reasons } from '../api/v1alpha1/reasons.ts';
 
-/** The most pressing first. */
+/** Severities, the most urgent first. */
 const PRESSING = ['terminal', 'retryable', 'progress', 'good'] as const;
 
 /**
- * Next steps by the conditions alone: those that wait for a person, or else those that continue by themselves. What is
- * only unknown, or at work, follows from what is wrong beside it; if all is as desired, nothing is in progress.
+ * Returns the next steps by the conditions alone: those that wait for a person, else those that continue by themselves.
+ * Conditions that are only unknown or in progress follow from another problem; if all is as desired, there are no
+ * steps.
  */
 export function nextSteps(
   conditions: readonly Condition[],
@@ -51,7 +52,7 @@ function stepOf({ kind, remedy, sentence }: ReasonEntry): string {
   }
 }
 
-/** The entry of the catalogue; a newer operator may know reasons that this program does not. */
+/** Returns the catalogue's entry; undefined for a reason of a newer operator that this program does not know. */
 export function entryOf(reason: string): ReasonEntry | undefined {
   return Object.hasOwn(reasons, reason) ? reasons[reason as keyof typeof reasons] : undefined;
 }

@@ -48,26 +48,30 @@ export const plansSchema = z.array(planSchema).readonly();
 /** Outcome of a manifest. */
 export type Plan = Readonly<z.infer<typeof planSchema>>;
 
-/** `gpui/trainer replaces machine 20000006 (up 17m, $0.09, 32 GB disk lost) once another machine can be rented: …`; undefined if nothing is there. */
+/**
+ * Returns
+ * `gpui/trainer replaces machine 20000006 (up 17m, $0.09, 32 GB disk lost) once another machine can be rented: …`;
+ * undefined if the object does not exist yet.
+ */
 export function effectsText(object: string, { machine, group }: Effects): string | undefined {
   if (machine) return `${object} ${effectText(machine)}`;
   return group && `${object} ${groupEffectText(group)}`;
 }
 
-/** True if the object would have its machine: a new one, or the one that stays. */
+/** Returns true if the object would have its machine: a new one, or the present one. */
 export function isMet({ rents, machine }: Plan): boolean {
   return rents !== undefined || staysBy(machine);
 }
 
-/** True if the object has its machine, so that nothing is rented. */
+/** Returns true if the object keeps its machine, so nothing is rented. */
 function staysBy(machine: Plan['machine']): boolean {
   return machine !== undefined && machine.effect !== 'replaces' && machine.effect !== 'blocked';
 }
 
-/** More of them hide what helps most. */
+/** Maximum number of hints: more would hide the most helpful ones. */
 const MAX_WITHOUT = 6;
 
-/** A plan for people; its table fits `width` characters. */
+/** Returns a plan as text; its table fits `width` characters. */
 export function planText(plan: Plan, width?: number): string {
   const { object, machine, alternative, rents, perDay, candidates, reason, detail, without, note, start } =
     plan;

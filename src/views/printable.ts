@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 
-/** Foreign text without anything that could steer a terminal: control characters become spaces. */
+/** Returns foreign text without control characters, which could control a terminal: they become spaces. */
 export function printable(text: string): string {
   if (!/\p{Cc}/u.test(text)) return text;
   return Array.from(stripVTControlCharacters(text), (character) =>
@@ -8,7 +8,7 @@ export function printable(text: string): string {
   ).join('');
 }
 
-/** The same on one line, where more lines, or columns, would be taken for ours. */
+/** Returns foreign text on one line: further lines or columns would look like this program's own. */
 export function printableLine(text: string): string {
   return printable(text).replace(/\s*[\n\t]\s*/g, ' ');
 }
@@ -19,7 +19,7 @@ function isControl(character: string): boolean {
   return code < 0x20 || (code >= 0x7f && code < 0xa0);
 }
 
-/** A line that fits the columns of a terminal; a longer one ends in `…`. */
+/** Returns the line cut to the columns of a terminal; a cut line ends in `…`. */
 export function cut(line: string, columns = Number.POSITIVE_INFINITY): string {
   const characters = [...line];
   return characters.length <= columns ? line : `${characters.slice(0, Math.max(0, columns - 1)).join('')}…`;

@@ -14,7 +14,7 @@ const reportTableSchema = z.strictObject({
 /** A small table inside a report. */
 export type ReportTable = Readonly<z.infer<typeof reportTableSchema>>;
 
-/** A report as programs read it. */
+/** A report as data for programs. */
 export const reportSchema = z.strictObject({
   object: z.string().describe('`gpui/NAME`, `epg/NAME` or `gpuacct/NAME`.'),
   namespace: z.string(),
@@ -30,9 +30,9 @@ export const reportSchema = z.strictObject({
 
 type ReportJson = Readonly<z.infer<typeof reportSchema>>;
 
-/** The report on one object: as JSON it is the same as for people. */
+/** The report on one object, the same in JSON as in text. */
 export interface StatusReport extends Omit<ReportJson, 'facts'> {
-  /** Label and text, in the order in which they are shown. */
+  /** Labels and texts, in the order in which they are shown. */
   readonly facts: readonly (readonly [label: string, text: string])[];
 }
 
@@ -40,7 +40,7 @@ export function reportJson({ facts, ...rest }: StatusReport): ReportJson {
   return { ...rest, facts: Object.fromEntries(facts) };
 }
 
-/** Words for an object that the operator has not reconciled yet. */
+/** Text for an object that the operator has not reconciled yet. */
 export const UNSEEN = 'not yet seen by the operator';
 
 interface ReportOptions {
@@ -51,7 +51,7 @@ interface ReportOptions {
   readonly width?: number | undefined;
 }
 
-/** The report for people. */
+/** Returns the report as text. */
 export function formatReport(report: StatusReport, { now, paint, width: lineWidth }: ReportOptions): string {
   const table: TableOptions = { wraps: true, width: lineWidth && lineWidth - INDENT.length };
   const width = Math.max(...report.facts.map(([label]) => label.length), 4) + 2;
@@ -75,7 +75,7 @@ export function formatReport(report: StatusReport, { now, paint, width: lineWidt
   ].join('');
 }
 
-/** Ready says why; what others say in the same words is said once. */
+/** Returns true if the condition Ready has the same message: then it is shown once. */
 function repeated(text: string, conditions: readonly Condition[]): boolean {
   const ready = conditions.find(({ type }) => type === 'Ready');
   return text !== '' && ready !== undefined && ready.message.startsWith(text);
@@ -97,7 +97,7 @@ const AS_READY = '(as Ready)';
 
 const INDENT = '  ';
 
-/** Nothing if the table has no row below its headings. */
+/** Returns a section with a table; nothing if the table has no row. */
 function section(title: string, table: string): string {
   const hasRows = table.indexOf('\n') < table.length - 1;
   return hasRows ? `\n${title}:\n${table.replace(/^(?=.)/gm, INDENT)}` : '';
@@ -145,7 +145,7 @@ function eventColumns(now: number, paint: Paint): readonly Column<ShownEvent>[] 
   ];
 }
 
-/** How long ago a timestamp was. */
+/** Returns the time since a timestamp as text. */
 export function since(timestamp: string | undefined, now: number): string {
   const time = Date.parse(timestamp ?? '');
   return Number.isNaN(time) ? '-' : ageText(now - time);

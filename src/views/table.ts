@@ -1,9 +1,9 @@
 import { stripVTControlCharacters } from 'node:util';
 import { cut, printableLine } from './printable.ts';
 
-/** How rows of one kind are shown. What JSON and YAML hold is the row itself: it carries no secret. */
+/** Form of rows of one kind. JSON and YAML contain the row itself, so it must contain no secret. */
 export interface View<Row> {
-  /** As in `instance/4711`. */
+  /** Kind in names such as `instance/4711`. */
   readonly kind: string;
   readonly name: (row: Row) => string;
   readonly columns: readonly Column<Row>[];
@@ -13,11 +13,11 @@ export interface View<Row> {
 export interface Column<Row> {
   readonly header: string;
   readonly text: (row: Row) => string | number | null | undefined;
-  /** The most characters that a table shows without `-o wide`; all if left out. */
+  /** Maximum number of characters that a table shows without `-o wide`; unlimited if absent. */
   readonly most?: number;
-  /** Colours the text, once nothing in it can steer the terminal. */
+  /** Colours the text, after control characters have been removed from it. */
   readonly paint?: (text: string, row: Row) => string;
-  /** Only with `-o wide`. */
+  /** True if the column is only shown with `-o wide`. */
   readonly wide?: boolean;
 }
 
@@ -35,7 +35,7 @@ export interface TableOptions {
   readonly headers?: boolean;
   /** Characters of a line on the terminal; undefined if lines may have any length. */
   readonly width?: number | undefined;
-  /** How the last column of a report fits the width: its words continue on further lines. Else the widest cells are cut. */
+  /** True if the words of the last column continue on further lines to fit the width. Else the widest cells are cut. */
   readonly wraps?: boolean;
 }
 
@@ -43,8 +43,8 @@ export interface TableOptions {
 export type Paint = (colour: 'green' | 'yellow' | 'red' | 'dim' | 'bold', text: string) => string;
 
 /**
- * A table as kubectl prints it: headings in capitals, columns three spaces apart, nothing behind the last
- * column, `-` if there is nothing.
+ * Returns a table as kubectl prints it: headings in capitals, columns three spaces apart, no spaces at line ends, `-`
+ * for an empty cell.
  */
 export function formatTable<Row>(
   columns: readonly Column<Row>[],
@@ -67,7 +67,7 @@ export function formatTable<Row>(
   return textOf(linesWith(fitting.map((most, at) => Math.min(most, limits[at] ?? most))), fitting);
 }
 
-/** A list with 150,000 rows has few widths, and a call takes only so many arguments. */
+/** Returns each width once. A list may have 150,000 rows, and a function call accepts fewer arguments. */
 function distinct(widths: readonly number[]): Iterable<number> {
   return new Set(widths);
 }
@@ -76,10 +76,13 @@ function lineWidth(widths: readonly number[]): number {
   return widths.reduce((sum, width) => sum + width, 0) + GAP.length * Math.max(0, widths.length - 1);
 }
 
-/** No cell is cut below this: a shorter one says nothing. */
+/** Minimum width of a cut cell: a shorter text is of no use. */
 const MIN_CELL = 8;
 
-/** Takes what is too much from the widest column, again and again until the line fits or nothing more can be cut. */
+/**
+ * Returns the widths that fit the line: it narrows the widest column repeatedly until the line fits or no column can be
+ * narrower.
+ */
 function fittingWidths(widths: readonly number[], width: number): readonly number[] {
   const fitting = [...widths];
   for (let excess = lineWidth(fitting) - width; excess > 0; excess = lineWidth(fitting) - width) {
@@ -95,7 +98,7 @@ function textOf(lines: readonly (readonly string[])[], widths: readonly number[]
   return lines.map((line) => `${layOut(line, widths)}\n`).join('');
 }
 
-/** The words of the last column continue below its first line; it has at least a third of the width. */
+/** Returns the lines with the last column wrapped below its first line; it has at least a third of the width. */
 function wrapped(lines: readonly (readonly string[])[], widths: readonly number[], width: number): string {
   const before = widths.slice(0, -1);
   const indent = lineWidth(before) + GAP.length;
@@ -112,7 +115,7 @@ function wrapped(lines: readonly (readonly string[])[], widths: readonly number[
     .join('');
 }
 
-/** Lines of at most `room` characters, broken between words; a longer word stands alone. */
+/** Returns lines of at most `room` characters, broken between words; a longer word gets its own line. */
 function wordsWithin(text: string, room: number): readonly string[] {
   const lines: string[] = [];
   for (const token of text.split(' ')) {
@@ -124,7 +127,7 @@ function wordsWithin(text: string, room: number): readonly string[] {
   return lines;
 }
 
-/** One row as a list of `heading: text` lines. */
+/** Returns one row as a list of `heading: text` lines. */
 export function formatDetails<Row>(columns: readonly Column<Row>[], row: Row): string {
   const shown = columns
     .filter(({ text }) => (text(row) ?? '') !== '')
@@ -140,7 +143,10 @@ function layOut(line: readonly string[], widths: readonly number[]): string {
     .trimEnd();
 }
 
-/** A row may hold text of the marketplace or the cluster: it stays on its line and only shows. */
+/**
+ * Returns the text of a cell on one line. A row may contain text of the marketplace or the cluster, which must not
+ * control the terminal.
+ */
 function cellOf<Row>({ text, paint }: Column<Row>, row: Row, most?: number): string {
   const shown = cut(printableLine(String(text(row) ?? '')), most) || NOTHING;
   return paint ? paint(shown, row) : shown;
@@ -150,7 +156,7 @@ function pad(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - widthOf(text)));
 }
 
-/** Characters on the screen: colours take none. */
+/** Returns the number of characters on the screen: colours have no width. */
 function widthOf(text: string): number {
   return [...stripVTControlCharacters(text)].length;
 }

@@ -23,7 +23,7 @@ export const alerts: readonly Alert[] = [
     severity: 'critical',
     summary:
       'A machine of account {{ $labels.namespace }}/{{ $labels.account }} bills and no object claims it.',
-    description: 'Unclaimed machines cost {{ $value }} dollars an hour.',
+    description: 'Orphaned machines cost {{ $value }} dollars an hour.',
   },
   {
     alert: 'GpuRentalDestroyFails',
@@ -50,7 +50,7 @@ export const alerts: readonly Alert[] = [
     severity: 'warning',
     summary:
       '{{ $labels.namespace }}/{{ $labels.name }} has reached a limit of money ({{ $labels.reason }}).',
-    description: 'It has stood so for {{ $value | humanizeDuration }}.',
+    description: 'The limit has been reached for {{ $value | humanizeDuration }}.',
   },
   {
     alert: 'GpuRentalCreditRunsOut',
@@ -59,7 +59,7 @@ export const alerts: readonly Alert[] = [
     severity: 'warning',
     summary: 'The credit of account {{ $labels.namespace }}/{{ $labels.account }} runs out within a day.',
     description:
-      'It lasts {{ $value | humanizeDuration }} at what its machines cost now. Without credit the marketplace stops or destroys them.',
+      'It lasts {{ $value | humanizeDuration }} at the present cost of its machines. Without credit the marketplace stops or destroys them.',
   },
   {
     alert: 'GpuRentalGpuIdle',
@@ -67,7 +67,7 @@ export const alerts: readonly Alert[] = [
     for: '1h',
     severity: 'warning',
     summary: 'The GPUs of GpuInstance {{ $labels.namespace }}/{{ $labels.name }} are idle, and it bills.',
-    description: 'They were in use {{ $value | humanizePercentage }} of the time for an hour.',
+    description: 'Their average utilization is {{ $value | humanizePercentage }}.',
   },
   {
     alert: 'GpuRentalQueueWaits',
@@ -76,7 +76,7 @@ export const alerts: readonly Alert[] = [
     severity: 'warning',
     summary:
       'GpuInstances of account {{ $labels.namespace }}/{{ $labels.account }} wait long for the marketplace.',
-    description: 'The first has waited {{ $value | humanizeDuration }} for a search or a rental slot.',
+    description: 'The longest wait for a search or a rental slot is {{ $value | humanizeDuration }}.',
   },
   {
     alert: 'GpuRentalInstanceStuck',
@@ -103,7 +103,7 @@ export const alerts: readonly Alert[] = [
     summary:
       'The load of EndpointGroup {{ $labels.namespace }}/{{ $labels.name }} is unknown ({{ $labels.reason }}).',
     description:
-      'It has been so for {{ $value | humanizeDuration }}; no worker is removed, and none is added for load that is not reported.',
+      'It has been unknown for {{ $value | humanizeDuration }}; the operator neither removes workers nor adds any for unreported load.',
   },
   {
     alert: 'GpuRentalGatewayRequestsWait',
@@ -129,8 +129,8 @@ export const alerts: readonly Alert[] = [
     for: '5m',
     severity: 'critical',
     summary:
-      'The key of account {{ $labels.namespace }}/{{ $labels.name }} proves nothing ({{ $labels.reason }}).',
-    description: 'Nothing can be rented or destroyed with it; machines that run bill on.',
+      'The key of account {{ $labels.namespace }}/{{ $labels.name }} is not verified ({{ $labels.reason }}).',
+    description: 'The operator can neither rent nor destroy with it; running machines keep billing.',
   },
   {
     alert: 'GpuRentalAccountSuspended',
@@ -138,7 +138,7 @@ export const alerts: readonly Alert[] = [
     for: '5m',
     severity: 'warning',
     summary: 'Account {{ $labels.namespace }}/{{ $labels.name }} has been suspended for more than a day.',
-    description: 'Nothing is rented or started with it; running machines and disks bill.',
+    description: 'The operator neither rents nor starts machines with it; running machines and disks bill.',
   },
   {
     alert: 'GpuRentalMarketplaceDown',
@@ -147,7 +147,7 @@ export const alerts: readonly Alert[] = [
     severity: 'warning',
     summary: 'The machines of account {{ $labels.namespace }}/{{ $labels.account }} could not be listed.',
     description:
-      'The latest complete list is {{ $value | humanizeDuration }} old: what died since is not replaced.',
+      'The latest complete list is {{ $value | humanizeDuration }} old: machines that failed since then are not replaced.',
   },
   {
     alert: 'GpuRentalMassOrphaned',
@@ -156,7 +156,7 @@ export const alerts: readonly Alert[] = [
     severity: 'critical',
     summary:
       'Many machines of account {{ $labels.namespace }}/{{ $labels.name }} lost their GpuInstances at once.',
-    description: 'They bill, and none is destroyed before a person confirms.',
+    description: 'They bill. The operator destroys none of them until a person confirms.',
   },
   {
     alert: 'GpuRentalBreakerOpen',
@@ -165,14 +165,14 @@ export const alerts: readonly Alert[] = [
     severity: 'warning',
     summary: 'Too many machines of account {{ $labels.namespace }}/{{ $labels.account }} are unhealthy.',
     description:
-      'Nothing is swept, and nothing is replaced until they recover or `maxUnhealthyHold` is over.',
+      'The operator sweeps and replaces no machine until they recover or `maxUnhealthyHold` has passed.',
   },
   {
     alert: 'GpuRentalQueueStuck',
     expr: `max by (name) (workqueue_longest_running_processor_seconds{name=~${OWN_CONTROLLERS}}) > 300`,
     for: '5m',
     severity: 'warning',
-    summary: 'A pass of controller {{ $labels.name }} does not end.',
+    summary: 'A reconcile of controller {{ $labels.name }} does not end.',
     description: 'The longest has run for {{ $value | humanizeDuration }}.',
   },
   {
@@ -180,8 +180,8 @@ export const alerts: readonly Alert[] = [
     expr: 'sum(leader_election_master_status{name="gpu-rental-operator"}) < 1 or absent(leader_election_master_status{name="gpu-rental-operator"})',
     for: '5m',
     severity: 'critical',
-    summary: 'No operator leads.',
-    description: 'Machines bill on; none is replaced, none is destroyed.',
+    summary: 'No operator holds the lease.',
+    description: 'Machines keep billing; none is replaced or destroyed.',
   },
   {
     alert: 'GpuRentalReconcileErrors',
@@ -189,7 +189,7 @@ export const alerts: readonly Alert[] = [
     for: '15m',
     severity: 'warning',
     summary: 'Controller {{ $labels.controller }} fails often.',
-    description: '{{ $value | humanizePercentage }} of its passes ended in an error.',
+    description: '{{ $value | humanizePercentage }} of its reconciles failed.',
   },
   {
     alert: 'GpuRentalProcessFault',
@@ -201,7 +201,7 @@ export const alerts: readonly Alert[] = [
   },
 ];
 
-/** The runbook's file name. */
+/** Returns the file name of the runbook. */
 export function runbookName({ alert }: Alert): string {
   return `${alert.toLowerCase()}.md`;
 }

@@ -60,7 +60,7 @@ const perGroup = '{{namespace}}/{{name}}';
 export const fleet: Dashboard = {
   file: 'fleet',
   title: 'GPU rental: fleet and money',
-  description: 'What is rented, what it costs, what went wrong with machines.',
+  description: 'Rented machines, their cost, and their failures.',
   variables: [
     { name: 'namespace', query: 'label_values(gpu_rental_dollars_per_hour, namespace)' },
     { name: 'account', query: 'label_values(gpu_rental_dollars_per_hour{namespace=~"$namespace"}, account)' },
@@ -75,15 +75,15 @@ export const fleet: Dashboard = {
           'Credit',
           'currencyUSD',
           `sum(${account('gpu_rental_credit_dollars')})`,
-          'Where the key may read it.',
+          'Absent if the key may not read it.',
         ),
         stat(
           'Credit lasts',
           's',
           `min(${account('gpu_rental_credit_runway_seconds')})`,
-          'At what machines cost now; of the account that runs out first.',
+          'At present cost; the account that runs out first.',
         ),
-        stat('Unclaimed, per hour', 'currencyUSD', `sum(${account('gpu_rental_orphan_dollars_per_hour')})`),
+        stat('Orphaned, per hour', 'currencyUSD', `sum(${account('gpu_rental_orphan_dollars_per_hour')})`),
         graph('Dollars per hour', 'currencyUSD', [
           { expr: account('gpu_rental_dollars_per_hour'), legend: perAccount },
         ]),
@@ -105,7 +105,7 @@ export const fleet: Dashboard = {
           'By why they ended.',
         ),
         {
-          title: 'Dearest instances',
+          title: 'Most expensive instances',
           description: '',
           unit: 'currencyUSD',
           kind: 'table',
@@ -177,7 +177,7 @@ export const fleet: Dashboard = {
       panels: [
         graph('Hot workers', 'short', [
           { expr: group('ready_workers'), legend: `${perGroup} ready` },
-          { expr: group('wanted_hot_workers'), legend: `${perGroup} wanted` },
+          { expr: group('desired_hot_workers'), legend: `${perGroup} desired` },
         ]),
         graph('Cold workers', 'short', [{ expr: group('cold_workers'), legend: perGroup }]),
         graph(
@@ -198,7 +198,7 @@ export const fleet: Dashboard = {
       title: 'Safety',
       panels: [
         stat('Breakers open', 'short', `sum(${account('gpu_rental_breaker_open')})`),
-        stat('Unclaimed machines', 'short', `sum(${account('gpu_rental_orphans')})`),
+        stat('Orphaned machines', 'short', `sum(${account('gpu_rental_orphans')})`),
         stat(
           'Destroys that fail, per hour',
           'currencyUSD',
@@ -230,13 +230,13 @@ export const health: Dashboard = {
       panels: [
         stat('Leaders', 'short', 'sum(leader_election_master_status{name="gpu-rental-operator"})'),
         stat('Oldest list', 's', 'max(gpu_rental_list_age_seconds)'),
-        graph('Passes by result', 'ops', [
+        graph('Reconciles by result', 'ops', [
           {
             expr: `sum by (controller, result) (rate(controller_runtime_reconcile_total{controller=~"$controller", controller=~${OWN_CONTROLLERS}}[5m]))`,
             legend: '{{controller}} {{result}}',
           },
         ]),
-        graph('Duration of a pass, 99 %', 's', [
+        graph('Reconcile duration, p99', 's', [
           {
             expr: `histogram_quantile(0.99, sum by (controller, le) (rate(controller_runtime_reconcile_time_seconds_bucket{controller=~"$controller", controller=~${OWN_CONTROLLERS}}[5m])))`,
             legend: '{{controller}}',
@@ -272,7 +272,7 @@ export const health: Dashboard = {
             legend: '{{name}}',
           },
         ]),
-        graph('Longest pass under way', 's', [
+        graph('Longest running reconcile', 's', [
           {
             expr: `max by (name) (workqueue_longest_running_processor_seconds{name=~${OWN_CONTROLLERS}})`,
             legend: '{{name}}',
@@ -307,7 +307,7 @@ export const health: Dashboard = {
             legend: '{{route}}',
           },
         ]),
-        graph('Wait for pacing', 's', [
+        graph('Wait for the rate limit', 's', [
           {
             expr: 'max by (namespace, account, class) (gpu_rental_pacing_wait_seconds)',
             legend: '{{namespace}}/{{account}} {{class}}',
@@ -365,7 +365,7 @@ export const health: Dashboard = {
             legend: '{{reason}}',
           },
         ]),
-        graph('Deletions under way', 's', [
+        graph('Deletions in progress', 's', [
           {
             expr: 'max by (namespace, name) (gpu_rental_gpuinstance_termination_current_time_seconds)',
             legend: '{{namespace}}/{{name}}',

@@ -13,7 +13,7 @@ const quantile = (share: number, histogram: string) =>
 export const gateway: Dashboard = {
   file: 'gateway',
   title: 'GPU rental: gateway',
-  description: 'Requests to EndpointGroups: who waits, who is served, and by whom they came.',
+  description: 'Requests to EndpointGroups: held, served, and by caller.',
   variables: [
     { name: 'namespace', query: 'label_values(gpu_rental_gateway_held_requests, namespace)' },
     { name: 'name', query: 'label_values(gpu_rental_gateway_held_requests{namespace=~"$namespace"}, name)' },
@@ -22,8 +22,8 @@ export const gateway: Dashboard = {
     {
       title: 'Now',
       panels: [
-        stat('Held requests', 'short', `sum(${held})`, 'They wait for a worker.'),
-        stat('Requests in work', 'short', `sum(${inFlight})`),
+        stat('Held requests', 'short', `sum(${held})`, 'Requests that wait for a worker.'),
+        stat('Requests in progress', 'short', `sum(${inFlight})`),
         stat(
           'Refused in an hour',
           'short',
@@ -50,7 +50,7 @@ export const gateway: Dashboard = {
           { expr: quantile(0.5, 'first_byte_seconds'), legend: `${perGroup} median` },
           { expr: quantile(0.99, 'first_byte_seconds'), legend: `${perGroup} 99 %` },
         ]),
-        graph('Workers that take requests', 'short', [
+        graph('Workers that accept requests', 'short', [
           {
             expr: `max by (namespace, name) (gpu_rental_gateway_ready_workers{${GROUP}})`,
             legend: perGroup,
@@ -78,13 +78,13 @@ export const gateway: Dashboard = {
         graph('Requests by caller', 'ops', [
           { expr: rate('requests_total', 'namespace, name, caller'), legend: `${perGroup} {{caller}}` },
         ]),
-        graph('Requests in work', 'short', [{ expr: inFlight, legend: perGroup }]),
+        graph('Requests in progress', 'short', [{ expr: inFlight, legend: perGroup }]),
       ],
     },
     {
       title: 'Failures',
       panels: [
-        graph('Share that failed', 'percentunit', [
+        graph('Share of failed requests', 'percentunit', [
           {
             expr: `group:gpu_rental_gateway_failed:ratio_rate15m{${GROUP}}`,
             legend: perGroup,
@@ -99,7 +99,7 @@ export const gateway: Dashboard = {
           [{ expr: rate('retries_total'), legend: perGroup }],
           'Another worker was tried before the first byte.',
         ),
-        graph('Clients that left while they were held', 'ops', [
+        graph('Clients that disconnected while held', 'ops', [
           { expr: rate('left_total'), legend: perGroup },
         ]),
       ],

@@ -10,7 +10,7 @@ export interface Tick {
   readonly seconds: number;
   /** Work units per second. */
   readonly load: number;
-  /** Workers that run or are on their way to it. */
+  /** Workers that run or are starting. */
   readonly hot: number;
   /** Workers that are stopped or on their way to it. */
   readonly cold: number;

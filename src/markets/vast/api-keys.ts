@@ -6,7 +6,7 @@ import { type ChangeAnswer, type Requester, sendChange } from './http/call.ts';
 import { pathId, toId } from './ids.ts';
 import { looseInteger, looseText, wireId } from './scalars.ts';
 
-/** What a key may do: `{api: {<category>: {<constraints>}}}` (specification 5). */
+/** Permissions of a key: `{api: {<category>: {<constraints>}}}` (specification 5). */
 export interface KeyPermissions {
   readonly api: Readonly<Record<string, unknown>>;
 }
@@ -18,22 +18,22 @@ export interface ApiKey {
   readonly userId: MarketplaceId | undefined;
   readonly teamId: MarketplaceId | undefined;
   readonly teamName: string | undefined;
-  /** undefined: full access, or not said. */
+  /** Undefined: full access, or not reported. */
   readonly permissions: KeyPermissions | undefined;
 }
 
-/** A key just made. Its secret is shown this once. */
+/** A new key. Its secret is only shown in this reply. */
 export interface NewApiKey {
   readonly id: MarketplaceId | undefined;
   readonly key: Secret;
   readonly permissions: KeyPermissions | undefined;
 }
 
-/** What a new key shall be. */
+/** Settings of a new key. */
 export interface NewKeyRequest {
   readonly name?: string;
   readonly permissions: KeyPermissions;
-  /** Fills wildcards of the permissions. */
+  /** Values for the wildcards of the permissions. */
   readonly keyParams?: string;
 }
 
@@ -50,7 +50,7 @@ export interface ApiKeysResource {
 /** Permissions of a scoped key (specification 5): named categories, each with constraints or empty. */
 export const keyPermissions = z.looseObject({ api: z.record(z.string(), z.unknown()) });
 
-/** An API key as it is listed, without its secret. */
+/** An API key in a list, without its secret. */
 export const apiKeyRow = z.object({
   id: wireId,
   name: looseText,
@@ -63,13 +63,13 @@ export const apiKeyRow = z.object({
 
 export const apiKeysReply = z.object({ apikeys: z.array(apiKeyRow) });
 
-/** Reply of reading one key: the object itself, or inside a list of one. */
+/** Reply of reading one key: the object itself, or a list with one entry. */
 export const apiKeyReply = z.union([
   apiKeyRow,
   z.object({ apikeys: z.tuple([apiKeyRow]) }).transform(({ apikeys }) => apikeys[0]),
 ]);
 
-/** Reply of making a key: the secret is in it this once. */
+/** Reply of creating a key; the only one with the secret. */
 export const newApiKeyReply = z.object({
   id: looseInteger,
   key: z.string().min(1),
@@ -82,7 +82,7 @@ const KEYS = '/api/v0/auth/apikeys/';
 const ACCOUNT = { area: 'account', endpointClass: 'account' } as const;
 const READ = { ...ACCOUNT, effect: 'read', method: 'GET' } as const;
 
-/** API keys over one requester. */
+/** Creates the API key calls over one requester. */
 export function createApiKeys(requester: Requester): ApiKeysResource {
   return {
     async list(bounds) {

@@ -18,21 +18,21 @@ import { type BearerTfa, createBearerTfa, createLoggedOutTfa, type LoggedOutTfa 
 import { createUsers, type UsersResource } from './users.ts';
 import { createVolumes, type VolumesResource } from './volumes.ts';
 
-/** Bounds of one client's requests. */
+/** Limits of one client's requests. */
 export interface ClientLimits {
   /** Milliseconds for one attempt, from its place in the pacer to the last byte. Default 30,000. */
   readonly attemptDeadlineMs?: number;
-  /** Attempts of a read, the first included. Default 3. Writes always have one. */
+  /** Attempts of a read, including the first. Default 3. Writes always have one. */
   readonly readAttempts?: number;
   /** Bytes of a reply's body, decompressed. Default 33,554,432. */
   readonly maxReplyBytes?: number;
 }
 
-/** What a client is made of. */
+/** Options of a client. */
 export interface MarketplaceClientOptions {
   /** Origin of the service, e.g. `https://console.example`; a path prefix and a final slash are allowed. */
   readonly baseUrl: string;
-  /** The key of every request, or what yields it when a request is sent. */
+  /** Key of every request, or the source that returns it at the moment of sending. */
   readonly apiKey: Secret | KeySource;
   readonly transport: Transport;
   readonly clock: Clock;
@@ -41,13 +41,13 @@ export interface MarketplaceClientOptions {
   /** Shared by every client of the same login. */
   readonly pacer: Pacer;
   readonly limits?: ClientLimits;
-  /** Where the autoscaler is, if not at the base address (the public service has its own). */
+  /** Address of the autoscaler, if it differs from the base address (as at the public service). */
   readonly autoscalerUrl?: string;
   /** Called for each good (2xx, well-formed) reply. */
   readonly onGoodReply?: (reply: GoodReply) => void;
 }
 
-/** One login's typed access to a marketplace. Every failure is a `MarketplaceError`. */
+/** A login's typed access to a marketplace. Every failure is a `MarketplaceError`. */
 export interface MarketplaceClient {
   readonly offers: OffersResource;
   readonly instances: InstancesResource;
@@ -62,7 +62,7 @@ export interface MarketplaceClient {
   readonly tfa: BearerTfa;
 }
 
-/** A client of one login. Throws a MarketplaceError where the base URL is none. */
+/** Returns a client of one login. Throws a MarketplaceError if the base URL is invalid. */
 export function createMarketplaceClient(options: MarketplaceClientOptions): MarketplaceClient {
   const { apiKey } = options;
   const keySource: KeySource = typeof apiKey === 'function' ? apiKey : () => apiKey;
@@ -82,7 +82,7 @@ export function createMarketplaceClient(options: MarketplaceClientOptions): Mark
   };
 }
 
-/** The 2FA calls of someone who has no key yet, only the secret of a login. */
+/** Returns the 2FA calls of a caller without a key, who only has the secret of a login. */
 export function createLoggedOutClient(
   options: Omit<MarketplaceClientOptions, 'apiKey'> & { readonly secret: Secret },
 ): LoggedOutTfa {

@@ -1,11 +1,11 @@
 import { MarketplaceError } from '../../market/errors.ts';
 
-/** No machine ever has it: destroying it only shows if the key may destroy. */
+/** Id that no machine ever has: destroying it only shows whether the key may destroy. */
 const NO_INSTANCE = '0';
 
 /**
- * True if the key of `destroy` may destroy machines. The service checks permission before existence, so `notFound` shows
- * that it may. Rejects with the MarketplaceError of a call that shows neither.
+ * Returns true if the key of `destroy` may destroy machines. The service checks permission before existence, so
+ * `notFound` proves permission. Rejects with the MarketplaceError of a call that proves neither.
  */
 export async function mayDestroyBy(destroy: (id: string) => Promise<unknown>): Promise<boolean> {
   try {

@@ -1,7 +1,7 @@
 import { MarketplaceError } from '../../market/errors.ts';
 import type { MarketplaceId } from '../../market/ids.ts';
 
-/** The id that a number on the wire stands for. */
+/** Returns the id of a number on the wire. */
 export function toId(wire: number): MarketplaceId;
 export function toId(wire: number | undefined): MarketplaceId | undefined;
 export function toId(wire: number | undefined): MarketplaceId | undefined {
@@ -11,8 +11,8 @@ export function toId(wire: number | undefined): MarketplaceId | undefined {
 const WHOLE_NUMBER = /^(0|[1-9]\d*)$/;
 
 /**
- * The number that stands for an id on the wire. Throws a MarketplaceError that names the `field` and says that nothing
- * was sent, if this marketplace cannot have issued the id.
+ * Returns the number of an id on the wire. Throws a MarketplaceError that names the `field` and states that nothing was
+ * sent, if this marketplace cannot have issued the id.
  */
 export function toWireId(id: MarketplaceId, field: string): number {
   const number = WHOLE_NUMBER.test(id) ? Number(id) : Number.NaN;
@@ -23,7 +23,7 @@ export function toWireId(id: MarketplaceId, field: string): number {
   });
 }
 
-/** The same where an id may be left out. */
+/** Returns the number of an optional id. Throws like {@link toWireId}. */
 export function toOptionalWireId<Nothing extends null | undefined>(
   id: MarketplaceId | Nothing,
   field: string,
@@ -31,7 +31,7 @@ export function toOptionalWireId<Nothing extends null | undefined>(
   return typeof id === 'string' ? toWireId(id, field) : id;
 }
 
-/** An id as a step of a path. Throws as {@link toWireId} does, before anything reaches an address. */
+/** Returns an id as a segment of a path. Throws like {@link toWireId}, before any URL contains it. */
 export function pathId(id: MarketplaceId, field: string): string {
   return String(toWireId(id, field));
 }

@@ -12,15 +12,15 @@ type Reads = Pick<InstancesResource, 'list' | 'page' | 'get'>;
 /** Form of the list: `whole` is the specification's; `paged` is served by services that answer 410 to it. */
 type Form = 'whole' | 'paged';
 
-/** What a service answers that serves a form of the list no more, or never did. */
+/** Answers of a service that does not serve a form of the list. */
 const NOT_SERVED: Readonly<Record<Form, ReadonlySet<MarketplaceErrorKind>>> = {
   whole: new Set<MarketplaceErrorKind>(['gone']),
   paged: new Set<MarketplaceErrorKind>(['gone', 'notFound']),
 };
 
 /**
- * Reads of machines. The list is the specification's or the paged one: the form that the service served last, and the
- * other one if it says that it serves that no more. One wrong word about it, as a proxy may say it, is not for good.
+ * Reads of machines. The list is whole or paged: the form that the service served last, and the other one if the
+ * service no longer serves it. A single wrong answer, such as from a proxy, does not exclude a form permanently.
  */
 export function machineReads(instances: Reads): Pick<Market, 'machines' | 'unsettled' | 'machine'> {
   let form: Form = 'whole';
@@ -50,7 +50,7 @@ async function listBy(form: Form, instances: Reads, call: CallOptions): Promise<
   return rows.map(toMachineRow);
 }
 
-/** Every status that a machine passes through or ends in; only `running`, where most of them are, is left out. */
+/** Every status of a starting or ending machine. Only `running` is left out, the status of most machines. */
 const UNSETTLED_STATUSES: readonly (KnownStatus | null)[] = [
   null,
   'created',
@@ -64,12 +64,12 @@ const UNSETTLED_STATUSES: readonly (KnownStatus | null)[] = [
   'destroyed',
 ];
 
-/** A machine that left the filter is read by itself; more of them than this wait for the whole list. */
+/** A machine that left the filter is read alone; more of them than this wait for the whole list. */
 const MAX_SINGLE_READS = 5;
 
 /**
- * Fresh rows of the machines that are booting, failing or leaving, and of those that were and no longer are: one
- * filtered list instead of all pages. Rejects with a MarketplaceError as its calls do.
+ * Reads fresh rows of the machines that are booting, failing or leaving, and of those that were and no longer are, with
+ * one filtered list instead of all pages. Rejects with the MarketplaceError of its calls.
  */
 async function readUnsettled(
   instances: Reads,

@@ -15,12 +15,12 @@ const STATES: Readonly<Record<NonNullable<ActualStatus>, MachineState>> = {
   unrecognized: 'unrecognized',
 };
 
-/** State that a status of the service stands for. */
+/** Returns the state of a status of the service. */
 export function machineState(status: ActualStatus): MachineState {
   return status === null ? 'pending' : STATES[status];
 }
 
-/** An instance of the client as the port shows it. */
+/** Returns an instance of the client as a row of the port. */
 export function toMachineRow(instance: Instance): MachineRow {
   const { actualStatus, actualStatusText, intendedStatus, power, ...same } = instance;
   return {

@@ -2,13 +2,13 @@ import * as z from 'zod';
 import { isJsonObject } from '../../lib/json.ts';
 
 /**
- * Scalars as services really send them: numbers that arrive as strings, nulls, and fields of the wrong type.
- * An optional field never fails its object: what cannot be read counts as not given.
+ * Scalars in the forms that services send: numbers as strings, nulls, and fields of the wrong type. An optional field
+ * never makes its object invalid: an unreadable value counts as missing.
  */
 
 const NUMERIC = /^\s*[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d{1,3})?\s*$/;
 
-/** null counts as not given; failing on it would cost more than all else of a row. */
+/** Returns the value with null as undefined: an error for null would cost more than parsing the rest of a row. */
 function readNumber(value: unknown): unknown {
   if (value === null) return undefined;
   if (typeof value === 'string' && NUMERIC.test(value)) return Number(value);
@@ -32,64 +32,64 @@ const BOOLEAN_WORDS: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([
 /** An identifier: a whole number of at least 0, also as text. */
 export const wireId = z.preprocess(readNumber, z.int().min(0));
 
-/** A field in one step: a list has dozens of them in each of a thousand rows. */
+/** Returns a schema that reads a field in one step: each of a thousand rows has dozens of fields. */
 const loosely = <Value>(read: (value: unknown) => Value | undefined) =>
   z.unknown().optional().transform(read);
 
-/** A number, or undefined for null, absent and anything that is none. */
+/** Returns a number; undefined for null, a missing value and any other value. */
 export function numberOf(value: unknown): number | undefined {
   const number = readNumber(value);
   return typeof number === 'number' && Number.isFinite(number) ? number : undefined;
 }
 
-/** A whole number, or undefined for null, absent and anything that is none. */
+/** Returns a whole number; undefined for null, a missing value and any other value. */
 export function integerOf(value: unknown): number | undefined {
   const number = readNumber(value);
   return typeof number === 'number' && Number.isSafeInteger(number) ? number : undefined;
 }
 
-/** More of anything than a machine has. */
+/** Maximum plausible number of parts of a machine. */
 const MOST = 1_000_000;
 
-/** A number of parts, from 0 to a million; undefined for null, absent and anything that is none. */
+/** Returns a number of parts, from 0 to a million; undefined for null, a missing value and any other value. */
 export function countOf(value: unknown): number | undefined {
   const number = integerOf(value);
   return number !== undefined && number >= 0 && number <= MOST ? number : undefined;
 }
 
-/** Text (a number or boolean as its text), or undefined for null, absent and anything else. */
+/** Returns the text (a number or boolean as text); undefined for null, a missing value and any other value. */
 export function textOf(value: unknown): string | undefined {
   const text = readText(value);
   return typeof text === 'string' ? text : undefined;
 }
 
-/** A boolean, also as a word or 0 and 1, or undefined for null, absent and anything else. */
+/** Returns a boolean, also from a word or 0 and 1; undefined for null, a missing value and any other value. */
 export function booleanOf(value: unknown): boolean | undefined {
   return typeof value === 'boolean' ? value : BOOLEAN_WORDS.get(value);
 }
 
-/** A field as {@link numberOf} reads it. */
+/** A field read by {@link numberOf}. */
 export const looseNumber = loosely(numberOf);
-/** A field as {@link integerOf} reads it. */
+/** A field read by {@link integerOf}. */
 export const looseInteger = loosely(integerOf);
-/** A field as {@link textOf} reads it. */
+/** A field read by {@link textOf}. */
 export const looseText = loosely(textOf);
-/** A field as {@link booleanOf} reads it. */
+/** A field read by {@link booleanOf}. */
 export const looseBoolean = loosely(booleanOf);
 
-/** Text, or null if the service says null or nothing. */
+/** Text, or null if the service sends null or leaves the field out. */
 export const textOrNull = z.string().nullable().catch(null);
 
-/** The last moment that a date can stand for, in epoch milliseconds. */
+/** Maximum date, in epoch milliseconds. */
 const LAST_MOMENT_MS = 8.64e15;
 
-/** Epoch milliseconds of the seconds that services send; what no date can stand for counts as not given. */
+/** Returns the epoch milliseconds of seconds on the wire; undefined for a value that no date can have. */
 export function epochMs(seconds: number | undefined): number | undefined {
   const moment = Math.round((seconds ?? Number.NaN) * 1000);
   return Math.abs(moment) <= LAST_MOMENT_MS ? moment : undefined;
 }
 
-/** Epoch milliseconds of a moment in seconds or as a date in text, or undefined for anything else. */
+/** Epoch milliseconds of a time in seconds or as a date in text; undefined for any other value. */
 export const looseMoment = loosely((value) => {
   const seconds = readNumber(value);
   if (typeof seconds === 'number') return epochMs(seconds);
@@ -97,15 +97,15 @@ export const looseMoment = loosely((value) => {
   return Number.isNaN(moment) ? undefined : moment;
 });
 
-/** How each field of a row is read; a reader takes whatever stands there, and never throws. */
+/** Readers of a row's fields. A reader accepts any value and never throws. */
 type FieldReaders = Readonly<Record<string, (value: unknown) => unknown>>;
 type RowRead<Readers extends FieldReaders> = { readonly id: number } & {
   readonly [Name in keyof Readers]: ReturnType<Readers[Name]>;
 };
 
 /**
- * The schema of a row of a long list, of which the id alone has to be right. As an object of as many schemas it would
- * take seven times as long, which is most of what a poll costs.
+ * Returns the schema of a row of a long list. Only the id must be valid. An object schema with a schema per field would
+ * take seven times as long, which is most of the cost of a poll.
  */
 export function looseRow<Readers extends FieldReaders>(readers: Readers) {
   const fields = Object.entries(readers);

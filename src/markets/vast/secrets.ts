@@ -3,9 +3,9 @@ import type { Secret } from '../../lib/secret.ts';
 import type { CallOptions } from '../../market/call-options.ts';
 import { type ChangeAnswer, type Requester, sendChange } from './http/call.ts';
 
-/** Environment secrets of the account: they are set in every container it rents. */
+/** Environment secrets of the account: they are set in every container that it rents. */
 export interface SecretsResource {
-  /** The names. Values never come back. */
+  /** Returns the names. The service never returns values. */
   list(options?: CallOptions): Promise<string[]>;
   create(name: string, value: Secret, options?: CallOptions): Promise<ChangeAnswer>;
   update(name: string, value: Secret, options?: CallOptions): Promise<ChangeAnswer>;
@@ -17,7 +17,7 @@ export const secretsReply = z.object({ secrets: z.record(z.string(), z.unknown()
 
 const SECRETS = { area: 'account', endpointClass: 'account', path: '/api/v0/secrets/' } as const;
 
-/** Environment secrets over one requester. */
+/** Returns the environment secrets over one requester. */
 export function createSecrets(requester: Requester): SecretsResource {
   return {
     async list(bounds) {

@@ -13,10 +13,10 @@ export interface SshKey {
   readonly createdAt: number | undefined;
 }
 
-/** SSH keys of the account, and of one container. A virtual machine takes only those registered before renting. */
+/** SSH keys of the account, and of one container. A virtual machine accepts only keys registered before renting. */
 export interface SshKeysResource {
   list(options?: CallOptions): Promise<SshKey[]>;
-  /** Registers a public key and answers its id. */
+  /** Registers a public key and returns its id. */
   create(publicKey: string, options?: CallOptions): Promise<MarketplaceId>;
   update(id: MarketplaceId, publicKey: string, options?: CallOptions): Promise<ChangeAnswer>;
   delete(id: MarketplaceId, options?: CallOptions): Promise<ChangeAnswer>;
@@ -25,7 +25,7 @@ export interface SshKeysResource {
   detach(instanceId: MarketplaceId, keyId: MarketplaceId, options?: CallOptions): Promise<ChangeAnswer>;
 }
 
-/** An SSH key as it is listed. */
+/** An SSH key in a list. */
 export const sshKeyRow = z.object({
   id: wireId,
   key: looseText,
@@ -44,7 +44,7 @@ export const newSshKeyReply = z.object({ key: z.object({ id: wireId }) });
 const KEYS = '/api/v0/ssh/';
 const ACCOUNT = { area: 'account', endpointClass: 'account' } as const;
 
-/** SSH keys over one requester. */
+/** Creates the SSH key calls over one requester. */
 export function createSshKeys(requester: Requester): SshKeysResource {
   return {
     list: (options) => list(requester, options),

@@ -12,7 +12,7 @@ export interface User extends LoginUser {
   readonly username: string | undefined;
 }
 
-/** The user object (specification 2.4), without the keys it may contain. */
+/** The user object (specification 2.4), without the keys that it may contain. */
 export const userReply = z.object({
   id: wireId,
   email: looseText,
@@ -33,7 +33,7 @@ const TWO_FACTOR: ReadonlyMap<string, TwoFactorStatus> = new Map([
   ['legacy', 'legacy'],
 ]);
 
-/** The user in our names and units. */
+/** Returns the user in this program's names and units. */
 export function toUser(row: WireUser): User {
   return {
     id: toId(row.id),
@@ -48,11 +48,11 @@ export function toUser(row: WireUser): User {
 
 /** The account behind the key (specification 4.2). */
 export interface UsersResource {
-  /** Proves the key and says whose it is. A read: may be repeated. */
+  /** Verifies the key and returns its user. A read: may be repeated. */
   current(options?: CallOptions): Promise<User>;
 }
 
-/** The account over one requester. */
+/** Returns the account over one requester. */
 export function createUsers(requester: Requester): UsersResource {
   return {
     async current(options) {

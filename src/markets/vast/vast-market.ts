@@ -9,7 +9,7 @@ import type { KeySource } from './http/call.ts';
 import type { RentRequest } from './instances/rent.ts';
 import { machineReads } from './machine-reads.ts';
 
-/** Vast.ai behind the port. Throws a MarketplaceError if the address is none. */
+/** Opens Vast.ai as a market. Throws a MarketplaceError if the address is invalid. */
 export function openVast({ url, key, onMachinesReply, ...options }: MarketOptions): Market {
   const client = createMarketplaceClient({
     ...options,
@@ -39,13 +39,15 @@ function keyOf(key: MarketOptions['key']): Secret | KeySource {
   return typeof key === 'function' ? (call) => key(purposeOf(call)) : key;
 }
 
-/** A read may travel as a POST; only the call that ends a machine counts as `destroy`. */
+/**
+ * Returns the purpose of a call. A read may be sent as a POST; only the call that ends a machine counts as `destroy`.
+ */
 function purposeOf({ effect, endpointClass }: Parameters<KeySource>[0]): CallPurpose {
   if (effect === 'read') return 'read';
   return endpointClass === 'destroy' ? 'destroy' : 'change';
 }
 
-/** A rental in the words of the client. The launch mode is always sent: a service may have another default. */
+/** Returns a rental as a request of the client. The launch mode is always sent: a service may have another default. */
 function rentRequest({ ssh, imageLogin, ...request }: RentalRequest): RentRequest {
   return {
     ...request,

@@ -35,7 +35,7 @@ export interface Volume {
   readonly startedAt: number | undefined;
 }
 
-/** A volume listing as search answers it (specification 2.1: only `id` is certain). */
+/** A volume listing in a search (specification 2.1: only `id` is certain). */
 export const volumeOfferRow = z.object({
   id: wireId,
   machine_id: looseInteger,
@@ -67,7 +67,7 @@ export const volumesReply = z.object({ volumes: z.array(volumeRow) });
 
 export const volumeRentReply = z.object({ volume_name: looseText });
 
-/** The listing in our names and units. */
+/** Returns the listing in this program's names and units. */
 export function toVolumeOffer(row: z.infer<typeof volumeOfferRow>): VolumeOffer {
   return {
     id: toId(row.id),
@@ -84,7 +84,7 @@ export function toVolumeOffer(row: z.infer<typeof volumeOfferRow>): VolumeOffer 
   };
 }
 
-/** The volume in our names and units. */
+/** Returns the volume in this program's names and units. */
 export function toVolume(row: z.infer<typeof volumeRow>): Volume {
   return {
     id: toId(row.id),
@@ -102,11 +102,11 @@ export interface VolumeQuery {
   readonly filters: readonly OfferFilter[];
   readonly order?: readonly OfferOrder[];
   readonly limit?: number;
-  /** GB that the prices of the reply are for. */
+  /** Gigabytes that the prices of the reply include. */
   readonly sizeGB?: number;
 }
 
-/** What a host puts up. */
+/** A host's offer of disk. */
 export interface VolumeListing {
   readonly machineIds: readonly MarketplaceId[];
   readonly sizeGB: number;
@@ -118,22 +118,22 @@ export interface VolumeListing {
 /** Volumes: search, rent, own, delete; and the host's side (specification 4.1). */
 export interface VolumesResource {
   search(query: VolumeQuery, options?: CallOptions): Promise<VolumeOffer[]>;
-  /** Rents a part of a listing and answers the volume's name. */
+  /** Rents a part of a listing and returns the volume's name. */
   rent(
     request: { offerId: MarketplaceId; sizeGB: number; name?: string },
     options?: CallOptions,
   ): Promise<{ name: string | undefined }>;
   list(type?: 'all' | 'local' | 'network', options?: CallOptions): Promise<Volume[]>;
   delete(id: MarketplaceId, options?: CallOptions): Promise<ChangeAnswer>;
-  /** Host: puts disk up for rent. */
+  /** Offers disk for rent, as a host. */
   offer(listing: VolumeListing, options?: CallOptions): Promise<ChangeAnswer>;
-  /** Host: takes a listing down, so that nobody can rent it any more. */
+  /** Removes a listing, as a host, so that it can no longer be rented. */
   unlist(id: MarketplaceId, options?: CallOptions): Promise<ChangeAnswer>;
 }
 
 const VOLUMES = { area: 'volumes', endpointClass: 'volume' } as const;
 
-/** Volumes over one requester. */
+/** Creates the volume calls over one requester. */
 export function createVolumes(requester: Requester): VolumesResource {
   const change = (call: Pick<Change, 'operation' | 'method' | 'path' | 'query' | 'body' | 'bounds'>) =>
     sendChange(requester, { ...VOLUMES, ...call });

@@ -12,21 +12,21 @@ import { toId } from '../ids.ts';
 import { epochMs, looseBoolean, looseInteger, looseNumber, looseText } from '../scalars.ts';
 import { ADVICE_BY_KIND, connectionAdvice, type ErrorArea, findErrorCode } from './error-codes.ts';
 
-/** A reply that is not what was asked for. */
+/** A reply that is not the requested one. */
 export interface FailedReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** The body's text, JSON or not. */
+  /** Text of the body, JSON or not. */
   readonly body: string;
 }
 
-/** What was called. */
+/** The failed call. */
 export interface CallContext {
-  /** Our own words for the call, e.g. `rent an offer`. */
+  /** Name of the call in this program's words, e.g. `rent an offer`. */
   readonly operation: string;
   readonly area: ErrorArea;
   readonly effect: 'read' | 'write';
-  /** Epoch milliseconds, if the reply carries no `Date`. */
+  /** Epoch milliseconds to use if the reply has no `Date`. */
   readonly now: number;
 }
 
@@ -38,7 +38,7 @@ interface Judgement {
 
 const SAFE_CODE = /^[A-Za-z0-9_]{1,64}$/;
 
-/** Kinds that prove that a rent made no machine; any other failure of a rent may hide one. */
+/** Kinds that prove that a rent created no machine; any other failure of a rent may hide one. */
 const CERTAIN_FOR_RENT: ReadonlySet<MarketplaceErrorKind> = new Set([
   'offerGone',
   'unauthorized',
@@ -48,7 +48,7 @@ const CERTAIN_FOR_RENT: ReadonlySet<MarketplaceErrorKind> = new Set([
   'throttled',
 ]);
 
-/** Texts by which services report a failed authentication, also under 404 and with other codes. */
+/** Texts by which services report a failed authentication, also with status 404 and with other codes. */
 const AUTHENTICATION_TEXTS: readonly (readonly [text: string, kind: MarketplaceErrorKind])[] = [
   ['Session expired', 'sessionExpired'],
   ['Two Factor Authentication', 'twoFactorRequired'],
@@ -67,8 +67,8 @@ const KIND_BY_STATUS: ReadonlyMap<number, MarketplaceErrorKind> = new Map([
 ]);
 
 /**
- * Body of a failure (specification 7), in every spelling that services use: `error` with `msg`,
- * `detail` or `error_msg` alone, `success: false` with status 200.
+ * Body of a failure (specification 7), in every spelling that services use: `error` with `msg`, `detail` or `error_msg`
+ * alone, `success: false` with status 200.
  */
 export const failureBody = z.object({
   success: looseBoolean,
@@ -78,14 +78,14 @@ export const failureBody = z.object({
   error_msg: looseText,
   fail_count: looseInteger,
   locked_until: looseNumber,
-  /** Seen on failures of a rent whose machine was made all the same. */
+  /** Seen in failures of a rent whose machine was created nevertheless. */
   new_contract: looseInteger,
 });
 
-/** A failure as it arrives. */
+/** A failed reply from the wire. */
 export type WireFailure = z.infer<typeof failureBody>;
 
-/** The error that a reply with a failing status, or with `success: false`, stands for. */
+/** Returns the error of a reply with a failing status, or with `success: false`. */
 export function classifyFailure(reply: FailedReply, context: CallContext): MarketplaceError {
   const body = readFailure(reply.body);
   const { kind, outcome, advice } = judge(reply.status, body, context);
@@ -105,7 +105,7 @@ export function classifyFailure(reply: FailedReply, context: CallContext): Marke
   });
 }
 
-/** What a line about a failure is made of. */
+/** Parts of the message about a failure. */
 export interface FailureEvidence {
   readonly kind: MarketplaceErrorKind;
   readonly status?: number;
@@ -113,7 +113,7 @@ export interface FailureEvidence {
   readonly advice: string;
 }
 
-/** One line of our own words: what was tried, what it means, status and code. */
+/** Returns the message in this program's words: the operation, its meaning, status and code. */
 export function describe(operation: string, { kind, status, code, advice }: FailureEvidence): string {
   const evidence = [status === undefined ? undefined : `HTTP ${status}`, code].filter(Boolean).join(', ');
   return `${operation}: ${kind}${evidence ? ` (${evidence})` : ''}. ${advice}`;
@@ -127,13 +127,16 @@ function safeCode({ error }: WireFailure): string | undefined {
   return error !== undefined && SAFE_CODE.test(error) ? error : undefined;
 }
 
-/** A body that is no JSON object is its own message: services send plain text too. */
+/**
+ * Returns the code and text of a failure. A body that is no JSON object is the text itself: services also send plain
+ * text.
+ */
 function readFailure(text: string): WireFailure {
   try {
     const parsed = failureBody.safeParse(JSON.parse(text));
     if (parsed.success) return parsed.data;
   } catch {
-    // Not JSON: what it says is text.
+    // Not JSON: the body is the text.
   }
   return failureBody.parse({ msg: text.slice(0, 300) });
 }
@@ -157,7 +160,10 @@ function outcomeOf(
   return known ?? outcomeOfStatus(status);
 }
 
-/** The code of a failed authentication. Under 404 it means the key, whatever the words beside it: never that a thing is gone. */
+/**
+ * Code of a failed authentication. With status 404 it means the key, whatever the text says: never that an object is
+ * absent.
+ */
 const AUTHENTICATION_CODE = 'auth_error';
 
 function authenticationKind(
@@ -178,12 +184,15 @@ function kindOfStatus(status: number): MarketplaceErrorKind {
   return status >= 300 ? 'redirected' : 'refused';
 }
 
-/** A request that was turned down did nothing; a server that failed, or said no with 200, may have acted. */
+/**
+ * Returns the outcome by status: a refused request had no effect; a server that failed, or refused with 200, may have
+ * acted.
+ */
 function outcomeOfStatus(status: number): Outcome {
   return status >= 300 && status < 500 && status !== 408 ? 'refused' : 'unknown';
 }
 
-/** A service that asks for more is asked again after a day: nothing rests for ever on its word. */
+/** Maximum pause that a service may request: a retry follows after a day in any case. */
 const MAX_REST_MS = 86_400_000;
 
 function retryAfter(
@@ -207,29 +216,29 @@ function until(time: number, now: number): number | undefined {
 
 const SYSTEM_CODE = /^[A-Z0-9_]{3,60}$/;
 
-/** A body that is no text we accept: too long, or not UTF-8. */
+/** An unacceptable body: too long, or not UTF-8. */
 export class UnreadableBody extends Error {
   override readonly name = 'UnreadableBody';
 }
 
-/** Why our own rules refused to connect; the cause of a TransportError with `sent` false. */
+/** Reason for which the operator's own rules refused to connect; the cause of a TransportError with `sent` false. */
 export class BlockedAddress extends Error {
   override readonly name = 'BlockedAddress';
 }
 
-/** A person gave the call up while it was under way; the cause of a TransportError. */
+/** A caller aborted the call while it was running; the cause of a TransportError. */
 export class CallGivenUp extends Error {
   override readonly name = 'CallGivenUp';
 }
 
-/** A failure before the request left: certainly without effect. */
+/** Returns the error of a failure before the request was sent: certainly without effect. */
 export function notSent(operation: string, cause: unknown): MarketplaceError {
   if (cause instanceof MarketplaceError) return cause;
   const kind = cause instanceof DeadlineError ? 'timeout' : 'aborted';
   return failure(operation, { kind, outcome: 'refused' }, cause);
 }
 
-/** The call that was lost. */
+/** The call whose reply was lost. */
 export interface LostCall {
   readonly operation: string;
   readonly effect: 'read' | 'write';
@@ -237,8 +246,7 @@ export interface LostCall {
 }
 
 /**
- * The error of a request to which no whole reply arrived. A write's effect is certain to be missing only
- * where not one byte left.
+ * Returns the error of a request without a complete reply. A write has certainly no effect only if no byte was sent.
  */
 export function lostReply({ operation, effect, bounds }: LostCall, cause: unknown): MarketplaceError {
   const left = !(cause instanceof TransportError) || cause.sent;
@@ -259,7 +267,7 @@ function kindOf(cause: unknown): MarketplaceErrorKind {
   return 'unavailable';
 }
 
-/** The first code of the system among the causes, e.g. `ECONNREFUSED` or `CERT_HAS_EXPIRED`. */
+/** Returns the first system code among the causes, e.g. `ECONNREFUSED` or `CERT_HAS_EXPIRED`. */
 function systemCode(cause: unknown): string | undefined {
   let error = cause;
   while (error instanceof Error) {

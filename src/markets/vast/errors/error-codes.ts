@@ -1,16 +1,16 @@
 import type { MarketplaceErrorKind, Outcome } from '../../../market/errors.ts';
 
-/** Which endpoints a code is used by: one word can mean different things elsewhere. */
+/** Endpoints that use a code: a code can have another meaning elsewhere. */
 export type ErrorArea = 'tfa' | 'rent' | 'search' | 'instances' | 'volumes' | 'groups' | 'account' | 'any';
 
-/** One code of a service: how it arrives, what it means to code, and what a person should do. */
+/** A code of a service: its form on the wire, its meaning, and advice to the user. */
 export interface ErrorCodeRow {
-  /** `*`: the service's text alone tells, because no code is documented. */
+  /** `*`: no code is documented, so only the service's text identifies the error. */
   readonly code: string;
-  /** The HTTP statuses it is documented with. */
+  /** Documented HTTP statuses of the code. */
   readonly statuses: readonly number[];
   readonly area: ErrorArea;
-  /** Only if the service's text contains this. */
+  /** Set if the service's text must contain this. */
   readonly text?: string;
   readonly kind: MarketplaceErrorKind;
   /** `refused` only if the effect certainly did not happen. */
@@ -20,12 +20,12 @@ export interface ErrorCodeRow {
 
 type AreaRow = Omit<ErrorCodeRow, 'area'>;
 
-/** The rows of one area. */
+/** Returns the rows of one area. */
 function inArea(area: ErrorArea, rows: readonly AreaRow[]): readonly ErrorCodeRow[] {
   return rows.map((row) => ({ ...row, area }));
 }
 
-/** A code that proves that nothing happened; only if the service's text contains `text`, if it is given. */
+/** Returns a code that proves that the call had no effect; only if the service's text contains `text`, if given. */
 function refused(
   code: string,
   statuses: number | readonly number[],
@@ -37,7 +37,7 @@ function refused(
   return { code, statuses: listed, kind, outcome: 'refused', advice, ...(text !== undefined && { text }) };
 }
 
-/** A code that leaves open if the effect happened. */
+/** Returns a code that leaves open whether the call had an effect. */
 function unclear(...row: Parameters<typeof refused>): AreaRow {
   return { ...refused(...row), outcome: 'unknown' };
 }
@@ -80,8 +80,8 @@ const TFA_CODES = inArea('tfa', [
 ]);
 
 /**
- * Renting. Only what proves that no machine was created is `refused`: a 400 has been seen with a machine behind
- * it, so the list settles its outcome like that of a lost reply.
+ * Renting. Only codes that prove that no machine was created are `refused`. A 400 has been seen with a created machine,
+ * so the list settles its outcome like that of a lost reply.
  */
 // biome-ignore format: a code is a line.
 const RENT_CODES = inArea('rent', [
@@ -126,7 +126,7 @@ const OTHER_CODES = [
   ]),
   ...inArea('account', [
     refused('invalid_permissions', 400, 'invalidRequest', 'Give permissions as {"api": {"<category>": {}}} with known categories.'),
-    refused('missing_permissions', 400, 'invalidRequest', 'Give the permissions that the key shall have.'),
+    refused('missing_permissions', 400, 'invalidRequest', 'Give the permissions of the new key.'),
     refused('no_ssh_key', 400, 'invalidRequest', 'Give a public SSH key in the form of one line of authorized_keys.'),
   ]),
   ...inArea('any', [
@@ -135,10 +135,10 @@ const OTHER_CODES = [
   ]),
 ];
 
-/** Every documented code, one row each per area and text. Earlier rows win. */
+/** Every documented code, one row per area and text. Earlier rows take precedence. */
 export const ERROR_CATALOGUE: readonly ErrorCodeRow[] = [...TFA_CODES, ...RENT_CODES, ...OTHER_CODES];
 
-/** What a person should do about a failure for which the service gave no known code. */
+/** Advice to the user for failures without a known code. */
 export const ADVICE_BY_KIND: Readonly<Record<MarketplaceErrorKind, string>> = {
   unauthorized: 'Give a valid API key: this one is wrong, revoked or expired.',
   sessionExpired: 'Log in again with the second factor, or use the ordinary API key.',
@@ -163,7 +163,7 @@ export const ADVICE_BY_KIND: Readonly<Record<MarketplaceErrorKind, string>> = {
   refused: 'The service refused: look at its message.',
 };
 
-/** Which failure is looked up. */
+/** The failure to look up. */
 export interface CodeQuery {
   readonly area: ErrorArea;
   readonly code: string | undefined;
@@ -181,7 +181,7 @@ function matches(row: ErrorCodeRow, query: CodeQuery): boolean {
   );
 }
 
-/** The row of a failure: code, area, documented status and text must agree. */
+/** Returns the row of a failure: code, area, documented status and text must agree. */
 export function findErrorCode(query: CodeQuery): ErrorCodeRow | undefined {
   return ERROR_CATALOGUE.find((row) => matches(row, query));
 }
@@ -189,7 +189,7 @@ export function findErrorCode(query: CodeQuery): ErrorCodeRow | undefined {
 const CERTIFICATE_ADVICE =
   'The certificate of the service cannot be trusted: check the address, the clock and the authorities that are trusted.';
 
-/** What a person should do about a connection that failed with a code of the system; undefined: nothing special. */
+/** Returns advice for a connection that failed with a system code; undefined if there is none. */
 export function connectionAdvice(code: string | undefined): string | undefined {
   return code !== undefined && /CERT|SIGNED|SIGNATURE|ALTNAME/.test(code) ? CERTIFICATE_ADVICE : undefined;
 }

@@ -17,7 +17,7 @@ import { epochMs, looseInteger, looseNumber, looseText, wireId } from '../scalar
 /** A worker of an endpoint. Times are epoch milliseconds. */
 export interface Worker {
   readonly id: MarketplaceId;
-  /** In lower case; `idle` is ready. */
+  /** State in lower case; `idle` is ready. */
   readonly status: string | undefined;
   readonly load: number | undefined;
   /** Performance units per second. */
@@ -34,14 +34,14 @@ export type WorkersReply =
   | { readonly type: 'notReady'; readonly message: string };
 
 export type RouteReply =
-  /** Call the worker with the whole of `authData`. */
+  /** The request goes to this worker: call it with all of `authData`. */
   | {
       readonly type: 'ready';
       readonly url: string;
       readonly requestIndex: number | undefined;
       readonly authData: Readonly<Record<string, unknown>>;
     }
-  /** Ask again with `requestIndex`. */
+  /** The request waits: repeat it with `requestIndex`. */
   | {
       readonly type: 'waiting';
       readonly requestIndex: number | undefined;
@@ -56,40 +56,40 @@ export interface GroupLogs {
   readonly error: string | undefined;
 }
 
-/** What a request that wants a worker says. */
+/** A request for a worker. */
 export interface RouteRequest {
   readonly endpointName: string;
   readonly endpointKey: Secret;
-  /** In performance units. */
+  /** Cost in performance units. */
   readonly cost: number;
-  /** 0 at first, then what came back. */
+  /** 0 for the first request, then the value of the last reply. */
   readonly requestIndex: number;
   readonly replayTimeoutSeconds?: number;
 }
 
-/** Which log is read. */
+/** Selection of a log. */
 export interface GroupLogQuery {
   readonly of: 'endpoint' | 'workerGroup';
   readonly id: MarketplaceId;
   readonly tailLines?: number;
 }
 
-/** Calls of the autoscaler, which may stand at another address than the service. */
+/** Calls of the autoscaler, which may have another address than the service. */
 export interface AutoscalerResource {
   workers(endpointId: MarketplaceId, options?: CallOptions): Promise<WorkersReply>;
   logs(query: GroupLogQuery, options?: CallOptions): Promise<GroupLogs>;
-  /** Begins, or cancels, a rolling update and answers how many workers it concerns. */
+  /** Starts or cancels a rolling update. Returns the number of workers in it. */
   updateWorkers(
     request: { workerGroupId: MarketplaceId; cancel?: boolean },
     options?: CallOptions,
   ): Promise<{ workers: number | undefined; message: string | undefined }>;
-  /** One attempt: the caller asks again while it waits. */
+  /** Requests a worker once; the caller repeats the request while it waits. */
   route(request: RouteRequest, options?: CallOptions): Promise<RouteReply>;
-  /** What a worker reports of itself, under its wire names. Carries no key. */
+  /** Sends the status of a worker under its wire names, without a key. */
   reportWorkerStatus(status: Readonly<Record<string, unknown>>, options?: CallOptions): Promise<ChangeAnswer>;
 }
 
-/** A worker as the autoscaler answers it. */
+/** A worker in the autoscaler's reply. */
 export const workerRow = z.object({
   id: wireId,
   status: looseText,
@@ -104,7 +104,7 @@ export const workerRow = z.object({
   url: looseText,
 });
 
-/** A bare list; the wrapped form and the answer while nothing is ready are taken too. */
+/** A bare list; the wrapped form and the reply without a ready worker are accepted too. */
 export const workersReply = z.union([
   z.array(workerRow),
   z.object({ workers: z.array(workerRow) }),
@@ -127,7 +127,7 @@ export const groupLogsReply = z.object({
 
 export const updateWorkersReply = z.object({ workers_to_update: looseInteger, error_msg: looseText });
 
-/** The workers in our names. */
+/** Returns the workers in this program's names. */
 export function toWorkers(reply: z.infer<typeof workersReply>): WorkersReply {
   if (Array.isArray(reply)) return { type: 'ready', workers: reply.map(toWorker) };
   if ('workers' in reply) return { type: 'ready', workers: reply.workers.map(toWorker) };
@@ -148,32 +148,32 @@ function toWorker(row: z.infer<typeof workerRow>): Worker {
   };
 }
 
-/** Where the request goes, or that it waits. */
+/** Returns the worker of the request, or that it must wait. */
 export function toRoute(reply: z.infer<typeof routeReply>): RouteReply {
   if (!reply.url) return { type: 'waiting', requestIndex: reply.request_idx, status: reply.status };
   return { type: 'ready', url: reply.url, requestIndex: reply.request_idx, authData: reply };
 }
 
-/** The four logs of a group. */
+/** Returns the four logs of a group. */
 export function toGroupLogs(reply: z.infer<typeof groupLogsReply>): GroupLogs {
   const { info0 = '', info1 = '', trace = '', debug = '', error } = reply;
   return { info0, info1, trace, debug, error };
 }
 
-/** Where the public service keeps its autoscaler; any other service has it at its own address. */
+/** The public service, whose autoscaler has an address of its own; any other service has it at its base address. */
 const PUBLIC_SERVICE = 'https://console.vast.ai';
 const PUBLIC_AUTOSCALER = 'https://run.vast.ai';
 
 const CALL = { area: 'groups', endpointClass: 'other', method: 'POST' } as const;
 
-/** How the autoscaler is reached. */
+/** Addresses of the autoscaler. */
 export interface AutoscalerOptions {
   readonly baseUrl: string;
   readonly autoscalerUrl?: string | undefined;
   readonly apiKey: KeySource;
 }
 
-/** The autoscaler over one requester. */
+/** Creates the autoscaler calls over one requester. */
 export function createAutoscaler(requester: Requester, options: AutoscalerOptions): AutoscalerResource {
   const base = autoscalerBase(options);
   const keyOf = (effect: 'read' | 'write') =>
@@ -207,7 +207,7 @@ export function createAutoscaler(requester: Requester, options: AutoscalerOption
   };
 }
 
-/** Where a call goes and how it is bounded. */
+/** Address and limits of a call. */
 interface Reach {
   readonly base: BaseUrl;
   readonly bounds: CallOptions | undefined;
@@ -270,7 +270,7 @@ function autoscalerBase({ baseUrl, autoscalerUrl }: AutoscalerOptions): BaseUrl 
   return base.origin === PUBLIC_SERVICE ? parseBaseUrl(PUBLIC_AUTOSCALER) : base;
 }
 
-/** The endpoint's own key stands in for the account's. */
+/** Returns the routing call, which uses the endpoint's own key instead of the account's. */
 function routeCall(request: RouteRequest, reach: Reach): Call<typeof routeReply> {
   return {
     ...CALL,

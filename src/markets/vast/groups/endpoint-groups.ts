@@ -6,12 +6,12 @@ import { type ChangeAnswer, type Requester, sendChange } from '../http/call.ts';
 import { pathId, toId, toWireId } from '../ids.ts';
 import { looseInteger, looseNumber, looseText, wireId } from '../scalars.ts';
 
-/** Whether an endpoint serves. */
+/** State of an endpoint. */
 export type EndpointState = 'active' | 'suspended' | 'stopped';
 
 /**
- * Options of an endpoint group (specification 4.9), in its units: loads in performance units per second, times
- * in seconds. undefined on creation: the service's default.
+ * Options of an endpoint group (specification 4.9), in its units: loads in performance units per second, times in
+ * seconds. Undefined on creation: the service's default.
  */
 export interface EndpointGroupOptions {
   readonly endpointName?: string | null | undefined;
@@ -24,13 +24,13 @@ export interface EndpointGroupOptions {
   readonly maxWorkers?: number | null | undefined;
   readonly maxQueueSeconds?: number | null | undefined;
   readonly targetQueueSeconds?: number | null | undefined;
-  /** 0: never; negative: never to zero. */
+  /** 0: never scales down; negative: never to zero. */
   readonly inactivityTimeoutSeconds?: number | null | undefined;
   readonly autoscalerInstance?: string | null | undefined;
   readonly state?: EndpointState | null | undefined;
 }
 
-/** An endpoint group as the service keeps it. */
+/** An endpoint group in the service's records. */
 export interface EndpointGroupRow {
   readonly id: MarketplaceId;
   readonly name: string | undefined;
@@ -52,15 +52,15 @@ export interface EndpointGroupRow {
 export interface EndpointGroupsResource {
   list(options?: CallOptions): Promise<EndpointGroupRow[]>;
   get(id: MarketplaceId, options?: CallOptions): Promise<EndpointGroupRow>;
-  /** Answers the id of the new group. */
+  /** Creates a group and returns its id. */
   create(group: EndpointGroupOptions, options?: CallOptions): Promise<MarketplaceId>;
-  /** undefined and null keep what is there. */
+  /** Updates a group. undefined and null keep the present value. */
   update(id: MarketplaceId, changes: EndpointGroupOptions, options?: CallOptions): Promise<ChangeAnswer>;
-  /** Its worker groups go too. */
+  /** Deletes a group with its worker groups. */
   delete(id: MarketplaceId, options?: CallOptions): Promise<ChangeAnswer>;
 }
 
-/** An endpoint group as it is listed. `api_key` belongs to the endpoint alone. */
+/** An endpoint group in a list. `api_key` belongs to the endpoint alone. */
 export const endpointGroupRow = z.object({
   id: wireId,
   endpoint_name: looseText,
@@ -81,7 +81,7 @@ export const endpointGroupsReply = z.object({ results: z.array(endpointGroupRow)
 export const endpointGroupReply = z.object({ result: endpointGroupRow });
 export const newEndpointGroupReply = z.object({ result: wireId });
 
-/** Scaling options (specification 4.9) under their wire names; what is undefined is left out. */
+/** Returns the scaling options (specification 4.9) under their wire names, without undefined ones. */
 export function toWireScaling(options: EndpointGroupOptions) {
   return {
     endpoint_name: options.endpointName,
@@ -99,7 +99,7 @@ export function toWireScaling(options: EndpointGroupOptions) {
   };
 }
 
-/** The endpoint group in our names. */
+/** Returns the endpoint group in this program's names. */
 export function toEndpointGroup(row: z.infer<typeof endpointGroupRow>): EndpointGroupRow {
   return {
     id: toId(row.id),
@@ -122,7 +122,7 @@ const GROUPS = '/api/v0/endptjobs/';
 const CHANGE = { area: 'groups', endpointClass: 'groupChange' } as const;
 const READ = { ...CHANGE, effect: 'read', method: 'GET' } as const;
 
-/** Endpoint groups over one requester. */
+/** Creates the endpoint group calls over one requester. */
 export function createEndpointGroups(requester: Requester): EndpointGroupsResource {
   return {
     async list(bounds) {
@@ -186,7 +186,7 @@ async function create(
   return toId(value.result);
 }
 
-/** An update names every option; null keeps it. */
+/** Returns the options with null for each unchanged one: an update names every option. */
 export function nullWhereKept(options: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(options).map(([name, value]) => [name, value ?? null]));
 }

@@ -6,7 +6,7 @@ import { pathId, toId, toOptionalWireId, toWireId } from '../ids.ts';
 import { looseInteger, looseNumber, looseText, wireId } from '../scalars.ts';
 import { nullWhereKept } from './endpoint-groups.ts';
 
-/** What workers of a group are made from. undefined on creation: the service's default. */
+/** Template of a group's workers. Undefined on creation: the service's default. */
 export interface WorkerGroupOptions {
   readonly endpointId?: MarketplaceId | null;
   readonly endpointName?: string | null;
@@ -26,7 +26,7 @@ export interface WorkerGroupOptions {
   readonly autoscalerInstance?: string | null;
 }
 
-/** A worker group as the service keeps it. */
+/** A worker group in the service's records. */
 export interface WorkerGroupRow {
   readonly id: MarketplaceId;
   readonly endpointId: MarketplaceId | undefined;
@@ -41,15 +41,15 @@ export interface WorkerGroupRow {
 /** Worker groups of endpoint groups. */
 export interface WorkerGroupsResource {
   list(options?: CallOptions): Promise<WorkerGroupRow[]>;
-  /** Answers the id of the new group. */
+  /** Creates a worker group and returns its id. */
   create(group: WorkerGroupOptions, options?: CallOptions): Promise<MarketplaceId>;
-  /** undefined and null keep what is there. */
+  /** Updates a worker group. undefined and null keep the present value. */
   update(id: MarketplaceId, changes: WorkerGroupOptions, options?: CallOptions): Promise<ChangeAnswer>;
-  /** Its instances need not go too: look for leftovers. */
+  /** Deletes a worker group. Its instances may remain: check the list. */
   delete(id: MarketplaceId, options?: CallOptions): Promise<ChangeAnswer>;
 }
 
-/** A worker group as it is listed. */
+/** A worker group in a list. */
 export const workerGroupRow = z.object({
   id: wireId,
   endpoint_id: looseInteger,
@@ -67,7 +67,7 @@ export const workerGroupRow = z.object({
 export const workerGroupsReply = z.object({ results: z.array(workerGroupRow) });
 export const newWorkerGroupReply = z.object({ id: wireId });
 
-/** The worker group in our names. */
+/** Returns the worker group in this program's names. */
 export function toWorkerGroup(row: z.infer<typeof workerGroupRow>): WorkerGroupRow {
   return {
     id: toId(row.id),
@@ -85,7 +85,7 @@ export function toWorkerGroup(row: z.infer<typeof workerGroupRow>): WorkerGroupR
 const GROUPS = '/api/v0/workergroups/';
 const CHANGE = { area: 'groups', endpointClass: 'groupChange' } as const;
 
-/** Worker groups over one requester. */
+/** Creates the worker group calls over one requester. */
 export function createWorkerGroups(requester: Requester): WorkerGroupsResource {
   return {
     async list(bounds) {

@@ -10,7 +10,7 @@ import { createPacer } from '../../../market/pacing.ts';
 import { createMarketplaceClient } from '../client.ts';
 import { ListBody } from './reply-body.ts';
 
-/** What becomes of a list of instances whose reply has this body. */
+/** Returns the list of instances of a reply with this body, or its error. */
 async function listed(body: unknown, status = 200) {
   const clock = createVirtualClock();
   const client = createMarketplaceClient({

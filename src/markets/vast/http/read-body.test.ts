@@ -7,7 +7,7 @@ import { parseReply, readBody } from './reply-body.ts';
 const bytes = (...values: number[]) => Uint8Array.of(...values);
 const text = (value: string) => new TextEncoder().encode(value);
 
-/** A reply with these chunks; `given` counts how many were asked for. */
+/** Returns a reply with these chunks; `given` counts the chunks that were read. */
 function replyOf(...chunks: (Uint8Array | Error)[]) {
   const seen = { given: 0, destroyed: 0 };
   const response: TransportResponse = {

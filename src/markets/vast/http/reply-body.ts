@@ -8,14 +8,13 @@ import { UnreadableBody } from '../errors/classify-failure.ts';
 /** The text of a reply's body. */
 export interface ReplyText {
   readonly body: string;
-  /** Why the body is none that we accept, in words for an error. */
+  /** Reason for which the body is unacceptable, as text of an error. */
   readonly unreadable?: string;
 }
 
 /**
- * The whole body as text. Gives the connection up at the first byte over `maxBytes` (counted after
- * decompression) or at the first byte that is not UTF-8. Rejects with what the transport throws if the
- * connection breaks.
+ * Returns the whole body as text. Closes the connection at the first byte over `maxBytes` (after decompression) or at
+ * the first byte that is not UTF-8. Rejects with the transport's error if the connection breaks.
  */
 export async function readBody(response: TransportResponse, maxBytes: number): Promise<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
@@ -30,7 +29,10 @@ export async function readBody(response: TransportResponse, maxBytes: number): P
   }
 }
 
-/** The body's bytes as they come, up to the first over `maxBytes`: then it rejects with {@link UnreadableBody}. */
+/**
+ * Yields the body's bytes as they arrive, up to the first one over `maxBytes`: then it rejects with
+ * {@link UnreadableBody}.
+ */
 export async function* boundedChunks(
   response: TransportResponse,
   maxBytes: number,
@@ -44,8 +46,8 @@ export async function* boundedChunks(
 }
 
 /**
- * Text by a fatal decoder: of a whole text, or with `stream` of a part whose last character may follow. Throws
- * UnreadableBody for bytes that are not UTF-8.
+ * Returns the text by a fatal decoder: of a whole text, or with `stream` of a part whose last character may be
+ * incomplete. Throws UnreadableBody for bytes that are not UTF-8.
  */
 export function decode(
   decoder: TextDecoder,
@@ -59,19 +61,19 @@ export function decode(
   }
 }
 
-/** What a reply turned out to be. */
+/** Result of parsing a reply. */
 export type ParsedReply<T> =
   | { readonly type: 'understood'; readonly value: T }
   /** A failing status, or `success: false`. */
   | { readonly type: 'failed' }
   | { readonly type: 'unreadable'; readonly reason: string };
 
-/** Whether a status says that the call was carried out. */
+/** Returns true if a status means that the call was carried out. */
 export function isSuccess(status: number): boolean {
   return status >= 200 && status <= 299;
 }
 
-/** Judges a reply by its status, by `success`, and by its schema. */
+/** Parses a reply by its status, by `success`, and by its schema. */
 export function parseReply<Schema extends z.ZodType>(
   reply: { readonly status: number; readonly body: string },
   schema: Schema,
@@ -95,7 +97,7 @@ function isFailure(json: unknown): boolean {
   return typeof json === 'object' && json !== null && 'success' in json && json.success === false;
 }
 
-/** Where the first thing that is wrong stands, below `root`. Our own words and the path alone, never a value. */
+/** Returns the path of the first error, below `root`, in this program's words and without any value. */
 export function firstIssue(error: z.ZodError, root: readonly PropertyKey[] = []): string {
   const issue = error.issues[0];
   const path = [...root, ...(issue?.path ?? [])].filter(
@@ -104,26 +106,28 @@ export function firstIssue(error: z.ZodError, root: readonly PropertyKey[] = [])
   return `the field "${path.join('.')}" is not as expected (${issue?.code ?? 'unknown'})`;
 }
 
-/** Decodes whole texts only, so that it is as new for each of them. */
+/** Decodes whole texts only, so it keeps no state between them. */
 const DECODER = new TextDecoder('utf-8', { fatal: true });
 
-/** A row may be sent with texts that are not kept of it; so many times the bytes that may be kept may come in all. */
+/** Maximum ratio of received to kept bytes: a row may contain long texts that are dropped. */
 const MAX_SENT_PER_KEPT = 16;
 
-/** What is kept is not counted before that part of what it may be was sent: names are longer here, and defaults added. */
+/**
+ * Part of the limit that must arrive before the kept bytes are counted. They may be more than the received ones: names
+ * are longer and defaults are added.
+ */
 const UNCOUNTED_PART = 8;
 
-/** Rows of a list that may be long: the name they stand under, and what is kept of each. */
+/** Rows of a list that may be long: their key, and the kept part of each. */
 export interface RowsOf<Row> {
   readonly key: string;
   readonly row: z.ZodType<Row>;
 }
 
 /**
- * Reads the body of a list row by row, so that a thousand machines are never in memory in the service's words at
- * once. The text that is left is the reply with the list empty. `maxBytes` bounds what is kept, and each row as it is
- * sent; of the rest (environments and scripts of machines) as much may come as {@link MAX_SENT_PER_KEPT} allows. For one
- * reply.
+ * Reads the body of a list row by row, so that a thousand machines are never in memory in wire form at once. The
+ * remaining text is the reply with an empty list. `maxBytes` limits the kept bytes, and each row on the wire; the
+ * dropped rest (environments and scripts of machines) is limited by {@link MAX_SENT_PER_KEPT}. Use it for one reply.
  */
 export class ListBody<Row> {
   readonly #rows: Row[] = [];
@@ -136,12 +140,12 @@ export class ListBody<Row> {
     this.#of = of;
   }
 
-  /** What was kept of each row, in the order of the list; complete once {@link read} has resolved readable. */
+  /** The kept parts of the rows, in the order of the list; complete once {@link read} has resolved as readable. */
   get rows(): readonly Row[] {
     return this.#rows;
   }
 
-  /** As {@link readBody}, and rejects as it does; a body that holds no list of such rows resolves as `unreadable`. */
+  /** Reads and rejects like {@link readBody}; a body without a list of such rows resolves as `unreadable`. */
   async read(
     response: TransportResponse,
     { maxBytes, clock }: { readonly maxBytes: number; readonly clock: Clock },
@@ -174,7 +178,7 @@ export class ListBody<Row> {
     if (this.#sentBytes > maxBytes / UNCOUNTED_PART && this.#kept() > maxBytes) throw tooLong(maxBytes);
   }
 
-  /** Bytes of what is kept; counted only where it may be too much. */
+  /** Returns the number of kept bytes; it is only counted when it may exceed the limit. */
   #kept(): number {
     for (const row of this.#rows.slice(this.#countedRows))
       this.#keptBytes += JSON.stringify(row)?.length ?? 0;

@@ -481,7 +481,7 @@ describe('the place of a call', () => {
     expect(requests).toHaveLength(4);
   });
 
-  /** A client that is paced, and its limiter. */
+  /** Returns a paced client and its limiter. */
   function paced(...scripts: Script[]) {
     const clock = createVirtualClock();
     const { transport, requests } = answeringTransport(...scripts);

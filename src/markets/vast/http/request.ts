@@ -21,10 +21,10 @@ import {
 } from './call.ts';
 import { ListBody, parseReply, type ReplyText, type RowsOf, readBody } from './reply-body.ts';
 
-/** What a requester is made of. */
+/** Dependencies of a requester. */
 export interface RequesterOptions {
   readonly baseUrl: string;
-  /** Undefined for calls that no key goes with. */
+  /** Undefined for calls without a key. */
   readonly apiKey: KeySource | undefined;
   readonly transport: Transport;
   readonly clock: Clock;
@@ -33,7 +33,7 @@ export interface RequesterOptions {
   readonly pacer: Pacer;
   /** Milliseconds for one attempt, from its place in the pacer to the last byte. Default 30,000. */
   readonly attemptDeadlineMs?: number | undefined;
-  /** Attempts of a read, the first included. Default 3. */
+  /** Attempts of a read, including the first. Default 3. */
   readonly readAttempts?: number | undefined;
   /** Bytes of a body after decompression. Default 33,554,432. */
   readonly maxReplyBytes?: number | undefined;
@@ -48,14 +48,14 @@ const FIRST_BACKOFF_MS = 250;
 const MAX_BACKOFF_MS = 5_000;
 
 /**
- * The only place that speaks HTTP: credentials, pacing, deadline, byte cap, parsing, error mapping. A read is
- * tried up to `readAttempts` times with jittered backoff; a write leaves at most once, whatever happens to it.
+ * Creates the only component that uses HTTP: credentials, pacing, deadline, byte limit, parsing, error mapping. A read
+ * is tried up to `readAttempts` times with jittered backoff; a write is sent at most once, whatever its result.
  */
 export function createRequester(options: RequesterOptions): Requester {
   return new PacedRequester(options);
 }
 
-/** How the body of a reply is read. */
+/** Reads the body of a reply. */
 type ReadReply = (
   response: TransportResponse,
   bound: { readonly maxBytes: number; readonly clock: Clock },
@@ -87,7 +87,7 @@ class PacedRequester implements Requester {
     });
   }
 
-  /** A write is tried once; a read again if a second look may mend what failed. */
+  /** Tries a write once, and repeats a read if its failure may be temporary. */
   async #repeated<T>(call: Call<z.ZodType>, attemptOnce: (allowance: Allowance) => Promise<T>): Promise<T> {
     const { clock } = this.#options;
     const allowance = new Allowance(clock, call.bounds?.deadlineMs);
@@ -103,7 +103,7 @@ class PacedRequester implements Requester {
     }
   }
 
-  /** One request, once its class has a place, within what is left of the call's time. */
+  /** Sends one request when its class has a place, within the remaining time of the call. */
   async #attempt<Schema extends z.ZodType>(
     call: Call<Schema>,
     allowance: Allowance,
@@ -184,14 +184,14 @@ class PacedRequester implements Requester {
     }
     if (parsed.type === 'unreadable') throw malformed(call, reply.status, parsed.reason);
     const error = classifyFailure(reply, { ...call, now: this.#options.clock.now() });
-    // 2FA has limits of its own (a locked method, too many SMS), which say nothing about the pace of calls.
+    // 2FA has limits of its own (a locked method, too many SMS), which do not concern the rate of calls.
     if (reply.status === 429 && !(call.area === 'tfa' && error.code !== undefined)) {
       this.#options.pacer.slowDown(call.endpointClass, error.retryAfterMs);
     }
     throw error;
   }
 
-  /** Full jitter: anything from nothing to twice as long as for the attempt before. */
+  /** Returns the backoff with full jitter: between 0 and twice the maximum of the previous attempt. */
   #backoff(attempt: number): number {
     return this.#options.random.next() * Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** attempt);
   }
@@ -205,7 +205,7 @@ class PacedRequester implements Requester {
   }
 }
 
-/** Failures that a second look may mend. A 429 is waited out in the pacer, which has slowed that class. */
+/** Returns true for temporary failures. After a 429 the pacer waits: it has slowed the class. */
 function isRetryable(error: unknown): boolean {
   if (!(error instanceof MarketplaceError)) return false;
   switch (error.kind) {
@@ -229,8 +229,8 @@ function malformed(call: Call<z.ZodType>, status: number, reason: string): Marke
 }
 
 /**
- * The time that a call may take in all. It counts by whichever clock has gone further, because the monotonic one
- * can stand still while a machine is frozen, and a call must not leave after its time.
+ * Total time of a call. It follows the faster of two clocks: the monotonic one can stop while a machine is frozen, and
+ * a call must not be sent after its time.
  */
 export class Allowance {
   readonly #clock: Clock;
@@ -245,7 +245,7 @@ export class Allowance {
     this.#wallStart = clock.now();
   }
 
-  /** Milliseconds that are left; 0 if none are. */
+  /** Returns the remaining milliseconds; 0 if none are left. */
   leftMs(): number {
     const elapsed = Math.max(
       this.#clock.monotonic() - this.#monotonicStart,
@@ -255,7 +255,7 @@ export class Allowance {
   }
 }
 
-/** `?a=b&…`, form-encoded as public clients do; empty if nothing is set. */
+/** Returns `?a=b&…`, form-encoded like public clients; empty if no parameter is set. */
 export function queryString(values: QueryValues = {}): string {
   const pairs = Object.entries(values)
     .filter(([, value]) => value !== undefined)

@@ -72,7 +72,7 @@ function clientAt(
 const rent = (client: ReturnType<typeof clientAt>) =>
   client.instances.rent('7', { image: 'i' }, { deadlineMs: 15_000 });
 
-/** Counts what really arrives, body included. */
+/** Counts the bytes that arrive, including the body. */
 function counting(answer: (request: IncomingMessage, response: ServerResponse) => void) {
   const arrived: string[] = [];
   const listener: RequestListener = (request, response) => {
@@ -461,7 +461,7 @@ describe('a request that its caller gives up', () => {
 const rules = createAddressRules();
 
 describe('an address behind a public name', () => {
-  // The first and the last of each range, and its neighbours on both sides where those are public.
+  // The first and the last address of each range, and the public neighbours on both sides.
   test.each([
     ['this network', ['0.0.0.0', '0.255.255.255'], ['1.0.0.0']],
     ['private', ['10.0.0.0', '10.255.255.255'], ['9.255.255.255', '11.0.0.0']],

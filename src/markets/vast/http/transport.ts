@@ -16,7 +16,7 @@ import {
 } from '../../../lib/transport.ts';
 import { BlockedAddress } from '../errors/classify-failure.ts';
 
-/** How marketplaces are reached. */
+/** Options of the transport to marketplaces. */
 export interface MarketplaceTransportOptions {
   /** Networks (CIDR) outside loopback that may be connected to although they are not public. */
   readonly allowedNetworks?: readonly string[];
@@ -24,22 +24,22 @@ export interface MarketplaceTransportOptions {
   readonly connections?: number;
   /** Default 10,000. */
   readonly connectTimeoutMs?: number;
-  /** PEM of the authorities to trust instead of the machine's. */
+  /** PEM of the authorities to trust instead of the system's. */
   readonly ca?: string;
-  /** How names are resolved; the machine's own way by default. */
+  /** Resolves names; by default like the system. */
   readonly lookup?: LookupFunction;
-  /** Connections are direct without it. */
+  /** Proxy of the connections; without it they are direct. */
   readonly proxy?: ProxySettings | undefined;
 }
 
-/** A transport that can be closed: requests under way end in an error. */
+/** A transport that can be closed: running requests then fail. */
 export type MarketplaceTransport = Transport & { close(): Promise<void> };
 
 /**
- * The door to marketplaces: https only outside loopback, no redirects, no private or link-local address
- * unless allowed (checked on the address that is really connected to), certificates verified, gzip and
- * deflate unpacked as they are read. Nothing is retried. Deadline and byte cap are the caller's. A proxy resolves
- * names itself, so behind one the addresses of names are its own affair.
+ * Creates the transport to marketplaces. It allows https only outside loopback, no redirects, and no private or
+ * link-local address unless configured (it checks the connected address itself). It verifies certificates and unpacks
+ * gzip and deflate. It retries nothing. Deadline and byte limit belong to the caller. A proxy resolves names itself, so
+ * the addresses behind a proxy are not checked.
  */
 export function createMarketplaceTransport(options: MarketplaceTransportOptions = {}): MarketplaceTransport {
   const rules = createAddressRules(options.allowedNetworks);
@@ -102,19 +102,19 @@ async function exchange(
   }
 }
 
-/** How connections are made. */
+/** Options of connections. */
 export interface ConnectorOptions {
   readonly rules: AddressRules;
   readonly timeoutMs: number;
-  /** PEM of the authorities to trust instead of the machine's. */
+  /** PEM of the authorities to trust instead of the system's. */
   readonly ca?: string | undefined;
-  /** How names are resolved; the machine's own way by default. */
+  /** Resolves names; by default like the system. */
   readonly lookup?: LookupFunction | undefined;
 }
 
 /**
- * Connects only if the rules allow: every resolved address is checked before it is tried, so a name cannot
- * lead elsewhere between check and use, and the peer of the socket once more before a byte is written.
+ * Connects only if the rules allow it. It checks every resolved address before use, so that a name cannot change
+ * between check and use, and the peer of the socket again before the first byte.
  */
 export function guardedConnector(options: ConnectorOptions): buildConnector.connector {
   const { rules, timeoutMs, ca } = options;
@@ -137,7 +137,7 @@ export function guardedConnector(options: ConnectorOptions): buildConnector.conn
   };
 }
 
-/** Resolves a name to those of its addresses that may be connected to; fails if none is left. */
+/** Resolves a name to those of its addresses that are allowed; fails if none is. */
 function guardedLookup(rules: AddressRules, lookup: LookupFunction): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, found) => {
@@ -159,30 +159,33 @@ const UNPACKERS: ReadonlyMap<string, () => Transform> = new Map([
 ]);
 
 /**
- * The body as it was before `content-encoding` (one that we asked for; any other is left as it is). It is
- * unpacked only as fast as it is read, so whoever stops reading at a cap bounds the memory too.
+ * Returns the body before `content-encoding`, if the encoding was requested; other encodings stay. It unpacks only as
+ * fast as its reader reads, so a reader's limit also bounds the memory.
  */
 export function unpackBody(body: Readable, contentEncoding: string | undefined): Readable {
   const unpacker = UNPACKERS.get(contentEncoding?.trim().toLowerCase() ?? '');
   if (!unpacker) return body;
-  // The reader of the unpacked stream gets the error; the callback only keeps it from being thrown.
+  // The reader of the unpacked stream gets the error; the callback only prevents it from being thrown.
   return pipeline(body, unpacker(), () => {});
 }
 
-/** Networks behind which no public service stands. */
+/** Networks that contain no public service. */
 const NOT_PUBLIC = Object.values(NETWORKS).flat();
 
-/** Which addresses may be connected to. */
+/** Rules for addresses. */
 export interface AddressRules {
-  /** Why a request to this origin must not be made, in a few words; undefined if it may. */
+  /** Returns the reason for which a request to this origin is refused, in a few words; undefined if it is allowed. */
   refuseOrigin(origin: URL): string | undefined;
-  /** Why this resolved address of the host must not be connected to; undefined if it may. */
+  /**
+   * Returns the reason for which a connection to this resolved address of the host is refused; undefined if it is
+   * allowed.
+   */
   refuseAddress(host: string, address: string): string | undefined;
 }
 
 /**
- * https only outside loopback; loopback only if the origin itself says so; private, link-local and other
- * non-public ranges only if `allowedNetworks` (CIDR) names them.
+ * Creates the rules: https only outside loopback; loopback only if the origin itself names it; private, link-local and
+ * other non-public ranges only if `allowedNetworks` (CIDR) contains them.
  */
 export function createAddressRules(allowedNetworks: readonly string[] = []): AddressRules {
   const isLoopback = networkSet(NETWORKS.loopback);
@@ -210,7 +213,7 @@ export function createAddressRules(allowedNetworks: readonly string[] = []): Add
   };
 }
 
-/** A host name as `net` takes it: an IPv6 address without its brackets. */
+/** Returns a host name in the form of `net`: an IPv6 address without brackets. */
 export function bareHost(hostname: string): string {
   return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
 }

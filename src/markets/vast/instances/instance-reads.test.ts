@@ -7,7 +7,7 @@ import { Secret } from '../../../lib/secret.ts';
 import { createPacer } from '../../../market/pacing.ts';
 import { createMarketplaceClient } from '../client.ts';
 
-/** What the read of machine 5 says where the service answers so. */
+/** Returns the result of the read of machine 5 for this reply of the service. */
 function read(status: number, body: unknown) {
   return clientOf(status, body).get('5');
 }

@@ -17,32 +17,32 @@ import {
   textOrNull,
 } from '../scalars.ts';
 
-/** What the machine does, as the service says it. `unrecognized`: a word we do not know, kept beside it. */
+/** State of the machine in the service's words. `unrecognized`: an unknown word, which is kept beside it. */
 export type ActualStatus = KnownStatus | 'unrecognized' | null;
 
-/** A rented machine, in our names and units. Anything the service did not say is undefined, never 0. */
+/** A rented machine, in this program's names and units. A missing value is undefined, never 0. */
 export interface Instance {
   readonly id: MarketplaceId;
-  /** null: it carries none. undefined: the service does not echo labels. */
+  /** null: the machine has no label. undefined: the service does not echo labels. */
   readonly label: string | null | undefined;
   readonly actualStatus: ActualStatus;
-  /** The service's own word, also if it is not recognized. */
+  /** The service's own word, even if it is not recognized. */
   readonly actualStatusText: string | null;
-  /** What the service wants it to do: `running`, `stopped`, `frozen`, or a word of its own. */
+  /** State that the service intends: `running`, `stopped`, `frozen`, or another word. */
   readonly intendedStatus: string | undefined;
-  /** The power that the service has on its books, also while the host is silent: `running`, `stopped` or `unloaded`. */
+  /** Power in the service's records, also while the host is unreachable: `running`, `stopped` or `unloaded`. */
   readonly power?: string | undefined;
   readonly machineId: MarketplaceId | undefined;
   readonly hostId: MarketplaceId | undefined;
-  /** Epoch milliseconds at which billing began. */
+  /** Epoch milliseconds of the start of billing. */
   readonly startedAt: number | undefined;
-  /** Epoch milliseconds at which the rental contract ends, unless the host prolongs it. */
+  /** Epoch milliseconds of the end of the rental contract, unless the host extends it. */
   readonly endsAt?: number | undefined;
-  /** Total while running, disk included. */
+  /** Total price while running, including the disk. */
   readonly pricePerHour: MicroDollars | undefined;
-  /** The disk's part, which goes on while stopped. */
+  /** Price of the disk, which is also billed while stopped. */
   readonly storagePricePerHour: MicroDollars | undefined;
-  /** Where to reach SSH: the direct address if one is mapped, otherwise the service's proxy. */
+  /** Address of SSH: the direct one if it is mapped, otherwise the service's proxy. */
   readonly sshHost: string | undefined;
   readonly sshPort: number | undefined;
   readonly publicAddress: string | undefined;
@@ -51,7 +51,10 @@ export interface Instance {
   readonly gpuName: string | undefined;
   readonly gpuCount: number | undefined;
   readonly gpuMemoryMB: number | undefined;
-  /** Share of the GPUs' time in use, 0 to 1, at the moment of the reply. undefined: it does not run, or nothing is known. */
+  /**
+   * Utilization of the GPUs, 0 to 1, at the time of the reply. Undefined if the machine does not run or the service
+   * does not report it.
+   */
   readonly gpuUtilization: number | undefined;
   readonly diskGB: number | undefined;
   readonly image: string | undefined;
@@ -61,14 +64,14 @@ export interface Instance {
   readonly statusMessage: string | undefined;
 }
 
-/** A complete list: every machine of the login at one moment. */
+/** A complete list: all machines of the login at one time. */
 export interface InstanceList {
   readonly instances: readonly Instance[];
 }
 
 /**
- * Status words of `actual_status` that are known: those of specification 3.1 and those that the public
- * service adds. null (being provisioned) is no word.
+ * Known values of `actual_status`: those of specification 3.1 and those that the public service adds. null (being
+ * provisioned) is not among them.
  */
 export const KNOWN_STATUSES = [
   'created',
@@ -88,18 +91,18 @@ export type KnownStatus = (typeof KNOWN_STATUSES)[number];
 
 const KNOWN: ReadonlySet<string> = new Set(KNOWN_STATUSES);
 
-/** Whether a word is one that we know how to judge. */
+/** Returns true if the status is a known one. */
 export function isKnownStatus(status: string): status is KnownStatus {
   return KNOWN.has(status);
 }
 
-/** Text or null; undefined where it is neither, or absent. */
+/** Returns the text or null; undefined for any other value. */
 const textOrNullOf = (value: unknown): string | null | undefined =>
   typeof value === 'string' || value === null ? value : undefined;
 
 /**
- * An instance as it arrives (specification 2.3), reduced to what decisions read. Everything else, above all
- * `extra_env`, `onstart`, `jupyter_token` and arguments, is dropped here and reaches no memory of ours.
+ * An instance on the wire (specification 2.3), reduced to the fields that decisions read. All others, above all
+ * `extra_env`, `onstart`, `jupyter_token` and arguments, are dropped here and never reach the operator's memory.
  */
 export const instanceRow = looseRow({
   label: textOrNullOf,
@@ -128,16 +131,16 @@ export const instanceRow = looseRow({
   status_msg: textOf,
 });
 
-/** The list that {@link instanceRows} have been taken out of: it has to be there, and nothing may be left in it. */
+/** The list after removal of {@link instanceRows}: the key must exist, and the list must be empty. */
 const readByRow = z.array(z.never());
 
 /** An instance row in wire names. */
 export type WireInstance = z.infer<typeof instanceRow>;
 
-/** Reply of the specification's list (4.3) around its rows. The count is what shows a cut list. */
+/** Reply of the specification's list (4.3) without its rows. The count reveals a truncated list. */
 export const instancesReply = z.object({ instances_found: looseInteger, instances: readByRow });
 
-/** Reply of one page of the paged list around its rows. */
+/** Reply of one page of the paged list without its rows. */
 export const instancesPageReply = z.object({
   instances_found: looseInteger,
   total_instances: looseInteger,
@@ -148,7 +151,7 @@ export const instancesPageReply = z.object({
 /** Reply of reading one instance: null if it is absent. */
 export const instanceReply = z.object({ instances: instanceRow.nullable() });
 
-/** Reply of asking for logs: where they can be read, or a message while there is nothing. */
+/** Reply of a request for logs: the address to read them from, or a message without logs. */
 export const logsReply = z.object({ result_url: looseText, msg: looseText });
 
 function toStatus(status: string | null): ActualStatus {
@@ -156,7 +159,10 @@ function toStatus(status: string | null): ActualStatus {
   return isKnownStatus(status) ? status : 'unrecognized';
 }
 
-/** By `22/tcp`. A key that says the same in other words counts if that one is missing; any other is none of ours. */
+/**
+ * Returns the host ports by `22/tcp`. A key in another spelling counts if that one is missing; any other key is
+ * ignored.
+ */
 function hostPorts(ports: WireInstance['ports']): Record<string, number> {
   const mapped: Record<string, number> = {};
   for (const [key, bindings] of Object.entries(ports)) {
@@ -181,8 +187,8 @@ function isPort(value: number | undefined): value is number {
 }
 
 /**
- * The direct address if port 22 is mapped, otherwise the proxy's, whose port is one higher for images
- * started in a jupyter mode.
+ * Returns the direct address if port 22 is mapped, otherwise the proxy's, whose port is one higher for images started
+ * in a jupyter mode.
  */
 function sshAddress(row: WireInstance, ports: Readonly<Record<string, number>>) {
   const direct = ports['22/tcp'];
@@ -193,25 +199,25 @@ function sshAddress(row: WireInstance, ports: Readonly<Record<string, number>>) 
   return { host: address(row.ssh_host), port: isPort(proxy) ? proxy : undefined };
 }
 
-/** The longest name that the domain name system knows. */
+/** Maximum length of a domain name. */
 const MAX_ADDRESS = 253;
 
-/** A part of an address leads nowhere. */
+/** Returns the address if it is complete and valid; undefined otherwise. */
 function address(text: string | undefined): string | undefined {
   return text === undefined || text === '' || text.length > MAX_ADDRESS ? undefined : text;
 }
 
 const MAX_GPU_NAME = 128;
-/** Far beyond what any machine costs in an hour, in dollars. */
+/** Maximum plausible hourly price in dollars. */
 const MAX_DOLLARS_PER_HOUR = 1_000_000;
-/** The last moment that a time of a status can stand for. */
+/** Maximum time that a status can contain. */
 const LAST_MOMENT_MS = Date.UTC(9999, 11, 31);
 
 function price(dollars: number | undefined) {
   return dollars === undefined || dollars > MAX_DOLLARS_PER_HOUR ? undefined : microDollars(dollars);
 }
 
-/** Before the epoch no machine was rented. */
+/** Returns the start date; undefined for a time before the epoch. */
 function startDate(seconds: number | undefined): number | undefined {
   const moment = epochMs(seconds);
   return moment !== undefined && moment >= 0 && moment <= LAST_MOMENT_MS ? moment : undefined;
@@ -222,12 +228,15 @@ function wholeMB(size: number | undefined): number | undefined {
   return Number.isSafeInteger(whole) ? whole : undefined;
 }
 
-/** Of a percentage; what is none says nothing. */
+/** Returns a percentage as a share; undefined if it is invalid. */
 function shareOf(percent: number | undefined): number | undefined {
   return percent === undefined || percent < 0 || percent > 100 ? undefined : percent / 100;
 }
 
-/** The instance in our names and units, without what no status could hold. An empty word says nothing. */
+/**
+ * Returns the instance in this program's names and units, without values that a status could not contain. An empty text
+ * counts as missing.
+ */
 export function toInstance(row: WireInstance): Instance {
   const ports = hostPorts(row.ports);
   const ssh = sshAddress(row, ports);

@@ -17,30 +17,36 @@ import {
 } from './instance.ts';
 import { createRentals, type RentCalls } from './rent.ts';
 
-/** One page of the paged list. */
+/** A page of the paged list. */
 export interface InstancePage {
   readonly instances: readonly Instance[];
   readonly nextToken: string | null;
-  /** Rows on this page or in all, as services count. */
+  /** Number of rows on this page or of all, depending on the service. */
   readonly found: number | undefined;
   readonly total: number | undefined;
 }
 
-/** What a page is asked for. */
+/** Parameters of a page. */
 export interface PageQuery {
   readonly filters?: Readonly<Record<string, unknown>>;
   readonly afterToken?: string;
 }
 
-/** Instances (specification 4.3, 4.5 to 4.7, and what the public service adds). Reads may be repeated; writes never are. */
+/**
+ * Instances (specification 4.3, 4.5 to 4.7, and additions of the public service). Reads may be repeated; writes never
+ * are.
+ */
 export interface InstancesResource extends RentCalls {
-  /** Every machine of the login, or a MarketplaceError: never a part. 410 means: use {@link page}. */
+  /**
+   * Returns every machine of the login; rejects with a MarketplaceError instead of returning a part. 410 means: use
+   * {@link page}.
+   */
   list(options?: CallOptions): Promise<InstanceList>;
-  /** Every machine of the login in whichever form the service serves: the whole list, or all pages of it. */
+  /** Returns every machine of the login in the form that the service serves: the whole list, or all pages of it. */
   listAll(options?: CallOptions): Promise<InstanceList>;
-  /** One page of the paged list, ordered by id. */
+  /** Returns one page of the paged list, ordered by id. */
   page(query?: PageQuery, options?: CallOptions): Promise<InstancePage>;
-  /** null if the service says that it is absent: one witness, never proof. */
+  /** Returns the machine; null if the service reports it as absent, which alone is no proof. */
   get(id: MarketplaceId, options?: CallOptions): Promise<Instance | null>;
   stop(id: MarketplaceId, options?: CallOptions): Promise<ChangeAnswer>;
   start(id: MarketplaceId, options?: CallOptions): Promise<ChangeAnswer>;
@@ -48,30 +54,30 @@ export interface InstancesResource extends RentCalls {
   startMany(ids: readonly MarketplaceId[], options?: CallOptions): Promise<ChangeAnswer>;
   label(id: MarketplaceId, label: string, options?: CallOptions): Promise<ChangeAnswer>;
   reboot(id: MarketplaceId, options?: CallOptions): Promise<ChangeAnswer>;
-  /** Stops, removes the container and starts afresh from the image. */
+  /** Stops the machine, removes the container and starts again from the image. */
   recycle(id: MarketplaceId, options?: CallOptions): Promise<ChangeAnswer>;
-  /** null: the price that wins now. */
+  /** Changes the bid; null means the price that wins now. */
   changeBid(id: MarketplaceId, bidPerHour: MicroDollars | null, options?: CallOptions): Promise<ChangeAnswer>;
-  /** Asks for the container's log; the text is behind the address that comes back. */
+  /** Requests the container's log; the reply has the address of the text. */
   requestLogs(id: MarketplaceId, query?: LogQuery, options?: CallOptions): Promise<LogAnswer>;
-  /** Ends billing. Success is not proof: a machine may still be listed for a while. */
+  /** Ends billing. Success is no proof: the machine may still be listed for a while. */
   destroy(id: MarketplaceId, options?: CallOptions): Promise<ChangeAnswer>;
   destroyMany(ids: readonly MarketplaceId[], options?: CallOptions): Promise<ChangeAnswer>;
 }
 
-/** Which lines of a log. */
+/** Selection of the lines of a log. */
 export interface LogQuery {
   readonly filter?: string;
   readonly tailLines?: number;
   readonly daemonLogs?: boolean;
 }
 
-/** Where a log can be read. */
+/** Address of a log. */
 export interface LogAnswer extends ChangeAnswer {
   readonly resultUrl: string | undefined;
 }
 
-/** Instances over one requester. */
+/** Creates the instance calls over one requester. */
 export function createInstances(requester: Requester): InstancesResource {
   const reads = createInstanceReads(requester);
   return {
@@ -84,10 +90,10 @@ export function createInstances(requester: Requester): InstancesResource {
 
 const READ = { area: 'instances', effect: 'read', method: 'GET' } as const;
 
-/** Most rows on a page that the paged list serves. */
+/** Maximum rows of a page of the paged list. */
 const PAGE_LIMIT = 25;
 
-/** Reading instances over one requester. */
+/** Creates the instance reads over one requester. */
 export function createInstanceReads(requester: Requester): Pick<InstancesResource, 'list' | 'page' | 'get'> {
   return {
     list: (options) => list(requester, options),
@@ -157,13 +163,13 @@ async function get(
     refuseCached(headers);
     return value.instances === null ? null : toInstance(value.instances);
   } catch (error) {
-    // A wrong key that answers 404 says so in its text and is of another kind.
+    // A 404 for a wrong key is recognized by its text and has another kind.
     if (error instanceof MarketplaceError && error.kind === 'notFound') return null;
     throw error;
   }
 }
 
-/** The rows, if they are as many as the service counted and each machine stands there once. */
+/** Returns the rows. Throws if their number differs from the service's count or a machine occurs twice. */
 function assertComplete(instances: readonly Instance[], found: number | undefined): readonly Instance[] {
   if (found !== instances.length) {
     throw incompleteList(`it names ${found ?? 'no'} instances and holds ${instances.length}`);
@@ -174,12 +180,14 @@ function assertComplete(instances: readonly Instance[], found: number | undefine
   return instances;
 }
 
-/** A list from a cache shows what was before the request, and proves nothing about machines since. */
+/**
+ * Throws for a list from a cache: it shows the state before the request and proves nothing about machines since then.
+ */
 function refuseCached({ age }: Readonly<Record<string, string>>): void {
   if (Number(age ?? 0) > 0) throw incompleteList(`it is ${fittingText(age, 12)} s old, from a cache`);
 }
 
-/** The error of a list that must not be believed. */
+/** Returns the error of an incomplete list. */
 export function incompleteList(why: string): MarketplaceError {
   return new MarketplaceError(`list instances: the list cannot be trusted: ${why}`, {
     kind: 'malformedReply',
@@ -187,17 +195,17 @@ export function incompleteList(why: string): MarketplaceError {
   });
 }
 
-/** More pages than any account has: 25,000 machines. */
+/** Maximum pages: 25,000 machines, more than any account has. */
 const MAX_PAGES = 1_000;
 
-/** What is read page by page. */
+/** Parameters of a paged read. */
 export interface PagedQuery extends CallOptions {
   readonly filters?: PageQuery['filters'];
 }
 
 /**
- * All machines, whole or by pages: pages if the service says that the whole list is gone. Rejects with a
- * MarketplaceError if a call fails or a list is incomplete.
+ * Returns all machines, whole or by pages: by pages if the service reports that it no longer serves the whole list.
+ * Rejects with a MarketplaceError if a call fails or a list is incomplete.
  */
 export async function listInAnyForm(
   instances: Pick<InstancesResource, 'list' | 'page'>,
@@ -212,10 +220,10 @@ export async function listInAnyForm(
 }
 
 /**
- * All pages of the paged list, or a MarketplaceError: never a part. Rejected are a token that comes twice, more
- * pages than the cap, a machine named twice, and a sum that the service's own counts rule out; if nothing is filtered,
- * an empty list that counts nothing, too. Machines may come and go between pages, so the sum must lie between the least
- * and the greatest count named.
+ * Returns all pages of the paged list; rejects with a MarketplaceError instead of returning a part. It rejects a
+ * repeated token, too many pages, a machine named twice, and a sum that contradicts the service's counts; without a
+ * filter also an empty list without a count. Machines may come and go between pages, so the sum must lie between the
+ * smallest and the largest count.
  */
 export async function listPages(
   instances: Pick<InstancesResource, 'page'>,
@@ -238,7 +246,7 @@ export async function listPages(
   return filters === undefined ? wholeList(pages) : filteredList(pages);
 }
 
-/** A page of all machines counts its own rows or all of them; anything else is a cut page. */
+/** Throws for a truncated page: a page of all machines counts its own rows or all of them. */
 function checkPage({ instances, found, total }: InstancePage): void {
   if (found === undefined || found === instances.length || found === total) return;
   throw incompleteList(`a page names ${found} instances and holds ${instances.length}`);
@@ -263,8 +271,8 @@ function wholeList(pages: readonly InstancePage[]): readonly Instance[] {
 }
 
 /**
- * With a filter `found` counts what matches, on each page its own rows or on each page those of all pages (wire
- * reference, section 7); the total goes on counting all machines.
+ * Returns the rows of a filtered list. With a filter `found` counts the matching rows, of the page or of all pages
+ * (wire reference, section 7); the total still counts all machines.
  */
 function filteredList(pages: readonly InstancePage[]): readonly Instance[] {
   const rows = joined(pages);
@@ -272,7 +280,7 @@ function filteredList(pages: readonly InstancePage[]): readonly Instance[] {
     found === undefined ? [] : [{ listed: instances.length, found }],
   );
   if (counted.every(({ listed, found }) => found === listed)) return rows;
-  // A page that counts itself alone beside one that does not is no count of all pages: that other one was cut.
+  // If one page counts only its own rows and another does not, the counts are not totals: the other page was truncated.
   const countsAll = counted.every(({ listed, found }) => found > listed || listed === rows.length);
   const founds = counted.map(({ found }) => found);
   if (countsAll && isBetween(rows.length, founds)) return rows;
@@ -293,7 +301,7 @@ type InstanceChange = Pick<Change, 'operation' | 'path' | 'body' | 'bounds'>;
 
 type Changes = Omit<InstancesResource, 'list' | 'listAll' | 'page' | 'get' | 'rent' | 'rentMany'>;
 
-/** Changing instances over one requester (specification 4.6, 4.7). Nothing here is ever repeated. */
+/** Creates the instance changes over one requester (specification 4.6, 4.7). None is ever repeated. */
 export function createInstanceChanges(requester: Requester): Changes {
   const put = (change: InstanceChange): Promise<ChangeAnswer> =>
     sendChange(requester, { ...change, area: 'instances', endpointClass: 'change', method: 'PUT' });
@@ -335,7 +343,7 @@ export function createInstanceChanges(requester: Requester): Changes {
   };
 }
 
-/** Its class goes before all others. */
+/** Sends a destroy call, whose class has priority over all others. */
 function destroy(requester: Requester, change: InstanceChange): Promise<ChangeAnswer> {
   return sendChange(requester, {
     ...change,
@@ -345,7 +353,7 @@ function destroy(requester: Requester, change: InstanceChange): Promise<ChangeAn
   });
 }
 
-/** null asks for the price that wins now. */
+/** Returns the body of a bid; null requests the price that wins now. */
 function bidBody(bidPerHour: MicroDollars | null) {
   return { client_id: 'me', price: bidPerHour === null ? null : bidPerHour / 1_000_000 };
 }
@@ -358,7 +366,7 @@ function instancePath(id: MarketplaceId, verb?: string): string {
   return `/api/v0/instances/${verb === undefined ? '' : `${verb}/`}${pathId(id, 'instanceId')}/`;
 }
 
-/** Although a PUT, it changes nothing, so it may be repeated. */
+/** Requests the logs. Although a PUT, the call changes nothing, so it may be repeated. */
 async function requestLogs(
   requester: Requester,
   {

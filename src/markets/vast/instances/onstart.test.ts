@@ -9,7 +9,7 @@ import { createRentals, ON_START_LIMIT, packOnStart, type RentRequest, toWireRen
 const folder = mkdtempSync(join(tmpdir(), 'onstart-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** What it prints on a machine whose temporary files are here. */
+/** Returns the output of the script on a machine with this directory for temporary files. */
 function run(script: string): string {
   return execFileSync('sh', ['-c', script], { encoding: 'utf8', env: { ...process.env, TMPDIR: folder } });
 }

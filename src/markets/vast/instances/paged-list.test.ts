@@ -6,7 +6,7 @@ import { type InstancePage, listInAnyForm, listPages, type PageQuery } from './i
 const rows = (...ids: number[]) =>
   ids.map((id) => toInstance(instanceRow.parse({ id, actual_status: 'running' })));
 
-/** Pages one after the other; each names the next but the last. */
+/** Serves pages in order; each names the next except the last. */
 function pagesOf(...pages: (Partial<InstancePage> & { readonly ids: number[] })[]) {
   const asked: PageQuery[] = [];
   const page = async (query: PageQuery = {}): Promise<InstancePage> => {

@@ -19,7 +19,7 @@ export interface ContainerPort {
   readonly protocol: 'tcp' | 'udp';
 }
 
-/** A disk that is attached on renting. */
+/** A disk that is attached when renting. */
 export type VolumeRequest =
   | { readonly type: 'existing'; readonly volumeId: MarketplaceId; readonly mountPath: string }
   | {
@@ -30,19 +30,19 @@ export type VolumeRequest =
       readonly name?: string;
     };
 
-/** What a rent asks for (specification 4.5 and the fields that services add). Only what is set is sent. */
+/** A rent request (specification 4.5 and fields that services add). Only set fields are sent. */
 export interface RentRequest {
-  /** Left out only with a template. */
+  /** Optional only with a template. */
   readonly image?: string;
   readonly diskGB?: number;
   readonly label?: string;
-  /** At most 4048 bytes, longer ones are refused: pack them first (`packOnStart`). CR LF is sent as LF. */
+  /** At most 4048 bytes; longer scripts are refused, so pack them first (`packOnStart`). CR LF is sent as LF. */
   readonly onStart?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly ports?: readonly ContainerPort[];
-  /** Makes the rent interruptible at this bid per machine and hour. */
+  /** Bid per machine and hour; it makes the rental interruptible. */
   readonly bidPerHour?: MicroDollars;
-  /** How the machine is reached, e.g. `ssh_direc ssh_proxy`, or `args`. */
+  /** Access to the machine, e.g. `ssh_direc ssh_proxy`, or `args`. */
   readonly runType?: string;
   /** Words for the program; together with `onStart` at most 4096 bytes. */
   readonly args?: readonly string[];
@@ -51,7 +51,7 @@ export interface RentRequest {
   readonly templateHashId?: string;
   readonly templateId?: MarketplaceId;
   readonly volume?: VolumeRequest;
-  /** true: a machine that cannot start is not made at all, instead of made stopped. */
+  /** true: a machine that cannot start is not created, instead of created stopped. */
   readonly cancelUnavailable?: boolean;
   readonly force?: boolean;
   readonly virtualMachine?: boolean;
@@ -64,7 +64,7 @@ export interface RentRequest {
 /** A machine was rented. */
 export interface RentAnswer {
   readonly instanceId: MarketplaceId;
-  /** The restricted key of this one machine. */
+  /** Restricted key of this one machine. */
   readonly instanceApiKey: Secret | undefined;
   readonly answeredAt: number | undefined;
 }
@@ -72,15 +72,18 @@ export interface RentAnswer {
 /** Renting (specification 4.5). A write: no layer repeats it. */
 export interface RentCalls {
   /**
-   * Rents an offer with one request. Rejects with a MarketplaceError; if its outcome is `unknown`, a machine may
-   * exist and bill.
+   * Rents an offer with one request. Rejects with a MarketplaceError; if its outcome is `unknown`, a machine may exist
+   * and bill.
    */
   rent(
     offerId: MarketplaceId,
     request: RentRequest,
     options: CallOptions & { readonly deadlineMs: number },
   ): Promise<RentAnswer>;
-  /** Rents many offers alike. The form of the reply is not documented: look for the label in the list. */
+  /**
+   * Rents many offers with the same settings. The form of the reply is not documented: find the machines in the list by
+   * label.
+   */
   rentMany(
     offerIds: readonly MarketplaceId[],
     request: RentRequest,
@@ -88,7 +91,7 @@ export interface RentCalls {
   ): Promise<ChangeAnswer>;
 }
 
-/** Body of a rent (specification 4.5 and the other fields that services take). */
+/** Body of a rent (specification 4.5 and other fields that services accept). */
 export interface WireRent {
   readonly image: string | undefined;
   /** GB. */
@@ -113,7 +116,7 @@ export interface WireRent {
   readonly target_state: string | undefined;
 }
 
-/** A disk attached on renting; with `create_new` the id is that of an offer. */
+/** A disk attached when renting; with `create_new` the id is that of an offer. */
 export interface WireVolumeInfo {
   readonly mount_path: string;
   readonly create_new: boolean;
@@ -134,7 +137,7 @@ function containerEnvironment({ env, ports }: RentRequest): Record<string, strin
   return { ...env, ...Object.fromEntries(options) };
 }
 
-/** Ports are container options, which travel as keys of `env`. */
+/** Returns ports as container options, which are keys of `env`. */
 function portOption(port: number, protocol: 'tcp' | 'udp'): string {
   return protocol === 'tcp' ? `-p ${port}:${port}` : `-p ${port}:${port}/udp`;
 }
@@ -154,8 +157,8 @@ function volumeInfo(volume: VolumeRequest | undefined): WireVolumeInfo | undefin
 }
 
 /**
- * Throws a MarketplaceError, outcome `refused`, for a script or arguments that are longer than the marketplace accepts: a
- * service may cut them, and bill a machine that runs something else.
+ * Throws a MarketplaceError, outcome `refused`, for a script or arguments that are too long for the marketplace: a
+ * service may truncate them, and bill a machine that runs another program.
  */
 function refuseTooLong(operation: string, { onStart, args }: RentRequest): void {
   const script = onStart === undefined ? undefined : withLineFeeds(onStart);
@@ -168,7 +171,7 @@ function refuseTooLong(operation: string, { onStart, args }: RentRequest): void 
   throw new MarketplaceError(`${operation}: ${problem}`, { kind: 'invalidRequest', outcome: 'refused' });
 }
 
-/** A rent as it travels. What is not set is not sent. */
+/** Returns a rent in wire form, without fields that are not set. */
 export function toWireRent(request: RentRequest): WireRent {
   return {
     image: request.image,
@@ -192,10 +195,10 @@ export function toWireRent(request: RentRequest): WireRent {
   };
 }
 
-/** Most offers of one bulk rent. */
+/** Maximum offers of one bulk rent. */
 const BULK_LIMIT = 64;
 
-/** Renting over one requester (specification 4.5). */
+/** Creates the rent calls over one requester (specification 4.5). */
 export function createRentals(requester: Requester): RentCalls {
   return {
     async rent(offerId, request, options) {
@@ -239,24 +242,24 @@ export function createRentals(requester: Requester): RentCalls {
   };
 }
 
-/** Most characters of a startup script (specification 8). */
+/** Maximum characters of a startup script (specification 8). */
 export const ON_START_LIMIT = 4048;
-/** Most bytes of script and arguments together, as the marketplace documents it. */
+/** Maximum bytes of script and arguments together, documented by the marketplace. */
 const START_LIMIT = 4096;
 
-/** What is too long about script and arguments together, with the figure; undefined if both fit. */
+/** Returns the excess length of script and arguments together as text, with the figure; undefined if both fit. */
 export function startTooLong(onStart: string | undefined, args: readonly string[] = []): string | undefined {
   const bytes = Buffer.byteLength([...(onStart === undefined ? [] : [onStart]), ...args].join(' '));
   if (args.length === 0 || bytes <= START_LIMIT) return undefined;
   return `script and args have ${bytes} bytes together, at most ${START_LIMIT} fit: put the rest into the image or into env`;
 }
 
-/** A script that fits, or why it does not. */
+/** A script that fits, or the reason why it does not. */
 export type PackedOnStart =
   | { readonly type: 'plain'; readonly script: string }
   /** A line that unpacks and runs the script. */
   | { readonly type: 'packed'; readonly script: string }
-  /** `bytes`: its size in UTF-8; `packedLength`: characters even when packed. */
+  /** `bytes`: its size in UTF-8; `packedLength`: its characters when packed. */
   | {
       readonly type: 'tooLong';
       readonly bytes: number;
@@ -264,15 +267,15 @@ export type PackedOnStart =
       readonly message: string;
     };
 
-/** A shell reads the CR of a CR LF as part of the last word. */
+/** Returns the script with LF for CR LF: a shell reads a CR as part of the last word. */
 function withLineFeeds(script: string): string {
   return script.replaceAll('\r\n', '\n');
 }
 
 /**
- * The script as it can be sent (specification 4.5), with CR LF as LF: as it is up to 4048 characters, otherwise compressed with
- * gzip and encoded with base64 inside a line that any POSIX shell with `base64` and `gzip` runs. The same
- * script always gives the same line.
+ * Returns the script in the form in which it is sent (specification 4.5), with LF for CR LF. Up to 4048 characters it
+ * is unchanged. A longer one is compressed with gzip and encoded with base64 inside a line that any POSIX shell with
+ * `base64` and `gzip` runs. The same script always gives the same line.
  */
 export function packOnStart(given: string): PackedOnStart {
   const script = withLineFeeds(given);
@@ -290,7 +293,7 @@ export function packOnStart(given: string): PackedOnStart {
   };
 }
 
-/** The interpreter that the script names in its first line runs it; otherwise bash if there is one. */
+/** Returns a command that runs the script with the interpreter of its first line, otherwise with bash if it exists. */
 function runnable(base64: string, script: string): string {
   const interpreter = /^#!\s*(\/[^\n]*)/.exec(script)?.[1]?.trim() ?? '$(command -v bash || echo sh)';
   return `f=$(mktemp)&&echo ${base64}|base64 -d|gzip -d>$f&&${interpreter} $f`;

@@ -4,10 +4,10 @@ import { nearest } from '../../../lib/text.ts';
 export interface OfferFieldRow {
   readonly name: string;
   readonly type: 'number' | 'text' | 'boolean';
-  /** On the wire; empty if it has none. */
+  /** Unit on the wire; empty if it has none. */
   readonly unit: string;
   readonly meaning: string;
-  /** It can be filtered by, but no offer carries it. */
+  /** Set if searches may filter by the field but no offer has it. */
   readonly filterOnly?: true;
 }
 
@@ -108,7 +108,7 @@ const TRUST_AND_TIME = rows([
   ['geolocode', 'number', '', 'place as a number'],
 ]);
 
-/** Filters that the service resolves to other columns. */
+/** Filters that the service maps to other columns. */
 const VIRTUAL = filters([
   ['verified', 'boolean', '', 'identity-checked hosts'],
   ['datacenter', 'boolean', '', 'hosts in a data centre'],
@@ -119,7 +119,7 @@ const VIRTUAL = filters([
   ['cpu_ram_GB', 'number', 'GB', 'main memory'],
 ]);
 
-/** All fields, in the order people are shown them. */
+/** All fields, in the order of documentation. */
 export const OFFER_FIELD_ROWS: readonly OfferFieldRow[] = [
   ...MACHINE,
   ...DISK_AND_NETWORK,
@@ -128,7 +128,7 @@ export const OFFER_FIELD_ROWS: readonly OfferFieldRow[] = [
   ...VIRTUAL,
 ];
 
-/** What a value of a field looks like where its type alone does not tell, in the unit that people write. */
+/** Examples of values, in the unit that people write, for fields whose type alone does not show the form. */
 const EXAMPLES: ReadonlyMap<string, string> = new Map([
   ['gpu_name', 'gpu_name=RTX_4090'],
   ['gpu_ram', 'gpu_ram>=24'],
@@ -152,7 +152,7 @@ const UNIT_EXAMPLES: ReadonlyMap<string, string> = new Map([
   ['Mb/s', '>=500'],
 ]);
 
-/** A filter by that field with a value that offers have. */
+/** Returns a filter by that field with a value that offers have. */
 export function exampleFilter(name: string, { name: wire, type, unit }: OfferFieldRow): string {
   const example = EXAMPLES.get(wire);
   if (example !== undefined) return example.replace(wire, name);
@@ -162,8 +162,8 @@ export function exampleFilter(name: string, { name: wire, type, unit }: OfferFie
 }
 
 /**
- * Says that no offer, or each of them, has such a value in that field, with what to write; undefined if one may. The
- * marketplace does not say it: it finds nothing, or filters nothing.
+ * Returns an error with the value to write if no offer, or every offer, has such a value in the field; undefined
+ * otherwise. The marketplace reports no error: it finds no offer, or ignores the filter.
  */
 export function impossibleValue({ name, unit }: OfferFieldRow, value: number): string | undefined {
   if (unit === '0..1' && (value < 0 || value > 1))
@@ -180,7 +180,7 @@ export const OFFER_FIELDS: ReadonlyMap<string, OfferFieldRow> = new Map(
   OFFER_FIELD_ROWS.map((row) => [row.name, row]),
 );
 
-/** Names that people use, and the wire names that stand for them. */
+/** Wire names by the names that people use. */
 export const FIELD_ALIASES: ReadonlyMap<string, string> = new Map([
   ['cuda_vers', 'cuda_max_good'],
   ['display_active', 'gpu_display_active'],
@@ -192,19 +192,19 @@ export const FIELD_ALIASES: ReadonlyMap<string, string> = new Map([
   ['reliability2', 'reliability'],
 ]);
 
-/** What a name turned out to be. */
+/** Result of a lookup. */
 export type FieldLookup =
   | { readonly type: 'known'; readonly field: OfferFieldRow }
-  /** `nearest`: what was probably meant. */
+  /** `nearest`: the probable name. */
   | { readonly type: 'unknown'; readonly nearest: string | undefined };
 
-/** The field of that name or alias; otherwise the nearest name, if one is near. */
+/** Returns the field of that name or alias; otherwise the nearest name, if one is near. */
 export function findOfferField(name: string): FieldLookup {
   const field = OFFER_FIELDS.get(FIELD_ALIASES.get(name) ?? name);
   return field ? { type: 'known', field } : { type: 'unknown', nearest: nearestName(name) };
 }
 
-/** One sentence for a name that is no field: which name, and what to write instead. */
+/** Returns one sentence about an unknown field: its name, and the name to write instead. */
 export function unknownFieldMessage(name: string): string {
   const meant = nearestName(name);
   const hint = meant === undefined ? 'docs/reference/offer-fields.md lists them' : `did you mean "${meant}"?`;

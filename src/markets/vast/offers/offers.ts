@@ -9,7 +9,7 @@ import { looseBoolean, looseInteger, looseNumber, looseText, wireId } from '../s
 /** Filters of one field: `{op: value}`, joined by AND. */
 export type WireFilter = Partial<Record<FilterOperator, OfferScalar | readonly OfferScalar[]>>;
 
-/** Control keys of a search body (specification 4.4); the filters stand beside them, each under its field. */
+/** Control keys of a search body (specification 4.4); the filters are beside them, each under its field. */
 export interface WireSearchControls {
   readonly order?: readonly (readonly [field: string, direction: 'asc' | 'desc'])[];
   readonly type?: 'on-demand' | 'bid' | 'reserved';
@@ -19,13 +19,13 @@ export interface WireSearchControls {
 
 /** Offers (specification 4.4). */
 export interface OffersResource {
-  /** Offers that match, in the order asked for. A row that cannot be read is left out. A read: may be repeated. */
+  /** Returns the matching offers in the requested order. An unreadable row is left out. A read: may be repeated. */
   search(query: OfferQuery, options?: CallOptions): Promise<Offer[]>;
 }
 
 /**
- * An offer as it arrives (specification 2.2). Only `id` is needed; whatever else is missing, null or of the
- * wrong type counts as not said. Unknown fields are kept for filters.
+ * An offer on the wire (specification 2.2). Only `id` is required; a value that is missing, null or of the wrong type
+ * counts as missing. Unknown fields are kept for filters.
  */
 export const offerRow = z.looseObject({
   id: wireId,
@@ -54,7 +54,7 @@ export const offerRow = z.looseObject({
 /** An offer row in wire names. */
 export type WireOffer = z.infer<typeof offerRow>;
 
-/** Reply of an offer search. Rows are parsed one by one, so that a bad one does not spoil the page. */
+/** Reply of an offer search. Rows are parsed one by one, so that an invalid one does not invalidate the page. */
 export const offersReply = z.looseObject({ offers: z.array(z.unknown()) });
 
 function isVerified(row: WireOffer): boolean | undefined {
@@ -74,7 +74,7 @@ function scalarFields(row: WireOffer): Record<string, OfferScalar> {
 
 const price = (dollars: number | undefined) => (dollars === undefined ? undefined : microDollars(dollars));
 
-/** The offer in our names and units. */
+/** Returns the offer in this program's names and units. */
 export function toOffer(row: WireOffer): Offer {
   return {
     id: toId(row.id),
@@ -100,7 +100,7 @@ export function toOffer(row: WireOffer): Offer {
   };
 }
 
-/** The body of an offer search: controls and filters side by side. */
+/** Returns the body of an offer search: controls and filters side by side. */
 export function toOfferSearch(query: OfferQuery): Record<string, unknown> {
   return { ...toWireFilters(query.filters), ...toControls(query) };
 }
@@ -114,7 +114,7 @@ function toControls({ order = [], pricing, limit, storageGB }: OfferQuery): Wire
   };
 }
 
-/** Two filters of one field are joined under its name. */
+/** Returns the filters by field; two filters of one field are joined under its name. */
 function toWireFilters(filters: readonly OfferFilter[]): Record<string, WireFilter> {
   const wire: Record<string, WireFilter> = {};
   for (const { field, operator, value } of filters) {
@@ -123,7 +123,7 @@ function toWireFilters(filters: readonly OfferFilter[]): Record<string, WireFilt
   return wire;
 }
 
-/** Offers over one requester. */
+/** Creates the offer calls over one requester. */
 export function createOffers(requester: Requester): OffersResource {
   return {
     async search(query, options) {
@@ -138,7 +138,7 @@ export function createOffers(requester: Requester): OffersResource {
         reply: offersReply,
         bounds: options,
       });
-      // One bad row does not spoil the page.
+      // An invalid row does not invalidate the page.
       return value.offers.flatMap((row) => {
         const parsed = offerRow.safeParse(row);
         return parsed.success ? [toOffer(parsed.data)] : [];

@@ -8,15 +8,15 @@ import {
   unknownFieldMessage,
 } from './offer-fields.ts';
 
-/** A query text that was understood. Filters are in wire names and units. */
+/** A parsed query text. Filters have wire names and units. */
 export interface ParsedQuery {
   readonly type: 'parsed';
   readonly filters: readonly OfferFilter[];
-  /** Fields whose defaults are taken away (`verified=any`). */
+  /** Fields whose defaults are removed (`verified=any`). */
   readonly dropped: readonly string[];
 }
 
-/** Why a text was not understood: `at` counts characters from 0, `message` names the term and the remedy. */
+/** Error of a query text: `at` counts characters from 0, `message` names the term and the remedy. */
 export interface InvalidQuery {
   readonly type: 'invalid';
   readonly at: number;
@@ -48,8 +48,8 @@ const OPERATORS: ReadonlyMap<string, FilterOperator> = new Map([
 const WILDCARDS: ReadonlySet<string> = new Set(['any', '?', '*']);
 
 /**
- * Parses a query text: `field operator value` separated by spaces. Memory is given in GB and duration in days;
- * `_` in a text value means a space; `any`, `?` and `*` take a default away.
+ * Parses a query text: `field operator value` separated by spaces. Memory is given in GB and duration in days; `_` in a
+ * text value means a space; `any`, `?` and `*` remove a default.
  */
 export function parseQueryText(text: string): ParsedQuery | InvalidQuery {
   const scanned = scanQuery(text);
@@ -122,7 +122,7 @@ function invalid(term: QueryTerm, message: string): InvalidQuery {
   return { type: 'invalid', at: term.at, message };
 }
 
-/** Defaults under a query: a filter of the query replaces the default with the same field and operator. */
+/** Adds defaults to a query: a filter of the query replaces the default with the same field and operator. */
 export function withDefaults(query: ParsedQuery, defaults: readonly OfferFilter[]): readonly OfferFilter[] {
   const kept = defaults.filter(
     ({ field, operator }) =>
@@ -137,10 +137,10 @@ export function withDefaults(query: ParsedQuery, defaults: readonly OfferFilter[
   ];
 }
 
-/** Fields that the service filters by when a search leaves them out; public clients send "any" to have none. */
+/** Fields by which the service filters if a search leaves them out; public clients send "any" to disable the filter. */
 const SERVICE_DEFAULTS: ReadonlySet<string> = new Set(['verified', 'rentable', 'rented']);
 
-/** What public clients ask for unless told otherwise. */
+/** Default filters of public clients. */
 export const USUAL_DEFAULTS: readonly OfferFilter[] = [
   { field: 'verified', operator: 'eq', value: true },
   { field: 'external', operator: 'eq', value: false },
@@ -164,17 +164,17 @@ export function parseOrderText(
   return { type: 'parsed', order };
 }
 
-/** One `field operator value` of a query text, as it was written. */
+/** A term `field operator value` of a query text, unchanged. */
 export interface QueryTerm {
   readonly field: string;
   readonly operator: string;
   /** Text of the value, or of each entry of a list. */
   readonly value: string | readonly string[];
-  /** Where the term begins, from 0. */
+  /** Start of the term, from 0. */
   readonly at: number;
 }
 
-/** Terms, or where and why the text cannot be read. */
+/** Terms, or the position and reason of the error. */
 export type ScannedQuery =
   | { readonly type: 'scanned'; readonly terms: readonly QueryTerm[] }
   | { readonly type: 'invalid'; readonly at: number; readonly message: string };
@@ -256,7 +256,7 @@ function scanError(at: number, message: string): { type: 'invalid'; at: number; 
   return { type: 'invalid', at, message };
 }
 
-/** What people write per wire unit: memory in GB of 1000 MB, duration in days. */
+/** Wire units per unit that people write: memory in GB of 1000 MB, duration in days. */
 export const WIRE_UNITS_PER_WRITTEN: ReadonlyMap<string, number> = new Map([
   ['gpu_ram', 1000],
   ['gpu_total_ram', 1000],
@@ -271,7 +271,7 @@ const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
   ['False', false],
 ]);
 
-/** The value of a written word for that field, in wire units; undefined if it is none. */
+/** Returns the value of a written word for that field, in wire units; undefined if it is invalid. */
 export function readQueryValue(field: OfferFieldRow, text: string): OfferScalar | undefined {
   if (text === 'None' || text === 'null') return null;
   switch (field.type) {
@@ -296,7 +296,7 @@ function textValue(name: string, text: string): OfferScalar {
   return name === 'geolocation' ? countryCode(text) : text.replaceAll('_', ' ');
 }
 
-/** A driver version of exactly three parts is compared as one number: `535.86.05` is 535086005. */
+/** Returns a driver version of exactly three parts as one number for comparison: `535.86.05` is 535086005. */
 function driverNumber(text: string): OfferScalar {
   const parts = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/.exec(text);
   if (!parts) return text;

@@ -7,20 +7,20 @@ import { toOptionalWireId } from '../ids.ts';
 import { looseBoolean, looseInteger, looseText } from '../scalars.ts';
 import { toUser, type User, userReply } from '../users.ts';
 
-/** How a code reaches its owner. Email is never stored as a method. */
+/** Transport of a code. Email is never stored as a method. */
 export type CodeMethod = 'sms' | 'email' | 'totp';
 
-/** A code that was sent, by SMS or email: it belongs to a challenge. */
+/** A code that was sent by SMS or email: it belongs to a challenge. */
 interface SentCode {
   readonly method: 'sms' | 'email';
   /** Six digits. */
   readonly code: string;
-  /** Needed if several methods of one kind are set up. */
+  /** Required if several methods of one kind are set up. */
   readonly methodId?: MarketplaceId;
   readonly backupCode?: never;
 }
 
-/** A code of an authenticator: it belongs to no challenge, so it takes no secret (specification 4.8). */
+/** A code of an authenticator: it belongs to no challenge, so it needs no secret (specification 4.8). */
 export interface TotpCode {
   readonly method: 'totp';
   readonly code: string;
@@ -29,7 +29,7 @@ export interface TotpCode {
   readonly backupCode?: never;
 }
 
-/** One of the ten backup codes, `XXXX-XXXX-XXXX`: it stands alone. */
+/** A backup code (of ten), `XXXX-XXXX-XXXX`; it needs nothing else. */
 export interface BackupCode {
   readonly backupCode: string;
   readonly method?: never;
@@ -38,19 +38,19 @@ export interface BackupCode {
   readonly secret?: never;
 }
 
-/** A sent code of a Bearer caller: the secret that its challenge answered goes with it. */
+/** A sent code of a Bearer caller, with the secret of its challenge. */
 export type SentCodeWithSecret = SentCode & { readonly secret: Secret };
 
 /** A sent code of a logged-out caller, whose only credential, the secret, is already known. */
 export type SentCodeAlone = SentCode & { readonly secret?: never };
 
-/** How a Bearer caller proves the second factor. */
+/** Second factor of a Bearer caller. */
 export type BearerVerification = SentCodeWithSecret | TotpCode | BackupCode;
 
-/** How a logged-out caller proves it. */
+/** Second factor of a logged-out caller. */
 export type LoggedOutVerification = SentCodeAlone | TotpCode | BackupCode;
 
-/** A verification under its wire names. */
+/** Returns a verification under its wire names. */
 export function toWireVerification(
   verification: BearerVerification | LoggedOutVerification,
 ): Record<string, unknown> {
@@ -63,11 +63,11 @@ export function toWireVerification(
   };
 }
 
-/** One 2FA call, without what is the same for all. */
+/** A 2FA call, without the parts that all of them share. */
 export interface TfaCall<Schema extends z.ZodType> {
   readonly operation: string;
   readonly method: 'POST' | 'PUT' | 'DELETE';
-  /** Below `/api/v0/tfa/`, with its final slash. */
+  /** Path below `/api/v0/tfa/`, with its final slash. */
   readonly path: string;
   readonly body: Readonly<Record<string, unknown>>;
   readonly reply: Schema;
@@ -75,7 +75,7 @@ export interface TfaCall<Schema extends z.ZodType> {
 }
 
 /**
- * Sends a 2FA write. It leaves once: a repeated wrong code would count towards the lockout. Rejects with a
+ * Sends a 2FA write. It is sent once: a repeated wrong code would count towards the lockout. Rejects with a
  * MarketplaceError.
  */
 export function sendTfa<Schema extends z.ZodType>(
@@ -91,26 +91,26 @@ export function sendTfa<Schema extends z.ZodType>(
   });
 }
 
-/** Where an SMS goes. Neither: the number on file. */
+/** Destination of an SMS. Without both fields: the number on file. */
 export interface SmsTarget {
   /** E.164, e.g. `+15551234567`. */
   readonly phoneNumber?: string;
   readonly methodId?: MarketplaceId;
 }
 
-/** A challenge of a Bearer caller; without a secret a fresh one is made. */
+/** A challenge of a Bearer caller; without a secret a new one is created. */
 export interface BearerSms extends SmsTarget {
   readonly secret?: Secret;
 }
 
-/** A code is on its way. */
+/** A code was sent. */
 export interface Challenge {
-  /** Goes with the code to whichever call completes the verification, within 10 minutes. */
+  /** Secret that the call which completes the verification needs, within 10 minutes. */
   readonly secret: Secret;
   readonly message: string | undefined;
 }
 
-/** Which call sends a code. */
+/** Path of the call that sends a code. */
 export type ChallengePath = 'email/' | 'sms/' | 'sms/resend/' | 'test/' | 'resend/';
 
 const OPERATION: Readonly<Record<ChallengePath, string>> = {
@@ -121,7 +121,7 @@ const OPERATION: Readonly<Record<ChallengePath, string>> = {
   'resend/': 'send a code by SMS again (deprecated path)',
 };
 
-/** Sends a code and answers the secret of its challenge. */
+/** Sends a code and returns the secret of its challenge. */
 export async function sendCode(
   requester: Requester,
   { path, target }: { path: ChallengePath; target: BearerSms },
@@ -152,21 +152,21 @@ export const loginReply = userReply.extend({
   legacy_tfa_user: looseBoolean,
 });
 
-/** A login that is complete. */
+/** A completed login. */
 export interface Login {
   readonly user: User;
   /** Bearer callers: the key for later calls. */
   readonly sessionKey: Secret | undefined;
-  /** Logged-out callers: the session as the service set it. */
+  /** Logged-out callers: the session that the service set. */
   readonly sessionCookie: Secret | undefined;
   /** Only after a backup code, while at least one remains. */
   readonly backupCodesRemaining: number | undefined;
   readonly legacyUser: boolean;
 }
 
-/** What a login shall be. */
+/** Settings of a login. */
 export interface LoginRequest {
-  /** Asks for an administrator's session. */
+  /** Requests an administrator's session. */
   readonly admin?: boolean;
 }
 

@@ -15,17 +15,17 @@ import {
   toWireVerification,
 } from './login.ts';
 
-/** A method that is set up (specification 2.6). Times are epoch milliseconds. */
+/** A configured method (specification 2.6). Times are epoch milliseconds. */
 export interface TfaMethod {
   readonly id: MarketplaceId;
-  /** `sms`, `totp`, or a word that we do not know. */
+  /** `sms`, `totp`, or an unknown word. */
   readonly method: string;
   readonly label: string | undefined;
   /** Masked. */
   readonly phoneNumber: string | undefined;
   readonly isPrimary: boolean;
   readonly failCount: number;
-  /** undefined: not locked. */
+  /** Undefined: not locked. */
   readonly lockedUntil: number | undefined;
   readonly createdAt: number | undefined;
   readonly lastUsedAt: number | undefined;
@@ -40,8 +40,8 @@ export interface TfaStatus {
 }
 
 /**
- * Step 1 of adding a method: by a code that is sent or shown, or by a backup code. A method that is set up may
- * be named by its id alone (specification 4.8); an account without methods is sent an email whatever is named.
+ * Step 1 of adding a method: by a code that is sent or shown, or by a backup code. A configured method may be named by
+ * its id alone (specification 4.8). An account without methods always gets an email.
  */
 export type AuthorizationRequest =
   | {
@@ -63,7 +63,7 @@ export type Authorization =
   | { readonly type: 'authorized'; readonly message: string | undefined };
 
 /**
- * Confirming a new method always takes a secret: of the SMS challenge, or the base32 secret of the TOTP set-up.
+ * Confirming a new method always needs a secret: that of the SMS challenge, or the base32 secret of the TOTP set-up.
  */
 export type ConfirmRequest =
   | {
@@ -83,7 +83,7 @@ export type ConfirmRequest =
 
 export interface Confirmation {
   readonly message: string | undefined;
-  /** Only with the first method; shown this once. */
+  /** Only with the first method; only shown in this reply. */
   readonly backupCodes: readonly Secret[] | undefined;
 }
 
@@ -93,7 +93,7 @@ export type RemoveRequest =
   | (BackupCode & { readonly targetId: MarketplaceId });
 
 export interface Removal {
-  /** undefined: it was the last, and 2FA is off. */
+  /** Undefined: it was the last one, and 2FA is off. */
   readonly remainingMethods: number | undefined;
   readonly message: string | undefined;
 }
@@ -104,7 +104,7 @@ export type UpdateRequest = (
   | { readonly method: 'sms' | 'totp'; readonly methodId?: never }
 ) & { readonly label?: string; readonly isPrimary?: boolean };
 
-/** A method as status lists it (specification 2.6). */
+/** A method in the status (specification 2.6). */
 export const tfaMethodRow = z.object({
   id: wireId,
   method: z.string(),
@@ -124,7 +124,7 @@ export const tfaStatusReply = z.object({
   new_method_authorized: looseBoolean,
 });
 
-/** Reply of authorizing a new method: a challenge, or done at once by a backup code. */
+/** Reply of authorizing a new method: a challenge, or completed at once by a backup code. */
 export const authorizationReply = z.object({ secret: looseText, msg: looseText });
 
 export const removedReply = z.object({ remaining_methods: looseInteger, msg: looseText });
@@ -133,7 +133,7 @@ export const backupCodesReply = z.object({ msg: looseText, backup_codes: z.array
 export const totpSetupReply = z.object({ secret: z.string().min(1), provisioning_uri: z.string() });
 export const updatedReply = z.object({ method: tfaMethodRow, msg: looseText });
 
-/** The method in our names and units. */
+/** Returns the method in this program's names and units. */
 export function toTfaMethod(row: z.infer<typeof tfaMethodRow>): TfaMethod {
   return {
     id: toId(row.id),
@@ -148,7 +148,7 @@ export function toTfaMethod(row: z.infer<typeof tfaMethodRow>): TfaMethod {
   };
 }
 
-/** The status in our names and units. */
+/** Returns the status in this program's names and units. */
 export function toTfaStatus(row: z.infer<typeof tfaStatusReply>): TfaStatus {
   return {
     enabled: row.tfa_enabled ?? row.methods.length > 0,
@@ -158,12 +158,12 @@ export function toTfaStatus(row: z.infer<typeof tfaStatusReply>): TfaStatus {
   };
 }
 
-/** Codes that are shown once. */
+/** Codes that are only shown in this reply. */
 export function toSecrets(codes: readonly string[]): Secret[] {
   return codes.map((code) => new Secret(code));
 }
 
-/** What is set up. The only read of 2FA. */
+/** Returns the configured methods. The only read of 2FA. */
 export async function readStatus(requester: Requester, bounds: CallOptions | undefined): Promise<TfaStatus> {
   const { value } = await requester.send({
     operation: 'read the 2FA status',
@@ -178,7 +178,7 @@ export async function readStatus(requester: Requester, bounds: CallOptions | und
   return toTfaStatus(value);
 }
 
-/** Begins to authorize a new method. */
+/** Starts the authorization of a new method. */
 export async function authorizeNewMethod(
   requester: Requester,
   request: AuthorizationRequest,
@@ -200,7 +200,7 @@ export async function authorizeNewMethod(
   return { type: 'authorized', message: value.msg };
 }
 
-/** Grants the window of 30 minutes. */
+/** Opens the window of 30 minutes. */
 export async function confirmAuthorization(
   requester: Requester,
   request: { readonly code: string; readonly secret: Secret },
@@ -217,7 +217,7 @@ export async function confirmAuthorization(
   return { answeredAt, message: value.msg };
 }
 
-/** Makes a secret for an authenticator; nothing is added before it is confirmed. */
+/** Creates a secret for an authenticator; the method is only added when it is confirmed. */
 export async function setUpTotp(
   requester: Requester,
   bounds: CallOptions | undefined,
@@ -256,7 +256,7 @@ export async function confirmNewMethod(
   return { message: value.msg, backupCodes: value.backup_codes && toSecrets(value.backup_codes) };
 }
 
-/** Removes a method; removing the last switches 2FA off. */
+/** Removes a method; removing the last one disables 2FA. */
 export async function removeMethod(
   requester: Requester,
   request: RemoveRequest,
@@ -295,7 +295,7 @@ export async function updateMethod(
   return toTfaMethod(value.method);
 }
 
-/** Replaces all backup codes by ten new ones, which are shown this once. */
+/** Replaces all backup codes by ten new ones, which are only shown in this reply. */
 export async function regenerateBackupCodes(
   requester: Requester,
   verification: BearerVerification,

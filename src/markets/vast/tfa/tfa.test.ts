@@ -242,7 +242,7 @@ describe('a logged-out caller', () => {
   });
 });
 
-/** Call shapes that the table of specification 4.8 forbids. Never run: that it compiles is the proof. */
+/** Contains the call shapes that the table of specification 4.8 forbids. It is never run: the compiler is the test. */
 async function forbiddenShapes(bearer: BearerTfa, loggedOut: LoggedOutTfa): Promise<void> {
   const code = '123456';
   const backupCode = 'AAAA-BBBB-CCCC';

@@ -33,7 +33,7 @@ import {
   updateMethod,
 } from './methods.ts';
 
-/** What a caller may do who is logged out and holds nothing but the secret of a login (specification 4.8). */
+/** Calls of a logged-out caller, who only has the secret of a login (specification 4.8). */
 export interface LoggedOutTfa {
   login(verification: LoggedOutVerification & LoginRequest, options?: CallOptions): Promise<Login>;
   sendEmailCode(options?: CallOptions): Promise<Challenge>;
@@ -46,11 +46,11 @@ export interface LoggedOutTfa {
   };
 }
 
-/** What a caller with a key may do. */
+/** Calls of a caller with a key. */
 export interface BearerTfa {
   status(options?: CallOptions): Promise<TfaStatus>;
   login(verification: BearerVerification & LoginRequest, options?: CallOptions): Promise<Login>;
-  /** Without a secret always a fresh challenge. */
+  /** Sends a code by email; without a secret always for a new challenge. */
   sendEmailCode(challenge?: { readonly secret?: Secret }, options?: CallOptions): Promise<Challenge>;
   sendSmsCode(challenge?: BearerSms, options?: CallOptions): Promise<Challenge>;
   resendSmsCode(challenge?: BearerSms, options?: CallOptions): Promise<Challenge>;
@@ -75,7 +75,7 @@ export interface DeprecatedTfa {
   testSubmit(request: ConfirmRequest, options?: CallOptions): Promise<Confirmation>;
 }
 
-/** 2FA of a caller with a key. */
+/** Creates the 2FA calls of a caller with a key. */
 export function createBearerTfa(requester: Requester): BearerTfa {
   return {
     status: (options) => readStatus(requester, options),
@@ -99,7 +99,7 @@ export function createBearerTfa(requester: Requester): BearerTfa {
   };
 }
 
-/** 2FA of a logged-out caller. The requester must carry no key: the secret is the only credential. */
+/** Creates the 2FA calls of a logged-out caller. The requester must have no key: the secret is the only credential. */
 export function createLoggedOutTfa(requester: Requester, secret: Secret): LoggedOutTfa {
   const sendTo =
     (path: ChallengePath) =>
