@@ -7,14 +7,14 @@ export const GONE_MUTANTS: readonly Mutant[] = [
   {
     name: 'one-list-believed',
     loses: 'the second list before a machine counts as gone',
-    file: `${GPU}/gone.ts`,
+    file: `${GPU}/facts.ts`,
     find: 'return begun.length >= 2 && first !== undefined && last !== undefined && last - first >= spacingMs;',
     replace: 'return first !== undefined && last !== undefined && spacingMs >= 0;',
   },
   {
     name: 'lists-not-spaced',
     loses: 'the distance between the two lists',
-    file: `${GPU}/gone.ts`,
+    file: `${GPU}/facts.ts`,
     find: 'last !== undefined && last - first >= spacingMs;',
     replace: 'last !== undefined && spacingMs >= 0;',
   },
