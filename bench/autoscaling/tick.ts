@@ -1,7 +1,7 @@
 import { autoscale } from '../../src/controllers/endpoint-group/autoscale/autoscale.ts';
 import type { ScalingInput } from '../../src/controllers/endpoint-group/autoscale/bounds.ts';
 import { chooseWorkers } from '../../src/controllers/endpoint-group/autoscale/choose-workers.ts';
-import type { ChoosableWorker } from '../../src/controllers/endpoint-group/autoscale/plan.ts';
+import type { ScalingWorker } from '../../src/controllers/endpoint-group/autoscale/scaling-worker.ts';
 import { EMPTY_HISTORY, rolledTo, withArrivals } from '../../src/controllers/endpoint-group/load/state.ts';
 import { defaultTimes } from '../../src/controllers/endpoint-group/times.ts';
 import { seededRandom } from '../../src/lib/random.ts';
@@ -50,7 +50,7 @@ export function tickCost(situation: Situation): TickCost {
 
 interface GroupInput {
   readonly scaling: ScalingInput;
-  readonly workers: readonly ChoosableWorker[];
+  readonly workers: readonly ScalingWorker[];
 }
 
 function roundMs(inputs: readonly GroupInput[]): number {
@@ -72,7 +72,7 @@ function roundMs(inputs: readonly GroupInput[]): number {
 
 function groupAt({ perfs, load }: Situation, seed: number): GroupInput {
   const random = seededRandom(seed);
-  const workers = Array.from({ length: WORKERS }, (_, index): ChoosableWorker => {
+  const workers = Array.from({ length: WORKERS }, (_, index): ScalingWorker => {
     const perf = perfs === 'equal' ? 100 : 50 + Math.floor(random.next() * 200);
     const pricePerHour = 200_000 + Math.floor(random.next() * 400_000);
     return {
@@ -87,7 +87,7 @@ function groupAt({ perfs, load }: Situation, seed: number): GroupInput {
 }
 
 /** An hour of history as a group has it: a report every ten seconds, a maximum every minute, a full down window. */
-function scalingInput(workers: readonly ChoosableWorker[], load: number): ScalingInput {
+function scalingInput(workers: readonly ScalingWorker[], load: number): ScalingInput {
   let history = EMPTY_HISTORY;
   for (let at = NOW - defaultTimes.longMs; at <= NOW; at += defaultTimes.tickMs) {
     const amount = (load * defaultTimes.tickMs) / 1000;

@@ -1,5 +1,5 @@
 import type { EndpointGroupSpec } from '../../api/v1alpha1/endpoint-group.ts';
-import { type Change, type ChoosableWorker, usualPerf } from '../../controllers/endpoint-group/public.ts';
+import { type Change, type ScalingWorker, usualPerf } from '../../controllers/endpoint-group/public.ts';
 import { parseDuration } from '../../lib/time.ts';
 import { type Fleet, type FleetWorker, isServing, type WorkerModel } from './fleet.ts';
 
@@ -31,7 +31,7 @@ export function choosableWorkers(
     perf,
     deadlines,
   }: { readonly now: number; readonly perf: number | undefined; readonly deadlines: Deadlines },
-): readonly ChoosableWorker[] {
+): readonly ScalingWorker[] {
   // The one with the least work goes first, of equal ones the newest.
   const newestFirst = workers.toReversed().sort((left, right) => left.queue - right.queue);
   const ranks = new Map(newestFirst.map(({ name }, index) => [name, index + 1]));
@@ -57,7 +57,7 @@ export function choosableWorkers(
   }));
 }
 
-function roleOf({ desired }: FleetWorker): ChoosableWorker['role'] {
+function roleOf({ desired }: FleetWorker): ScalingWorker['role'] {
   switch (desired) {
     case 'Hot':
       return 'hot';

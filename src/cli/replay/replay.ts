@@ -2,7 +2,6 @@ import type { EndpointGroupSpec } from '../../api/v1alpha1/endpoint-group.ts';
 import {
   autoscale,
   type Choice,
-  type ChoosableWorker,
   chooseWorkers,
   defaultTimes,
   EMPTY_HISTORY,
@@ -12,6 +11,7 @@ import {
   type ScalingDecision,
   type ScalingInput,
   type ScalingMemory,
+  type ScalingWorker,
   scalingOptions,
   withArrivals,
 } from '../../controllers/endpoint-group/public.ts';
@@ -199,7 +199,7 @@ function decideAt(state: State, plan: Plan): Decided {
 function scalingInput(
   state: State,
   { whatIf, options, deadlines }: Plan,
-  { workers, perf }: Pick<ScalingInput, 'perf'> & { readonly workers: readonly ChoosableWorker[] },
+  { workers, perf }: Pick<ScalingInput, 'perf'> & { readonly workers: readonly ScalingWorker[] },
 ): ScalingInput {
   const { fleet, now, history, memory, lastActivity, wasEverReady } = state;
   return {
@@ -213,12 +213,12 @@ function scalingInput(
   };
 }
 
-function isComing({ role, isReady, isOverdue }: ChoosableWorker): boolean {
+function isComing({ role, isReady, isOverdue }: ScalingWorker): boolean {
   return role === 'hot' && !isReady && !isOverdue;
 }
 
 function choiceOf(
-  workers: readonly ChoosableWorker[],
+  workers: readonly ScalingWorker[],
   { whatIf, ceiling, priceOfNew }: Plan,
   { hot, total, hotCapacity }: Pick<ScalingDecision, 'hot' | 'total' | 'hotCapacity'>,
 ): Choice {

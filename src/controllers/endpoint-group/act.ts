@@ -14,7 +14,7 @@ import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import { controllerReference, refOf } from '../../runtime/kube/kube-object.ts';
 import { wholeMetadata, wholeObject } from '../../runtime/kube/whole-object.ts';
 import { type Receipt, removeFinalizer } from '../../runtime/writes.ts';
-import { actionKey, deedOf, needsAllWorkers, orderPatch } from './actions.ts';
+import { actionKey, actionText, needsAllWorkers, orderPatch } from './actions.ts';
 import { wholeGroup } from './observe.ts';
 import type { Publisher } from './publish/publisher.ts';
 import type { Action, Refusal } from './types.ts';
@@ -232,6 +232,6 @@ export async function execute(actions: readonly Action[], ports: ExecutePorts): 
 function refusalOf(action: Action, { message }: Error): Refusal {
   return {
     action: actionKey(action),
-    detail: `${deedOf(action)} is refused: ${message}`.slice(0, 1024),
+    detail: `${actionText(action)} is refused: ${message}`.slice(0, 1024),
   };
 }

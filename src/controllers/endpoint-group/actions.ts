@@ -264,7 +264,7 @@ interface ActionRow<A> {
   /** Equal for the same action in a later reconcile. */
   key(action: A): string;
   /** The action in words, for people. */
-  deed(action: A): string;
+  text(action: A): string;
   /** The worker as clients reach it from now on: it takes no new requests, or none at all. */
   leaving?(action: A): 'finishes' | 'gone' | undefined;
   /** A worker that the copy missed would be paid for beside a new one, or would bill on after its group. */
@@ -277,13 +277,13 @@ const ACTIONS: { readonly [T in Action['type']]: ActionRow<Extract<Action, { typ
   create: {
     rank: () => 3,
     key: ({ ordinal }) => `create ${ordinal}`,
-    deed: () => 'Making a worker',
+    text: () => 'Making a worker',
     needsAllWorkers: true,
   },
   order: {
     rank: ({ order }) => (order.desiredRole === 'Hot' ? 2 : 0),
     key: ({ worker, order }) => `order ${worker.name} ${order.desiredRole} ${order.powerState}`,
-    deed: ({ worker, order }) =>
+    text: ({ worker, order }) =>
       `${order.desiredRole === 'Hot' ? 'Waking' : 'Stopping'} worker ${worker.name}`,
     leaving({ order: { desiredRole, drainSince } }) {
       if (desiredRole === 'Hot') return undefined;
@@ -293,30 +293,30 @@ const ACTIONS: { readonly [T in Action['type']]: ActionRow<Extract<Action, { typ
   update: {
     rank: () => 1,
     key: ({ worker }) => `update ${worker.name}`,
-    deed: ({ worker }) => `Updating worker ${worker.name} to the template`,
+    text: ({ worker }) => `Updating worker ${worker.name} to the template`,
   },
   delete: {
     rank: () => 0,
     key: ({ worker }) => `delete ${worker.name}`,
-    deed: ({ worker }) => `Deleting worker ${worker.name}`,
+    text: ({ worker }) => `Deleting worker ${worker.name}`,
     leaving: () => 'gone',
   },
   // A host is blamed for the worker that is deleted.
   reportHostFailure: {
     rank: () => 0,
     key: ({ worker }) => `delete ${worker.name}`,
-    deed: ({ worker }) => `Deleting worker ${worker.name}`,
+    text: ({ worker }) => `Deleting worker ${worker.name}`,
   },
   adopt: {
     rank: () => 1,
     key: ({ object }) => `adopt ${object.metadata.name}`,
-    deed: ({ object }) => `Taking in ${object.metadata.name}`,
+    text: ({ object }) => `Taking in ${object.metadata.name}`,
     needsNoStatus: true,
   },
   release: {
     rank: () => 0,
     key: () => 'release',
-    deed: () => 'Releasing the group',
+    text: () => 'Releasing the group',
     needsAllWorkers: true,
   },
 };
@@ -324,7 +324,7 @@ const ACTIONS: { readonly [T in Action['type']]: ActionRow<Extract<Action, { typ
 const rowOf = ({ type }: Action): ActionRow<Action> => ACTIONS[type] as ActionRow<Action>;
 
 /** The action in words, for people. */
-export const deedOf = (action: Action): string => rowOf(action).deed(action);
+export const actionText = (action: Action): string => rowOf(action).text(action);
 
 /** Equal for the same action in a later reconcile. */
 export const actionKey = (action: Action): string => rowOf(action).key(action);

@@ -1,6 +1,6 @@
 import type { MicroDollars } from '../../lib/money.ts';
 import { isFull, type ScalingOptions } from './autoscale/capacity.ts';
-import type { ChoosableWorker } from './autoscale/plan.ts';
+import type { ScalingWorker } from './autoscale/scaling-worker.ts';
 import type { Worker } from './workers/worker.ts';
 
 /** The workers of a group by what they do. */
@@ -26,7 +26,7 @@ export interface Counts {
 
 export interface CountsInput {
   readonly workers: readonly Worker[];
-  readonly scaling: readonly ChoosableWorker[];
+  readonly scaling: readonly ScalingWorker[];
   readonly published: ReadonlySet<string>;
   readonly options: ScalingOptions;
 }

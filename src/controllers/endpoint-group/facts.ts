@@ -9,7 +9,7 @@ import {
   replacementPace,
   withRecordedErrors,
 } from './autoscale/failing.ts';
-import type { ChoosableWorker } from './autoscale/plan.ts';
+import type { ScalingWorker } from './autoscale/scaling-worker.ts';
 import { type LoadView, loadView } from './load/view.ts';
 import { type Endpoints, endpointsOf, hasGateway } from './publish/endpoints.ts';
 import type { Observed } from './types.ts';
@@ -21,7 +21,7 @@ export interface GroupFacts {
   readonly observed: Observed;
   readonly load: LoadView;
   readonly input: WorkersInput;
-  readonly scaling: readonly ChoosableWorker[];
+  readonly scaling: readonly ScalingWorker[];
   readonly endpoints: Endpoints;
   readonly failing: readonly FailingWorker[];
   readonly pace: ReplacementPace;

@@ -4,7 +4,8 @@ export type { ScalingDecision, ScalingInput, ScalingMemory } from './autoscale/b
 export { mostExpensiveOffer } from './autoscale/candidates.ts';
 export { maxUnavailable, scalingOptions, usualPerf } from './autoscale/capacity.ts';
 export { chooseWorkers } from './autoscale/choose-workers.ts';
-export type { Change, Choice, ChoosableWorker } from './autoscale/plan.ts';
+export type { Change, Choice } from './autoscale/plan.ts';
+export type { ScalingWorker } from './autoscale/scaling-worker.ts';
 export { explainGroup } from './explain.ts';
 export { EMPTY_HISTORY, type LoadHistory, rolledTo, withArrivals } from './load/state.ts';
 export { defaultTimes } from './times.ts';

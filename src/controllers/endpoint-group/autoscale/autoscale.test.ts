@@ -12,7 +12,8 @@ import { defaultTimes } from '../times.ts';
 import { autoscale } from './autoscale.ts';
 import type { ScalingInput } from './bounds.ts';
 import { capacitiesFor, isFull, type ScalingOptions } from './capacity.ts';
-import { cheapestCover, type ScalingWorker } from './cover.ts';
+import { cheapestCover } from './cover.ts';
+import type { CountedWorker } from './scaling-worker.ts';
 
 const NOW = 10_000_000_000;
 const SECOND = 1000;
@@ -38,7 +39,7 @@ function steady(load: number, longLoad = load): LoadHistory {
   return longLoad > load ? { ...history, maxima: [{ at: NOW - 1000, load: longLoad }] } : history;
 }
 
-function worker(overrides: Partial<ScalingWorker> = {}): ScalingWorker {
+function worker(overrides: Partial<CountedWorker> = {}): CountedWorker {
   return {
     name: 'w',
     perf: 100,
@@ -53,7 +54,7 @@ function worker(overrides: Partial<ScalingWorker> = {}): ScalingWorker {
   };
 }
 
-const hotWorkers = (count: number, overrides: Partial<ScalingWorker> = {}): ScalingWorker[] =>
+const hotWorkers = (count: number, overrides: Partial<CountedWorker> = {}): CountedWorker[] =>
   Array.from({ length: count }, (_, index) => worker({ name: `hot-${index}`, ...overrides }));
 
 function input(

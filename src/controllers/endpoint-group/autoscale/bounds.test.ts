@@ -3,9 +3,9 @@ import { EMPTY_HISTORY } from '../load/state.ts';
 import type { MetricsState } from '../load/view.ts';
 import { defaultTimes } from '../times.ts';
 import { limitHot, limitTotal, type ScalingInput } from './bounds.ts';
-import type { ScalingWorker } from './cover.ts';
+import type { CountedWorker } from './scaling-worker.ts';
 
-const workers = (count: number, overrides: Partial<ScalingWorker> = {}): readonly ScalingWorker[] =>
+const workers = (count: number, overrides: Partial<CountedWorker> = {}): readonly CountedWorker[] =>
   Array.from({ length: count }, (_, index) => ({
     ...{ name: `${overrides.role}-${index}`, perf: 100, pricePerHour: 400_000, keepRank: index, role: 'hot' },
     ...{ isReady: true, wasEverReady: true, isOverdue: false, curLoad: 0 },

@@ -2,7 +2,8 @@ import type { LoadHistory } from '../load/state.ts';
 import type { MetricsState } from '../load/view.ts';
 import type { ScalingTimes } from '../times.ts';
 import type { Capacities, ScalingOptions } from './capacity.ts';
-import { hotOf, type ScalingWorker } from './cover.ts';
+import { hotOf } from './cover.ts';
+import type { CountedWorker } from './scaling-worker.ts';
 
 /** What one tick asked for: capacities, and `spec.replicas` where it was set. */
 export interface Sample {
@@ -31,7 +32,7 @@ export interface ScalingInput {
   /** Work that waits, in units: what sources tell apart, else all work in workers and the queue before them. */
   readonly waiting: number;
   readonly metrics: MetricsState;
-  readonly workers: readonly ScalingWorker[];
+  readonly workers: readonly CountedWorker[];
   /** Work per second of one more worker; undefined while nothing is known at all. */
   readonly perf: number | undefined;
   /** Undefined before any. */

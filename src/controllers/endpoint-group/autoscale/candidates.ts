@@ -10,7 +10,8 @@ import { isOutdated } from '../workers/template.ts';
 import type { Worker } from '../workers/worker.ts';
 import { median, usualPerf } from './capacity.ts';
 import type { ReplacementPace } from './failing.ts';
-import { type ChoosableWorker, priceNow } from './plan.ts';
+import { priceNow } from './plan.ts';
+import type { ScalingWorker } from './scaling-worker.ts';
 
 export interface WorkersInput {
   readonly spec: EndpointGroupSpec;
@@ -81,12 +82,12 @@ export function mostExpensiveOffer({ template }: EndpointGroupSpec): MicroDollar
 }
 
 /** The workers as numbers and choices count them. */
-export function scalingWorkers(input: WorkersInput): readonly ChoosableWorker[] {
+export function scalingWorkers(input: WorkersInput): readonly ScalingWorker[] {
   const perf = expectedPerf(input);
   const order = dropOrder(input);
   // It may take the offer that was seen for the next one.
   const isOneRenting = input.workers.some((worker) => isRenting(worker) && !isToReplace(worker, input));
-  const workers = input.workers.map((worker): ChoosableWorker => {
+  const workers = input.workers.map((worker): ScalingWorker => {
     const load = input.load.workers.get(worker.name);
     return {
       name: worker.name,
@@ -128,7 +129,7 @@ export function scalingWorkers(input: WorkersInput): readonly ChoosableWorker[] 
  */
 function beyondCeiling(
   { spec, workers }: WorkersInput,
-  candidates: readonly ChoosableWorker[],
+  candidates: readonly ScalingWorker[],
   spend: MicroDollars,
 ): ReadonlySet<string> {
   const ceiling = parseDollars(spec.maxSpendPerHour);
@@ -184,7 +185,7 @@ function perfOf({ name, gpu }: Worker, { workers, load }: WorkersInput, usual: n
   return median(reportedPerfs(alike, load)) ?? usual ?? 0;
 }
 
-function roleOf(worker: Worker): ChoosableWorker['role'] {
+function roleOf(worker: Worker): ScalingWorker['role'] {
   if (worker.isDeleting || worker.desiredRole === 'Gone') return 'leaving';
   return worker.desiredRole === 'Hot' ? 'hot' : 'cold';
 }

@@ -1,12 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { chooseWorkers } from './choose-workers.ts';
-import type { ChoosableWorker, ChooseInput } from './plan.ts';
+import type { ChooseInput } from './plan.ts';
+import type { ScalingWorker } from './scaling-worker.ts';
 
 const PRICE = 400_000;
 const COLD_PRICE = 5_000;
 
-function worker(name: string, overrides: Partial<ChoosableWorker> = {}): ChoosableWorker {
+function worker(name: string, overrides: Partial<ScalingWorker> = {}): ScalingWorker {
   return {
     name,
     role: 'hot',
@@ -30,12 +31,12 @@ function worker(name: string, overrides: Partial<ChoosableWorker> = {}): Choosab
   };
 }
 
-const cold = (name: string, overrides: Partial<ChoosableWorker> = {}) =>
+const cold = (name: string, overrides: Partial<ScalingWorker> = {}) =>
   worker(name, { role: 'cold', isRunning: false, isReady: false, ...overrides });
 /** One that boots for the pool for the first time. */
-const born = (name: string, overrides: Partial<ChoosableWorker> = {}) =>
+const born = (name: string, overrides: Partial<ScalingWorker> = {}) =>
   worker(name, { role: 'cold', isReady: false, wasEverReady: false, hasRun: false, ...overrides });
-const old = (name: string, overrides: Partial<ChoosableWorker> = {}) =>
+const old = (name: string, overrides: Partial<ScalingWorker> = {}) =>
   worker(name, { isCurrentTemplate: false, ...overrides });
 
 function choose(input: Partial<ChooseInput>): { readonly changes: readonly string[]; readonly cut: number } {
@@ -63,7 +64,7 @@ function choose(input: Partial<ChooseInput>): { readonly changes: readonly strin
   return { changes: inWords, cut: cutByCeiling };
 }
 
-const hot = (count: number, overrides: Partial<ChoosableWorker> = {}) =>
+const hot = (count: number, overrides: Partial<ScalingWorker> = {}) =>
   Array.from({ length: count }, (_, index) => worker(`h${index}`, { keepRank: index, ...overrides }));
 
 interface Row {

@@ -1,7 +1,6 @@
 import { byDrop, byValue, cheapestCover, coldOf, hotOf, sumOfPerf } from './cover.ts';
 import {
   type Choice,
-  type ChoosableWorker,
   type ChooseInput,
   changed,
   cut,
@@ -18,6 +17,7 @@ import {
   undecided,
   woken,
 } from './plan.ts';
+import type { ScalingWorker } from './scaling-worker.ts';
 
 type Step = (plan: Plan, input: ChooseInput) => Plan;
 
@@ -119,7 +119,7 @@ function wake(plan: Plan, input: ChooseInput): Plan {
   }, plan);
 }
 
-function wakeRank(worker: ChoosableWorker): number {
+function wakeRank(worker: ScalingWorker): number {
   return (worker.isRunning ? 0 : 2) + (worker.isCurrentTemplate ? 0 : 1);
 }
 
@@ -135,7 +135,7 @@ function rentHot(plan: Plan, input: ChooseInput): Plan {
 }
 
 /** Cold ones that have not come to rest, as far as hot ones are missing: they cost as much already. */
-function wakeRunning(plan: Plan, { hot }: ChooseInput, applies: (worker: ChoosableWorker) => boolean): Plan {
+function wakeRunning(plan: Plan, { hot }: ChooseInput, applies: (worker: ScalingWorker) => boolean): Plan {
   return coldOf(plan.workers)
     .filter((worker) => worker.isRunning && !worker.isReady && applies(worker))
     .slice(0, Math.max(0, hot - hotNow(plan)))
@@ -164,24 +164,21 @@ function dropHot(plan: Plan, input: ChooseInput): Plan {
 }
 
 /** Whether those that serve would not do without it: the cover may still boot, or fail to. */
-function isMissed({ workers }: Plan, { name, isReady }: ChoosableWorker, input: ChooseInput): boolean {
+function isMissed({ workers }: Plan, { name, isReady }: ScalingWorker, input: ChooseInput): boolean {
   const others = hotOf(workers).filter((worker) => worker.isReady && worker.name !== name);
   const isCovered = input.hotCapacity > 0 && sumOfPerf(others) >= input.hotCapacity;
   return isReady && others.length < input.hot && !isCovered;
 }
 
 /** Those that should stay; none in particular where there may not be as many as the load asks for. */
-function coverOf(
-  hot: readonly ChoosableWorker[],
-  { hotCapacity, maxWorkers }: ChooseInput,
-): readonly string[] {
+function coverOf(hot: readonly ScalingWorker[], { hotCapacity, maxWorkers }: ChooseInput): readonly string[] {
   const onHold = hot.filter((worker) => worker.isOnHold);
   const free = hot.filter((worker) => !worker.isOnHold);
   const cover = cheapestCover(free, hotCapacity - sumOfPerf(onHold));
   return onHold.length + cover.length > maxWorkers ? [] : cover.map((worker) => worker.name);
 }
 
-function stopOrDestroy(plan: Plan, worker: ChoosableWorker, input: ChooseInput): Plan {
+function stopOrDestroy(plan: Plan, worker: ScalingWorker, input: ChooseInput): Plan {
   const { name } = worker;
   const hasRoom = presentNow(plan) <= input.total;
   if (hasRoom && !worker.isOverdue) return changed(plan, { type: 'park', name }, 'cold');

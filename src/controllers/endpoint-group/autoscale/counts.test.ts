@@ -1,17 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import { byStay, byValue, countFor, type ScalingWorker } from './cover.ts';
+import { byStay, byValue, countFor } from './cover.ts';
+import type { CountedWorker } from './scaling-worker.ts';
 
-const hot = (name: string, perf: number, overrides: Partial<ScalingWorker> = {}): ScalingWorker => ({
+const hot = (name: string, perf: number, overrides: Partial<CountedWorker> = {}): CountedWorker => ({
   ...{ name, perf, pricePerHour: 400_000, keepRank: 0, role: 'hot' },
   ...{ isReady: true, wasEverReady: true, isOverdue: false, curLoad: 0 },
   ...overrides,
 });
-const cold = (name: string, perf: number, overrides: Partial<ScalingWorker> = {}) =>
+const cold = (name: string, perf: number, overrides: Partial<CountedWorker> = {}) =>
   hot(name, perf, { role: 'cold', ...overrides });
 const leaving = (name: string, perf: number) => hot(name, perf, { role: 'leaving' });
 
 describe('a capacity takes', () => {
-  test.each<[string, readonly ScalingWorker[], number, number | undefined, number]>([
+  test.each<[string, readonly CountedWorker[], number, number | undefined, number]>([
     ['nobody where nothing is asked', [hot('a', 100)], 0, 100, 0],
     ['nobody where less than nothing is asked', [hot('a', 40)], -1, undefined, 0],
     ['one while no performance is known', [], 5000, undefined, 1],
@@ -49,7 +50,7 @@ test('of unequal cold workers as many count as those that are to stay reach it w
 });
 
 describe('of two cold workers the first to wake is', () => {
-  test.each<[string, Partial<ScalingWorker>, Partial<ScalingWorker>]>([
+  test.each<[string, Partial<CountedWorker>, Partial<CountedWorker>]>([
     ['the one that does more for a dollar', { perf: 100, pricePerHour: 10 }, { perf: 100, pricePerHour: 11 }],
     ['the one that does more for the same', { perf: 101 }, { perf: 100 }],
     ['the one that is to be kept, where they are worth the same', { keepRank: 2 }, { keepRank: 1 }],

@@ -1,13 +1,14 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type Candidate, cheapestCover } from './cover.ts';
+import { cheapestCover } from './cover.ts';
+import type { CoverWorker } from './scaling-worker.ts';
 
 /** Few distinct figures, so that covers of one price are many. */
 const candidates = fc
   .array(fc.record({ perf: fc.nat(4), pricePerHour: fc.nat(3) }), { minLength: 1, maxLength: 9 })
-  .map((list) => list.map((given, index): Candidate => ({ ...given, name: `w${index}`, keepRank: index })));
+  .map((list) => list.map((given, index): CoverWorker => ({ ...given, name: `w${index}`, keepRank: index })));
 
-const sum = (set: readonly Candidate[], figure: 'perf' | 'pricePerHour' | 'keepRank') =>
+const sum = (set: readonly CoverWorker[], figure: 'perf' | 'pricePerHour' | 'keepRank') =>
   set.reduce((total, one) => total + one[figure], 0);
 
 test('of all covers of one price the smallest is taken, and of those the one that keeps what should be kept', () => {
@@ -26,7 +27,7 @@ test('of all covers of one price the smallest is taken, and of those the one tha
             sum(b, 'keepRank') - sum(a, 'keepRank'),
         );
       const cover = cheapestCover(list, capacity);
-      const told = (set: readonly Candidate[] = []) => [
+      const told = (set: readonly CoverWorker[] = []) => [
         sum(set, 'pricePerHour'),
         set.length,
         sum(set, 'keepRank'),
@@ -38,7 +39,7 @@ test('of all covers of one price the smallest is taken, and of those the one tha
 });
 
 test('twenty workers of which none is worth less than another are searched to the end', () => {
-  const alike = Array.from({ length: 20 }, (_, index): Candidate => {
+  const alike = Array.from({ length: 20 }, (_, index): CoverWorker => {
     const perf = 1000 + 2 ** (index % 10);
     return { name: `w${index}`, perf, pricePerHour: perf, keepRank: index };
   });
@@ -47,7 +48,7 @@ test('twenty workers of which none is worth less than another are searched to th
 });
 
 test('of more than twenty workers the dearest go as long as the rest does enough', () => {
-  const many = Array.from({ length: 24 }, (_, index): Candidate => {
+  const many = Array.from({ length: 24 }, (_, index): CoverWorker => {
     const name = `w${String(index).padStart(2, '0')}`;
     return { name, perf: 100, pricePerHour: index < 4 ? 500 : 400, keepRank: index === 9 ? 1 : 2 };
   });
@@ -74,7 +75,7 @@ test('of more than twenty workers the dearest go as long as the rest does enough
 
 test('takes no worker for no capacity, and all for too much', () => {
   const two = [0, 1].map(
-    (index): Candidate => ({ name: `w${index}`, perf: 100, pricePerHour: 1, keepRank: 0 }),
+    (index): CoverWorker => ({ name: `w${index}`, perf: 100, pricePerHour: 1, keepRank: 0 }),
   );
   expect(cheapestCover(two, 0)).toEqual([]);
   expect(cheapestCover(two, -1)).toEqual([]);

@@ -1,24 +1,13 @@
 import { workersFor } from './capacity.ts';
-
-/** A worker as scaling counts it. */
-export interface ScalingWorker extends Candidate {
-  /** `hot` runs or is on its way to it; `cold` is stopped or will be; `leaving` still bills. */
-  readonly role: 'hot' | 'cold' | 'leaving';
-  readonly isReady: boolean;
-  readonly wasEverReady: boolean;
-  /** Past the deadline by which it should have booted. */
-  readonly isOverdue: boolean;
-  /** Work it has taken and not finished, in units. */
-  readonly curLoad: number;
-}
+import type { CountedWorker, CoverWorker } from './scaling-worker.ts';
 
 /** Against sums that miss a capacity by rounding alone. */
 const ROUNDING = 1e-9;
 
-export function hotOf<W extends ScalingWorker>(workers: readonly W[]): readonly W[] {
+export function hotOf<W extends CountedWorker>(workers: readonly W[]): readonly W[] {
   return workers.filter((worker) => worker.role === 'hot');
 }
-export function coldOf<W extends ScalingWorker>(workers: readonly W[]): readonly W[] {
+export function coldOf<W extends CountedWorker>(workers: readonly W[]): readonly W[] {
   return workers.filter((worker) => worker.role === 'cold');
 }
 
@@ -26,18 +15,18 @@ export const sumOfPerf = (workers: readonly { readonly perf: number }[]): number
   workers.reduce((sum, worker) => sum + worker.perf, 0);
 
 /** The order in which cold workers are woken: most performance per dollar first. */
-export function byValue(a: Candidate, b: Candidate): number {
+export function byValue(a: CoverWorker, b: CoverWorker): number {
   const difference = b.perf * Math.max(1, a.pricePerHour) - a.perf * Math.max(1, b.pricePerHour);
   return difference || b.keepRank - a.keepRank || (a.name < b.name ? -1 : 1);
 }
 
 /** Those that go first are at the front: marked, old, unhealthy, newest (by `keepRank`), then dear. */
-export function byDrop(a: Candidate, b: Candidate): number {
+export function byDrop(a: CoverWorker, b: CoverWorker): number {
   return a.keepRank - b.keepRank || -byValue(a, b);
 }
 
 /** The reverse: those at the front are the last to be destroyed. */
-export function byStay(a: Candidate, b: Candidate): number {
+export function byStay(a: CoverWorker, b: CoverWorker): number {
   return byDrop(b, a);
 }
 
@@ -48,7 +37,7 @@ export function byStay(a: Candidate, b: Candidate): number {
  * would be too small at once, and be filled up and emptied for ever.
  */
 export function countFor(
-  workers: readonly ScalingWorker[],
+  workers: readonly CountedWorker[],
   capacity: number,
   { perf, order }: { readonly perf: number | undefined; readonly order: typeof byValue },
 ): number {
@@ -64,14 +53,14 @@ export function countFor(
 }
 
 /** Whether the rest would not reach the capacity whichever worker went: the usual case, and it needs no search. */
-function isAllNeeded(workers: readonly ScalingWorker[], capacity: number): boolean {
+function isAllNeeded(workers: readonly CountedWorker[], capacity: number): boolean {
   // Stryker disable all: it saves a search, and the search finds the same
   const least = Math.min(...workers.map((worker) => worker.perf));
   return sumOfPerf(workers) - least + ROUNDING < capacity;
 }
 
 // Stryker restore all
-function extraFor(cold: readonly ScalingWorker[], missing: number, perf: number): number {
+function extraFor(cold: readonly CountedWorker[], missing: number, perf: number): number {
   let rest = missing;
   let count = 0;
   for (const worker of cold) {
@@ -80,17 +69,6 @@ function extraFor(cold: readonly ScalingWorker[], missing: number, perf: number)
     count += 1;
   }
   return rest <= ROUNDING ? count : count + workersFor(rest, perf);
-}
-
-/** A worker as the cheapest cover weighs it. */
-export interface Candidate {
-  readonly name: string;
-  /** Work units per second. */
-  readonly perf: number;
-  /** Micro-dollars per hour while hot. */
-  readonly pricePerHour: number;
-  /** Lower goes first where prices tie. */
-  readonly keepRank: number;
 }
 
 /** Beyond this the exact search is too wide and the greedy one serves. */
@@ -127,7 +105,7 @@ function joined(a: Subset, b: Subset): Subset {
  * The subsets worth having, by falling performance: each is better than all that do as much. What is worse stays
  * worse whatever joins both, so that nothing is lost where it is left out.
  */
-function worthwhile(candidates: readonly Candidate[], shift: number): readonly Subset[] {
+function worthwhile(candidates: readonly CoverWorker[], shift: number): readonly Subset[] {
   return candidates.reduce<readonly Subset[]>(
     (subsets, { perf, pricePerHour, keepRank }, index) => {
       const one = { mask: 1 << (index + shift), size: 1, perf, price: pricePerHour, rank: keepRank };
@@ -156,7 +134,7 @@ function merged(subsets: readonly Subset[], one: Subset): readonly Subset[] {
 }
 
 /** Meet in the middle: at most 2 × 2^(n/2) subsets. */
-function exactCover(candidates: readonly Candidate[], capacity: number): readonly Candidate[] {
+function exactCover(candidates: readonly CoverWorker[], capacity: number): readonly CoverWorker[] {
   const half = candidates.length >> 1;
   const [left, right] = [worthwhile(candidates.slice(0, half), 0), worthwhile(candidates.slice(half), half)];
   // All bits, where all together do not reach it.
@@ -179,7 +157,7 @@ function bestOfBoth(left: readonly Subset[], right: readonly Subset[], capacity:
 }
 
 /** Most expensive first, dropped where the rest still covers. */
-function greedyCover(candidates: readonly Candidate[], capacity: number): readonly Candidate[] {
+function greedyCover(candidates: readonly CoverWorker[], capacity: number): readonly CoverWorker[] {
   const expensiveFirst = [...candidates].sort(
     (a, b) => b.pricePerHour - a.pricePerHour || a.keepRank - b.keepRank || (a.name < b.name ? 1 : -1),
   );
@@ -197,7 +175,7 @@ function greedyCover(candidates: readonly Candidate[], capacity: number): readon
  * The cheapest set of workers whose performance adds up to `capacity`; all of them where they do not reach it.
  * Exact up to twenty workers.
  */
-export function cheapestCover(candidates: readonly Candidate[], capacity: number): readonly Candidate[] {
+export function cheapestCover(candidates: readonly CoverWorker[], capacity: number): readonly CoverWorker[] {
   if (capacity <= 0) return [];
   return candidates.length <= EXACT_UP_TO
     ? exactCover(candidates, capacity)

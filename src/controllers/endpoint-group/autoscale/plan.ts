@@ -1,44 +1,12 @@
 import type { MicroDollars } from '../../../lib/money.ts';
-import { byDrop, coldOf, hotOf, type ScalingWorker } from './cover.ts';
+import { byDrop, coldOf, hotOf } from './cover.ts';
+import type { ScalingWorker } from './scaling-worker.ts';
 
 /** Cold workers that boot for the first time at one time. */
 export const MAX_SURGE = 2;
 
-/** A worker as the choice among workers needs it. `pricePerHour` is what it costs while it runs. */
-export interface ChoosableWorker extends ScalingWorker {
-  /** Its machine runs, boots or is asked to: the price of a running one bills. */
-  readonly isRunning: boolean;
-  /** What it costs in an hour while stopped. */
-  readonly coldPricePerHour: MicroDollars;
-  /** By how much lists show a higher price that is not confirmed: it leaves less room for rentals, and ends nothing. */
-  readonly unconfirmedPerHour?: MicroDollars;
-  readonly isCurrentTemplate: boolean;
-  /** A person asked never to stop or destroy it. */
-  readonly isOnHold: boolean;
-  /** Its machine was seen running: it may have served. */
-  readonly hasRun: boolean;
-  /** It serves where no Service leads to, and will for as long as it has this machine. */
-  readonly isUnreachable: boolean;
-  /** An update leaves it: it wakes since it is needed now, or its account is suspended or frozen by its breaker. */
-  readonly isUpdateExempt: boolean;
-  /** It has a machine, and no other was seen that could be rented for it. */
-  readonly isWithoutSubstitute?: boolean;
-  /** It was woken, does not run after `wakeTimeout`, and may be replaced. */
-  readonly hasWakeFailed: boolean;
-  /** It runs and does not serve for longer than it may, or reports for a minute that it is broken; it may be replaced. */
-  readonly isBroken?: boolean;
-  /** Where it is broken, it is replaced later. */
-  readonly isPaced?: boolean;
-  /** Its machine is gone, it gets no other by itself, and it may be replaced. */
-  readonly hasEnded: boolean;
-  /** It has found no machine under the price limit that it was made with, and would be made with a higher one now. */
-  readonly hasOldPrice?: boolean;
-  /** It has never had a machine, and may not rent one: the ceiling was lowered after it was made, or others cost more. */
-  readonly isBeyondCeiling?: boolean;
-}
-
 export interface ChooseInput {
-  readonly workers: readonly ChoosableWorker[];
+  readonly workers: readonly ScalingWorker[];
   /** From the decision of the tick. */
   readonly hot: number;
   readonly total: number;
@@ -95,7 +63,7 @@ export interface Plan {
   readonly changes: readonly Change[];
   /** The ceiling forbade a wake or a rent. */
   readonly isCut: boolean;
-  readonly workers: readonly ChoosableWorker[];
+  readonly workers: readonly ScalingWorker[];
   /** Rented in this plan: they count as workers that boot. */
   readonly rentedHot: number;
   readonly rentedCold: number;
@@ -105,7 +73,7 @@ export interface Plan {
 }
 
 /** The plan in which nothing is decided yet. */
-export function emptyPlan(workers: readonly ChoosableWorker[]): Plan {
+export function emptyPlan(workers: readonly ScalingWorker[]): Plan {
   return {
     workers,
     changes: [],
@@ -118,14 +86,14 @@ export function emptyPlan(workers: readonly ChoosableWorker[]): Plan {
 }
 
 /** What it costs in an hour as it is now. */
-export function priceNow(worker: ChoosableWorker): MicroDollars {
+export function priceNow(worker: ScalingWorker): MicroDollars {
   return worker.isRunning ? worker.pricePerHour : worker.coldPricePerHour;
 }
 
 export function changed(
   plan: Plan,
   change: Change & { readonly name: string },
-  role: ChoosableWorker['role'],
+  role: ScalingWorker['role'],
 ): Plan {
   const workers = plan.workers.map((worker) => (worker.name === change.name ? { ...worker, role } : worker));
   return { ...plan, workers, changes: [...plan.changes, change] };
@@ -188,7 +156,7 @@ export function priceOfNext(
 }
 
 /** Those that nothing was decided about in this plan. */
-export function undecided({ workers, changes }: Plan): readonly ChoosableWorker[] {
+export function undecided({ workers, changes }: Plan): readonly ScalingWorker[] {
   const decided = new Set(changes.map((change) => (change.type === 'rent' ? undefined : change.name)));
   return workers.filter(({ name }) => !decided.has(name));
 }
@@ -222,9 +190,9 @@ export function replaceOld(plan: Plan, input: ChooseInput): Plan {
 /** One that is away for a moment is missing already: it may be the one that is missing, and no more than that. */
 function replaceableHot(
   { workers }: Plan,
-  old: readonly ChoosableWorker[],
+  old: readonly ScalingWorker[],
   { hot, maxUnavailable }: { readonly hot: number; readonly maxUnavailable: number },
-): readonly ChoosableWorker[] {
+): readonly ScalingWorker[] {
   const ready = hotOf(workers).filter((worker) => worker.isReady).length;
   const missing = Math.max(0, hot - ready);
   const away = old.filter((worker) => !worker.isReady && !isUseless(worker));
@@ -236,16 +204,16 @@ function replaceableHot(
 }
 
 /** Never served, has not come back for longer than a boot takes, or serves where nobody can be led to. */
-function isUseless({ isReady, hasRun, isOverdue, isUnreachable }: ChoosableWorker): boolean {
+function isUseless({ isReady, hasRun, isOverdue, isUnreachable }: ScalingWorker): boolean {
   return !isReady && (!hasRun || isOverdue || isUnreachable);
 }
 
 /** No more than there may be firstBoots, those among them that are still to come: the pool is never emptied at once. */
 function replaceableCold(
   plan: Plan,
-  old: readonly ChoosableWorker[],
+  old: readonly ScalingWorker[],
   input: ChooseInput,
-): readonly ChoosableWorker[] {
+): readonly ScalingWorker[] {
   const toCome = Math.max(0, allPlaces(plan, input));
   return old.slice(0, Math.max(0, MAX_SURGE - firstBoots(plan) - toCome));
 }
@@ -267,7 +235,7 @@ interface PaidFor extends ChooseInput {
 }
 
 /** Those whose places can be paid for anew: workers that the ceiling lets nobody relieve stay what they are. */
-function goneIfPaidFor(plan: Plan, going: readonly ChoosableWorker[], input: PaidFor): Plan {
+function goneIfPaidFor(plan: Plan, going: readonly ScalingWorker[], input: PaidFor): Plan {
   const { ceiling = Number.POSITIVE_INFINITY, places } = input;
   return going.reduce((before, worker) => {
     const after = gone(before, worker);
@@ -283,10 +251,10 @@ function priceOfOne(spend: number, input: PaidFor): number {
   return Math.min(price, input.usualPrice || price);
 }
 
-function leavingOf({ workers }: Plan): readonly ChoosableWorker[] {
+function leavingOf({ workers }: Plan): readonly ScalingWorker[] {
   return workers.filter(({ role }) => role === 'leaving');
 }
 
-function gone(plan: Plan, { name }: ChoosableWorker): Plan {
+function gone(plan: Plan, { name }: ScalingWorker): Plan {
   return changed(plan, { type: 'destroy', name, why: 'OldTemplate' }, 'leaving');
 }
