@@ -33,15 +33,8 @@ const MACHINES = 'gpu-rent list instances';
 
 /** By reason: an example, its causes, the fix. Every reason that is `retryable` or `terminal` has an entry. */
 export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
-  PortsNotMapped: {
+  NotReachable: {
     example: 'Port 8080 of spec.ports has no public port on machine 20000006.',
-    causes: [
-      ['The host has fewer direct ports than the object needs', 'gpu-rent show instance ID'],
-      ['The image does not listen, so the host maps nothing', LOG],
-    ],
-    fix: ' spec:\n   offers:\n     - gpuNames: [RTX 4090]\n+      minDirectPorts: 2',
-  },
-  ProbeFailing: {
     causes: [
       ['The program still starts, or failed to', LOG],
       ['It listens on 127.0.0.1 instead of 0.0.0.0', 'gpu-rent ssh gpui/NAME -n NAMESPACE -- ss -ltn'],
@@ -49,6 +42,9 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
         'The probe names another port or path than the program',
         `${INSTANCE} -o jsonpath='{.spec.readinessProbe}'`,
       ],
+      ['The host has fewer direct ports than the object needs', 'gpu-rent show instance ID'],
+      ['The image does not listen, so the host maps nothing', LOG],
+      ['A header or path that HTTP does not allow', `${INSTANCE} -o jsonpath='{.spec.readinessProbe}'`],
     ],
     fix: ' spec:\n   readinessProbe:\n     httpGet:\n-      path: /\n+      path: /health\n       port: http',
   },
@@ -60,12 +56,8 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
         `${OPERATOR_LOG} | grep '"level":"error"'`,
       ],
       ['A field that an older or newer operator wrote', `${INSTANCE} -o yaml`],
-    ],
-  },
-  ProbeError: {
-    example: 'The readiness probe cannot be sent: header "X Y" has a space in its name.',
-    causes: [
-      ['A header or path that HTTP does not allow', `${INSTANCE} -o jsonpath='{.spec.readinessProbe}'`],
+      ['An admission webhook does not answer', 'kubectl get validatingwebhookconfigurations'],
+      ['The API server is overloaded or restarts', 'kubectl get --raw /readyz?verbose'],
     ],
   },
   Exited: {
@@ -82,12 +74,6 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
       ['Many hosts at once: an outage of the marketplace', 'kubectl get gpui -A | grep HostOffline'],
     ],
   },
-  HostSilent: {
-    causes: [
-      ['One host failed', 'gpu-rent show instance ID'],
-      ['Many hosts at once: an outage of the marketplace', 'kubectl get gpui -A | grep HostSilent'],
-    ],
-  },
   Vanished: {
     causes: [
       [
@@ -100,10 +86,6 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
       ],
     ],
     fix: ' spec:\n+  onVanish: Hold   # report it instead of renting another',
-  },
-  VanishedHeld: {
-    causes: [['As Vanished; spec.onVanish asks you before another is rented', HISTORY]],
-    fix: ' spec:\n-  onVanish: Hold\n+  onVanish: Recreate',
   },
   ProvisioningTimedOut: {
     causes: [
@@ -122,8 +104,12 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     ],
     fix: ' spec:\n   timeouts:\n-    loading: 20m\n+    loading: 45m\n   offers:\n     - gpuNames: [RTX 4090]\n+      filters: [{field: inet_down, operator: Gt, value: "500"}]',
   },
-  Outbid: {
-    causes: [['Your bid is below what others pay for this machine now', 'gpu-rent show instance ID']],
+  SoldToOther: {
+    example: 'Machine 20000007 is gone (SoldToOther); it cost $0.02.',
+    causes: [
+      ['Your bid is below what others pay for this machine now', 'gpu-rent show instance ID'],
+      ['Two rentals of one offer were both accepted', 'gpu-rent get instances'],
+    ],
     fix: ' spec:\n   offers:\n     - gpuNames: [RTX 4090]\n-      pricing: Interruptible\n+      pricing: OnDemand',
   },
   CannotStart: {
@@ -132,13 +118,16 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
       ['The host is slow to start', `${INSTANCE} -o jsonpath='{.spec.timeouts.start}'`],
     ],
   },
-  StartUnsupported: {
-    causes: [["This marketplace's profile has no start", `${ACCOUNT} -o jsonpath='{.spec.url}'`]],
+  ReplacementOff: {
+    causes: [
+      ['The machine ended; the history says why', HISTORY],
+      ["This marketplace's profile has no start", `${ACCOUNT} -o jsonpath='{.spec.url}'`],
+    ],
     fix: ' spec:\n   replacement:\n-    policy: Never\n+    policy: Always',
   },
-  ReplacementOff: {
-    causes: [['The machine ended; the history says why', HISTORY]],
-    fix: ' spec:\n   replacement:\n-    policy: Never\n+    policy: Always',
+  VanishedHeld: {
+    causes: [['As Vanished; spec.onVanish asks you before another is rented', HISTORY]],
+    fix: ' spec:\n-  onVanish: Hold\n+  onVanish: Recreate',
   },
   PriceRaised: {
     causes: [
@@ -158,41 +147,23 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     ],
     fix: ' spec:\n-  disk: 90T\n+  disk: 64G',
   },
-  SoldTwice: {
-    example: 'Machine 20000007 is gone (SoldTwice); it cost $0.02.',
-    causes: [['Two rentals of one offer were both accepted', 'gpu-rent get instances']],
-  },
-  PriceUnconfirmed: {
-    example: 'Lists show $1.20/h instead of $0.50/h; it counts when lists and a read of the machine agree.',
-    causes: [
-      ['One reply of the marketplace was wrong', 'gpu-rent show instance ID'],
-      ['The host changed its price a moment ago', 'gpu-rent show instance ID'],
-    ],
-  },
-  StartUnconfirmed: {
-    example:
-      'Lists show 2026-11-20T08:00:00Z as the start of the machine; it counts when lists and a read agree.',
-    causes: [['One reply of the marketplace was wrong', 'gpu-rent show instance ID']],
-  },
   DiffersFromOffer: {
     example: 'The machine differs from what was rented: GPU RTX 3090 instead of RTX 4090.',
     causes: [
       ['The host offers another machine than it has', 'gpu-rent show instance ID'],
       ['The marketplace shows a wrong row', 'gpu-rent show instance ID'],
+      ['One reply of the marketplace was wrong', 'gpu-rent show instance ID'],
+      ['The host changed its price a moment ago', 'gpu-rent show instance ID'],
     ],
   },
-  ContractEnding: {
-    example:
-      'The rental contract of machine 20000006 ends at 2026-11-21T12:00:00Z. It is replaced then and its disk is lost; to keep it, set spec.onContractEnd: Keep.',
-    causes: [['The host offered the machine until that time', 'gpu-rent show instance ID']],
-    fix: ' spec:\n+  onContractEnd: Keep',
-  },
-  ContractEnded: {
+  ContractEnd: {
     example:
       'The rental contract has ended, so the marketplace has stopped the machine. Copy what you need from the disk.',
     causes: [
       ['The host did not prolong the contract', `${INSTANCE} -o jsonpath='{.status.machine.contractEnd}'`],
+      ['The host offered the machine until that time', 'gpu-rent show instance ID'],
     ],
+    fix: ' spec:\n+  onContractEnd: Keep',
   },
   DestroyFailing: {
     causes: [
@@ -212,50 +183,34 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
       ],
     ],
   },
-  AlreadyOwned: {
+  AdoptionTargetInvalid: {
     causes: [
       [
         'Another object claims it',
         'kubectl get gpui -A -o jsonpath=\'{range .items[*]}{.metadata.name} {.status.machine.id}{"\\n"}{end}\'',
       ],
       ['Another cluster rents with the same login', MACHINES],
-    ],
-  },
-  AdoptionNotAllowed: {
-    causes: [['spec.adoption of the account is None', `${ACCOUNT} -o jsonpath='{.spec.adoption}'`]],
-    fix: ' kind: MarketplaceAccount\n spec:\n+  adoption: Unlabelled',
-  },
-  AdoptionTargetMissing: {
-    causes: [
       ['The id is wrong, or the machine is gone', MACHINES],
       ['It belongs to another login', 'gpu-rent show user'],
     ],
   },
-  IntentTampered: {
+  RecordUnreadable: {
+    example: 'status.record cannot be read. The operator searches the machine by its label.',
     causes: [
+      ['A person or a tool edited the status', `${INSTANCE} -o jsonpath='{.status.record}'`],
       ['A person or a tool edited the annotation', `${INSTANCE} -o yaml --show-managed-fields`],
       ['The object was copied from another cluster', HISTORY],
-    ],
-  },
-  IntentUnknown: {
-    causes: [
       [
         'The operator was downgraded',
         "kubectl get deployment gpu-rental-operator -n gpu-rental-system -o jsonpath='{..image}'",
       ],
     ],
   },
-  RecordUnreadable: {
-    example: 'status.record cannot be read. The operator searches the machine by its label.',
-    causes: [['A person or a tool edited the status', `${INSTANCE} -o jsonpath='{.status.record}'`]],
-  },
-  RestoredElsewhere: {
-    causes: [['A backup was restored while the original machine runs', MACHINES]],
-  },
   CopiedObject: {
     example:
       'The annotation gpurental.dev/rental-intent was copied from GpuInstance team/trainer, whose machine 20000006 runs.',
     causes: [
+      ['A backup was restored while the original machine runs', MACHINES],
       [
         'The manifest came from kubectl get -o yaml, with all annotations',
         "kubectl get gpui NAME -o jsonpath='{.metadata.annotations}'",
@@ -265,13 +220,6 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
   LabelCopied: {
     example: 'Machine 20000007 carries the label of GpuInstance trainer outside its time. It bills.',
     causes: [["A person copied the label in the marketplace's console", 'gpu-rent orphans']],
-  },
-  WrongMachineNamed: {
-    example:
-      'The reply to purchase 2 named machine 20000007, which does not carry the label of that purchase. The operator leaves it untouched.',
-    causes: [
-      ['The marketplace or a proxy answered with the id of another machine', 'gpu-rent get instances'],
-    ],
   },
   LateRental: {
     example:
@@ -314,31 +262,19 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     fix: ' kind: MarketplaceAccount\n metadata:\n   annotations:\n+    gpurental.dev/confirm-rollback: "2026-11-25T10:00:00Z"   # a new value each time',
   },
   NoOffers: {
+    example: '3 offers match, and none names its price.',
     causes: [
       ['The GPU name is not spelled as the marketplace spells it', 'gpu-rent list gpus'],
       ['One requirement excludes everything; the message counts each', 'gpu-rent plan -f FILE'],
       ['Hosts that match are avoided after failures', 'gpu-rent avoid list'],
-    ],
-    fix: ' spec:\n   offers:\n-    - gpuNames: [rtx4090]\n+    - gpuNames: [RTX 4090, RTX 3090]',
-  },
-  NoOfferWithinPrice: {
-    causes: [
       ['The limit of the object is below the market', 'gpu-rent plan -f FILE'],
       [
         'The limit of the account is lower than that of the object',
         `${ACCOUNT} -o jsonpath='{.spec.limits}'`,
       ],
+      ['The marketplace leaves the price out', 'gpu-rent search offers -o json --limit 1'],
     ],
-    fix: ' spec:\n   offers:\n     - gpuNames: [RTX 4090]\n-      maxPricePerHour: "0.05"\n+      maxPricePerHour: "0.40"',
-  },
-  PriceUnknown: {
-    example: '3 offers match, and none names its price.',
-    causes: [['The marketplace leaves the price out', 'gpu-rent search offers -o json --limit 1']],
-    fix: ' spec:\n   offers:\n     - gpuNames: [RTX 4090]\n+      allowUnknownPrice: true',
-  },
-  NoPriceLimit: {
-    causes: [['No limit is set in either place', `${ACCOUNT} -o jsonpath='{.spec.limits}'`]],
-    fix: ' spec:\n   offers:\n     - gpuNames: [RTX 4090]\n+      maxPricePerHour: "0.80"',
+    fix: ' spec:\n   offers:\n-    - gpuNames: [rtx4090]\n+    - gpuNames: [RTX 4090, RTX 3090]',
   },
   RentalRefused: {
     example:
@@ -348,25 +284,27 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
       ['The image name is invalid for the marketplace', 'gpu-rent plan -f FILE'],
     ],
   },
-  InvalidRequest: {
+  InvalidSpec: {
     example: 'The marketplace does not accept the request: env is too large. Nothing was rented.',
-    causes: [['A value that only the marketplace checks', 'gpu-rent plan -f FILE']],
-  },
-  InvalidFilter: {
-    example: '"gpu_rma" is no field of an offer: did you mean "gpu_ram"?',
-    causes: [['A misspelled field, or a value of the wrong type', 'gpu-rent plan -f FILE']],
-    fix: ' spec:\n   offers:\n     - filters:\n-        - {field: gpu_rma, operator: Gt, value: "24"}\n+        - {field: gpu_ram, operator: Gt, value: "24"}',
+    causes: [
+      ['A value that only the marketplace checks', 'gpu-rent plan -f FILE'],
+      ['A misspelled field, or a value of the wrong type', 'gpu-rent plan -f FILE'],
+      ['No limit is set in either place', `${ACCOUNT} -o jsonpath='{.spec.limits}'`],
+      [
+        'The script is long, or holds data that does not compress',
+        `${INSTANCE} -o jsonpath='{.spec.onStart}' | gzip | base64 | wc -c`,
+      ],
+      ['The image is a server, and the manifest gives no args', `${INSTANCE} -o jsonpath='{.spec.image}'`],
+      ['A file was put into env or onStart', `${INSTANCE} -o json | wc -c`],
+    ],
   },
   RentalUncertain: {
+    example:
+      'The reply to purchase 2 named machine 20000007, which does not carry the label of that purchase. The operator leaves it untouched.',
     causes: [
       ['The reply was lost; this ends by itself within minutes', EXPLAIN],
       ['The marketplace cannot be listed', ACCOUNT],
-    ],
-  },
-  ServiceTimeUncertain: {
-    causes: [
-      ["The node's clock is wrong", `${OPERATOR_LOG} | grep -i clock`],
-      ['A proxy answers from a cache', DOCTOR],
+      ['The marketplace or a proxy answered with the id of another machine', 'gpu-rent get instances'],
     ],
   },
   OldMachineNotGone: {
@@ -413,9 +351,13 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
   },
   AccountNotReady: {
     example: 'The MarketplaceAccount is not ready: the marketplace does not accept the key.',
-    causes: [['The reason of the account says which', 'kubectl get gpuacct -A -o wide']],
+    causes: [
+      ['The reason of the account says which', 'kubectl get gpuacct -A -o wide'],
+      ["The node's clock is wrong", `${OPERATOR_LOG} | grep -i clock`],
+      ['A proxy answers from a cache', DOCTOR],
+    ],
   },
-  NamespaceNotAllowed: {
+  NotAllowedByAccount: {
     causes: [
       [
         'The account is shared with other namespaces only',
@@ -425,6 +367,7 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
         'The namespace lacks the label that the account selects',
         'kubectl get namespace NAMESPACE --show-labels',
       ],
+      ['spec.adoption of the account is None', `${ACCOUNT} -o jsonpath='{.spec.adoption}'`],
     ],
     fix: ' kind: MarketplaceAccount\n spec:\n   allowedNamespaces:\n     from: Selector\n     selector:\n       matchLabels:\n+        team: research',
   },
@@ -437,14 +380,6 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
       ],
       ['A ResourceQuota of the namespace is used up', 'kubectl describe quota -n NAMESPACE'],
       ['An admission policy forbids the object', 'kubectl get validatingadmissionpolicies'],
-    ],
-  },
-  PreflightUnanswered: {
-    example:
-      'Kubernetes did not answer the checks before a rental: Internal error occurred: failed calling webhook "policy.example.com".',
-    causes: [
-      ['An admission webhook does not answer', 'kubectl get validatingwebhookconfigurations'],
-      ['The API server is overloaded or restarts', 'kubectl get --raw /readyz?verbose'],
     ],
   },
   LimitReached: {
@@ -476,51 +411,21 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     example: 'The marketplace refuses the rental: insufficient credit.',
     causes: [['The credit is used up', 'gpu-rent show user']],
   },
-  SSHKeyMissing: {
-    causes: [['The login has no key', 'gpu-rent list ssh-keys']],
-  },
-  SecretMissing: {
+  InputMissing: {
+    example: 'Secret team/key is the API key of a MarketplaceAccount, which no machine may get.',
     causes: [
       ['It was not created in this namespace', 'kubectl get secret -n NAMESPACE'],
       ['External Secrets or Sealed Secrets has not created it yet', 'kubectl get events -n NAMESPACE'],
-    ],
-  },
-  SecretKeyMissing: {
-    causes: [['The value is under another key', SECRET_KEYS]],
-    fix: ' kind: MarketplaceAccount\n spec:\n   apiKeySecretRef:\n     name: key\n+    key: token',
-  },
-  SecretInvalid: {
-    causes: [
+      ['The value is under another key', SECRET_KEYS],
       ['The file ended with more than one line', `${SECRET_KEYS}`],
       [
         'It was encoded twice',
         "kubectl get secret SECRET -n NAMESPACE -o jsonpath='{.data.api-key}' | base64 -d | wc -l",
       ],
+      ['The login has no key', 'gpu-rent list ssh-keys'],
+      ["spec.env names the account's own Secret", `${INSTANCE} -o jsonpath='{.spec.env}'`],
     ],
-  },
-  SecretNotAllowed: {
-    example: 'Secret team/key is the API key of a MarketplaceAccount, which no machine may get.',
-    causes: [["spec.env names the account's own Secret", `${INSTANCE} -o jsonpath='{.spec.env}'`]],
-  },
-  InputsTooLarge: {
-    example: 'The environment and the start script have 81234 bytes, more than 65536.',
-    causes: [['A file was put into env or onStart', `${INSTANCE} -o json | wc -c`]],
-  },
-  OnStartTooLong: {
-    example: 'The start script has 5321 characters when packed; the marketplace takes 4048.',
-    causes: [
-      [
-        'The script is long, or holds data that does not compress',
-        `${INSTANCE} -o jsonpath='{.spec.onStart}' | gzip | base64 | wc -c`,
-      ],
-    ],
-    fix: ' spec:\n   onStart: |\n+    curl -fsSL https://example.com/start.sh | bash',
-  },
-  NothingStarts: {
-    causes: [
-      ['The image is a server, and the manifest gives no args', `${INSTANCE} -o jsonpath='{.spec.image}'`],
-    ],
-    fix: ' spec:\n+  args: []',
+    fix: ' kind: MarketplaceAccount\n spec:\n   apiKeySecretRef:\n     name: key\n+    key: token',
   },
   KeyRejected: {
     causes: [

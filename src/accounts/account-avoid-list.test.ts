@@ -143,9 +143,9 @@ describe('the word of one namespace (H9)', () => {
     avoid.add(machine, 'ProvisioningTimedOut', witness('blue'));
     expect(avoid.current().machines).toEqual(new Set(['2']));
     await clock.advance(25 * HOUR);
-    avoid.add(host, 'HostSilent', witness('red'));
+    avoid.add(host, 'HostOffline', witness('red'));
     await clock.advance(25 * HOUR);
-    avoid.add(host, 'HostSilent', witness('blue'));
+    avoid.add(host, 'HostOffline', witness('blue'));
     expect(avoid.current().hosts).toEqual(new Set());
   });
 
@@ -174,9 +174,9 @@ describe('a report that no status shows yet', () => {
     const { avoid } = list();
     avoid.add(host, 'Exited');
     avoid.add(machine, 'Exited');
-    avoid.add(host, 'HostSilent');
+    avoid.add(host, 'HostOffline');
     avoid.follow([]);
-    const again = { ...entry(48 * HOUR, 'HostSilent'), failures: 2 };
+    const again = { ...entry(48 * HOUR, 'HostOffline'), failures: 2 };
     expect(avoid.durable()).toEqual([{ ...entry(HOUR), target: machine }, again]);
   });
 
@@ -201,50 +201,50 @@ describe('a report that no status shows yet', () => {
 
 describe('what a namespace reported', () => {
   const witness = (namespace: string, owner = `${namespace}-object`): FailureReporter => {
-    return { namespace, owner, image: `example/${namespace}:1`, reason: 'HostSilent', patient: false };
+    return { namespace, owner, image: `example/${namespace}:1`, reason: 'HostOffline', patient: false };
   };
   const machineOf = (id: number) => ({ type: 'machine', id: String(id) }) as const;
 
   test('stays when another namespace reports something else', () => {
     const { avoid } = list();
-    avoid.add(machineOf(1), 'HostSilent', witness('red'));
-    avoid.add(machineOf(2), 'HostSilent', witness('blue'));
+    avoid.add(machineOf(1), 'HostOffline', witness('red'));
+    avoid.add(machineOf(2), 'HostOffline', witness('blue'));
     expect(avoid.current('red-object').machines).toEqual(new Set(['1']));
     expect(avoid.current('blue-object').machines).toEqual(new Set(['2']));
   });
 
   test('takes one place however often it reports the same: 64 others stay beside it', () => {
     const { avoid } = list();
-    for (let id = 1; id < 64; id += 1) avoid.add(machineOf(id), 'HostSilent', witness('red'));
-    for (let times = 0; times < 10; times += 1) avoid.add(machineOf(64), 'HostSilent', witness('red'));
+    for (let id = 1; id < 64; id += 1) avoid.add(machineOf(id), 'HostOffline', witness('red'));
+    for (let times = 0; times < 10; times += 1) avoid.add(machineOf(64), 'HostOffline', witness('red'));
     expect(avoid.current('red-object').machines.size).toBe(64);
   });
 
   test('is forgotten when 256 other namespaces have reported since, and not before', () => {
     const { avoid } = list();
-    avoid.add(machineOf(1), 'HostSilent', witness('red'));
+    avoid.add(machineOf(1), 'HostOffline', witness('red'));
     for (let other = 1; other < 256; other += 1)
-      avoid.add(machineOf(1_000 + other), 'HostSilent', witness(`n${other}`));
+      avoid.add(machineOf(1_000 + other), 'HostOffline', witness(`n${other}`));
     expect(avoid.current('red-object').machines.size).toBe(1);
-    avoid.add(machineOf(2_000), 'HostSilent', witness('n256'));
+    avoid.add(machineOf(2_000), 'HostOffline', witness('n256'));
     expect(avoid.current('red-object').machines.size).toBe(0);
     expect(avoid.current('n1-object').machines.size).toBe(1);
   });
 
   test('outlives the reports of namespaces that reported earlier when it reports again', () => {
     const { avoid } = list();
-    avoid.add(machineOf(1), 'HostSilent', witness('red'));
+    avoid.add(machineOf(1), 'HostOffline', witness('red'));
     for (let other = 1; other < 256; other += 1)
-      avoid.add(machineOf(1_000 + other), 'HostSilent', witness(`n${other}`));
-    avoid.add(machineOf(2), 'HostSilent', witness('red'));
-    avoid.add(machineOf(2_000), 'HostSilent', witness('n256'));
+      avoid.add(machineOf(1_000 + other), 'HostOffline', witness(`n${other}`));
+    avoid.add(machineOf(2), 'HostOffline', witness('red'));
+    avoid.add(machineOf(2_000), 'HostOffline', witness('n256'));
     expect(avoid.current('red-object').machines).toEqual(new Set(['1', '2']));
     expect(avoid.current('n1-object').machines.size).toBe(0);
   });
 
   test('is avoided by its own object alone for less than five minutes', async () => {
     const { avoid, clock } = list();
-    avoid.add(machineOf(1), 'HostSilent', witness('red', 'first'));
+    avoid.add(machineOf(1), 'HostOffline', witness('red', 'first'));
     expect(avoid.current('second').machines.size).toBe(0);
     await clock.advance(5 * 60_000 - 1);
     expect(avoid.current('first').machines).toEqual(new Set(['1']));
@@ -254,13 +254,13 @@ describe('what a namespace reported', () => {
 
   test('no longer agrees with another namespace when it is a day old to the millisecond', async () => {
     const { avoid, clock } = list();
-    avoid.add(machineOf(1), 'HostSilent', witness('red'));
-    avoid.add(machineOf(2), 'HostSilent', witness('red'));
+    avoid.add(machineOf(1), 'HostOffline', witness('red'));
+    avoid.add(machineOf(2), 'HostOffline', witness('red'));
     await clock.advance(24 * HOUR - 1);
-    avoid.add(machineOf(1), 'HostSilent', witness('blue'));
+    avoid.add(machineOf(1), 'HostOffline', witness('blue'));
     expect(avoid.current().machines).toEqual(new Set(['1']));
     await clock.advance(1);
-    avoid.add(machineOf(2), 'HostSilent', witness('green'));
+    avoid.add(machineOf(2), 'HostOffline', witness('green'));
     expect(avoid.current().machines).toEqual(new Set(['1']));
   });
 });

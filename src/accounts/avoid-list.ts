@@ -310,18 +310,20 @@ function isFaultOfImage({ reason, image, target }: FailureReport, before: readon
   return others.size >= MAX_MACHINES_FAILED_BY_IMAGE;
 }
 
-type Patience = (spec: GpuInstance['spec']) => readonly [own: string, byDefault: string];
+type Patience = (spec: GpuInstance['spec']) => readonly (readonly [own: string, byDefault: string])[];
 
 const timeouts = gpuInstanceSpec.shape.timeouts.parse(undefined);
 const { tolerance } = gpuInstanceSpec.shape.replacement.parse(undefined);
 
-/** The time that passes before an end, beside its default. */
+/** Times that pass before an end, each beside its default. */
 const PATIENCE: Readonly<Record<NonNullable<ReasonFacets['patience']>, Patience>> = {
-  provisioning: (spec) => [spec.timeouts.provisioning, timeouts.provisioning],
-  loading: (spec) => [spec.timeouts.loading, timeouts.loading],
-  start: (spec) => [spec.timeouts.start, timeouts.start],
-  unknown: (spec) => [spec.replacement.tolerance.unknown, tolerance.unknown],
-  offline: (spec) => [spec.replacement.tolerance.offline, tolerance.offline],
+  provisioning: (spec) => [[spec.timeouts.provisioning, timeouts.provisioning]],
+  loading: (spec) => [[spec.timeouts.loading, timeouts.loading]],
+  start: (spec) => [[spec.timeouts.start, timeouts.start]],
+  offline: ({ replacement }) => [
+    [replacement.tolerance.unknown, tolerance.unknown],
+    [replacement.tolerance.offline, tolerance.offline],
+  ],
 };
 
 /** Returns the reporter of an object whose machine ended for that reason. */
@@ -335,6 +337,6 @@ export function reporterOf(object: GpuInstance, reason: string, waited?: boolean
     owner: controller?.uid ?? metadata.uid ?? '',
     image: status?.image ?? spec.image,
     reason,
-    patient: waited ?? (times !== undefined && isAtLeast(...times)),
+    patient: waited ?? times?.every((pair) => isAtLeast(...pair)) ?? false,
   };
 }

@@ -79,8 +79,8 @@ describe('a failure counts for every object of the account (H9)', () => {
     ],
     [
       'if the host is silent, whatever the image did elsewhere',
-      said({ reason: 'HostSilent', patient: true }),
-      ['machine/2', 'machine/3'].map((target) => said({ reason: 'HostSilent', target })),
+      said({ reason: 'HostOffline', patient: true }),
+      ['machine/2', 'machine/3'].map((target) => said({ reason: 'HostOffline', target })),
       true,
     ],
     [
@@ -102,13 +102,13 @@ describe('the word of an object is patient (H9)', () => {
     ['ProvisioningTimedOut', { timeouts: { provisioning: '299s' } }],
     ['LoadingTimedOut', { timeouts: { loading: '19m' } }],
     ['CannotStart', { timeouts: { start: '119s' } }],
-    ['HostSilent', { replacement: { tolerance: { unknown: '59s' } } }],
+    ['HostOffline', { replacement: { tolerance: { unknown: '59s' } } }],
     ['HostOffline', { replacement: { tolerance: { offline: '0s' } } }],
   ])('about %s after the default time, and not before', (reason, hasty) => {
     expect([patient(reason), patient(reason, hasty)]).toEqual([true, false]);
   });
 
-  test.each(['Exited', 'Outbid', 'refused', 'Destroyed'])('never about %s', (reason) => {
+  test.each(['Exited', 'SoldToOther', 'refused', 'Destroyed'])('never about %s', (reason) => {
     expect(patient(reason)).toBe(false);
   });
 

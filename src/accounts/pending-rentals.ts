@@ -296,7 +296,7 @@ export const RESERVATION_MS = SEARCH_KEPT_MS + 15_000;
 /**
  * Reservations of offers of one marketplace by objects about to rent, over all its logins. They exist in memory only
  * and promise nothing: a marketplace may sell one offer to two processes. The later machine then fails at its ports,
- * and is replaced as `SoldTwice`.
+ * and is replaced as `SoldToOther`.
  */
 export class OfferReservations {
   readonly #clock: Clock;

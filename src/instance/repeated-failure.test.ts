@@ -79,9 +79,9 @@ describe('B04: failures in a row', () => {
   });
 
   test('count a probe that never succeeded within five minutes, whatever ended the machine', () => {
-    const ran = { runningAt: time(-300), repeatedFailure: { ...one, reason: 'ProbeFailing' } };
+    const ran = { runningAt: time(-300), repeatedFailure: { ...one, reason: 'NotReachable' } };
     expect(end('ReplaceRequested', ran, { spec: PROBE })).toMatchObject({
-      reason: 'ProbeFailing',
+      reason: 'NotReachable',
       machines: 2,
     });
     const late = { ...ran, runningAt: time(-3600) };

@@ -40,7 +40,7 @@ export interface EndedMachine {
   readonly text: string | undefined;
 }
 
-type FailureReason = Extract<Reason, 'LoadingTimedOut' | 'Exited' | 'ProbeFailing'>;
+type FailureReason = Extract<Reason, 'LoadingTimedOut' | 'Exited' | 'NotReachable'>;
 
 /** Returns the milliseconds for which the container ran before it or the machine ended. */
 function ranMs(status: GpuInstanceStatus, endedAt: number): number {
@@ -60,7 +60,7 @@ function failureOf(
   if (reason === 'LoadingTimedOut') return status.runningAt === undefined ? reason : undefined;
   if (reason === 'Exited') return ran < PROVEN_MS ? reason : undefined;
   const wasNeverReady = spec.readinessProbe !== undefined && status.readyAt === undefined;
-  return wasNeverReady && ran >= UNREADY_MS ? 'ProbeFailing' : undefined;
+  return wasNeverReady && ran >= UNREADY_MS ? 'NotReachable' : undefined;
 }
 
 /** Returns true if the machine ran long enough to prove that the spec works. */

@@ -231,7 +231,7 @@ test('a machine that is being replaced or destroyed is leaving', () => {
   for (const reason of ['Replacing', 'OldMachineNotGone', 'DestroyFailing']) {
     expect(seen(instance({ conditions: conditions(reason) }), NOW).leaving).toBe(true);
   }
-  const both = [...conditions('HostOffline'), ...conditions('Destroying')];
+  const both = [...conditions('HostOffline'), ...conditions('Replacing')];
   expect(seen(instance({ conditions: both }), NOW).leaving).toBe(true);
   expect(seen(instance({ conditions: conditions('HostOffline') }), NOW).leaving).toBe(false);
   expect(seen(instance({}), NOW).leaving).toBe(false);

@@ -203,7 +203,7 @@ describe('a copy that was trimmed (H4)', () => {
     const { object } = given({ spec: { offers: [{ maxPricePerHour: '1', filters }] } });
     expect(await read(keptInstance(object), object)).toMatchObject({
       type: 'problem',
-      reason: 'InputsTooLarge',
+      reason: 'InputMissing',
     });
   });
 });

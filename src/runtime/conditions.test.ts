@@ -21,7 +21,7 @@ const before: readonly Condition[] = [
   },
   { type: 'Foreign', status: 'True', reason: 'Theirs', message: 'c', lastTransitionTime: 'T1' },
 ];
-const ready = { type: 'Ready', status: 'True', reason: 'Running', message: 'fine' } as const;
+const ready = { type: 'Ready', status: 'True', reason: 'Ready', message: 'fine' } as const;
 
 const rows = [
   {

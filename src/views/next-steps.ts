@@ -28,7 +28,7 @@ export function nextSteps(
 }
 
 /** Reasons that follow from another one, which the report shows too. */
-const CONSEQUENCES: readonly ReasonEntry[] = [reasons.NotRented, reasons.NotRunning];
+const CONSEQUENCES: readonly ReasonEntry[] = [reasons.NotRunning];
 
 function holds(conditions: readonly Condition[], type: string): boolean {
   return conditions.some((condition) => condition.type === type && condition.status === 'True');

@@ -33,7 +33,7 @@ describe('what happens next', () => {
     const waiting: readonly Given[] = [
       ['Ready', 'False', 'Queued'],
       ['Reconciling', 'True', 'Queued'],
-      ['Running', 'False', 'NotRented'],
+      ['Running', 'False', 'NotRunning'],
     ];
     expect(next(...waiting)).toEqual([
       expect.stringMatching(/^The operator is at work: Waiting in the queue/),
@@ -42,22 +42,22 @@ describe('what happens next', () => {
 
   test('is what a person can fix, also while the object is as desired', () => {
     expect(next(['Ready', 'True', 'Ready'], ['OverBudget', 'True', 'LimitReached'])).toHaveLength(1);
-    expect(next(['Ready', 'True', 'Ready'], ['OverBudget', 'Unknown', 'PriceUnconfirmed'])).toHaveLength(1);
+    expect(next(['Ready', 'True', 'Ready'], ['OverBudget', 'Unknown', 'DiffersFromOffer'])).toHaveLength(1);
   });
 
   test('is what waits for a person, whatever else is not as it should be', () => {
     const steps = next(
-      ['Ready', 'False', 'InvalidFilter'],
-      ['Stalled', 'True', 'InvalidFilter'],
-      ['Running', 'False', 'NotRented'],
+      ['Ready', 'False', 'InvalidSpec'],
+      ['Stalled', 'True', 'InvalidSpec'],
+      ['Running', 'False', 'NotRunning'],
       ['Rented', 'Unknown', 'Unreachable'],
     );
-    expect(steps).toEqual(['Waits for you: Correct the field; the message names it.']);
+    expect(steps).toEqual(['Waits for you: Correct the field that the message names.']);
   });
 
   test('is what goes on by itself, without what is only unknown because of it', () => {
     const steps = next(['Ready', 'False', 'NoOffers'], ['Rented', 'Unknown', 'CreditUnknown']);
-    expect(steps).toEqual([expect.stringMatching(/^Goes on by itself .* requirement under spec\.offers/)]);
+    expect(steps).toEqual([expect.stringMatching(/^Goes on by itself .* Relax spec\.offers/)]);
   });
 
   test('is what is unknown where nothing else is wrong', () => {

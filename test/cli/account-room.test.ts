@@ -105,7 +105,7 @@ describe('plan', () => {
       const { exitCode, stdout } = await plan(manifest('planned', specOf({ env }), kind));
       expect(exitCode).toBe(3);
       expect(stdout).toMatch(
-        /would rent nothing: Secret absent \(env TOKEN\) does not exist\..* \(SecretMissing\)$/m,
+        /would rent nothing: Secret absent \(env TOKEN\) does not exist\..* \(InputMissing\)$/m,
       );
       expect((await plan(manifest('planned', specOf({}), kind))).exitCode).toBe(0);
     },
@@ -200,19 +200,19 @@ describe('plan', () => {
     ['Stopped', { powerState: 'Stopped' }],
     ['Paused', { paused: true }],
     [
-      'AdoptionNotAllowed',
+      'NotAllowedByAccount',
       { offers: undefined, adopt: { instanceId: '7' }, replacement: { policy: 'Never' } },
     ],
     [
-      'SecretMissing',
+      'InputMissing',
       { env: [{ name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'absent', key: 'token' } } }] },
     ],
-    ['NoOfferWithinPrice', { offers: [{ maxPricePerHour: '0.001' }] }],
+    ['NoOffers', { offers: [{ maxPricePerHour: '0.001' }] }],
     ['NoOffers', { offers: [{ maxPricePerHour: '100', gpuNames: ['No Such GPU'] }] }],
-    ['OnStartTooLong', { onStart: incompressible() }],
+    ['InvalidSpec', { onStart: incompressible() }],
     ['AccountLimitReached', { accountRef: { name: 'few' } }],
   ])('words %s as explain does of an object that exists', async (reason, part) => {
-    const name = `asked-${reason.toLowerCase()}`;
+    const name = `asked-${Object.keys(part)[0]?.toLowerCase()}-${reason.toLowerCase()}-${JSON.stringify(part).length}`;
     const value = { ...named('roomy'), ...part };
     const planned = await here.cluster.cli.run(['plan', '-f', '-', '-o', 'json'], {
       stdin: manifest(name, value),
@@ -235,8 +235,8 @@ describe('plan', () => {
   test.each([
     ['Stopped', { powerState: 'Stopped' }],
     ['Paused', { paused: true }],
-    ['NoPriceLimit', { offers: [{ gpuNames: ['RTX 4090'] }] }],
-    ['OnStartTooLong', { onStart: incompressible() }],
+    ['InvalidSpec', { offers: [{ gpuNames: ['RTX 4090'] }] }],
+    ['InvalidSpec', { onStart: incompressible() }],
   ])('says %s without a cluster too', async (reason, part) => {
     const stdin = manifest('planned', { ...named('roomy'), ...part });
     const { exitCode, stdout } = await here.cluster.cli.run(['plan', '-f', '-', '--no-cluster'], { stdin });

@@ -131,7 +131,7 @@ describe('a request that waits at zero', () => {
     expect(life.condition('WorkersBlocked')).toBeUndefined();
     picker.hold(1);
     await until('it is told', () => life.condition('WorkersBlocked') !== undefined, 5);
-    expect(life.condition('WorkersBlocked')).toMatchObject({ status: 'True', reason: 'NoOfferWithinPrice' });
+    expect(life.condition('WorkersBlocked')).toMatchObject({ status: 'True', reason: 'NoOffers' });
     expect(life.rentals()).toBe(0);
   });
 });

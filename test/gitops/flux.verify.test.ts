@@ -135,7 +135,7 @@ describe('the sample for Flux, byte for byte', { timeout: 900_000 }, () => {
     await flux.applied('machines', await commit('machines', { login, trainer, scarce }));
     const waiting = await eventually('the operator finds no offer', async () => {
       const machine = await readMachine(SAMPLE_NAMESPACE, 'scarce');
-      return readyOfMachine(machine)?.reason === 'NoOfferWithinPrice' && machine;
+      return readyOfMachine(machine)?.reason === 'NoOffers' && machine;
     });
     expect(argoHealthOf(waiting)).toBe('Progressing');
     const second = [machineOf(SAMPLE_NAMESPACE, 'second')];

@@ -56,7 +56,7 @@ describe('adopting a machine', () => {
     const bench = await readyBench(ALLOWED);
     const id = await strangersMachine(bench);
     await bench.createInstance('job', { adopt: { instanceId: id, policy: 'Observe' } });
-    const job = await reached(bench, 'job', 'Observed');
+    const job = await reached(bench, 'job', 'Ready');
     expect(job.status?.claim).toBeUndefined();
     expect(job.metadata.finalizers ?? []).toEqual([]);
     await deleteInstance(bench);
@@ -67,8 +67,8 @@ describe('adopting a machine', () => {
   });
 
   test.each([
-    ['of an account that does not allow it', {}, null, 'AdoptionNotAllowed'],
-    ["that carries someone's label", ALLOWED, 'mine', 'AlreadyOwned'],
+    ['of an account that does not allow it', {}, null, 'NotAllowedByAccount'],
+    ["that carries someone's label", ALLOWED, 'mine', 'AdoptionTargetInvalid'],
   ] as const)('%s is refused', async (_, options, label, reason) => {
     const bench = await readyBench(options);
     const id = await strangersMachine(bench, label);
@@ -86,7 +86,7 @@ describe('adopting a machine', () => {
     await new Promise((resolve) => setTimeout(resolve, 1_100));
     await bench.createInstance('younger', { adopt: { instanceId: id } });
     await bench.start();
-    await reached(bench, 'younger', 'AlreadyOwned');
+    await reached(bench, 'younger', 'AdoptionTargetInvalid');
     await reached(bench, 'older', 'Ready');
   });
 });

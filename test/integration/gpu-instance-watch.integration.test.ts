@@ -38,7 +38,7 @@ describe('a machine that is lost', () => {
   test.each([
     ['scenario 25: its container ends', 'exited', 'Exited'],
     ['scenario 25: its host is disconnected', 'offline', 'HostOffline'],
-    ['scenario 25: its host sends no heartbeat', 'unknown', 'HostSilent'],
+    ['scenario 25: its host sends no heartbeat', 'unknown', 'HostOffline'],
   ] as const)('%s: it is destroyed, confirmed gone and replaced elsewhere', async (_, fault, reason) => {
     // The only machine of an account: if nobody sees it, it is replaced after the hold of the breaker.
     const bench = await readyBench({ account: { maxUnhealthyHold: '1s' } });
@@ -71,7 +71,7 @@ describe('a machine that is lost', () => {
     const bench = await readyBench();
     const job = await running(bench, 'job', IMPATIENT);
     await bench.fault('unknown-status', { instance: job.status?.instanceId });
-    await reached(bench, 'job', 'StatusUnrecognized');
+    await reached(bench, 'job', 'NotRunning');
     await threeLists(bench);
     expect(destroys(bench)).toEqual([]);
     await bench.clearFaults();
@@ -320,7 +320,7 @@ describe('what people do', () => {
     await bench.createInstance('job');
     await patchInstance(bench, { metadata: { annotations: { [annotations.rentalIntent]: '{"v":99}' } } });
     await bench.start();
-    await reached(bench, 'job', 'IntentUnknown');
+    await reached(bench, 'job', 'RecordUnreadable');
     expect(rents(bench)).toEqual([]);
   });
 

@@ -96,7 +96,7 @@ describe('scenario 76: an intent of another version', () => {
     } as never);
     const told = await until('it is told', async () => {
       const object = await bench.instance('from-later');
-      return conditionOf(object, 'Stalled')?.reason === 'IntentUnknown' ? object : undefined;
+      return conditionOf(object, 'Stalled')?.reason === 'RecordUnreadable' ? object : undefined;
     });
     await severalLists();
     expect(rents(bench)).toHaveLength(seen);
@@ -115,7 +115,7 @@ describe('scenario 76: an intent of another version', () => {
     await bench.start();
     await until(
       'it is told',
-      async () => conditionOf(await bench.instance('upgraded'), 'Stalled')?.reason === 'IntentUnknown',
+      async () => conditionOf(await bench.instance('upgraded'), 'Stalled')?.reason === 'RecordUnreadable',
     );
     await severalLists();
     await put(ours);

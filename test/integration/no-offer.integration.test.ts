@@ -21,8 +21,8 @@ const shared = useSharedBench({
 });
 
 test.each([
-  ['missing', { maxPricePerHour: '2.00' }, 'price-missing', 'PriceUnknown', /allowUnknownPrice/],
-  ['above the limit', { maxPricePerHour: '0.10' }, undefined, 'NoOfferWithinPrice', /maxPricePerHour 0.10/],
+  ['missing', { maxPricePerHour: '2.00' }, 'price-missing', 'NoOffers', /allowUnknownPrice/],
+  ['above the limit', { maxPricePerHour: '0.10' }, undefined, 'NoOffers', /maxPricePerHour 0.10/],
 ] as const)('scenario 13: a price that is %s is refused', async (what, requirements, fault, reason, said) => {
   const bench = shared();
   if (fault) await bench.fault(fault, {});
@@ -80,7 +80,7 @@ test('a filter on a field that no offer has is reported with the nearest one, an
   const searchedBefore = searches(bench);
   const filters = [{ field: 'inet_dwon', operator: 'Gt', value: '500' }];
   await bench.createInstance('typo', { offers: [{ maxPricePerHour: '2.00', filters }] });
-  const told = await reached(bench, 'typo', 'InvalidFilter');
+  const told = await reached(bench, 'typo', 'InvalidSpec');
   expect(conditionOf(told, 'Ready')?.message).toContain(
     'spec.offers[0].filters[0].field: "inet_dwon" is no field of an offer: did you mean "inet_down"?',
   );

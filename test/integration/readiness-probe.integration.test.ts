@@ -55,12 +55,12 @@ test('a machine whose HTTP probe fails is not ready, and is not replaced for it'
     },
   });
   const silent = await says('web', /did not answer/);
-  expect(conditionOf(silent, 'Running')).toMatchObject({ status: 'False', reason: 'ProbeFailing' });
+  expect(conditionOf(silent, 'Running')).toMatchObject({ status: 'False', reason: 'NotReachable' });
   await listenAs(silent, server);
   await says('web', /answered 503/);
   answer = 200;
   const ready = await reached(bench, 'web', 'Ready');
-  expect(conditionOf(ready, 'Running')).toMatchObject({ status: 'True', reason: 'ProbeSucceeded' });
+  expect(conditionOf(ready, 'Running')).toMatchObject({ status: 'True', reason: 'Ready' });
   expect(asked).toContain('/ready yes');
   answer = 500;
   await says('web', /answered 500/);

@@ -75,7 +75,7 @@ test('rents and destroys nothing for a record of a newer version, and goes on wi
   const seen = calls();
   const newer = '{"v":2,"of":"the future"}';
   await edit('newer', { record: newer });
-  await reached(shared(), 'newer', 'IntentUnknown');
+  await reached(shared(), 'newer', 'RecordUnreadable');
   await kubectl('patch', 'gpui', 'newer', '--type=merge', '-p', '{"spec":{"image":"example/other:2"}}');
   await severalLists();
   expect(calls()).toEqual(seen);
@@ -98,11 +98,11 @@ test('deletes nothing while a newer version wrote the record', async () => {
   const { record } = await stored('kept');
   const seen = calls();
   await edit('kept', { record: '{"v":2}' });
-  await reached(shared(), 'kept', 'IntentUnknown');
+  await reached(shared(), 'kept', 'RecordUnreadable');
   await kubectl('delete', 'gpui', 'kept', '--wait=false');
   await severalLists();
   expect(calls()).toEqual(seen);
-  expect(conditionOf(await shared().instance('kept'), 'Ready')?.reason).toBe('IntentUnknown');
+  expect(conditionOf(await shared().instance('kept'), 'Ready')?.reason).toBe('RecordUnreadable');
   await edit('kept', { record });
   await until('it is gone', async () => (await shared().instance('kept')) === undefined);
   expect(calls().destroys).toBe(seen.destroys + 1);

@@ -209,7 +209,7 @@ const rows: readonly (readonly [happens: string, must: string, notShown?: string
   ],
   [
     'A readiness probe cannot be sent: a newline in a header, a path outside ASCII',
-    'A failed probe of this object (`ProbeError`); the process goes on',
+    'A failed probe of this object (`NotReachable`); the process goes on',
   ],
   [
     'A machine answers a probe with `101`, or half a reply, and nothing more',
@@ -221,7 +221,7 @@ const rows: readonly (readonly [happens: string, must: string, notShown?: string
   ],
   [
     'One object names a large key of a Secret many times, or many objects carry long values',
-    '`InputsTooLarge` before anything is decoded; caches keep only what decisions read',
+    '`InputMissing` before anything is decoded; caches keep only what decisions read',
   ],
   [
     'The template of a group leaves the price to the account',
@@ -229,7 +229,7 @@ const rows: readonly (readonly [happens: string, must: string, notShown?: string
   ],
   [
     "An author names an account's API key or another guarded Secret in `env`, `onStartFrom` or `imagePullSecretRef`",
-    '`SecretNotAllowed`; nothing is rented, and no machine gets it',
+    '`InputMissing`; nothing is rented, and no machine gets it',
   ],
   [
     'An author of a group queries series of other namespaces',
@@ -285,7 +285,7 @@ const rows: readonly (readonly [happens: string, must: string, notShown?: string
   ],
   [
     'A machine runs and does not map every declared port',
-    '`PortsNotMapped` with the missing ports; it is not Ready, and no Service leads to it',
+    '`NotReachable` with the missing ports; it is not Ready, and no Service leads to it',
   ],
   [
     'An edit moves the alternatives of `offers`, with `onPriceAbove: Replace`',
@@ -309,7 +309,7 @@ const rows: readonly (readonly [happens: string, must: string, notShown?: string
   ],
   [
     'Kubernetes does not answer the checks before a rental',
-    '`PreflightUnanswered`: the rental waits and the checks are repeated every 10 s',
+    '`ReconcileError`: the rental waits and the checks are repeated every 10 s',
   ],
   [
     'The image loads on no machine, the program exits at once on each, or the probe never succeeds',

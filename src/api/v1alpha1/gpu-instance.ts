@@ -141,7 +141,7 @@ export const MAX_STATUS_TEXT = 160;
 const repeatedFailure = z
   .object({
     reason: text({
-      description: 'How the last machine failed: `LoadingTimedOut`, `Exited` or `ProbeFailing`.',
+      description: 'How the last machine failed: `LoadingTimedOut`, `Exited` or `NotReachable`.',
       maxLength: 128,
     }),
     machines: count('How many machines in a row failed; from the second one on the next rental waits.'),

@@ -8,7 +8,7 @@ export interface ReasonFacets {
   /** A broken or slow image or start script ends every machine this way. */
   readonly mayBeImage?: true;
   /** Timeout or tolerance of the spec that passed before this end; without one a single report proves little. */
-  readonly patience?: 'provisioning' | 'loading' | 'start' | 'unknown' | 'offline';
+  readonly patience?: 'provisioning' | 'loading' | 'start' | 'offline';
   /** What has to be confirmed before a machine ends for this reason; without it none does. */
   readonly ground?: 'status' | 'contract' | 'price' | 'request';
   /** Many machines of an account reach this end at once if one thing is wrong with all of them. */
@@ -25,8 +25,8 @@ export interface ReasonFacets {
   readonly billsWhileIdle?: true;
   /** A refused adoption is tried again after a change of the account, or of the machine; else after each list. */
   readonly waitsFor?: 'account' | 'machine';
-  /** Result of a search of offers: none can be rented, or no limit allows one. */
-  readonly search?: 'foundNothing' | 'unlimited';
+  /** Result of a search of offers: none can be rented. */
+  readonly search?: 'foundNothing';
   /** It ends by itself, usually soon: without an event, if the account reports it, or with the marketplace. */
   readonly passes?: 'withinMoments' | 'asAccountReports' | 'withMarketplace';
   /**

@@ -28,13 +28,13 @@ describe('the catalogue of reasons', () => {
   });
 
   test('holds the words that come as events alone', () => {
-    for (const reason of ['OrphanFound', 'BreakerOpened', 'Surplus', 'Outbid', 'Released'])
+    for (const reason of ['OrphanFound', 'BreakerOpened', 'Surplus', 'SoldToOther', 'Released'])
       expect(Object.keys(reasons)).toContain(reason);
   });
 
   test('stalls what only a person can end, and nothing else', () => {
     expect(isTerminal('IdentityLost')).toBe(true);
-    expect(isTerminal('NoPriceLimit')).toBe(true);
+    expect(isTerminal('InvalidSpec')).toBe(true);
     expect(isTerminal('NoOffers')).toBe(false);
     expect(isTerminal('Ready')).toBe(false);
   });
@@ -50,7 +50,7 @@ describe('a message', () => {
     ['Ready', 'NoOffers', `A sentence. See ${REFERENCE}/reasons-gpuinstance.md#nooffers`],
     ['Ready', 'WorkersFailing', `A sentence. See ${REFERENCE}/reasons-endpointgroup.md#workersfailing`],
     ['Reconciling', 'NoOffers', 'A sentence.'],
-    ['Ready', 'Running', 'A sentence.'],
+    ['Ready', 'Ready', 'A sentence.'],
     ['Ready', 'AReasonOfANewerVersion', 'A sentence.'],
   ])('links to the section of its reason when something is wrong: %s %s', (type, reason, message) => {
     expect(said(type, reason)).toBe(message);

@@ -6,10 +6,6 @@ export type { ReasonEntry } from './reason-entry.ts';
 const lifeReasons = {
   Ready: good('Everything matches the spec.'),
   Rented: good('A machine is rented.'),
-  Adopted: good('An existing machine was taken over.'),
-  Observed: good('An existing machine is watched and never touched.', { billsWhileIdle: true }),
-  Running: good('The container runs.'),
-  ProbeSucceeded: good('The readiness probe succeeds.'),
   Stopped: good('The machine is stopped as requested.', { billsWhileIdle: true }),
   Pending: progress({}, 'The operator has not come to it yet; the message says what comes first.'),
   Provisioning: progress({}, 'The machine is being provisioned.'),
@@ -20,34 +16,17 @@ const lifeReasons = {
     { endsMachine: true, endsService: true },
     'The machine is being destroyed, so that another can be rented.',
   ),
-  Destroying: progress({ endsMachine: true }, 'The machine is being destroyed.'),
   Deleting: progress({}, 'The object is being deleted; its machine goes first.'),
-  NotRented: progress({}, 'No machine is rented.'),
-  NotRunning: progress({}, 'The container does not run.'),
-  StatusUnrecognized: progress(
-    { billsWhileIdle: true },
-    'The marketplace reports a state that this operator does not know; the machine is kept as it is.',
-    "Look at status.machine.state, and at the machine in the marketplace's console.",
-  ),
-  PortsNotMapped: retryable(
+  NotRunning: progress({ billsWhileIdle: true }, 'The container does not run.'),
+  NotReachable: retryable(
     {},
-    'The machine runs, and does not map every port of spec.ports.',
-    'Set the annotation gpurental.dev/replace-at to rent another machine.',
-  ),
-  ProbeFailing: retryable(
-    {},
-    'The readiness probe fails.',
-    "Look at the container's log, and check the port and path of spec.readinessProbe.",
+    'The machine runs and cannot be reached: a port has no public address, or the readiness probe fails.',
+    "Look at the container's log, and check spec.ports and spec.readinessProbe.",
   ),
   ReconcileError: retryable(
     {},
-    'Reconciling the object fails with an error that the operator does not expect. It retries with backoff; other objects are not affected.',
-    "Look at the operator's log for this object at level error, and report it. Reverting the last change of the object may help meanwhile.",
-  ),
-  ProbeError: retryable(
-    {},
-    'The readiness probe cannot be sent as spec.readinessProbe writes it.',
-    'Correct the path or the header that the message names.',
+    'Reconciling the object fails: with an error that the operator does not expect, or because Kubernetes does not answer. It retries with backoff; other objects are not affected.',
+    "If this stays, look at the operator's log for this object at level error, and at the API server and its admission webhooks.",
   ),
 } as const;
 
@@ -60,13 +39,8 @@ const troubleReasons = {
   ),
   HostOffline: retryable(
     { avoids: 'host', patience: 'offline', ground: 'status' },
-    'The host of the machine lost its connection to the marketplace.',
+    'The host of the machine is offline or sends no heartbeat to the marketplace.',
     'You need not do anything: if it stays away, another machine is rented, unless spec.replacement.policy is Never.',
-  ),
-  HostSilent: retryable(
-    { avoids: 'host', patience: 'unknown', ground: 'status' },
-    'The host of the machine sends no heartbeat to the marketplace.',
-    'You need not do anything: if it stays silent, another machine is rented, unless spec.replacement.policy is Never.',
   ),
   Vanished: retryable(
     {},
@@ -88,20 +62,15 @@ const troubleReasons = {
     'The image did not load within spec.timeouts.loading.',
     'Check that spec.image exists and how large it is; for a large image raise spec.timeouts.loading.',
   ),
-  Outbid: retryable(
+  SoldToOther: retryable(
     { avoids: 'machine', ground: 'status' },
-    'Someone bid more for this machine, so the marketplace stopped it.',
-    'Raise bid in spec.offers, or set pricing to OnDemand.',
+    'The marketplace gave this machine to another customer: by a higher bid, or because it sold one offer twice.',
+    'You need not do anything: another machine is rented, unless spec.replacement.policy is Never. With pricing Interruptible, raise bid in spec.offers or set pricing to OnDemand.',
   ),
   CannotStart: retryable(
     { avoids: 'machine', mayBeImage: true, patience: 'start', ground: 'status' },
     'The stopped machine did not start within spec.timeouts.start; its GPUs may be rented to someone else.',
     'You need not do anything: another machine is rented, unless spec.replacement.policy is Never. To wait longer, raise spec.timeouts.start.',
-  ),
-  StartUnsupported: terminal(
-    { ground: 'status' },
-    'The marketplace has no request that starts a stopped machine.',
-    'Set spec.replacement.policy to Always, so that another machine is rented instead.',
   ),
   ReplacementOff: terminal(
     { endsForGood: true, isLasting: true, phase: 'Lost' },
@@ -113,35 +82,15 @@ const troubleReasons = {
     'The machine costs more than its offer said.',
     'Set spec.onPriceAbove to Replace to have it replaced; with Report, or where only a limit of the account is passed, it is kept at this price.',
   ),
-  SoldTwice: retryable(
-    { avoids: 'machine', ground: 'status' },
-    'The marketplace sold one offer twice, and this later machine was never reachable.',
-    'You need not do anything: another machine is rented, unless spec.replacement.policy is Never.',
-  ),
-  PriceUnconfirmed: retryable(
-    {},
-    'Lists show another price than the one on record.',
-    'You need not do anything: it is charged when two lists and a read of the machine agree, else it is dropped.',
-  ),
-  StartUnconfirmed: retryable(
-    {},
-    'Lists show another start of the machine than the one on record.',
-    'You need not do anything: it counts when two lists and a read of the machine agree, else it is dropped.',
-  ),
   DiffersFromOffer: retryable(
     {},
-    'The machine differs from what was rented; it is kept.',
+    'The marketplace shows another price, start or hardware of the machine than the one on record; the machine is kept.',
     'Check the machine. To replace it, set the annotation gpurental.dev/replace-at to the present time.',
   ),
-  ContractEnding: retryable(
-    {},
-    'The rental contract of the machine ends within a day. This is an event; status.machine.contractEnd has the time.',
-    'Copy what you need from the disk. spec.onContractEnd decides what follows: Replace (default) or Keep.',
-  ),
-  ContractEnded: terminal(
+  ContractEnd: terminal(
     { ground: 'contract' },
     'The rental contract has ended, so the marketplace has stopped the machine.',
-    'Copy what you need from the disk, then set the annotation gpurental.dev/replace-at to rent another machine.',
+    'Copy what you need from the disk. spec.onContractEnd decides what follows; to replace the machine now, set the annotation gpurental.dev/replace-at.',
   ),
   SpecChanged: progress(
     { isChosen: true, ground: 'request', endsInMass: true },
@@ -156,9 +105,6 @@ const troubleReasons = {
     {},
     'Another machine is due, and none can be rented now, so the present one is kept.',
     'Do what the message names, or revert the change. The operator searches again by itself, at longer and longer intervals.',
-  ),
-  ReplacementUnblocked: good(
-    'The replacement of a machine is no longer blocked. This is an event: the machine is replaced, or it fits again.',
   ),
   Surplus: progress({}, 'A second machine of this object is being destroyed.'),
   DestroyFailing: retryable(
@@ -177,50 +123,20 @@ const ownershipReasons = {
     'A Secret, Service, EndpointSlice or ConfigMap of the name that is needed exists and belongs to something else.',
     'Remove or rename the other object, or use another name for this one.',
   ),
-  AlreadyOwned: terminal(
+  AdoptionTargetInvalid: terminal(
     { waitsFor: 'machine' },
-    'The machine in spec.adopt carries the label of another installation or is claimed by another object.',
-    'Make a new object whose spec.adopt.instanceId names a machine that is free.',
+    'The machine in spec.adopt.instanceId cannot be taken over: the marketplace does not list it, or it has an owner.',
+    'Make a new object whose spec.adopt.instanceId names an existing machine of this login without a label or claim.',
   ),
-  AdoptionNotAllowed: terminal(
-    { waitsFor: 'account' },
-    'The MarketplaceAccount does not allow adoption.',
-    'Set spec.adoption of the MarketplaceAccount to Unlabelled.',
-  ),
-  AdoptionTargetMissing: terminal(
-    { waitsFor: 'machine' },
-    'The machine in spec.adopt.instanceId is not listed by the marketplace.',
-    'Make a new object whose spec.adopt.instanceId names an existing machine of this login.',
-  ),
-  IntentTampered: terminal(
+  RecordUnreadable: terminal(
     {},
-    'The record of a rental in the annotation gpurental.dev/rental-intent was changed by someone else, so nothing is rented or destroyed by it.',
-    "Look for machines of this object in the marketplace's console, then delete the object.",
-  ),
-  IntentUnknown: terminal(
-    {},
-    'The record of a rental was written by a newer version of the operator, so this one leaves everything as it is.',
-    'Install the newer version again; it can also delete the object.',
-  ),
-  RecordUnreadable: retryable(
-    {},
-    'The record in the status cannot be read, so the operator searches the machine of the object by its label.',
-    'Find who edits the status, and delete the object if it shows no machine afterwards.',
-  ),
-  RestoredElsewhere: terminal(
-    {},
-    'The object was restored from a copy, and the machine of the original is still listed.',
-    'Delete this object, or destroy that machine; after that another is rented.',
+    "The operator's record in the annotation gpurental.dev/rental-intent or in status.record was edited, or is of a newer version, so nothing is rented or destroyed by it.",
+    "Install the newer version again, if one wrote it. Otherwise look for machines of this object in the marketplace's console, then delete the object.",
   ),
   CopiedObject: terminal(
     {},
-    'The object is a copy of another one, with the annotation that names the machine of the original.',
-    'Remove the annotation: kubectl annotate gpui NAME gpurental.dev/rental-intent-. The machine of the original is not touched.',
-  ),
-  WrongMachineNamed: retryable(
-    {},
-    'The reply to a rental named a machine that does not carry the label of that rental. The operator leaves it untouched.',
-    'You need not do anything: the operator records the machine with the label, or rents another. If this repeats, check any proxy in front of the marketplace.',
+    'The object is a copy, from a backup or of another object, and the machine of the original is still listed.',
+    'Delete this object, or remove its annotation: kubectl annotate gpui NAME gpurental.dev/rental-intent-. The machine of the original is not touched.',
   ),
 } as const;
 
@@ -228,52 +144,27 @@ const ownershipReasons = {
 const rentingReasons = {
   Queued: progress(
     {},
-    "Waiting in the queue of the login for the marketplace's rate limit; no action needed.",
+    "Waiting in the queue of the login: for the marketplace's rate limit, or for the check of an earlier rental; no action needed.",
   ),
   NoOffers: retryable(
     { search: 'foundNothing', isLasting: true },
-    'No offer matches the requirements.',
-    'Drop or soften a requirement under spec.offers, or wait: the search is repeated.',
-  ),
-  NoOfferWithinPrice: retryable(
-    { search: 'foundNothing', isLasting: true },
-    'Offers match, and each costs more than the maximum.',
-    'Raise maxPricePerHour (or bid) under spec.offers, or wait: the search is repeated.',
-  ),
-  PriceUnknown: retryable(
-    { search: 'foundNothing', isLasting: true },
-    'Offers match, and none names its price.',
-    'Set allowUnknownPrice under spec.offers if any price is acceptable.',
-  ),
-  NoPriceLimit: terminal(
-    { search: 'unlimited', isLasting: true },
-    'Neither spec.offers nor the MarketplaceAccount limits the price of a machine, so none is rented.',
-    'Set maxPricePerHour under spec.offers, or spec.limits.maxPricePerHour of the MarketplaceAccount.',
+    'No offer matches the requirements within the maximum price.',
+    'Relax spec.offers as the message suggests, or wait: the operator keeps searching.',
   ),
   RentalRefused: retryable(
     {},
     'The marketplace refused the rental, and nothing was rented.',
     'Check spec.image, spec.disk and spec.ports; another offer is tried.',
   ),
-  InvalidRequest: terminal(
+  InvalidSpec: terminal(
     { isLasting: true, isNotItsOwn: true },
-    'The marketplace does not accept the rental request, and nothing was rented.',
+    'The spec asks for something that cannot work.',
     'Correct the field that the message names.',
-  ),
-  InvalidFilter: terminal(
-    { isLasting: true },
-    'A field under filters or order of spec.offers cannot be searched by.',
-    'Correct the field; the message names it.',
   ),
   RentalUncertain: retryable(
     {},
-    'The marketplace did not answer a rental, so nothing else is rented until its lists show whether there is a machine.',
+    'The marketplace did not answer a rental, or named a machine without its label; nothing else is rented until its lists show which machine there is.',
     "Where no machine is named here, you need not do anything unless this stays: then look in the marketplace's console for a machine that this object does not name.",
-  ),
-  ServiceTimeUncertain: retryable(
-    { passes: 'withinMoments' },
-    'Replies of the marketplace disagree about the time; nothing is rented until they agree for a minute.',
-    'You need not do anything. If this stays, check the clock of the node that the operator runs on, and any proxy in front of the marketplace.',
   ),
   OldMachineNotGone: retryable(
     { endsMachine: true, endsService: true, passes: 'withinMoments' },
@@ -320,10 +211,10 @@ const rentingReasons = {
     'The MarketplaceAccount is suspended: nothing is rented or started.',
     'Run gpu-rent resume account NAME, or set spec.suspend of the MarketplaceAccount to false.',
   ),
-  NamespaceNotAllowed: terminal(
+  NotAllowedByAccount: terminal(
     { waitsFor: 'account', isLasting: true, isNotItsOwn: true },
     'No MarketplaceAccount of that name allows the namespace of this object.',
-    'Check spec.accountRef, or ask the owner of the account to add the namespace to its spec.allowedNamespaces.',
+    'Check spec.accountRef, or ask the owner of the account to allow it: spec.allowedNamespaces for a namespace, spec.adoption for an adoption.',
   ),
   NotPermitted: retryable(
     {
@@ -334,11 +225,6 @@ const rentingReasons = {
     },
     'Kubernetes refuses a write that the operator needs: a right is missing, or a quota or an admission policy forbids it.',
     'Grant the right, raise the quota or change the policy that the message names.',
-  ),
-  PreflightUnanswered: retryable(
-    {},
-    'Kubernetes did not answer the checks that come before a rental, so nothing is rented.',
-    'You need not do anything unless this stays: then look at the API server, and at its admission webhooks.',
   ),
   LimitReached: terminal(
     {
@@ -362,45 +248,10 @@ const rentingReasons = {
     'The login has too little credit.',
     "Add credit in the marketplace's console.",
   ),
-  SSHKeyMissing: retryable(
-    { isLasting: true },
-    'The spec asks for SSH, and no SSH key is registered for the login.',
-    "Register a key in the marketplace's console or by gpu-rent create ssh-key, or set spec.ssh to false.",
-  ),
-  SecretMissing: retryable(
-    { isLasting: true, needsFix: true, loses: 'account', cause: 'The Secret of the API key is missing' },
-    'A Secret that the object names does not exist.',
-    'Create the Secret, or correct its name in the spec.',
-  ),
-  SecretKeyMissing: retryable(
-    { isLasting: true, needsFix: true, loses: 'account', cause: 'The Secret lacks the API key' },
-    'A Secret that the object names lacks the key that is named.',
-    'Add the key to the Secret, or correct the key in the spec.',
-  ),
-  SecretInvalid: retryable(
-    { isLasting: true, needsFix: true, loses: 'account', cause: 'The Secret holds no valid API key' },
-    'A Secret that the object names holds something that cannot be used.',
-    'Correct the content of the Secret.',
-  ),
-  SecretNotAllowed: retryable(
-    { isLasting: true },
-    'The object names a Secret that no machine may get, such as the API key of a MarketplaceAccount.',
-    'Put the values that the machine needs into a Secret of their own, and name that in the spec.',
-  ),
-  InputsTooLarge: retryable(
-    { isLasting: true },
-    'The environment and the start script, or the offers, are larger than the operator accepts.',
-    'Put large data into the image or download it at the start; use fewer filters.',
-  ),
-  OnStartTooLong: terminal(
-    { isLasting: true },
-    'The start script is too long, even packed, or command and args are too long.',
-    'Shorten spec.onStart, or let it download the rest; shorten spec.args.',
-  ),
-  NothingStarts: retryable(
-    {},
-    "Nothing runs in the container: the image's own program does not start in SSH mode, and the spec names no other.",
-    'Write args: [] to run the image as built, or command or onStart; ssh: true if you want a shell alone.',
+  InputMissing: retryable(
+    { isLasting: true, needsFix: true, loses: 'account', cause: 'The Secret of the API key cannot be used' },
+    'Something that the object needs is missing or cannot be used: a Secret, a key in it, or an SSH key of the login.',
+    'Create or correct what the message names, or change the spec.',
   ),
 } as const;
 
@@ -504,7 +355,6 @@ const accountReasons = {
     'Machines stayed unhealthy for spec.maxUnhealthyHold, so they are replaced one at a time, at most 10% in 10 minutes. This is an event.',
     'Check the status of the marketplace. Set the annotation gpurental.dev/hold on objects whose machines must be kept.',
   ),
-  LabelsNotEchoed: progress({}, 'The marketplace does not give labels back; rentals go one at a time.'),
   LabelCopied: retryable(
     {},
     'A machine carries our label outside its time, beside the original or edited. It bills, and the operator never touches it.',

@@ -39,7 +39,7 @@ export const importCommand: Command = {
   },
 };
 
-/** The operator would answer AlreadyOwned: the object is not created, and a manifest is written with a word of it. */
+/** The operator would answer AdoptionTargetInvalid: the object is not created, and a manifest is written with a word of it. */
 function warnOfLabel({ id, label }: Instance, input: CommandInput, { stderr }: CommandContext): void {
   const what = `Instance ${id} carries the label "${printableLine(label ?? '')}": the operator adopts machines without a label only.`;
   const command = `gpu-rent label instance ${id} ""`;

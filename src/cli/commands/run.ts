@@ -80,7 +80,7 @@ export const runCommand: Command = {
     const plan = await planOf(manifest, input, context);
     if (plan.machine) throw existsAlready(name);
     const text = printable(planText({ ...plan, candidates: [] }));
-    if (!plan.rents) throw failed(text.trimEnd(), remedyOf(plan));
+    if (!plan.rents) throw failed(text.trimEnd(), remedyOf(plan, input));
     context.stderr.write(text);
     const price = hourlyText(plan.rents.pricePerHour) ?? 'an unknown price';
     await confirmed(`Rent it as gpui/${name} at about ${price}/h until it is deleted?`, input, context);
@@ -105,9 +105,9 @@ export const runCommand: Command = {
 };
 
 /** In options of this command, where the reason has one. */
-function remedyOf({ reason }: Plan): string {
+function remedyOf({ reason }: Plan, { options }: CommandInput): string {
   const prices = 'gpu-rent list gpus shows names and prices';
-  return reason === 'NoPriceLimit'
+  return reason === 'InvalidSpec' && textOption(options, '--max-price') === undefined
     ? `Give --max-price, the most that an hour may cost in dollars; ${prices}.`
     : `${prices}.`;
 }

@@ -208,7 +208,7 @@ async function checkedInputs(
 function inputsAlone({ spec }: GpuInstance): InputsView {
   const launch = launchOf(spec);
   const start = sentStart(launch, undefined, vastFacts.script);
-  if (start.type === 'tooLong') return { type: 'problem', reason: 'OnStartTooLong', detail: start.detail };
+  if (start.type === 'tooLong') return { type: 'problem', reason: 'InvalidSpec', detail: start.detail };
   const { ssh, args } = launch;
   return { type: 'ready', ssh, args, env: {}, onStart: undefined, imageLogin: undefined };
 }

@@ -342,8 +342,8 @@ test('B01: says once for each generation that nothing starts in the workers', ()
       },
       status: { ...group.status, observedGeneration } as never,
     }).map(({ reason }) => reason);
-  expect(withArgs(undefined, undefined)).toEqual(['NothingStarts']);
-  expect(withArgs(undefined, 1)).toEqual(['NothingStarts']);
+  expect(withArgs(undefined, undefined)).toEqual(['InvalidSpec']);
+  expect(withArgs(undefined, 1)).toEqual(['InvalidSpec']);
   expect(withArgs(undefined, 2)).toEqual([]);
   expect(withArgs([], 1)).toEqual([]);
 });

@@ -243,7 +243,7 @@ export function eventsFor(changes: readonly Change[], because: string): readonly
 export function startEvents({ metadata, spec, status }: EndpointGroup): readonly EventNote[] {
   if (status?.observedGeneration === metadata.generation) return [];
   const note = nothingStarts(spec.template.spec);
-  return note === undefined ? [] : [{ type: 'Warning', reason: 'NothingStarts', action: 'Renting', note }];
+  return note === undefined ? [] : [{ type: 'Warning', reason: 'InvalidSpec', action: 'Renting', note }];
 }
 
 /** One event when the rollout of a template comes to be blocked, and one when it goes on. */
@@ -254,7 +254,7 @@ export function blockEvents({ status }: EndpointGroup, next: EndpointGroupStatus
   if (blocked?.status === 'True')
     return before ? [] : [{ type: 'Warning', reason: 'ReplacementBlocked', action, note: blocked.message }];
   const note = 'Workers of an old template can be replaced again, or none is left.';
-  return before ? [{ type: 'Normal', reason: 'ReplacementUnblocked', action, note }] : [];
+  return before ? [{ type: 'Normal', reason: 'ReplacementBlocked', action, note }] : [];
 }
 
 /** What the loop has to know about one type of action. The effect itself stands in `act.ts`. */

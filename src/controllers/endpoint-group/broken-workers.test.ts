@@ -62,7 +62,7 @@ describe('a worker that runs and never becomes ready (S1)', () => {
         {
           type: 'Ready',
           status: 'False',
-          reason: 'ProbeFailing',
+          reason: 'NotReachable',
           message: '',
           lastTransitionTime: '2026-11-20T11:00:00Z',
         },
@@ -330,7 +330,7 @@ describe('the conditions of a group with several broken workers', () => {
   });
 
   test('name the first by name of those that are not ready for too long, and why it is not', () => {
-    const conditions = [{ ...condition('Ready', 'False', '2026-11-20T11:10:00Z'), reason: 'ProbeFailing' }];
+    const conditions = [{ ...condition('Ready', 'False', '2026-11-20T11:10:00Z'), reason: 'NotReachable' }];
     const probed = { ...unready('b', 10), object: workerObject('b', { status: { conditions } }) };
     const leaving = { ...unready('a', 30), desiredRole: 'Gone' as const };
     const given = {
@@ -340,7 +340,7 @@ describe('the conditions of a group with several broken workers', () => {
       memory: calm(3),
     };
     expect(ready(given)?.message).toBe(
-      '1 of 3 hot workers are ready. Worker b runs and is not ready (ProbeFailing) for longer than notReadyTimeout 10m.',
+      '1 of 3 hot workers are ready. Worker b runs and is not ready (NotReachable) for longer than notReadyTimeout 10m.',
     );
     expect(ready({ ...given, workers: given.workers.toReversed() })).toEqual(ready(given));
   });

@@ -23,9 +23,7 @@ test('those that wait for another reason are not counted with them', () => {
 });
 
 test('what stalls a worker is said, too', () => {
-  expect(blockedWorkers([waiting('a', 'InvalidFilter')], 'Hot')).toContain(
-    '1 has no machine (InvalidFilter)',
-  );
+  expect(blockedWorkers([waiting('a', 'InvalidSpec')], 'Hot')).toContain('1 has no machine (InvalidSpec)');
 });
 
 test.each<[string, readonly Worker[]]>([

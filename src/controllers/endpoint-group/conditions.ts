@@ -443,7 +443,7 @@ function callerKeysUsable({ observed }: Situation): ConditionState | undefined {
   const reports = livePickers(loadState.pickers, now).flatMap(({ report }) => report.keys ?? []);
   const states = new Set(reports.map(({ state }) => state));
   if (states.has('Missing'))
-    return { status: 'False', reason: 'SecretMissing', message: `There is no Secret ${secret}.` };
+    return { status: 'False', reason: 'InputMissing', message: `There is no Secret ${secret}.` };
   const unusable = [...new Set(reports.flatMap((report) => report.unusable))].join(', ');
   if (states.has('Unusable'))
     return {

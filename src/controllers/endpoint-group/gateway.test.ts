@@ -597,7 +597,7 @@ describe('B09: a group says of the keys of its callers', () => {
 
   test.each([
     [read, 'True CallerKeysRead: The gateway knows callers by Secret llm-callers.'],
-    [{ state: 'Missing', unusable: [] }, 'False SecretMissing: There is no Secret llm-callers.'],
+    [{ state: 'Missing', unusable: [] }, 'False InputMissing: There is no Secret llm-callers.'],
     [
       { state: 'Unread', unusable: [] },
       'Unknown CallerKeysUnread: No picker has read Secret llm-callers. Allow pickers to get it (chart: gateway.secrets).',

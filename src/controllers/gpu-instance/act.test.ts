@@ -321,7 +321,7 @@ describe('a rent', () => {
     [
       'a wrong request is said',
       fails('invalidRequest', 'refused'),
-      { type: 'retry', afterMs: 5_000, refusal: { reason: 'InvalidRequest', detail: 'told to fail' } },
+      { type: 'retry', afterMs: 5_000, refusal: { reason: 'InvalidSpec', detail: 'told to fail' } },
       false,
     ],
   ] as const)('%s', async (_, call, after, rented) => {
@@ -457,7 +457,7 @@ describe('a destroy', () => {
 
 const destroyedAt = (seconds: number) => ({
   instanceId: '1',
-  reason: 'Destroying' as const,
+  reason: 'Deleting' as const,
   answeredAt: at(seconds),
   endedAt: at(seconds),
 });
@@ -796,7 +796,7 @@ describe('a call that failed', () => {
 describe('without a session of its account', () => {
   test('nothing is done, and no destroy is taken for answered', async () => {
     const { ports, memory, done, receipt } = situation({ without: 'account' });
-    const destroy: Action = { type: 'destroy', instanceId: '1', reason: 'Destroying' };
+    const destroy: Action = { type: 'destroy', instanceId: '1', reason: 'Deleting' };
     expect(await act({ observed: given(withMachine()), action: destroy, receipt }, ports)).toEqual({
       type: 'done',
     });

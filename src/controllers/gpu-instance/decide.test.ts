@@ -120,7 +120,7 @@ describe('an object without a machine', () => {
     [
       'rents nothing for a namespace that the account does not allow',
       { ...offers({}), facts: { permitted: false } },
-      { rule: 'namespace-not-allowed', phase: 'Pending', says: 'stalled: NamespaceNotAllowed' },
+      { rule: 'namespace-not-allowed', phase: 'Pending', says: 'stalled: NotAllowedByAccount' },
     ],
     [
       'says that its namespace is not allowed before it says what is wrong with the account (M6)',
@@ -130,7 +130,7 @@ describe('an object without a machine', () => {
         status: { attempt: 1 },
         account: { ...notReady, facts: facts({ permitted: false }) },
       },
-      { rule: 'namespace-not-allowed', phase: 'Pending', says: 'stalled: NamespaceNotAllowed' },
+      { rule: 'namespace-not-allowed', phase: 'Pending', says: 'stalled: NotAllowedByAccount' },
     ],
     [
       'says nothing while it is being found out whether its namespace is allowed (M6)',
@@ -145,7 +145,7 @@ describe('an object without a machine', () => {
     [
       'rents nothing without a price limit of its own or of the account',
       { ...offers({}), spec: { offers: [{}] } },
-      { rule: 'preflight', phase: 'Pending', says: 'stalled: NoPriceLimit' },
+      { rule: 'preflight', phase: 'Pending', says: 'stalled: InvalidSpec' },
     ],
     [
       'takes the limit of the account where it has none',
@@ -155,7 +155,7 @@ describe('an object without a machine', () => {
     [
       'waits for an SSH key where SSH is wanted',
       { ...offers({}), spec: { ssh: true }, facts: { sshKeyRegistered: false } },
-      { rule: 'preflight', phase: 'Pending', says: 'SSHKeyMissing', afterMs: 60_000 },
+      { rule: 'preflight', phase: 'Pending', says: 'InputMissing', afterMs: 60_000 },
     ],
     [
       'scenario 30: waits an hour after the oldest of as many rentals as an hour may have',
@@ -461,17 +461,17 @@ describe('a record that is in doubt', () => {
     [
       'scenario 68: holds where the intent was changed',
       { ...offers({}), intent: '{"v":1,"mac":"00"}' },
-      holdsWith('IntentTampered'),
+      holdsWith('RecordUnreadable'),
     ],
     [
       'scenario 76: keeps its hands off an intent of another version',
       { ...offers({}), intent: '{"v":2}' },
-      holdsWith('IntentUnknown'),
+      holdsWith('RecordUnreadable'),
     ],
     [
       'holds where the machine of its former self is still listed',
       { ...offers({}), intent: intent({ uid: 'aaaa' }), list: { formerSelf: row({ id: '6' }) } },
-      { ...holdsWith('RestoredElsewhere'), onList: true },
+      { ...holdsWith('CopiedObject'), onList: true },
     ],
     [
       'B12: holds a copy, whose original is there',
@@ -621,7 +621,7 @@ describe('a machine that is wanted running', () => {
         { state: 'unrecognized', marketStatus: 'scheduling' },
         { status: booting({ actualStatusSince: time(-90_000) }) },
       ),
-      { rule: 'show-word', phase: 'Loading', says: 'StatusUnrecognized' },
+      { rule: 'show-word', phase: 'Loading', says: 'NotRunning' },
     ],
     [
       'is tolerated when it is seen ended once',
@@ -658,7 +658,7 @@ describe('a machine that is wanted running', () => {
     [
       'is lost when its host sent no heartbeat for a minute',
       withMachine({ state: 'unseen' }, { status: { actualStatus: 'unknown', actualStatusSince: time(-61) } }),
-      replacing('1', 'HostSilent', 'lost'),
+      replacing('1', 'HostOffline', 'lost'),
     ],
     [
       'scenario 26: is not written down at each turn while it flaps',
@@ -750,22 +750,22 @@ describe('a machine that is wanted running', () => {
         { state: 'stopped', marketStatus: 'frozen', interruptible: true },
         { memory: { startAnsweredAt: at(-120) } },
       ),
-      replacing('1', 'Outbid', 'start-timed-out', 'stopped'),
+      replacing('1', 'SoldToOther', 'start-timed-out', 'stopped'),
     ],
     [
       'is replaced when it is stopped and the service has no start',
       withMachine({ state: 'stopped' }, { facts: { startUnsupported: true } }),
-      replacing('1', 'StartUnsupported', 'start-unsupported', 'stopped'),
+      replacing('1', 'CannotStart', 'start-unsupported', 'stopped'),
     ],
     [
       'scenario 83: is not started when its account no longer allows its namespace (M3)',
       withMachine({ state: 'stopped' }, { facts: { permitted: false } }),
-      { rule: 'start-not-allowed', phase: 'Stopped', says: 'stalled: NamespaceNotAllowed' },
+      { rule: 'start-not-allowed', phase: 'Stopped', says: 'stalled: NotAllowedByAccount' },
     ],
     [
       'is not destroyed for another one either, when the service has no start (M3)',
       withMachine({ state: 'stopped' }, { facts: { permitted: false, startUnsupported: true } }),
-      { rule: 'start-not-allowed', phase: 'Stopped', says: 'stalled: NamespaceNotAllowed' },
+      { rule: 'start-not-allowed', phase: 'Stopped', says: 'stalled: NotAllowedByAccount' },
     ],
     [
       'is not started while it is being found out whether its namespace is allowed (M3)',
@@ -778,7 +778,7 @@ describe('a machine that is wanted running', () => {
         { state: 'stopped' },
         { facts: { startUnsupported: true }, spec: { replacement: { policy: 'Never' } } },
       ),
-      { rule: 'start-unsupported', phase: 'Failed', says: 'stalled: StartUnsupported' },
+      { rule: 'start-unsupported', phase: 'Failed', says: 'stalled: ReplacementOff' },
     ],
   ]);
 });
@@ -943,7 +943,7 @@ describe('a machine that works and is no longer wanted', () => {
           observed: { probe: { ready: false, detail: 'Port 8080 does not answer.' } },
         },
       ),
-      { rule: 'run', phase: 'Running', says: 'ProbeFailing, Held', afterMs: 60_000 },
+      { rule: 'run', phase: 'Running', says: 'NotReachable, Held', afterMs: 60_000 },
     ],
     [
       'is destroyed when its lifetime is over',
@@ -979,17 +979,17 @@ describe('a machine that exists already', () => {
     [
       'is claimed, and becomes ours',
       { spec: adopt, facts: allowed, list: { adoptTarget: free }, ...guarded },
-      { rule: 'adopt', record: 'status', phase: 'Provisioning', says: 'Adopted', afterMs: 0 },
+      { rule: 'adopt', record: 'status', phase: 'Provisioning', says: 'Provisioning', afterMs: 0 },
     ],
     [
       'is left alone where the account does not allow it',
       { spec: adopt, list: { adoptTarget: free }, ...guarded },
-      { rule: 'refuse-adoption', phase: 'Failed', says: 'stalled: AdoptionNotAllowed', afterMs: 300_000 },
+      { rule: 'refuse-adoption', phase: 'Failed', says: 'stalled: NotAllowedByAccount', afterMs: 300_000 },
     ],
     [
       'is missed where it does not exist',
       { spec: adopt, facts: allowed, ...guarded },
-      refused('AdoptionTargetMissing'),
+      refused('AdoptionTargetInvalid'),
     ],
     [
       "is left alone where it carries anyone's label",
@@ -999,7 +999,7 @@ describe('a machine that exists already', () => {
         list: { adoptTarget: { ...free, ownership: { type: 'someoneElses' } } },
         ...guarded,
       },
-      refused('AlreadyOwned'),
+      refused('AdoptionTargetInvalid'),
     ],
     [
       'is left to the older of two objects that name it',
@@ -1010,7 +1010,7 @@ describe('a machine that exists already', () => {
         observed: { olderClaimant: true },
         ...guarded,
       },
-      refused('AlreadyOwned'),
+      refused('AdoptionTargetInvalid'),
     ],
     [
       'is given its label after it was claimed',

@@ -30,7 +30,7 @@ const absent = (id: string, begun: readonly number[], read?: AbsenceView['read']
 });
 const mark = (instanceId: string, seconds: number) => ({
   instanceId,
-  reason: 'Destroying' as const,
+  reason: 'Deleting' as const,
   answeredAt: at(seconds),
   endedAt: at(seconds),
 });
@@ -68,7 +68,7 @@ describe('the deletion of an object', () => {
     [
       'destroys the machine',
       withMachine(),
-      { rule: 'destroy-machines', actions: ['destroy 1 (Destroying)'], afterMs: 5_000, onList: true },
+      { rule: 'destroy-machines', actions: ['destroy 1 (Deleting)'], afterMs: 5_000, onList: true },
     ],
     [
       'takes the address of the machine out of its Service before anything else',
@@ -87,7 +87,7 @@ describe('the deletion of an object', () => {
     [
       'destroys the machine at once where it opens no port, so that it has no Service',
       { ...withMachine({}, { status: announced }), ...UNPUBLISHED },
-      { rule: 'destroy-machines', actions: ['destroy 1 (Destroying)'], afterMs: 5_000, onList: true },
+      { rule: 'destroy-machines', actions: ['destroy 1 (Deleting)'], afterMs: 5_000, onList: true },
     ],
     [
       'destroys the machine at once where no Service leads to it',
@@ -95,7 +95,7 @@ describe('the deletion of an object', () => {
         ...withMachine({}, { status: announced, spec: { ssh: true, service: { enabled: false } } }),
         ...UNPUBLISHED,
       },
-      { rule: 'destroy-machines', actions: ['destroy 1 (Destroying)'], afterMs: 5_000, onList: true },
+      { rule: 'destroy-machines', actions: ['destroy 1 (Deleting)'], afterMs: 5_000, onList: true },
     ],
     [
       'destroys the machine, too, where its address cannot be taken away',
@@ -103,7 +103,7 @@ describe('the deletion of an object', () => {
         ...withMachine({}, { status: announced }),
         observed: { published: { type: 'failed', detail: 'The operator may not delete it.' } },
       },
-      { rule: 'destroy-machines', actions: ['destroy 1 (Destroying)'], afterMs: 5_000, onList: true },
+      { rule: 'destroy-machines', actions: ['destroy 1 (Deleting)'], afterMs: 5_000, onList: true },
     ],
     [
       'scenario 15: destroys every machine that carries its label, whatever attempt it is of',
@@ -114,7 +114,7 @@ describe('the deletion of an object', () => {
       },
       {
         rule: 'destroy-machines',
-        actions: ['destroy 1 (Destroying)', 'destroy 5 (Destroying)', 'destroy 6 (Destroying)'],
+        actions: ['destroy 1 (Deleting)', 'destroy 5 (Deleting)', 'destroy 6 (Deleting)'],
         afterMs: 5_000,
         onList: true,
       },
@@ -126,7 +126,7 @@ describe('the deletion of an object', () => {
         status: holding(),
         machines: [machineOf(1), machineOf(1, { id: '8', startedAt: at(-9_000) })],
       },
-      { rule: 'destroy-machines', actions: ['destroy 1 (Destroying)'], afterMs: 5_000, onList: true },
+      { rule: 'destroy-machines', actions: ['destroy 1 (Deleting)'], afterMs: 5_000, onList: true },
     ],
     [
       'scenario 71: never destroys what a status names that someone else wrote',
@@ -199,7 +199,7 @@ describe('the deletion of an object', () => {
         memory: { rented: rented('4') },
         facts: { labelEcho: 'notEchoed' },
       },
-      { rule: 'destroy-machines', actions: ['destroy 4 (Destroying)'], afterMs: 5_000, onList: true },
+      { rule: 'destroy-machines', actions: ['destroy 4 (Deleting)'], afterMs: 5_000, onList: true },
     ],
     [
       'waits for a list that shows the label of a machine that a rental in flight has made (A8)',
@@ -214,7 +214,7 @@ describe('the deletion of an object', () => {
     [
       'destroys a machine of a purchase that nobody recorded, which was marked as kept before a person wanted it to go',
       { intent: intent({ issuedAt: at(-10) }), machines: [markedAsKept()] },
-      { rule: 'destroy-machines', actions: ['destroy 8 (Destroying)'], afterMs: 5_000, onList: true },
+      { rule: 'destroy-machines', actions: ['destroy 8 (Deleting)'], afterMs: 5_000, onList: true },
     ],
     ...(
       [
@@ -254,7 +254,7 @@ describe('the deletion of an object', () => {
         memory: { rented: rented('4'), destroys: [mark('4', -80)] },
         observed: { listsBegun: lists(-5) },
       },
-      { rule: 'destroy-machines', actions: ['destroy 4 (Destroying)'], afterMs: 5_000, onList: true },
+      { rule: 'destroy-machines', actions: ['destroy 4 (Deleting)'], afterMs: 5_000, onList: true },
     ],
     [
       'scenario 68: waits out the longest rental where the intent was changed',
@@ -264,7 +264,7 @@ describe('the deletion of an object', () => {
     [
       'scenario 76: keeps its hands off an intent of another version',
       { intent: '{"v":9}' },
-      { rule: 'record-unusable', phase: 'Deleting', says: 'stalled: IntentUnknown' },
+      { rule: 'record-unusable', phase: 'Deleting', says: 'stalled: RecordUnreadable' },
     ],
     [
       'scenario 32: destroys nothing with a key of another login',
@@ -296,17 +296,17 @@ describe('the deletion of an object', () => {
         account: {
           state: 'notReady',
           outsider: 'refused',
-          reason: 'NamespaceNotAllowed',
+          reason: 'NotAllowedByAccount',
           message: 'x',
           facts: undefined,
         },
       },
-      { rule: 'wait-for-account', phase: 'Deleting', says: 'stalled: NamespaceNotAllowed' },
+      { rule: 'wait-for-account', phase: 'Deleting', says: 'stalled: NotAllowedByAccount' },
     ],
     [
       'says the same when there is no such account (M6)',
       { ...withMachine(), account: { state: 'missing', outsider: 'refused' } },
-      { rule: 'wait-for-account', phase: 'Deleting', says: 'stalled: NamespaceNotAllowed' },
+      { rule: 'wait-for-account', phase: 'Deleting', says: 'stalled: NotAllowedByAccount' },
     ],
   ]);
 });
@@ -388,7 +388,7 @@ describe('the proof that a machine is gone, after our own destroy', () => {
     [
       'scenario 17: waits while a list still shows it, and asks again for its end after half the lag',
       { ...goneByUs(-32, []), machines: [machineOf(1)] },
-      { rule: 'destroy-machines', actions: ['destroy 1 (Destroying)'], afterMs: 5_000, onList: true },
+      { rule: 'destroy-machines', actions: ['destroy 1 (Deleting)'], afterMs: 5_000, onList: true },
     ],
     [
       'scenario 23: waits within half the lag while a list still shows it',
@@ -528,12 +528,12 @@ describe('a deletion that keeps the machine', () => {
         spec: retain,
         machines: [machineOf(1), machineOf(2, { id: '7' })],
       },
-      { rule: 'destroy-machines', actions: ['destroy 7 (Destroying)'], afterMs: 5_000, onList: true },
+      { rule: 'destroy-machines', actions: ['destroy 7 (Deleting)'], afterMs: 5_000, onList: true },
     ],
     [
       'destroys that one also while no list shows the machine that is to be kept',
       { intent: intent(), status: holding(), spec: retain, machines: [machineOf(1, { id: '7' })] },
-      { rule: 'destroy-machines', actions: ['destroy 7 (Destroying)'], afterMs: 5_000, onList: true },
+      { rule: 'destroy-machines', actions: ['destroy 7 (Deleting)'], afterMs: 5_000, onList: true },
     ],
     [
       'keeps one whose container ended once the service has taken note that it is to stop',
@@ -595,7 +595,7 @@ describe('a deletion that keeps the machine', () => {
     [
       'says on that one that it is kept, and destroys the others',
       { intent: intent({ attempt: 2 }), spec: retain, machines: [machineOf(1), machineOf(2, { id: '7' })] },
-      { rule: 'destroy-machines', actions: ['destroy 1 (Destroying)'], afterMs: 5_000, onList: true },
+      { rule: 'destroy-machines', actions: ['destroy 1 (Deleting)'], afterMs: 5_000, onList: true },
     ],
     [
       'lets go of that one with its label where a person wrote another into the status',

@@ -42,7 +42,7 @@ describe('after a rent that failed', () => {
     ['aborted', {}, { type: 'retry', afterMs: 0 }],
     ['offerGone', {}, { type: 'retry', afterMs: 0, ...AVOIDED }],
     ['insufficientCredit', {}, refused('InsufficientCredit')],
-    ['invalidRequest', {}, refused('InvalidRequest')],
+    ['invalidRequest', {}, refused('InvalidSpec')],
     ['throttled', {}, refused('Throttled')],
     ['quotaExceeded', {}, refused('Throttled')],
     ['unavailable', {}, refused('Unreachable')],
@@ -56,11 +56,15 @@ describe('after a rent that failed', () => {
 
 describe('after a start that failed', () => {
   test('a service that finds the call wrong once is asked again', () => {
-    expect(decideAfterFailure(given(), start, failure('invalidRequest'))).toEqual(refused('InvalidRequest'));
+    const { refusal, ...again } = refused('InvalidSpec');
+    expect(decideAfterFailure(given(), start, failure('invalidRequest'))).toEqual({
+      ...again,
+      refusal: { ...refusal, isStartInvalid: true },
+    });
   });
 
   test('a service that finds the call wrong twice in a row has no start', () => {
-    const refusal = { reason: 'InvalidRequest', detail: 'no' } as const;
+    const refusal = { reason: 'InvalidSpec', detail: 'no', isStartInvalid: true } as const;
     const before = given({ memory: { refusal, failures: 1 } });
     expect(decideAfterFailure(before, start, failure('invalidRequest'))).toEqual({
       type: 'retry',
@@ -70,7 +74,7 @@ describe('after a start that failed', () => {
   });
 
   test.for([
-    ['invalidRequest', { outcome: 'unknown' }, 'InvalidRequest'],
+    ['invalidRequest', { outcome: 'unknown' }, 'InvalidSpec'],
     ['throttled', {}, 'Throttled'],
     ['notFound', {}, 'CannotStart'],
   ] as const)('%s with %j says %s and is tried again', ([kind, change, reason]) => {

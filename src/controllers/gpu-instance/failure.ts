@@ -2,7 +2,7 @@ import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import type { AvoidTarget } from '../../instance/avoidance.ts';
 import type { MarketplaceErrorKind, Outcome } from '../../market/errors.ts';
 import { backoffMs } from './decision.ts';
-import type { Action, Observed } from './types.ts';
+import type { Action, Observed, Refusal } from './types.ts';
 
 /** A call that failed, as plain data. */
 export interface Failure {
@@ -25,7 +25,7 @@ export type AfterFailure =
       readonly type: 'retry';
       readonly afterMs: number;
       /** Worth a condition. */
-      readonly refusal?: { readonly reason: Reason; readonly detail: string };
+      readonly refusal?: Refusal;
       readonly avoid?: AvoidTarget;
       /** The service has no such request at all. */
       readonly unsupported?: boolean;
@@ -80,16 +80,17 @@ function afterRent(
  */
 function afterStart(observed: Pick<Observed, 'clock' | 'memory'>, failure: Failure): AfterFailure {
   const isWrong = failure.outcome === 'refused' && failure.kind === 'invalidRequest';
-  if (isWrong && observed.memory.refusal?.reason === 'InvalidRequest') {
+  if (isWrong && observed.memory.refusal?.isStartInvalid === true) {
     return { type: 'retry', afterMs: 0, unsupported: true };
   }
   const reason = REASONS[failure.kind] ?? 'CannotStart';
   const afterMs = waitMs(observed, failure, observed.memory.failures);
-  return { type: 'retry', afterMs, refusal: { reason, detail: failure.message } };
+  const refusal = { reason, detail: failure.message, ...(isWrong && ({ isStartInvalid: true } as const)) };
+  return { type: 'retry', afterMs, refusal };
 }
 
 const REASONS: Partial<Readonly<Record<MarketplaceErrorKind, Reason>>> = {
-  invalidRequest: 'InvalidRequest',
+  invalidRequest: 'InvalidSpec',
   insufficientCredit: 'InsufficientCredit',
   throttled: 'Throttled',
   quotaExceeded: 'Throttled',

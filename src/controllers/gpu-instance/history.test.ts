@@ -79,7 +79,7 @@ describe('a machine that ended', () => {
 
   test.each([
     ['HostOffline', { type: 'host', id: '2100' }],
-    ['HostSilent', { type: 'host', id: '2100' }],
+    ['HostOffline', { type: 'host', id: '2100' }],
     ['Exited', { type: 'machine', id: '1100' }],
     ['LoadingTimedOut', { type: 'machine', id: '1100' }],
     ['SpecChanged', undefined],

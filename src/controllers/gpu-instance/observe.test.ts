@@ -244,8 +244,8 @@ describe('the account of an object', () => {
 
     test('but that it may not be used, or only which login teardown needs', () => {
       const permits = { permits: () => false };
-      const { sentence } = reasons.NamespaceNotAllowed;
-      const said = { reason: 'NamespaceNotAllowed', message: sentence, outsider: 'refused' };
+      const { sentence } = reasons.NotAllowedByAccount;
+      const said = { reason: 'NotAllowedByAccount', message: sentence, outsider: 'refused' };
       expect(accountOf({ lookup: 'missing' })).toEqual({ state: 'missing', outsider: 'refused' });
       expect(accountOf({ lookup: 'neverReady' })).toEqual({ ...said, state: 'notReady', facts: undefined });
       expect(accountOf({ lookup: 'notReady', session: permits })).toMatchObject({
@@ -275,7 +275,7 @@ describe('the account of an object', () => {
         const [first, ...others] = (['ready', 'notReady', 'neverReady', 'missing'] as const).map((lookup) =>
           statusOf(lookup, object),
         );
-        expect(first).toMatchObject({ Ready: { reason: 'NamespaceNotAllowed' } });
+        expect(first).toMatchObject({ Ready: { reason: 'NotAllowedByAccount' } });
         for (const other of others) expect(other).toEqual(first);
       }
     });
@@ -283,7 +283,7 @@ describe('the account of an object', () => {
     test('nothing is said before it is known whether it may', () => {
       expect(accountOf({ permits: undefined, lookup: 'neverReady' } as Setting)).toMatchObject({
         outsider: 'undecided',
-        reason: 'NamespaceNotAllowed',
+        reason: 'NotAllowedByAccount',
       });
     });
 

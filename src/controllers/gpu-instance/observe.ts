@@ -286,13 +286,13 @@ function insidersView(lookup: AccountLookup<LoginSnapshot>): AccountView {
  */
 function withoutWords(view: AccountView, outsider: Outsider): AccountView {
   if (view.state === 'missing') return { ...view, outsider };
-  const { sentence } = reasons.NamespaceNotAllowed;
+  const { sentence } = reasons.NotAllowedByAccount;
   const { facts } = view;
   const breaker =
     facts && (facts.breaker.type === 'closed' ? facts.breaker : { ...facts.breaker, message: sentence });
   const silent = facts && breaker && { ...facts, breaker };
   if (view.state === 'ready' && silent) return { state: 'ready', facts: silent, outsider };
-  return { state: 'notReady', reason: 'NamespaceNotAllowed', message: sentence, facts: silent, outsider };
+  return { state: 'notReady', reason: 'NotAllowedByAccount', message: sentence, facts: silent, outsider };
 }
 
 /** Record that the object has of its machine. An intent of another attempt dates another machine. */

@@ -37,12 +37,15 @@ export interface ChoiceInput {
   readonly mustState?: boolean;
 }
 
+/** What no offer of a search is. */
+export type Lack = 'match' | 'affordable' | 'priced';
+
 /** The offer to rent, or why none of those found will do. */
 export type Choice =
   | { readonly type: 'chosen'; readonly offer: Offer; readonly pricePerHour: MicroDollars | undefined }
   /** None tells that it fits, and some may fit: only a search by the requirements can say. */
   | { readonly type: 'unclear' }
-  | { readonly type: 'none'; readonly reason: 'NoOffers' | 'NoOfferWithinPrice' | 'PriceUnknown' };
+  | { readonly type: 'none'; readonly lacks: Lack };
 
 /** The first offer by the wanted order that passes every check and is not excluded. Ties go to the lowest id. */
 export function chooseOffer(input: ChoiceInput): Choice {
@@ -59,7 +62,7 @@ export function chooseOffer(input: ChoiceInput): Choice {
   if (found) return free.length > 0 ? { type: 'unclear' } : found;
   const offer = firstOf(free, byOrder(input.requirements.order, input.neededMs));
   if (offer) return { type: 'chosen', offer, pricePerHour: totalPrice(offer, input.requirements) };
-  return { type: 'none', reason: refusal(checks, matching, affordable) };
+  return { type: 'none', lacks: lackOf(checks, matching, affordable) };
 }
 
 /** Offers that pass every check, also those that are excluded for now. */
@@ -130,15 +133,15 @@ function isExcluded(offer: Offer, excluded: Exclusions): boolean {
   );
 }
 
-function refusal(
+function lackOf(
   checks: readonly OfferCheck[],
   matching: readonly Offer[],
   affordable: readonly Offer[],
-): 'NoOffers' | 'NoOfferWithinPrice' | 'PriceUnknown' {
-  if (matching.length === 0 || affordable.length > 0) return 'NoOffers';
+): Lack {
+  if (matching.length === 0 || affordable.length > 0) return 'match';
   const known = checks.filter(({ kind }) => kind !== 'price');
   const priced = matching.filter((offer) => passes(known, offer));
-  return priced.length > 0 ? 'NoOfferWithinPrice' : 'PriceUnknown';
+  return priced.length > 0 ? 'affordable' : 'priced';
 }
 
 function firstOf(

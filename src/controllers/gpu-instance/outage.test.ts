@@ -54,7 +54,7 @@ describe('P3: an object that waits for a machine', () => {
 
   test('emits no event of it for an outsider', () => {
     const outsider: Observed['account'] = {
-      ...{ state: 'notReady', reason: 'NamespaceNotAllowed', message: 'No.' },
+      ...{ state: 'notReady', reason: 'NotAllowedByAccount', message: 'No.' },
       ...{ facts: facts(), outsider: 'refused' },
     };
     expect(notes({ account: outsider }).join()).not.toContain('503');

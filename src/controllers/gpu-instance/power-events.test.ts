@@ -75,7 +75,7 @@ describe('P4: a machine that the marketplace stopped', () => {
     const spec = { onContractEnd: 'Keep' } as const;
     const events = stoppedByItself({ facts, spec, status }, { endsAt: at(-60), interruptible: true });
     expect(events).toContain(
-      'Warning ContractEnded: Machine 1 was stopped by the marketplace: its rental contract has ended. Its disk bills $0.01/h.',
+      'Warning ContractEnd: Machine 1 was stopped by the marketplace: its rental contract has ended. Its disk bills $0.01/h.',
     );
     expect(events.join()).not.toMatch(/StoppedByMarketplace|credit|bid/);
     const later = { at: time(60), isReported: true };

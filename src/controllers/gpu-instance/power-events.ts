@@ -62,7 +62,7 @@ function stoppedUnrequested(
 ): EventNote {
   if (isContractOver(facts, facts.machine.list?.recorded)) {
     const note = `${machine} was stopped by the marketplace: its rental contract has ended.${disk}`;
-    return { type: 'Warning', reason: 'ContractEnded', action: 'Power', note };
+    return { type: 'Warning', reason: 'ContractEnd', action: 'Power', note };
   }
   const note = `${machine} was stopped by the marketplace, not on request.${causeOf(facts)}${disk}`;
   return { type: 'Warning', reason: 'StoppedByMarketplace', action: 'Power', note };

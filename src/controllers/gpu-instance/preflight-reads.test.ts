@@ -137,7 +137,7 @@ describe('B05: the checks before a rental', () => {
     await clock.advance(10_000);
     expect(await answer).toEqual({
       type: 'problem',
-      reason: 'PreflightUnanswered',
+      reason: 'ReconcileError',
       detail: `Kubernetes did not answer the checks before a rental: ${message}`,
       retryAfterMs: 10_000,
     });

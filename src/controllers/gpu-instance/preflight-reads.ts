@@ -52,7 +52,7 @@ const NO_SESSION: InputsView = {
 function unanswered({ message }: KubeError): InputsView {
   return {
     type: 'problem',
-    reason: 'PreflightUnanswered',
+    reason: 'ReconcileError',
     detail: `Kubernetes did not answer the checks before a rental: ${message}`.slice(0, MAX_DETAIL),
     retryAfterMs: UNANSWERED_RETRY_MS,
   };

@@ -7,7 +7,7 @@ test('B02: an image that no registry serves, stored before the rule, is refused 
   const spec = { ...seen.object.spec, image: 'ghcr.io/Acme/Server:latest' };
   expect(preflight({ ...seen, object: { ...seen.object, spec } }, facts())).toEqual({
     type: 'problem',
-    reason: 'InvalidRequest',
+    reason: 'InvalidSpec',
     detail: 'spec.image: write the path of the image in lower case: ghcr.io/acme/server:tag.',
   });
   expect(preflight(seen, facts())).toEqual({ type: 'unread' });

@@ -17,6 +17,13 @@ export type Preflight =
     }
   | { readonly type: 'passed'; readonly inputs: Extract<InputsView, { type: 'ready' }> };
 
+/** Detail of a spec by which a machine could cost anything. */
+export const NO_PRICE_LIMIT =
+  'No price limit: set maxPricePerHour under spec.offers, or spec.limits.maxPricePerHour of the MarketplaceAccount.';
+
+const NO_SSH_KEY =
+  "The spec asks for SSH, and no SSH key is registered for the login. Register one in the marketplace's console or by gpu-rent create ssh-key, or set spec.ssh to false.";
+
 /** A person or another controller mends what is missing, and nothing may tell the operator. */
 const RETRY_MS = 60_000;
 
@@ -31,12 +38,14 @@ export function preflight(
   const { spec } = object;
   const wrongImage = spec.image === undefined ? undefined : imageProblem(spec.image);
   if (wrongImage !== undefined)
-    return { type: 'problem', reason: 'InvalidRequest', detail: `spec.image: ${wrongImage}.` };
+    return { type: 'problem', reason: 'InvalidSpec', detail: `spec.image: ${wrongImage}.` };
   // For some machines a missing key cannot be added later (specification 4.5).
   if (spec.ssh && account.sshKeyRegistered === false)
-    return { type: 'problem', reason: 'SSHKeyMissing', retryAfterMs: RETRY_MS };
+    return { type: 'problem', reason: 'InputMissing', detail: NO_SSH_KEY, retryAfterMs: RETRY_MS };
   if (inputs === undefined) return { type: 'unread' };
   if (inputs.type === 'problem') return { retryAfterMs: RETRY_MS, ...inputs };
   const isLimited = (spec.offers ?? []).some((offer) => hasPriceRule(offer, account.limits, spec));
-  return isLimited ? { type: 'passed', inputs } : { type: 'problem', reason: 'NoPriceLimit' };
+  return isLimited
+    ? { type: 'passed', inputs }
+    : { type: 'problem', reason: 'InvalidSpec', detail: NO_PRICE_LIMIT };
 }

@@ -97,8 +97,7 @@ describe('a worker that is reached by TLS', () => {
     await clock.advance(SECOND);
     expect(schedules.view(KEY, running())).toEqual({
       ready: false,
-      reason: 'ProbeError',
-      detail: 'The probe cannot be sent: Secret llm-gateway-client does not exist yet.',
+      detail: 'The readiness probe cannot be sent: Secret llm-gateway-client does not exist yet.',
     });
     expect(asked).toEqual([]);
   });
@@ -316,8 +315,7 @@ describe('a prober that fails by itself', () => {
     await clock.settle();
     expect(schedules.view(KEY, running())).toEqual({
       ready: false,
-      reason: 'ProbeError',
-      detail: 'The probe cannot be sent: Invalid character in header content ["x"]',
+      detail: 'The readiness probe cannot be sent: Invalid character in header content ["x"]',
     });
     expect(changes).toEqual([KEY]);
     await clock.advance(10 * SECOND);
@@ -335,7 +333,6 @@ describe('a prober that fails by itself', () => {
     await clock.settle();
     expect(schedules.view(KEY, running())).toMatchObject({
       ready: false,
-      reason: 'ProbeFailing',
       detail: 'The probe did not answer.',
     });
     await clock.advance(10 * SECOND);

@@ -18,7 +18,7 @@ import { type CallerTls, type MutualTls, nodeTlsOptions, tlsProblemOf } from '..
 import { type AddressPolicy, machineAddressProblem } from '../../lib/networks.ts';
 import { fittingText } from '../../lib/text.ts';
 import { parseTime } from '../../lib/time.ts';
-import type { ProbeFailureReason, ProbeView } from './types.ts';
+import type { ProbeView } from './types.ts';
 
 /** Request of a probe to a machine. */
 export interface ProbeTarget {
@@ -42,7 +42,6 @@ export type Prober = (target: ProbeTarget) => Promise<string | undefined>;
 
 /** Failure of one probe; undefined if the machine answered. */
 interface Failure {
-  readonly reason: ProbeFailureReason;
   readonly detail: string;
 }
 
@@ -193,14 +192,12 @@ export class ProbeSchedules {
         if (caller?.type === 'problem') throw new Error(caller.detail);
         return this.#options.prober(caller ? { ...target, tls: caller.tls } : target);
       });
-      return problem === undefined ? undefined : { reason: 'ProbeFailing', detail: problem };
+      return problem === undefined ? undefined : { detail: problem };
     } catch (error) {
-      if (error instanceof DeadlineError)
-        return { reason: 'ProbeFailing', detail: 'The probe did not answer.' };
+      if (error instanceof DeadlineError) return { detail: 'The probe did not answer.' };
       const text = error instanceof Error ? error.message : 'unknown error';
       return {
-        reason: 'ProbeError',
-        detail: `The probe cannot be sent: ${fittingText(text, MAX_ERROR_LENGTH)}`,
+        detail: `The readiness probe cannot be sent: ${fittingText(text, MAX_ERROR_LENGTH)}`,
       };
     }
   }

@@ -332,7 +332,7 @@ describe('a pass that buys', () => {
   test('scenario 113: rents nothing when the name of its connection Secret is taken (B05)', async () => {
     const { run, done } = situation({ nameTaken: true });
     expect(await run()).toEqual(requeueAfter(60_000));
-    expect(done).toEqual(['replace', 'event NameTaken', 'event NothingStarts']);
+    expect(done).toEqual(['replace', 'event NameTaken', 'event InvalidSpec']);
   });
 
   test('asks for update of gpuinstances/status in the object’s namespace', async () => {
@@ -367,7 +367,7 @@ describe('a pass that buys', () => {
   test('says that its search is queued, counts no failure for it, and keeps its place', async () => {
     const { run, done, memory } = situation({ place: PLACE });
     expect(await run()).toEqual(requeueAfter(10_000));
-    expect(done).toEqual(['replace', 'event NothingStarts']);
+    expect(done).toEqual(['replace', 'event InvalidSpec']);
     expect(memory.failures).toBe(0);
   });
 
@@ -662,7 +662,7 @@ test('an object that had many machines too many is let go once each is proven go
     for (let instanceId = 1; instanceId <= 30; instanceId += 1)
       memory.destroyed({
         instanceId: String(instanceId),
-        reason: 'Destroying',
+        reason: 'Deleting',
         answeredAt: at(-60),
         endedAt: at(-60),
       });
@@ -785,7 +785,8 @@ test('a start that the service does not know is remembered of the whole login', 
   const { run, done, withoutStart } = situation({
     object: withMachine({ state: 'stopped' }),
     calls: { start: fails('invalidRequest', 'refused') },
-    memory: (before) => before.backOff(NOW - 6_000, 5_000, { reason: 'InvalidRequest', detail: 'no' }),
+    memory: (before) =>
+      before.backOff(NOW - 6_000, 5_000, { reason: 'InvalidSpec', detail: 'no', isStartInvalid: true }),
   });
   expect(await run()).toEqual(requeueAfter(0));
   expect(done).toContain('start 1');
@@ -907,7 +908,7 @@ test('a result that is still in memory is saved once', async () => {
     },
   });
   await run();
-  expect(done).toEqual(['replace', 'event InstanceRented', 'event NothingStarts']);
+  expect(done).toEqual(['replace', 'event InstanceRented', 'event InvalidSpec']);
   expect(memory.fields.rented).toBeUndefined();
 });
 

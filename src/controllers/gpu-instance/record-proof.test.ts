@@ -79,14 +79,14 @@ describe('a machine that only the reply to a rental names (A8)', () => {
         rule: 'drop-wrong-record',
         record: 'status',
         phase: 'Pending',
-        says: 'WrongMachineNamed',
+        says: 'RentalUncertain',
         afterMs: 0,
       },
     ],
     [
       'goes with its object when two lists and a read show its label',
       named({ label: own().row.label, startedAt: own().row.startedAt }, [], DELETED),
-      { rule: 'destroy-machines', actions: ['destroy 1 (Destroying)'], afterMs: 5000, onList: true },
+      { rule: 'destroy-machines', actions: ['destroy 1 (Deleting)'], afterMs: 5000, onList: true },
     ],
     [
       'is read before it goes with its object',
@@ -101,7 +101,7 @@ describe('a machine that only the reply to a rental names (A8)', () => {
     [
       'stays when its object is deleted, and the machine with the label goes',
       stranger([own()], DELETED),
-      { rule: 'destroy-machines', actions: ['destroy 2 (Destroying)'], afterMs: 5000, onList: true },
+      { rule: 'destroy-machines', actions: ['destroy 2 (Deleting)'], afterMs: 5000, onList: true },
     ],
     [
       'is read before its deleted object leaves it behind',

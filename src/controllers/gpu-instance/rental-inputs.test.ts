@@ -89,7 +89,7 @@ describe('what a rental is made of', () => {
     collect();
     const before = process.memoryUsage().heapUsed;
     const inputs = await readInputs(object, { get, list } as unknown as KubeClient, MARKET);
-    expect(inputs).toMatchObject({ type: 'problem', reason: 'InputsTooLarge' });
+    expect(inputs).toMatchObject({ type: 'problem', reason: 'InputMissing' });
     expect(heldBytes).toBeLessThan(10_000_000);
   });
 
@@ -164,7 +164,7 @@ describe('a value that may be missing', () => {
     const { inputs } = await inputsOf({ env: [{ name: 'TOKEN', valueFrom: { secretKeyRef } }] } as Manifest, {
       settings: { token: 's3' },
     });
-    expect(inputs).toMatchObject({ type: 'problem', reason: 'SecretKeyMissing' });
+    expect(inputs).toMatchObject({ type: 'problem', reason: 'InputMissing' });
   });
 
   test.for(['constructor', '__proto__', 'toString'])(
@@ -172,7 +172,7 @@ describe('a value that may be missing', () => {
     async (key) => {
       const env = [{ name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'settings', key } } }];
       const { inputs } = await inputsOf({ env } as Manifest, { settings: { token: 's3' } });
-      expect(inputs).toMatchObject({ type: 'problem', reason: 'SecretKeyMissing' });
+      expect(inputs).toMatchObject({ type: 'problem', reason: 'InputMissing' });
     },
   );
 
@@ -202,31 +202,31 @@ describe('what is wrong is said before anything is searched', () => {
     [
       'scenario 75: a script that is too long even when packed, with its bytes',
       { onStart: noise },
-      'OnStartTooLong',
+      'InvalidSpec',
       /has 8000 bytes and still \d{4} when packed; the marketplace takes 4048/,
     ],
     [
       'B01: a command that is too long even when packed',
       { command: ['sh', '-c', ...(noise.match(/.{1,2000}/g) ?? [])] },
-      'OnStartTooLong',
+      'InvalidSpec',
       /has 80\d\d bytes and still \d{4} when packed/,
     ],
     [
       'B01: args that are longer than the marketplace accepts',
       { args: ['x'.repeat(2_048), 'y'.repeat(2_048)] },
-      'OnStartTooLong',
+      'InvalidSpec',
       /^spec\.args: script and args have 4097 bytes together, at most 4096 fit/,
     ],
     [
       'B01: a program and args that are longer together than the marketplace accepts',
       { command: ['x'.repeat(2_048)], args: ['y'.repeat(2_048)], entrypoint: 'Override' as const },
-      'OnStartTooLong',
+      'InvalidSpec',
       /^spec\.args: script and args have 4097 bytes together/,
     ],
     [
       'a filter on a field that no offer has, with the near one',
       { offers: [{ filters: [filter('inet_down'), filter('inet_dwon')], maxPricePerHour: '1' }] },
-      'InvalidFilter',
+      'InvalidSpec',
       /^spec\.offers\[0\]\.filters\[1\]\.field: "inet_dwon" is no field of an offer: did you mean "inet_down"\?/,
     ],
     [
@@ -239,13 +239,13 @@ describe('what is wrong is said before anything is searched', () => {
           },
         ],
       },
-      'InvalidFilter',
+      'InvalidSpec',
       /^spec\.offers\[0\]\.filters\[0\]\.value: compute_cap is the CUDA capability times 100: write 890 in place of 8\.9\.$/,
     ],
     [
       'a filter on a field that is like none',
       { offers: [{ filters: [filter('colour_of_the_case')], maxPricePerHour: '1' }] },
-      'InvalidFilter',
+      'InvalidSpec',
       /"colour_of_the_case" is no field of an offer/,
     ],
     [
@@ -256,25 +256,20 @@ describe('what is wrong is said before anything is searched', () => {
           { maxPricePerHour: '1', order: [{ field: 'dph_totl', direction: 'Asc' as const }] },
         ],
       },
-      'InvalidFilter',
+      'InvalidSpec',
       /^spec\.offers\[1\]\.order\[0\]\.field: "dph_totl" .* "dph_total"/,
     ],
-    [
-      'a Secret that does not exist',
-      { onStartFrom: from('settings', 'script') },
-      'SecretMissing',
-      /settings/,
-    ],
+    ['a Secret that does not exist', { onStartFrom: from('settings', 'script') }, 'InputMissing', /settings/],
     [
       'a value of the environment whose Secret does not exist',
       { env: [{ name: 'TOKEN', valueFrom: from('settings', 'token') }] },
-      'SecretMissing',
+      'InputMissing',
       /settings \(env TOKEN\)/,
     ],
     [
       'a login to the registry that does not exist: without it the image could not be pulled, and the machine would bill',
       { image: 'registry.example/work:1', imagePullSecretRef: { name: 'registry' } },
-      'SecretMissing',
+      'InputMissing',
       /registry \(imagePullSecretRef\)/,
     ],
   ])('%s', async (_, manifest, reason, detail) => {
@@ -318,7 +313,7 @@ describe('refuses a Secret that no machine may get (M2)', () => {
       const { inputs } = await inputsOf(manifest, { [name]: { [key]: 'canary' } }, cluster);
       expect(inputs, use).toMatchObject({
         type: 'problem',
-        reason: 'SecretNotAllowed',
+        reason: 'InputMissing',
         detail: expect.stringContaining(`Secret ${name} (`),
       });
       expect(JSON.stringify(inputs)).not.toContain('canary');
@@ -337,7 +332,7 @@ describe('refuses a Secret that no machine may get (M2)', () => {
       );
     expect((await read('host')).inputs).toMatchObject({ type: 'ready', env: { PEER: '203.0.113.7' } });
     for (const key of ['worker-token', 'instance-api-key'])
-      expect((await read(key)).inputs).toMatchObject({ type: 'problem', reason: 'SecretNotAllowed' });
+      expect((await read(key)).inputs).toMatchObject({ type: 'problem', reason: 'InputMissing' });
   });
 
   test('whatever else is wrong with the object', async () => {
@@ -347,7 +342,7 @@ describe('refuses a Secret that no machine may get (M2)', () => {
     ];
     const keys = ['marketplace-key'];
     const { inputs } = await inputsOf({ env }, { 'marketplace-key': { 'api-key': 'k' } }, { keys });
-    expect(inputs).toMatchObject({ reason: 'SecretNotAllowed' });
+    expect(inputs).toMatchObject({ reason: 'InputMissing' });
   });
 });
 
@@ -405,7 +400,7 @@ describe('what one object has sent (H4)', () => {
     const { inputs } = await inputsOf(manifest, secrets);
     expect(inputs).toMatchObject({
       type: 'problem',
-      reason: 'InputsTooLarge',
+      reason: 'InputMissing',
       detail: expect.stringContaining('65536'),
     });
     expect(decoded()).toBe(0);
@@ -433,6 +428,6 @@ describe('what one object has sent (H4)', () => {
     ];
     expect((await inputsOf({ env })).inputs.type).toBe('ready');
     const more = [...env, { name: 'X', value: '' }];
-    expect((await inputsOf({ env: more })).inputs).toMatchObject({ reason: 'InputsTooLarge' });
+    expect((await inputsOf({ env: more })).inputs).toMatchObject({ reason: 'InputMissing' });
   });
 });

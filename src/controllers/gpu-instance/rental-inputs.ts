@@ -55,11 +55,11 @@ export async function readInputs(
   const trimmed = trimmedOf(copy.spec);
   if (trimmed?.offerBytes !== undefined) {
     const detail = `spec.offers has ${trimmed.offerBytes} bytes; the limit is ${MAX_OFFER_BYTES}. Use fewer or shorter filters.`;
-    return { type: 'problem', reason: 'InputsTooLarge', detail };
+    return { type: 'problem', reason: 'InputMissing', detail };
   }
   const object = trimmed ? await wholeObject(cluster, gpuInstanceResource, copy) : copy;
   const wrongFields = wrongOfferFields(object.spec, market.offerFields);
-  if (wrongFields !== undefined) return { type: 'problem', reason: 'InvalidFilter', detail: wrongFields };
+  if (wrongFields !== undefined) return { type: 'problem', reason: 'InvalidSpec', detail: wrongFields };
   try {
     const reader = new InputReader(object, cluster, market.script);
     const inputs = await reader.read();
@@ -67,7 +67,7 @@ export async function readInputs(
     if (refused || inputs.type === 'problem') return refused ?? inputs;
     const identity = await issueIdentity?.(object);
     if (identity?.type === 'problem')
-      return { type: 'problem', reason: 'SecretMissing', detail: identity.detail };
+      return { type: 'problem', reason: 'InputMissing', detail: identity.detail };
     return identity ? { ...inputs, env: { ...inputs.env, ...identity.env } } : inputs;
   } catch (error) {
     if (!isKubeError(error, 'forbidden')) throw error;
@@ -90,7 +90,7 @@ function isWithin(bytes: number, limit: number): boolean {
 
 function tooLarge(limit: number): Problem {
   const detail = `env and the start script have more than ${limit} bytes together. Put large data into the image, or download it at the start.`;
-  return { type: 'problem', reason: 'InputsTooLarge', detail };
+  return { type: 'problem', reason: 'InputMissing', detail };
 }
 
 function placeOf({ name, key }: SecretUse): string {
@@ -128,7 +128,7 @@ class InputReader {
     const text = await this.#startText(launch);
     if (text.type === 'problem') return text;
     const start = sentStart(launch, text.text, this.#script);
-    if (start.type === 'tooLong') return { type: 'problem', reason: 'OnStartTooLong', detail: start.detail };
+    if (start.type === 'tooLong') return { type: 'problem', reason: 'InvalidSpec', detail: start.detail };
     const login = await this.#login();
     if (login.type === 'problem') return login;
     const { ssh, args } = launch;
@@ -155,7 +155,7 @@ class InputReader {
       const guarded = guardedFromMachines(use, await this.#secret(use.name), items);
       if (guarded === undefined) continue;
       const detail = `Secret ${use.name} (${use.use}) ${guarded}. Name another Secret in the spec.`;
-      return { type: 'problem', reason: 'SecretNotAllowed', detail };
+      return { type: 'problem', reason: 'InputMissing', detail };
     }
     return undefined;
   }
@@ -185,7 +185,7 @@ class InputReader {
     if (config.text === undefined) return { type: 'login', login: undefined };
     const login = imageLogin(config.text, image);
     if (login.type === 'login') return login;
-    return { type: 'problem', reason: 'SecretInvalid', detail: `Secret ${reference.name}: ${login.problem}` };
+    return { type: 'problem', reason: 'InputMissing', detail: `Secret ${reference.name}: ${login.problem}` };
   }
 
   #given(text: string | undefined): SecretValue {
@@ -216,12 +216,12 @@ class InputReader {
     if (!secret) {
       return {
         type: 'problem',
-        reason: 'SecretMissing',
+        reason: 'InputMissing',
         detail: `Secret ${reference.name} (${use}) does not exist.`,
       };
     }
     const detail = `Secret ${reference.name} (${use}) has no key ${reference.key}.`;
-    return { type: 'problem', reason: 'SecretKeyMissing', detail };
+    return { type: 'problem', reason: 'InputMissing', detail };
   }
 
   #decoded(use: SecretUse, encoded: string): string {

@@ -53,7 +53,7 @@ describe('a purchase', () => {
       {
         rule: 'purchase',
         phase: 'Pending',
-        says: 'ServiceTimeUncertain',
+        says: 'AccountNotReady',
         afterMs: 1_000,
         onList: true,
       },
@@ -250,7 +250,7 @@ describe('an adoption', () => {
         facts: { permitted: false, adoption: 'Unlabelled' },
         finalizers: [],
       },
-      { rule: 'refuse-adoption', phase: 'Failed', says: 'stalled: NamespaceNotAllowed', afterMs: 300_000 },
+      { rule: 'refuse-adoption', phase: 'Failed', says: 'stalled: NotAllowedByAccount', afterMs: 300_000 },
     ],
   ]);
 });

@@ -1,6 +1,5 @@
 import type { Machine } from '../../accounts/beliefs/machine.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
-import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import { isSilent } from '../../instance/machine-state.ts';
 import { storedForm } from '../../lib/stored-form.ts';
 import { isForLogin } from '../../ownership/intent.ts';
@@ -16,15 +15,24 @@ export type MachineState =
   | {
       readonly type: 'failing';
       readonly row: Machine;
-      readonly reason: 'Exited' | 'HostSilent' | 'HostOffline';
+      readonly reason: 'Exited' | 'HostOffline';
     }
   | { readonly type: 'unrecognized'; readonly row: Machine };
+
+/** Reason for which only a person can decide what follows. */
+type Block = 'RecordUnreadable' | 'CopiedObject' | 'LoginChanged';
 
 /** Stage of an object. Each pass derives it from the observation; no action relies on a stored stage. */
 export type Stage =
   | { readonly type: 'deleting' }
   /** Nothing may be done before a person has looked. */
-  | { readonly type: 'blocked'; readonly reason: Reason; readonly detail: string }
+  | {
+      readonly type: 'blocked';
+      readonly reason: Block;
+      readonly detail: string;
+      /** The object is not deleted either: only another operator or login can end its machine. */
+      readonly forbidsDeletion?: true;
+    }
   /** The account is not for its namespace, and nothing was ever rented for it. */
   | { readonly type: 'outside'; readonly outsider: Outsider }
   /** The account's login is not known, so nothing can be proven about any machine. */
@@ -82,20 +90,21 @@ export function blockedByRecord(
     machine: { list },
     object,
   } = facts;
-  const blocked = (reason: Reason, detail: string) => ({ type: 'blocked', reason, detail }) as const;
+  const blocked = (reason: Block, detail: string) => ({ type: 'blocked', reason, detail }) as const;
   const problem = storedForm(object.status)?.problem;
   if (problem?.type === 'newer')
-    return blocked('IntentUnknown', `status.record is of version ${problem.version}.`);
+    return {
+      ...blocked('RecordUnreadable', `status.record is of version ${problem.version}.`),
+      forbidsDeletion: true,
+    };
   if (intent.type === 'tampered')
     return blocked(
-      'IntentTampered',
+      'RecordUnreadable',
       'The annotation gpurental.dev/rental-intent was changed by someone else, so nothing is rented or destroyed by it.',
     );
   if (intent.type === 'unknownVersion') {
-    return blocked(
-      'IntentUnknown',
-      `The annotation gpurental.dev/rental-intent is of version ${intent.version}.`,
-    );
+    const detail = `The annotation gpurental.dev/rental-intent is of version ${intent.version}.`;
+    return { ...blocked('RecordUnreadable', detail), forbidsDeletion: true };
   }
   if (intent.type === 'none') return undefined;
   if (intent.intent.uid !== uid) {
@@ -107,14 +116,17 @@ export function blockedByRecord(
       );
     if (former)
       return blocked(
-        'RestoredElsewhere',
+        'CopiedObject',
         `Machine ${former.id} of its former self (uid ${intent.intent.uid}) is still listed.`,
       );
     return undefined;
   }
   const account = facts.account.facts;
   if (account && !isForLogin(intent.intent, account.login)) {
-    return blocked('LoginChanged', `Its machine was rented by the login ${intent.intent.login}.`);
+    return {
+      ...blocked('LoginChanged', `Its machine was rented by the login ${intent.intent.login}.`),
+      forbidsDeletion: true,
+    };
   }
   return undefined;
 }
@@ -197,9 +209,8 @@ export function stateOf(row: Machine): RowState {
     case 'broken':
       return { type: 'failing', row, reason: 'Exited' };
     case 'offline':
-      return { type: 'failing', row, reason: 'HostOffline' };
     case 'unseen':
-      return { type: 'failing', row, reason: 'HostSilent' };
+      return { type: 'failing', row, reason: 'HostOffline' };
     case 'ended':
     case 'unrecognized':
       return { type: 'unrecognized', row };

@@ -9,7 +9,7 @@ function notesOf(situation: Given, own: Readonly<Record<string, string>> = {}): 
   const step = decide({ ...facts, object: { ...object, metadata: { ...object.metadata, labels: own } } });
   if (step.type !== 'decision') throw new Error(step.type);
   return step.events.flatMap(({ type, reason, note }) =>
-    reason === 'NothingStarts' ? [`${type}: ${note}`] : [],
+    reason === 'InvalidSpec' ? [`${type}: ${note}`] : [],
   );
 }
 

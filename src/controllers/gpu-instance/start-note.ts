@@ -14,6 +14,6 @@ export function withStartNote({ object }: Pick<Facts, 'object'>, step: Step): St
   if (isKnown || metadata.labels?.[labels.endpointGroup] !== undefined) return step;
   const note = nothingStarts(spec);
   if (note === undefined) return step;
-  const event = { type: 'Warning', reason: 'NothingStarts', action: 'Renting', note } as const;
+  const event = { type: 'Warning', reason: 'InvalidSpec', action: 'Renting', note } as const;
   return { ...step, events: [...step.events, event] };
 }

@@ -24,7 +24,7 @@ test('removes a condition of an earlier version when it writes the status', () =
 });
 
 test('a condition that is not true any more does not stand any more', () => {
-  const conditions = [before('Stalled', 'NoPriceLimit'), before('Reconciling', 'Loading')];
+  const conditions = [before('Stalled', 'InvalidSpec'), before('Reconciling', 'Loading')];
   const observed = given(withMachine({}, { status: { conditions } }));
   const step = decide(observed);
   if (step.type !== 'decision' || !step.status) throw new Error('no status');

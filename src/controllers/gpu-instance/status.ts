@@ -64,16 +64,27 @@ export interface Finding {
   readonly atWork?: { readonly reason: Reason; readonly detail?: string | undefined } | undefined;
 }
 
+/** How the object came to its machine: the text of Rented, if it is not the catalogue's. */
+const ORIGINS = {
+  Rented: undefined,
+  Adopted: 'An existing machine was taken over.',
+  Observed: 'An existing machine is watched and never touched.',
+} as const;
+
+export type Origin = keyof typeof ORIGINS;
+
+const NOT_RENTED = 'No machine is rented.';
+
 /** Knowledge about the machine. */
 export type MachineFinding =
   | { readonly type: 'none' }
   | {
       readonly type: 'booting' | 'failing' | 'stopped' | 'silent';
-      readonly origin: Reason;
+      readonly origin: Origin;
       readonly reason: Reason;
       readonly detail?: string;
     }
-  | { readonly type: 'running'; readonly origin: Reason; readonly reachable: ConditionState };
+  | { readonly type: 'running'; readonly origin: Origin; readonly reachable: ConditionState };
 
 /** Condition with the given detail or the catalogue's sentence, and its remedy. */
 export function conditionState(
@@ -124,26 +135,26 @@ function machineConditions({
       return {
         containerRuns: false,
         Rented: conditionState('False', reason, detail),
-        Running: conditionState('False', 'NotRented'),
+        Running: conditionState('False', 'NotRunning', NOT_RENTED),
       };
     case 'running':
       return {
         containerRuns: true,
-        Rented: conditionState('True', machine.origin),
+        Rented: conditionState('True', 'Rented', ORIGINS[machine.origin]),
         Running: machine.reachable,
       };
     case 'silent':
       return {
         containerRuns: false,
-        Rented: conditionState('True', machine.origin),
-        Running: conditionState('Unknown', machine.reason),
+        Rented: conditionState('True', 'Rented', ORIGINS[machine.origin]),
+        Running: conditionState('Unknown', machine.reason, machine.detail),
       };
     case 'booting':
     case 'failing':
     case 'stopped':
       return {
         containerRuns: false,
-        Rented: conditionState('True', machine.origin),
+        Rented: conditionState('True', 'Rented', ORIGINS[machine.origin]),
         Running: conditionState('False', machine.reason, machine.detail),
       };
   }
@@ -598,6 +609,8 @@ export function avoidTarget(
 ): AvoidTarget | undefined {
   if (facts.account.facts?.countsHostFailures === false) return undefined;
   const { status } = facts.object;
+  // A marketplace without a start starts no machine: this one is not to blame.
+  if (reason === 'CannotStart' && facts.account.facts?.startUnsupported === true) return undefined;
   const { avoids: kind } = facetsOf(reason);
   if (kind === 'host' && status?.hostId !== undefined) return { type: 'host', id: status.hostId };
   if (kind !== undefined && status?.machineId !== undefined) return { type: 'machine', id: status.machineId };

@@ -166,9 +166,9 @@ test('what failed by one spec is tried at once by the next', () => {
   const memory = new ObjectMemory();
   const object = given({}).object;
   memory.note(sight(steady, { object }));
-  memory.backOff(steady.now(), 60_000, { reason: 'InvalidRequest', detail: 'd' });
+  memory.backOff(steady.now(), 60_000, { reason: 'InvalidSpec', detail: 'd' });
   memory.note(sight(steady, { object }));
-  expect(memory.view()).toMatchObject({ failures: 1, refusal: { reason: 'InvalidRequest' } });
+  expect(memory.view()).toMatchObject({ failures: 1, refusal: { reason: 'InvalidSpec' } });
   memory.note(sight(steady, { object: { ...object, metadata: { ...object.metadata, generation: 2 } } }));
   expect(memory.view()).toMatchObject({ failures: 0, notBefore: 0, refusal: undefined });
 });

@@ -23,7 +23,7 @@ function afterOne(reason: string): Given {
 const BETWEEN = { status: { attempt: 2 } };
 const OPEN = intent({ attempt: 3, issuedAt: at(-20) });
 const older = machineOf(1, { id: '4' });
-const ANSWERED = { instanceId: '1', reason: 'HostSilent', answeredAt: at(-40), endedAt: at(-40) } as const;
+const ANSWERED = { instanceId: '1', reason: 'HostOffline', answeredAt: at(-40), endedAt: at(-40) } as const;
 
 describe('one too many is', () => {
   test.for<readonly [string, Given, readonly string[]]>([

@@ -39,7 +39,7 @@ describe('P5: an object of a suspended account', () => {
     [
       'is deleted as always',
       withMachine({}, { facts: suspended, deleting: true }),
-      { rule: 'destroy-machines', actions: ['destroy 1 (Destroying)'], afterMs: 5000, onList: true },
+      { rule: 'destroy-machines', actions: ['destroy 1 (Deleting)'], afterMs: 5000, onList: true },
     ],
   ]);
 });

@@ -24,6 +24,7 @@ import type { LabelIdentity } from '../../ownership/label.ts';
 import type { Login } from '../../ownership/login.ts';
 import type { Ownership } from '../../ownership/ownership.ts';
 import type { EventNote } from '../../runtime/events.ts';
+import type { Lack } from './offers.ts';
 
 /** A proven login as far as one object's decisions need it. */
 export interface AccountFacts {
@@ -123,6 +124,10 @@ export interface AbsenceView {
 export interface Refusal {
   readonly reason: Reason;
   readonly detail: string;
+  /** What no offer of the search is. */
+  readonly lacks?: Lack;
+  /** The marketplace called a start wrong. */
+  readonly isStartInvalid?: true;
 }
 
 /** Memory of this process about something that it retries. Times are steady. */
@@ -150,7 +155,9 @@ export interface FirstSearch {
 
 /** Last notice of an object's position in the queue; by steady time. */
 export interface QueueNotice {
-  readonly reason: Extract<Reason, 'LabelsNotEchoed' | 'Queued'>;
+  readonly reason: 'Queued';
+  /** Labels that do not come back, or the rate limit and earlier rentals. */
+  readonly cause: 'labels' | 'turn';
   readonly detail: string;
   readonly at: number;
   /** Its place as it was said: see QueuePosition. */
@@ -236,9 +243,6 @@ export interface MemoryView extends RetryView, MemoryFields, WatchedFields {
   readonly replacement: RetryView;
 }
 
-/** `ProbeError`: the probe could not be sent as the spec writes it. */
-export type ProbeFailureReason = 'ProbeFailing' | 'ProbeError';
-
 /** The single read of a machine in this pass, before the machine is ended or its price is charged for good. */
 export interface ConfirmedView {
   readonly instanceId: string;
@@ -254,7 +258,6 @@ export interface SeenState extends ShownState {
 export interface ProbeView {
   readonly ready: boolean;
   /** Reason why it is not ready. */
-  readonly reason?: ProbeFailureReason;
   readonly detail: string;
 }
 
@@ -548,6 +551,8 @@ export interface Decision {
   readonly plansEnd?: true;
   /** The result of a rental is in this record: memory drops it, and the next rental of the login may go. */
   readonly savesRental?: true;
+  /** The refusal ends within moments: the search for another machine is not over. */
+  readonly isMomentary?: true;
   /** Counts for the backoff as a purchase that failed. */
   readonly isFailure?: true;
   /** Wait in the queue of its login, which is no failure, with its notice, if any. */

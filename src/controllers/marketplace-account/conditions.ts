@@ -93,17 +93,17 @@ function noKey({ reading, account }: Observed): ConditionState | undefined {
       return undefined;
     case 'secretMissing':
       return isFalse(
-        'SecretMissing',
+        'InputMissing',
         `Secret ${namespace}/${reading.secret} does not exist. Create it, or correct spec.apiKeySecretRef.`,
       );
     case 'keyMissing':
       return isFalse(
-        'SecretKeyMissing',
+        'InputMissing',
         `Secret ${namespace}/${reading.secret} has no key ${reading.key}; it has ${reading.present.join(', ') || 'none'}. Set spec.apiKeySecretRef.key to one of them.`,
       );
     case 'invalid':
       return isFalse(
-        'SecretInvalid',
+        'InputMissing',
         `Key ${reading.key} of Secret ${namespace}/${reading.secret} is no API key: ${reading.problem}. Put the key there, and nothing else.`,
       );
     case 'forbidden':

@@ -28,7 +28,7 @@ describe('Authenticated', () => {
       'the Secret is missing and no key is kept',
       observed({ reading: { type: 'secretMissing', secret: 'key' }, proof: { type: 'none' } }),
       'False',
-      'SecretMissing',
+      'InputMissing',
     ],
     [
       'the Secret is missing and the kept key works',

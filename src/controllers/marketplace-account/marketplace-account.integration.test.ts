@@ -103,10 +103,10 @@ describe('an account that is as it should be', () => {
 
 describe('scenario 34: the Secret', () => {
   test.each([
-    ['missing', undefined, 'SecretMissing'],
-    ['without the key that is named', { token: 'x' }, 'SecretKeyMissing'],
-    ['with an empty key', { 'api-key': '' }, 'SecretInvalid'],
-    ['with two lines', { 'api-key': 'a\nb' }, 'SecretInvalid'],
+    ['missing', undefined, 'InputMissing'],
+    ['without the key that is named', { token: 'x' }, 'InputMissing'],
+    ['with an empty key', { 'api-key': '' }, 'InputMissing'],
+    ['with two lines', { 'api-key': 'a\nb' }, 'InputMissing'],
   ] as const)('%s gives a condition, and recovers by itself', async (_, data, reason) => {
     const bench = await open();
     if (data) {

@@ -78,7 +78,7 @@ describe('the key of an account', () => {
       },
       ['disconnect', 'ready URLNotAllowed', 'event URLNotAllowed'],
     ],
-    ['has no Secret', broken(secretMissing), ['disconnect', 'ready SecretMissing', 'event SecretMissing']],
+    ['has no Secret', broken(secretMissing), ['disconnect', 'ready InputMissing', 'event InputMissing']],
     [
       'has no Secret, and the kept one stands in',
       { ...broken(secretMissing, kept), account: accountWith({ status: pinned('7') }) },
@@ -95,17 +95,17 @@ describe('the key of an account', () => {
     [
       'is not in its Secret, which has others',
       broken({ type: 'keyMissing', secret: 'key', key: 'api-key', present: ['token', 'user'] }),
-      ['disconnect', 'ready SecretKeyMissing', 'event SecretKeyMissing'],
+      ['disconnect', 'ready InputMissing', 'event InputMissing'],
     ],
     [
       'is not in its Secret, which is empty',
       broken({ type: 'keyMissing', secret: 'key', key: 'api-key', present: [] }),
-      ['disconnect', 'ready SecretKeyMissing', 'event SecretKeyMissing'],
+      ['disconnect', 'ready InputMissing', 'event InputMissing'],
     ],
     [
       'is no key',
       broken({ type: 'invalid', secret: 'key', key: 'api-key', problem: 'it has a line break' }),
-      ['disconnect', 'ready SecretInvalid', 'event SecretInvalid'],
+      ['disconnect', 'ready InputMissing', 'event InputMissing'],
     ],
     [
       'is in a Secret that may not be read',
@@ -525,7 +525,7 @@ describe('what is on record', () => {
           status: decide(observed({ proof: failed('unauthorized') })).status,
         }),
       },
-      ['disconnect', 'ready SecretMissing', 'event SecretMissing'],
+      ['disconnect', 'ready InputMissing', 'event InputMissing'],
     ],
   ]);
 });

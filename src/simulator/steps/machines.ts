@@ -96,7 +96,7 @@ function mayResume(world: World, contract: Contract): boolean {
   );
 }
 
-/** Outbid machines stop, and resume after a higher bid or a lower price. */
+/** SoldToOther machines stop, and resume after a higher bid or a lower price. */
 export const outbidStep: AdvanceStep = {
   name: 'outbid',
   nextAt(world) {

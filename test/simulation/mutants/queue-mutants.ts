@@ -41,7 +41,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     name: 'place-told-once',
     loses: 'the position, time and cause of a wait that are other than what was said',
     file: 'controllers/gpu-instance/rules/purchase.ts',
-    find: 'if (previous.reason !== now.reason || previous.isSerial !== now.isSerial) return false;',
+    find: 'if (previous.cause !== now.cause || previous.isSerial !== now.isSerial) return false;',
     replace: 'if (now.at - previous.at < 60_000) return true;',
   },
   {

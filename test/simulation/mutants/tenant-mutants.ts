@@ -82,7 +82,7 @@ export const TENANT_MUTANTS: readonly Mutant[] = [
     also: [
       {
         file: 'controllers/gpu-instance/rules/unrented.ts',
-        find: "return permitted ? undefined : idle(facts, stage, { reason: 'NamespaceNotAllowed' });",
+        find: "return permitted ? undefined : idle(facts, stage, { reason: 'NotAllowedByAccount' });",
         replace: 'return undefined;',
       },
     ],

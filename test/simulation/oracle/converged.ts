@@ -157,16 +157,18 @@ function mayReplace(scene: Scene, object: JsonObject): boolean {
   return hasOffer(scene, object);
 }
 
-/** Containers answer every probe, if no story spoils them: `Ready` says `ProbeError` if the probe cannot be sent, and nothing of the probe if it can. */
+/** Containers answer every probe, if no story spoils them: `Ready` says so if the probe cannot be sent, and nothing of the probe if it can. */
 function unreportedProbe(object: JsonObject): string | undefined {
   const action = objectAt(objectAt(object, 'spec'), 'readinessProbe')['httpGet'];
   if (!isObject(action)) return undefined;
-  const reason = String(conditionOf(object, 'Ready')?.['reason']);
+  const { reason, message } = conditionOf(object, 'Ready') ?? {};
+  const isUnreached = reason === 'NotReachable';
+  const says = String(message);
   if (!isSendable(action))
-    return reason === 'ProbeError'
+    return isUnreached && says.includes('cannot be sent')
       ? undefined
       : `the probe of ${nameOf(object)} cannot be sent, and Ready says ${reason}`;
-  return reason.startsWith('Probe')
+  return isUnreached && !says.includes('no public port')
     ? `the machine of ${nameOf(object)} answers its probe, and Ready says ${reason}`
     : undefined;
 }

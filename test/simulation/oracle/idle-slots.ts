@@ -19,7 +19,7 @@ const WAITING: ReadonlySet<unknown> = new Set([
   'Pending',
   'Queued',
   'AccountNotReady',
-  'NotRented',
+  'NotRunning',
 ]);
 
 /**

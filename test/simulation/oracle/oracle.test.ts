@@ -262,14 +262,14 @@ const PLANTED: readonly (readonly [string, string, (bench: Bench) => Promise<voi
     'I14',
     'the probe of an object cannot be sent, and Ready does not say so (C1)',
     async (bench) => {
-      await probed(bench, 'line\n', 'ProbeFailing');
+      await probed(bench, 'line\n', 'NotReachable');
     },
   ],
   [
     'I14',
     'a machine answers its probe, and Ready says that it does not (M8)',
     async (bench) => {
-      await probed(bench, 'well', 'ProbeFailing');
+      await probed(bench, 'well', 'NotReachable');
     },
   ],
   [

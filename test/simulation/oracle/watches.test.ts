@@ -103,11 +103,11 @@ const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promi
   ],
   [
     'the machine of a paused object is given up',
-    /^I4 the machine of a is given up \(HostSilent\) although it is paused$/,
+    /^I4 the machine of a is given up \(HostOffline\) although it is paused$/,
     new Bench(),
     (bench) => {
       bench.users.setPaused('a', true);
-      givesUp(bench, 'HostSilent');
+      givesUp(bench, 'HostOffline');
     },
   ],
   [

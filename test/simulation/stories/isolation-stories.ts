@@ -42,7 +42,7 @@ export const ISOLATION_STORIES: readonly Story[] = [
       stage.users.createInstance('odd', spec);
       stage.at(40, () => {
         const reason = readyOf(stage, 'odd')?.['reason'];
-        if (reason !== 'SecretKeyMissing')
+        if (reason !== 'InputMissing')
           stage.invariants.report('C1', `odd names a key that is not there and says ${reason}`);
       });
       stage.at(60, () => stage.users.delete('odd'));

@@ -40,7 +40,7 @@ describe('a machine that is to be taken over', () => {
         list: target({ pricePerHour: undefined }),
         finalizers: ['gpurental.dev/machine'],
       },
-      { rule: 'adopt', record: 'status', phase: 'Provisioning', says: 'Adopted', afterMs: 0 },
+      { rule: 'adopt', record: 'status', phase: 'Provisioning', says: 'Provisioning', afterMs: 0 },
     ],
     [
       'is read before it is claimed (A3)',
@@ -60,7 +60,7 @@ describe('a machine that is to be taken over', () => {
     [
       'is left alone for a namespace that the account does not allow',
       { spec: manage, facts: { ...allowed, permitted: false }, list: target() },
-      { rule: 'refuse-adoption', phase: 'Failed', says: 'stalled: NamespaceNotAllowed', afterMs: 300_000 },
+      { rule: 'refuse-adoption', phase: 'Failed', says: 'stalled: NotAllowedByAccount', afterMs: 300_000 },
     ],
     [
       'is waited for while it is being found out whether the account allows the namespace',
@@ -149,12 +149,12 @@ describe('a machine that is to be watched', () => {
     [
       'is missed where there is none',
       { spec: watch, facts: allowed },
-      { rule: 'refuse-adoption', phase: 'Failed', says: 'stalled: AdoptionTargetMissing', afterMs: 60_000 },
+      { rule: 'refuse-adoption', phase: 'Failed', says: 'stalled: AdoptionTargetInvalid', afterMs: 60_000 },
     ],
     [
       'is not shown any more once it is gone: neither its address nor what it costs',
       { spec: watch, facts: allowed, status: holding({ claim: undefined, endpoint: '203.0.113.5:20022' }) },
-      { rule: 'refuse-adoption', phase: 'Failed', says: 'stalled: AdoptionTargetMissing', afterMs: 60_000 },
+      { rule: 'refuse-adoption', phase: 'Failed', says: 'stalled: AdoptionTargetInvalid', afterMs: 60_000 },
     ],
     [
       'is shown while it does not run',

@@ -39,7 +39,7 @@ export function observeOnly(facts: HeldFacts): Step {
     fields: { ...withRow(facts, row), instanceId: row.id },
     finding: {
       phase: 'Observed',
-      reason: state.type === 'running' ? 'Observed' : 'NotRunning',
+      reason: state.type === 'running' ? 'Ready' : 'NotRunning',
       detail: state.type === 'running' ? `Machine ${pricedId(row)} is watched and never touched.` : undefined,
       ready: state.type === 'running',
       machine: finding.type === 'none' ? finding : { ...finding, origin: 'Observed' },
@@ -118,7 +118,8 @@ function claim(
     }),
     finding: {
       phase: 'Provisioning',
-      reason: 'Adopted',
+      reason: 'Provisioning',
+      detail: 'An existing machine was taken over.',
       machine: { type: 'booting', origin: 'Adopted', reason: 'Provisioning' },
     },
     events: [
@@ -148,13 +149,25 @@ const CLAIMED_FIELDS = ['label', 'startedAt', 'pricePerHour'] as const;
 function adoptable(facts: Pick<Facts, 'object' | 'machine' | 'account'>): Adoptable {
   const account = facts.account.facts;
   if (!account || !facts.machine.list || account.permitted === undefined) return { type: 'wait' };
-  if (!account.permitted) return { type: 'refused', reason: 'NamespaceNotAllowed' };
+  if (!account.permitted) return { type: 'refused', reason: 'NotAllowedByAccount' };
   if (account.adoption === undefined) return { type: 'wait' };
-  if (account.adoption === 'None') return { type: 'refused', reason: 'AdoptionNotAllowed' };
+  if (account.adoption === 'None')
+    return {
+      ...{ type: 'refused', reason: 'NotAllowedByAccount' },
+      detail: 'The MarketplaceAccount does not allow adoption: its spec.adoption is None.',
+    };
   const machine = facts.machine.list.adoptTarget;
-  if (!machine) return { type: 'refused', reason: 'AdoptionTargetMissing' };
+  if (!machine)
+    return {
+      ...{ type: 'refused', reason: 'AdoptionTargetInvalid' },
+      detail: 'The marketplace does not list the machine in spec.adopt.instanceId.',
+    };
   if (facts.machine.olderClaimant || machine.ownership.type !== 'unlabelled')
-    return { type: 'refused', reason: 'AlreadyOwned' };
+    return {
+      ...{ type: 'refused', reason: 'AdoptionTargetInvalid' },
+      detail:
+        'The machine in spec.adopt.instanceId carries the label of another installation or is claimed by another object.',
+    };
   const isSettled = CLAIMED_FIELDS.every((field) => !machine.row.unsettled.has(field));
   if (facts.object.spec.adopt?.policy === 'Manage' && !isSettled) return { type: 'wait' };
   return { type: 'machine', machine };

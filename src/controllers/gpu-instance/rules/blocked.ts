@@ -24,7 +24,7 @@ export function hold(facts: Pick<Facts, 'object'>, stage: Extract<Stage, { type:
           : { type: 'silent', origin: 'Rented', reason: stage.reason },
     },
     events: [{ type: 'Warning', reason: stage.reason, action: 'Holding', note: stage.detail }],
-    requeue: { onList: stage.reason === 'RestoredElsewhere' || stage.reason === 'CopiedObject' },
+    requeue: { onList: stage.reason === 'CopiedObject' },
   });
 }
 
@@ -43,8 +43,8 @@ export function turnAway(facts: Pick<Facts, 'object'>, outsider: Outsider): Step
     rule: 'namespace-not-allowed',
     because: 'The account decides which namespaces may rent with it.',
     fields: carriedFields(facts),
-    finding: { phase: 'Pending', reason: 'NamespaceNotAllowed', machine: { type: 'none' } },
-    events: waitingEvents(facts, conditionState('False', 'NamespaceNotAllowed')),
+    finding: { phase: 'Pending', reason: 'NotAllowedByAccount', machine: { type: 'none' } },
+    events: waitingEvents(facts, conditionState('False', 'NotAllowedByAccount')),
   });
 }
 

@@ -114,7 +114,7 @@ describe('a booting machine', () => {
         status: { runningAt: time(-86_000), actualStatus: 'running' },
         memory: { rentedSince: at(-86_400), watchedSince: at(-86_400) },
       }),
-      { rule: 'show-word', phase: 'Loading', says: 'StatusUnrecognized' },
+      { rule: 'show-word', phase: 'Loading', says: 'NotRunning' },
     ],
     [
       'that was loading and is created again has what is left of the time to load',

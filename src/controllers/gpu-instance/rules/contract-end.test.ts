@@ -85,13 +85,13 @@ describe('the end of a rental contract (B14)', () => {
     [
       'replaces a stopped machine if another one can be rented',
       ending(-60, 'stopped'),
-      destroys('contract-ended', 'ContractEnded'),
+      destroys('contract-ended', 'ContractEnd'),
     ],
     [
       'keeps a stopped machine and its disk while no other can be rented',
       ending(-60, 'stopped', { observed: NOTHING }),
       {
-        ...{ rule: 'contract-ended', phase: 'Stopped', says: 'ContractEnded, ReplacementBlocked' },
+        ...{ rule: 'contract-ended', phase: 'Stopped', says: 'ContractEnd, ReplacementBlocked' },
         ...{ kept: true, afterMs: 5_000 },
       },
     ],
@@ -99,14 +99,14 @@ describe('the end of a rental contract (B14)', () => {
       'keeps a machine whose container ended with it while no other can be rented',
       ending(-60, 'exited', { observed: NOTHING }),
       {
-        ...{ rule: 'contract-ended', phase: 'Stopped', says: 'ContractEnded, ReplacementBlocked' },
+        ...{ rule: 'contract-ended', phase: 'Stopped', says: 'ContractEnd, ReplacementBlocked' },
         ...{ kept: true, afterMs: 5_000 },
       },
     ],
     [
       'keeps a stopped machine for a person under onContractEnd: Keep',
       ending(-60, 'stopped', { spec: { onContractEnd: 'Keep' } }),
-      { rule: 'contract-ended', phase: 'Stopped', says: 'stalled: ContractEnded' },
+      { rule: 'contract-ended', phase: 'Stopped', says: 'stalled: ContractEnd' },
     ],
     [
       'is not believed before an earlier list said so too',
@@ -148,7 +148,7 @@ describe('the end of a rental contract (B14)', () => {
           ending(-60, 'stopped', {
             observed: { confirmed: { instanceId: '1', read: { ...stoppedRow(), ...change } } },
           }),
-          { rule: 'contract-ended', phase: 'Stopped', says: 'ContractEnded, ReplacementBlocked', ...next },
+          { rule: 'contract-ended', phase: 'Stopped', says: 'ContractEnd, ReplacementBlocked', ...next },
         ] as const,
     ),
     [

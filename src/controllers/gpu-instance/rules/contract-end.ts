@@ -26,15 +26,15 @@ export function contractEnded(
   if (object.spec.onContractEnd === 'Keep')
     return decision({
       fields,
-      finding: { phase: 'Stopped', reason: 'ContractEnded', machine: finding },
+      finding: { phase: 'Stopped', reason: 'ContractEnd', machine: finding },
       requeue: nextDeadline(facts),
     });
   const { machine } = recorded;
-  const planned: PlannedEnd = { machine, reason: 'ContractEnded', kind: 'lost', finding };
+  const planned: PlannedEnd = { machine, reason: 'ContractEnd', kind: 'lost', finding };
   const kept = decision({
     fields,
     finding: {
-      ...{ phase: 'Stopped', reason: 'ContractEnded', machine: finding },
+      ...{ phase: 'Stopped', reason: 'ContractEnd', machine: finding },
       atWork: { reason: 'ReplacementBlocked' },
     },
   });
@@ -67,6 +67,6 @@ export function withContractEnding(facts: Pick<Facts, 'object'>, step: Step): St
       ? 'It is kept stopped then (spec.onContractEnd: Keep).'
       : 'It is replaced then and its disk is lost; to keep it, set spec.onContractEnd: Keep.';
   const note = `The rental contract of machine ${instanceId} ends at ${contractEnd.at}. ${follows}`;
-  const event = { type: 'Warning', reason: 'ContractEnding', action: 'Renting', note } as const;
+  const event = { type: 'Warning', reason: 'ContractEnd', action: 'Renting', note } as const;
   return { ...step, events: [...step.events, event] };
 }

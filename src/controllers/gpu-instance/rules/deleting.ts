@@ -145,7 +145,7 @@ function neverRented(facts: Pick<Facts, 'object' | 'machine' | 'purchase' | 'mem
 
 function recordUnusable(facts: Pick<Facts, 'object' | 'machine' | 'account' | 'purchase'>): Step | undefined {
   const blocked = blockedByRecord(facts);
-  if (blocked?.reason !== 'IntentUnknown' && blocked?.reason !== 'LoginChanged') return undefined;
+  if (blocked?.forbidsDeletion !== true) return undefined;
   return waiting(facts, { reason: blocked.reason, detail: blocked.detail });
 }
 
@@ -209,7 +209,7 @@ function destroyAll(facts: Facts): Step | undefined {
       requeue: { afterMs: wait },
     });
   }
-  const destroys = ids.map((instanceId): Action => ({ type: 'destroy', instanceId, reason: 'Destroying' }));
+  const destroys = ids.map((instanceId): Action => ({ type: 'destroy', instanceId, reason: 'Deleting' }));
   return decision({
     record: { type: 'nothing', because: 'deleting' },
     actions: destroys,
@@ -529,13 +529,14 @@ function machineToKeep(facts: Pick<Facts, 'object' | 'machine'>): KeptMachine | 
 interface Waiting {
   readonly reason:
     | 'AccountMissing'
+    | 'CopiedObject'
     | 'AccountNotReady'
     | 'RentalUncertain'
     | 'Stopping'
     | 'DestroyFailing'
-    | 'IntentUnknown'
+    | 'RecordUnreadable'
     | 'LoginChanged'
-    | 'NamespaceNotAllowed';
+    | 'NotAllowedByAccount';
   readonly detail: string;
   readonly actions?: readonly Action[];
   readonly requeue?: Decision['requeue'];
@@ -561,8 +562,8 @@ export function waiting(
 }
 
 const OUTSIDE = {
-  reason: 'NamespaceNotAllowed',
-  detail: `${reasons.NamespaceNotAllowed.sentence} Nothing can be done about its machine.`,
+  reason: 'NotAllowedByAccount',
+  detail: `${reasons.NotAllowedByAccount.sentence} Nothing can be done about its machine.`,
 } as const;
 
 /** Nothing can be asked while the account has no proven key. */

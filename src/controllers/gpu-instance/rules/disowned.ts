@@ -50,7 +50,7 @@ export function dropRecord(
     fields: { ...fields, attempt: stage.attempt, ...(before && { cost: before }) },
     finding: {
       phase: 'Pending',
-      reason: 'WrongMachineNamed',
+      reason: 'RentalUncertain',
       detail: `${wronglyNamed(machine)} Purchase ${machine.attempt} made no machine; another is rented.`,
       machine: { type: 'none' },
     },
@@ -63,7 +63,7 @@ export function dropRecord(
 export function noteDisowned(machine: OwnedMachine, outcome: string): EventNote {
   return {
     type: 'Warning',
-    reason: 'WrongMachineNamed',
+    reason: 'RentalUncertain',
     action: 'Renting',
     note: `${wronglyNamed(machine)} The operator leaves it untouched. ${outcome}`,
   };

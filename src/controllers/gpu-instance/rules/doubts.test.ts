@@ -83,13 +83,13 @@ describe('a price that lists show and that is not confirmed', () => {
 
   test('is a condition and an event that people see when it is implausible (A1)', () => {
     const { status, events } = decisionOf(dear(false));
-    expect(status?.verdict.OverBudget).toMatchObject({ status: 'Unknown', reason: 'PriceUnconfirmed' });
-    expect(warnings(events)).toMatchObject([{ reason: 'PriceUnconfirmed' }]);
+    expect(status?.verdict.OverBudget).toMatchObject({ status: 'Unknown', reason: 'DiffersFromOffer' });
+    expect(warnings(events)).toMatchObject([{ reason: 'DiffersFromOffer' }]);
   });
 
   test.each([
     ['three times the believed one', 1_500_000, []],
-    ['more', 1_500_001, ['PriceUnconfirmed']],
+    ['more', 1_500_001, ['DiffersFromOffer']],
   ])(
     'is an event when a new machine costs %s although its offer named less (HIGH 3)',
     (_, value, expected) => {
@@ -246,10 +246,10 @@ describe('a report that is not believed', () => {
     const startedAt = { value: at(-600), isAgreed: false, isImplausible: true };
     const { status, events, requeue } = decisionOf({ reports: { startedAt } });
     expect(status?.verdict.OverBudget).toMatchObject({
-      ...{ status: 'Unknown', reason: 'StartUnconfirmed' },
+      ...{ status: 'Unknown', reason: 'DiffersFromOffer' },
       message: expect.stringContaining(`Lists show ${time(-600)} as the start of the machine`),
     });
-    expect(warnings(events)).toMatchObject([{ reason: 'StartUnconfirmed', action: 'Watching' }]);
+    expect(warnings(events)).toMatchObject([{ reason: 'DiffersFromOffer', action: 'Watching' }]);
     expect(requeue.onList).toBe(true);
   });
 
@@ -271,7 +271,7 @@ describe('a report that is not believed', () => {
   });
 
   test.each([
-    ['price', dear(false), known('OverBudget', 'PriceUnconfirmed')],
+    ['price', dear(false), known('OverBudget', 'DiffersFromOffer')],
     ['GPU', { gpuName: 'RTX 3090' }, known('Rented', 'DiffersFromOffer')],
   ])('is no second event when the condition reports the %s already', (_, change, status) => {
     expect(warnings(decisionOf(change, { status }).events)).toEqual([]);
@@ -295,7 +295,7 @@ describe('a difference from the rental', () => {
         observed: { probe: { ready: false, detail: 'Port 8080 does not answer.' } },
       },
     );
-    expect(status?.verdict.Ready).toMatchObject({ status: 'False', reason: 'ProbeFailing' });
+    expect(status?.verdict.Ready).toMatchObject({ status: 'False', reason: 'NotReachable' });
     expect(status?.verdict.Ready.message).not.toContain('RTX 3090');
     expect(status?.verdict.Rented.reason).toBe('DiffersFromOffer');
   });
@@ -371,7 +371,7 @@ describe('doubts on a recorded machine', () => {
   test('are one event alone when the start is in doubt and nothing differs', () => {
     const startedAt = { value: at(-600), isAgreed: false, isImplausible: true };
     expect(doubted({ reports: { startedAt } }, running)).toMatchObject({
-      events: [{ type: 'Warning', reason: 'StartUnconfirmed' }],
+      events: [{ type: 'Warning', reason: 'DiffersFromOffer' }],
     });
   });
 });

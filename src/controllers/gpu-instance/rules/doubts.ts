@@ -12,6 +12,8 @@ import type { Listed, RecordedMachine } from './machine-finding.ts';
 
 /** Something that people see beside what the rules decided: nothing is done because of it. */
 interface Doubt {
+  /** Condition that shows it. */
+  readonly shownIn: 'OverBudget' | 'Rented';
   readonly reason: Reason;
   readonly detail: string;
   /** Set if it deserves an event when it is first seen. */
@@ -74,11 +76,14 @@ function reportDoubt(
     const detail = `Lists show $${formatDollars(price.value)}/h${instead}; it counts when lists and a read of the machine agree.`;
     // The first price of a new machine is believed soon, however far it is above that of its offer.
     const isRemarkable = price.isImplausible || (known !== undefined && isFarAbove(known, price.value));
-    return { reason: 'PriceUnconfirmed', detail, isRemarkable };
+    return { shownIn: 'OverBudget', reason: 'DiffersFromOffer', detail, isRemarkable };
   }
   if (start) {
     const detail = `Lists show ${formatTime(start.value)} as the start of the machine; it counts when lists and a read agree.`;
-    return { reason: 'StartUnconfirmed', detail, isRemarkable: start.isImplausible };
+    return {
+      ...{ shownIn: 'OverBudget', reason: 'DiffersFromOffer', detail },
+      isRemarkable: start.isImplausible,
+    };
   }
   return undefined;
 }
@@ -95,7 +100,7 @@ function rentedDoubt(
   const differences = isSettled ? differencesFromRental(object.status ?? {}, object.spec, row) : [];
   if (differences.length === 0) return undefined;
   const detail = `The machine differs from what was rented: ${differences.join(', ')}.`;
-  return { reason: 'DiffersFromOffer', detail, isRemarkable: true };
+  return { shownIn: 'Rented', reason: 'DiffersFromOffer', detail, isRemarkable: true };
 }
 
 function withReport(verdict: Verdict, doubt: Doubt | undefined): Verdict {
@@ -112,9 +117,8 @@ function withDifference(verdict: Verdict, doubt: Doubt | undefined): Verdict {
 
 function doubtEvents({ object }: Pick<Facts, 'object'>, doubt: Doubt | undefined): readonly EventNote[] {
   if (!doubt?.isRemarkable) return [];
-  const { conditions } = object.status ?? {};
-  const isKnown = ['OverBudget', 'Rented'].some(
-    (type) => findCondition(conditions, type)?.reason === doubt.reason,
-  );
-  return isKnown ? [] : [{ type: 'Warning', reason: doubt.reason, action: 'Watching', note: doubt.detail }];
+  const shown = findCondition(object.status?.conditions, doubt.shownIn);
+  return shown?.reason === doubt.reason
+    ? []
+    : [{ type: 'Warning', reason: doubt.reason, action: 'Watching', note: doubt.detail }];
 }

@@ -309,7 +309,7 @@ export function blockedBy(facts: Facts, planned: PlannedEnd): Blocker | undefine
   // A machine that was taken over may be all that its object can ever have.
   const canRent = (spec.offers ?? []).length > 0 && spec.image !== undefined;
   if (kind === 'unwanted' && !canRent) return blocker('ReplacementOff', NOTHING_TO_RENT);
-  if (kind === 'unwanted' && account.outsider === 'refused') return blocker('NamespaceNotAllowed');
+  if (kind === 'unwanted' && account.outsider === 'refused') return blocker('NotAllowedByAccount');
   return accountBlocker(facts, planned);
 }
 

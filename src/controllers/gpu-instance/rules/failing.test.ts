@@ -30,12 +30,12 @@ describe('the tolerance of a host', () => {
     [
       'that is silent is its own',
       withMachine({ state: 'unseen' }, { spec: tolerance, status: since('unknown', -60) }),
-      { rule: 'tolerate', phase: 'Lost', says: 'HostSilent', afterMs: 30000 },
+      { rule: 'tolerate', phase: 'Lost', says: 'HostOffline', afterMs: 30000 },
     ],
     [
       'that is silent runs out',
       withMachine({ state: 'unseen' }, { spec: tolerance, status: since('unknown', -91) }),
-      destroys('lost', 'HostSilent'),
+      destroys('lost', 'HostOffline'),
     ],
   ]);
 });
@@ -199,7 +199,7 @@ describe('a machine that flaps', () => {
           observed: { listsBegun: lists(-11, -1) },
         },
       ),
-      { rule: 'tolerate', phase: 'Lost', says: 'HostSilent', afterMs: 49000 },
+      { rule: 'tolerate', phase: 'Lost', says: 'HostOffline', afterMs: 49000 },
     ],
     [
       'is not by lists from before',
@@ -239,7 +239,7 @@ describe('a machine that flaps', () => {
           },
         },
       ),
-      { rule: 'tolerate', phase: 'Lost', says: 'HostSilent', afterMs: 59000 },
+      { rule: 'tolerate', phase: 'Lost', says: 'HostOffline', afterMs: 59000 },
     ],
   ]);
 });

@@ -72,9 +72,9 @@ function toleratedAt(facts: Pick<Facts, 'account'>, since: number, at = Number.N
 }
 
 /** In milliseconds. */
-function patienceOf({ object }: Pick<Facts, 'object'>, { reason }: StateIn<'failing'>): number {
+function patienceOf({ object }: Pick<Facts, 'object'>, { row }: StateIn<'failing'>): number {
   const { offline, unknown } = object.spec.replacement.tolerance;
-  return parseDuration(reason === 'HostOffline' ? offline : unknown) ?? 0;
+  return parseDuration(row.state === 'offline' ? offline : unknown) ?? 0;
 }
 
 function lost(facts: Facts, recorded: RecordedMachine<StateIn<'failing'>>): Step | undefined {

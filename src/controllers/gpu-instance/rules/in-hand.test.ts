@@ -88,7 +88,7 @@ describe('a machine of an old spec (P1)', () => {
       'serves on if the pull Secret of its new image is missing',
       outdated({
         observed: {
-          inputs: { type: 'problem', reason: 'SecretMissing', detail: 'Secret pull does not exist.' },
+          inputs: { type: 'problem', reason: 'InputMissing', detail: 'Secret pull does not exist.' },
         },
       }),
       keeps(60_000),
@@ -97,7 +97,7 @@ describe('a machine of an old spec (P1)', () => {
       'serves on if its new start script is too long',
       outdated({
         observed: {
-          inputs: { type: 'problem', reason: 'OnStartTooLong', detail: 'The script is too long.' },
+          inputs: { type: 'problem', reason: 'InvalidSpec', detail: 'The script is too long.' },
         },
       }),
       keeps(60_000),
@@ -177,7 +177,7 @@ describe('a machine of an old spec (P1)', () => {
         observed: { ...NOTHING, probe: { ready: false, detail: 'Port 8080 does not answer.' } },
         spec: { readinessProbe: { tcpSocket: { port: 8080 } } },
       }),
-      { rule: 'run', phase: 'Running', says: 'ProbeFailing, ReplacementBlocked', kept: true, afterMs: 5_000 },
+      { rule: 'run', phase: 'Running', says: 'NotReachable, ReplacementBlocked', kept: true, afterMs: 5_000 },
     ],
     [
       'boots on if nothing matches the new spec',
@@ -324,7 +324,7 @@ describe('the siblings of an edit (P1)', () => {
       'a stopped machine of a service without start keeps its disk if nothing can be rented',
       withMachine({ state: 'stopped' }, { facts: { startUnsupported: true }, observed: NOTHING }),
       {
-        ...{ rule: 'start-unsupported', phase: 'Stopped', says: 'StartUnsupported, ReplacementBlocked' },
+        ...{ rule: 'start-unsupported', phase: 'Stopped', says: 'CannotStart, ReplacementBlocked' },
         ...{ kept: true, afterMs: 5_000 },
       },
     ],
@@ -500,7 +500,7 @@ describe('the refusal of a rental in place of a machine', () => {
   const CHEAPER = 'No matching offer costs less than $0.50/h.';
 
   test('names the present price if no offer is below it after a price rise', () => {
-    const refusal = { reason: 'NoOfferWithinPrice', detail: CHEAPER };
+    const refusal = { reason: 'NoOffers', detail: CHEAPER };
     expect(refusalOf('PriceRaised', { observed: DEAR })).toMatchObject(refusal);
   });
 
@@ -510,15 +510,15 @@ describe('the refusal of a rental in place of a machine', () => {
       observed: DEAR,
     });
     expect(refusal).toMatchObject({
-      reason: 'NoOfferWithinPrice',
+      reason: 'NoOffers',
       detail: expect.not.stringContaining(CHEAPER),
     });
   });
 
   test('names its own cause if that is another after a price rise', () => {
-    const inputs = { type: 'problem', reason: 'OnStartTooLong', detail: 'Too long.' } as const;
+    const inputs = { type: 'problem', reason: 'InvalidSpec', detail: 'Too long.' } as const;
     expect(refusalOf('PriceRaised', { observed: { inputs }, ...NO_FIRST_SEARCH })).toEqual({
-      reason: 'OnStartTooLong',
+      reason: 'InvalidSpec',
       detail: expect.stringContaining('Too long.'),
     });
   });

@@ -180,13 +180,13 @@ function admitted(
 function refused(
   facts: Pick<Facts, 'machine' | 'clock' | 'memory'>,
   replaced: Replaced,
-  { status, waits, requeue, backOff, explained }: Decision,
+  { status, waits, requeue, backOff, explained, isMomentary }: Decision,
 ): Hand {
   if (waits) return { type: 'searching', requeue, waits };
-  if (!status || facetsOf(status.verdict.Ready.reason).passes === 'withinMoments')
+  if (!status || isMomentary === true || facetsOf(status.verdict.Ready.reason).passes === 'withinMoments')
     return { type: 'searching', requeue };
   const { reason, message } = status.verdict.Ready;
-  const refusal = { reason, detail: noneCheaper(facts, replaced, reason) ?? message };
+  const refusal = { reason, detail: noneCheaper(facts, replaced, backOff?.refusal) ?? message };
   if (backOff) return { type: 'none', refusal, ...foundFor(backOff.afterMs, refusal, explained) };
   return noneFound(facts, refusal, { atLeastMs: requeue.afterMs ?? 0 });
 }
@@ -195,10 +195,10 @@ function refused(
 function noneCheaper(
   { machine: { list } }: Pick<Facts, 'machine'>,
   replaced: Replaced,
-  reason: Reason,
+  refusal: Refusal | undefined,
 ): string | undefined {
   const price = list?.recorded?.pricePerHour;
-  if (replaced.reason !== 'PriceRaised' || reason !== 'NoOfferWithinPrice' || price === undefined)
+  if (replaced.reason !== 'PriceRaised' || refusal?.lacks !== 'affordable' || price === undefined)
     return undefined;
   return `No matching offer costs less than $${formatDollars(price)}/h.`;
 }

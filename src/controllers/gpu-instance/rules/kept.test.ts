@@ -47,7 +47,7 @@ describe('a machine that is kept while the next search waits', () => {
   });
 
   test('keeps no message of a machine that was not Ready', () => {
-    expect(readyMessage(BLOCKED, condition('Ready', 'ProbeFailing', 'False'))).toBe(usual);
+    expect(readyMessage(BLOCKED, condition('Ready', 'NotReachable', 'False'))).toBe(usual);
   });
 
   test('has the usual message if no Ready is on record', () => {

@@ -126,7 +126,7 @@ function beginOf(facts: Pick<Facts, 'object'>, { reason, message }: ConditionSta
 /** The end of a block that is on record: the machine is replaced, or no other is due any more. */
 export function withEndOfBlock(facts: Pick<Facts, 'object'>, step: Step, how: string): Step {
   if (step.type !== 'decision' || !step.status || !wasReported(facts)) return step;
-  const note: EventNote = { type: 'Normal', reason: 'ReplacementUnblocked', action: 'Replacing', note: how };
+  const note: EventNote = { type: 'Normal', reason: 'ReplacementBlocked', action: 'Replacing', note: how };
   return { ...step, events: [note, ...step.events] };
 }
 

@@ -11,28 +11,28 @@ describe('a running machine with declared ports (S8, D-op1)', () => {
   test('is not reachable when it maps none of them, and the condition names them', () => {
     expect(says({ ports: {} })).toMatchObject({
       status: 'False',
-      reason: 'PortsNotMapped',
+      reason: 'NotReachable',
       message: expect.stringContaining('8080/tcp, 53/udp'),
     });
   });
 
   test('scenario 108: is not reachable when it maps one of two', () => {
     const { message, reason } = says({ ports: { '8080/tcp': 20_001 } });
-    expect(reason).toBe('PortsNotMapped');
+    expect(reason).toBe('NotReachable');
     expect(message).not.toContain('8080/tcp');
   });
 
   test('says once what to do when it maps none of them', () => {
     const step = decide(given(withMachine({ ports: {} }, { spec: { ports } })));
     const message = step.type === 'decision' ? step.status?.verdict.Ready.message : undefined;
-    expect(message?.split('Set the annotation gpurental.dev/replace-at')).toHaveLength(2);
+    expect(message?.split('set the annotation gpurental.dev/replace-at')).toHaveLength(2);
   });
 
   test('is reachable when it maps both', () => {
-    expect(says({ ports: { '8080/tcp': 20_001, '53/udp': 20_002 } }).reason).toBe('Running');
+    expect(says({ ports: { '8080/tcp': 20_001, '53/udp': 20_002 } }).reason).toBe('Ready');
   });
 
   test('is not judged when the service returns no address', () => {
-    expect(says({ ports: {}, publicAddress: undefined }).reason).toBe('Running');
+    expect(says({ ports: {}, publicAddress: undefined }).reason).toBe('Ready');
   });
 });

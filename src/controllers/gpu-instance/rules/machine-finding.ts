@@ -7,11 +7,11 @@ import type { Facts, HeldFacts, OwnedMachine } from '../facts.ts';
 import { asHandled, replaceIsHandled } from '../limits.ts';
 import { unmappedPorts } from '../ports.ts';
 import type { MachineState } from '../stage.ts';
-import { conditionState, type MachineFinding, withRow } from '../status.ts';
+import { conditionState, type MachineFinding, type Origin, withRow } from '../status.ts';
 import type { ConditionState, StatusFields } from '../types.ts';
 
 /** Origin of the object's machine: rented or adopted. */
-export function originOf(facts: Pick<Facts, 'object'>): Reason {
+export function originOf(facts: Pick<Facts, 'object'>): Origin {
   return facts.object.spec.adopt === undefined || (facts.object.status?.attempt ?? 0) > 1
     ? 'Rented'
     : 'Adopted';
@@ -35,9 +35,13 @@ export function machineFinding(
     case 'failing':
       return { type: 'failing', origin, reason: state.reason };
     case 'unrecognized':
-      return { type: 'silent', origin, reason: 'StatusUnrecognized' };
+      return { type: 'silent', origin, reason: 'NotRunning', detail: UNRECOGNIZED };
   }
 }
+
+/** Detail of a machine in a state that the market has and this version does not. */
+export const UNRECOGNIZED =
+  'The marketplace reports a state that this operator does not know; the machine is kept as it is. See status.machine.state.';
 
 /** A machine that is to run was not stopped as requested. */
 const unrequested = ({ object }: Pick<Facts, 'object'>): { readonly detail?: string } =>
@@ -69,15 +73,16 @@ export function reachability(facts: Pick<Facts, 'object' | 'machine'>): Reachabi
   } = facts;
   const unmapped = missingPorts(facts);
   if (unmapped.length > 0) {
-    const detail = `The machine runs, and maps no public port to ${unmapped.join(', ')}.`;
-    return { status: 'False', reason: 'PortsNotMapped', detail };
+    const detail = `The machine runs, and maps no public port to ${unmapped.join(', ')}. To rent another, set the annotation ${annotations.replaceAt}.`;
+    return { status: 'False', reason: 'NotReachable', detail };
   }
-  if (object.spec.readinessProbe === undefined) return { status: 'True', reason: 'Running' };
+  if (object.spec.readinessProbe === undefined)
+    return { status: 'True', reason: 'Ready', detail: 'The container runs.' };
   if (probe === undefined)
-    return { status: 'False', reason: 'ProbeFailing', detail: 'The readiness probe has not answered yet.' };
+    return { status: 'False', reason: 'NotReachable', detail: 'The readiness probe has not answered yet.' };
   return probe.ready
-    ? { status: 'True', reason: 'ProbeSucceeded' }
-    : { status: 'False', reason: probe.reason ?? 'ProbeFailing', detail: probe.detail };
+    ? { status: 'True', reason: 'Ready', detail: 'The readiness probe succeeds.' }
+    : { status: 'False', reason: 'NotReachable', detail: probe.detail };
 }
 
 /** Declared ports that a running machine does not have. A service that tells no address tells no ports either. */

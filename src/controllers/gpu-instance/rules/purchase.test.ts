@@ -55,10 +55,10 @@ describe('what a rental is made of', () => {
       'that a Secret does not give is waited for, and said',
       {
         observed: {
-          inputs: { type: 'problem', reason: 'SecretMissing', detail: 'Secret login does not exist.' },
+          inputs: { type: 'problem', reason: 'InputMissing', detail: 'Secret login does not exist.' },
         },
       },
-      { rule: 'preflight', phase: 'Pending', says: 'SecretMissing', afterMs: 60000 },
+      { rule: 'preflight', phase: 'Pending', says: 'InputMissing', afterMs: 60000 },
     ],
   ]);
 });
@@ -96,7 +96,7 @@ describe('several alternatives', () => {
     [
       'are not rented at an unknown price that nothing could count against maxTotalCost (S4)',
       { spec: { offers: [{ allowUnknownPrice: true }], maxTotalCost: '5' } },
-      { rule: 'preflight', phase: 'Pending', says: 'stalled: NoPriceLimit' },
+      { rule: 'preflight', phase: 'Pending', says: 'stalled: InvalidSpec' },
     ],
     [
       'are explained by the first that has a price limit',
@@ -113,7 +113,7 @@ describe('several alternatives', () => {
     [
       'are none after a machine that was taken over is gone',
       { spec: { adopt: { instanceId: '40' }, offers: undefined }, status: { attempt: 1 } },
-      { rule: 'preflight', phase: 'Pending', says: 'stalled: NoPriceLimit' },
+      { rule: 'preflight', phase: 'Pending', says: 'stalled: InvalidSpec' },
     ],
   ]);
 });
@@ -134,14 +134,14 @@ describe('a search that failed', () => {
     [
       'says that a filter is wrong, by an event only when that is new',
       {
-        status: { conditions: [readyCondition('InvalidFilter')] },
+        status: { conditions: [readyCondition('InvalidSpec')] },
         observed: {
           offers: new Map([
             [0, { type: 'failed', kind: 'invalidRequest', detail: 'no such field', retryAfterMs: undefined }],
           ]),
         },
       },
-      { rule: 'purchase', phase: 'Pending', says: 'stalled: InvalidFilter', afterMs: 5000 },
+      { rule: 'purchase', phase: 'Pending', says: 'stalled: InvalidSpec', afterMs: 5000 },
     ],
     [
       'says that a filter is wrong',
@@ -152,7 +152,7 @@ describe('a search that failed', () => {
           ]),
         },
       },
-      { rule: 'purchase', phase: 'Pending', says: 'stalled: InvalidFilter', afterMs: 5000 },
+      { rule: 'purchase', phase: 'Pending', says: 'stalled: InvalidSpec', afterMs: 5000 },
     ],
     [
       'waits as long as the service asks',
@@ -178,10 +178,10 @@ describe('a search that failed', () => {
     [
       'is not repeated to explain what was explained within ten minutes (H8)',
       {
-        memory: { explained: { reason: 'NoOfferWithinPrice', detail: 'Each costs more.' } },
+        memory: { explained: { reason: 'NoOffers', detail: 'Each costs more.' } },
         observed: { offers: new Map([[0, { type: 'found', offers: [] }]]) },
       },
-      { rule: 'purchase', phase: 'Pending', says: 'NoOfferWithinPrice', afterMs: 5000 },
+      { rule: 'purchase', phase: 'Pending', says: 'NoOffers', afterMs: 5000 },
     ],
     [
       'found nothing ten times is repeated after half an hour (H8)',
@@ -288,7 +288,7 @@ describe('where nothing matches', () => {
           broadOffers: { type: 'found', offers: [offer({ pricePerHour: 2_000_000 })] },
         },
       },
-      { rule: 'purchase', phase: 'Pending', says: 'NoOfferWithinPrice', afterMs: 5000 },
+      { rule: 'purchase', phase: 'Pending', says: 'NoOffers', afterMs: 5000 },
     ],
   ]);
 });

@@ -20,7 +20,7 @@ import {
   offerQuery,
   wouldMatchWithout,
 } from '../offers.ts';
-import { preflight } from '../preflight.ts';
+import { NO_PRICE_LIMIT, preflight } from '../preflight.ts';
 import { rentRequest } from '../rental.ts';
 import type { Stage } from '../stage.ts';
 import { carriedFields, conditionState } from '../status.ts';
@@ -174,7 +174,7 @@ function explain(
   const index = pricedFrom(facts, account);
   const requirements = alternatives[index];
   if (requirements === undefined)
-    return { ...idle(facts, stage, { reason: 'NoPriceLimit' }), isFailure: true };
+    return { ...idle(facts, stage, { reason: 'InvalidSpec', detail: NO_PRICE_LIMIT }), isFailure: true };
   const { explained } = facts.memory;
   if (explained) return backOff(facts, stage, explained, NOTHING_MAX_MS);
   const broad = facts.purchase.broadOffers;
@@ -202,10 +202,14 @@ function nothingMatches(
     counts === ''
       ? 'None would with any single requirement dropped.'
       : `Dropping one requirement would leave: ${counts}.`;
-  const detail = ['No offer matches.', ...helpFor(input), outlook].join(' ');
-  const explained = { reason: choice.reason, detail };
+  const price = choice.lacks === 'priced' ? [WITHOUT_PRICE] : [];
+  const detail = ['No offer matches.', ...price, ...helpFor(input), outlook].join(' ');
+  const explained = { reason: 'NoOffers', detail, lacks: choice.lacks } as const;
   return { ...backOff(facts, stage, explained, NOTHING_MAX_MS), explained };
 }
+
+const WITHOUT_PRICE =
+  'Offers that match otherwise name no price; to accept any price, set allowUnknownPrice under spec.offers.';
 
 /** More of them hide what helps most. */
 const MAX_WITHOUT = 3;
@@ -269,7 +273,7 @@ function withoutReply(
 ): Decision {
   const reason: Reason =
     failed.kind === 'invalidRequest'
-      ? 'InvalidFilter'
+      ? 'InvalidSpec'
       : failed.kind === 'throttled'
         ? 'Throttled'
         : 'Unreachable';
@@ -280,6 +284,9 @@ function withoutReply(
   const refusal = { reason, detail: failed.detail };
   return { ...idle(facts, stage, { ...refusal, requeue: { afterMs } }), backOff: { afterMs, refusal } };
 }
+
+const TIME_UNCERTAIN =
+  'Replies of the marketplace disagree about the time; nothing is rented until they agree for a minute. If this stays, check the clock of the node of the operator and any proxy in front of the marketplace.';
 
 interface Chosen extends Means {
   readonly offer: ChoiceInput['offers'][number];
@@ -303,10 +310,12 @@ function rent(
   if (serviceTime.type === 'stale')
     return {
       ...idle(facts, stage, {
-        reason: 'ServiceTimeUncertain',
+        reason: 'AccountNotReady',
+        detail: TIME_UNCERTAIN,
         requeue: { onList: true, afterMs: 1_000 },
       }),
       isFailure: true,
+      isMomentary: true,
     };
   const issuedAt = serviceTime.type === 'known' ? serviceTime.at : now;
   const purchase = { uid, attempt, issuedAt };
@@ -388,7 +397,7 @@ export function waitInQueue(
 
 /** Another cause is told at once, and another position or time when it is far from what was said. */
 function isStillTrue(previous: QueueNotice, now: QueueNotice): boolean {
-  if (previous.reason !== now.reason || previous.isSerial !== now.isSerial) return false;
+  if (previous.cause !== now.cause || previous.isSerial !== now.isSerial) return false;
   if (now.at - previous.at < NOTICE_HOLD_MS) return true;
   return !isFar(previous.ahead, now.ahead, FAR_AHEAD) && !isFar(previous.expectedMs, now.expectedMs, FAR_MS);
 }
@@ -405,13 +414,13 @@ function noticeOf(
   const behind = ahead === 0 ? 'Next in the queue' : `Queued behind ${counted(ahead, 'instance')}`;
   if (isSerial && facts.account.facts?.labelEcho === 'notEchoed') {
     const detail = `${behind}: the marketplace does not return labels, so rentals go one at a time.`;
-    return { reason: 'LabelsNotEchoed', detail, ...place };
+    return { reason: 'Queued', cause: 'labels', detail, ...place };
   }
   const time = `about ${about(expectedMs)}`;
   const detail = isSerial
     ? `${behind}: the first rental of the login is checked before the next; ${time}.`
     : `${behind} by the marketplace's rate limit; ${time}.`;
-  return { reason: 'Queued', detail, ...place };
+  return { reason: 'Queued', cause: 'turn', detail, ...place };
 }
 
 /** A duration as a person says it: `15s`, `4m`. */

@@ -34,7 +34,7 @@ test.for<readonly [string, Partial<QueuePosition>, Given, string | undefined]>([
     'others where labels do not come back',
     { ahead: 1, isSerial: true },
     { facts: { ...facts(), labelEcho: 'notEchoed' } },
-    'LabelsNotEchoed: Queued behind 1 instance: the marketplace does not return labels, so rentals go one at a time.',
+    'Queued: Queued behind 1 instance: the marketplace does not return labels, so rentals go one at a time.',
   ],
   ['no other object, for a moment', { expectedMs: 2_900 }, {}, undefined],
 ])('an object behind %s says so (F2)', ([, place, situation, text]) => {
@@ -47,6 +47,7 @@ test('reports a short wait that has become long', () => {
 
 const AS_SAID = {
   reason: 'Queued',
+  cause: 'turn',
   detail: 'As it was.',
   ahead: 12,
   expectedMs: 54_000,
@@ -63,7 +64,7 @@ test.for<readonly [string, Partial<QueueNotice>, Partial<QueuePosition>, boolean
   ['keeps a low position while it is off by two', { ahead: 3 }, { ahead: 1 }, true],
   ['says at once that rentals go one at a time no more', { at: NOW - 1, isSerial: true }, {}, false],
   ['says at once that rentals go one at a time', { at: NOW - 1 }, { isSerial: true }, false],
-  ['says another reason at once', { at: NOW - 1, reason: 'LabelsNotEchoed' }, {}, false],
+  ['says another reason at once', { at: NOW - 1, cause: 'labels' }, {}, false],
 ])('an object in the queue %s (F2)', ([, before, place, isKept]) => {
   const queued = { ...AS_SAID, at: NOW - 10_000, ...before };
   const { text, decision } = said(place, { memory: { queued } });

@@ -16,12 +16,12 @@ describe('the later machine of an offer that was sold twice (S9)', () => {
   });
   const sold = (situation: Given, isOfferSoldBefore = true): Given =>
     withMachine({}, { ...PROBED, ...situation, observed: { isOfferSoldBefore, ...situation.observed } });
-  const WAITS = { rule: 'run', phase: 'Running', says: 'ProbeFailing' };
+  const WAITS = { rule: 'run', phase: 'Running', says: 'NotReachable' };
   table([
     [
       'scenario 119: is replaced when it was never reachable within the time of a start',
       sold({ status: reachable('False', -300) }),
-      { ...destroys('sold-twice', 'SoldTwice') },
+      { ...destroys('sold-twice', 'SoldToOther') },
     ],
     [
       'is kept when it was reachable before',
@@ -75,7 +75,7 @@ describe('a running machine', () => {
     [
       'is not ready before its probe has answered',
       withMachine({}, { spec: { readinessProbe: { tcpSocket: { port: 8080 } } } }),
-      { rule: 'run', phase: 'Running', says: 'ProbeFailing' },
+      { rule: 'run', phase: 'Running', says: 'NotReachable' },
     ],
     [
       'is not ready while its probe fails',
@@ -86,7 +86,7 @@ describe('a running machine', () => {
           observed: { probe: { ready: false, detail: 'Port 8080 does not answer.' } },
         },
       ),
-      { rule: 'run', phase: 'Running', says: 'ProbeFailing' },
+      { rule: 'run', phase: 'Running', says: 'NotReachable' },
     ],
     [
       'is ready once its probe succeeds',

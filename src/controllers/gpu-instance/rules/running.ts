@@ -13,6 +13,7 @@ import {
   reachability,
   type StateIn,
   seenFields,
+  UNRECOGNIZED,
 } from './machine-finding.ts';
 import { byRules, risenPrice } from './replacing.ts';
 
@@ -52,7 +53,7 @@ function soldTwice(facts: Facts, recorded: RecordedMachine<StateIn<'running'>>):
   const patience = parseDuration(object.spec.timeouts.start) ?? 0;
   if (wasReachable || !isTimeUp(facts, steadyNow - now + runningAt + patience)) return undefined;
   const finding = machineFinding(facts, recorded.state);
-  return endMachine(facts, { ...recorded, reason: 'SoldTwice', kind: 'lost', finding });
+  return endMachine(facts, { ...recorded, reason: 'SoldToOther', kind: 'lost', finding });
 }
 
 function healthy(facts: HeldFacts, recorded: RecordedMachine<StateIn<'running'>>): Decision {
@@ -111,7 +112,8 @@ function show(facts: HeldFacts, recorded: RecordedMachine<StateIn<'unrecognized'
     fields,
     finding: {
       phase: 'Loading',
-      reason: 'StatusUnrecognized',
+      reason: 'NotRunning',
+      detail: UNRECOGNIZED,
       machine: machineFinding(facts, recorded.state),
     },
     requeue: nextDeadline(facts),

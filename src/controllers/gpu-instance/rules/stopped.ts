@@ -83,13 +83,13 @@ function notAllowed(facts: HeldFacts, recorded: RecordedMachine<StateIn<'stopped
   const permitted = facts.account.facts?.permitted;
   if (permitted === true) return undefined;
   if (permitted === undefined) return decision({ requeue: { afterMs: PERMISSION_RETRY_MS } });
-  return notStarted(facts, recorded, 'NamespaceNotAllowed');
+  return notStarted(facts, recorded, 'NotAllowedByAccount');
 }
 
 function notStarted(
   facts: HeldFacts,
   recorded: RecordedMachine<StateIn<'stopped'>>,
-  reason: 'NamespaceNotAllowed' | 'Suspended',
+  reason: 'NotAllowedByAccount' | 'Suspended',
 ): Decision {
   const { startRequestedAt: _over, ...fields } = withRow(facts, recorded.state.row);
   const machine = machineFinding(facts, recorded.state);
@@ -102,19 +102,27 @@ function withoutStart(facts: Facts, recorded: RecordedMachine<StateIn<'stopped'>
   if (facts.object.spec.replacement.policy === 'Never') {
     return decision({
       fields: withRow(facts, recorded.state.row),
-      finding: { phase: 'Failed', reason: 'StartUnsupported', machine: finding },
+      finding: { phase: 'Failed', reason: 'ReplacementOff', detail: NO_START, machine: finding },
     });
   }
-  const planned = { ...recorded, reason: 'StartUnsupported', kind: 'lost', finding } as const;
+  const planned = {
+    ...recorded,
+    ...({ reason: 'CannotStart', detail: NO_START, kind: 'lost', finding } as const),
+  };
   return showBlockedEnd(facts, planned) ?? replaceInHand(facts, planned) ?? keptStopped(facts, planned);
 }
 
+const NO_START = 'The marketplace has no request that starts a stopped machine.';
+
 /** Its disk is worth more than nothing while no other machine can be rented. */
 function keptStopped(facts: Facts, planned: PlannedEnd): Step {
-  const { reason } = planned;
+  const { reason, detail } = planned;
   const waits = decision({
     fields: carriedFields(facts),
-    finding: { phase: 'Stopped', reason, machine: planned.finding, atWork: { reason: 'ReplacementBlocked' } },
+    finding: {
+      ...{ phase: 'Stopped', reason, detail, machine: planned.finding },
+      atWork: { reason: 'ReplacementBlocked' },
+    },
   });
   return withKeptMachine(facts, planned, waits);
 }
@@ -123,7 +131,7 @@ function startTimedOut(facts: Facts, recorded: RecordedMachine<StateIn<'stopped'
   const { startAnsweredAt } = facts.memory;
   if (startAnsweredAt === undefined) return undefined;
   if (!isTimeUp(facts, startAnsweredAt + startTimeoutMs(facts))) return undefined;
-  const reason = recorded.state.row.interruptible === true ? 'Outbid' : 'CannotStart';
+  const reason = recorded.state.row.interruptible === true ? 'SoldToOther' : 'CannotStart';
   return endMachine(facts, {
     ...recorded,
     reason,

@@ -24,7 +24,7 @@ const blind = intent({ attempt: 1, issuedAt: at(-10), knownIds: [] });
 const retain = { deletionPolicy: 'Retain' } as const;
 const mark = (seconds: number, instanceId = '1') => ({
   instanceId,
-  reason: 'Destroying' as const,
+  reason: 'Deleting' as const,
   answeredAt: at(seconds),
   endedAt: at(seconds),
 });
@@ -58,7 +58,7 @@ describe('a deletion waits for a rental', () => {
         machines: [machineOf(1)],
         observed: { listsBegun: lists(-1) },
       },
-      { rule: 'destroy-machines', actions: ['destroy 1 (Destroying)'], afterMs: 5000, onList: true },
+      { rule: 'destroy-machines', actions: ['destroy 1 (Deleting)'], afterMs: 5000, onList: true },
     ],
     [
       'that this process remembers, where the annotation was taken away',
@@ -87,7 +87,7 @@ describe('a deletion is more than letting go', () => {
     [
       'where a listed machine carries its label',
       { finalizers: ['gpurental.dev/machine'], machines: [machineOf(1)] },
-      { rule: 'destroy-machines', actions: ['destroy 1 (Destroying)'], afterMs: 5000, onList: true },
+      { rule: 'destroy-machines', actions: ['destroy 1 (Deleting)'], afterMs: 5000, onList: true },
     ],
   ]);
 });
@@ -97,7 +97,7 @@ describe('a deletion destroys', () => {
     [
       'a machine although another was destroyed a moment ago',
       withMachine({}, { memory: { destroys: [mark(-5, '9')] } }),
-      { rule: 'destroy-machines', actions: ['destroy 1 (Destroying)'], afterMs: 5000, onList: true },
+      { rule: 'destroy-machines', actions: ['destroy 1 (Deleting)'], afterMs: 5000, onList: true },
     ],
     [
       'nothing again before a list begun after half the lag',
@@ -107,7 +107,7 @@ describe('a deletion destroys', () => {
     [
       'as soon as it may try again',
       withMachine({}, { memory: { destroyNotBefore: at(0), destroyFailures: 3 } }),
-      { rule: 'destroy-machines', actions: ['destroy 1 (Destroying)'], afterMs: 20000, onList: true },
+      { rule: 'destroy-machines', actions: ['destroy 1 (Deleting)'], afterMs: 20000, onList: true },
     ],
     [
       'nothing without an account that may be used',
@@ -183,7 +183,7 @@ describe('a deletion that keeps its machine', () => {
         machines: [machineOf(1), machineOf(2, { id: '7' })],
         account: { state: 'notReady', reason: 'LimitReached', message: 'm', facts: facts() },
       },
-      { rule: 'destroy-machines', actions: ['destroy 7 (Destroying)'], afterMs: 5_000, onList: true },
+      { rule: 'destroy-machines', actions: ['destroy 7 (Deleting)'], afterMs: 5_000, onList: true },
     ],
     [
       'relabels it where nothing is listed for a minute',

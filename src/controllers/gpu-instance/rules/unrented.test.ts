@@ -243,7 +243,7 @@ describe('an object that a person must look at', () => {
     [
       'says so of its machine as well',
       withMachine({}, { intent: '{"v":1}' }),
-      { rule: 'hold-for-a-person', phase: 'Failed', says: 'stalled: IntentTampered' },
+      { rule: 'hold-for-a-person', phase: 'Failed', says: 'stalled: RecordUnreadable' },
     ],
   ]);
 });

@@ -61,7 +61,7 @@ const RULES: readonly Rule<Unrented>[] = [
     decide: (facts, stage) => {
       const permitted = facts.account.facts?.permitted;
       if (permitted === undefined) return decision({ requeue: { afterMs: PERMISSION_RETRY_MS } });
-      return permitted ? undefined : idle(facts, stage, { reason: 'NamespaceNotAllowed' });
+      return permitted ? undefined : idle(facts, stage, { reason: 'NotAllowedByAccount' });
     },
   },
   {
