@@ -14,6 +14,7 @@ const FINISHED = [
   'src/config',
   'src/config.ts',
   'src/controllers/orphan-sweep',
+  'src/gateway',
   'src/instance',
   'src/lib',
   'src/main',
@@ -21,6 +22,7 @@ const FINISHED = [
   'src/market',
   'src/markets',
   'src/ownership',
+  'src/runtime',
   'src/server',
   'src/views',
 ];

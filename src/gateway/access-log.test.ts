@@ -5,7 +5,7 @@ import { AccessLogType } from '../../proto/gen/envoy/access_log_pb.js';
 import { StreamAccessLogsMessageSchema } from '../../proto/gen/envoy/access_log_service_pb.js';
 import { accessLogService } from './access-log.ts';
 
-/** What the picker is told of these log entries. */
+/** Returns the calls that these log entries make to the picker. */
 function told(message: MessageInitShape<typeof StreamAccessLogsMessageSchema>): readonly unknown[] {
   const said: unknown[] = [];
   const { handlers } = accessLogService({

@@ -18,51 +18,51 @@ import type { GrpcService } from './grpc-server.ts';
 import { METADATA, NOTES } from './request-notes.ts';
 import { EVENTS_KEY, TOKENS_KEY } from './response-filter.ts';
 
-/** How a request ended, as Envoy logs it. */
+/** A finished request in Envoy's access log. */
 export interface EndedRequest {
-  /** Id that the picker gave it; undefined if it ended before Envoy had the answer. */
+  /** Id that the picker assigned; undefined if the request ended before Envoy had the answer. */
   readonly id: string | undefined;
-  /** The `x-request-id` of Envoy, or of the client where Envoy trusts it. */
+  /** The `x-request-id` of Envoy, or of the client if Envoy trusts it. */
   readonly requestId: string;
-  /** `ip:port` of the worker that was tried last; undefined where none was reached. */
+  /** `ip:port` of the worker that was tried last; undefined if none was reached. */
   readonly upstream: string | undefined;
-  /** 0 where the client left before there was a status. */
+  /** Status; 0 if the client disconnected before there was one. */
   readonly status: number;
   readonly attempts: number;
   readonly durationMs: number;
-  /** From its arrival to the first byte of the response. */
+  /** Milliseconds from its arrival to the first byte of the response. */
   readonly firstByteMs: number | undefined;
-  /** What was read in its response; undefined where nothing was. */
+  /** Usage in its response; undefined if none was read. */
   readonly usage: ReadUsage | undefined;
 }
 
 export interface ReadUsage {
-  /** Of request and response, as the worker said. */
+  /** Tokens of request and response, as the worker reported. */
   readonly tokens: number | undefined;
-  /** Of a stream whose worker did not say. */
+  /** Events of a stream whose worker reported no tokens. */
   readonly events: number | undefined;
 }
 
-/** A request that has not ended. */
+/** A running request. */
 export interface LastingRequest {
-  /** Id that the picker gave it; undefined before. */
+  /** Id that the picker assigned; undefined before. */
   readonly id: string | undefined;
-  /** Its body has not arrived, and no response has begun. */
+  /** True if its body has not arrived and no response has begun. */
   readonly isArriving: boolean;
 }
 
 type Stream = ServerReadableStream<StreamAccessLogsMessage, StreamAccessLogsResponse>;
 
-/** What Envoy logs. */
+/** Handlers of entries in Envoy's access log. */
 export interface AccessLogHandlers {
   readonly onEnd: (request: EndedRequest) => void;
-  /** Of each request from time to time, until it ends. */
+  /** Called for each running request at intervals, until it ends. */
   readonly onProgress: (request: LastingRequest) => void;
-  /** A connection of a client is closed. */
+  /** Called when a client's connection closes. */
   readonly onClose: (connection: Connection) => void;
 }
 
-/** The access-log service of Envoy: the only exact source of the ends of requests and of connections. */
+/** Returns the access-log service of Envoy, the only exact source of the ends of requests and connections. */
 export function accessLogService({ onEnd, onProgress, onClose }: AccessLogHandlers): GrpcService {
   const read = (stream: Stream, answer: sendUnaryData<StreamAccessLogsResponse>): void => {
     stream.on('data', ({ logEntries }: StreamAccessLogsMessage) => {
@@ -110,7 +110,7 @@ function endOf({ commonProperties, request, response }: HTTPAccessLogEntry): End
   };
 }
 
-/** A worker may say anything: a number that is none is not said. */
+/** Returns the usage in the metadata. A worker may report anything: an invalid number counts as missing. */
 function usageOf(metadata: Readonly<Record<string, unknown>> | undefined): ReadUsage | undefined {
   const tokens = countOf(metadata?.[TOKENS_KEY]);
   const events = countOf(metadata?.[EVENTS_KEY]);
@@ -123,14 +123,14 @@ function countOf(value: unknown): number | undefined {
 
 const MAX_COUNT = 1e9;
 
-/** `ip:port`. */
+/** Returns `ip:port`. */
 function placeOf(remote: Address | undefined): string | undefined {
   if (remote?.address.case !== 'socketAddress') return undefined;
   const { address, portSpecifier } = remote.address.value;
   return `${address.includes(':') ? `[${address}]` : address}:${portSpecifier.value}`;
 }
 
-/** Seconds since the epoch with nine decimals. */
+/** Returns the seconds since the epoch with nine decimals. */
 function secondsOf(time: Timestamp | undefined): string | undefined {
   return time && `${time.seconds}.${String(time.nanos).padStart(9, '0')}`;
 }

@@ -1,23 +1,26 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { SecretData } from './named-secrets.ts';
 
-/** Keys of callers: what may be known of them is their SHA-256. */
+/** Keys of callers, of which only the SHA-256 is known. */
 export interface CallerKeys {
-  /** Whether any key was found. */
+  /** True if at least one key is valid. */
   readonly isUsable: boolean;
   /** Names in the Secret with a line that is no SHA-256, in their order. */
   readonly unusable: readonly string[];
-  /** The name of the caller whose key this `Authorization` header carries; undefined for none. In constant time. */
+  /**
+   * Returns the name of the caller whose key this `Authorization` header carries, in constant time; undefined if there
+   * is none.
+   */
   callerOf(authorization: string | undefined): string | undefined;
 }
 
-/** As it stands alone, and as `sha256sum` prints it. */
+/** A hash alone, or as `sha256sum` prints it. */
 const HASH = /^(?:sha256:)?([0-9a-fA-F]{64})(?:\s+[*]?-)?$/;
 
 /**
- * The keys of a Secret: each key of its data is the name of a caller, its value the hexadecimal SHA-256 of its bearer
- * key; several stand one a line. Other lines match no key: a key that stands there in plain text is not accepted, since
- * whoever reads the Secret could then call.
+ * Returns the keys of a Secret. Each key of its data is the name of a caller, its value the hexadecimal SHA-256 of its
+ * bearer key, with one per line. Other lines match no key: a key in plain text is not accepted, since anyone who reads
+ * the Secret could then call.
  */
 export function callerKeys(data: SecretData): CallerKeys {
   const lines = [...data].flatMap(([caller, text]) =>

@@ -1,11 +1,11 @@
 import { isIPv6 } from 'node:net';
 
-/** One IPv6 client has a network of its own: its first four groups count. */
+/** Groups of an IPv6 address that identify a client: each client has a network of its own. */
 const IPV6_NETWORK_GROUPS = 4;
 
 /**
- * Address of the client of a request, by its `x-forwarded-for`: the address that the first of so many trusted proxies in
- * front of the gateway added, or without any the one that the gateway's own proxy added. IPv6 addresses of one /64 network
+ * Returns the address of the client of a request by its `x-forwarded-for`: the address that the outermost of the
+ * trusted proxies added, or without any the one that the gateway's own proxy added. IPv6 addresses of one /64 network
  * are one client. Empty without an address.
  */
 export function clientAddress(forwardedFor: string | undefined, trustedHops: number): string {
@@ -14,7 +14,9 @@ export function clientAddress(forwardedFor: string | undefined, trustedHops: num
   return isIPv6(address) ? networkOf(address) : address;
 }
 
-/** Without a port, which would make each connection a client of its own, and IPv4 as such. */
+/**
+ * Returns the address without a port, which would make each connection a client of its own, and mapped IPv4 as IPv4.
+ */
 function bare(address: string): string {
   const host = /^\[([^\]]*)\]/.exec(address)?.[1] ?? address.replace(/^([^:]*):\d+$/, '$1');
   return host.replace(/^::ffff:(?=\d+\.)/i, '');

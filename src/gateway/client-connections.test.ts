@@ -3,7 +3,7 @@ import { ClientConnections, type Connection } from './client-connections.ts';
 
 const from = (place: string, start = '1'): Connection => ({ place, start });
 
-/** Number of connections that a client gets of so many that it opens. */
+/** Returns how many of `count` connections a client gets. */
 function opened(connections: ClientConnections, client: string, count: number): number {
   const all = Array.from({ length: count }, (_, port) => connections.open(from(`${client}:${port}`), client));
   return all.filter((isOpen) => isOpen).length;

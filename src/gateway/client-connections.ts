@@ -1,18 +1,21 @@
-/** A connection as Envoy names it. */
+/** A connection by its names in Envoy. */
 export interface Connection {
   /** `ip:port` of the client. */
   readonly place: string;
-  /** Seconds since the epoch. It tells a connection from an earlier one of that place, whose end may be logged after it. */
+  /**
+   * Start in seconds since the epoch. It distinguishes a connection from an earlier one of the same place, whose end
+   * may be logged after it.
+   */
   readonly start: string;
 }
 
 /**
- * Connections of Envoy by client. A client may have as many as are left for all others: one alone gets half of `max`, two
- * a third each, and some always stay free for those that come later.
+ * Connections of Envoy by client. A client may have as many as are left for all others: one alone gets half of `max`,
+ * two a third each, so some always stay free for new clients.
  */
 export class ClientConnections {
   readonly #max: number;
-  /** By place. */
+  /** Open connections by place. */
   readonly #open = new Map<string, { readonly start: string; readonly client: string }>();
   readonly #counts = new Map<string, number>();
 
@@ -21,7 +24,10 @@ export class ClientConnections {
     this.#max = max;
   }
 
-  /** Counts a connection; an earlier one of the same place has ended. False, and not counted, if the client has its share. */
+  /**
+   * Counts a connection; an earlier one of the same place has ended. Returns false, without counting it, if the client
+   * has used its share.
+   */
   open({ place, start }: Connection, client: string): boolean {
     this.#forget(place);
     const own = this.of(client);
@@ -31,7 +37,7 @@ export class ClientConnections {
     return true;
   }
 
-  /** A connection that is not counted is ignored. */
+  /** Removes a connection; one that is not counted is ignored. */
   close({ place, start }: Connection): void {
     if (this.#open.get(place)?.start === start) this.#forget(place);
   }
@@ -45,7 +51,7 @@ export class ClientConnections {
     else this.#counts.delete(client);
   }
 
-  /** All connections are gone. */
+  /** Removes all connections. */
   clear(): void {
     this.#open.clear();
     this.#counts.clear();

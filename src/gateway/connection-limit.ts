@@ -10,10 +10,12 @@ import {
 import type { Connection } from './client-connections.ts';
 import type { GrpcService } from './grpc-server.ts';
 
-/** Key of the descriptor that holds `ip:port` of the client of a new connection, a space and its start in seconds. */
+/** Key of the descriptor with `ip:port` of the client of a new connection, a space and its start in seconds. */
 export const CONNECTION_KEY = 'connection';
 
-/** The rate-limit service of Envoy, called for each new connection: Envoy closes those that `onOpen` refuses. */
+/**
+ * Returns the rate-limit service of Envoy, called for each new connection: Envoy closes those that `onOpen` refuses.
+ */
 export function connectionLimitService(onOpen: (connection: Connection) => boolean): GrpcService {
   const decide = (
     { request }: ServerUnaryCall<RateLimitRequest, RateLimitResponse>,

@@ -4,12 +4,12 @@ import type { ReadHeader } from './request-notes.ts';
 
 type RequestHeaders = ReadonlyMap<ReadHeader, string>;
 
-/** Headers of responses that a page may read. */
+/** Response headers that a page may read. */
 const EXPOSED = 'retry-after, x-request-id, x-should-retry';
-/** Names of headers, as a preflight lists them. */
+/** Names of headers, in the form of a preflight. */
 const HEADER_NAMES = /^[-\w, ]{1,1024}$/;
 
-/** The answer to a preflight of a browser; undefined for any other request. Nothing of it reaches a worker. */
+/** Returns the answer to a preflight of a browser; undefined for any other request. No part of it reaches a worker. */
 export function preflightAnswer(cors: CorsSettings, headers: RequestHeaders): Answer | undefined {
   const isPreflight = headers.get(':method') === 'OPTIONS' && headers.has('access-control-request-method');
   if (!isPreflight) return undefined;
@@ -32,7 +32,7 @@ export function preflightAnswer(cors: CorsSettings, headers: RequestHeaders): An
   };
 }
 
-/** An answer whose response the page that asked may read, if its origin is allowed. */
+/** Returns the answer with headers that let the requesting page read it, if its origin is allowed. */
 export function readableAnswer(answer: Answer, cors: CorsSettings, headers: RequestHeaders): Answer {
   const allowed = originHeaders(cors, headers);
   const exposed = allowed['access-control-allow-origin'] && { 'access-control-expose-headers': EXPOSED };

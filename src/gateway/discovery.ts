@@ -25,36 +25,36 @@ import { BUFFER_BYTES } from './envoy-config.ts';
 import type { GrpcService } from './grpc-server.ts';
 import { METADATA, NOTES } from './request-notes.ts';
 
-/** A worker as Envoy knows it. */
+/** A worker in Envoy's form. */
 export interface DiscoveredEndpoint {
-  /** `ip:port` */
+  /** Address, `ip:port`. */
   readonly address: string;
-  /** The name that its certificate has to prove, where the group is reached by TLS. */
+  /** Name that its certificate must prove, if the group uses TLS. */
   readonly dnsName: string | undefined;
 }
 
-/** By what Envoy proves itself to the workers of a group, and who signs for these. PEM. */
+/** Certificate of Envoy at the workers of a group, and the authorities of the workers' certificates. PEM. */
 export interface ClientIdentity {
   readonly certificate: string;
   readonly key: Secret;
   readonly authorities: string;
 }
 
-/** A group as Envoy knows it. */
+/** A group in Envoy's form. */
 export interface DiscoveredGroup {
-  /** The cluster's name: the key of the group. */
+  /** Name of the cluster: the key of the group. */
   readonly key: string;
-  /** Each worker once, also those that finish what they have. */
+  /** Each worker once, including draining ones. */
   readonly endpoints: readonly DiscoveredEndpoint[];
-  /** Undefined where workers are reached without TLS. */
+  /** Undefined if workers are reached without TLS. */
   readonly identity: ClientIdentity | undefined;
 }
 
 export interface DiscoveryOptions {
   readonly log: Logger;
-  /** Envoy knows endpoints that it did not know before, or is gone. */
+  /** Called when Envoy has accepted new endpoints, or has disconnected. */
   readonly onAccepted: () => void;
-  /** The only Envoy has just begun: it knows nothing yet. */
+  /** Called when the only Envoy has just started: it has no configuration yet. */
   readonly onFresh: () => void;
 }
 
@@ -72,8 +72,8 @@ interface Subscription {
 }
 
 /**
- * Tells every Envoy that is connected its clusters and endpoints (ADS, state of the world). An address is known once each
- * of them has accepted it: until then no request may be sent there.
+ * Sends clusters and endpoints to every connected Envoy (ADS, state of the world). An address is known when each of
+ * them has accepted it: until then no request may be sent there.
  */
 export class Discovery {
   readonly service: GrpcService;
@@ -81,10 +81,10 @@ export class Discovery {
   readonly #onAccepted: () => void;
   readonly #onFresh: () => void;
   readonly #streams = new Map<Stream, Map<string, Subscription>>();
-  /** By address within its group: the version that told it first. */
+  /** First version that contained an endpoint, by address within its group. */
   #since = new Map<string, number>();
   #resources: Readonly<Record<string, readonly Any[]>> = { [CLUSTERS]: [], [ENDPOINTS]: [], [SECRETS]: [] };
-  /** Groups that are reached by TLS. */
+  /** Groups with TLS. */
   #secured: ReadonlySet<string> = new Set();
   #known: readonly DiscoveredGroup[] = [];
   #version = 1;
@@ -99,7 +99,7 @@ export class Discovery {
     };
   }
 
-  /** What Envoy is to know from now on. */
+  /** Sets the groups that Envoy receives from now on. */
   set(groups: readonly DiscoveredGroup[]): void {
     if (isDeepStrictEqual(groups, this.#known) && haveSameKeys(groups, this.#known)) return;
     this.#known = groups;
@@ -121,7 +121,7 @@ export class Discovery {
       for (const type of [CLUSTERS, SECRETS, ENDPOINTS]) this.#send(stream, type);
   }
 
-  /** Whether every Envoy that is connected knows that worker of that group, and one is. */
+  /** Returns true if at least one Envoy is connected and every one of them knows that worker of that group. */
   knows(key: string, endpoint: DiscoveredEndpoint): boolean {
     const since = this.#since.get(nameOf(key, endpoint));
     if (since === undefined || this.#streams.size === 0) return false;
@@ -158,7 +158,7 @@ export class Discovery {
     const names = request.resourceNames.toSorted().join(' ');
     const known = subscriptions.get(type) ?? { names, sent: 0, nonce: '', accepted: 0 };
     subscriptions.set(type, known);
-    // An answer to an older response says nothing about the last one.
+    // An acknowledgement of an older response does not concern the last one.
     if (nonce !== '' && nonce !== known.nonce) return;
     if (errorDetail)
       this.#log.error('Envoy refuses its configuration', { type, problem: errorDetail.message });
@@ -180,7 +180,7 @@ export class Discovery {
   }
 }
 
-/** Another worker at the same address is another endpoint. */
+/** Returns the name of an endpoint: another worker at the same address is another endpoint. */
 function nameOf(key: string, { address, dnsName = '' }: DiscoveredEndpoint): string {
   return `${key} ${address} ${dnsName}`;
 }
@@ -193,7 +193,7 @@ function extension<Desc extends DescMessage>(name: string, desc: Desc, message: 
   return { typedExtensionConfig: { name, typedConfig: anyPack(desc, message) } };
 }
 
-/** Above what a picker may hold: its own limits decide. */
+/** Above the maximum of a picker: its own limits apply. */
 const MAX = 1_000_000;
 
 const overAds = {
@@ -201,14 +201,14 @@ const overAds = {
   resourceApiVersion: ApiVersion.V3,
 };
 
-/** Names of Envoy's secrets: what it shows, and whom it believes. */
+/** Returns the name of Envoy's secret with its own certificate. */
 const shownName = (key: string): string => `${key}/client`;
 const believedName = (key: string): string => `${key}/authorities`;
 
 /**
- * Both sides prove who they are. Envoy asks each worker by the name of its endpoint, and takes no certificate without that
- * name: neither that of another group, nor that of another worker. A new certificate reaches it as a secret, and breaks
- * no connection.
+ * Returns the TLS settings of a group, which prove both sides. Envoy verifies each worker by the name of its endpoint:
+ * a certificate of another group or another worker fails. A new certificate arrives as a secret and breaks no
+ * connection.
  */
 function socketOf({ key }: DiscoveredGroup) {
   const { TLSv1_2, TLSv1_3 } = TlsParameters_TlsProtocol;
@@ -248,7 +248,7 @@ function inline(text: string) {
   return { specifier: { case: 'inlineBytes' as const, value: new TextEncoder().encode(text) } };
 }
 
-/** Keys are equal to each other for everyone who does not reveal them. */
+/** Serializes a key for comparison: without revealing the values, all keys would be equal. */
 function haveSameKeys(groups: readonly DiscoveredGroup[], others: readonly DiscoveredGroup[]): boolean {
   return groups.every(({ identity }, at) => {
     const other = others[at]?.identity;
@@ -258,8 +258,8 @@ function haveSameKeys(groups: readonly DiscoveredGroup[], others: readonly Disco
 
 const HTTP_OPTIONS = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions';
 /**
- * Servers close a connection that was idle, uvicorn (and so vLLM) and Node after 5 s. One that Envoy sends a request on at
- * that moment fails, and is not tried again, since the worker may have begun it.
+ * Idle time after which Envoy closes a connection to a worker. Servers close idle ones too: uvicorn (and so vLLM) and
+ * Node after 5 s. A request that is sent at that moment fails, and is not retried, since the worker may have begun it.
  */
 const IDLE_S = 4n;
 const httpOptions = anyPack(
@@ -280,7 +280,7 @@ function clusterOf(group: DiscoveredGroup): Any {
     RoundRobinSchema,
     create(RoundRobinSchema),
   );
-  // The fallback is a worker of the same group: one that left between the pick and the connection.
+  // The fallback is a worker of the same group if the chosen one left between pick and connection.
   const byPicker = create(OverrideHostSchema, {
     overrideHostSources: [
       { metadata: { key: METADATA, path: [{ segment: { case: 'key', value: NOTES.destination } }] } },
@@ -293,7 +293,7 @@ function clusterOf(group: DiscoveredGroup): Any {
     edsClusterConfig: { edsConfig: overAds },
     ...(group.identity && { transportSocket: socketOf(group) }),
     connectTimeout: { seconds: 5n },
-    // Of a response that its client reads slowly.
+    // For a response that its client reads slowly.
     perConnectionBufferLimitBytes: BUFFER_BYTES,
     circuitBreakers: {
       thresholds: [{ maxConnections: MAX, maxPendingRequests: MAX, maxRequests: MAX, maxRetries: MAX }],

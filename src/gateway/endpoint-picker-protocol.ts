@@ -30,18 +30,18 @@ import type { BodyStart } from './openai-work.ts';
 import { PRIVATE_HEADERS } from './request-notes.ts';
 import { ResponseUsage } from './response-usage.ts';
 
-/** How a request ended, as its proxy showed it. */
+/** A finished request of a proxy. */
 export interface ProxiedEnd {
-  /** `ip:port` of the worker that served it, where the proxy says so. */
+  /** `ip:port` of the worker that served it, if the proxy reports it. */
   readonly served: string | undefined;
-  /** 0 where there was no response. */
+  /** Status; 0 without a response. */
   readonly status: number;
   readonly durationMs: number;
   readonly firstByteMs: number | undefined;
   readonly usage: ReadUsage | undefined;
 }
 
-/** What is decided about a request, and who is to know of its end. */
+/** Decision about a request, and the callback for its end. */
 export interface Decision {
   readonly answer: Answer;
   readonly onEnd: (end: ProxiedEnd) => void;
@@ -54,18 +54,18 @@ export interface EndpointPickerOptions {
   readonly log: Logger;
 }
 
-/** Address of the worker, in the request and in the metadata of load balancing. */
+/** Header and metadata key with the address of the worker. */
 const DESTINATION_HEADER = 'x-gateway-destination-endpoint';
-/** Metadata of load balancing, both ways. */
+/** Namespace of the load balancing metadata, in both directions. */
 const LB = 'envoy.lb';
 const SUBSET_HINT = 'envoy.lb.subset_hint';
 const SUBSET_KEY = 'x-gateway-destination-endpoint-subset';
 const SERVED_KEY = 'x-gateway-destination-endpoint-served';
 
 /**
- * The endpoint picker protocol of the Gateway API Inference Extension: an ext_proc service for proxies that are not ours.
- * Such a proxy streams bodies through the picker, which sends each part back as it came, and goes to the one address in
- * the header and in the metadata. The end of its stream is the end of the request.
+ * Returns the endpoint picker protocol of the Gateway API Inference Extension: an ext_proc service for proxies of other
+ * projects. Such a proxy streams bodies through the picker, which returns each part unchanged, and sends the request to
+ * the one address in header and metadata. The end of its stream is the end of the request.
  */
 export function endpointPickerService({ onRequest, clock, log }: EndpointPickerOptions): GrpcService {
   const process = (stream: ProcessStream): void => {
@@ -95,21 +95,21 @@ export function endpointPickerService({ onRequest, clock, log }: EndpointPickerO
 
 type Response = NonNullable<MessageInitShape<typeof ProcessingResponseSchema>['response']>;
 
-/** What was said about one request of such a proxy. */
+/** State of the exchange with such a proxy about one request. */
 class ProxiedExchange {
   readonly #stream: ProcessStream;
   readonly #clock: Clock;
   readonly #startedAt: number;
   readonly #left = new AbortController();
   #body = Promise.withResolvers<BodyStart>();
-  /** As the reference picker, which asks nobody. */
+  /** Default of the reference picker, which does not negotiate it. */
   #requestMode: BodyMode = BodyMode.FULL_DUPLEX_STREAMED;
   #responseMode: BodyMode = BodyMode.FULL_DUPLEX_STREAMED;
   #contentLength: number | undefined;
-  /** The headers were answered, so that the answer goes with the body. */
+  /** True if the headers were answered, so the decision goes with the body. */
   #asksForBody = false;
   #decision: Decision | undefined;
-  /** What of the request came before it was decided. */
+  /** Parts of the request that arrived before the decision. */
   readonly #held: Response[] = [];
   readonly #parts: Uint8Array[] = [];
   #heldBytes = 0;
@@ -124,7 +124,7 @@ class ProxiedExchange {
     this.#startedAt = clock.monotonic();
   }
 
-  /** Returns the request that is to be decided, at its headers. */
+  /** Processes a message. Returns the request to decide when its headers arrive. */
   take({ request, metadataContext, protocolConfig }: ProcessingRequest): RequestHead | undefined {
     if (protocolConfig) {
       this.#requestMode = protocolConfig.requestBodyMode;
@@ -174,7 +174,7 @@ class ProxiedExchange {
     this.#stream.resume();
   }
 
-  /** The client left, or the proxy has no more to say. */
+  /** Ends the exchange: the client disconnected, or the proxy is done. */
   end(): void {
     if (this.#left.signal.aborted) return;
     this.#left.abort(LEFT);
@@ -194,7 +194,10 @@ class ProxiedExchange {
     };
   }
 
-  /** A proxy that waits for an answer to the headers is told to go on, if its body is to come in one message. */
+  /**
+   * Reads the body. It lets a proxy that waits for an answer to the headers continue, if the body comes in one
+   * message.
+   */
   #readBody(): Promise<BodyStart> {
     switch (this.#requestMode) {
       case BodyMode.FULL_DUPLEX_STREAMED:
@@ -219,7 +222,7 @@ class ProxiedExchange {
         this.#resolveBody(false);
         this.#stream.pause();
       }
-      // The one message of a buffered body is answered by the decision.
+      // The decision answers the one message of a buffered body.
       if (this.#asksForBody) return;
     }
     this.#pass({ case: 'requestBody', value: echoOf(body, this.#requestMode) });
@@ -248,7 +251,7 @@ class ProxiedExchange {
     });
   }
 
-  /** Host and path are the proxy's; of the destinations it takes one. */
+  /** Returns the route. Host and path belong to the proxy; it uses one destination. */
   #route({ destinations: [destination = ''] }: Answer & { readonly type: 'route' }): void {
     const picked = { [DESTINATION_HEADER]: destination };
     const setHeaders = headerOptions(picked);
@@ -263,7 +266,7 @@ class ProxiedExchange {
     );
   }
 
-  /** Nothing of a request goes on before it is decided. */
+  /** Sends a response, after the decision: until then no part of a request is forwarded. */
   #pass(response: Response): void {
     if (this.#decision === undefined) this.#held.push(response);
     else if (this.#decision.answer.type === 'route') this.#write(response);
@@ -287,14 +290,14 @@ class ProxiedExchange {
   }
 }
 
-/** The part as it came: a proxy that streams sends on what it gets back, another one what it has. */
+/** Returns the part unchanged: a streaming proxy forwards the returned part, any other forwards its own. */
 function echoOf({ body, endOfStream }: HttpBody, mode: BodyMode) {
   if (mode !== BodyMode.FULL_DUPLEX_STREAMED) return {};
   const mutation = { case: 'streamedResponse', value: { body, endOfStream } } as const;
   return { response: { bodyMutation: { mutation } } };
 }
 
-/** The addresses that alone may be picked, as a list or with commas; undefined where any may. */
+/** Returns the only addresses that may be picked, as a list or with commas; undefined if any may. */
 function subsetOf(metadata: Metadata | undefined): readonly string[] | undefined {
   const hint = metadata?.filterMetadata[SUBSET_HINT]?.[SUBSET_KEY];
   if (hint === undefined) return undefined;

@@ -1,22 +1,25 @@
 import { request } from 'node:http';
 
-/** What is asked of an Envoy through its admin socket. */
+/** Calls to an Envoy through its admin socket. */
 export interface EnvoyAdmin {
-  /** Whether it takes requests; false also where it cannot be asked. Never rejects. */
+  /** Returns true if Envoy accepts requests; false also if it does not answer. Never rejects. */
   isReady(): Promise<boolean>;
-  /** From now on each response closes its connection, and new connections are still taken. Rejects where it does not answer. */
+  /**
+   * Makes each response close its connection from now on; new connections are still accepted. Rejects if Envoy does not
+   * answer.
+   */
   closeConnections(): Promise<void>;
-  /** Takes that back. Rejects where it does not answer. */
+  /** Undoes {@link closeConnections}. Rejects if Envoy does not answer. */
   keepConnections(): Promise<void>;
 }
 
 const ANSWER_MS = 2_000;
 
-/** The admin interface of Envoy at that Unix socket. */
+/** Returns the admin interface of Envoy at that Unix socket. */
 export function envoyAdmin(socketPath: string): EnvoyAdmin {
   return {
     isReady: async () => (await call(socketPath, 'GET', '/ready').catch(() => 0)) === 200,
-    // The only command after which an Envoy with a listener of its own configuration ends keep-alive and goes on serving.
+    // The only command that ends keep-alive without ending service, for a listener in Envoy's own configuration.
     closeConnections: () => command(socketPath, '/healthcheck/fail'),
     keepConnections: () => command(socketPath, '/healthcheck/ok'),
   };

@@ -5,56 +5,58 @@ import { CLUSTER_HEADER, METADATA, PRIVATE_HEADERS, READ_HEADERS, RETRY_HEADER }
 import { RESPONSE_FILTER } from './response-filter.ts';
 
 export interface SocketPlace {
-  /** An IP address, or a name of what is called; empty: all addresses of this machine. */
+  /** An IP address or host name; empty: all addresses of this machine. */
   readonly host: string;
   readonly port: number;
 }
 
 export interface BootstrapOptions {
-  /** Where clients call. */
+  /** Address for clients. */
   readonly listen: SocketPlace;
-  /** The gRPC services of the picker. */
+  /** Address of the picker's gRPC services. */
   readonly picker: SocketPlace;
-  /** The path of a Unix socket for the admin interface, which has no password; none where absent. */
+  /** Path of a Unix socket for the admin interface, which has no password; without a path there is none. */
   readonly adminSocket?: string;
-  /** Heap at which Envoy has shed all that it can, in bytes; {@link DEFAULT_HEAP_BYTES} if absent. */
+  /** Heap in bytes at which Envoy sheds all possible load; default {@link DEFAULT_HEAP_BYTES}. */
   readonly maxHeapBytes?: number;
-  /** Proxies in front of Envoy whose `x-forwarded-for` it believes; 0 if absent. */
+  /** Number of proxies in front of Envoy whose `x-forwarded-for` it trusts; default 0. */
   readonly trustedHops?: number;
-  /** Idle time after which Envoy closes a connection of a client, in milliseconds; 5 min if absent. */
+  /** Idle time in milliseconds after which Envoy closes a client's connection; default 5 min. */
   readonly idleTimeoutMs?: number;
-  /** Connections of all clients; {@link MAX_CONNECTIONS} if absent. */
+  /** Maximum connections of all clients; default {@link MAX_CONNECTIONS}. */
   readonly maxConnections?: number | undefined;
-  /** How often Envoy tells the picker of a request that lasts, in milliseconds; 15 s if absent. */
+  /** Interval in milliseconds of Envoy's reports on running requests; default 15 s. */
   readonly progressMs?: number;
 }
 
-/** Longer than any hold (55 min), in seconds; a message_timeout may be one hour at most. */
+/** Longer than any hold (55 min), in seconds; a message_timeout may be at most one hour. */
 const MAX_WAIT_S = 3660;
-/** Bytes of one body that Envoy buffers: while its request waits, for a retry, and for the picker that reads it. */
+/**
+ * Maximum bytes of a body that Envoy buffers: while its request waits, for a retry, and for the picker that reads it.
+ */
 export const BUFFER_BYTES = 131_072;
-/** Memory limit of the container in the chart: 512 MiB. The rest is for stacks, code and what was freed lately. */
+/** Memory limit of the container in the chart is 512 MiB. The rest is for stacks, code and recently freed memory. */
 export const DEFAULT_HEAP_BYTES = 384 * 1_048_576;
 const DEFAULT_IDLE_MS = 300_000;
 const DEFAULT_PROGRESS_MS = 15_000;
-/** Streams of one HTTP/2 connection. */
+/** Maximum streams of one HTTP/2 connection. */
 const STREAMS_PER_CONNECTION = 100;
 const HTTP2_CONNECTION_WINDOW = 1_048_576;
-/** Connections of all clients. */
+/** Maximum connections of all clients. */
 export const MAX_CONNECTIONS = 10_000;
 const MAX_REQUESTS = 100_000;
 /**
- * Frames that Envoy queues for a busy picker. At the default of 1,000 control frames it closes the connection, and with it
- * all waiting requests, if a thousand streams are reset at once.
+ * Maximum frames that Envoy queues for a busy picker. At the default of 1,000 control frames it closes the connection,
+ * with all waiting requests, if a thousand streams are reset at once.
  */
 const MAX_QUEUED_FRAMES = 10 * MAX_REQUESTS;
 const OWNER_ONLY = 0o600;
 
 /**
- * The bootstrap configuration of an Envoy that asks this picker, as JSON: one listener, whose requests the picker holds
- * and routes; clusters and endpoints by discovery from the picker; the end of each request to its access log. A request
- * is tried at most twice more, on the next worker of the picker's list, and never after its response began. Memory is
- * bounded: each body by {@link BUFFER_BYTES}, all of it by `maxHeapBytes`.
+ * Returns the bootstrap configuration of an Envoy with this picker, as JSON. It has one listener, whose requests the
+ * picker holds and routes; clusters and endpoints from the picker's discovery; and an access log that reports the end
+ * of each request. A request is retried at most twice, on the next worker of the picker's list, and never after its
+ * response began. Memory is bounded: each body by {@link BUFFER_BYTES}, the total by `maxHeapBytes`.
  */
 export function envoyBootstrap(options: BootstrapOptions): string {
   const { picker, adminSocket } = options;
@@ -75,7 +77,7 @@ export function envoyBootstrap(options: BootstrapOptions): string {
       layers: [
         {
           name: 'static',
-          // A stream to the picker is closed where it would be reset: the HTTP/2 server of the picker bears few resets.
+          // A stream to the picker is closed instead of reset: the picker's HTTP/2 server tolerates few resets.
           static_layer: { 'envoy.reloadable_features.ext_proc_graceful_grpc_close': true },
         },
       ],
@@ -92,8 +94,8 @@ const pickerService = { envoy_grpc: { cluster_name: PICKER } };
 const HEAP = 'envoy.resource_monitors.fixed_heap';
 
 /**
- * Steps by the part of the heap that is in use. New requests are refused before one that is under way is reset, and of
- * those the streams with the largest buffers are reset first: one client cannot end the requests of all.
+ * Actions by the share of the heap in use. Envoy refuses new requests before it resets a running one, and first resets
+ * the streams with the largest buffers: one client cannot end the requests of all.
  */
 function overloadManager({
   maxHeapBytes = DEFAULT_HEAP_BYTES,
@@ -202,8 +204,8 @@ function listener(options: BootstrapOptions): unknown {
 }
 
 /**
- * The picker counts connections by client: it learns of each new one here, and of its end by {@link connectionLog}. The
- * start tells a connection from an earlier one of the same port, whose end may be logged after it.
+ * The picker counts connections by client: this filter reports each new one, and {@link connectionLog} its end. The
+ * start distinguishes a connection from an earlier one of the same port, whose end may be logged after it.
  */
 const connectionLimit = {
   name: 'envoy.filters.network.ratelimit',
@@ -241,15 +243,15 @@ function logConfig(log_name: string): unknown {
   };
 }
 
-/** Attempts on other workers. `reset-before-request` and `refused-stream`: the worker has seen nothing of the request. */
+/** Retry conditions. After `reset-before-request` and `refused-stream` the worker has not seen the request. */
 const UNSEEN = 'connect-failure,refused-stream,reset-before-request';
-/** In the order of the routes; the last one is for requests without that header too. */
+/** Sizes in the order of the routes; the last one is also for requests without that header. */
 const RETRY_POLICIES = {
   Full: { retry_on: `${UNSEEN},retriable-status-codes`, retriable_status_codes: [503] },
   Unseen: { retry_on: UNSEEN },
   None: undefined,
 } as const;
-/** Retries of one request; the picker chooses by {@link RETRY_HEADER}. */
+/** Maximum retries of one request; the picker decides by {@link RETRY_HEADER}. */
 export type RetryPolicy = keyof typeof RETRY_POLICIES;
 
 const routes = Object.entries(RETRY_POLICIES).map(([name, policy]) => ({
@@ -267,7 +269,7 @@ function managerOf(options: BootstrapOptions): unknown {
     '@type': `${EXTENSIONS}.filters.network.http_connection_manager.v3.HttpConnectionManager`,
     stat_prefix: 'requests',
     common_http_protocol_options: { idle_timeout: `${idleTimeoutMs / 1000}s` },
-    // nginx before 1.29 speaks HTTP/1.0 to what it passes requests to.
+    // nginx before 1.29 uses HTTP/1.0 towards its upstreams.
     http_protocol_options: { accept_http_10: true, default_host_for_http_10: 'gateway' },
     http2_protocol_options: {
       max_concurrent_streams: STREAMS_PER_CONNECTION,
@@ -276,8 +278,8 @@ function managerOf(options: BootstrapOptions): unknown {
     },
     // A stream may be silent for as long as a request may wait.
     stream_idle_timeout: `${MAX_WAIT_S}s`,
-    // Until the last byte of the request has left for the worker, the wait for one included. A body that trickles in is
-    // never idle; the picker cuts it earlier.
+    // Timeout of the whole request including its wait. A body that arrives slowly is never idle; the picker ends it
+    // earlier.
     request_timeout: `${MAX_WAIT_S}s`,
     request_headers_timeout: '10s',
     stream_flush_timeout: '300s',
@@ -286,7 +288,7 @@ function managerOf(options: BootstrapOptions): unknown {
     path_with_escaped_slashes_action: 'REJECT_REQUEST',
     use_remote_address: true,
     xff_num_trusted_hops: trustedHops,
-    // Such headers of a client would steer Envoy, or reach the worker.
+    // These headers of a client would control Envoy, or reach the worker.
     early_header_mutation_extensions: [
       {
         name: 'envoy.http.early_header_mutation.header_mutation',
@@ -308,7 +310,7 @@ function managerOf(options: BootstrapOptions): unknown {
         },
       },
     ],
-    // By which the picker learns whether the body of a request has arrived.
+    // Reports to the picker that the body of a request has arrived.
     access_log_options: { access_log_flush_interval: `${progressMs / 1000}s` },
     route_config: {
       name: 'requests',
@@ -335,9 +337,9 @@ const httpFilters = [
         response_trailer_mode: 'SKIP',
       },
       forward_rules: { allowed_headers: { patterns: READ_HEADERS.map((exact) => ({ exact })) } },
-      // A picker that ends cuts no request that has a worker; the filter behind this one refuses those that have none.
+      // The end of a picker interrupts no request with a worker; the filter behind this one refuses those without one.
       failure_mode_allow: true,
-      // The picker asks for the body of some requests, and says of which ones the response is to be read.
+      // The picker requests the body of some requests, and marks those whose response is to be read.
       allow_mode_override: true,
       metadata_options: { receiving_namespaces: { untyped: [METADATA] } },
     },

@@ -8,9 +8,9 @@ import { type Clock, sleep } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 
 export interface EnvoyProcessOptions {
-  /** The binary. */
+  /** Path of the binary. */
   readonly path: string;
-  /** Its bootstrap configuration, JSON; it may name files of a folder that this user alone reads, and that goes with it. */
+  /** Bootstrap configuration, JSON. It may name files in a private folder, which is deleted with the process. */
   readonly config: string | ((folder: string) => string);
   readonly clock: Clock;
   readonly log: Logger;
@@ -18,13 +18,13 @@ export interface EnvoyProcessOptions {
 
 /** An Envoy that this process runs. */
 export interface EnvoyProcess {
-  /** What is wrong with it, for a person; undefined while it runs. */
+  /** Returns the problem as text; undefined while Envoy runs. */
   problem(): string | undefined;
-  /** Ends it: SIGTERM, and SIGKILL after some seconds. */
+  /** Stops Envoy: SIGTERM, and SIGKILL after some seconds. */
   stop(): Promise<void>;
 }
 
-/** The binary cannot be run at all. */
+/** The binary cannot be run. */
 export class EnvoyStartError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -34,13 +34,13 @@ export class EnvoyStartError extends Error {
 
 const FIRST_REST_MS = 500;
 const MAX_REST_MS = 15_000;
-/** One that ran for longer has not failed to start. */
+/** Time after which a start counts as successful. */
 const STEADY_MS = 60_000;
 const KILL_AFTER_MS = 5_000;
 
 /**
- * `$@` ends when its standard input does: the other end is held by this process, however that ends. Otherwise an Envoy
- * would stay that holds the port and has nothing to ask.
+ * A shell that runs `$@` until its standard input closes. This process holds the other end, so Envoy stops with it
+ * however it ends; otherwise Envoy would keep the port without a picker.
  */
 const TIED_TO_PARENT = `
 exec 3<&0
@@ -56,8 +56,8 @@ exit "$code"
 `;
 
 /**
- * Runs Envoy with that configuration and starts it again whenever it ends, with growing rests while it does not stay.
- * Rejects with {@link EnvoyStartError} if the binary is not there, cannot be run, or refuses the configuration.
+ * Runs Envoy with that configuration and restarts it when it ends, with growing pauses if it keeps ending. Rejects with
+ * {@link EnvoyStartError} if the binary is missing, cannot be run, or refuses the configuration.
  */
 export async function startEnvoy(options: EnvoyProcessOptions): Promise<EnvoyProcess> {
   const folder = await mkdtemp(join(tmpdir(), 'gpu-rent-envoy-'));
@@ -73,7 +73,9 @@ export async function startEnvoy(options: EnvoyProcessOptions): Promise<EnvoyPro
   }
 }
 
-/** Asks the binary itself, so that a wrong one or a wrong address is reported before anything listens. */
+/**
+ * Validates the configuration with the binary, so that a wrong binary or address is reported before any port is opened.
+ */
 async function validate(path: string, configPath: string): Promise<void> {
   const child = spawn(path, ['--mode', 'validate', '-c', configPath, '--log-level', 'error'], {
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -126,7 +128,7 @@ class SupervisedEnvoy implements EnvoyProcess {
     const { clock } = this.#options;
     this.#ending.abort();
     this.#child?.kill('SIGTERM');
-    // Its standard input closes as well: the shell between ends with it, whichever hears first.
+    // Its standard input closes as well, so the shell in between ends too.
     const kill = clock.setTimer(KILL_AFTER_MS, () => this.#killGroup());
     await this.#ended;
     kill.cancel();
@@ -153,13 +155,13 @@ class SupervisedEnvoy implements EnvoyProcess {
     }
   }
 
-  /** Resolves to how it ended. */
+  /** Resolves to the way in which it ended. */
   #runOnce(configPath: string): Promise<string> {
     const { path, log } = this.#options;
     const args = ['-c', configPath, '--disable-hot-restart', '--log-level', 'warning'];
     const child = spawn('/bin/sh', ['-c', TIED_TO_PARENT, 'envoy', path, ...args], {
       stdio: ['pipe', 'ignore', 'pipe'],
-      // A group of its own: Ctrl-C reaches this process alone, which ends Envoy when its requests are done.
+      // A process group of its own: Ctrl-C reaches this process alone, which stops Envoy when its requests are done.
       detached: true,
     });
     this.#child = child;

@@ -24,23 +24,23 @@ import { forgetLastMessage, type GrpcService } from './grpc-server.ts';
 import type { BodyStart } from './openai-work.ts';
 import { METADATA, NOTES, type ReadHeader, UNIT_TOKENS } from './request-notes.ts';
 
-/** A request that Envoy asks about. */
+/** A request from Envoy. */
 export interface RequestHead {
   readonly headers: ReadonlyMap<ReadHeader, string>;
-  /** Aborted when the client leaves, or Envoy gives the request up. */
+  /** Aborted when the client disconnects, or Envoy gives the request up. */
   readonly left: AbortSignal;
-  /** Length of its body by its header, 0 without a body; undefined if it does not say. */
+  /** Length of its body by its header, 0 without a body; undefined if unknown. */
   readonly contentLength: number | undefined;
-  /** Addresses of workers that alone may be picked, as a proxy of another gateway may say; any where absent. */
+  /** The only workers that may be picked, as a proxy of another gateway may demand; any if absent. */
   readonly subset?: readonly string[] | undefined;
   /**
-   * Resolves to the body, or to as much of its beginning as Envoy buffers; never when the client leaves before. `route`
-   * has the headers that say where the request goes: Envoy decides that before a body that it does not buffer whole.
+   * Resolves to the body, or to the part that Envoy buffers; never if the client disconnects first. `route` has the
+   * headers that decide the destination: Envoy needs them before a body that it does not buffer whole.
    */
   readonly readBody: (route: Headers) => Promise<BodyStart>;
   /**
-   * Ends a request that was given a worker, with this reply if no response has begun. Nothing happens if the request came
-   * whole with its headers. Absent if the proxy knows no such end.
+   * Ends a request that has a worker, with this reply if no response has begun. No effect if the request was complete
+   * with its headers. Absent if the proxy knows no such end.
    */
   readonly cut?: (reply: Reply) => void;
 }
@@ -56,7 +56,7 @@ export interface Reply {
   readonly body: string;
 }
 
-/** What Envoy is to do with it. */
+/** Answer for Envoy. */
 export type Answer =
   | Reply
   | {
@@ -65,9 +65,9 @@ export type Answer =
       readonly id: string;
       /** Headers to set on the request. */
       readonly headers: Headers;
-      /** Addresses of workers, `ip:port`, the first choice first. */
+      /** Addresses of workers, `ip:port`, the preferred one first. */
       readonly destinations: readonly string[];
-      /** Whether Envoy reads in the response how many tokens it took; not if absent. */
+      /** True if Envoy reads the number of tokens in the response. */
       readonly readsUsage?: boolean;
       /** Headers to set on the response; none if absent. */
       readonly responseHeaders?: Headers | undefined;
@@ -76,8 +76,9 @@ export type Answer =
 export type ProcessStream = ServerDuplexStream<ProcessingRequest, ProcessingResponse>;
 
 /**
- * The ext_proc service of Envoy for requests: a stream each, answered when `onRequest` resolves, which may take as long as
- * the `message_timeout` of Envoy. The body is asked for only where it reads that. A rejection becomes the status 500.
+ * Returns the ext_proc service of Envoy for requests. Each is a stream, answered when `onRequest` resolves, which may
+ * take as long as Envoy's `message_timeout`. The body is only requested if `onRequest` reads it. A rejection becomes
+ * status 500.
  */
 export function extProcService(
   onRequest: (request: RequestHead) => Promise<Answer>,
@@ -110,16 +111,16 @@ export function extProcService(
   return { service: ExternalProcessor, handlers: { Process: process } };
 }
 
-/** What was said about one request. */
+/** State of the exchange about one request. */
 class Exchange {
   readonly #stream: ProcessStream;
   readonly #left = new AbortController();
-  /** Present while the body is read. Nothing here keeps a body: a request may wait for an hour after that. */
+  /** Present while the body is read. It keeps no body: a request may wait for an hour afterwards. */
   #takesBody: ((body: BodyStart) => void) | undefined;
   #contentLength: number | undefined;
-  /** Its headers were answered by asking for the body, so that the body waits for the answer. */
+  /** True if the headers were answered with a request for the body, so that the body waits for the answer. */
   #asksForBody = false;
-  /** More of the request may come after the pick. */
+  /** True if more of the request may come after the pick. */
   #isOpen = false;
 
   constructor(stream: ProcessStream) {
@@ -175,13 +176,13 @@ class Exchange {
 }
 
 export const NOTHING = new Uint8Array();
-/** One for all: an abort without a reason makes an exception with a stack for each request. */
+/** A shared reason: an abort without one creates an exception with a stack for each request. */
 export const LEFT = new Error('the stream of the request ended');
 
-/** Where a decision failed. */
+/** Answer after a failed decision. */
 export const BROKEN: Reply = { type: 'reply', status: 500, headers: {}, body: '' };
 
-/** All that fits into Envoy's buffer: what is longer passes as well. */
+/** Request for the part that fits into Envoy's buffer; a longer body passes as well. */
 const BODY_MODE = {
   requestHeaderMode: ProcessingMode_HeaderSendMode.SEND,
   responseHeaderMode: ProcessingMode_HeaderSendMode.SKIP,
@@ -191,8 +192,8 @@ const BODY_MODE = {
 };
 
 /**
- * Trailers are the only part of a request that Envoy still asks about, so that its stream stays open until the response
- * begins, and the request can be cut. No part of the body passes through the picker.
+ * Request for trailers only: the stream stays open until the response begins, so the request can be ended. No part of
+ * the body passes through the picker.
  */
 const OPEN_MODE = {
   ...BODY_MODE,
@@ -200,7 +201,7 @@ const OPEN_MODE = {
   requestTrailerMode: ProcessingMode_HeaderSendMode.SEND,
 };
 
-/** It is open for as long as it is used, in both directions. */
+/** Returns true for a WebSocket, which stays open in both directions. */
 function isWebSocket(headers: RequestHead['headers']): boolean {
   return headers.get(':method') === 'GET' && headers.get('upgrade')?.toLowerCase() === 'websocket';
 }
@@ -213,12 +214,12 @@ function askForBody(route: Headers): ProcessingResponse {
   });
 }
 
-/** Undefined where it is none. */
+/** Returns the length in the header; undefined if it is invalid. */
 export function lengthOf(header: string | undefined): number | undefined {
   return header !== undefined && /^\d{1,15}$/.test(header) ? Number(header) : undefined;
 }
 
-/** Values by name in lower case; of equal names the last. */
+/** Returns values by name in lower case; of equal names the last one. */
 export function headersOf(map: HeaderMap | undefined): ReadonlyMap<ReadHeader, string> {
   const headers = new Map<ReadHeader, string>();
   for (const { key, value, rawValue } of map?.headers ?? [])
@@ -232,19 +233,19 @@ function responseOf(
 ): ProcessingResponse {
   if (answer.type === 'route') {
     const headers = headerOptions(answer.headers);
-    // With a body the route is known already, and Envoy may be past it.
+    // With a body the route is already known, and Envoy may be past it.
     const response = { headerMutation: { setHeaders: headers }, clearRouteCache: !toBody };
     return create(ProcessingResponseSchema, {
       response: { case: toBody ? 'requestBody' : 'requestHeaders', value: { response } },
       dynamicMetadata: { [METADATA]: notesOf(answer) },
-      // Whoever reads a body has the stream open anyway.
+      // A request whose body is read has an open stream anyway.
       ...(isOpen && !toBody && { modeOverride: OPEN_MODE }),
     });
   }
   return replyOf(answer);
 }
 
-/** Notes for the filters behind this one, the load balancer and the access log. */
+/** Returns the notes for later filters, load balancer and access log. */
 function notesOf({ id, destinations, readsUsage, responseHeaders }: Answer & { readonly type: 'route' }) {
   return {
     [NOTES.id]: id,
@@ -254,7 +255,7 @@ function notesOf({ id, destinations, readsUsage, responseHeaders }: Answer & { r
   };
 }
 
-/** An answer that is not a worker's. */
+/** Returns an answer that is not from a worker. */
 export function replyOf({ status, headers, body }: Reply): ProcessingResponse {
   return create(ProcessingResponseSchema, {
     response: {
@@ -269,7 +270,7 @@ export function replyOf({ status, headers, body }: Reply): ProcessingResponse {
   });
 }
 
-/** Each in place of what the request has by that name. */
+/** Returns options that replace the request's headers of the same names. */
 export function headerOptions(headers: Headers): HeaderValueOption[] {
   return Object.entries(headers).map(([key, value]) =>
     create(HeaderValueOptionSchema, {

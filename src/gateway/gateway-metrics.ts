@@ -1,39 +1,39 @@
 import type { GroupSettings } from './group-view.ts';
 
-/** Whose figure it is. */
+/** Group of a figure. */
 export interface GroupRef {
   readonly namespace: string;
   readonly name: string;
 }
 
-/** How a request that a worker had was counted. */
+/** A finished request that a worker served. */
 export interface ServedRequest {
-  /** The caller's name in the Secret of keys; empty where everyone may call. */
+  /** Name of the caller in the Secret of keys; empty if every client may call. */
   readonly caller: string;
-  /** The status that the client got; 0 if it left before. */
+  /** Status that the client got; 0 if it disconnected before. */
   readonly status: number;
   readonly work: number;
   readonly unit: GroupSettings['work'];
-  /** Attempts beyond the first. */
+  /** Number of retries. */
   readonly retries: number;
   readonly firstByteMs: number | undefined;
 }
 
-/** What a picker reports of requests as it happens. */
+/** Receives events of requests from a picker. */
 export interface GatewayMetrics {
-  /** `waitMs`: how long the request was held. */
+  /** Counts a pick. `waitMs`: time for which the request was held. */
   picked(group: GroupRef, waitMs: number): void;
   served(group: GroupRef, request: ServedRequest): void;
-  /** `code` is that of the body, such as `queue_full`. */
+  /** Counts a refusal. `code` is that of the body, such as `queue_full`. */
   refused(group: GroupRef, code: string): void;
-  /** The client left while its request was held. */
+  /** Counts a client that disconnected while its request was held. */
   left(group: GroupRef): void;
   woke(group: GroupRef): void;
-  /** A client had its share of connections and opened another one. */
+  /** Counts a connection that exceeded its client's share. */
   refusedConnection(): void;
 }
 
-/** What stands still, as it is at an exposition. */
+/** Figures that are read at each exposition. */
 export interface GroupFigures extends GroupRef {
   readonly heldRequests: number;
   readonly inFlightRequests: number;

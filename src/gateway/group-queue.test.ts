@@ -88,7 +88,10 @@ describe('a group without a ready worker', () => {
 });
 
 describe('callers', () => {
-  /** Ids of requests in the order in which a worker takes them, one at a time; each is in the end what `done` says. */
+  /**
+   * Returns the ids of requests in the order in which a worker accepts them, one at a time; each has the final work of
+   * `done`.
+   */
   function order(queue: GroupQueue, done: (id: string) => number | undefined = () => undefined): string[] {
     let picks = picksOf(queue.setWorkers(ready('w1'), 100));
     const taken: string[] = [];
@@ -315,7 +318,7 @@ describe('the choice of a worker', () => {
 });
 
 describe('the speed of workers', () => {
-  /** A queue with `w1`, which has done `perf` units per second for 11 s while it had more to do. */
+  /** Returns a queue with `w1`, which had done `perf` units per second for 11 s at full load. */
   function measured(perf: number, settings: Partial<QueueSettings> = {}): GroupQueue {
     const queue = queueWith({ maxQueueTimeMs: 2_000, ...settings });
     queue.setWorkers(ready('w1'), 0);
@@ -346,7 +349,7 @@ describe('the speed of workers', () => {
       queue.arrive({ id: `r${second}`, work: 3 }, second * 1000);
       queue.end(`r${second - 1}`, { worker: 'w1', failed: false }, second * 1000 + 500);
     }
-    // A quarter of its work, in two thirds of the time.
+    // A quarter of its work in two thirds of the time.
     expect(queue.report(16_000).workers[0]?.perf).toBeGreaterThan(9);
   });
 
@@ -394,7 +397,7 @@ describe('workers of different prices', () => {
 });
 
 describe('a worker that became ready', () => {
-  /** How many of 22 requests that come at once `w2` gets beside `w1`. */
+  /** Returns how many of 22 simultaneous requests `w2` gets beside `w1`. */
   function shareOf(queue: GroupQueue, now: number): number {
     const first = Array.from({ length: 22 }, (_, each) =>
       picksOf(queue.arrive({ id: `r${each}`, work: 1 }, now)).map(([, worker]) => worker),

@@ -4,65 +4,67 @@ import { type Charge, type Counted, type Held, HeldRequests, type Measure } from
 import { hashOf, SessionWorkers } from './session-workers.ts';
 import { type DoneRequest, WorkerSpeed } from './worker-speed.ts';
 
-/** A worker as the queue sees it. */
+/** A worker in the queue. */
 export interface WorkerView {
   readonly name: string;
-  /** False: it finishes what it has, and gets nothing new. */
+  /** False: it is draining, and gets no new request. */
   readonly ready: boolean;
-  /** Undefined where it is not known. */
+  /** Undefined if it is unknown. */
   readonly pricePerHour?: MicroDollars | undefined;
 }
 
-/** How requests of a group wait. */
+/** Settings of a group's queue. */
 export interface QueueSettings {
   readonly holdMs: number;
   readonly maxHeld: number;
-  /** Of one caller; undefined: as many as of all. */
+  /** Maximum held requests of one caller; undefined: the maximum of all. */
   readonly maxHeldPerClient: number | undefined;
-  /** Memory that requests which wait may take. */
+  /** Maximum memory of waiting requests. */
   readonly maxHeldBytes: number;
-  /** The longest that a request may wait in a worker. */
+  /** Maximum time that a request may wait in a worker. */
   readonly maxQueueTimeMs: number;
-  /** Work per second of a worker that was not measured; undefined: what the others do, and without any no limit. */
+  /**
+   * Work per second of a worker without a measurement; undefined: the speed of the others, and without any no limit.
+   */
   readonly expectedPerf: number | undefined;
 }
 
-/** Why no worker can be started. */
+/** Reason for which no worker can be started. */
 export interface Blocked {
   readonly reason: string;
   readonly message: string;
 }
 
-/** What is known of the other pickers of a group. */
+/** Facts about the other pickers of a group. */
 export interface OtherPickers {
   readonly count: number;
-  /** What workers have through them, together, and the speed that one of them has measured; by name. */
+  /** Work that they have together on each worker, and the speed that one of them measured; by name. */
   readonly workers: ReadonlyMap<string, { readonly work: number; readonly perf?: number | undefined }>;
 }
 
-/** What the operator says of workers that are to come. */
+/** Facts from the operator about coming workers. */
 export interface Prospect {
-  /** Why none can be started; undefined while one can. */
+  /** Reason for which none can be started; undefined while one can. */
   readonly blocked: Blocked | undefined;
-  /** Some boot or wake. */
+  /** True if workers boot or start. */
   readonly starts: boolean;
 }
 
 export interface Arrival {
   readonly id: string;
-  /** Units of work, 1 for a group that counts requests; left out if its body says it: see {@link GroupQueue.count}. */
+  /** Units of work, 1 for a group that counts requests; left out if its body tells it: see {@link GroupQueue.count}. */
   readonly work?: number | undefined;
-  /** Memory that it takes while it waits, at most; 0 if absent. */
+  /** Maximum memory while it waits; 0 if absent. */
   readonly bytes?: number | undefined;
-  /** Callers take turns; left out where all are one. */
+  /** Caller, for the order of turns; left out if all requests share one. */
   readonly caller?: string | undefined;
-  /** Requests of one session go to one worker; left out where it may be any. */
+  /** Session whose requests go to one worker; left out if any worker may be picked. */
   readonly session?: string | undefined;
-  /** Workers that it may go to, by name; left out where it may go to any. */
+  /** Names of the only workers that may be picked; left out if any may. */
   readonly subset?: readonly string[] | undefined;
 }
 
-/** A request that asks for no work: it waits for no worker, wakes none and is no load. */
+/** A request without work, such as a health check: it waits for no worker, starts none and is no load. */
 export type QuietArrival = Pick<Arrival, 'id' | 'caller' | 'session' | 'subset'>;
 
 const REFUSALS = {
@@ -82,7 +84,7 @@ export interface Refusal {
   readonly retryAfterSeconds: number;
 }
 
-/** What is to be done after an event. */
+/** Effect of an event. */
 export type Effect =
   /** `candidates`: names of workers, the best first. */
   | {
@@ -92,38 +94,38 @@ export type Effect =
       readonly waitMs: number;
     }
   | { readonly type: 'refuse'; readonly id: string; readonly refusal: Refusal }
-  /** A request waits and no worker is ready: one has to be started. */
+  /** A request waits and no worker is ready: a worker must be started. */
   | { readonly type: 'wake' };
 
-/** How a request that was picked for ended. */
+/** End of a request that had a worker. */
 export interface Ending {
-  /** Who served it last; undefined where no worker was reached. */
+  /** Worker that served it last; undefined if none was reached. */
   readonly worker: string | undefined;
-  /** A worker that was tried did not do what it should: it answered 5xx or could not be reached. */
+  /** A worker that was tried and failed: it answered 5xx or could not be reached. */
   readonly failed: boolean;
-  /** What it did instead, for people. */
+  /** Failure as text. */
   readonly failure?: string | undefined;
-  /** False where it was refused or broken off: how long that took says nothing of the worker's speed. */
+  /** False if it was refused or interrupted: its duration does not show the worker's speed. */
   readonly isComplete?: boolean | undefined;
-  /** Units of work that it was in the end; left out where that is what it counted as at its arrival. */
+  /** Final units of work; left out if they equal the estimate at its arrival. */
   readonly work?: number | undefined;
 }
 
-/** Work of a group, as the operator asks for it: see `GatewayReport`. Counters begin at 0 with this queue. */
+/** Work of a group in the operator's form: see `GatewayReport`. Counters begin at 0 with this queue. */
 export interface QueueReport {
   readonly arrivedWork: number;
   readonly overestimatedWork: number;
   readonly refusedWork: number;
   readonly heldRequests: number;
   readonly heldWork: number;
-  /** Those that have requests, that fail, or whose speed was measured. */
+  /** Workers that have requests, that fail, or whose speed was measured. */
   readonly workers: readonly {
     readonly name: string;
     readonly requests: number;
     readonly work: number;
-    /** Units of work per second, where it was measured. */
+    /** Measured units of work per second. */
     readonly perf?: number;
-    /** Why requests to it fail, where they do. */
+    /** Reason for which requests to it fail. */
     readonly failing?: string;
   }[];
 }
@@ -136,38 +138,41 @@ interface InFlight {
   readonly charge: Charge;
 }
 
-/** Time for the part of a body that says what its request counts as, from its headers on. */
+/** Time limit, from the headers on, for the part of a body that determines the work. */
 const BODY_DEADLINE_MS = 30_000;
-/** What a request that asks for no work counts as in the limit of its worker. */
+/** Work of a request without work, for the limit of its worker. */
 const QUIET_WORK = 1;
 /** The first choice, and two for retries. */
 const MAX_CANDIDATES = 3;
-/** A worker that failed comes after all others for so long. */
+/** Time for which a failed worker comes after all others. */
 const SHUNNED_MS = 10_000;
-/** From then on, and from when it became ready, its share of the requests grows for so long. */
+/** Time during which the share of a worker grows, after a failure or after it became ready. */
 const SLOW_START_MS = 30_000;
-/** What it begins with. */
+/** Share at the beginning. */
 const FIRST_SHARE = 0.1;
-/** Where requests still wait and no worker is ready or starts, the wake is repeated: what was started may have failed. */
+/**
+ * Interval at which a wake is repeated while requests wait and no worker is ready or starts: the first start may have
+ * failed.
+ */
 const WAKE_AGAIN_MS = 30_000;
 
-/** A worker with what it has. */
+/** A worker with its requests. */
 interface WorkerState {
   readonly name: string;
   readonly hash: number;
   readonly speed: WorkerSpeed;
-  /** From this picker. */
+  /** Work from this picker. */
   requests: number;
   work: number;
-  /** Those of `requests` that ask for no work. */
+  /** Number of its `requests` without work. */
   quiet: number;
-  /** Work that it had from other pickers when that was last known, from this one then, and the speed that they measured. */
+  /** Last known work from other pickers, work from this one at that time, and the speed that they measured. */
   others: number;
   sharedWork: number;
   othersPerf: number | undefined;
   isReady: boolean;
   isListed: boolean;
-  /** From when on its share grows. */
+  /** Start of the growth of its share. */
   startsAt: number;
   failure: { readonly at: number; readonly why: string } | undefined;
 }
@@ -179,29 +184,29 @@ interface Choice {
 }
 
 /**
- * The requests of one group: each is given a worker, or waits until one accepts it. Callers take turns by the work that
- * was served to them, and requests of one caller go in the order of arrival. Pure: the time is an argument, in milliseconds,
- * and each event returns what is to be done.
+ * The requests of one group: each gets a worker, or waits until one accepts it. Callers take turns by the work that was
+ * served to them, and requests of one caller keep the order of arrival. Pure: the time is an argument, in milliseconds,
+ * and each event returns its effects.
  *
- * A worker accepts a request if the work that it has, from all pickers, is done within `maxQueueTime`. The one that has
- * done the request first is taken, by the speed that was measured or is expected; of equal ones the cheapest, then the
- * first by name. One that became ready counts as slower for 30 s, the less so the longer it is. One that failed within
- * 10 s comes last, is still taken before nothing, and begins slowly as well. A session goes to its worker while that
- * accepts and does not fail, else to the one that is taken, which is its worker from then on. Of a request that may go to
- * some workers only all of this holds among those.
+ * A worker accepts a request if it finishes all its work, from all pickers, within `maxQueueTime`. The queue picks the
+ * worker that will finish the request first, by measured or expected speed; of equal ones the cheapest, then the first
+ * by name. A worker that became ready counts as slower for 30 s, less so over time. One that failed within 10 s comes
+ * last, is still picked if there is no other, and also starts slowly. A session stays on its worker while that accepts
+ * and does not fail; else it moves to the picked one. For a request that may only go to some workers, all of this
+ * applies among those.
  */
 export class GroupQueue {
   #settings: QueueSettings;
-  /** Those that are there, and those that are gone and still have requests. */
+  /** Present workers, and removed ones that still have requests. */
   readonly #workers = new Map<string, WorkerState>();
-  /** In the order in which equal ones are taken. */
+  /** Workers in the order in which equal ones are picked. */
   #ready: readonly WorkerState[] = [];
   #prospect: Prospect = { blocked: undefined, starts: false };
   readonly #held = new HeldRequests();
   readonly #sessions = new SessionWorkers();
   readonly #inFlight = new Map<string, InFlight>();
   #others: OtherPickers = { count: 0, workers: new Map() };
-  /** Of workers that were not measured. */
+  /** Speed of workers without a measurement. */
   #typicalPerf: number | undefined;
   #arrivedWork = 0;
   #overestimatedWork = 0;
@@ -249,7 +254,7 @@ export class GroupQueue {
     return this.#advance(now);
   }
 
-  /** What is known of other pickers from now on: the limits of a worker are shared. */
+  /** Sets the facts about other pickers: they share the limits of a worker. */
   setOthers(others: OtherPickers, now: number): readonly Effect[] {
     this.#others = others;
     for (const worker of this.#workers.values()) {
@@ -263,21 +268,21 @@ export class GroupQueue {
     return this.#advanceAll(now);
   }
 
-  /** Counts from its headers on, also while its body is read: a body that never ends takes a place. */
+  /** Adds a request at its headers; it counts while its body is read, so a body that never ends occupies a place. */
   arrive({ id, work, bytes = 0, caller = '', session, subset }: Arrival, now: number): readonly Effect[] {
     this.#held.add({ ...{ id, work, bytes, since: now }, ...{ caller, session, subset } });
     this.#arrivedWork += work ?? 0;
     return [...this.#advance(now), ...this.#overflow(id, caller)];
   }
 
-  /** The body of a request was read: it waits for a worker from now on. Of one that is gone nothing is done. */
+  /** Sets the work of a request after its body was read: it now waits for a worker. Ignores a request that has left. */
   count(id: string, work: number, now: number): readonly Effect[] {
     if (!this.#held.count(id, work)) return [];
     this.#arrivedWork += work;
     return this.#advance(now);
   }
 
-  /** A request that asks for no work gets a worker now or never. */
+  /** Picks a worker for a request without work, or refuses it: it never waits. */
   arriveQuietly({ id, caller = '', session, subset }: QuietArrival, now: number): readonly Effect[] {
     const held = { id, work: QUIET_WORK, bytes: 0, since: now, caller, session, subset };
     const choices = this.#choicesFor(held, now);
@@ -285,18 +290,18 @@ export class GroupQueue {
     return [this.#pick(held, choices, { charge: { caller, contest: -1 }, isQuiet: true, now })];
   }
 
-  /** Memory of all requests that wait. */
+  /** Returns the memory of all waiting requests. */
   heldBytes(): number {
     return this.#held.bytes;
   }
 
-  /** Refuses the newest request of the caller whose requests take most memory. */
+  /** Refuses the newest request of the caller with the most memory. */
   shed(message: string): readonly Effect[] {
     const refused = this.#held.mostOf(undefined, 'bytes');
     return refused ? [this.#refuse(refused, 'queue_full', message)] : [];
   }
 
-  /** The client left while its request was held. False where it was not. */
+  /** Removes a held request whose client disconnected. Returns false if it was not held. */
   leave(id: string): boolean {
     const held = this.#held.remove(id);
     if (!held) return false;
@@ -305,7 +310,7 @@ export class GroupQueue {
     return true;
   }
 
-  /** A request that was picked for has ended. What it was estimated at is corrected to what it was, up or down. */
+  /** Records the end of a request that had a worker, and corrects its estimated work to the real one. */
   end(id: string, ending: Ending, now: number): readonly Effect[] {
     const one = this.#inFlight.get(id);
     if (!one) return [];
@@ -329,7 +334,7 @@ export class GroupQueue {
     return this.#advance(now);
   }
 
-  /** When {@link tick} is due; undefined while nothing waits. */
+  /** Returns the time at which {@link tick} is due; undefined while no request waits. */
   nextAt(): number | undefined {
     const oldest = this.#held.oldest();
     if (!oldest) return undefined;
@@ -377,7 +382,7 @@ export class GroupQueue {
     return this.#ready.length;
   }
 
-  /** A worker that comes back may have another machine: what was known of it is forgotten. */
+  /** Updates a listed worker. One that comes back may have another machine, so its old measurements are dropped. */
   #listed(name: string, state: WorkerState | undefined, isReady: boolean, now: number): WorkerState {
     const isKnown = state?.isListed === true;
     const startsAt = isKnown && (state.isReady || !isReady) ? state.startsAt : now;
@@ -390,11 +395,11 @@ export class GroupQueue {
     };
   }
 
-  /** Whether what came of a request says that a worker fails, or that it does so no more. */
+  /** Returns true if the end of a request changes whether a worker counts as failing. */
   #judge(chosen: string, ending: Ending, now: number): void {
     const { worker, failed, failure = 'a request to it failed' } = ending;
     if (failed) this.#fail(worker ?? chosen, failure, now);
-    // A first choice that another one had to stand in for has failed as well.
+    // A first choice whose retry another worker served has failed as well.
     else if (worker !== undefined && worker !== chosen)
       this.#fail(chosen, 'another worker had to stand in for it', now);
     else if (worker === chosen) this.#recover(chosen, now);
@@ -419,7 +424,7 @@ export class GroupQueue {
     pass(worker, now);
     worker.requests -= 1;
     worker.quiet -= isQuiet ? 1 : 0;
-    // Sums of fractions leave a rest.
+    // Sums of fractions leave a remainder.
     worker.work = worker.requests === 0 ? 0 : Math.max(0, worker.work - work);
     if (worker.requests === 0 && !worker.isListed) this.#workers.delete(worker.name);
   }
@@ -440,7 +445,7 @@ export class GroupQueue {
     this.#typicalPerf = isExpected ? expectedPerf : measured.length > 0 ? mean : undefined;
   }
 
-  /** After what may change all workers. */
+  /** Advances the measurement of all workers, before or after a change that may affect all of them. */
   #advanceAll(now: number): readonly Effect[] {
     const effects = this.#advance(now);
     for (const worker of this.#workers.values()) this.#rest(worker);
@@ -453,7 +458,7 @@ export class GroupQueue {
     speed.rest({ requests, work: knownWorkOf(worker), isFull });
   }
 
-  /** A caller that sends much does not keep the others out. */
+  /** Refuses a request if a limit is exceeded, of the caller with the most requests: it does not block the others. */
   #overflow(id: string, caller: string): readonly Effect[] {
     const { maxHeld, maxHeldPerClient = maxHeld, maxHeldBytes } = this.#settings;
     const own = this.#held.countOf(caller);
@@ -529,7 +534,7 @@ export class GroupQueue {
     return { type: 'pick', id, candidates: choices.map(({ name }) => name), waitMs: now - since };
   }
 
-  /** Those that are ready and that a request may go to. */
+  /** Returns the ready workers that a request may go to. */
   #within(subset: readonly string[] | undefined): readonly WorkerState[] {
     return subset ? this.#ready.filter(({ name }) => subset.includes(name)) : this.#ready;
   }
@@ -542,7 +547,7 @@ export class GroupQueue {
     return [own, ...choices.filter((worker) => worker !== own)].slice(0, MAX_CANDIDATES);
   }
 
-  /** The best few of those that accept a request, the best first. */
+  /** Returns the best candidates for a request, the best first. */
   #choices(ready: readonly WorkerState[], work: number, now: number): readonly WorkerState[] {
     const best: Choice[] = [];
     for (const worker of ready) {
@@ -564,22 +569,23 @@ export class GroupQueue {
   }
 
   /**
-   * Whether a picker has less than its part of a full worker: then it takes one more each time that the pickers learn of each
-   * other, and those that have more take none until the limit is kept again. Who came first would keep the others out.
+   * Returns true if a picker has less than its part of a full worker. It then adds one request at each exchange of the
+   * pickers, and those with more add none until the limit holds again. Otherwise the first picker would block the
+   * others.
    */
   #isWithinPart({ work, sharedWork }: WorkerState, limit: number): boolean {
     return work <= Math.min(sharedWork, limit / (this.#others.count + 1));
   }
 
-  /** Seconds until it has done what it has and this as well; by work alone where no speed is known. */
+  /** Returns the seconds until a worker has finished its work and this request; the work alone if no speed is known. */
   #waitOf(worker: WorkerState, work: number, now: number): number {
     const perf = this.#perfOf(worker) ?? 1;
     return (this.#allWorkOf(worker) + work) / (perf * shareOf(worker, now));
   }
 
   /**
-   * What a worker has from all pickers. Each of the others is taken to have given it as much as this one since their work
-   * was known: so all of them together keep its limit, also when requests come to all of them at once.
+   * Returns the work of a worker from all pickers. Each other picker is assumed to have added as much as this one since
+   * its last report, so all of them together keep the limit, even if requests reach all of them at once.
    */
   #allWorkOf(worker: WorkerState): number {
     const given = Math.max(0, worker.work - worker.sharedWork);
@@ -590,14 +596,14 @@ export class GroupQueue {
     return measuredPerf(worker) ?? this.#typicalPerf;
   }
 
-  /** A worker that is started would be none of theirs. */
+  /** Refuses requests whose workers are all gone: a newly started worker would not be among their allowed ones. */
   #refusedBySubset(): readonly Effect[] {
     if (this.#held.subsets().every((subset) => this.#within(subset).length > 0)) return [];
     const outside = this.#held.all().filter(({ subset }) => subset && this.#within(subset).length === 0);
     return outside.map((held) => this.#refuse(held, 'no_endpoint_in_subset', OUTSIDE_SUBSET));
   }
 
-  /** Where a worker is ready they wait for it: it comes free. */
+  /** Refuses requests if no worker can be started. If one is ready they wait for it. */
   #refusedByBlock(): readonly Effect[] {
     const { blocked } = this.#prospect;
     if (!blocked || this.readyWorkers() > 0) return [];
@@ -605,7 +611,7 @@ export class GroupQueue {
     return this.#held.all().map((held) => this.#refuse(held, 'workers_blocked', `${reason}: ${message}`));
   }
 
-  /** Work that is turned away was asked for all the same, but not that which no other worker might do. */
+  /** Refuses a request. Its work still counts as demand, unless no other worker could do it. */
   #refuse({ id, work = 0 }: Held, code: Refusal['code'], message: string): Effect {
     this.#held.remove(id);
     if (code === 'no_endpoint_in_subset') this.#overestimatedWork += work;
@@ -613,7 +619,10 @@ export class GroupQueue {
     return refusalOf(id, code, message);
   }
 
-  /** One for a burst: the next one when all of it was served or left, or nothing came of the first. */
+  /**
+   * Returns true if the operator should start a worker: once for a burst, and again when the burst was served or left,
+   * or the first wake had no effect.
+   */
   #wakes(now: number): readonly Effect[] {
     const isNeeded = this.#held.ready > 0 && this.readyWorkers() === 0;
     if (!isNeeded) {
@@ -623,7 +632,7 @@ export class GroupQueue {
     if (this.#wokenAt !== undefined && now - this.#wokenAt < WAKE_AGAIN_MS) return [];
     const isRepeated = this.#wokenAt !== undefined;
     this.#wokenAt = now;
-    // What starts was asked for by the first wake: machines boot for minutes.
+    // The first wake already requested the starting workers: machines boot for minutes.
     return isRepeated && this.#prospect.starts ? [] : [{ type: 'wake' }];
   }
 }
@@ -636,19 +645,22 @@ function knownWorkOf({ work, others }: WorkerState): number {
   return work + others;
 }
 
-/** Counts the time until now for the work that a worker has had; it is about to change. */
+/** Records the time until now for a worker's present work, which is about to change. */
 function pass(worker: WorkerState, now: number): void {
   const all = knownWorkOf(worker);
   worker.speed.pass({ share: all > 0 ? worker.work / all : 1, requests: worker.requests }, now);
 }
 
-/** By this picker or another one: who has little there measures nothing, or too little. */
+/**
+ * Returns the speed that this picker or another one measured: one with few requests there measures nothing, or too
+ * little.
+ */
 function measuredPerf({ speed, othersPerf }: WorkerState): number | undefined {
   const own = speed.perf();
   return own === undefined || othersPerf === undefined ? (own ?? othersPerf) : Math.max(own, othersPerf);
 }
 
-/** Whether a request was done by the worker that it was given to, so that it tells of its speed. */
+/** Returns true if the picked worker finished the request, so that its duration shows the worker's speed. */
 function isDoneBy(name: string, { worker, failed, isComplete = true }: Ending): boolean {
   return isComplete && !failed && worker === name;
 }
@@ -657,7 +669,7 @@ function isShunned({ failure }: WorkerState, now: number): boolean {
   return failure !== undefined && now - failure.at < SHUNNED_MS;
 }
 
-/** The part of its speed that a worker counts with. */
+/** Returns the share of its speed with which a worker counts. */
 function shareOf({ startsAt }: WorkerState, now: number): number {
   return Math.min(1, Math.max(FIRST_SHARE, (now - startsAt) / SLOW_START_MS));
 }

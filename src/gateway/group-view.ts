@@ -19,7 +19,7 @@ import type { Condition, KubeObject } from '../runtime/kube/kube-object.ts';
 import { objectKey } from '../runtime/kube/kube-object.ts';
 import type { Blocked, QueueSettings } from './group-queue.ts';
 
-/** What is kept of an EndpointGroup: enough to hold requests for it and to route them. */
+/** The part of an EndpointGroup that the gateway keeps: it holds and routes requests by it. */
 export interface GatewayGroup extends KubeObject {
   readonly spec: {
     readonly gateway?: GatewaySpec | undefined;
@@ -43,7 +43,7 @@ interface DeclaredPort {
   readonly protocol: 'TCP' | 'UDP';
 }
 
-/** What is kept of an EndpointSlice that leads to one worker. */
+/** The part of a worker's EndpointSlice that the gateway keeps. */
 export interface WorkerSlice extends KubeObject {
   readonly endpoints:
     | readonly {
@@ -60,7 +60,7 @@ export interface WorkerSlice extends KubeObject {
   readonly ports: readonly { readonly name?: string; readonly port?: number }[] | null;
 }
 
-/** How requests of one group are handled. */
+/** Settings for the requests of one group. */
 export interface GroupSettings extends QueueSettings {
   readonly namespace: string;
   readonly name: string;
@@ -69,14 +69,14 @@ export interface GroupSettings extends QueueSettings {
   readonly link: Link;
   readonly retries: GatewaySpec['retries'];
   readonly trustedCallers: readonly string[];
-  /** Paths of requests that ask for no work. */
+  /** Paths of requests without work. */
   readonly quietPaths: readonly string[];
   readonly cors: CorsSettings | undefined;
-  /** The Secret of the callers' keys; undefined where everyone may call. */
+  /** Secret with the callers' keys; undefined if every client may call. */
   readonly keysSecret: string | undefined;
 }
 
-/** Calls from web pages of these origins. */
+/** Settings for calls from web pages of these origins. */
 export interface CorsSettings {
   readonly allowOrigins: readonly string[];
   readonly allowMethods: readonly string[];
@@ -84,25 +84,25 @@ export interface CorsSettings {
   readonly maxAgeMs: number;
 }
 
-/** A worker that is published. */
+/** A published worker. */
 export interface PublishedWorker {
   readonly name: string;
-  /** `ip:port`, as Envoy dials it. */
+  /** `ip:port` that Envoy dials. */
   readonly address: string;
-  /** What its certificate has to prove; undefined where it is reached without TLS. */
+  /** Name that its certificate must prove; undefined if it is reached without TLS. */
   readonly dnsName: string | undefined;
-  /** False: it finishes what it has. */
+  /** False: it is draining. */
   readonly ready: boolean;
-  /** Of its machine; undefined where the operator has not written it. */
+  /** Price of its machine; undefined if the operator has not written it. */
   readonly pricePerHour: MicroDollars | undefined;
 }
 
-/** Labels by which the slices of workers are found. */
+/** Labels that select the slices of workers. */
 export const WORKER_SLICES = `${labels.managedBy}=${OPERATOR_NAME},${labels.endpointGroup}`;
 
-/** What of a group is read here; the rest is not kept in memory. */
+/** Returns the part of a group that the gateway reads; the rest is not kept in memory. */
 export function keptGroup(object: KubeObject): GatewayGroup {
-  // The CRD's schema has checked what the API server hands out.
+  // The API server has checked the object against the CRD's schema.
   const { spec, status, ...rest } = object as GatewayGroup;
   const { gateway, maxQueueTime, expectedPerf, template } = spec;
   const { ports } = template.spec;
@@ -120,13 +120,13 @@ export function keptGroup(object: KubeObject): GatewayGroup {
   };
 }
 
-/** Older CRDs do not have all fields. */
+/** Returns the settings with defaults: older CRDs lack some fields. */
 function withDefaults(gateway: GatewaySpec): GatewaySpec {
   const { data } = gatewaySpec.safeParse(gateway);
   return data ? { ...data, ...gateway } : gateway;
 }
 
-/** The same of a slice. */
+/** Returns the part of a slice that the gateway reads. */
 export function keptSlice(object: KubeObject): WorkerSlice {
   const { endpoints, ports, ...rest } = object as WorkerSlice;
   const price = object.metadata.annotations?.[annotations.pricePerHour];
@@ -147,7 +147,7 @@ function keptMeta(metadata: ObjectMeta, names: readonly string[]): ObjectMeta {
   };
 }
 
-/** How to serve a group; undefined where it has no gateway. */
+/** Returns the settings of a group; undefined if it has no gateway. */
 export function settingsOf({ metadata, spec }: GatewayGroup): GroupSettings | undefined {
   const { gateway } = spec;
   if (!gateway?.enabled) return undefined;
@@ -171,35 +171,35 @@ export function settingsOf({ metadata, spec }: GatewayGroup): GroupSettings | un
   };
 }
 
-/** By which the operator says that no worker serves and none can be started. */
+/** Condition of the operator: no worker serves and none can be started. */
 const BLOCKED: EndpointGroupCondition = 'WorkersBlocked';
 
-/** Why no worker can be started, as the operator has written it; undefined while one can, or is on its way. */
+/** Returns the operator's reason for which no worker can be started; undefined while one can, or is starting. */
 export function blockedOf({ status }: GatewayGroup): Blocked | undefined {
   const found = status?.conditions?.find((condition) => condition.type === BLOCKED);
   return found?.status === 'True' ? { reason: found.reason, message: found.message } : undefined;
 }
 
-/** Whether the operator has written that workers boot or wake. */
+/** Returns true if workers boot or start, by the operator's status. */
 export function startsWorkers({ status }: GatewayGroup): boolean {
   return (status?.starting ?? 0) > 0;
 }
 
-/** The key of the group that a slice belongs to. */
+/** Returns the key of the group of a slice. */
 export function groupOfSlice({ metadata }: WorkerSlice): string {
   return objectKey({ namespace: metadata.namespace, name: metadata.labels?.[labels.endpointGroup] ?? '' });
 }
 
-/** Addresses of workers: which of them are trusted, and where Envoy reaches them. */
+/** Addresses of workers: which of them are trusted, and the one that Envoy dials. */
 export interface WorkerAddresses {
   readonly policy: AddressPolicy;
   readonly dialled: (address: string) => string;
 }
 
 /**
- * The workers of a group that take requests or finish them, in the order of their names. Only slices as the operator
- * writes them are trusted: a GpuInstance owns them, and a machine may have their address. Workers without the port of the
- * gateway cannot be served through it and are left out, as are those that were made for another link.
+ * Returns the serving and draining workers of a group, ordered by name. Only slices as the operator writes them are
+ * trusted: a GpuInstance owns them, and a machine may have their address. It leaves out workers without the port of the
+ * gateway, and workers created for another link.
  */
 export function workersOf(
   group: GatewayGroup,
@@ -226,7 +226,10 @@ export function workersOf(
   return workers.toSorted((one, other) => (one.name < other.name ? -1 : 1));
 }
 
-/** `host:port` as Envoy dials it; undefined without an endpoint, without that port, or with an address of no machine. */
+/**
+ * Returns `host:port` for Envoy to dial; undefined without an endpoint, without that port, or with an address that no
+ * machine may have.
+ */
 function addressOf(
   { endpoints, ports }: WorkerSlice,
   port: string | undefined,
@@ -244,7 +247,7 @@ function linkOfSlice({ metadata }: WorkerSlice): Link {
   return metadata.labels?.[labels.link] === 'TLS' ? 'TLS' : 'Plain';
 }
 
-/** The GpuInstance that controls a slice; undefined for a slice of another owner. */
+/** Returns the GpuInstance that controls a slice; undefined for a slice of another owner. */
 function ownerOf({ metadata }: WorkerSlice) {
   return metadata.ownerReferences?.find(
     ({ controller, apiVersion, kind, uid }) =>

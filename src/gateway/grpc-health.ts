@@ -10,11 +10,13 @@ import {
 } from '../../proto/gen/grpc/health_pb.js';
 import type { GrpcService } from './grpc-server.ts';
 
-/** Those by which the endpoint picker protocol asks, and the empty name for the whole server. */
+/** Names that report readiness: those of the endpoint picker protocol, and the empty name for the whole server. */
 const READY = new Set(['', 'readiness', ExternalProcessor.typeName]);
 const LIVE = 'liveness';
 
-/** The gRPC health service: `liveness` is what answers, the others are what takes requests. */
+/**
+ * Returns the gRPC health service: `liveness` is always healthy, the other names report whether requests are accepted.
+ */
 export function healthService(isReady: () => boolean): GrpcService {
   const check = (
     { request }: ServerUnaryCall<HealthCheckRequest, HealthCheckResponse>,

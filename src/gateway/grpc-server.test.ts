@@ -11,7 +11,7 @@ import { type Answer, extProcService, type RequestHead } from './ext-proc.ts';
 import { healthService } from './grpc-health.ts';
 import { serveGrpc } from './grpc-server.ts';
 
-/** More than an HTTP/2 server of Node takes by default. */
+/** More resets than Node's HTTP/2 server allows by default. */
 const RESETS = 1_600;
 const AT_ONCE = 100;
 
@@ -44,7 +44,7 @@ function open(client: ClientHttp2Session) {
   return stream;
 }
 
-/** Resolves when all that was sent before has been read. */
+/** Resolves when all messages sent before have been read. */
 function answered(client: ClientHttp2Session): Promise<void> {
   return new Promise((resolve, reject) => {
     client.ping((error) => (error ? reject(error) : resolve()));
@@ -88,7 +88,7 @@ test('serves with TLS by the identity that it is given', async () => {
   expect([...Buffer.concat(chunks)]).toEqual([0, 0, 0, 0, 2, 8, 2]);
 });
 
-/** A message as gRPC frames it. */
+/** Returns a message in gRPC framing. */
 function framed(request: NonNullable<Parameters<typeof create<typeof ProcessingRequestSchema>>[1]>): Buffer {
   const bytes = toBinary(ProcessingRequestSchema, create(ProcessingRequestSchema, request));
   const head = Buffer.alloc(5);

@@ -9,40 +9,41 @@ import {
   type ServiceDefinition,
 } from '@grpc/grpc-js';
 
-/** What answers the calls of one method. */
+/** Handler of one method. */
 type Handler = handleBidiStreamingCall<never, never> | handleClientStreamingCall<never, never>;
 
-/** One service, and what answers the calls of its methods by their names. */
+/** A service, and its handlers by method name. */
 export interface GrpcService {
   readonly service: DescService;
   readonly handlers: Readonly<Record<string, unknown>>;
 }
 
 export interface GrpcListening {
-  /** The port that was really taken. */
+  /** URL with the port in use. */
   readonly port: number;
-  /** Ends all streams. */
+  /** Ends all streams and closes the server. */
   close(): void;
 }
 
-/** Each held request is a stream of one connection. */
+/** Maximum streams of one connection: each held request is one. */
 const MAX_STREAMS = 100_000;
 
 /**
- * How many streams a client may reset. Envoy resets one for each request that is answered or whose client left; an HTTP/2
- * server of Node takes 1,000 and then 33 a second, and ends the connection, with all that wait in it, at the next.
+ * Maximum streams that a client may reset. Envoy resets one for each request that is answered or whose client
+ * disconnected. Node's HTTP/2 server allows 1,000 and then 33 per second, and ends the connection, with all waiting
+ * requests, at the next.
  */
 const STREAM_RESETS = { streamResetBurst: 1_000_000_000, streamResetRate: 1_000_000_000 };
 
-/** PEM of a server. */
+/** TLS identity of a server, PEM. */
 export interface ServerIdentity {
   readonly certificate: Buffer;
   readonly key: Buffer;
 }
 
 /**
- * Serves these services: without an identity without TLS, to an Envoy that is beside it, on loopback. Rejects if the address
- * cannot be taken.
+ * Serves these services. Without an identity it uses no TLS, for an Envoy beside it on loopback. Rejects if the address
+ * cannot be used.
  */
 export function serveGrpc(
   services: readonly GrpcService[],
@@ -51,7 +52,7 @@ export function serveGrpc(
 ): Promise<GrpcListening> {
   const server = new Server({
     'grpc.max_concurrent_streams': MAX_STREAMS,
-    // Nobody asks for its counts of each stream.
+    // Its counters of each stream are unused.
     'grpc.enable_channelz': 0,
   });
   takeResets(server);
@@ -72,7 +73,7 @@ function credentialsOf(identity: ServerIdentity | undefined): ServerCredentials 
   return ServerCredentials.createSsl(null, [{ cert_chain, private_key }]);
 }
 
-/** The library has no option for it, and makes its HTTP/2 server when it binds. */
+/** Raises the limit of resets. The library has no option for it, and creates its HTTP/2 server when it binds. */
 function takeResets(server: Server): void {
   const { commonServerOptions } = server as unknown as { readonly commonServerOptions?: ServerOptions };
   if (!commonServerOptions)
@@ -80,7 +81,7 @@ function takeResets(server: Server): void {
   Object.assign(commonServerOptions, STREAM_RESETS);
 }
 
-/** The part of a stream of the library that reads its messages. */
+/** The part of the library's stream that reads its messages. */
 interface Reading {
   readonly call?: {
     readonly decoder?: {
@@ -95,8 +96,8 @@ interface Reading {
 const BETWEEN_MESSAGES = 0;
 
 /**
- * Frees the bytes of the last message of a stream. The library keeps them until the next one comes, which is for as long as
- * a request waits whose body was the last.
+ * Frees the bytes of the last message of a stream. The library keeps them until the next one, which takes as long as
+ * the request waits if the body was the last message.
  */
 export function forgetLastMessage(stream: object): void {
   const decoder = (stream as Reading).call?.decoder;

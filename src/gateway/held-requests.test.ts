@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { seededRandom } from '../lib/random.ts';
 import { type Charge, type Held, HeldRequests, type Measure } from './held-requests.ts';
 
-/** The same by looking at all of them each time. */
+/** A model of the same queue that searches all requests at each step. */
 class SimpleLine {
   #waiting: Held[] = [];
   #served = new Map<string, number>();

@@ -1,23 +1,23 @@
 import { IndexedHeap } from '../lib/indexed-heap.ts';
 
-/** A request that waits. */
+/** A waiting request. */
 export interface Held {
   readonly id: string;
-  /** Undefined while its body is read: until then no worker gets it. */
+  /** Undefined while its body is read: until then it gets no worker. */
   readonly work: number | undefined;
-  /** Memory that it takes here and in Envoy, at most. */
+  /** Maximum memory that it takes here and in Envoy. */
   readonly bytes: number;
   readonly since: number;
   readonly caller: string;
   readonly session: string | undefined;
-  /** Workers that it may go to, by name; undefined where it may go to any. */
+  /** Names of the only workers that it may go to; undefined if any may. */
   readonly subset: readonly string[] | undefined;
 }
 
-/** What one caller is to be charged for, and when that was agreed. */
+/** The amount charged to a caller, and the period of the charge. */
 export interface Charge {
   readonly caller: string;
-  /** Requests have waited since then, one or another. */
+  /** Start of the period in which at least one request waits. */
   readonly contest: number;
 }
 
@@ -27,7 +27,7 @@ interface Link<T> {
   after: Link<T> | undefined;
 }
 
-/** A line from which any item leaves at the same cost: the first one of a Map is found past all that were deleted. */
+/** A linked list: removing any item has the same cost. The first entry of a Map is found only past all deleted ones. */
 class Line<T> {
   count = 0;
   #first: Link<T> | undefined;
@@ -50,7 +50,7 @@ class Line<T> {
     return link;
   }
 
-  /** `link` is of this line. */
+  /** Removes an item; `link` must be of this list. */
   remove({ before, after }: Link<T>): void {
     if (before) before.after = after;
     else this.#first = after;
@@ -60,7 +60,7 @@ class Line<T> {
   }
 }
 
-/** A request that waits and whose work is known. */
+/** A waiting request whose work is known. */
 export type Counted = Held & { readonly work: number };
 
 interface Entry {
@@ -69,14 +69,14 @@ interface Entry {
 }
 
 interface Caller {
-  /** In the order in which callers came. */
+  /** Order of the callers' arrival. */
   readonly place: number;
   /** Work served since requests began to wait, from a common start. */
   served: number;
-  /** Memory of its requests that wait. */
+  /** Memory of its waiting requests. */
   bytes: number;
   readonly line: Line<Entry>;
-  /** Where it has requests waiting. */
+  /** Turns of the caller, by the lanes with waiting requests. */
   readonly turns: Map<Lane, Turn>;
 }
 
@@ -86,7 +86,7 @@ interface Turn {
   readonly line: Line<Entry>;
 }
 
-/** Requests that may go to the same workers, and whose turn it is among their callers. */
+/** Requests that may go to the same workers, with the turns of their callers. */
 interface Lane {
   readonly key: string;
   readonly subset: readonly string[] | undefined;
@@ -99,36 +99,36 @@ interface Place {
   readonly inCaller: Link<Entry>;
   /** Present while its body is read. */
   inReading: Link<Entry> | undefined;
-  /** Present once its work is known. */
+  /** Present when its work is known. */
   waiting: { readonly lane: Lane; readonly turn: Turn; readonly inTurn: Link<Entry> } | undefined;
 }
 
-/** Callers that are remembered although none of their requests waits. */
+/** Maximum callers that are remembered without a waiting request. */
 const MAX_SILENT_CALLERS = 10_000;
 
-/** Measure by which callers are compared if there is too much. */
+/** Measure by which callers are compared when a limit is exceeded. */
 export type Measure = 'requests' | 'bytes';
 
 /**
- * Requests that wait, each with a caller. Callers take turns: the next one is who was served the least work since requests
- * began to wait; who had none waiting begins where the others are, so that silence saves nothing up. Requests of one caller
- * are in the order of their arrival, and so are callers of equal work. A request that may not go to the workers that are
- * free keeps no other one waiting.
+ * Waiting requests, each with a caller. Callers take turns: the next one is the caller with the least work served since
+ * requests began to wait. A caller without waiting requests starts level with the others, so an idle caller saves up no
+ * credit. Requests of one caller keep the order of their arrival, and so do callers of equal work. A request that may
+ * not go to the free workers delays no other one.
  *
- * A step costs the logarithm of the number of callers, for each set of workers that requests are kept to, however many
- * wait.
+ * A step costs the logarithm of the number of callers for each set of allowed workers, regardless of the number of
+ * requests.
  */
 export class HeldRequests {
-  /** In the order of their arrival. */
+  /** Requests in the order of their arrival. */
   readonly #all = new Line<Entry>();
-  /** Requests whose bodies are read, in the same order. */
+  /** Requests whose bodies are being read, in the same order. */
   readonly #reading = new Line<Entry>();
   readonly #places = new Map<string, Place>();
   readonly #callers = new Map<string, Caller>();
   #byCount = new IndexedHeap<Caller>(hasMore);
   #byBytes = new IndexedHeap<Caller>(hasMoreBytes);
   readonly #lanes = new Map<string, Lane>();
-  /** What the caller had been served whose turn was last. */
+  /** Work served to the caller of the last turn. */
   #turn = 0;
   #contest = 0;
   #count = 0;
@@ -136,27 +136,27 @@ export class HeldRequests {
   #entered = 0;
   #sweepAt = MAX_SILENT_CALLERS;
 
-  /** Requests whose bodies are read count too. */
+  /** Number of requests, including those whose bodies are being read. */
   get size(): number {
     return this.#places.size;
   }
 
-  /** Requests that only lack a worker. */
+  /** Number of requests that only lack a worker. */
   get ready(): number {
     return this.#places.size - this.#reading.count;
   }
 
-  /** Memory of all of them. */
+  /** Memory of all requests. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Requests of one caller. */
+  /** Returns the number of a caller's requests. */
   countOf(caller: string): number {
     return this.#callers.get(caller)?.line.count ?? 0;
   }
 
-  /** The one whose body is read for the longest time. */
+  /** Returns the request whose body has been read for the longest time. */
   oldestReading(): Held | undefined {
     return this.#reading.first()?.held;
   }
@@ -165,7 +165,7 @@ export class HeldRequests {
     return this.#places.has(id);
   }
 
-  /** The one that waits longest. */
+  /** Returns the request that has waited longest. */
   oldest(): Held | undefined {
     return this.#all.first()?.held;
   }
@@ -174,7 +174,7 @@ export class HeldRequests {
     return [...this.#places.values()].map(({ inAll }) => inAll.item.held);
   }
 
-  /** The sets of workers that requests which wait are kept to. */
+  /** Returns the sets of allowed workers of the waiting requests. */
   subsets(): readonly (readonly string[])[] {
     return [...this.#lanes.values()].flatMap(({ subset }) => (subset ? [subset] : []));
   }
@@ -196,7 +196,7 @@ export class HeldRequests {
     else this.#lineUp(place);
   }
 
-  /** The body was read: from now on the request waits for a worker. False if it is not there. */
+  /** Sets the work of a request after its body was read: it now waits for a worker. Returns false if it has left. */
   count(id: string, work: number): boolean {
     const place = this.#places.get(id);
     if (!place?.inReading) return false;
@@ -208,7 +208,7 @@ export class HeldRequests {
     return true;
   }
 
-  /** Takes a request out that gets no worker. */
+  /** Removes a request that gets no worker. */
   remove(id: string): Held | undefined {
     const place = this.#places.get(id);
     if (!place) return undefined;
@@ -226,7 +226,7 @@ export class HeldRequests {
     return held;
   }
 
-  /** Whose turn it is of those that may go to workers that are free; undefined where none may. */
+  /** Returns the request whose turn is next among those that may go to free workers; undefined if there is none. */
   next(isFree: (subset: readonly string[] | undefined) => boolean): Counted | undefined {
     let best: Turn | undefined;
     for (const { subset, turns } of this.#lanes.values()) {
@@ -237,7 +237,7 @@ export class HeldRequests {
     return held && isCounted(held) ? held : undefined;
   }
 
-  /** Takes a request out that gets a worker: its caller has had its turn. */
+  /** Removes a request that gets a worker: its caller has had its turn. */
   serve({ id, work, caller: name }: Counted): Charge {
     const contest = this.#contest;
     const caller = this.#callers.get(name);
@@ -249,13 +249,13 @@ export class HeldRequests {
     return { caller: name, contest };
   }
 
-  /** A request that was served was so much more work than it was charged for, or less. */
+  /** Corrects a charge by the difference between the served work and the estimate. */
   correct({ caller: name, contest }: Charge, difference: number): void {
     const caller = contest === this.#contest ? this.#callers.get(name) : undefined;
     if (caller) this.#charge(caller, difference);
   }
 
-  /** The newest request of the caller that has most; of equal callers that of `id`. */
+  /** Returns the newest request of the caller that has most; of equal callers that of `id`. */
   mostOf(id: string | undefined, measure: Measure = 'requests'): Held | undefined {
     const own = id === undefined ? undefined : this.#places.get(id)?.caller;
     const heap = measure === 'bytes' ? this.#byBytes : this.#byCount;
@@ -276,7 +276,7 @@ export class HeldRequests {
     return caller;
   }
 
-  /** Callers without keys are as many as there are addresses: those that have none waiting start over. */
+  /** Forgets idle callers: without keys there are as many callers as addresses. */
   #forgetSilent(): void {
     for (const [name, caller] of this.#callers) {
       if (caller.line.count > 0) continue;
@@ -317,7 +317,7 @@ export class HeldRequests {
     this.#byBytes.put(caller);
   }
 
-  /** A request left. */
+  /** Removes a request from the counts of its caller. */
   #shorten(caller: Caller, waiting: Place['waiting']): void {
     this.#byCount.put(caller);
     this.#byBytes.put(caller);
@@ -332,7 +332,7 @@ export class HeldRequests {
     if (!lane.turns.first()) this.#lanes.delete(lane.key);
   }
 
-  /** Where none waits all were served, and no caller is ahead of another. */
+  /** Resets all turns when no request waits: no caller is then ahead of another. */
   #settle(): void {
     this.#byCount = new IndexedHeap(hasMore);
     this.#byBytes = new IndexedHeap(hasMoreBytes);

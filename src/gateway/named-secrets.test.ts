@@ -9,7 +9,7 @@ import { NamedSecrets, RETRY_MS, SECRET_READ_MS } from './named-secrets.ts';
 const REF = { namespace: 'default', name: 'llm-keys' };
 const KEY = 'default/llm-keys';
 
-/** A cluster with Secrets by key, whose reads are counted and may be refused. */
+/** Returns a cluster with Secrets by key, whose reads are counted and may be refused. */
 function bench() {
   const clock = createVirtualClock();
   const stored = new Map<string, { readonly version: string; readonly text: string }>();

@@ -8,7 +8,7 @@ import { type KubeObject, type ObjectRef, objectKey, refOfKey } from '../runtime
 /** Data of a Secret by its keys, decoded. */
 export type SecretData = ReadonlyMap<string, string>;
 
-/** What is known of a Secret. `unread`: nothing yet. */
+/** State of a Secret. `unread`: not read yet. */
 export type KnownSecret =
   | { readonly type: 'unread' }
   | { readonly type: 'absent' }
@@ -22,13 +22,13 @@ export interface NamedSecretsOptions {
   readonly client: Pick<KubeClient, 'get'>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Called after a Secret of this key (`namespace/name`) became known, or differs from what was known. */
+  /** Called after a Secret of this key (`namespace/name`) was read first, or changed. */
   readonly onChange: (key: string) => void;
 }
 
-/** How often each Secret is read again, milliseconds. */
+/** Interval between reads of each Secret, milliseconds. */
 export const SECRET_READ_MS = 30_000;
-/** After a failed read, and of one that is not there, milliseconds: requests wait for what it will hold. */
+/** Interval after a failed read, and for a missing Secret, milliseconds: requests wait for its data. */
 export const RETRY_MS = 2_000;
 
 interface Followed {
@@ -40,9 +40,9 @@ interface Followed {
 const UNREAD: KnownSecret = { type: 'unread' };
 
 /**
- * Secrets that are referenced by name, each read by a GET of its own and read again every 30 s, or every 2 s until it is
- * there: no list and no watch, so that this process needs no right to read any other. What was read stays known while the
- * API server cannot be reached.
+ * Secrets that are referenced by name. Each is read by a GET of its own every 30 s, or every 2 s until it exists: there
+ * is no list and no watch, so this process needs no permission for any other Secret. The last data stay in use while
+ * the API server is unreachable.
  */
 export class NamedSecrets {
   readonly #options: NamedSecretsOptions;
@@ -52,7 +52,7 @@ export class NamedSecrets {
     this.#options = options;
   }
 
-  /** Follows exactly these from now on. New ones are read at once, others are forgotten. */
+  /** Follows exactly these Secrets from now on. New ones are read at once, others are forgotten. */
   follow(refs: readonly ObjectRef[]): void {
     const named = new Set(refs.map(objectKey));
     for (const key of this.#followed.keys()) if (!named.has(key)) this.#forget(key);
@@ -63,12 +63,12 @@ export class NamedSecrets {
     }
   }
 
-  /** What is known of it; `unread` for one that is not followed. */
+  /** Returns the state of a Secret; `unread` for one that is not followed. */
   known(ref: ObjectRef): KnownSecret {
     return this.#followed.get(objectKey(ref))?.known ?? UNREAD;
   }
 
-  /** Forgets all of them. */
+  /** Forgets all Secrets. */
   stop(): void {
     this.follow([]);
   }

@@ -5,7 +5,7 @@ export interface GatewayError {
   readonly status: number;
   readonly code: string;
   readonly message: string;
-  /** Absent: trying again changes nothing. */
+  /** Seconds until a retry; absent: a retry is useless. */
   readonly retryAfterSeconds?: number;
 }
 
@@ -15,7 +15,7 @@ const TYPES: Readonly<Record<number, string>> = {
   408: 'invalid_request_error',
 };
 
-/** The reply in the form that clients of the OpenAI API read: body, `Retry-After` and `x-should-retry`. */
+/** Returns the reply in the form of the OpenAI API: body, `Retry-After` and `x-should-retry`. */
 export function errorReply({ status, code, message, retryAfterSeconds }: GatewayError): Reply {
   const type = TYPES[status] ?? 'service_unavailable';
   return {

@@ -1,49 +1,49 @@
 import type { EndedRequest } from './access-log.ts';
 
-/** What says whether a request is one of the OpenAI API. */
+/** The part of a request's head that identifies a request of the OpenAI API. */
 export interface OpenAIHead {
   readonly method: string;
-  /** As its worker sees it, with the query. */
+  /** Path with query, as its worker sees it. */
   readonly path: string;
   readonly contentType: string | undefined;
 }
 
-/** A body, or what was read of it. */
+/** A body, or the part of it that was read. */
 export interface BodyStart {
   readonly bytes: Uint8Array;
   readonly isWhole: boolean;
-  /** By its header; undefined where it does not say, as in chunks. */
+  /** Length by its header; undefined if it has none, as for chunks. */
   readonly contentLength: number | undefined;
 }
 
-/** What a request is believed to take, in tokens. */
+/** Estimated work of a request in tokens. */
 export interface TokenEstimate {
   readonly prompt: number;
   readonly output: number;
 }
 
-/** Of output, where the request sets no limit. */
+/** Output tokens of a request without a limit. */
 export const DEFAULT_OUTPUT_TOKENS = 512;
-/** Of output and choice: limits of clients are often far above what is written. */
+/** Maximum output tokens per choice: limits of clients are often far above the real output. */
 export const MAX_OUTPUT_TOKENS = 8192;
 const MAX_CHOICES = 128;
 const MAX_PROMPT_TOKENS = 1_000_000;
 const BYTES_PER_TOKEN = 4;
-/** Of an image, a recording or a file that is in the body. */
+/** Tokens of an image, a recording or a file in the body. */
 const MEDIA_TOKENS = 1000;
-/** A shorter string of base64 counts as text. */
+/** Minimum length of a base64 string that counts as media; a shorter one counts as text. */
 const MIN_MEDIA_BYTES = 1024;
 
 const PATH = /\/(chat\/completions|completions|responses|embeddings)\/?$/;
 
-/** Whether its work is counted in tokens: a JSON body for one of the paths that take prompts. */
+/** Returns true if its work is counted in tokens: a JSON body for one of the paths that accept prompts. */
 export function countsTokens({ method, path, contentType }: OpenAIHead): boolean {
   return method === 'POST' && PATH.test(pathnameOf(path)) && /\bjson\b/i.test(contentType ?? '');
 }
 
 /**
- * The work of a request by its body: a token for each 4 bytes, and what it lets the worker write. Reads each byte once
- * and keeps none of them, whatever the body is; one that is no JSON object counts by its bytes alone.
+ * Returns the estimated work of a request by its body: a token per 4 bytes, and the output that it allows. It reads
+ * each byte once and keeps none, whatever the body is. A body that is no JSON object counts by its bytes alone.
  */
 export function estimateTokens(path: string, body: BodyStart): TokenEstimate {
   const { limits, media, endsInMedia } = scan(body.bytes);
@@ -54,14 +54,17 @@ export function estimateTokens(path: string, body: BodyStart): TokenEstimate {
   return { prompt: Math.min(prompt, MAX_PROMPT_TOKENS), output: writes ? outputOf(limits) : 0 };
 }
 
-/** The tokens of a request that ended: what its worker said, else the best that is known. */
+/** Returns the tokens of a finished request: the worker's figure, else the best estimate. */
 export function endedTokens({ prompt, output }: TokenEstimate, { status, usage }: EndedRequest): number {
   if (usage?.tokens !== undefined) return usage.tokens;
   if (usage?.events !== undefined) return prompt + usage.events;
   return isRefusal(status) ? prompt : prompt + output;
 }
 
-/** The worker wrote nothing. Not so where it could not, or the client left: the request asked for its work all the same. */
+/**
+ * Returns true if the worker refused and wrote no output. A failed worker or a client that disconnected does not count:
+ * the request still demanded its work.
+ */
 function isRefusal(status: number): boolean {
   return status >= 400 && status < 500 && status !== 408 && status !== 429 && status !== 499;
 }
@@ -87,15 +90,15 @@ function outputOf(limits: Limits): number {
 const LIMITS = new Set(['max_completion_tokens', 'max_output_tokens', 'max_tokens', 'n', 'best_of']);
 const MAX_LIMIT_LENGTH = Math.max(...[...LIMITS].map(({ length }) => length));
 const FIRST_LETTERS = new Set([...LIMITS].map((name) => name.charCodeAt(0)));
-/** More digits than any number that counts. */
+/** Maximum digits of a number that counts. */
 const MAX_DIGITS = 9;
 
 interface Scanned {
-  /** Whole numbers of the object itself, by their keys; undefined where it is none. */
+  /** Whole numbers of the top-level object, by key; undefined if the body is no object. */
   readonly limits: Limits | undefined;
-  /** Base64 in the body, which is no text. */
+  /** Bytes of base64 in the body, which is no text. */
   readonly media: { readonly count: number; readonly bytes: number };
-  /** What was not read belongs to such a string. */
+  /** True if the unread rest belongs to such a string. */
   readonly endsInMedia: boolean;
 }
 
@@ -113,7 +116,10 @@ interface Range {
   readonly to: number;
 }
 
-/** Reads the tokens of JSON without building values: JSON.parse takes 100 ms for 1 MiB of brackets, and nothing that is cut. */
+/**
+ * Reads the tokens of JSON without building values: JSON.parse takes 100 ms for 1 MiB of brackets, and fails for a
+ * truncated text.
+ */
 function scan(bytes: Uint8Array): Scanned {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const start = afterSpaces(text, 0);
@@ -150,7 +156,7 @@ function afterSpaces(text: Buffer, from: number): number {
   return at;
 }
 
-/** Where its quotation mark is, or the end of what there is. */
+/** Returns the index of its quotation mark, or the end of the text. */
 function endOfString(text: Buffer, from: number): number {
   let at = from;
   while (at < text.length && text[at] !== QUOTE) at += text[at] === BACKSLASH ? 2 : 1;
@@ -173,7 +179,7 @@ function readLimit(
   if (value !== undefined) limits.set(name, value);
 }
 
-/** Undefined where it is none that counts: `null`, a fraction, 0, a text. */
+/** Returns the number; undefined for a value that does not count: `null`, a fraction, 0, a text. */
 function numberAt(text: Buffer, from: number): number | undefined {
   const match = /^(\d+)(?![\d.eE])/.exec(textOf(text, { from, to: from + MAX_DIGITS + 1 }));
   const value = Number(match?.[1]);

@@ -1,25 +1,25 @@
 import type { RequestHead } from './ext-proc.ts';
 
-/** What an entry of Envoy's access log says about whose end it is. */
+/** Ids in an entry of Envoy's access log. */
 interface LoggedIds {
-  /** Our id; undefined if the request ended before Envoy had our answer. */
+  /** The picker's id; undefined if the request ended before Envoy had the answer. */
   readonly id: string | undefined;
   readonly requestId: string;
 }
 
-/** A request that was given a worker. */
+/** A request that has a worker. */
 export interface PickedRequest {
   /** The `x-request-id` of Envoy. */
   readonly requestId: string;
-  /** When, in milliseconds. */
+  /** Time of the pick in milliseconds. */
   readonly at: number;
   /** See `RequestHead`. */
   readonly cut?: RequestHead['cut'];
 }
 
 /**
- * Our ids of the requests that were picked for. A client that leaves at that moment ends its request before Envoy has
- * the answer, and our id with it: then the `x-request-id` of Envoy says which one it was.
+ * The picker's ids of the requests with a worker. If a client disconnects at the moment of the answer, the log entry
+ * lacks that id: the `x-request-id` of Envoy then identifies the request.
  */
 export class PickedRequests {
   readonly #picked = new Map<string, PickedRequest>();
@@ -30,12 +30,12 @@ export class PickedRequests {
     this.#ids.set(picked.requestId, id);
   }
 
-  /** By our id; undefined once its end is known. */
+  /** Returns the request with this id; undefined when its end is known. */
   get(id: string): PickedRequest | undefined {
     return this.#picked.get(id);
   }
 
-  /** Our id of the request that ended, once; undefined where none was picked for, or its end is known. */
+  /** Returns the id of the finished request, once; undefined if it had no worker, or its end is known. */
   take({ id: named, requestId }: LoggedIds): string | undefined {
     const id = named !== undefined && this.#picked.has(named) ? named : this.#ids.get(requestId);
     if (id === undefined) return undefined;

@@ -47,30 +47,35 @@ export interface PickerOptions {
   readonly random: Random;
   readonly log: Logger;
   readonly metrics: GatewayMetrics;
-  /** Where Envoy dials for an address: elsewhere only for simulated machines. */
+  /** Returns the address that Envoy dials: another one only for simulated machines. */
   readonly dialled: (address: string) => string;
-  /** Addresses that a worker may have. */
+  /** Policy for addresses of workers. */
   readonly addresses: AddressPolicy;
-  /** A request waits for a worker that has to be started: the operator is to know at once. */
+  /** Called when a request waits for a worker that must be started: the operator must know at once. */
   readonly onWake?: () => void;
-  /** The one group that is served, for proxies of the Gateway API; where absent all are, for our Envoy. */
+  /**
+   * The only group that is served, for proxies of the Gateway API; without it all groups are, for the gateway's own
+   * Envoy.
+   */
   readonly pool?: string | undefined;
-  /** Proxies in front of Envoy whose word for the address of a client counts; 0 if absent. */
+  /** Number of proxies in front of Envoy that are trusted for the address of a client; default 0. */
   readonly trustedHops?: number;
-  /** Memory that requests of all groups may take while they wait; no limit if absent. */
+  /** Maximum memory of waiting requests of all groups; unlimited by default. */
   readonly maxHeldBytes?: number;
-  /** Connections of all clients to our Envoy; {@link MAX_CONNECTIONS} if absent. */
+  /** Maximum connections of all clients to the own Envoy; default {@link MAX_CONNECTIONS}. */
   readonly maxConnections?: number | undefined;
-  /** Time from the pick to the end of the body of a request, unless its worker answers before; no limit if absent. */
+  /**
+   * Maximum time from the pick to the end of a request's body, unless its worker answers before; unlimited by default.
+   */
   readonly bodyTimeoutMs?: number;
 }
 
-/** The index of slices by their group. */
+/** Index of slices by group. */
 export const BY_GROUP = 'group';
 
 /**
- * What Envoy asks: to which worker does this request go? All groups of the watched namespaces that have a gateway are
- * served, from the copies of their objects; requests wait in memory, and nothing else is kept.
+ * Decides which worker gets each request of Envoy. It serves all groups with a gateway in the watched namespaces, from
+ * the copies of their objects; only the waiting requests are in memory.
  */
 export class Picker {
   readonly services: readonly GrpcService[];
@@ -81,10 +86,10 @@ export class Picker {
   readonly #secrets: NamedSecrets;
   readonly #discovery: Discovery;
   #hasStarted = false;
-  /** By what workers of a group are called, by its key. */
+  /** Certificates for calls to the workers of a group, by its key. */
   readonly #identities = new Map<string, ClientIdentity>();
   #refusesAll = false;
-  /** Callers whose keys the log has named as unusable, by group. */
+  /** Callers whose keys were logged as unusable, by group. */
   readonly #warned = new Map<string, string>();
 
   constructor(options: PickerOptions) {
@@ -113,7 +118,7 @@ export class Picker {
             endpointPickerService({ onRequest: (head) => this.#decide(head), clock, log }),
             healthService(() => this.isReady()),
           ];
-    // A first list of many objects would be taken over once for each of them.
+    // A first list of many objects would otherwise cause one update per object.
     const refresh = (): void => {
       if (this.#hasStarted) this.#refresh();
     };
@@ -121,19 +126,19 @@ export class Picker {
     slices.onChange(refresh);
   }
 
-  /** Serves the groups that the copies hold; call it once they are complete. Every later change does the same. */
+  /** Serves the groups of the copies. Call it when they are complete; every later change updates the groups. */
   start(): void {
     this.#hasStarted = true;
     this.#refresh();
   }
 
-  /** Answers every request that waits, and those that come later, with 503. */
+  /** Answers all waiting and later requests with 503. */
   refuseAll(): void {
     this.#refusesAll = true;
     for (const group of this.#groups.values()) group.close(ENDS.message);
   }
 
-  /** Refuses all, and reads no Secret any more. */
+  /** Refuses all requests and stops reading Secrets. */
   close(): void {
     this.refuseAll();
     this.#secrets.stop();
@@ -143,12 +148,15 @@ export class Picker {
     return [...this.#groups.values()].map((group) => group.figures());
   }
 
-  /** What the operator is to know of all groups. */
+  /** Returns the reports on all groups for the operator. */
   report(): GatewayGroupReport[] {
     return [...this.#groups.values()].map((group) => group.report());
   }
 
-  /** What the operator knows of other pickers, which share the workers. A group that it leaves out has none of theirs. */
+  /**
+   * Sets the operator's facts about other pickers, which share the workers. A group that the reply leaves out has no
+   * other picker.
+   */
   shareWorkers({ pickers, groups }: GatewayReply): void {
     const replied = new Map(groups.map((group) => [objectKey(group), group.workers]));
     for (const [key, group] of this.#groups) {
@@ -157,29 +165,29 @@ export class Picker {
     }
   }
 
-  /** Whether an Envoy has asked for its clusters. */
+  /** Returns true if an Envoy has requested its clusters. */
   isConnected(): boolean {
     return this.#discovery.isConnected();
   }
 
-  /** Whether proxies of the Gateway API ask, and no Envoy of ours. */
+  /** Returns true if proxies of the Gateway API call, and no own Envoy. */
   isOfPool(): boolean {
     return this.#options.pool !== undefined;
   }
 
-  /** Whether requests are taken: of a pool once its group is served. */
+  /** Returns true if requests are accepted: for a pool, when its group is served. */
   isReady(): boolean {
     const { pool } = this.#options;
     return this.#hasStarted && !this.#refusesAll && (pool === undefined || this.#groups.has(pool));
   }
 
-  /** The same for a proxy of the Gateway API: all its requests are for the pool, whatever their host and path. */
+  /** Decides for a proxy of the Gateway API: all its requests are for the pool, whatever their host and path. */
   async #decide(head: RequestHead): Promise<Decision> {
     const reply = (error: GatewayError): Decision => ({ answer: errorReply(error), onEnd: () => {} });
     const group = this.#groups.get(this.#options.pool ?? '');
     if (!group) return reply(UNKNOWN_POOL);
     if (this.#refusesAll) return reply(ENDS);
-    // Such a proxy would send requests without encryption to a worker that asks for it.
+    // Such a proxy would send requests without encryption to a worker that requires it.
     if (group.settings().link === 'TLS') return reply(ENCRYPTED_POOL);
     const id = this.#options.random.uuid();
     const answer = await group.answer({ id, head, path: head.headers.get(':path') ?? '/' });
@@ -190,7 +198,7 @@ export class Picker {
     return { answer, onEnd };
   }
 
-  /** Resolves to what Envoy is to do with a request. */
+  /** Resolves to the answer for Envoy. */
   async answer(head: RequestHead): Promise<Answer> {
     const path = head.headers.get(':path') ?? '/';
     const authority = head.headers.get(':authority') ?? '';
@@ -217,7 +225,7 @@ export class Picker {
     return isOpen;
   }
 
-  /** An Envoy that begins anew has no request and no connection of the one before it. */
+  /** Forgets requests and connections: a restarted Envoy has none of the previous one. */
   #forgetEnvoy(): void {
     this.#picked.clear();
     this.#connections.clear();
@@ -230,7 +238,7 @@ export class Picker {
     for (const group of this.#groups.values()) if (group.ended(id, request)) return;
   }
 
-  /** A client that sends its body slowly does not keep a worker's place for long. */
+  /** Ends a request whose client sends its body too slowly: it would occupy a worker's place. */
   #lasts({ id, isArriving }: LastingRequest): void {
     const { clock, bodyTimeoutMs = Number.POSITIVE_INFINITY } = this.#options;
     const picked = isArriving && id !== undefined ? this.#picked.get(id) : undefined;
@@ -276,7 +284,7 @@ export class Picker {
     });
   }
 
-  /** The group that takes most memory gives way: one group does not keep the others out. */
+  /** Refuses a request of the group with the most memory: no group blocks the others. */
   #shed(): void {
     const { maxHeldBytes = Number.POSITIVE_INFINITY } = this.#options;
     const groups = [...this.#groups.values()];
@@ -292,14 +300,14 @@ export class Picker {
     }
   }
 
-  /** Groups, workers and Secrets as they are known now. */
+  /** Updates groups, workers and Secrets from the present copies. */
   #takeOver(): void {
     this.#setDiscovered();
     this.#updateAll();
     this.#refreshAccess();
   }
 
-  /** A group whose workers could not be called safely is none yet: its requests wait. */
+  /** Sends the groups to Envoy. A group whose workers could not be called safely is left out: its requests wait. */
   #setDiscovered(): void {
     const discovered = [...this.#groups.keys()].toSorted().flatMap((key): readonly DiscoveredGroup[] => {
       const identity = this.#identityOf(key);
@@ -315,7 +323,7 @@ export class Picker {
     this.#discovery.set(discovered);
   }
 
-  /** What was read last counts until there is another one: requests under way do not end by a Secret that is gone. */
+  /** Returns the last certificate that was read: running requests do not end because a Secret was deleted. */
   #identityOf(key: string): ClientIdentity | 'unread' | undefined {
     const group = this.#options.groups.get(key);
     const settings = group && settingsOf(group);
@@ -332,7 +340,7 @@ export class Picker {
     return group ? workersOf(group, slices.byIndex(BY_GROUP, key), { policy, dialled }) : [];
   }
 
-  /** A worker that Envoy does not know yet is not there. */
+  /** Updates all groups. A worker that Envoy does not know yet counts as absent. */
   #updateAll(): void {
     const { pool } = this.#options;
     for (const [key, served] of this.#groups) {
@@ -340,7 +348,7 @@ export class Picker {
       const settings = group && settingsOf(group);
       if (!settings) continue;
       const workers = this.#workersOf(key);
-      // A proxy of the Gateway API goes to any address.
+      // A proxy of the Gateway API reaches any address.
       const isKnown = (worker: PublishedWorker): boolean =>
         pool !== undefined || this.#discovery.knows(key, worker);
       const known = workers.filter(isKnown);
@@ -356,7 +364,7 @@ export class Picker {
     }
   }
 
-  /** Once, until the Secret is in order: no caller can use such keys. */
+  /** Logs unusable keys once, until the Secret is valid again. */
   #warn(key: string, access: Access): void {
     const unusable = access.type === 'keys' ? access.keys.unusable.join(', ') : '';
     if (unusable !== '' && unusable !== this.#warned.get(key))
@@ -381,7 +389,7 @@ export class Picker {
     }
   }
 
-  /** The annotation by which people wake a group too; the operator acts on each new value once. */
+  /** Writes the annotation with which users wake a group; the operator acts on each new value once. */
   #wake(key: string): void {
     const { client, clock, log, groups, onWake } = this.#options;
     const group = groups.get(key);
@@ -399,7 +407,7 @@ export class Picker {
   }
 }
 
-/** What is read for a group. */
+/** Returns the Secrets that a group needs. */
 function secretsOf(settings: GroupSettings): readonly ObjectRef[] {
   const { namespace, keysSecret: name, link } = settings;
   return [
@@ -408,12 +416,12 @@ function secretsOf(settings: GroupSettings): readonly ObjectRef[] {
   ];
 }
 
-/** The Secret that the operator writes for those who call the workers of a group. */
+/** Returns the Secret that the operator writes for callers of the group's workers. */
 function clientSecretOf({ namespace, name }: GroupSettings): ObjectRef {
   return { namespace, name: clientSecretName(name) };
 }
 
-/** Undefined where a part is missing. */
+/** Returns the identity; undefined if a part is missing. */
 function clientIdentity(data: SecretData): ClientIdentity | undefined {
   const certificate = data.get(clientKeys.certificate);
   const key = data.get(clientKeys.key);

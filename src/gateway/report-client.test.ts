@@ -11,7 +11,7 @@ const REPLY: GatewayReply = { pickers: 1, groups: [] };
 const ACCEPTED: Outcome = { status: 200, body: JSON.stringify(REPLY) };
 const FOLLOWER: Outcome = { status: 503, body: '{"error":"another replica leads"}' };
 
-/** A picker with one group, and an operator that answers by `outcomes` and then accepts. */
+/** Returns a picker with one group, and an operator that answers by `outcomes` and then accepts. */
 function scene(...outcomes: readonly Outcome[]) {
   const clock = createVirtualClock();
   const left = [...outcomes];

@@ -14,45 +14,49 @@ import type { Transport } from '../lib/transport.ts';
 import { readText } from '../runtime/kube/json-stream.ts';
 
 export interface ReportClientOptions {
-  /** Where the operator serves its metrics, such as `http://gpu-rental-operator-metrics:8080`. */
+  /** URL of the operator's metrics, such as `http://gpu-rental-operator-metrics:8080`. */
   readonly operatorUrl: URL;
-  /** Of this process, and of no other one ever. */
+  /** Unique name of this process, never used again. */
   readonly picker: string;
   readonly transport: Transport;
-  /** Header fields that say who reports. */
+  /** Header fields that authenticate the picker. */
   readonly credentials: () => Promise<Readonly<Record<string, string>>>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** What is to be reported, now. */
+  /** Returns the present reports. */
   readonly groups: () => GatewayGroupReport[];
   readonly onReply: (reply: GatewayReply) => void;
 }
 
-/** Between reports while anything changes, milliseconds. */
+/** Milliseconds between reports while figures change. */
 export const REPORT_MS = 1_000;
-/** Between reports that say the same, milliseconds: the operator forgets a picker that is silent for 15 s. */
+/** Milliseconds between reports without changes: the operator forgets a picker after 15 s of silence. */
 export const SAME_REPORT_MS = 5_000;
-/** How long one report may take, milliseconds. */
+/** Timeout of one report. */
 const DEADLINE_MS = 2_000;
-/** The Service leads to any replica, and only the leader takes reports: each connection may reach another one. */
+/**
+ * Maximum age of a connection: the Service leads to any replica, and only the leader accepts reports, so a new
+ * connection may reach another one.
+ */
 const ATTEMPTS = 5;
 const UNAVAILABLE = 503;
 
 /**
- * Reports to the operator what arrived, waits and runs: each second while anything changes, every 5 s otherwise, and at
- * once when a request waits for a worker that has to be started. What could not be delivered is in the next report, since
- * it has counters. Never rejects: failures are logged when they begin and when they end.
+ * Reports arriving, waiting and running requests to the operator: each second while figures change, every 5 s
+ * otherwise, and at once when a request waits for a worker that must be started. The next report contains whatever was
+ * not delivered, since it consists of counters. It never rejects: failures are logged when they begin and when they
+ * end.
  */
 export class ReportClient {
   readonly #options: ReportClientOptions;
   #timer: Timer | undefined;
-  /** At most one is under way. */
+  /** The running report; at most one. */
   #sending: Promise<void> | undefined;
   #isDueAtOnce = false;
   #wasAccepted = false;
   #reported: readonly GatewayGroupReport[] | undefined;
   #reportedAt = Number.NEGATIVE_INFINITY;
-  /** The failure of every report since then, by the monotonic clock. */
+  /** Monotonic time since which every report has failed. */
   #outage: { readonly cause: string; readonly since: number } | undefined;
   #isEnded = false;
 
@@ -64,19 +68,19 @@ export class ReportClient {
     this.#arm();
   }
 
-  /** Seconds for which no report has reached the operator; 0 while reports arrive. */
+  /** Returns the seconds since a report last reached the operator; 0 while reports arrive. */
   get unreachableSeconds(): number {
     const since = this.#outage?.since;
     return since === undefined ? 0 : Math.round((this.#options.clock.monotonic() - since) / 1_000);
   }
 
-  /** Sends a report now, or as soon as the one under way is answered. */
+  /** Sends a report now, or as soon as the running one is answered. */
   reportNow(): void {
     this.#isDueAtOnce = true;
     this.#report();
   }
 
-  /** Resolves when the last report has left: an operator that missed it keeps workers for requests that are over. */
+  /** Resolves when the last report was sent: without it the operator would keep workers for finished requests. */
   async end(): Promise<void> {
     this.#isEnded = true;
     this.#timer?.cancel();
@@ -129,7 +133,7 @@ export class ReportClient {
     onReply(outcome);
   }
 
-  /** The reply of the leader, or why there is none. */
+  /** Returns the reply of the leader, or the reason for its absence. */
   async #deliver(body: string): Promise<GatewayReply | string> {
     let problem = '';
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {

@@ -1,7 +1,7 @@
 import { errorReply } from './openai-error.ts';
 import { METADATA, NOTES } from './request-notes.ts';
 
-/** For a request whose picker ended or cannot be reached. */
+/** Reply to a request whose picker ended or cannot be reached. */
 const { status, headers, body } = errorReply({
   status: 503,
   code: 'picker_lost',
@@ -9,14 +9,14 @@ const { status, headers, body } = errorReply({
   retryAfterSeconds: 1,
 });
 
-/** Text and numbers as JSON writes them are such of Lua. */
+/** Text and numbers in JSON are valid in Lua. */
 const fields = Object.entries({ ':status': String(status), ...headers })
   .map(([name, value]) => `[${JSON.stringify(name)}] = ${JSON.stringify(value)}`)
   .join(', ');
 
 /**
- * Envoy's Lua filter for requests: it refuses a request that the picker did not give a worker. Without it such a request
- * would go to any worker of its group as soon as the stream to the picker breaks.
+ * Envoy's Lua filter for requests: it refuses a request without a worker from the picker. Otherwise Envoy would send
+ * such a request to any worker of the group as soon as the stream to the picker breaks.
  */
 export const REQUEST_FILTER = `
 function envoy_on_request(handle)

@@ -1,11 +1,11 @@
-/** Dynamic metadata that the picker, the filters of Envoy, its load balancer and its access log share of one request. */
+/** Dynamic metadata of one request, shared by the picker, Envoy's filters, its load balancer and its access log. */
 export const METADATA = 'gpurental.dev';
 
 /** Keys in that namespace, set by the picker. */
 export const NOTES = {
   /** Id of the request in the picker, for the access log. */
   id: 'id',
-  /** Workers to try, `ip:port` with commas between, in this order. */
+  /** Workers to try, `ip:port` separated by commas, in this order. */
   destination: 'destination',
   /** Unit of work, if Envoy reads the usage in the response. */
   unit: 'unit',
@@ -15,18 +15,18 @@ export const NOTES = {
 
 export const UNIT_TOKENS = 'tokens';
 
-/** Headers by which the picker steers the routes of its own Envoy. */
+/** Headers by which the picker selects the routes of its own Envoy. */
 export const CLUSTER_HEADER = 'x-gateway-cluster';
 export const RETRY_HEADER = 'x-gateway-retry';
 
-/** Work of a request, by its caller. */
+/** Header with the work of a request, set by its caller. */
 export const WORK_HEADER = 'x-gpurental-work';
-/** Session of a request; the first header that is present counts. */
+/** Headers with the session of a request; the first one present counts. */
 export const SESSION_HEADERS = ['x-gpurental-session', 'x-session-id'] as const;
 
 /**
- * Request headers that stop at the gateway: addresses of callers and headers for the gateway alone. A worker runs on a
- * host of a stranger.
+ * Request headers that stop at the gateway: addresses of callers and headers for the gateway alone. Workers run on
+ * hosts of third parties.
  */
 export const PRIVATE_HEADERS: readonly string[] = [
   ...[CLUSTER_HEADER, RETRY_HEADER, WORK_HEADER, SESSION_HEADERS[0]],
@@ -36,7 +36,7 @@ export const PRIVATE_HEADERS: readonly string[] = [
   ...['x-envoy-external-address', 'x-envoy-internal', 'x-envoy-peer-metadata', 'x-envoy-peer-metadata-id'],
 ];
 
-/** Headers that the picker reads; Envoy sends it no other ones, which would only cost time there. */
+/** Headers that the picker reads; Envoy sends no others, which would only cost time. */
 export const READ_HEADERS = [
   ...([
     ':method',

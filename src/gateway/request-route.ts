@@ -1,14 +1,14 @@
-/** Where a request goes: the group that serves it, and the path that its worker sees. */
+/** Route of a request: its group, and the path that its worker sees. */
 export interface RequestRoute {
   /** `namespace/name`. */
   readonly group: string;
-  /** With the query. */
+  /** Path with query. */
   readonly path: string;
 }
 
-/** What of a request says for which group it is. */
+/** The part of a request that names its group. */
 export interface Addressed {
-  /** With the query, as the client wrote it. */
+  /** Path with query, as the client wrote it. */
   readonly path: string;
   /** The Host header, with or without a port. */
   readonly authority: string;
@@ -17,9 +17,9 @@ export interface Addressed {
 const PREFIX = /^\/([^/?#]+)\/([^/?#]+)(?=[/?#]|$)/;
 
 /**
- * The group of a request: `/NAMESPACE/NAME/...`, whose prefix its worker does not see, else the host
- * `NAME.NAMESPACE` or `NAME.NAMESPACE.anything`, whose path is unchanged. Undefined where neither names a group
- * that `serves` knows.
+ * Returns the group of a request: `/NAMESPACE/NAME/...`, whose prefix its worker does not see, else the host
+ * `NAME.NAMESPACE` or `NAME.NAMESPACE.anything`, whose path is unchanged. Undefined if neither names a group that
+ * `serves` knows.
  */
 export function routeOf(
   { path, authority }: Addressed,
@@ -34,7 +34,7 @@ export function routeOf(
   return group !== undefined && serves(group) ? { group, path } : undefined;
 }
 
-/** A path begins with a slash, also where the prefix was all of it. */
+/** Returns the path with a leading slash, even if the prefix was all of it. */
 function rooted(path: string): string {
   return path.startsWith('/') ? path : `/${path}`;
 }

@@ -1,19 +1,20 @@
 import { METADATA, NOTES, UNIT_TOKENS } from './request-notes.ts';
 
-/** Set by the filter: the tokens of request and response, as the worker said. */
+/** Set by the filter: the tokens of request and response, as the worker reported. */
 export const TOKENS_KEY = 'tokens';
-/** Set by the filter where the worker has not said: the events of the response, each of which is a token or so. */
+/** Set by the filter if the worker reported none: the events of the response, each about one token. */
 export const EVENTS_KEY = 'events';
 
-/** A tail of so many bytes has the object `usage`, which comes last. */
+/** Bytes of a tail that contain the object `usage`, which comes last. */
 const TAIL_BYTES = 16_384;
-/** A stream that is cut has no end where its events could be said: they are said from time to time. */
+/** Interval at which the events are reported: an interrupted stream has no end that could report them. */
 const EVENTS_PER_NOTE = 32;
 
 /**
- * Envoy's Lua filter for responses: it sets the headers that the picker noted, and of a request that the picker marked it reads the `usage` at the end of a JSON or SSE
- * response, and sets it as metadata. Chunks pass as they come; a tail of 16 to 32 KiB is kept. A response that is
- * compressed is not read. A key in JSON is never escaped, so no text that a model writes looks like one.
+ * Envoy's Lua filter for responses. It sets the headers that the picker noted. For a request that the picker marked it
+ * reads the `usage` at the end of a JSON or SSE response and sets it as metadata. Chunks pass unchanged; a tail of 16
+ * to 32 KiB is kept. It does not read a compressed response. A key in JSON is never escaped, so no text that a model
+ * writes looks like one.
  */
 export const RESPONSE_FILTER = `
 local function note(handle, key, value)

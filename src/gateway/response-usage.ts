@@ -1,6 +1,6 @@
 import type { ReadUsage } from './access-log.ts';
 
-/** What says how a response is to be read. */
+/** The part of a response's head that decides how it is read. */
 export interface ResponseHead {
   readonly contentType: string | undefined;
   readonly contentEncoding: string | undefined;
@@ -12,8 +12,8 @@ const DONE = /\ndata:\s*\[DONE\]/;
 const EVENT = '\ndata:';
 
 /**
- * The tokens of a response that passes through the picker, read as Envoy's Lua filter reads the others: by the `usage` at
- * its end, and by its events where it says none.
+ * The tokens of a response that passes through the picker, read like Envoy's Lua filter does: by the `usage` at its
+ * end, and by its events without one.
  */
 export class ResponseUsage {
   readonly #isStream: boolean;
@@ -21,7 +21,7 @@ export class ResponseUsage {
   #tail = '';
   #edge = '\n';
   #events = 0;
-  /** A proxy that sends no bodies shows nothing. */
+  /** A proxy that sends no bodies reveals no usage. */
   #hasRead = false;
 
   constructor({ contentType, contentEncoding }: ResponseHead) {
@@ -29,7 +29,7 @@ export class ResponseUsage {
     this.#isStream = this.#isReadable && (contentType ?? '').includes('text/event-stream');
   }
 
-  /** Takes the next part, which may end anywhere. */
+  /** Adds the next part, which may end anywhere. */
   push(chunk: Uint8Array): void {
     if (!this.#isReadable || chunk.length === 0) return;
     this.#hasRead = true;
@@ -40,11 +40,11 @@ export class ResponseUsage {
       this.#edge = seam.slice(-(EVENT.length - 1));
     }
     const tail = this.#tail + text;
-    // Now and then: each chunk of a stream is short.
+    // At intervals: each chunk of a stream is short.
     this.#tail = tail.length > 2 * TAIL_BYTES ? tail.slice(-TAIL_BYTES) : tail;
   }
 
-  /** What is known so far. */
+  /** Returns the usage so far. */
   read(): ReadUsage | undefined {
     const [usage] = [...this.#tail.matchAll(USAGE)].slice(-1);
     const tokens = usage?.[1] === undefined ? undefined : tokensOf(usage[1]);

@@ -24,15 +24,15 @@ export interface ServedGroupOptions {
   readonly settings: GroupSettings;
   readonly clock: Clock;
   readonly metrics: GatewayMetrics;
-  /** Asks the operator to start a worker. */
+  /** Requests a worker from the operator. */
   readonly wake: () => void;
-  /** Proxies in front of the gateway whose word for the address of a client counts. */
+  /** Number of proxies in front of the gateway that are trusted for the address of a client. */
   readonly trustedHops: number;
-  /** Requests wait: the memory of all groups may be at its end. */
+  /** Called when requests wait: the memory limit of all groups may be reached. */
   readonly onHeld?: () => void;
 }
 
-/** Callers of a group. `unknown`: the Secret has not been read, or there is none. */
+/** Callers of a group. `unknown`: the Secret has not been read, or does not exist. */
 export type Access =
   | { readonly type: 'open' }
   | { readonly type: 'keys'; readonly keys: CallerKeys }
@@ -42,19 +42,19 @@ export type Access =
 export interface GroupRequest {
   readonly id: string;
   readonly head: RequestHead;
-  /** As its worker is to see it. */
+  /** Path in the form for its worker. */
   readonly path: string;
 }
 
-/** What a request counts as. */
+/** The work of a request. */
 interface Counted {
   work: number;
-  /** Present where it counts tokens, and its response says how many. */
+  /** Present if the work is counted in tokens and the response reports them. */
   tokens?: TokenEstimate;
 }
 
 interface Waiting extends Counted {
-  /** Name of its key; empty where everyone may call. */
+  /** Name of its key; empty if every client may call. */
   readonly caller: string;
   readonly request: GroupRequest;
   readonly resolve: (answer: Answer) => void;
@@ -62,11 +62,11 @@ interface Waiting extends Counted {
 
 interface Picked extends Counted {
   readonly caller: string;
-  /** Names of workers by their addresses, as they were when it was picked. */
+  /** Names of workers by address at the time of the pick. */
   readonly workers: ReadonlyMap<string, string>;
 }
 
-/** What follows tells no sessions apart. */
+/** Maximum length of a session's name; the rest is ignored. */
 const MAX_SESSION = 256;
 
 export const UNREAD_KEYS: Access = {
@@ -75,19 +75,19 @@ export const UNREAD_KEYS: Access = {
   problem: 'The keys of this group have not been read yet.',
 };
 
-/** Names that a report holds. */
+/** Maximum names in a report. */
 const MAX_UNUSABLE = 10;
 
-/** Work by a header: less would let a caller pass its turn and the limits of a worker. */
+/** Minimum work by a header: less would let a caller bypass its turn and the limits of a worker. */
 const MIN_WORK = 0.01;
 const MAX_WORK = 1e9;
 
-/** Memory of a request that waits, without its body: streams of Envoy and of the picker, and the headers. */
+/** Memory of a waiting request without its body: streams of Envoy and of the picker, and the headers. */
 const HEAD_BYTES = 65_536;
 
-/** RFC 9110, 9.2.2: a second attempt changes nothing more. */
+/** Methods whose second attempt has no further effect (RFC 9110, 9.2.2). */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
-/** Methods of requests that ask for no work. */
+/** Methods of requests without work. */
 const QUIET_METHODS = new Set(['HEAD', 'OPTIONS']);
 
 /** The requests of one group: checked, counted, held, routed and ended. */
@@ -99,7 +99,7 @@ export class ServedGroup {
   #settings: GroupSettings;
   #access: Access = UNREAD_KEYS;
   #addresses: ReadonlyMap<string, string> = new Map();
-  /** Their names by their addresses: shared by all that are picked for until they change. */
+  /** Names of workers by address; shared by all pending requests until the set changes. */
   #names: ReadonlyMap<string, string> = new Map();
   #timer: Timer | undefined;
   #closed: string | undefined;
@@ -114,7 +114,7 @@ export class ServedGroup {
     return this.#settings;
   }
 
-  /** Published workers that Envoy knows, and what is to come. */
+  /** Sets the published workers that Envoy knows, and the coming ones. */
   update(settings: GroupSettings, workers: readonly PublishedWorker[], prospect: Prospect): void {
     this.#settings = settings;
     this.#addresses = new Map(workers.map(({ name, address }) => [name, address]));
@@ -129,7 +129,10 @@ export class ServedGroup {
     this.#access = access;
   }
 
-  /** Resolves when a worker was picked or the request is refused; never while it waits, also when its client has left. */
+  /**
+   * Resolves when a worker was picked or the request is refused; never while it waits, nor after its client
+   * disconnected.
+   */
   async answer(request: GroupRequest): Promise<Answer> {
     const { cors } = this.#settings;
     const { headers } = request.head;
@@ -179,17 +182,17 @@ export class ServedGroup {
     this.#carryOut(this.#queue.count(id, waiting.work, this.#options.clock.monotonic()));
   }
 
-  /** Memory of its requests that wait, in bytes. */
+  /** Returns the memory of its waiting requests, in bytes. */
   heldBytes(): number {
     return this.#queue.heldBytes();
   }
 
-  /** Refuses a request that waits: the newest of the client that takes most memory. */
+  /** Refuses a waiting request: the newest of the client with the most memory. */
   shed(message: string): void {
     this.#carryOut(this.#queue.shed(message));
   }
 
-  /** False where the request is none of this group. */
+  /** Records the end of a request. Returns false if the request is not of this group. */
   ended(id: string, request: EndedRequest): boolean {
     const picked = this.#picked.get(id);
     if (!picked) return false;
@@ -210,7 +213,7 @@ export class ServedGroup {
     return true;
   }
 
-  /** All requests that workers had through an Envoy that is gone are over. */
+  /** Ends all requests that workers had through an Envoy that has stopped. */
   forgetInFlight(): void {
     const now = this.#options.clock.monotonic();
     const ids = [...this.#picked.keys()];
@@ -218,7 +221,7 @@ export class ServedGroup {
     for (const id of ids) this.#carryOut(this.#queue.end(id, { worker: undefined, failed: false }, now));
   }
 
-  /** What the operator is to know of this group. */
+  /** Returns the report on this group for the operator. */
   report(): GatewayGroupReport {
     const { namespace, name } = this.#settings;
     const { workers, ...work } = this.#queue.report(this.#options.clock.monotonic());
@@ -226,7 +229,7 @@ export class ServedGroup {
     return { namespace, name, ...(keys && { keys }), ...work, workers: [...workers] };
   }
 
-  /** What the operator knows of other pickers. */
+  /** Sets the operator's facts about other pickers. */
   setOthers(others: OtherPickers): void {
     this.#carryOut(this.#queue.setOthers(others, this.#options.clock.monotonic()));
   }
@@ -242,7 +245,7 @@ export class ServedGroup {
     };
   }
 
-  /** Answers all that wait; the group is gone or this process ends. */
+  /** Answers all waiting requests: the group was deleted or this process ends. */
   close(message: string): void {
     this.#timer?.cancel();
     this.#closed = message;
@@ -275,7 +278,7 @@ export class ServedGroup {
     }
   }
 
-  /** Clients take turns: callers by their keys, and where everyone may call, addresses. */
+  /** Returns the client for the order of turns: the caller by key or, if every client may call, the address. */
   #clientOf({ head }: GroupRequest, caller: string): string {
     if (this.#access.type === 'keys') return caller;
     return clientAddress(head.headers.get('x-forwarded-for'), this.#options.trustedHops);
@@ -287,7 +290,7 @@ export class ServedGroup {
     return QUIET_METHODS.has(method) || (method === 'GET' && this.#settings.quietPaths.includes(pathname));
   }
 
-  /** Undefined where its body says it. */
+  /** Returns the work by the head of a request; undefined if its body decides. */
   #workByHead({ head, path }: GroupRequest, caller: string): number | undefined {
     switch (this.#settings.work) {
       case 'Requests':
@@ -361,12 +364,12 @@ export class ServedGroup {
     };
   }
 
-  /** Those of these addresses that are workers. */
+  /** Returns the names of the workers at these addresses. */
   #namesOf(addresses: readonly string[]): readonly string[] {
     return addresses.flatMap((address) => this.#names.get(address) ?? []);
   }
 
-  /** Known before a worker is: all workers of a group are one cluster. */
+  /** Returns the headers that select the route, known before a worker is: all workers of a group are one cluster. */
   #routeOf({ head, path }: GroupRequest): Headers {
     const retry = this.#retriesOf(head.headers.get(':method') ?? '');
     return { ':path': path, [CLUSTER_HEADER]: this.#options.key, [RETRY_HEADER]: retry };
@@ -398,7 +401,7 @@ export class ServedGroup {
   }
 }
 
-/** 1 where the header is none, or no number. */
+/** Returns the number in the header; 1 if it is missing or invalid. */
 function workOf(header: string | undefined): number {
   if (header === undefined || !/^\d+(\.\d+)?$/.test(header)) return 1;
   return Math.min(Math.max(Number(header), MIN_WORK), MAX_WORK);

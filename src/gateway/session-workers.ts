@@ -1,7 +1,7 @@
-/** Sessions that are remembered: those that were asked for last. */
+/** Number of remembered sessions, the most recently used ones. */
 const MAX_SESSIONS = 10_000;
 
-/** A worker that sessions may go to. */
+/** A worker for sessions. */
 interface Home {
   readonly name: string;
   /** {@link hashOf} its name. */
@@ -9,21 +9,21 @@ interface Home {
 }
 
 /**
- * Which worker a session goes to. The first one follows from the names alone (rendezvous hashing), so that all pickers
- * choose the same and a worker that comes or goes moves as few sessions as can be; later it is the one that had the session
- * last.
+ * Assigns sessions to workers. The first worker follows from the names alone (rendezvous hashing), so that all pickers
+ * choose the same and a change of workers moves as few sessions as possible; afterwards it is the worker that last
+ * served the session.
  */
 export class SessionWorkers {
-  /** In the order in which they were asked for. */
+  /** Sessions in the order of their last use. */
   readonly #workers = new Map<string, string>();
 
-  /** The worker of a session among those that are ready; undefined where there is none. */
+  /** Returns the worker of a session among the ready ones; undefined if there is none. */
   of<T extends Home>(session: string, ready: readonly T[]): T | undefined {
     const name = this.#workers.get(session);
     return ready.find((worker) => worker.name === name) ?? homeOf(session, ready);
   }
 
-  /** From now on it goes there. */
+  /** Assigns the session to this worker from now on. */
   set(session: string, worker: string): void {
     this.#workers.delete(session);
     this.#workers.set(session, worker);
@@ -46,7 +46,7 @@ function homeOf<T extends Home>(session: string, ready: readonly T[]): T | undef
   return best;
 }
 
-/** FNV-1a of 32 bits, over UTF-16 units. */
+/** Returns the 32-bit FNV-1a hash over UTF-16 units. */
 export function hashOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < text.length; index += 1)
@@ -54,7 +54,7 @@ export function hashOf(text: string): number {
   return hash >>> 0;
 }
 
-/** The finalizer of MurmurHash3: each bit of the input changes half of those of the output. */
+/** Returns the finalizer of MurmurHash3: each bit of the input changes half of those of the output. */
 function mixed(value: number): number {
   let hash = value;
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);

@@ -3,7 +3,7 @@ import { WorkerSpeed } from './worker-speed.ts';
 
 const MAX_QUEUE_TIME_MS = 5_000;
 
-/** A worker that does its requests quickly. */
+/** Returns a worker that serves its requests quickly. */
 function quick(): WorkerSpeed {
   const speed = new WorkerSpeed();
   ended(speed, { from: -20_000, tookMs: 100, work: 1 });
@@ -11,7 +11,9 @@ function quick(): WorkerSpeed {
   return speed;
 }
 
-/** A worker that always has `work` in so many requests, and ends one of `size` each second, `count` times. */
+/**
+ * Returns a worker that always has `work` in that many requests, and finishes one of `size` each second, `count` times.
+ */
 function ended(
   speed: WorkerSpeed,
   {

@@ -1,44 +1,46 @@
-/** A measurement takes so long at least, and ends with the end of a request, as it began. Milliseconds. */
+/** Minimum milliseconds of a measurement. It begins and ends with the end of a request. */
 const WINDOW_MS = 10_000;
 /**
- * It lasts for so many requests at least, and for as many as the worker had then, which began and ended in it: before that
- * those that take long are missing, and the requests of other pickers, which the worker may take after all of ours.
+ * Number of requests that a measurement must contain; it must also contain as many as the worker had at its start.
+ * Earlier it would miss long requests, and requests of other pickers, which the worker may serve after this picker's.
  */
 const WINDOW_ENDS = 8;
-/** At most of so many. */
+/** Maximum of that number. */
 const MAX_WINDOW_ENDS = 50;
-/** What is at least so much of another figure is about the same. */
+/** Ratio from which two figures count as equal. */
 const ABOUT = 0.9;
-/** So many requests together say how long they take: a single one says little of the next. */
+/** Number of requests whose durations are compared together: a single one says little about the next. */
 const COMPARED = 4;
-/** A worker that has less than this part of what it had before is not busy with that: its requests took long by others. */
+/** Share of its former work below which a worker's load is no longer that work: other work made its requests slow. */
 const STEADY = 0.5;
-/** Requests of a worker that is busy take so many times as long, for their work, as those that it did quickest. */
+/** Factor by which requests of a busy worker take longer per unit of work than its fastest ones. */
 const SLOWED = 2;
-/** So many measurements in a row that are about the same with less work prove that the worker needs no more for it. */
+/**
+ * Number of consecutive measurements with equal results and less work which prove that the worker needs no more work.
+ */
 const CONFIRMATIONS = 3;
-/** Figures: the rest is noise, and would make each report another one. */
+/** Number of significant figures: the rest is noise, and would change each report. */
 const DIGITS = 3;
 
-/** What a worker has once an event is over. */
+/** Load of a worker after an event. */
 export interface WorkerLoad {
-  /** Requests that it has from this picker. */
+  /** Requests of the worker from this picker. */
   readonly requests: number;
-  /** Work that it has, from all pickers. */
+  /** Work of the worker from all pickers. */
   readonly work: number;
-  /** It accepts no more; undefined where it accepts anything, since nothing is known of its speed. */
+  /** True if it accepts no more; undefined if its speed is unknown, so it accepts everything. */
   readonly isFull: boolean | undefined;
 }
 
-/** What a worker had for some time. */
+/** Load of a worker over some time. */
 export interface WorkerShare {
-  /** The part of its work that was this picker's. */
+  /** Share of its work that came from this picker. */
   readonly share: number;
   /** Requests of this picker. */
   readonly requests: number;
 }
 
-/** A request that a worker has done. */
+/** A request that a worker finished. */
 export interface DoneRequest {
   readonly work: number;
   readonly tookMs: number;
@@ -46,18 +48,18 @@ export interface DoneRequest {
 
 interface Window {
   readonly since: number;
-  /** It lasts for so many requests. */
+  /** Number of requests that it spans. */
   readonly lasts: number;
-  /** Milliseconds, each weighted by the share of the worker's work that was ours. */
+  /** Milliseconds, each weighted by this picker's share of the worker's work. */
   readonly ownMs: number;
-  /** Milliseconds, each weighted by the requests that the worker had of ours. */
+  /** Milliseconds, each weighted by the number of this picker's requests on the worker. */
   readonly requestMs: number;
   readonly done: number;
-  /** How long those requests took, together. */
+  /** Total duration of those requests. */
   readonly tookMs: number;
-  /** Those of them that began in it. */
+  /** Number of them that began within it. */
   readonly ends: number;
-  /** The least and the most work that the worker had in all of it. */
+  /** Minimum and maximum work of the worker during all of it. */
   readonly least: number;
   readonly most: number;
   readonly wasAlwaysFull: boolean;
@@ -66,26 +68,25 @@ interface Window {
 const NONE = { work: 0, tookMs: 0, count: 0 };
 
 /**
- * Measures how much work one worker does per second. It counts only while the worker had more to do than it did: it
- * accepted no more all the time. Where no speed is known that would limit it, it is one that never had less than it does
- * within `maxQueueTime` and whose requests took longer by it. Otherwise it would measure what the worker was given.
+ * Measures the work per second of one worker. A measurement counts only while the worker is saturated: it accepted no
+ * more all the time. Without a known speed, which would limit it, a worker is saturated if it never had less work than
+ * it does within `maxQueueTime` and its requests took longer because of it. Otherwise the result would be the work that
+ * it was given.
  *
- * Of requests that began before the measurement a part was done before. Whether the worker serves all at once, and so did
- * a part of each, or one after the other, and so did all of them now, cannot be seen: the lower figure is taken, and none if
- * much of their time lies before.
- *
- * For the same reason a lower figure does not count where the worker had less work than when it did more: one whose requests
- * take longer than `maxQueueTime` would be given less and less. A higher one counts half, since it may be chance; a lower
- * one counts as it is, since less work is to follow before the next.
+ * Requests that began before the measurement were partly done before. It cannot be seen if the worker serves all at
+ * once (a part of each was done before) or one after the other (all of them are done now): the lower figure counts, and
+ * none if much of their time lies before. For the same reason a lower figure does not count if the worker had less work
+ * than when it did more: a worker whose requests take longer than `maxQueueTime` would get less and less. A higher
+ * figure counts half, since it may be chance; a lower one counts fully, since less work follows before the next.
  *
  * Pure: times are arguments, in milliseconds.
  */
 export class WorkerSpeed {
   #perf: number | undefined;
-  /** The work that the worker needs to do that. */
+  /** Work that the worker needs for that speed. */
   #provenWith = 0;
   #confirmed = 0;
-  /** Milliseconds for a unit of work, when that was the least. */
+  /** Minimum milliseconds per unit of work so far. */
   #quickest = Number.POSITIVE_INFINITY;
   #few = NONE;
   #requests = 0;
@@ -93,12 +94,12 @@ export class WorkerSpeed {
   #window: Window | undefined;
   #at = 0;
 
-  /** Units of work per second; undefined before it was measured. */
+  /** Units of work per second; undefined before a measurement. */
   perf(): number | undefined {
     return this.#perf;
   }
 
-  /** What it had since the last call. Call it before that changes. */
+  /** Records the load since the last call. Call it before the load changes. */
   pass({ share, requests }: WorkerShare, now: number): void {
     const window = this.#window;
     const ms = now - this.#at;
@@ -108,7 +109,7 @@ export class WorkerSpeed {
     this.#window = { ...window, ownMs, requestMs: window.requestMs + requests * ms };
   }
 
-  /** The worker has done a request. True where its speed was measured by it. */
+  /** Records a finished request. Returns true if it completed a measurement. */
   done({ work, tookMs }: DoneRequest, maxQueueTimeMs: number, now: number): boolean {
     this.#compare(work, tookMs);
     const before = this.#window;
@@ -128,12 +129,12 @@ export class WorkerSpeed {
     return this.#measure(window, maxQueueTimeMs);
   }
 
-  /** It failed: what is measured now says nothing. */
+  /** Drops the present measurement after a failure. */
   fail(): void {
     this.#window = undefined;
   }
 
-  /** What the worker has now. Call it after each change. */
+  /** Sets the present load. Call it after each change. */
   rest({ requests, work, isFull }: WorkerLoad): void {
     this.#requests = requests;
     this.#isLimited = isFull !== undefined;
@@ -173,7 +174,8 @@ export class WorkerSpeed {
   #measure(window: Window, maxQueueTimeMs: number): boolean {
     const { done, ownMs, requestMs, tookMs, least } = window;
     if (done <= 0 || ownMs <= 0 || requestMs < STEADY * tookMs) return false;
-    // In a steady state requests take as long, together, as the worker has requests: more than that was before.
+    // In a steady state the total duration of requests is the time multiplied by the number of requests: a longer one
+    // began before.
     const within = Math.min(1, requestMs / tookMs);
     const rate = (1000 * done * within) / ownMs;
     const wasBusy = this.#isLimited
@@ -186,12 +188,15 @@ export class WorkerSpeed {
     return this.#perf !== before;
   }
 
-  /** Of a worker without a limit: it had too much all the time, and its requests took longer by that. */
+  /**
+   * Returns true if a worker without a limit was saturated: it had too much work all the time, which made its requests
+   * slower.
+   */
   #isBusy({ done, tookMs, least, most }: Window, limit: number): boolean {
     return least >= limit && least >= STEADY * most && tookMs / done >= SLOWED * this.#quickest;
   }
 
-  /** Whether a rate says what the worker can do, by the least work that it had. */
+  /** Returns true if a rate is the worker's real speed, by its minimum work. */
   #isProven(rate: number, least: number): boolean {
     const perf = this.#perf ?? 0;
     this.#confirmed = rate >= ABOUT * perf ? this.#confirmed + 1 : 0;

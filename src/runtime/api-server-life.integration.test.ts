@@ -14,7 +14,7 @@ import { systemRandom } from '../lib/random.ts';
 import { createLeaderElection } from './lease/leader-election.ts';
 import { createInformer } from './list-watch/informer.ts';
 
-/** Of its own, because its API server is taken away and its etcd compacted. */
+/** A cluster of its own, because the test stops its API server and compacts its etcd. */
 let cluster: Cluster;
 beforeAll(async () => {
   cluster = await startCluster();

@@ -1,7 +1,7 @@
 import { cutToBytes } from '../lib/text.ts';
 import type { Condition, ConditionStatus } from './kube/kube-object.ts';
 
-/** A condition as decided: when it came about is for {@link setConditions} to find out. */
+/** A decided condition; {@link setConditions} adds the time of its transition. */
 export interface DesiredCondition {
   readonly type: string;
   readonly status: ConditionStatus;
@@ -12,20 +12,23 @@ export interface DesiredCondition {
 export interface SetConditionsOptions {
   readonly previous: readonly Condition[] | undefined;
   readonly desired: readonly DesiredCondition[];
-  /** Types that must not be there, such as `Stalled` while nothing is. Others of `previous` stay as they are. */
+  /** Types that must be absent, such as `Stalled` while nothing stalls. Others of `previous` stay. */
   readonly absent?: readonly string[] | undefined;
-  /** Of the object that was judged. */
+  /** Generation of the evaluated object. */
   readonly generation: number | undefined;
   /** RFC 3339. */
   readonly now: string;
 }
 
-/** What definitions allow a message (metav1.Condition would take 32,768): a longer one makes the write of a status fail. */
+/**
+ * Maximum length of a message in the CRDs (metav1.Condition would accept 32,768): a longer one makes the write of a
+ * status fail.
+ */
 export const MAX_MESSAGE_BYTES = 4096;
 
 /**
- * The new conditions: a condition keeps its transition time while its status stays the same, each desired one carries
- * `generation`, and the order of `previous` is kept so that an unchanged state is written the same way.
+ * Returns the new conditions. A condition keeps its transition time while its status stays the same, each desired one
+ * carries `generation`, and the order of `previous` is kept, so that an unchanged state is written unchanged.
  */
 export function setConditions(options: SetConditionsOptions): readonly Condition[] {
   const { previous = [], desired, absent = [] } = options;

@@ -287,7 +287,7 @@ test('the failures before a pass that asks for a time count no more', async () =
   await controller.stop();
 });
 
-/** Work that a test lets go on step by step. */
+/** Returns a pool whose work the test continues step by step. */
 function setUpPool(size: number) {
   const keys: string[] = [];
   const takers: ((key: string | undefined) => void)[] = [];
@@ -332,7 +332,7 @@ function setUpPool(size: number) {
       gates.get(name)?.();
       await settle();
     },
-    /** There is no key any more. */
+    /** Reports that there are no more keys. */
     async end() {
       for (const taker of takers.splice(0)) taker(undefined);
       await settle();

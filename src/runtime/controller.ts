@@ -14,57 +14,57 @@ import {
 } from './metrics-ports.ts';
 import { createWorkQueue, type WorkQueue, type WorkQueueOptions } from './work-queue.ts';
 
-/** How a reconcile ended. A thrown error is the fourth way. */
+/** End of a reconcile; a thrown error is the fourth one. */
 export type Result =
   | { readonly type: 'done' }
   | { readonly type: 'requeueAfter'; readonly ms: number }
-  /** Another writer was first, or what is known is outdated: nothing came of the pass. */
+  /** Another writer was faster, or the known state is outdated: the reconcile had no effect. */
   | { readonly type: 'conflict'; readonly ms: number };
 
-/** Nothing more to do until something changes. */
+/** No reconcile is needed until a change. */
 export const done: Result = { type: 'done' };
 
-/** Reconcile again after that time at the latest. */
+/** Returns the result that requeues within that time. */
 export function requeueAfter(ms: number): Result {
   return { type: 'requeueAfter', ms };
 }
 
-/** By then the cache usually shows what the other writer wrote. */
+/** Delay after which the cache usually shows the other writer's change. */
 const CONFLICT_RETRY_MS = 20;
 
-/** Reconcile again soon, with the object as the API server has it. Needs no backoff: each conflict is progress elsewhere. */
+/**
+ * Returns the result that requeues soon, with the object from the API server. It needs no backoff: each conflict is
+ * progress of another writer.
+ */
 export function conflict(ms = CONFLICT_RETRY_MS): Result {
   return { type: 'conflict', ms };
 }
 
 export interface ReconcileContext {
-  /** Aborted when the pass outlives its limit, or when draining took too long. */
+  /** Aborted when the reconcile exceeds its limit, or when draining takes too long. */
   readonly signal: AbortSignal;
-  /** Carries controller, namespace, name and reconcileID. */
+  /** Logger with controller, namespace, name and reconcileID. */
   readonly log: Logger;
-  /** How many passes of this key failed in a row before this one. */
+  /** Number of consecutive failed reconciles of this key before this one. */
   readonly retries: number;
-  /**
-   * Waits for something outside that may take long, without counting as one of `workers` meanwhile. The key stays
-   * this pass's own.
-   */
+  /** Waits for a long external operation without occupying one of `workers`. The key stays with this reconcile. */
   aside<T>(wait: () => Promise<T>): Promise<T>;
 }
 
 /**
- * Brings one object closer to its desired state, from the observed state and not from what changed. A thrown error brings
- * the key back with backoff, not before its `retryAfterMs` if it has one.
+ * Brings one object closer to its desired state, from the observed state and not from the event. A thrown error
+ * requeues the key with backoff, and not before its `retryAfterMs` if it has one.
  */
 export type Reconcile = (key: string, context: ReconcileContext) => Promise<Result>;
 
 export interface ControllerOptions {
   readonly name: string;
   readonly reconcile: Reconcile;
-  /** Passes at the same time, without those in {@link ReconcileContext.aside}. Default 1. */
+  /** Maximum concurrent reconciles, without those in {@link ReconcileContext.aside}. Default 1. */
   readonly workers?: number | undefined;
-  /** As {@link WorkQueueOptions.priorityOf}. */
+  /** Priority of a key, as in {@link WorkQueueOptions.priorityOf}. */
   readonly priorityOf?: WorkQueueOptions['priorityOf'];
-  /** The signal of a pass that lasts longer is aborted. Default none. */
+  /** Limit after which the signal of a reconcile is aborted. Default none. */
   readonly timeoutMs?: number | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -72,12 +72,15 @@ export interface ControllerOptions {
   readonly metrics?: (ControllerMetrics & QueueMetrics) | undefined;
 }
 
-/** Workers over a queue. Keys may be added before {@link start} and wait. */
+/** Workers that process a queue. Keys may be added before {@link start} and wait. */
 export interface Controller {
   readonly name: string;
   readonly queue: WorkQueue;
   start(): void;
-  /** Takes no further key; resolves when the passes under way have ended, or after `drainMs` has aborted and left them. */
+  /**
+   * Takes no more keys. Resolves when the running reconciles have ended, or after `drainMs` has aborted them and left
+   * them running.
+   */
   stop(drainMs?: number): Promise<void>;
 }
 
@@ -121,7 +124,7 @@ export function createController(options: ControllerOptions): Controller {
   };
 }
 
-/** Takes the next key, and yields to the event loop once a slice is used up. */
+/** Takes the next key, and yields to the event loop when a slice is used up. */
 function takeYielding(queue: WorkQueue, clock: Clock): () => Promise<string | undefined> {
   const slice = new TimeSlice(clock);
   return async () => {
@@ -141,7 +144,7 @@ interface PassOptions extends Omit<ControllerOptions, 'metrics'> {
   readonly isStopped: () => boolean;
 }
 
-/** One key's turn: reconcile, then what its end asks of the queue. Never rejects. */
+/** Creates the function that reconciles one key and then requeues it by the result. It never rejects. */
 function createPass(options: PassOptions): (key: string) => Promise<void> {
   const { name, queue, clock, metrics } = options;
   return async (key) => {
@@ -153,9 +156,9 @@ function createPass(options: PassOptions): (key: string) => Promise<void> {
     if (ended.type === 'failed') {
       const { error } = ended;
       const retries = queue.retries(key);
-      // A lost race for a resource version is how the protocol works, not a fault.
+      // A conflict on a resource version is part of the protocol, not a fault.
       if (isKubeError(error, 'conflict')) log.debug('Reconcile lost a race', { retries });
-      // What it waited for was closed under it; nothing failed, and the next leader does it.
+      // Its request was closed by the stop. Nothing failed, and the next leader repeats it.
       else if (options.isStopped()) log.debug('Reconcile was ended by the stop', { error });
       else log.error('Reconcile failed', { error, retries });
     }
@@ -188,7 +191,7 @@ async function reconcileOnce(options: PassOptions, key: string, log: Logger): Pr
   }
 }
 
-/** What the end of a pass asks of the queue. Runs before `done`, so that the key is not taken up in between. */
+/** Requeues a key by the end of its reconcile. It runs before `done`, so that no worker takes the key in between. */
 function settle(queue: WorkQueue, key: string, ended: Ended): ReconcileOutcome {
   switch (ended.type) {
     case 'done':
@@ -203,7 +206,7 @@ function settle(queue: WorkQueue, key: string, ended: Ended): ReconcileOutcome {
       queue.addAgain(key, ended.ms);
       return 'requeue_after';
     case 'failed': {
-      // A server that names a time to come back is not asked earlier.
+      // A server that names a retry time gets no earlier request.
       const { error } = ended;
       const hasRest = typeof error === 'object' && error !== null && 'retryAfterMs' in error;
       const restMs = hasRest ? error.retryAfterMs : undefined;
@@ -213,27 +216,28 @@ function settle(queue: WorkQueue, key: string, ended: Ended): ReconcileOutcome {
   }
 }
 
-/** What a pool of workers runs. */
+/** Options of a pool of workers. */
 export interface WorkerPoolOptions {
-  /** Passes at the same time; one that waits in {@link WorkerPool.aside} does not count. */
+  /** Maximum concurrent reconciles; one that waits in {@link WorkerPool.aside} does not count. */
   readonly size: number;
-  /** The next key, once there is one; undefined when there will be none any more. */
+  /** Resolves to the next key; to undefined when no more will come. */
   readonly take: () => Promise<string | undefined>;
-  /** Works on a key. Never rejects. */
+  /** Processes a key. Never rejects. */
   readonly pass: (key: string) => Promise<void>;
-  /** Called with the number of running passes at each change. */
+  /** Called at each change with the number of running reconciles. */
   readonly onBusy: (count: number) => void;
-  /** Called with an error of `take`, or of a `pass` that rejected although it must not. The pool goes on. */
+  /** Called with an error of `take`, or of a `pass` that rejected against its contract. The pool continues. */
   readonly onError: (error: unknown) => void;
 }
 
 /**
- * Runs at most `size` passes at a time. A pass that waits long for something outside gives its slot up by
- * {@link WorkerPool.aside}: another key is taken meanwhile, and the pass gets a slot back before the next key is taken.
+ * Runs at most `size` reconciles at a time. A reconcile that waits long for an external operation releases its slot by
+ * {@link WorkerPool.aside}: another key is taken meanwhile, and the reconcile gets a slot back before the next key is
+ * taken.
  */
 export class WorkerPool {
   readonly #options: WorkerPoolOptions;
-  /** Workers that run a pass or wait for a key; not those whose pass gave its slot up. */
+  /** Number of workers that run a reconcile or wait for a key, without those whose reconcile released its slot. */
   #workers = 0;
   #busy = 0;
   #ended = false;
@@ -243,12 +247,14 @@ export class WorkerPool {
     this.#options = options;
   }
 
-  /** Starts the workers; call it once. */
+  /** Starts the workers. Call it once. */
   start(): void {
     while (this.#workers < this.#options.size) this.#spawn();
   }
 
-  /** Runs `wait` for a pass without occupying its slot. Resolves or rejects as `wait` does, once a slot is free again. */
+  /**
+   * Runs `wait` for a reconcile without occupying its slot. Resolves or rejects like `wait`, when a slot is free again.
+   */
   async aside<T>(wait: () => Promise<T>): Promise<T> {
     this.#workers--;
     this.#countBusy(-1);
@@ -288,18 +294,18 @@ export class WorkerPool {
     this.#fillSlot();
   }
 
-  /** While the worker waited for a key, passes that resumed may have taken every slot. */
+  /** Waits for a slot: while the worker waited for a key, resumed reconciles may have taken all of them. */
   async #acquireSlotForKey(): Promise<void> {
     this.#workers--;
     await this.#acquireSlot();
   }
 
-  /** Whether the slot of the pass that ended is taken, or a pass waits to resume in it. */
+  /** Returns true if another reconcile has taken the slot of the one that ended, or waits to resume in it. */
   #isSurplus(): boolean {
     return this.#returning.length > 0 || this.#workers > this.#options.size;
   }
 
-  /** Gives a free slot to a pass that waits to resume, else to a new worker unless one already waits for a key. */
+  /** Gives a free slot to a reconcile that waits to resume, else to a new worker unless one already waits for a key. */
   #fillSlot(): void {
     if (this.#busy >= this.#options.size) return;
     const next = this.#returning.shift();

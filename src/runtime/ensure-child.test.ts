@@ -16,7 +16,7 @@ const note = (text: string): Note => ({
 });
 const foreign: Note = { ...note('dGhlaXJz'), metadata: { ...note('').metadata, labels: {} } };
 
-/** A cluster that has `present`, and what writing the note `bmV3` to it does. */
+/** Returns a cluster that contains `present`, and the effects of writing the note `bmV3` to it. */
 async function bench(present?: Note, options: Partial<ChildOptions<Note, Note>> = {}) {
   const cluster = memoryCluster();
   const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'team' } };

@@ -2,27 +2,27 @@ import type { KubeClient } from './kube/kube-client.ts';
 import { isKubeError } from './kube/kube-error.ts';
 import { type KubeObject, type Resource, refOf } from './kube/kube-object.ts';
 
-/** What makes an existing object the desired one. */
+/** Change that makes an existing object the desired one. */
 export type ChildChange =
   | { readonly type: 'none' }
-  /** Merge patch. */
+  /** Merge patch of the difference. */
   | { readonly type: 'patch'; readonly body: object }
-  /** It differs in a field that cannot be changed. */
+  /** A field differs that cannot be changed. */
   | { readonly type: 'recreate' }
-  /** It is owned, and may not be changed now. */
+  /** The object is owned, and may not be changed now. */
   | { readonly type: 'refuse' };
 
-/** `P`: the child as the API server may show it, which fills fields in and leaves fields out. */
+/** `P`: the child as the API server may return it, which fills in fields and leaves out others. */
 export interface ChildOptions<T extends KubeObject, P extends KubeObject> {
   readonly client: Pick<KubeClient, 'get' | 'create' | 'patch' | 'delete'>;
   readonly resource: Resource;
-  /** As desired. */
+  /** The desired child. */
   readonly child: T;
-  /** Whether to read before creating; if false, a read follows only if the name exists. */
+  /** True to read before creating; if false, a read follows only if the name exists. */
   readonly mayExist: boolean;
-  /** Whether an object of that name may be changed or deleted; any other one stays as it is. */
+  /** Returns true if an object of that name may be changed or deleted; any other one stays unchanged. */
   readonly isOwned: (present: P) => boolean;
-  /** Asked only of an owned object. */
+  /** Returns the change; called only for an owned object. */
   readonly change: (present: P) => ChildChange | Promise<ChildChange>;
 }
 
@@ -33,8 +33,8 @@ export type ChildOutcome =
   | { readonly type: 'refused' };
 
 /**
- * Creates a child, or changes the one that exists until it is the desired one. Doing it again writes nothing. An object
- * of that name that appears in between is read once more. Rejects with a KubeError if a request fails.
+ * Creates a child, or changes the existing one until it is the desired one. A repeated call writes nothing. It reads
+ * once more if an object of that name appears in between. Rejects with a KubeError if a request fails.
  */
 export async function ensureChild<T extends KubeObject, P extends KubeObject>(
   options: ChildOptions<T, P>,

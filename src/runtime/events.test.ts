@@ -35,7 +35,7 @@ function setUp() {
     controller: 'example.dev/operator',
     instance: 'pod',
   });
-  /** Answers everything that waits, and gives what was sent. */
+  /** Answers all waiting requests and returns the sent events. */
   const answer = async (status = 201, reply: unknown = {}) => {
     const sent: { method: string; path: string; body: Record<string, unknown> }[] = [];
     await clock.settle();

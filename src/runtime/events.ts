@@ -9,14 +9,14 @@ import { isKubeError } from './kube/kube-error.ts';
 import { type KubeObject, type ObjectRef, refOf } from './kube/kube-object.ts';
 
 /**
- * Writes events.k8s.io/v1 events. Equal events become one with a series; an object with very many gets no more
- * than 25 at once and one per 5 minutes after that. All objects together write 100 at once and 20 per second after
- * that; up to 5000 wait, and more are dropped. Never throws and never waits: an event that cannot be written is logged
- * and dropped, and in a terminating namespace dropped silently.
+ * Writes events.k8s.io/v1 events. Equal events become one with a series. An object with very many events gets at most
+ * 25 at once and then one per 5 minutes. All objects together write 100 at once and then 20 per second; up to 5000
+ * wait, and more are dropped. It never throws and never waits: an event that cannot be written is logged and dropped,
+ * and in a terminating namespace dropped silently.
  */
 export interface EventRecorder {
   record(event: EventFacts): void;
-  /** Resolves when everything recorded so far is written or dropped; it does not keep the pace. */
+  /** Resolves when every recorded event is written or dropped. It ignores the rate limit. */
   flush(): Promise<void>;
 }
 
@@ -24,21 +24,21 @@ export interface EventRecorderOptions {
   readonly client: KubeClient;
   /** A qualified name: `gpurental.dev/operator`. */
   readonly controller: string;
-  /** Which process: the pod's name. At most 128 bytes are kept. */
+  /** Name of the process: that of the Pod. At most 128 bytes are kept. */
   readonly instance: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
 }
 
-/** A series is over when its event has not repeated for this long; one that comes later is a new event. */
+/** Time without repetition after which a series ends; a later event is a new one. */
 const SERIES_ENDS_AFTER_MS = 360_000;
-/** How often at most a running series is written after its second event. */
+/** Minimum interval between writes of a running series after its second event. */
 const SERIES_WRITTEN_EVERY_MS = 1_800_000;
 const SWEEP_EVERY_MS = 60_000;
-/** Writes that may wait for their pace or a slow API server; more are dropped. */
+/** Maximum number of writes that wait for the rate limit or a slow API server; more are dropped. */
 const MAX_PENDING = 5000;
-/** An outage reaches every object of an account at once: the API server gets their events over a minute. */
+/** An outage affects every object of an account at once: their events reach the API server within a minute. */
 const WRITE_BURST = 100;
 const MS_PER_WRITE = 50;
 
@@ -46,14 +46,14 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   return new SeriesRecorder(options);
 }
 
-/** One event and its repetitions. */
+/** An event and its repetitions. */
 interface Series {
   readonly ref: ObjectRef;
   count: number;
   writtenCount: number;
   writtenAt: number;
   lastAt: number;
-  /** Epoch milliseconds. */
+  /** Time of the last one in epoch milliseconds. */
   lastObserved: number;
 }
 
@@ -61,12 +61,12 @@ class SeriesRecorder implements EventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #series = new Map<string, Series>();
   readonly #budget: EventBudget;
-  /** Writes go one after the other, so that a series is never written before its event. */
+  /** Writes are serial, so that a series is never written before its event. */
   #writes: Promise<void> = Promise.resolve();
   #pending = 0;
   #sweep: Timer | undefined;
   readonly #pace: WritePace;
-  /** Ends the wait for the pace while the process flushes. */
+  /** Skips the rate limit while the process flushes. */
   #flushing = new AbortController();
 
   constructor(options: EventRecorderOptions) {
@@ -132,9 +132,9 @@ class SeriesRecorder implements EventRecorder {
       .then(
         () => {},
         (error: unknown) => {
-          // What could not be written is no series to go on with.
+          // A series continues only an event that was written.
           this.#series.delete(key);
-          // The namespace is on its way out, or the event has outlived its hour.
+          // The namespace is terminating, or the event has outlived its hour.
           if (!isKubeError(error, 'terminating', 'notFound'))
             this.#options.log.warn('Event was not written', { error });
         },
@@ -160,7 +160,7 @@ class SeriesRecorder implements EventRecorder {
   }
 }
 
-/** Spaces writes: a burst at once, then one per 50 ms. */
+/** Rate limit of writes: a burst at once, then one per 50 ms. */
 class WritePace {
   readonly #clock: Clock;
   /** Monotonic time up to which writes are accounted for. */
@@ -170,7 +170,7 @@ class WritePace {
     this.#clock = clock;
   }
 
-  /** Resolves when the next write may leave, at once if `hurry` is aborted. */
+  /** Resolves when the next write may be sent, at once if `hurry` is aborted. */
   async turn(hurry: AbortSignal): Promise<void> {
     if (hurry.aborted) return;
     const now = this.#clock.monotonic();
@@ -180,18 +180,18 @@ class WritePace {
   }
 }
 
-/** What an event says, as decisions name it; its object is known where it is recorded. */
+/** Content of an event from a decision; the recorder adds the object. */
 export interface EventNote {
   readonly type: 'Normal' | 'Warning';
   /** Past-tense CamelCase: `InstanceRented`. */
   readonly reason: string;
-  /** What was being done: `Renting`. */
+  /** Action in progress: `Renting`. */
   readonly action: string;
-  /** One sentence with the number that matters; cut to 1024 bytes. */
+  /** A sentence with the relevant number; cut to 1024 bytes. */
   readonly note: string;
 }
 
-/** Something a user should see beside an object. */
+/** An event that a user should see beside an object. */
 export interface EventFacts extends EventNote {
   readonly regarding: KubeObject;
   readonly related?: KubeObject | undefined;
@@ -200,7 +200,7 @@ export interface EventFacts extends EventNote {
 /** Limits of the API server's validation, in bytes (kubernetes/kubernetes:pkg/apis/core/validation/events.go). */
 const MAX_NOTE_BYTES = 1024;
 const MAX_NAME_BYTES = 128;
-/** Leaves room in 253 characters for what makes the name unique. */
+/** Maximum length of the readable part: it leaves room in 253 characters for the unique part. */
 const MAX_NAME_LENGTH = 230;
 
 interface Reporter {
@@ -210,7 +210,7 @@ interface Reporter {
   readonly random: Random;
 }
 
-/** The event as the API server takes it, under a new name. */
+/** Returns the event in the API server's form, under a new name. */
 export function eventObject(
   event: EventFacts,
   { controller, instance, clock, random }: Reporter,
@@ -234,7 +234,7 @@ export function eventObject(
   return body;
 }
 
-/** Equal events, told by everything that a reader sees. */
+/** Returns a key of the fields that a reader sees: equal events have the same key. */
 export function seriesKey({ regarding, related, type, reason, action, note }: EventFacts): string {
   return JSON.stringify([objectIdOf(regarding), related && objectIdOf(related), type, reason, action, note]);
 }
@@ -250,10 +250,10 @@ function referenceTo({ apiVersion, kind, metadata }: KubeObject) {
 
 const BURST = 25;
 const REFILL_MS = 300_000;
-/** Objects remembered before those with a full budget are forgotten. */
+/** Number of remembered objects above which those with a full budget are forgotten. */
 const SWEEP_AT = 4096;
 
-/** How many events each object may still have: 25 at once, and one more every 5 minutes, as in client-go. */
+/** Budget of events per object: 25 at once, and one more every 5 minutes, as in client-go. */
 export class EventBudget {
   readonly #clock: Clock;
   readonly #spent = new Map<string, { tokens: number; at: number }>();
@@ -262,7 +262,7 @@ export class EventBudget {
     this.#clock = clock;
   }
 
-  /** True, and one fewer left, where the object may have another. */
+  /** Takes one event from the budget of an object; returns false if it is used up. */
   take(objectId: string): boolean {
     const now = this.#clock.monotonic();
     if (this.#spent.size >= SWEEP_AT) {

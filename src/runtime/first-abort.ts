@@ -1,4 +1,4 @@
-/** Resolves when the signal is aborted, at once where it is already. */
+/** Resolves when the signal is aborted, at once if it already is. */
 export function untilAborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
@@ -7,13 +7,13 @@ export function untilAborted(signal: AbortSignal): Promise<void> {
 /** A signal that is aborted with the first of several, until it is released. */
 export interface FirstAbort {
   readonly signal: AbortSignal;
-  /** Lets go of the sources; the signal is not aborted any more. */
+  /** Stops listening to the sources: they no longer abort the signal. */
   release(): void;
 }
 
 /**
- * Joins signals. `AbortSignal.any` does the same, but Node keeps one that is listened to, and with it whoever
- * listens, for as long as no source is aborted; this one is collected together with its users.
+ * Joins signals. Unlike `AbortSignal.any` it is garbage collected together with its users: Node keeps a joined signal
+ * with listeners, and everything that they reference, until a source is aborted.
  */
 export function firstAbort(sources: readonly AbortSignal[]): FirstAbort {
   const first = new AbortController();

@@ -4,17 +4,17 @@ import type { Logger } from '../lib/logger.ts';
 import { firstAbort, untilAborted } from './first-abort.ts';
 import type { LeaderElection } from './lease/leader-election.ts';
 
-/** A local copy that must be complete before anything decides by it. */
+/** A local copy that must be complete before any decision uses it. */
 export interface SyncedSource {
   readonly name: string;
   start(): void;
   stop(): Promise<void>;
   readonly synced: Promise<void>;
-  /** When the API server last said anything to it, epoch milliseconds; absent for one that does not know. */
+  /** Epoch milliseconds of the API server's last response; absent if unknown. */
   health?(): { readonly lastContactAt: number | undefined };
 }
 
-/** Something that runs only while this process leads: controllers, feeds, sweeps. */
+/** A task that runs only while this process leads: controllers, feeds, sweeps. */
 export interface LeaderTask {
   readonly name: string;
   start(): void | Promise<void>;
@@ -23,35 +23,38 @@ export interface LeaderTask {
 
 export interface ManagerOptions {
   readonly sources: readonly SyncedSource[];
-  /** Started in this order, stopped in the reverse one. */
+  /** Tasks, started in this order and stopped in the reverse one. */
   readonly tasks: readonly LeaderTask[];
-  /** Absent: this process leads without asking. */
+  /** Leader election; absent: this process leads without one. */
   readonly election?: LeaderElection | undefined;
-  /** How long sources may take to be complete, and then again as long as the API server goes on. Default 2 min. */
+  /** Milliseconds for sources to be complete, repeated while the API server keeps sending. Default 2 min. */
   readonly syncTimeoutMs?: number | undefined;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** Why {@link Manager.run} ended. `lost`: another process may lead now, so this one should end. */
+/** Reason for the end of {@link Manager.run}. `lost`: another process may lead now, so this one should end. */
 export type ManagerEnd = 'stopped' | 'lost';
 
 /**
- * The order in which a controller process lives: sources are started and complete, the lease is held, tasks run; and
- * in the reverse order it ends, so that the lease is given up only when nothing acts any more.
+ * Life cycle of a controller process: start and sync the sources, acquire the lease, run the tasks. It ends in the
+ * reverse order, so that the lease is released only when nothing acts any more.
  */
 export interface Manager {
-  /** Runs until {@link stop} or until the lease is lost; everything has ended when it resolves. Rejects where a source or task cannot start. */
+  /**
+   * Runs until {@link stop} or until the lease is lost; when it resolves everything has ended. Rejects if a source or
+   * task cannot start.
+   */
   run(): Promise<ManagerEnd>;
   /** Ends {@link run} and waits for it. */
   stop(): Promise<void>;
-  /** Whether all sources are complete: a follower is ready too. */
+  /** Returns true if all sources are complete: a standby replica is ready too. */
   isReady(): boolean;
   isLeading(): boolean;
 }
 
 const SYNC_TIMEOUT_MS = 120_000;
-/** A source that is told something for longer than so many times that, and is not complete, never will be. */
+/** Maximum number of timeouts for a source that receives data: if it is incomplete then, it never will be complete. */
 const MAX_SYNC_TIMEOUTS = 5;
 
 export function createManager(options: ManagerOptions): Manager {
@@ -138,7 +141,7 @@ class OrderedManager implements Manager {
     }
   }
 
-  /** One that cannot end keeps none of the others from ending. */
+  /** Stops all; one that fails to stop does not keep the others from stopping. */
   async #endAll(stops: readonly (() => void | Promise<void>)[]): Promise<void> {
     for (const stop of stops) {
       try {

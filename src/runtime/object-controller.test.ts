@@ -23,7 +23,7 @@ const deleted = (name: string) => thing(name, { deletionTimestamp: '2026-11-20T1
 let running: ObjectController | undefined;
 afterEach(() => running?.stop());
 
-/** A controller of these objects with one worker; `reconcile` is done by default. */
+/** Returns a controller of these objects with one worker; `reconcile` returns done by default. */
 function bench(
   first: readonly KubeObject[],
   reconcile: (object: KubeObject) => Promise<Result> = async () => done,
@@ -67,7 +67,7 @@ function bench(
     objects,
     state,
     emit: (change: Change<KubeObject>) => emit(change),
-    /** What happens within `ms`. */
+    /** Returns the calls within `ms`. */
     within: async (ms: number) => {
       await clock.advance(ms);
       return happened.splice(0);

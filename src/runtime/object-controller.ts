@@ -13,9 +13,9 @@ import { CurrentObjects } from './list-watch/current-objects.ts';
 import type { Informer } from './list-watch/informer.ts';
 
 export interface ObjectContext<T> extends ReconcileContext {
-  /** Of the object, as the informer and the queue name it. */
+  /** Key of the object in informer and queue. */
   readonly key: string;
-  /** As {@link CurrentObjects.readNow}, for this key. */
+  /** Reads like {@link CurrentObjects.readNow}, for this key. */
   readonly readNow: () => Promise<T | undefined>;
 }
 
@@ -27,20 +27,20 @@ export interface ObjectControllerOptions<T extends KubeObject>
   readonly client: Pick<KubeClient, 'get' | 'replace'>;
   readonly resource: Resource;
   /**
-   * Brings `object` closer to its desired state. The object is at least as new as the last write of this process.
-   * After a conflict, returned or thrown, the next reconcile reads it from the API server.
+   * Brings `object` closer to its desired state. The object is at least as new as the last write of this process. After
+   * a conflict, returned or thrown, the next reconcile reads it from the API server.
    */
   readonly reconcile: (object: T, context: ObjectContext<T>) => Promise<Result>;
-  /** Which of the objects that wait go first: the higher number. Deletion goes before all. Default 0. */
+  /** Priority of waiting objects: the higher number first. Deletion comes before all. Default 0. */
   readonly priorityOf?: ((object: T) => number) | undefined;
-  /** Called when a key is reconciled whose object is gone, so never during a reconcile of that key. */
+  /** Called for a deleted object when its key is reconciled, so never during a reconcile of that key. */
   readonly onGone?: ((key: string) => void) | undefined;
   /** Called at once when an object is deleted, also while this process does not lead. */
   readonly onDeleted?: ((object: T) => void) | undefined;
 }
 
 export interface ObjectController extends Controller {
-  /** Adds a key to the queue, with the priority of its object or a higher one. Does nothing before the start. */
+  /** Adds a key to the queue, with the priority of its object or a higher one. No effect before the start. */
   enqueue(key: string, atLeast?: number): void;
 }
 
@@ -48,9 +48,8 @@ export interface ObjectController extends Controller {
 const DELETION_PRIORITY = 10;
 
 /**
- * A controller of one kind: reconciles every object at the start and after each change, with the newest state that this
- * process can know. A replica that waits for the lease collects no keys: objects come and go, and it starts with those
- * that exist then.
+ * Creates a controller of one kind. It reconciles every object at the start and after each change, with the newest
+ * state that this process can know. A standby replica collects no keys: it starts with the objects that exist then.
  */
 export function createObjectController<T extends KubeObject>(
   options: ObjectControllerOptions<T>,

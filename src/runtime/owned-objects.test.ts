@@ -31,7 +31,7 @@ const itemObject = (name: string, metadata: Partial<ObjectMeta> = {}): KubeObjec
 
 const NAMESPACE = 'default';
 
-/** A copy of the workers that hears of a change when the test says so. */
+/** Returns a copy of the workers that receives a change when the test decides. */
 async function bench() {
   const cluster = memoryCluster();
   const { metadata: _, ...body } = crateObject();
@@ -135,7 +135,7 @@ type Metadata = Partial<ObjectMeta>;
 const LABELLED: Metadata = { labels: { [by.label]: 'llm' } };
 const owned = (overrides: object = {}): Metadata => ({ ...LABELLED, ownerReferences: [owner(overrides)] });
 
-/** Reads the workers of the group where nothing is in doubt: only the indexes are asked. */
+/** Reads the workers of the group from the indexes alone, if nothing is in doubt. */
 const readFrom = (informer: Pick<Informer<KubeObject>, 'byIndex'>) => {
   const { kube: client, clock } = memoryCluster();
   return new OwnedObjects({

@@ -12,25 +12,28 @@ import type { Informer } from './list-watch/informer.ts';
 
 /** A kind that creates objects of another kind, and the label by which its objects are listed. */
 export interface OwnerKind {
-  /** As owner references name it. */
+  /** Kind in owner references. */
   readonly kind: string;
-  /** Key of the label that holds the name of the owner. */
+  /** Key of the label with the name of the owner. */
   readonly label: string;
 }
 
-/** Name of the index by which {@link OwnedObjects} finds the objects of an owner: namespace and name of the owner. */
+/**
+ * Returns the name of the index by which {@link OwnedObjects} finds the objects of an owner: namespace and name of the
+ * owner.
+ */
 export const indexOfOwners = ({ kind }: OwnerKind): string => `owner:${kind}`;
-/** Name of the index of objects that are named like an owned one: namespace, and name up to the last hyphen. */
+/** Name of the index of objects named like an owned one: namespace, and name up to the last hyphen. */
 export const BY_STEM = 'stem';
 
-/** The indexes that an informer needs for {@link OwnedObjects} of that kind of owner. */
+/** Returns the indexes that an informer needs for {@link OwnedObjects} of that kind of owner. */
 export function ownedIndexes(
   by: OwnerKind,
 ): Readonly<Record<string, (object: KubeObject) => readonly string[]>> {
   return { [indexOfOwners(by)]: (object) => ownerKeysOf(object, by), [BY_STEM]: stemOf };
 }
 
-/** Keys of the owners that an object may belong to: its controller, and the owner that its label names. */
+/** Returns the keys of the possible owners of an object: its controller, and the owner that its label names. */
 export function ownerKeysOf({ metadata }: KubeObject, { kind, label }: OwnerKind): readonly string[] {
   const controller = controllerOf(metadata);
   const named = metadata.labels?.[label];
@@ -41,28 +44,28 @@ export function ownerKeysOf({ metadata }: KubeObject, { kind, label }: OwnerKind
   return [...new Set(keys)];
 }
 
-/** Key of the owner that may have generated this name, which is the owner's name, a hyphen and one word. */
+/** Returns the key of the owner that may have generated this name: the owner's name, a hyphen and one word. */
 export function stemOf({ metadata: { namespace, name } }: KubeObject): readonly string[] {
   const end = name.lastIndexOf('-');
   return end < 0 ? [] : [objectKey({ namespace, name: name.slice(0, end) })];
 }
 
-/** The objects of an owner as one reconcile sees them. */
+/** The objects of an owner in one reconcile. */
 export type OwnedRead<T> =
   | {
       readonly type: 'known';
-      /** Objects that this very owner controls, and no earlier owner of the same name. */
+      /** Objects that this very owner controls, without those of an earlier owner of the same name. */
       readonly children: readonly T[];
       /** Objects with its label and without a controller: their owner was deleted and left them. */
       readonly orphans: readonly T[];
-      /** Names of objects beside the owner that its generated names might meet, whatever owns them. */
+      /** Names in use that the owner's generated names might collide with, whatever owns them. */
       readonly takenNames: ReadonlySet<string>;
     }
   /** The copy has not seen this process's own writes yet: read again after that time. */
   | { readonly type: 'behind'; readonly afterMs: number };
 
 export interface OwnedObjectsOptions<T extends KubeObject> {
-  /** With the indexes of {@link ownedIndexes}. */
+  /** Informer with the indexes of {@link ownedIndexes}. */
   readonly informer: Informer<T>;
   readonly client: KubeClient;
   readonly clock: CurrentObjectsOptions<T>['clock'];
@@ -72,13 +75,13 @@ export interface OwnedObjectsOptions<T extends KubeObject> {
 }
 
 /**
- * The objects that each owner of a kind controls, never older than what this process has written or found. A copy that
- * is behind would create the same object twice.
+ * The objects that each owner of a kind controls, never older than the writes and reads of this process. A copy that is
+ * behind would create the same object twice.
  */
 export class OwnedObjects<O extends KubeObject, T extends KubeObject> {
   readonly #options: OwnedObjectsOptions<T>;
   readonly #objects: CurrentObjects<T>;
-  /** Keys whose copy may be older than what this process knows, by the uid of their owner. */
+  /** Keys whose copy may be older than this process's knowledge, by the uid of their owner. */
   readonly #doubtful = new Map<string, Set<string>>();
 
   constructor(options: OwnedObjectsOptions<T>) {
@@ -86,18 +89,20 @@ export class OwnedObjects<O extends KubeObject, T extends KubeObject> {
     this.#objects = new CurrentObjects(options);
   }
 
-  /** Notes an object of the owner as this process has just written it. */
+  /** Records an object of the owner that this process has just written. */
   wrote(owner: O, object: T): void {
     this.#options.informer.wrote(object);
     this.#doubt(owner, objectKey(object.metadata));
   }
 
-  /** Drops what is known of an owner that was deleted. */
+  /** Removes the data of a deleted owner. */
   forget(ownerUid: string): void {
     this.#doubtful.delete(ownerUid);
   }
 
-  /** Rejects with a KubeError if the API server had to be asked and did not answer. */
+  /**
+   * Returns the objects of the owner. Rejects with a KubeError if the API server had to be called and did not answer.
+   */
   async read(owner: O): Promise<OwnedRead<T>> {
     const { informer, by } = this.#options;
     const ownerKey = objectKey(owner.metadata);
@@ -123,9 +128,9 @@ export class OwnedObjects<O extends KubeObject, T extends KubeObject> {
   }
 
   /**
-   * Lists the owner's objects at the API server and returns whether `seen` has all of them. Money hangs on it: the copy
-   * may have missed an event, and then the owner would create too many objects, or end before them. Rejects with a
-   * KubeError if the list fails.
+   * Lists the owner's objects at the API server and returns true if `seen` has all of them. The copy may have missed an
+   * event: the owner would then create too many objects, which cost money, or end before them. Rejects with a KubeError
+   * if the list fails.
    */
   async isComplete(owner: O, seen: readonly T[]): Promise<boolean> {
     const { client, resource, informer, by } = this.#options;

@@ -284,7 +284,7 @@ test('reports waiting, working and unfinished time', async () => {
   expect(queue.unfinishedWork()).toEqual({ totalSeconds: 0, longestSeconds: 0 });
 });
 
-/** What the queue promises, said as plainly as possible. */
+/** The contract of the queue in its simplest form. */
 class Model {
   readonly waiting = new Map<string, number>();
   readonly again = new Map<string, number>();
@@ -392,7 +392,7 @@ function lanesOf(...keys: readonly (readonly [key: string, priority: number])[])
   return lanes;
 }
 
-/** Keys in the order in which they are taken, until there are none. */
+/** Returns the keys in the order in which they are taken, until none is left. */
 function taken(lanes: PriorityLanes): readonly string[] {
   const keys: string[] = [];
   for (let next = lanes.take(); next; next = lanes.take()) keys.push(next.key);
@@ -518,7 +518,7 @@ function delayed() {
   return { clock, due, keys, timers, process };
 }
 
-/** Entries that were put in order, and how many of them the heap holds now. */
+/** Returns the number of entries that were sorted, and the present size of the heap. */
 function watchHeap() {
   const push = vi.spyOn(MinHeap.prototype, 'push');
   return {

@@ -4,57 +4,61 @@ import { type QueueMetrics, silentMetrics } from './metrics-ports.ts';
 
 export interface RateLimitedOptions {
   readonly priority?: number | undefined;
-  /** Not before this, whatever the backoff says: a server named the time. */
+  /** Earliest time whatever the backoff is: a server named it. */
   readonly atLeastMs?: number | undefined;
 }
 
-/** Seconds that keys have been worked on without an end: `workqueue_unfinished_work_seconds` and its longest. */
+/** Seconds for which unfinished keys have been processed: `workqueue_unfinished_work_seconds` and its longest. */
 export interface UnfinishedWork {
   readonly totalSeconds: number;
   readonly longestSeconds: number;
 }
 
 /**
- * A queue of keys with client-go's semantics: equal keys merge, a key is worked on once at a time, and a key added
- * while it is worked on comes back when that ends. Higher priority first, as it is when the key was last added; keys of
- * one priority in the order in which they got it, and every eighth turn goes to the key that has waited longest, so that
- * nothing starves.
+ * A queue of keys with client-go's semantics: equal keys merge, a key is processed once at a time, and a key added
+ * meanwhile is requeued afterwards. Higher priority comes first, by the value at the last add; keys of one priority
+ * keep the order in which they got it. Every eighth turn takes the key that has waited longest, so that no key starves.
  */
 export interface WorkQueue {
-  /** With the priority of the key, or a higher one that was asked for since it was last taken. Adding again moves it. */
+  /**
+   * Adds the key with its own priority, or a higher one requested since it was last taken. Adding it again reorders it.
+   */
   add(key: string, atLeast?: number): void;
-  /** Adds after `delayMs`. Of several times for a key the earliest wins. */
+  /** Adds the key after `delayMs`. Of several times for a key the earliest counts. */
   addAfter(key: string, delayMs: number, atLeast?: number): void;
   /**
-   * Adds a key that is being worked on after `delayMs`, with the priority that was asked for before it was taken: nothing
-   * was done about it yet.
+   * Adds a key in processing after `delayMs`, with the priority requested before it was taken: it has not been handled
+   * yet.
    */
   addAgain(key: string, delayMs: number): void;
-  /** Adds after this key's own backoff: 5 ms doubling to 1000 s with jitter, until {@link forget}. Returns the delay in milliseconds. */
+  /**
+   * Adds the key after its own backoff: 5 ms doubling to 1000 s with jitter, until {@link forget}. Returns the delay in
+   * milliseconds.
+   */
   addRateLimited(key: string, options?: RateLimitedOptions): number;
-  /** Ends the key's backoff: its work succeeded or was given up. */
+  /** Resets the key's backoff: its work succeeded or was given up. */
   forget(key: string): void;
-  /** How often the key was added rate limited since it was last forgotten. */
+  /** Returns how often the key was added with backoff since it was last forgotten. */
   retries(key: string): number;
-  /** The next key, once there is one; undefined after shut down. Each key got must be given back with {@link done}. */
+  /** Resolves to the next key; to undefined after shut down. Return each key with {@link done}. */
   get(): Promise<string | undefined>;
   done(key: string): void;
-  /** Keys ready to be got. */
+  /** Returns the number of keys that are ready. */
   length(): number;
   unfinishedWork(): UnfinishedWork;
-  /** Refuses new keys and drops waiting ones; `get` gives undefined from now on. Keys being worked on end in peace. */
+  /** Refuses new keys and drops waiting ones; `get` then resolves to undefined. Keys in processing may finish. */
   shutDown(): void;
-  /** Resolves when shut down and no key is being worked on. */
+  /** Resolves after shut down when no key is in processing. */
   drained(): Promise<void>;
 }
 
 export interface WorkQueueOptions {
-  /** For metrics. */
+  /** Name for metrics. */
   readonly name: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly metrics?: QueueMetrics | undefined;
-  /** Asked when a key begins to wait for its turn, or is added again. Default 0 for each. */
+  /** Returns the priority of a key when it is queued, or added again. Default 0. */
   readonly priorityOf?: ((key: string) => number) | undefined;
   readonly baseDelayMs?: number | undefined;
   readonly maxDelayMs?: number | undefined;
@@ -67,10 +71,10 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   return new KeyedQueue(options);
 }
 
-/** Whatever the priority of the key is. */
+/** The lowest priority, so that the key's own counts. */
 const ANY_PRIORITY = Number.NEGATIVE_INFINITY;
 
-/** A key that is being worked on: since when, and with which priority at least it was added. */
+/** A key in processing: its start, and the minimum priority of its adds. */
 interface Processing {
   readonly since: number;
   readonly asked: number;
@@ -83,7 +87,7 @@ class KeyedQueue implements WorkQueue {
   readonly #metrics: QueueMetrics;
   readonly #ready = new PriorityLanes();
   readonly #delayed: DelayedKeys;
-  /** Keys added since they were last taken, with the priority that was asked for. */
+  /** Keys added since they were last taken, with the requested priority. */
   readonly #dirty = new Map<string, number>();
   readonly #processing = new Map<string, Processing>();
   readonly #failures = new Map<string, number>();
@@ -224,29 +228,32 @@ class KeyedQueue implements WorkQueue {
   }
 }
 
-/** Per key: doubling from the base, a fifth more or less so that keys that failed together do not come back so. */
+/**
+ * Returns the backoff of a key: doubling from the base, with jitter of a fifth, so that keys that failed together do
+ * not return together.
+ */
 function backoffMs(options: WorkQueueOptions, failed: number): number {
   const { random, baseDelayMs = BASE_DELAY_MS, maxDelayMs = MAX_DELAY_MS } = options;
   return Math.min(baseDelayMs * 2 ** Math.min(failed, 40) * (0.8 + 0.4 * random.next()), maxDelayMs);
 }
 
-/** A key that waits its turn. */
+/** A key in the queue. */
 export interface WaitingKey {
   readonly key: string;
   readonly priority: number;
-  /** When it came, on the monotonic clock. */
+  /** Time of its arrival on the monotonic clock. */
   readonly since: number;
 }
 
-/** Every so many turns go to whoever waits longest, so that a flood of urgent keys starves nobody. */
+/** Period of the turns that take the longest waiting key, so that a flood of urgent keys starves no other. */
 const FAIR_TAKE = 8;
 
 type Lane = Map<string, WaitingKey>;
 
-/** Distinct keys in the order in which they are to be taken. */
+/** Distinct keys in the order in which they will be taken. */
 export class PriorityLanes {
   readonly #lanes = new Map<number, Lane>();
-  /** In the order in which they came; another priority does not change it. */
+  /** Keys in the order of their arrival, which another priority does not change. */
   readonly #waiting = new Map<string, WaitingKey>();
   #takes = 0;
 
@@ -254,7 +261,7 @@ export class PriorityLanes {
     this.#insert({ key, priority, since: now });
   }
 
-  /** Gives a waiting key another priority, and returns the one before; undefined if nothing changes. */
+  /** Sets the priority of a queued key, and returns the previous one; undefined if nothing changes. */
   move(key: string, priority: number): number | undefined {
     const waiting = this.#waiting.get(key);
     if (!waiting || waiting.priority === priority) return undefined;
@@ -307,10 +314,10 @@ interface DelayedKey {
   readonly priority: number;
 }
 
-/** Replaced entries that may lie in the heap beside as many as there are keys. */
+/** Maximum replaced entries in the heap, beyond the number of keys. */
 const SLACK = 64;
 
-/** Keys that become due later, each at most once, in order of their times. Uses one timer. */
+/** Keys that become due later, each at most once, ordered by time. Uses one timer. */
 export class DelayedKeys {
   readonly #clock: Clock;
   readonly #onDue: (key: string, priority: number) => void;
@@ -323,7 +330,7 @@ export class DelayedKeys {
     this.#onDue = onDue;
   }
 
-  /** Of several times for a key the earliest wins, and the highest priority. */
+  /** Adds a key. Of several times for a key the earliest counts, and the highest priority. */
   add(key: string, delayMs: number, priority: number): void {
     const at = this.#clock.monotonic() + delayMs;
     const known = this.#byKey.get(key);
@@ -336,7 +343,7 @@ export class DelayedKeys {
     this.#byKey.set(key, entry);
     this.#heap.push(entry);
     if (this.#heap.size() > SLACK + 2 * this.#byKey.size) {
-      // Drops the entries that were replaced.
+      // Drops the replaced entries.
       this.#heap.clear();
       for (const each of this.#byKey.values()) this.#heap.push(each);
     }
@@ -364,7 +371,7 @@ export class DelayedKeys {
     this.#arm();
   }
 
-  /** Entries that an earlier time replaced lie in the heap until they come up, and are passed over then. */
+  /** Returns the earliest entry. Replaced entries stay in the heap and are skipped when they reach the top. */
   #earliest(): DelayedKey | undefined {
     for (let head = this.#heap.peek(); head; head = this.#heap.peek()) {
       if (this.#byKey.get(head.key) === head) return head;
@@ -413,7 +420,7 @@ export class MinHeap<T extends Timed> {
     return head;
   }
 
-  /** Puts `entry` in the head's place and lets it go down as far as it belongs. */
+  /** Replaces the head by `entry` and moves it down to its position. */
   #sink(entry: T): void {
     let at = 0;
     for (let child = this.#smallerChild(at); child !== undefined; child = this.#smallerChild(at)) {

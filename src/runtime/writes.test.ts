@@ -21,7 +21,7 @@ const thing = {
   status: { count: 1 },
 };
 
-/** A client that notes what it is sent, and fails as told. */
+/** Returns a client that records its requests, and fails with this kind. */
 function clientThat(fails?: KubeErrorKind) {
   const sent: unknown[] = [];
   const write = async (body: unknown) => {

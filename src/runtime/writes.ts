@@ -7,22 +7,25 @@ import { type KubeObject, type Resource, refOf } from './kube/kube-object.ts';
 import { wholeMetadata } from './kube/whole-object.ts';
 
 /**
- * Proof that a decision is on its object, which acts take: what was not recorded cannot be carried out. Only
- * {@link receiptOf} makes one, and only a `record` calls it.
+ * Proof that a decision is recorded on its object, which actions require: no action runs without its record. Only
+ * {@link receiptOf} creates one, and only a `record` calls it.
  */
 export class Receipt<T extends KubeObject> {
-  /** As the API server answered the last write, or as read if it says already what is done. */
+  /** The object as the API server answered the last write, or as read if it already contains the record. */
   readonly object: T;
   readonly #recorded = true;
 
-  /** `proof`: the key of this module, or a receipt of the same object, for a receipt that proves more. Throws a TypeError without. */
+  /**
+   * Creates a receipt. `proof`: the key of this module, or a receipt of the same object, for a receipt that proves
+   * more. Throws a TypeError without it.
+   */
   constructor(object: T, proof: typeof RECORDED | Receipt<T>) {
     if (proof !== RECORDED && !(proof instanceof Receipt && proof.object === object))
       throw new TypeError('a receipt comes from record() alone');
     this.object = object;
   }
 
-  /** Always true: keeps another class of the same shape from passing as a receipt. */
+  /** Always true: it prevents another class of the same shape from passing as a receipt. */
   get isRecorded(): boolean {
     return this.#recorded;
   }
@@ -37,22 +40,22 @@ export function receiptOf<T extends KubeObject>(object: T): Receipt<T> {
 export interface RecordOptions<S, T extends WithStatus<S>> {
   readonly client: KubeClient;
   readonly resource: Resource;
-  /** As read: its resource version is the lock. */
+  /** The object as read: its resource version is the lock. */
   readonly object: T;
-  /** Set if it is missing; absent if the decision needs none. */
+  /** Finalizer to add if it is missing; absent if the decision needs none. */
   readonly finalizer?: string | undefined;
-  /** Written even if the object has them, in one write with the finalizer. */
+  /** Annotations, written even if the object has them, in one write with the finalizer. */
   readonly annotations?: Readonly<Record<string, string>> | undefined;
-  /** Absent if the status stays as it is. */
+  /** New status; absent if it stays unchanged. */
   readonly status?: S | undefined;
-  /** Called with the object as each write returned it, for the cache. */
+  /** Called with the object of each write, for the cache. */
   readonly onWritten: (object: T) => void;
 }
 
 /**
- * Writes what must be on an object before anything is done: finalizer and annotations, then the status, each under the
- * resource version and only if it differs. Undefined if another writer was first or the object is gone: then nothing may be done.
- * Rejects with a KubeError if a write failed otherwise.
+ * Writes the record before any action: finalizer and annotations, then the status, each under the resource version and
+ * only if it differs. Undefined if another writer was faster or the object was deleted: then no action may run. Rejects
+ * with a KubeError if a write failed otherwise.
  */
 export async function record<S, T extends WithStatus<S>>(
   options: RecordOptions<S, T>,
@@ -79,7 +82,7 @@ export interface WithStatus<S> extends KubeObject {
   readonly status?: S | undefined;
 }
 
-/** `gone`: there is no object of that name. On `conflict` and `gone` nothing was written. */
+/** `gone`: no object of that name exists. On `conflict` and `gone` nothing was written. */
 export type StatusWrite<T> =
   | { readonly type: 'unchanged'; readonly object: T }
   | { readonly type: 'written'; readonly object: T }
@@ -89,16 +92,15 @@ export type StatusWrite<T> =
 export interface RecordStatusOptions<S, T extends WithStatus<S>> {
   readonly client: Pick<KubeClient, 'replace'>;
   readonly resource: Resource;
-  /** As read: its `status` is compared, its resource version is the lock. */
+  /** The object as read: its `status` is compared, its resource version is the lock. */
   readonly object: T;
   readonly status: S;
 }
 
 /**
- * Writes `status` under the object's resource version, and only where it differs from the object's own: a write
- * that changes nothing costs the API server as much as a real one. Only identity and status are sent. The stored form is
- * carried over, so that keys of a newer version stay. Any failure
- * but a lost race or a vanished object is thrown.
+ * Writes `status` under the object's resource version, and only if it differs from the object's own: a write without
+ * changes costs the API server as much as a real one. Only identity and status are sent. The stored form is carried
+ * over, so that keys of a newer version stay. Rejects with any failure but a conflict or a deleted object.
  */
 export async function recordStatus<S, T extends WithStatus<S>>({
   client,
@@ -129,7 +131,9 @@ export function hasFinalizer(object: KubeObject, finalizer: string): boolean {
   return object.metadata.finalizers?.includes(finalizer) ?? false;
 }
 
-/** `gone`: the object no longer exists, which is what removing a finalizer is for. On `conflict` nothing was written. */
+/**
+ * `gone`: the object no longer exists, which is the purpose of removing a finalizer. On `conflict` nothing was written.
+ */
 export type FinalizerWrite<T> =
   | { readonly type: 'unchanged'; readonly object: T }
   | { readonly type: 'written'; readonly object: T }
@@ -139,7 +143,7 @@ export type FinalizerWrite<T> =
 interface MetadataOptions<T extends KubeObject> {
   readonly client: KubeClient;
   readonly resource: Resource;
-  /** As read: its resource version is the lock. */
+  /** The object as read: its resource version is the lock. */
   readonly object: T;
 }
 
@@ -169,8 +173,8 @@ export async function addMarks<T extends KubeObject>({
 }
 
 /**
- * Removes the finalizer, under the object's resource version. Call it only when what it guards is certainly gone:
- * afterwards nothing in the cluster remembers it. Rejects as {@link addMarks} does.
+ * Removes the finalizer, under the object's resource version. Call it only when the guarded resource is certainly
+ * deleted: afterwards the cluster has no record of it. Rejects like {@link addMarks}.
  */
 export async function removeFinalizer<T extends KubeObject>(
   options: FinalizerOptions<T>,
@@ -182,7 +186,7 @@ export async function removeFinalizer<T extends KubeObject>(
   }));
 }
 
-/** One merge patch, which succeeds on the version that was read only. */
+/** Sends one merge patch, which succeeds only on the version that was read. */
 async function writeMetadata<T extends KubeObject>(
   { client, resource, object }: MetadataOptions<T>,
   change: (finalizers: readonly string[]) => Pick<ObjectMeta, 'finalizers' | 'annotations'>,

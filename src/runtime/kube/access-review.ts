@@ -2,7 +2,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { KubeClient } from './kube-client.ts';
 import type { KubeObject, Resource } from './kube-object.ts';
 
-/** What somebody wants to do, as authorization.k8s.io/v1 asks for it. */
+/** A request for permission, in the terms of authorization.k8s.io/v1. */
 export interface AccessQuestion {
   readonly verb: string;
   readonly resource: Resource;
@@ -23,7 +23,7 @@ const reviews: Resource = {
   namespaced: false,
 };
 
-/** How long an answer is believed: a right that was taken away is noticed within it. */
+/** Milliseconds for which an answer is cached: a removed permission is noticed within this time. */
 const BELIEVED_MS = { allowed: 60_000, denied: 5_000 } as const;
 
 interface Answer {
@@ -31,7 +31,7 @@ interface Answer {
   until: number;
 }
 
-/** Which rights this process has, asked of the API server when it matters and remembered for a minute. */
+/** Permissions of this process, reviewed by the API server on demand and cached for a minute. */
 export class AccessReviews {
   readonly #client: KubeClient;
   readonly #clock: Clock;
@@ -42,7 +42,10 @@ export class AccessReviews {
     this.#clock = clock;
   }
 
-  /** False only if the API server says so. Never rejects: one that does not answer such questions forbids nothing. */
+  /**
+   * Returns false only if the API server denies the permission. Never rejects: an API server that does not answer
+   * denies nothing.
+   */
   may({ verb, resource, subresource, namespace }: AccessQuestion): Promise<boolean> {
     const attributes = {
       ...{ verb, group: resource.group, resource: resource.plural, namespace },

@@ -1,6 +1,6 @@
 import type { KubeObject, Resource } from './kube-object.ts';
 
-/** core/v1: only ever read, created, patched and deleted by name, never listed or watched. */
+/** Kinds of core/v1 that are only read, created, patched and deleted by name, never listed or watched. */
 export const secretResource: Resource = {
   group: '',
   version: 'v1',
@@ -57,7 +57,7 @@ export const leaseResource: Resource = {
   namespaced: true,
 };
 
-/** Asks the API server whose a bearer token is. */
+/** Requests the user of a bearer token from the API server. */
 export const tokenReviewResource: Resource = {
   group: 'authentication.k8s.io',
   version: 'v1',
@@ -66,7 +66,7 @@ export const tokenReviewResource: Resource = {
   namespaced: false,
 };
 
-/** Asks the API server whether a user may do something. */
+/** Requests from the API server if a user is allowed an action. */
 export const accessReviewResource: Resource = {
   group: 'authorization.k8s.io',
   version: 'v1',
@@ -75,24 +75,24 @@ export const accessReviewResource: Resource = {
   namespaced: false,
 };
 
-/** A port of a Service or of an EndpointSlice, as it is written. */
+/** A port of a Service or of an EndpointSlice, in its written form. */
 export interface ServicePort {
   readonly name: string;
   readonly port: number;
   readonly protocol: 'TCP' | 'UDP';
 }
 
-/** core/v1 Service: the part that is ours. */
+/** core/v1 Service: the fields in use. */
 export interface ServiceObject extends KubeObject {
   readonly spec: { readonly ports: readonly ServicePort[] };
 }
 
-/** core/v1 ConfigMap: the part that is ours. */
+/** core/v1 ConfigMap: the fields in use. */
 export interface ConfigMapObject extends KubeObject {
   readonly data: Readonly<Record<string, string>>;
 }
 
-/** discovery.k8s.io/v1 EndpointSlice: the part that is ours. */
+/** discovery.k8s.io/v1 EndpointSlice: the fields in use. */
 export interface EndpointSliceObject extends KubeObject {
   readonly addressType: 'IPv4' | 'IPv6';
   readonly endpoints: readonly {

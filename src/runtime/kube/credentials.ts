@@ -1,9 +1,9 @@
 import type { Clock } from '../../lib/clock.ts';
 import { Secret } from '../../lib/secret.ts';
 
-/** Who this process is to the API server. */
+/** Credentials of this process at the API server. */
 export interface Credentials {
-  /** Header fields of a request. `fresh` asks again what would otherwise be remembered, after a 401. */
+  /** Returns the header fields of a request. `fresh` loads them again instead of using the cache, after a 401. */
   headers(options?: { readonly fresh?: boolean }): Promise<Readonly<Record<string, string>>>;
 }
 
@@ -11,14 +11,13 @@ export function tokenCredentials(token: Secret): Credentials {
   return { headers: async () => bearer(token) };
 }
 
-/** A token is asked for again when it is older than this; kubelet rewrites the file well before it ends. */
+/** Age after which a token is loaded again; kubelet rewrites the file well before the token expires. */
 const TOKEN_MAX_AGE_MS = 60_000;
 
 /**
- * Credentials that `load` gives and that are loaded again when older than 60 s, or when `fresh` is asked for (then
- * `load` must not answer from a memory of its own).
- * Callers that ask at the same time share one load; a load that fails while an older answer is at hand is
- * forgiven, since that answer may still be good.
+ * Returns credentials that `load` provides. They are loaded again when older than 60 s, or with `fresh` (then `load`
+ * must not use a cache of its own). Concurrent callers share one load. If a load fails while an older answer exists,
+ * that answer is used: it may still be valid.
  */
 export function refreshedCredentials(
   clock: Clock,
@@ -49,7 +48,7 @@ export function refreshedCredentials(
   };
 }
 
-/** Credentials of a token file, such as a pod's service account. */
+/** Returns the credentials of a token file, such as a Pod's service account. */
 export function tokenFileCredentials(clock: Clock, readToken: () => Promise<string>): Credentials {
   return refreshedCredentials(clock, async () => bearer(new Secret((await readToken()).trim())));
 }

@@ -1,6 +1,6 @@
 import { JoinedPieces } from '../../lib/json-list.ts';
 
-/** The reply is not what an API server sends: broken JSON, or more bytes than are reasonable. */
+/** The reply is not from an API server: broken JSON, or too many bytes. */
 export class MalformedReplyError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -20,8 +20,8 @@ export function parseJson(text: string): unknown {
 }
 
 /**
- * The whole body as text. Rejects with a {@link MalformedReplyError} if it has more than `maxBytes`, and as the body
- * does.
+ * Returns the whole body as text. Rejects with a {@link MalformedReplyError} if it has more than `maxBytes`, and if the
+ * body does.
  */
 export async function readText(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
   const chunks: Uint8Array[] = [];
@@ -34,7 +34,7 @@ export async function readText(body: AsyncIterable<Uint8Array>, maxBytes: number
   return textOf(chunks);
 }
 
-/** Most replies and events come in one piece. */
+/** Returns the text of the chunks; most replies and events have one chunk. */
 function textOf(chunks: readonly Uint8Array[]): string {
   const [first, ...rest] = chunks;
   if (!first) return '';
@@ -43,8 +43,8 @@ function textOf(chunks: readonly Uint8Array[]): string {
 }
 
 /**
- * Non-empty lines, without their ends. A last line without an end is a reply that broke off, so it is dropped. Throws a
- * {@link MalformedReplyError} for a line of more than `maxBytes`.
+ * Yields non-empty lines, without their ends. A last line without an end belongs to a truncated reply and is dropped.
+ * Throws a {@link MalformedReplyError} for a line of more than `maxBytes`.
  */
 export async function* splitLines(body: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<string> {
   const joined = new JoinedPieces();

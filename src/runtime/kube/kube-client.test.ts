@@ -323,7 +323,7 @@ test('a namespaced object without a namespace is refused before anything is sent
 const failure = (details: Partial<ConstructorParameters<typeof KubeError>[1]>) =>
   new KubeError('no', { kind: 'unavailable', status: 0, reason: '', outcome: 'unknown', ...details });
 
-/** How often a read that fails like this is made within two minutes. */
+/** Returns how often a read that fails with this error is sent within two minutes. */
 async function timesRead(error: KubeError): Promise<number> {
   const clock = createVirtualClock();
   let times = 0;

@@ -21,7 +21,7 @@ export interface ListOptions extends Selection {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What is kept of each object of a list while it arrives; all of it if absent. */
+/** Reduces each object of a list while it arrives; by default objects stay whole. */
 export interface Keep<T> {
   readonly keep?: ((object: T) => T) | undefined;
 }
@@ -29,7 +29,7 @@ export interface Keep<T> {
 export interface WriteOptions {
   readonly subresource?: 'status' | 'scale' | undefined;
   readonly fieldManager?: string | undefined;
-  /** Everything but the storing: validated with unknown fields refused, and shown to quota and admission. */
+  /** Does everything except storing the object: validation with unknown fields refused, quota and admission. */
   readonly dryRun?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -42,7 +42,7 @@ export interface Patch extends WriteOptions {
 }
 
 export interface DeleteOptions {
-  /** Deletes this incarnation only; another one under the name is a `conflict`. */
+  /** Uid of the object to delete; another object of that name is a `conflict`. */
   readonly uid?: string | undefined;
   readonly resourceVersion?: string | undefined;
   readonly propagation?: 'Background' | 'Foreground' | 'Orphan' | undefined;
@@ -50,34 +50,40 @@ export interface DeleteOptions {
 }
 
 /**
- * Typed requests to one API server. Every failure is a {@link KubeError}. Reads are retried a few times where
- * the reply is 429, 5xx or missing; writes never, so that a caller always knows how often it asked. The type
- * argument is the caller's promise that objects of `resource` have that shape (their CRD is checked on entry).
+ * Typed requests to one API server. Every failure is a {@link KubeError}. Reads are retried a few times after 429, 5xx
+ * or no reply; writes never, so that a caller always knows how many were sent. The type argument is the caller's
+ * promise about the shape of `resource` (the API server checks it against the CRD).
  */
 export interface KubeClient extends KubeStream {
-  /** Undefined where there is none. */
+  /** Returns the object; undefined if it does not exist. */
   get<T extends KubeObject>(resource: Resource, ref: ObjectRef): Promise<T | undefined>;
-  /** Consistent: it contains every write that was answered before it began. */
+  /** Lists consistently: the list contains every write that was answered before it began. */
   list<T extends KubeObject>(resource: Resource, options?: ListOptions & Keep<T>): Promise<KubeList<T>>;
   create<T extends KubeObject>(resource: Resource, object: T, options?: WriteOptions): Promise<T>;
-  /** PUT under `metadata.resourceVersion`; a newer object in its place is a `conflict`. */
+  /** Replaces the object (PUT) under `metadata.resourceVersion`; a newer stored object is a `conflict`. */
   replace<T extends KubeObject>(resource: Resource, object: T, options?: WriteOptions): Promise<T>;
   patch<T extends KubeObject>(resource: Resource, ref: ObjectRef, patch: Patch): Promise<T>;
-  /** False where there was nothing to delete. True says that deletion began; finalizers may still hold it. */
+  /**
+   * Deletes the object; returns false if it does not exist. True means that deletion began; finalizers may still delay
+   * it.
+   */
   delete(resource: Resource, ref: ObjectRef, options?: DeleteOptions): Promise<boolean>;
 }
 
 export interface KubeClientOptions {
   readonly transport: Transport;
-  /** `https://host:port`, with a path where the API server stands behind one. */
+  /** `https://host:port`, with a path if a proxy adds one. */
   readonly origin: string;
   readonly credentials: Credentials;
-  /** How objects are stored; as they are in memory if absent. */
+  /** Conversion between stored form and memory; none by default. */
   readonly codec?: ObjectCodec | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** For one request and its reply, streams excepted. Default 30 s, and a minute of silence in a page of a list. */
+  /**
+   * Milliseconds for one request and its reply, except streams. Default 30 s, and a minute of silence in a page of a
+   * list.
+   */
   readonly deadlineMs?: number | undefined;
   readonly userAgent?: string | undefined;
   readonly metrics?: RestMetrics | undefined;
@@ -126,7 +132,7 @@ export function createKubeClient(options: KubeClientOptions): KubeClient {
   };
 }
 
-/** The CRD's schema was checked when the object came in, and the caller names the type that belongs to it. */
+/** Returns the object with the caller's type: the API server checked the CRD's schema when the object was written. */
 function asItIs<T extends KubeObject>(object: KubeObject): T {
   return object as T;
 }
@@ -207,13 +213,13 @@ async function deleteOne(requester: KubeRequester, path: string, options: Delete
 
 const ATTEMPTS = 4;
 const BASE_DELAY_MS = 100;
-/** A server that asks for a longer rest is left to the caller. */
+/** Maximum pause that the client itself waits; a longer one is the caller's decision. */
 const MAX_REST_MS = 30_000;
 
 /**
- * Runs a read up to four times while the API server is throttled or out of reach, after the rest that its Retry-After
- * asks for or a jittered 100, 200, 400 ms. Rejects with the last failure, with any other failure at once, and if the
- * server asks for more than half a minute. Never for writes.
+ * Runs a read up to four times while the API server is throttling or unreachable, after the pause of its Retry-After or
+ * a jittered 100, 200, 400 ms. Rejects with the last failure, with any other failure at once, and if the server asks
+ * for more than half a minute. Never used for writes.
  */
 export async function retryReads<T>(
   { clock, random }: { readonly clock: Clock; readonly random: Random },
@@ -231,7 +237,7 @@ export async function retryReads<T>(
   }
 }
 
-/** A read that has used its whole deadline has waited long enough. */
+/** Returns true if a retry may succeed. A read that used up its deadline is not retried. */
 function isRetryable(error: unknown): error is KubeError {
   return isKubeError(error, 'throttled', 'unavailable') && !(error.cause instanceof DeadlineError);
 }

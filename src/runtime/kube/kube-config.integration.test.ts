@@ -27,7 +27,7 @@ afterAll(async () => {
   await cluster.disconnect();
 });
 
-/** The uid of kube-system as that connection sees it. */
+/** Returns the uid of kube-system through that connection. */
 async function proveConnection(options: Omit<KubeConfigOptions, 'clock'>): Promise<string | undefined> {
   const connection = await loadKubeConnection({ ...options, clock: systemClock });
   const transport = createTransport(connection.tls);

@@ -12,32 +12,32 @@ import { KUBECTL_YAML } from '../../lib/kubectl-yaml.ts';
 import { type Credentials, refreshedCredentials, tokenFileCredentials } from './credentials.ts';
 import type { TlsOptions } from './undici-transport.ts';
 
-/** How to reach one API server and as whom. */
+/** Connection and identity at an API server. */
 export interface KubeConnection {
-  /** `https://host:port`, with a path where the API server stands behind one. */
+  /** `https://host:port`, with a path if a proxy adds one. */
   readonly origin: string;
   readonly tls: TlsOptions;
-  /** `proxy-url` of the cluster, otherwise the environment's; a pod reaches its own API server directly. */
+  /** `proxy-url` of the cluster, otherwise that of the environment; a Pod reaches its own API server directly. */
   readonly proxy?: ProxySettings | undefined;
   readonly credentials: Credentials;
-  /** The pod's own namespace, or the one of the kubeconfig's context. */
+  /** Namespace of the Pod, or of the kubeconfig's context. */
   readonly namespace: string | undefined;
   readonly inCluster: boolean;
 }
 
 export interface KubeConfigOptions {
-  /** Read instead of everything else. */
+  /** Path of the only kubeconfig to read. */
   readonly kubeconfig?: string | undefined;
-  /** Instead of the kubeconfig's current context. */
+  /** Context that replaces the kubeconfig's current context. */
   readonly context?: string | undefined;
-  /** `KUBECONFIG`, `HOME`, `KUBERNETES_SERVICE_HOST` and `_PORT`, and the variables of proxies are read. */
+  /** Variables in use: `KUBECONFIG`, `HOME`, `KUBERNETES_SERVICE_HOST` and `_PORT`, and those of proxies. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
-  /** Where a pod finds its service account. */
+  /** Directory of the Pod's service account. */
   readonly serviceAccountDirectory?: string | undefined;
 }
 
-/** A connection cannot be made from what is there; the message says what to set. */
+/** No usable connection is configured; the message says what to set. */
 export class KubeConfigError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -50,8 +50,8 @@ const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 /**
- * Reads, in controller-runtime's order: the kubeconfig named in `options`, `KUBECONFIG`, the pod's service account,
- * `~/.kube/config`. Rejects with a {@link KubeConfigError} if there is none or it cannot be used.
+ * Reads the connection in controller-runtime's order: the kubeconfig in `options`, `KUBECONFIG`, the Pod's service
+ * account, `~/.kube/config`. Rejects with a {@link KubeConfigError} if none exists or it cannot be used.
  */
 export async function loadKubeConnection(options: KubeConfigOptions): Promise<KubeConnection> {
   const { environment, kubeconfig } = options;
@@ -66,7 +66,7 @@ export async function loadKubeConnection(options: KubeConfigOptions): Promise<Ku
   );
 }
 
-/** A pod's way: no kubeconfig library is loaded for it, which saves half a second and 60 MB. */
+/** Returns the connection of a Pod. It loads no kubeconfig library, which saves half a second and 60 MB. */
 async function fromServiceAccount(options: KubeConfigOptions): Promise<KubeConnection> {
   const { environment, clock, serviceAccountDirectory: directory = SERVICE_ACCOUNT } = options;
   const host = environment.KUBERNETES_SERVICE_HOST ?? '';
@@ -91,7 +91,7 @@ async function fromServiceAccount(options: KubeConfigOptions): Promise<KubeConne
   };
 }
 
-/** What @kubernetes/client-node fills in for a request: certificates, and headers for tokens. */
+/** Request settings that @kubernetes/client-node fills in: certificates, and headers for tokens. */
 interface RequestSettings {
   readonly headers?: Readonly<Record<string, string>>;
   readonly auth?: string;
@@ -107,9 +107,9 @@ async function fromKubeconfig(options: KubeConfigOptions, paths: readonly string
   const origin = serverOf(loaded, paths);
   const settings = await settingsOf(loaded);
   const context = loaded.getContextObject(loaded.getCurrentContext());
-  // A token that cannot be had is told now: without it requests would go out as nobody.
+  // A missing token is reported now: otherwise requests would be sent anonymously.
   const wasRead = 'authorization' in (await tokenFileHeaders(loaded, true));
-  // A fresh load forgets what exec and OIDC plugins remember, so after a 401 they are asked again.
+  // A fresh load drops the cache of exec and OIDC plugins, so that they run again after a 401.
   const credentials = refreshedCredentials(options.clock, async (fresh) => {
     const asked = fresh ? await readKubeconfig(options, paths) : loaded;
     return { ...headersOf(await settingsOf(asked)), ...(await tokenFileHeaders(asked, !wasRead)) };
@@ -131,8 +131,8 @@ async function fromKubeconfig(options: KubeConfigOptions, paths: readonly string
 }
 
 /**
- * What the files say together, as kubectl reads them: of several, those that do not exist are passed over, the first
- * that defines a name wins, and so does the first that sets a current context.
+ * Merges the files as kubectl does: missing files are skipped; the first file that defines a name or sets the current
+ * context wins.
  */
 async function readKubeconfig({ context }: KubeConfigOptions, paths: readonly string[]) {
   const { KubeConfig } = await import('@kubernetes/client-node');
@@ -167,7 +167,7 @@ async function textOf(path: string, mayBeMissing: boolean): Promise<string | und
   }
 }
 
-/** One file, its paths made absolute. The library passes `tokenFile` over: it is kept beside what it reads. */
+/** Returns one file with absolute paths. The library ignores `tokenFile`, so it is kept separately. */
 async function parsed(file: KubeConfig, path: string, text: string): Promise<KubeConfig> {
   try {
     file.loadFromString(text.trim() === '' ? '{}' : text);
@@ -180,7 +180,7 @@ async function parsed(file: KubeConfig, path: string, text: string): Promise<Kub
   }
 }
 
-/** A user as the file has it. */
+/** A user in the file. */
 type FileUser = User & { readonly tokenFile?: string | undefined };
 
 interface WrittenUsers {
@@ -200,8 +200,8 @@ function withTokenFiles(
 }
 
 /**
- * The header of the user's token file; nothing where there is none. As in client-go it goes before a token that is
- * written beside it, which counts (`orWritten`) only as long as the file was never read.
+ * Returns the header of the user's token file; none without a file. As in client-go the file takes precedence over a
+ * token beside it, which only counts (`orWritten`) until the file was read once.
  */
 async function tokenFileHeaders(
   loaded: Kubeconfig,
@@ -228,7 +228,10 @@ function firstOfName<Named extends { readonly name: string }>(all: readonly Name
   return all.filter(({ name }, at) => all.findIndex((one) => one.name === name) === at);
 }
 
-/** The library takes plain http for a mistake; to this machine itself (`kubectl proxy`) it is none. */
+/**
+ * Returns the cluster with plain http allowed if it is the local machine (`kubectl proxy`): the library refuses plain
+ * http.
+ */
 function allowPlainLoopback(cluster: Cluster): Cluster {
   const server = URL.parse(cluster.server);
   const isPlain = server?.protocol === 'http:' && LOOPBACK.test(server.hostname);

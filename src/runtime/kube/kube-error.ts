@@ -11,12 +11,12 @@ export type KubeErrorKind =
   | 'unavailable'
   | 'unknown';
 
-/** `refused`: the API server certainly did nothing. `unknown`: it may have. */
+/** `refused`: the API server certainly did nothing. `unknown`: it may have acted. */
 export type KubeErrorOutcome = 'refused' | 'unknown';
 
 interface KubeErrorDetails {
   readonly kind: KubeErrorKind;
-  /** HTTP status; 0 where no reply came. */
+  /** HTTP status; 0 without a reply. */
   readonly status: number;
   readonly reason: string;
   readonly outcome: KubeErrorOutcome;
@@ -25,8 +25,8 @@ interface KubeErrorDetails {
 }
 
 /**
- * A request that the Kubernetes API server did not fulfil. Branch on `kind` and, after a write, on `outcome`;
- * `message` is for people.
+ * A failed request to the Kubernetes API server. Branch on `kind` and, after a write, on `outcome`; `message` is for
+ * people.
  */
 export class KubeError extends Error {
   readonly kind: KubeErrorKind;
@@ -46,12 +46,12 @@ export class KubeError extends Error {
   }
 }
 
-/** Whether `error` is a {@link KubeError} of one of these kinds. */
+/** Returns true if `error` is a {@link KubeError} of one of these kinds. */
 export function isKubeError(error: unknown, ...kinds: readonly KubeErrorKind[]): error is KubeError {
   return error instanceof KubeError && (kinds.length === 0 || kinds.includes(error.kind));
 }
 
-/** The parts of a metav1.Status that are read. */
+/** The fields of a metav1.Status in use. */
 export interface StatusReply {
   readonly code?: number | undefined;
   readonly reason?: string | undefined;
@@ -85,16 +85,16 @@ const KIND_BY_REASON: Readonly<Record<string, KubeErrorKind>> = {
   Gone: 'gone',
 };
 
-/** No rest is longer than a day, whatever the reply says. */
+/** Maximum pause, whatever the reply requests. */
 const MAX_REST_MS = 86_400_000;
 
-/** Milliseconds of the seconds that a reply asks for; undefined where it asks for none, or says nothing that is a span. */
+/** Returns the pause that a reply requests in milliseconds; undefined if it requests none or an invalid one. */
 export function restMs(seconds: unknown): number | undefined {
   if (typeof seconds !== 'number' || !(seconds >= 0)) return undefined;
   return Math.min(MAX_REST_MS, seconds * 1000);
 }
 
-/** The error that a Status tells of, whether it came as a reply or as an ERROR event of a watch. */
+/** Returns the error of a Status, from a reply or from an ERROR event of a watch. */
 export function kubeErrorOf(status: number, reply: StatusReply, retryAfterMs?: number): KubeError {
   const seconds = reply.details?.retryAfterSeconds;
   return new KubeError(reply.message ?? `Kubernetes API answered ${status}`, {

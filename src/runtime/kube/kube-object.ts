@@ -1,6 +1,6 @@
 import type { ObjectMeta, OwnerReference } from '../../lib/object-meta.ts';
 
-/** A kind as the API server addresses it. `group` is empty for core/v1. */
+/** A kind and its path at the API server. `group` is empty for core/v1. */
 export interface Resource {
   readonly group: string;
   readonly version: string;
@@ -9,13 +9,13 @@ export interface Resource {
   readonly namespaced: boolean;
 }
 
-/** Which object of a kind. Without a namespace for cluster-scoped kinds. */
+/** Name of an object of a kind; without a namespace for cluster-scoped kinds. */
 export interface ObjectRef {
   readonly namespace?: string | undefined;
   readonly name: string;
 }
 
-/** Any object of the API, structurally. */
+/** Any object of the API, by its structure. */
 export interface KubeObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -34,35 +34,35 @@ export interface Condition {
   readonly observedGeneration?: number | undefined;
 }
 
-/** `namespace/name`, or `name` where there is no namespace: the key of caches and queues, as in client-go. */
+/** Returns `namespace/name`, or `name` without a namespace: the key of caches and queues, as in client-go. */
 export function objectKey(ref: ObjectRef): string {
   return ref.namespace ? `${ref.namespace}/${ref.name}` : ref.name;
 }
 
-/** The inverse of {@link objectKey}. */
+/** Returns the reference of a key: the inverse of {@link objectKey}. */
 export function refOfKey(key: string): ObjectRef {
   const slash = key.indexOf('/');
   return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
 
-/** The uid of an object that was read from the API server, which gives one to each. */
+/** Returns the uid of an object from the API server, which assigns one to each. */
 export function uidOf({ metadata }: { readonly metadata: Pick<ObjectMeta, 'uid'> }): string {
   return metadata.uid ?? '';
 }
 
-/** Where to find an object again. */
+/** Returns the reference of an object. */
 export function refOf(object: KubeObject): ObjectRef {
   return { namespace: object.metadata.namespace, name: object.metadata.name };
 }
 
-/** `group/version`, or `version` for the core group: what stands in an object's `apiVersion`. */
+/** Returns `group/version`, or `version` for the core group: the `apiVersion` of an object. */
 export function apiVersionOf(resource: Resource): string {
   return resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
 }
 
 /**
- * The controlling owner reference that makes `owner` the one that the garbage collector follows. Throws if `owner` has
- * no uid yet.
+ * Returns the controlling owner reference to `owner`, which the garbage collector follows. Throws if `owner` has no uid
+ * yet.
  */
 export function controllerReference(owner: KubeObject): OwnerReference {
   const { apiVersion, kind, metadata } = owner;
@@ -78,14 +78,14 @@ export function controllerReference(owner: KubeObject): OwnerReference {
   };
 }
 
-/** The owner that the garbage collector follows. */
+/** Returns the owner that the garbage collector follows. */
 export function controllerOf({
   ownerReferences,
 }: Pick<ObjectMeta, 'ownerReferences'>): OwnerReference | undefined {
   return ownerReferences?.find((owner) => owner.controller === true);
 }
 
-/** True if this very owner controls the object, and no earlier one of the same name. */
+/** Returns true if this very owner controls the object, and not an earlier one of the same name. */
 export function isControlledBy(
   { metadata }: Pick<KubeObject, 'metadata'>,
   owner: Pick<KubeObject, 'metadata'>,
@@ -94,7 +94,7 @@ export function isControlledBy(
 }
 
 /**
- * Orders two resource versions of one kind: negative, 0 or positive. They are decimal numbers that may outgrow a
+ * Compares two resource versions of one kind: negative, 0 or positive. They are decimal numbers that may exceed a
  * double, so the longer one is larger and equal lengths compare as text (KEP-5504).
  */
 export function compareResourceVersions(left: string, right: string): number {

@@ -10,7 +10,7 @@ import type { ObjectRef, Resource } from './kube-object.ts';
 
 export interface KubeRequest {
   readonly method: string;
-  /** With its query. */
+  /** Path with query. */
   readonly path: string;
   readonly body?: string | undefined;
   readonly contentType?: string | undefined;
@@ -20,7 +20,7 @@ export interface KubeRequest {
 
 export interface KubeRequesterOptions {
   readonly transport: Transport;
-  /** `https://host:port`, with a path where the API server stands behind one. */
+  /** `https://host:port`, with a path if a proxy adds one. */
   readonly origin: string;
   readonly credentials: Credentials;
   readonly userAgent: string;
@@ -30,19 +30,19 @@ export interface KubeRequesterOptions {
   readonly metrics: RestMetrics;
 }
 
-/** One request, answered or failed as a {@link KubeError}; on top of it stands every verb. */
+/** Sends one request, which is answered or fails with a {@link KubeError}; all verbs use it. */
 export interface KubeRequester {
-  /** A successful reply whose body is still to be read. No deadline but the signal's. */
+  /** Returns a successful reply whose body is still unread. It has no deadline except the signal. */
   open(request: KubeRequest): Promise<TransportResponse>;
-  /** The parsed body of a successful reply, within the deadline. */
+  /** Returns the parsed body of a successful reply, within the deadline. */
   json(request: KubeRequest): Promise<unknown>;
 }
 
-/** No single object comes near this: etcd refuses values above 1.5 MiB. */
+/** Maximum bytes of a reply about one object: etcd refuses values above 1.5 MiB. */
 const MAX_OBJECT_BYTES = 16 * 1024 * 1024;
 const MAX_ERROR_BYTES = 64 * 1024;
 
-/** What every request has in common. */
+/** Settings that all requests share. */
 interface Connection extends KubeRequesterOptions {
   readonly server: { readonly origin: string; readonly host: string; readonly prefix: string };
 }
@@ -74,7 +74,10 @@ export function createKubeRequester(options: KubeRequesterOptions): KubeRequeste
   };
 }
 
-/** A 401 was refused before anything happened, so even a write may be sent once more under a fresh token. */
+/**
+ * Sends a request with credentials. A 401 is refused before any effect, so even a write is sent once more with a fresh
+ * token.
+ */
 async function openWithIdentity(connection: Connection, request: KubeRequest): Promise<TransportResponse> {
   const { credentials, log } = connection;
   const reply = await exchange(connection, request, await credentials.headers());
@@ -119,12 +122,12 @@ async function exchange(
 async function succeeded(reply: TransportResponse): Promise<TransportResponse> {
   if (reply.status >= 200 && reply.status < 300) return reply;
   const text = await readText(reply.body, MAX_ERROR_BYTES).catch(() => '');
-  // Retry-After in seconds, as the API server sends it; its date form is not used by it.
+  // Retry-After in seconds: the API server never sends its date form.
   const retryAfterMs = restMs(Number(reply.headers['retry-after'] ?? Number.NaN));
   throw kubeErrorOf(reply.status, statusOf(text), retryAfterMs);
 }
 
-/** Load balancers answer in plain text, and that text is no reason to fail twice. */
+/** Parses a Status. Load balancers answer in plain text, which must not cause a second failure. */
 function statusOf(text: string): StatusReply {
   try {
     const parsed: unknown = JSON.parse(text);
@@ -134,7 +137,7 @@ function statusOf(text: string): StatusReply {
   }
 }
 
-/** Whatever went wrong, as the one error that callers know. */
+/** Returns any failure as the one error that callers know. */
 export function asKubeError(error: unknown): KubeError {
   if (error instanceof KubeError) return error;
   const message = error instanceof Error ? error.message : String(error);
@@ -148,7 +151,7 @@ export function asKubeError(error: unknown): KubeError {
   });
 }
 
-/** The path of a collection: of one namespace, or of all where none is given. */
+/** Returns the path of a collection: in one namespace, or in all if none is given. */
 export function collectionPath(resource: Resource, namespace?: string): string {
   const root = resource.group === '' ? '/api' : `/apis/${resource.group}`;
   const scope =
@@ -156,7 +159,7 @@ export function collectionPath(resource: Resource, namespace?: string): string {
   return `${root}/${resource.version}${scope}/${resource.plural}`;
 }
 
-/** The path of one object. Throws if `ref` lacks a name, or the namespace of a namespaced kind. */
+/** Returns the path of one object. Throws if `ref` lacks a name, or the namespace of a namespaced kind. */
 export function objectPath(resource: Resource, ref: ObjectRef, subresource?: string): string {
   if (resource.namespaced && ref.namespace === undefined) {
     throw new TypeError(`${resource.kind} ${ref.name} needs a namespace`);
@@ -166,7 +169,7 @@ export function objectPath(resource: Resource, ref: ObjectRef, subresource?: str
   return subresource === undefined ? path : `${path}/${subresource}`;
 }
 
-/** `path?query` with empty values left out. */
+/** Returns `path?query` without empty values. */
 export function withQuery(path: string, query: Readonly<Record<string, string | undefined>>): string {
   const pairs = Object.entries(query)
     .filter((pair): pair is [string, string] => pair[1] !== undefined && pair[1] !== '')

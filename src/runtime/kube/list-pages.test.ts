@@ -13,7 +13,7 @@ const expired = new KubeError('too old', {
   outcome: 'refused',
 });
 
-/** Lists by a server that answers page after page like this, and counts what was given back. */
+/** Lists from a server that answers with these pages, and counts the aborted replies. */
 function listing(page: (next: string | undefined) => unknown) {
   const served = { pages: 0, destroyed: 0 };
   const client: KubeStream = {
@@ -37,7 +37,7 @@ function listing(page: (next: string | undefined) => unknown) {
   return { served, list: listPages(client, createVirtualClock(), { resource: widgets, keep, signal }) };
 }
 
-/** A server of one page that never ends, and says something each time that it is told to. */
+/** Returns a server of one endless page that sends a chunk on request. */
 function unendingPage({ pageDeadlineMs }: { readonly pageDeadlineMs?: number } = {}) {
   const clock = createVirtualClock();
   const served = { destroyed: 0, speak: () => {} };
@@ -92,7 +92,7 @@ test('gives a page up after the deadline that the caller set, whatever comes of 
   expect([await ended, served.destroyed]).toEqual(['No answer within 5000 ms', 1]);
 });
 
-/** A server of so many objects of these sizes in bytes, and the `limit` of each request. */
+/** Returns the `limit` of each request to a server of that many objects of these sizes in bytes. */
 async function limitsFor(
   sizes: readonly number[],
   { expiresAfter = 0, atOnce = 1000 }: { readonly expiresAfter?: number; readonly atOnce?: number } = {},

@@ -17,11 +17,11 @@ export interface KubeList<T> {
 export interface Selection {
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
-  /** By `metadata.name`, or by a field that the kind declares as selectable: the API server refuses any other. */
+  /** Selector by `metadata.name`, or by a field that the kind declares as selectable: the API server refuses any other. */
   readonly fieldSelector?: string | undefined;
 }
 
-/** Query parameters of the selectors of a selection. Its namespace belongs to the path. */
+/** Returns the query parameters of the selectors of a selection. Its namespace belongs to the path. */
 export function selectorQuery({ labelSelector, fieldSelector }: Selection): Record<string, string> {
   return {
     ...(labelSelector !== undefined && { labelSelector }),
@@ -36,39 +36,41 @@ export interface StreamRequest {
   readonly signal: AbortSignal;
 }
 
-/** The part of the client that list-watch needs: a GET of a collection whose body is read as it arrives. */
+/** The method of the client that list-watch needs: a GET of a collection whose body is read as it arrives. */
 export interface KubeStream {
   /** Resolves with a successful reply, whose body the caller must read to its end or destroy. Never retried. */
   stream(resource: Resource, request: StreamRequest): Promise<TransportResponse>;
-  /** An object of the stream as readers get it; unchanged if absent. */
+  /** Converts an object of the stream for readers; unchanged by default. */
   readonly decode?: ObjectCodec['decode'] | undefined;
 }
 
-/** Objects between their stored form and the form in memory. Both keep the metadata and never throw. */
+/**
+ * Converts objects between their stored form and the form in memory. Both directions keep the metadata and never throw.
+ */
 export interface ObjectCodec {
   decode<T extends KubeObject>(object: T): T;
   encode<T extends KubeObject>(object: T): T;
 }
 
-/** Objects of a first page: nothing is known of their size yet. */
+/** Objects of a first page: their size is not known yet. */
 const FIRST_PAGE_SIZE = 100;
 const MAX_PAGE_SIZE = 500;
-/** Both sides handle that much without holding others up. */
+/** Bytes of a page that both sides process without delaying other work. */
 const PAGE_BYTES = 4 * 1024 * 1024;
 
 const MAX_SILENCE_MS = 60_000;
-/** A list whose pages expire before the last is read begins again; more often than this the server is at fault. */
+/** Maximum restarts of a list whose pages expire: more are a fault of the server. */
 const MAX_RESTARTS = 3;
 
 export interface ListPagesRequest<T> extends Selection {
   readonly resource: Resource;
-  /** Answers from a state at least this new. Absent: from the newest. */
+  /** Minimum resource version of the state. Absent: the newest. */
   readonly notOlderThan?: string | undefined;
   readonly accept?: string | undefined;
-  /** What to keep of each object; the rest is free for collection at once. */
+  /** Returns the part of each object to keep; the rest is garbage at once. */
   readonly keep: (object: KubeObject) => T;
   readonly signal: AbortSignal;
-  /** How long a page may take in all. Absent: as long as it wants to, without a minute of silence. */
+  /** Milliseconds for a whole page. Absent: unlimited, but without a minute of silence. */
   readonly pageDeadlineMs?: number | undefined;
   /** Called when the server answers and with each chunk. */
   readonly onContact?: (() => void) | undefined;
@@ -84,11 +86,11 @@ interface ListEnvelope {
 }
 
 /**
- * A complete list in pages, parsed object by object. Each page asks for as many objects as make {@link PAGE_BYTES} by
- * the average of the page before, so that large objects come in small pages. If a page has expired (410) the list
- * begins again from its first page: the token offered instead would mix two states, and a deletion between them would
- * go unseen. Rejects with a KubeError as the client does, also if pages expire again and again, and with a
- * MalformedReplyError if a list has no resourceVersion.
+ * Returns a complete list in pages, parsed object by object. Each page requests the number of objects that fill
+ * {@link PAGE_BYTES} by the average of the page before, so large objects come in small pages. If a page has expired
+ * (410) the list restarts at its first page: the token that the server offers would mix two states and hide a deletion
+ * between them. Rejects with a KubeError like the client, also if pages keep expiring, and with a MalformedReplyError
+ * if a list has no resourceVersion.
  */
 export async function listPages<T>(
   client: KubeStream,
@@ -106,7 +108,7 @@ export async function listPages<T>(
   }
 }
 
-/** A later page of a list is no longer to be had. */
+/** A later page of a list has expired. */
 class ExpiredPage extends Error {
   override readonly name = 'ExpiredPage';
 }
@@ -134,7 +136,7 @@ async function readAllPages<T>(
   }
 }
 
-/** How many objects of that average size make a page; one at least, however large. */
+/** Returns the number of objects of that average size in a page; at least one. */
 function pageSize(bytesPerObject: number): number {
   return Math.max(1, Math.min(MAX_PAGE_SIZE, Math.floor(PAGE_BYTES / bytesPerObject)));
 }
@@ -163,7 +165,7 @@ function readPage<T>(client: KubeStream, clock: Clock, request: PageRequest<T>):
     received();
     let bytes = 0;
     const kept: T[] = [];
-    // Items of a list carry neither kind nor apiVersion.
+    // Items of a list have neither kind nor apiVersion.
     const decode = (object: KubeObject) => client.decode?.(object) ?? object;
     const identity = { apiVersion: apiVersionOf(resource), kind: resource.kind };
     const onItem = (item: Buffer) =>

@@ -17,7 +17,7 @@ const WIDGETS: Resource = {
 const WIDGET = { apiVersion: 'example.dev/v1', kind: 'Widget', metadata: { namespace: 'ns', name: 'a' } };
 const MEBIBYTE = 1024 * 1024;
 
-/** An API server whose bodies never end, and how much of them was read. */
+/** Returns an API server whose bodies never end, and the number of bytes that were read. */
 function endlessServer(status: number) {
   const asked: TransportRequest[] = [];
   const read = { bytes: 0 };

@@ -110,7 +110,7 @@ test('an abort while connecting does not wait for the socket', async () => {
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('no port');
   const failed = open()({ ...get(`https://127.0.0.1:${address.port}`), signal: abort.signal });
-  // A socket that is given up by itself is a timeout.
+  // A socket that closes by itself counts as a timeout.
   await expect(failed).rejects.toMatchObject({ sent: false, message: expect.stringContaining('deadline') });
 });
 

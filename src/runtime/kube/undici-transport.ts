@@ -13,34 +13,37 @@ import {
 } from '../../lib/transport.ts';
 
 export interface TlsOptions {
-  /** PEM of the authorities to trust instead of the machine's. */
+  /** PEM of the authorities to trust instead of the system's. */
   readonly ca?: string | Buffer | undefined;
   readonly cert?: string | Buffer | undefined;
   readonly key?: string | Buffer | undefined;
   readonly servername?: string | undefined;
-  /** Believes any certificate: only where a kubeconfig says `insecure-skip-tls-verify`. */
+  /** Accepts any certificate: only if a kubeconfig sets `insecure-skip-tls-verify`. */
   readonly insecure?: boolean | undefined;
 }
 
 export interface TransportOptions extends TlsOptions {
-  /** Sockets per origin; a watch holds one of them. Default 64. */
+  /** Sockets per origin; a watch occupies one of them. Default 64. */
   readonly connections?: number | undefined;
   /** Default 10 s. */
   readonly connectTimeoutMs?: number | undefined;
-  /** Connections are direct without it. */
+  /** Proxy of the connections; without it they are direct. */
   readonly proxy?: ProxySettings | undefined;
-  /** Go with every request. A list is sent as that many fields of the name, as group names of an impersonation have to be. */
+  /**
+   * Headers of every request. A list is sent as repeated fields of one name, which the groups of an impersonation need.
+   */
   readonly headers?: Readonly<Record<string, string | readonly string[]>> | undefined;
 }
 
-/** A {@link Transport} that can be closed: requests under way end in an error. */
+/** A {@link Transport} that can be closed: running requests then fail. */
 export type ClosableTransport = Transport & { close(): Promise<void> };
 
 const marks = new WeakMap<object, SentMark>();
 
 /**
- * HTTP/1.1 over one pool of kept-alive sockets per origin. It sets no deadline for replies: callers abort by their
- * signal, which is obeyed at once, also while connecting. Redirects are not followed and nothing is retried.
+ * Creates an HTTP/1.1 transport with one pool of kept-alive sockets per origin. It sets no deadline for replies:
+ * callers abort by their signal, which takes effect at once, also while connecting. It follows no redirects and retries
+ * nothing.
  */
 export function createTransport(options: TransportOptions = {}): ClosableTransport {
   const tls = tlsSettings(options);
@@ -105,7 +108,7 @@ async function exchange(dispatcher: Dispatcher, request: Outgoing): Promise<Tran
   }
 }
 
-/** undici notices an abort only once it has a socket; a caller's deadline must not wait for that. */
+/** Rejects when the signal is aborted: undici notices an abort only when it has a socket. */
 function endedByAbort(
   reply: Promise<Dispatcher.ResponseData<object>>,
   signal: AbortSignal | undefined,
@@ -133,7 +136,7 @@ function messageOf(cause: unknown): string {
   return cause instanceof Error && cause.message !== '' ? cause.message : String(cause);
 }
 
-/** Whether a text in PEM is one certificate that can be parsed. */
+/** Returns true if a PEM text is one certificate that can be parsed. */
 export function isCertificate(pem: string): boolean {
   try {
     return new X509Certificate(pem).raw.byteLength > 0;

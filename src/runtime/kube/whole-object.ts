@@ -4,7 +4,7 @@ import { KubeError } from './kube-error.ts';
 import type { KubeObject, Resource } from './kube-object.ts';
 
 /**
- * The whole object of which `copy` keeps a part, as the API server has it now. Rejects with a KubeError: `conflict` if
+ * Returns the whole object of which `copy` keeps a part, from the API server. Rejects with a KubeError: `conflict` if
  * it is another object by now, or has another spec.
  */
 export async function wholeObject<T extends KubeObject>(
@@ -21,14 +21,17 @@ export async function wholeObject<T extends KubeObject>(
 const SHORTENED = Symbol('shortened');
 
 /**
- * The metadata of a copy that keeps only a part of the finalizers and owner references. Both are written as whole lists, so
- * a write asks {@link wholeMetadata} for them.
+ * Marks the metadata of a copy that keeps only a part of the finalizers and owner references. Both are written as whole
+ * lists, so a write must call {@link wholeMetadata}.
  */
 export function markShortened<M extends ObjectMeta>(metadata: M): M {
   return { ...metadata, [SHORTENED]: true };
 }
 
-/** The object's metadata; of a shortened copy as the API server has it. Rejects with a `conflict` if that is newer. */
+/**
+ * Returns the metadata of an object; for a shortened copy from the API server. Rejects with a `conflict` if the stored
+ * object is newer.
+ */
 export async function wholeMetadata(
   client: Pick<KubeClient, 'get'>,
   resource: Resource,

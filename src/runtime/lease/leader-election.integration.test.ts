@@ -16,10 +16,10 @@ beforeAll(async () => {
 afterAll(() => cluster.disconnect());
 
 const times = { leaseDurationMs: 4000, renewDeadlineMs: 3000, retryPeriodMs: 500 };
-/** A lease that does not end while a test runs. */
+/** A lease duration longer than a test. */
 const LONG = { ...times, leaseDurationMs: 600_000, renewDeadlineMs: 500_000 };
 
-/** A candidate whose network can be taken away, as if its machine had died. */
+/** Returns a candidate whose network can be cut, as if its machine had failed. */
 function candidate(name: string, identity: string, lasting = times) {
   let dead = false;
   const widgetClient = openWidgetClient(cluster, {
@@ -71,7 +71,7 @@ test('of two candidates one leads, and a release hands over at once', async () =
   await Promise.all([one.close(), two.close()]);
 });
 
-/** Events about that Lease, in order, with their type. */
+/** Returns the events about that Lease, in order, with their type. */
 async function eventsOn(lease: string): Promise<readonly string[]> {
   const path = `/apis/events.k8s.io/v1/namespaces/${namespace}/events`;
   const { body } = await cluster.admin.request({ method: 'GET', path });

@@ -39,7 +39,7 @@ function candidate(
   };
 }
 
-/** The same client, whose requests of one kind need three seconds to arrive. */
+/** Returns a client whose requests of one verb take three seconds to arrive. */
 function slowly(clock: VirtualClock, client: KubeClient, verb: 'get' | 'replace'): KubeClient {
   const arrival = (sent: 'get' | 'replace') => (sent === verb ? sleep(clock, 3_000) : undefined);
   return {
@@ -55,7 +55,7 @@ function slowly(clock: VirtualClock, client: KubeClient, verb: 'get' | 'replace'
   };
 }
 
-/** The same client, whose requests are never answered once `network.hangs`. */
+/** Returns a client whose requests are never answered once `network.hangs` is set. */
 function hanging(client: KubeClient, network: { readonly hangs: boolean }): KubeClient {
   const answered = () => (network.hangs ? new Promise<never>(() => {}) : undefined);
   return {
@@ -271,7 +271,7 @@ test('scenario 57: a lease given to another by hand ends the lead with the next 
   expect(one.election.holder()).toBe('thief');
 });
 
-/** A recorder that keeps what is recorded. */
+/** Returns a recorder that keeps the recorded events. */
 function keepEvents() {
   const kept: EventFacts[] = [];
   return { kept, events: { record: (event: EventFacts) => void kept.push(event) } };

@@ -10,40 +10,40 @@ import type { LeaderMetrics } from '../metrics-ports.ts';
 import { type FormerLead, LeaseRecord } from './lease-record.ts';
 
 /**
- * At most one of several candidates leads, by a coordination.k8s.io/v1 Lease. The algorithm is client-go's: a
- * candidate takes the lease when it has not seen its record change for the lease's duration on its *own* clock, so
- * clocks need not agree, only run at about the same rate. Unlike there a candidate that waits hears each renewal from
- * a watch, asks nothing meanwhile, and takes over the moment the lease runs out. One life: once lost or released it
- * stays so.
+ * Elects at most one leader among several candidates by a coordination.k8s.io/v1 Lease. The algorithm is client-go's: a
+ * candidate takes the lease when its record has not changed for the lease's duration on the candidate's *own* clock, so
+ * clocks need not agree, only run at about the same rate. Unlike client-go, a waiting candidate receives each renewal
+ * from a watch, sends no requests meanwhile, and takes over as soon as the lease expires. An object has one life: once
+ * the lease is lost or released, it does not compete again.
  */
 export interface LeaderElection {
-  /** Resolves when this candidate leads; rejects with the reason of `signal` when it is aborted before. */
+  /** Resolves when this candidate leads; rejects with the reason of `signal` if it is aborted before. */
   acquire(signal?: AbortSignal): Promise<void>;
   /** Aborted when leadership has ended, by loss or by {@link release}. */
   readonly lost: AbortSignal;
-  /** Whether nobody else can lead at this moment. */
+  /** Returns true if no other candidate can lead at this time. */
   isLeader(): boolean;
   /**
-   * How long no other candidate can lead yet, in milliseconds; 0 when not leading. Counted from before the last
-   * renewal was sent, on whichever of both clocks has run further, so that a frozen machine does not overrate it.
+   * Returns the milliseconds until another candidate may lead; 0 when not leading. They are counted from before the
+   * last renewal was sent, on the faster of both clocks, so that a frozen machine does not overestimate them.
    */
   leaseRemainingMs(): number;
-  /** The identity in the record seen last; undefined before the first look or where nobody holds it. */
+  /** Returns the identity in the last observed record; undefined before the first read or if the lease is free. */
   holder(): string | undefined;
-  /** Stops renewing and gives the lease up, so that another candidate can take it at once. */
+  /** Stops renewing and releases the lease, so that another candidate can take it at once. */
   release(): Promise<void>;
 }
 
 export interface LeaderElectionOptions {
   readonly client: KubeClient;
   readonly lease: { readonly namespace: string; readonly name: string };
-  /** Unique per process, e.g. pod name and a random part. */
+  /** Unique identity of the process, e.g. Pod name and a random part. */
   readonly identity: string;
-  /** Whether that holder has ended for certain, so that nobody need wait for its lease to run out. */
+  /** Returns true if that holder has certainly ended, so that no candidate needs to wait for its lease to expire. */
   readonly hasEnded?: ((holder: string) => boolean) | undefined;
   /** Default 15 s. */
   readonly leaseDurationMs?: number | undefined;
-  /** How long renewing may fail before the lead is given up. Default 10 s; less than the lease's duration. */
+  /** Milliseconds of failing renewals after which leadership ends. Default 10 s; less than the lease's duration. */
   readonly renewDeadlineMs?: number | undefined;
   /** Default 2 s. */
   readonly retryPeriodMs?: number | undefined;
@@ -51,11 +51,11 @@ export interface LeaderElectionOptions {
   readonly random: Random;
   readonly log: Logger;
   readonly metrics?: LeaderMetrics | undefined;
-  /** Events about the Lease, when this process begins to lead and when it loses the lead. */
+  /** Recorder of events about the Lease, when this process begins to lead and when it loses the lease. */
   readonly events?: Pick<EventRecorder, 'record'> | undefined;
 }
 
-/** A candidate waits up to this many periods more, so that candidates do not move in step. */
+/** Factor of jitter: a candidate waits up to this many periods longer, so that candidates do not act in step. */
 export const RETRY_JITTER = 1.2;
 const RELEASE_LIMIT_MS = 5000;
 const LOG_AGAIN_MS = 60_000;
@@ -69,14 +69,14 @@ class LeaseElection implements LeaderElection {
   readonly #record: LeaseRecord;
   readonly #renewDeadlineMs: number;
   readonly #retryPeriodMs: number;
-  /** One request that hangs leaves time for another. */
+  /** Limit of one request: a hanging one leaves time for another. */
   readonly #answerLimitMs: number;
   readonly #ended = new AbortController();
   #leading = false;
-  /** When the request that made us leader, or kept us so, was about to be sent. */
+  /** Time right before the last successful acquisition or renewal was sent. */
   #renewedAt: Instant | undefined;
   #renewing: Promise<void> = Promise.resolve();
-  /** The failure that was logged last, and when. */
+  /** The failure that was logged last, and its time. */
   #logged: { readonly what: string; readonly at: number } | undefined;
 
   constructor(options: LeaderElectionOptions) {
@@ -119,14 +119,14 @@ class LeaseElection implements LeaderElection {
     this.#renewing = this.#keepRenewing();
   }
 
-  /** Tries again and again, at once when the lease is freed or runs out. */
+  /** Tries repeatedly, and at once when the lease is freed or expires. */
   async #campaign(signal: AbortSignal): Promise<void> {
     const candidacy = new AbortController();
     let freed = new AbortController();
     inBackground(
       { task: 'watch of the lease' },
       () => this.#record.follow(() => freed.abort(), candidacy.signal),
-      // Without the watch the lease is asked for at each retry period.
+      // Without the watch it reads the lease at each retry period.
       (error) => this.#options.log.error('Watch of the lease failed', { error }),
     );
     try {
@@ -211,7 +211,7 @@ class LeaseElection implements LeaderElection {
     this.#options.events?.record({ ...note, regarding: this.#record.regarded() });
   }
 
-  /** The cause of a lost lease and the seconds since its last renewal. */
+  /** Returns the cause of a lost lease and the seconds since its last renewal. */
   #loss(): { readonly holder: string | undefined; readonly cause: string; readonly seconds: number } {
     const { clock, identity } = this.#options;
     const holder = this.#record.holder();
@@ -222,7 +222,7 @@ class LeaseElection implements LeaderElection {
     return { holder, cause, seconds };
   }
 
-  /** True when the lease is held by a request sent now. Failures are logged: they decide nothing by themselves. */
+  /** Returns true if a request sent now holds the lease. Failures are logged: they decide nothing by themselves. */
   async #attempt(limitMs: number): Promise<boolean> {
     const { clock, log } = this.#options;
     const sentAt = instantOf(clock);
@@ -239,7 +239,7 @@ class LeaseElection implements LeaderElection {
     }
   }
 
-  /** One failure is met with every attempt: it is logged when it begins, and each minute while it lasts. */
+  /** Returns true if a failure is to be logged: when it begins, and each minute while it lasts. */
   #isNewFailure(error: unknown): boolean {
     const { clock } = this.#options;
     const what = String(error);
@@ -260,7 +260,7 @@ class LeaseElection implements LeaderElection {
   }
 }
 
-/** Sentence about the time without a leader. */
+/** Returns the sentence about the time without a leader. */
 function sinceFormer(former: FormerLead | undefined, seconds: number | undefined): string {
   if (former === undefined || seconds === undefined) return '';
   const { holder } = former;
@@ -269,7 +269,7 @@ function sinceFormer(former: FormerLead | undefined, seconds: number | undefined
     : ` ${holder} renewed the lease ${seconds} s ago for the last time.`;
 }
 
-/** One moment on both clocks. */
+/** A time on both clocks. */
 export interface Instant {
   readonly wall: number;
   readonly monotonic: number;
@@ -280,8 +280,8 @@ export function instantOf(clock: Clock): Instant {
 }
 
 /**
- * The milliseconds since then on whichever clock has run further. The monotonic clock may stand still while a machine
- * sleeps and the wall clock may be set back, so this is never less than the truth unless both happened.
+ * Returns the milliseconds since then on the faster of both clocks. The monotonic clock may stop while a machine sleeps
+ * and the wall clock may be set back, so the result is too small only if both happened.
  */
 export function maxElapsedMs(clock: Clock, instant: Instant): number {
   return Math.max(clock.now() - instant.wall, clock.monotonic() - instant.monotonic);

@@ -22,7 +22,7 @@ interface Lease extends KubeObject {
 
 /** Last renewal of the lease before this process took it. */
 export interface FormerLead {
-  /** Undefined if the holder released the lease. */
+  /** Former holder; undefined if it released the lease. */
   readonly holder: string | undefined;
   /** Milliseconds since then, by the clocks of both processes; undefined if the lease has no time. */
   readonly ageMs: number | undefined;
@@ -50,12 +50,12 @@ export interface LeaseRecordOptions {
   readonly clock: Clock;
 }
 
-/** One candidate's view of the Lease, and its writes to it, each under the resource version it has seen. */
+/** A candidate's view of the Lease, and its writes, each under the resource version that it has seen. */
 export class LeaseRecord {
   readonly durationMs: number;
   readonly #options: LeaseRecordOptions;
   #lease: Lease | undefined;
-  /** Since when, on our monotonic clock, the record has not changed. */
+  /** Monotonic time since which the record has not changed. */
   #unchangedSince = 0;
   #changeCameBy: 'answer' | 'watch' = 'answer';
   #former: FormerLead | undefined;
@@ -69,18 +69,21 @@ export class LeaseRecord {
     return this.#lease?.spec?.holderIdentity || undefined;
   }
 
-  /** Lead before that of this process; undefined if the lease was created or never taken. */
+  /** Returns the leader before this process; undefined if the lease was created or never taken. */
   former(): FormerLead | undefined {
     return this.#former;
   }
 
-  /** The Lease as events regard it. */
+  /** Returns the Lease as the object of events. */
   regarded(): KubeObject {
     const { lease } = this.#options;
     return this.#lease ?? { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: lease };
   }
 
-  /** True if this process holds the lease after it, false if another does. Rejects with any other KubeError. */
+  /**
+   * Creates, takes or renews the lease. Returns true if this process holds it afterwards, false if another does.
+   * Rejects with any other KubeError.
+   */
   async acquireOrRenew(leading: boolean): Promise<boolean> {
     if (leading && this.#lease && this.holder() === this.#options.identity) {
       if (await this.#put(this.#lease)) return true;
@@ -93,7 +96,10 @@ export class LeaseRecord {
     return this.#put(current);
   }
 
-  /** Milliseconds for which another holder has the lease at least, by what was seen of it; 0 if it may be taken. */
+  /**
+   * Returns the minimum milliseconds for which another holder has the lease, by the observed record; 0 if it may be
+   * taken.
+   */
   untilFreeMs(): number {
     const holder = this.holder();
     const { identity, hasEnded } = this.#options;
@@ -102,7 +108,7 @@ export class LeaseRecord {
     return Math.max(0, this.#unchangedSince + durationMs - this.#options.clock.monotonic());
   }
 
-  /** Whether the watch tells of renewals: what an answer shows first, it has missed. */
+  /** Returns true if the watch delivers renewals: false if an answer shows one that the watch missed. */
   isFollowed(): boolean {
     return this.#changeCameBy === 'watch';
   }
@@ -123,7 +129,7 @@ export class LeaseRecord {
   }
 
   /**
-   * Notes renewals as they are made, and calls `onFreed` whenever nobody holds the lease, until the signal is aborted.
+   * Records renewals as they happen, and calls `onFreed` when the lease has no holder, until the signal is aborted.
    * Never rejects: a failed watch is opened again, and it ends if watching is forbidden, since regular reads suffice.
    */
   async follow(onFreed: () => void, signal: AbortSignal): Promise<void> {
@@ -154,7 +160,7 @@ export class LeaseRecord {
     try {
       return await this.#written(client.create<Lease>(leaseResource, body));
     } catch (error) {
-      // Nothing else of a create can be missing.
+      // A create can only miss the namespace.
       if (isKubeError(error, 'notFound')) throw new LeaseNamespaceMissing(lease.namespace, error);
       throw error;
     }
@@ -182,7 +188,7 @@ export class LeaseRecord {
     return { holderIdentity: this.#options.identity, leaseDurationSeconds, renewTime: now };
   }
 
-  /** False where another was faster. */
+  /** Returns true if the write succeeded, false if another writer was faster. */
   async #written(write: Promise<Lease>): Promise<boolean> {
     try {
       this.#observe(await write, 'answer');
@@ -198,7 +204,7 @@ export class LeaseRecord {
     if (isFreed(event)) onFreed();
   }
 
-  /** A watch may tell late what an answer has overtaken. */
+  /** Returns true if the record is newer: a watch may deliver it after a later answer. */
   #isNewer({ metadata: { resourceVersion = '' } }: KubeObject): boolean {
     return compareResourceVersions(resourceVersion, this.#lease?.metadata.resourceVersion ?? '') > 0;
   }
@@ -218,7 +224,7 @@ function formerLead({ holderIdentity, renewTime }: LeaseSpec = {}, now: number):
   return { holder: holderIdentity || undefined, ageMs };
 }
 
-/** A lease that was deleted under us is made again with the next look. */
+/** Returns false for a lease that was deleted meanwhile: the next attempt creates it again. */
 function falseWhereDeleted(error: unknown): false {
   if (isKubeError(error, 'notFound')) return false;
   throw error;

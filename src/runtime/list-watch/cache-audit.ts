@@ -13,9 +13,9 @@ export interface CacheAuditOptions<T> extends Selection {
   readonly resource: Resource;
   readonly store: ObjectStore<T>;
   readonly gate: ProgressGate;
-  /** 0 for never. */
+  /** Interval; 0 disables audits. */
   readonly intervalMs: number;
-  /** Called where the cache was wrong, to mend it. */
+  /** Called to repair a wrong cache. */
   readonly relist: () => void;
   readonly clock: Clock;
   readonly random: Random;
@@ -23,10 +23,10 @@ export interface CacheAuditOptions<T> extends Selection {
   readonly metrics: InformerMetrics;
 }
 
-/** Names and versions only: a tenth of the bytes. A server that cannot may send whole objects. */
+/** Lists names and versions only: a tenth of the bytes. A server without support may send whole objects. */
 const METADATA_ONLY = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json';
 
-/** Longer than a bookmark's minute: a quiet cache learns by bookmark how new it is. */
+/** Longer than the minute between bookmarks, by which an unchanged cache learns its version. */
 const CATCH_UP_MS = 120_000;
 
 interface Listed {
@@ -36,8 +36,8 @@ interface Listed {
 }
 
 /**
- * Compares a cache with a fresh list now and then. A lost event cannot be noticed by the cache itself, so this
- * counts what list-watch must never let happen, and mends it.
+ * Compares a cache with a fresh list at intervals. The cache cannot notice a lost event itself: the audit counts such
+ * faults of list-watch and repairs them.
  */
 export class CacheAudit<T> {
   readonly #options: CacheAuditOptions<T>;
@@ -47,7 +47,7 @@ export class CacheAudit<T> {
     this.#options = options;
   }
 
-  /** Objects found to differ, by all audits. */
+  /** Number of differing objects in all audits. */
   get divergences(): number {
     return this.#divergences;
   }
@@ -82,7 +82,7 @@ export class CacheAudit<T> {
       metrics.diverged(resource.kind, wrong.length);
       if (wrong.length === 0) return;
       this.#divergences += wrong.length;
-      log.error('Cache differs from the API server, listing anew', {
+      log.error('Cache differs from the API server, listing again', {
         count: wrong.length,
         keys: wrong.slice(0, 5),
       });
@@ -92,7 +92,7 @@ export class CacheAudit<T> {
     }
   }
 
-  /** Keys that nothing touched since before the list, and that are not as listed. */
+  /** Returns the keys without a change since before the list that differ from it. */
   #differences(items: readonly Listed[], touched: ReadonlySet<string>): readonly string[] {
     const { store } = this.#options;
     const listedKeys = new Set(items.map((item) => item.key));

@@ -78,7 +78,7 @@ test('an object that the server no longer has is gone', async () => {
 test('what cannot be undone is decided on the object as the server has it', async () => {
   const { objects, read, state } = setUp(thing('1'), thing('2'));
   expect(await objects.readNow('team/a')).toEqual(thing('2'));
-  // The copy has another version: the next pass asks as well.
+  // The copy has another version: the next reconcile reads from the API server as well.
   expect(await read()).toEqual({ type: 'found', object: thing('2') });
   expect(state.asked).toBe(2);
   expect(await setUp(thing('1'), undefined).objects.readNow('team/a')).toBeUndefined();
@@ -114,7 +114,7 @@ test('a pass that ends with a conflict has lost a race, one that ends otherwise 
   expect(await objects.duringPass('team/a', () => Promise.resolve(5))).toBe(5);
   const unrelated = new Error('no');
   await expect(failing(unrelated)).rejects.toBe(unrelated);
-  // Once, to say on the object that its pass failed.
+  // Once, to report on the object that its reconcile failed.
   expect(state.asked).toBe(1);
   await read();
   expect(state.asked).toBe(1);

@@ -11,7 +11,7 @@ import type { Informer } from './informer.ts';
 export type CurrentObject<T> =
   | { readonly type: 'found'; readonly object: T }
   | { readonly type: 'gone' }
-  /** The copy is told of our own writes within milliseconds: look again then. */
+  /** The copy receives this process's own writes within milliseconds: read again then. */
   | { readonly type: 'behind'; readonly afterMs: number };
 
 export interface CurrentObjectsOptions<T> {
@@ -22,22 +22,23 @@ export interface CurrentObjectsOptions<T> {
 }
 
 const RECHECK_MS = 20;
-/** A copy that is behind for longer has missed an event, which its audit may mend only in minutes. */
+/** A copy that is behind for longer has missed an event; its audit may repair it only in minutes. */
 const PATIENCE_MS = 2_000;
-/** An answer that took longer may be as old as that: what it shows is no longer what the API server has now. */
+/** Maximum duration of an answer: a slower one may show a state that is as old. */
 const FRESH_MS = 1_000;
-/** So often the API server is asked for a fresh answer, until the pass is left to the backoff. */
+/** Number of requests for a fresh answer before the reconcile is left to the backoff. */
 const FRESH_TRIES = 3;
 
 /**
- * Reads objects from an informer's copy, always in the form in which that keeps them, and from the API server where the copy stays behind our own write: a
- * lost watch event then costs a request per pass instead of stopping the object until the next audit.
+ * Reads objects from an informer's copy, in the copy's form, and from the API server if the copy stays behind this
+ * process's own write. A lost watch event then costs a request per reconcile, instead of stopping the object until the
+ * next audit.
  */
 export class CurrentObjects<T extends KubeObject> {
   readonly #options: CurrentObjectsOptions<T>;
-  /** Since when each key is behind, on `clock.monotonic()`. */
+  /** Time since which each key is behind, on `clock.monotonic()`. */
   readonly #behindSince = new Map<string, number>();
-  /** Keys whose copy lost a race although it looked current. */
+  /** Keys with a conflict although their copy looked current. */
   readonly #doubted = new Set<string>();
 
   constructor(options: CurrentObjectsOptions<T>) {
@@ -45,16 +46,16 @@ export class CurrentObjects<T extends KubeObject> {
   }
 
   /**
-   * A write under the version that {@link read} gave was a conflict: someone else wrote, or the copy missed an
-   * event without knowing it. The API server is asked until both agree again.
+   * Records a conflict of a write under the version from {@link read}: another writer was faster, or the copy missed an
+   * event. Reads go to the API server until both agree again.
    */
   lostRace(key: string): void {
     this.#doubted.add(key);
   }
 
   /**
-   * Runs a pass over an object. One that ends with a conflict has lost a race, wherever it wrote. One that fails for
-   * good is reported in a condition of its object, and of no other. Rejects as the pass does.
+   * Runs a reconcile of an object. A conflict, in any write, is recorded for the key. A permanent failure is reported
+   * in a condition of this object only. Rejects like the reconcile.
    */
   async duringPass<R>(key: string, pass: () => Promise<R>): Promise<R> {
     try {
@@ -62,7 +63,7 @@ export class CurrentObjects<T extends KubeObject> {
     } catch (error) {
       if (isKubeError(error, 'conflict')) this.lostRace(key);
       else if (isLastingFailure(error)) {
-        // The error of the pass is what counts, whether or not it could be written down.
+        // The error of the reconcile counts, even if it could not be written to the status.
         await reportFailure(key, error, this.#options).catch((unwritten: unknown) => {
           if (!isKubeError(unwritten)) throw unwritten;
         });
@@ -71,7 +72,7 @@ export class CurrentObjects<T extends KubeObject> {
     }
   }
 
-  /** Rejects with a KubeError where the API server had to be asked and did not answer. */
+  /** Reads the object. Rejects with a KubeError if the API server had to be called and did not answer. */
   async read(key: string): Promise<CurrentObject<T>> {
     const { informer, clock } = this.#options;
     if (this.#doubted.has(key)) return this.#ask(key);
@@ -87,9 +88,9 @@ export class CurrentObjects<T extends KubeObject> {
   }
 
   /**
-   * The object as the API server had it within the last {@link FRESH_MS}, for what cannot be undone; undefined if it is
-   * gone. Where the copy has another version, {@link read} asks too until both agree. Rejects with a KubeError; that is
-   * `unavailable` where each answer took longer.
+   * Returns the object as of at most {@link FRESH_MS} ago from the API server, for irreversible actions; undefined if
+   * it was deleted. If the copy has another version, {@link read} also uses the API server until both agree. Rejects
+   * with a KubeError: `unavailable` if each answer took longer.
    */
   async readNow(key: string): Promise<T | undefined> {
     const { clock, resource } = this.#options;
@@ -132,22 +133,25 @@ function found<T>(object: T | undefined): CurrentObject<T> {
   return object === undefined ? { type: 'gone' } : { type: 'found', object };
 }
 
-/** The reason of the condition. */
+/** Reason of the condition. */
 export const RECONCILE_ERROR = 'ReconcileError';
 
 interface Conditioned {
   readonly conditions?: readonly Condition[] | undefined;
 }
 
-/** Whether an error is one that the same object will meet again: a fault of ours, or a write that is never accepted. */
+/**
+ * Returns true for an error that the same object will always cause: a fault of this program, or a write that is never
+ * accepted.
+ */
 export function isLastingFailure(error: unknown): boolean {
   if (isKubeError(error)) return error.kind === 'invalid';
   return !(error instanceof Error && (error.name === 'DeadlineError' || error.name === 'AbortError'));
 }
 
 /**
- * Says on the object that its reconcile fails: condition `Reconciling` with reason `ReconcileError`. Names the class
- * of the error and not its text, which may hold a secret. Rejects with a KubeError if the status cannot be written.
+ * Sets condition `Reconciling` with reason `ReconcileError` on the object. The message has the class of the error and
+ * not its text, which may contain a secret. Rejects with a KubeError if the status cannot be written.
  */
 export async function reportFailure(
   key: string,

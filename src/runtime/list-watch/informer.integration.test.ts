@@ -35,7 +35,7 @@ interface FollowOptions extends WidgetClientOptions {
   readonly informer?: Partial<InformerOptions<Widget>>;
 }
 
-/** An informer of one namespace with everything that it told. */
+/** Returns an informer of one namespace and all changes that it reports. */
 async function follow(namespace: string, options: FollowOptions = {}) {
   const clock: Clock = options.clock ?? systemClock;
   const widgetClient = openWidgetClient(cluster, options);
@@ -133,7 +133,7 @@ test('scenario 42: a version that has expired leads to one list, and only differ
       if (!tooOld || !request.path.includes('watch=true')) return send(request);
       const path = request.path.replace(/resourceVersion=\d+/, 'resourceVersion=1');
       const reply = await send({ ...request, path });
-      // One that was swallowed is not answered, and the next one is the one that is too old.
+      // A dropped event is not answered; the next one is the expired one.
       tooOld = false;
       return reply;
     },
@@ -191,7 +191,7 @@ test('the audit asks for names and versions only, and finds a sound cache sound'
   const audits = () =>
     requests.filter((request) => request.headers.accept?.includes('PartialObjectMetadataList'));
   await eventually('three audits', () => audits().length >= 3);
-  // Each audit waits for the cache to reach its list; a write makes it do so now.
+  // Each audit waits until the cache reaches its list; a write makes it do so now.
   await admin.client.create(widgets, widget(namespace, 'two'));
   await eventually('the write is seen', () => informer.list().length === 2);
   await eventually('another audit', () => audits().length >= 5);

@@ -67,7 +67,7 @@ function setUp(options: Partial<InformerOptions<Widget>> = {}) {
 
 type Fixture = ReturnType<typeof setUp>;
 
-/** Lists and is watching; gives the watch. */
+/** Lists and starts watching; returns the watch. */
 async function watching(
   { clock, api, informer }: Fixture,
   items: readonly Widget[],

@@ -11,48 +11,51 @@ import { Reflector } from './reflector.ts';
 
 export type { Change } from './object-store.ts';
 
-/** The state of list-watch, for health checks and for whoever must know how fresh the cache is. */
+/** State of list-watch, for health checks and for callers that need the age of the cache. */
 export interface InformerHealth {
-  /** When the API server last said anything on this list-watch, epoch milliseconds; undefined before that. */
+  /** Epoch milliseconds of the last contact with the API server on this list-watch; undefined before the first. */
   readonly lastContactAt: number | undefined;
-  /** Objects found to differ from the API server since the start, by all audits. */
+  /** Number of objects that differed from the API server in all audits since the start. */
   readonly divergences: number;
-  /** The last failure, undefined while list-watch is well. */
+  /** The last failure; undefined while list-watch works. */
   readonly failure: string | undefined;
   /**
-   * Since when every list has been older than this copy, epoch milliseconds: the API server's state was put back, and
-   * only a new process can begin from it. Undefined while none is.
+   * Epoch milliseconds since which every list has been older than this copy: the API server's state was restored from a
+   * backup, and only a new process can start from it. Undefined otherwise.
    */
   readonly rewoundSince: number | undefined;
 }
 
 /**
- * A local copy of one kind, kept by list and watch with client-go's contract: what it holds was true at one
- * time and never goes back, it converges whatever the network does, and every difference between two states of
- * the copy is told to the listeners once. Intermediate states may be skipped.
+ * A local copy of one kind, maintained by list and watch with client-go's contract. Its content was true at one time
+ * and never goes back, it converges whatever the network does, and listeners receive every difference between two
+ * states of the copy once. Intermediate states may be skipped.
  */
 export interface Informer<T> {
-  /** For logs and errors: the plural, with the namespace where it is limited to one. */
+  /** Name for logs and errors: the plural, with the namespace if it is limited to one. */
   readonly name: string;
-  /** Begins list-watch; a second call changes nothing. */
+  /** Starts list-watch; a second call has no effect. */
   start(): void;
-  /** Ends it: when this resolves no listener is called any more, whatever was under way. The copy stays. */
+  /** Stops list-watch. When it resolves no listener is called any more. The copy stays. */
   stop(): Promise<void>;
-  /** Resolves once the first complete list is in the copy. */
+  /** Resolves when the copy contains the first complete list. */
   readonly synced: Promise<void>;
   hasSynced(): boolean;
-  /** By {@link objectKey}. */
+  /** Returns the object with this {@link objectKey}. */
   get(key: string): T | undefined;
   list(): readonly T[];
-  /** Objects whose index function gave this value; empty for an unknown value. */
+  /** Returns the objects for which the index function gave this value; empty for an unknown value. */
   byIndex(index: string, value: string): readonly T[];
-  /** Calls `listener` for each later change, in order. What it throws is logged and stops nothing. Returns the way out. */
+  /**
+   * Calls `listener` for each later change, in order. An error that it throws is logged and stops nothing. Returns a
+   * function that removes it.
+   */
   onChange(listener: (change: Change<T>) => void): () => void;
-  /** An object that was read otherwise, in the form in which the copy keeps objects. Throws if it cannot be kept. */
+  /** Converts an object from another read to the form of the copy. Throws if it cannot be converted. */
   keep(object: KubeObject): T;
-  /** Notes an object that a write has just returned: until the copy has reached it, its key is not current. */
+  /** Records an object that a write has just returned: until the copy has reached it, its key is not current. */
   wrote(object: KubeObject): void;
-  /** False while the copy has not seen this process's own last write of that key. */
+  /** Returns false while the copy has not seen this process's own last write of that key. */
   isCurrent(key: string): boolean;
   health(): InformerHealth;
 }
@@ -61,15 +64,15 @@ export interface Informer<T> {
 export interface InformerOptions<T> extends Selection {
   readonly client: KubeStream;
   readonly resource: Resource;
-  /** What people can do if the API server does not serve the resource; logged with that failure. */
+  /** Advice if the API server does not serve the resource; logged with that failure. */
   readonly remedyIfUnserved?: string | undefined;
-  /** Keeps of an object what is read later, before it is stored. managedFields are dropped in any case. */
+  /** Reduces an object before it is stored. managedFields are always dropped. */
   readonly project?: ((object: KubeObject) => T) | undefined;
-  /** Values under which an object can be found by {@link Informer.byIndex}. */
+  /** Index functions: the values under which {@link Informer.byIndex} finds an object. */
   readonly indexes?: Indexes<T> | undefined;
-  /** `auto` (default) streams the first state where the server offers it and lists pages where not. */
+  /** `auto` (default) streams the first state if the server supports it, and lists pages otherwise. */
   readonly initialState?: 'auto' | 'paged' | undefined;
-  /** How often the copy is compared with a fresh list; 10 min by default, 0 for never. */
+  /** Interval between audits against a fresh list; 10 min by default, 0 for never. */
   readonly auditIntervalMs?: number | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -78,10 +81,13 @@ export interface InformerOptions<T> extends Selection {
 }
 
 const AUDIT_INTERVAL_MS = 600_000;
-/** Changes told before other work gets a turn. */
+/** Number of changes to report before other work runs. */
 const SLICE = 500;
 
-/** `T` without a projection is the caller's promise about the shape of `resource`, as with the client. */
+/**
+ * Creates an informer. `T` without a projection is the caller's promise about the shape of `resource`, as with the
+ * client.
+ */
 export function createInformer<T = KubeObject>(options: InformerOptions<T>): Informer<T> {
   return new ListWatchInformer(options);
 }
@@ -172,7 +178,7 @@ class ListWatchInformer<T> implements Informer<T> {
   }
 
   onChange(listener: (change: Change<T>) => void): () => void {
-    // A wrapper, so that the same function given twice is called twice.
+    // A wrapper, so that the same function added twice is called twice.
     const entry = (change: Change<T>) => listener(change);
     this.#listeners.add(entry);
     return () => {

@@ -1,6 +1,6 @@
 import { compareResourceVersions } from '../kube/kube-object.ts';
 
-/** One state of one object, as list or watch told it. */
+/** A state of one object, from list or watch. */
 export interface Seen<T> {
   readonly key: string;
   readonly uid: string;
@@ -8,7 +8,7 @@ export interface Seen<T> {
   readonly object: T;
 }
 
-/** What happened to one key. An object that was replaced under its name comes as `deleted`, then `added`. */
+/** A change of one key. An object that was replaced under its name is `deleted`, then `added`. */
 export type Change<T> =
   | { readonly type: 'added'; readonly key: string; readonly object: T }
   | { readonly type: 'updated'; readonly key: string; readonly object: T; readonly previous: T }
@@ -16,18 +16,18 @@ export type Change<T> =
 
 export type Indexes<T> = Readonly<Record<string, (object: T) => readonly string[]>>;
 
-/** The keys of the objects under each value of one index. */
+/** Keys of the objects by value of one index. */
 interface Index<T> {
   readonly name: string;
   readonly valuesOf: (object: T) => readonly string[];
   readonly keys: Map<string, Set<string>>;
-  /** What was found under a value, until an object under it changes: thousands may ask for the same one. */
+  /** Cached results by value, until an object with that value changes: thousands may read the same one. */
   readonly found: Map<string, readonly T[]>;
 }
 
 /**
- * The newest known state of each object. A state that is older than the one it holds, or the same, changes nothing,
- * so late and repeated news are harmless; each real change is given to `onChange` once, after it is in the store.
+ * The newest known state of each object. An older or equal state changes nothing, so late and repeated events are
+ * harmless. Each real change is passed to `onChange` once, after it is in the store.
  */
 export class ObjectStore<T> {
   readonly #entries = new Map<string, Seen<T>>();
@@ -73,7 +73,7 @@ export class ObjectStore<T> {
     return objects;
   }
 
-  /** Calls `listener` with the key of each later change. Returns the way out. */
+  /** Calls `listener` with the key of each later change. Returns a function that removes it. */
   onTouch(listener: (key: string) => void): () => void {
     this.#touchListeners.add(listener);
     return () => {
@@ -92,7 +92,7 @@ export class ObjectStore<T> {
     this.#put(seen, known);
   }
 
-  /** The object is gone; `seen` is its last state. */
+  /** Removes a deleted object; `seen` is its last state. */
   remove(seen: Seen<T>): void {
     const known = this.#entries.get(seen.key);
     if (!known || known.uid !== seen.uid) return;
@@ -100,7 +100,7 @@ export class ObjectStore<T> {
     this.#drop(known, seen.object);
   }
 
-  /** The object is gone and nobody saw its last state. */
+  /** Removes a deleted object whose last state is unknown. */
   forget(key: string): void {
     const known = this.#entries.get(key);
     if (known) this.#drop(known, known.object);

@@ -1,6 +1,6 @@
 import { compareResourceVersions } from '../kube/kube-object.ts';
 
-/** Past this many open writes, those that were reached meanwhile are cleared away. */
+/** Number of open writes above which the reached ones are removed. */
 const SWEEP_AT = 1024;
 
 interface Waiter {
@@ -9,8 +9,8 @@ interface Waiter {
 }
 
 /**
- * How far a cache has come, and which of this process's own writes it has not seen yet. Events of one kind come in
- * the order of their versions, so a cache that has come to a version has seen every write up to it.
+ * Version that a cache has reached, and the writes of this process that it has not seen yet. Events of one kind arrive
+ * in the order of their versions, so a cache at a version has seen every write up to it.
  */
 export class ProgressGate {
   readonly #written = new Map<string, string>();
@@ -40,7 +40,7 @@ export class ProgressGate {
     return true;
   }
 
-  /** Resolves once that version is reached; never, where the signal is aborted before. */
+  /** Resolves when that version is reached; never if the signal is aborted before. */
   whenReached(resourceVersion: string, signal: AbortSignal): Promise<void> {
     if (this.#hasReached(resourceVersion)) return Promise.resolve();
     return new Promise((resolve) => {

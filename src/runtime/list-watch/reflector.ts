@@ -9,24 +9,24 @@ import { type KubeStream, listPages, type Selection } from '../kube/list-pages.t
 import type { InformerMetrics } from '../metrics-ports.ts';
 import { type WatchEvent, watchEvents } from './watch-events.ts';
 
-/** Where the news of a {@link Reflector} go, in the form `S` that the sink keeps objects in. */
+/** Receiver of the changes of a {@link Reflector}; `S` is the form in which it keeps objects. */
 export interface ReflectorSink<S> {
-  /** What is kept of an object; undefined for one that cannot be kept, which is then left out. */
+  /** Converts an object; undefined if it cannot be converted, and it is then left out. */
   keep(object: KubeObject): S | undefined;
-  /** The complete state. Must stop at once when the signal is aborted. */
+  /** Replaces the complete state. Must stop at once when the signal is aborted. */
   replace(items: readonly S[], signal: AbortSignal): Promise<void>;
   upsert(item: S): void;
   remove(item: S): void;
-  /** Everything up to this resource version has been told. Also called where nothing had changed. */
+  /** Records that all changes up to this resource version were delivered. Also called without changes. */
   reached(resourceVersion: string): void;
 }
 
 export interface ReflectorOptions<S> extends Selection {
   readonly client: KubeStream;
   readonly resource: Resource;
-  /** What people can do if the API server does not serve the resource; logged with that failure. */
+  /** Advice if the API server does not serve the resource; logged with that failure. */
   readonly remedyIfUnserved?: string | undefined;
-  /** False: never ask for the first state as a stream. */
+  /** False: never request the first state as a stream. */
   readonly streaming: boolean;
   readonly sink: ReflectorSink<S>;
   readonly clock: Clock;
@@ -35,30 +35,29 @@ export interface ReflectorOptions<S> extends Selection {
   readonly metrics: InformerMetrics;
 }
 
-/** Where to go on: with a state to be read, or from a state that is known. */
+/** Position to continue from: a state to read, or a known state. */
 type Position =
   | { readonly type: 'list'; readonly notOlderThan: string | undefined }
   | { readonly type: 'watch'; readonly resourceVersion: string };
 
-/** A stream of the first state that brings no further object for so long says only what changes. */
+/** Silence after which a stream of the first state sends only changes. */
 const INITIAL_STATE_SILENCE_MS = 60_000;
-/** A watch that ends earlier than this without an event was not wanted by the server. */
+/** A watch that ends earlier than this without an event was refused by the server. */
 const SHORT_WATCH_MS = 1000;
-/** A line that cannot be read so many times in a row is passed by with a list. */
+/** Number of consecutive unreadable lines after which a list skips them. */
 const MAX_MALFORMED = 3;
 
 /**
- * Follows one collection by list and watch, whatever the network does: it never ends by itself, waits between
- * failures (0.8 s doubling to 30 s, jittered, from the start again after 2 min without one), and never goes back
- * behind a state it has told. Where watching from its state has expired it lists "not older", and where that is
- * refused too, the newest state.
+ * Follows one collection by list and watch under any network conditions. It never ends by itself and never goes back
+ * behind a delivered state. It waits between failures: 0.8 s doubling to 30 s, jittered, restarting after 2 min without
+ * one. If its version has expired it lists "not older", and if that is refused too, the newest state.
  */
 export class Reflector<S> {
   readonly #options: ReflectorOptions<S>;
   readonly #backoff: Backoff;
   #streaming: boolean;
   #position: Position = { type: 'list', notOlderThan: undefined };
-  /** The highest resource version told. */
+  /** The highest delivered resource version. */
   #newest: string | undefined;
   #malformed = 0;
   #round = new AbortController();
@@ -73,22 +72,22 @@ export class Reflector<S> {
     this.#backoff = createBackoff({ clock, random, baseMs: 800, maxMs: 30_000, resetAfterMs: 120_000 });
   }
 
-  /** The last failure; undefined while all is well. */
+  /** The last failure; undefined while list-watch works. */
   get failure(): string | undefined {
     return this.#failure;
   }
 
-  /** When the server last said anything, epoch milliseconds. */
+  /** Epoch milliseconds of the server's last response. */
   get lastContactAt(): number | undefined {
     return this.#lastContactAt;
   }
 
-  /** Since when every list has been older than what was told, epoch milliseconds; undefined while none is. */
+  /** Epoch milliseconds since which every list has been older than the delivered state; undefined otherwise. */
   get rewoundSince(): number | undefined {
     return this.#rewoundSince;
   }
 
-  /** Gives the watch under way up and reads the whole state anew. */
+  /** Closes the running watch and reads the whole state again. */
   relist(): void {
     this.#position = { type: 'list', notOlderThan: undefined };
     this.#round.abort(new RelistRequest());
@@ -119,7 +118,7 @@ export class Reflector<S> {
     }
     const { notOlderThan } = position;
     if (!this.#streaming) return this.#listState(notOlderThan, signal);
-    // The state as a stream of objects that goes on as a watch: one request, and no long list at either end.
+    // The state as a stream of objects that continues as a watch: one request, and no long list on either side.
     const query = {
       sendInitialEvents: 'true',
       resourceVersionMatch: 'NotOlderThan',
@@ -140,7 +139,10 @@ export class Reflector<S> {
     metrics.listed(resource.kind, list.items.length, (clock.monotonic() - begun) / 1000);
   }
 
-  /** Tells one watch's events. `collecting` gathers objects until the server says that they are the whole state. */
+  /**
+   * Processes the events of one watch. `collecting` gathers objects until the server marks the end of the initial
+   * state.
+   */
   async #follow(
     query: Readonly<Record<string, string>>,
     collecting: Map<string, S> | undefined,
@@ -177,7 +179,10 @@ export class Reflector<S> {
     }
   }
 
-  /** A server whose own cache is behind sends what that holds, and then what has changed since, deletions included. */
+  /**
+   * Gathers the initial state. A server whose own cache is behind sends its content and then the changes since,
+   * deletions included.
+   */
   async #collect(watch: Watch<S>, collected: Map<string, S>, event: WatchEvent): Promise<void> {
     const { sink, resource, clock, metrics } = this.#options;
     if (event.type === 'bookmark') {
@@ -269,9 +274,9 @@ interface Watch<S> {
   readonly begun: number;
   readonly signal: AbortSignal;
   events: number;
-  /** By key; absent once the initial state is complete. */
+  /** Objects by key; absent when the initial state is complete. */
   collecting: Map<string, S> | undefined;
-  /** Broken by each further object of the initial state; absent where none is streamed. */
+  /** Reset by each further object of the initial state; absent without a stream. */
   readonly silence: ReturnType<typeof watchSilence> | undefined;
 }
 
@@ -279,27 +284,27 @@ function isKept<S>(item: S | undefined): item is S {
   return item !== undefined;
 }
 
-/** The list is older than what was already seen: a server that lags behind, or a cluster restored from a backup. */
+/** The list is older than the state already seen: a server that lags behind, or a cluster restored from a backup. */
 export class StaleListError extends Error {
   override readonly name = 'StaleListError';
 }
 
-/** The watch is given up on purpose, for a fresh list. */
+/** The watch is closed on purpose, for a fresh list. */
 export class RelistRequest extends Error {
   override readonly name = 'RelistRequest';
 }
 
-/** A state that was asked for as a stream and did not come as one. */
+/** The server did not send the requested state as a stream. */
 export class InitialStateError extends Error {
   override readonly name = 'InitialStateError';
 }
 
-/** A watch that the server ended before it said anything. */
+/** The server ended a watch before its first response. */
 export class ShortWatchError extends Error {
   override readonly name = 'ShortWatchError';
 }
 
-/** Older servers refuse the parameters or do not know what they mean. */
+/** Returns true if an older server refused the parameters or ignored them. */
 export function isRefusalToStream(error: unknown): boolean {
   return (
     isKubeError(error, 'invalid') ||
@@ -314,13 +319,13 @@ export interface BackoffOptions {
   readonly random: Random;
   readonly baseMs: number;
   readonly maxMs: number;
-  /** So long after the last failure the next one starts from the base again. */
+  /** Time after the last failure from which the next delay is the base again. */
   readonly resetAfterMs: number;
 }
 
-/** Delays that double with each failure, jittered by up to as much again. */
+/** Delays that double with each failure, with jitter of up to the same time again. */
 export interface Backoff {
-  /** How long to wait after this failure. */
+  /** Returns the milliseconds to wait after this failure. */
   nextMs(): number;
 }
 

@@ -6,7 +6,7 @@ import { kubeErrorOf, type StatusReply } from '../kube/kube-error.ts';
 import type { KubeObject, Resource } from '../kube/kube-object.ts';
 import { type KubeStream, type Selection, selectorQuery } from '../kube/list-pages.ts';
 
-/** One line of a watch. An ERROR line is thrown as a KubeError instead. */
+/** A line of a watch. An ERROR line is thrown as a KubeError instead. */
 export type WatchEvent =
   | { readonly type: 'upserted'; readonly object: KubeObject }
   | { readonly type: 'deleted'; readonly object: KubeObject }
@@ -16,20 +16,20 @@ export interface WatchRequest extends Selection {
   readonly resource: Resource;
   /** Parameters beside those of every watch. */
   readonly query?: Readonly<Record<string, string>> | undefined;
-  /** The server closes the watch by itself after this. */
+  /** Time after which the server itself closes the watch. */
   readonly timeoutSeconds: number;
   readonly signal: AbortSignal;
 }
 
-/** More than a bookmark's minute: silence for longer is a connection that died without saying so. */
+/** Longer than the minute between bookmarks: a longer silence is a dead connection. */
 const MAX_SILENCE_MS = 90_000;
 const MAX_EVENT_BYTES = 16 * 1024 * 1024;
 
 const END_OF_INITIAL_STATE = 'k8s.io/initial-events-end';
 
 /**
- * The events of one watch until the server ends it. `onContact` is called when the server accepts the watch and with
- * every chunk. Throws after 90 s of silence, on an ERROR event, and on a line that is no event.
+ * Yields the events of one watch until the server ends it. `onContact` is called when the server accepts the watch and
+ * with every chunk. Throws after 90 s of silence, on an ERROR event, and on a line that is no event.
  */
 export async function* watchEvents(
   client: KubeStream,
@@ -97,7 +97,9 @@ function eventOf(line: unknown): WatchEvent {
   throw new MalformedReplyError('The API server sent a watch event of an unknown type');
 }
 
-/** Calls `received` per chunk, and ends with the signal's reason even where the stream ignores the signal. */
+/**
+ * Yields the chunks and calls `received` for each. Throws the signal's reason even if the stream ignores the signal.
+ */
 async function* noting(
   body: AsyncIterable<Uint8Array>,
   received: () => void,
