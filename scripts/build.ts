@@ -69,4 +69,5 @@ await build({
 });
 writeDeclarations(repository, join(outdir, 'types'));
 chmodSync(join(outdir, COMMAND), 0o755);
-process.stdout.write(`dist/${PROGRAM}: ${(statSync(join(outdir, PROGRAM)).size / 1024).toFixed(0)} kB\n`);
+const size = [COMMAND, PROGRAM].reduce((sum, file) => sum + statSync(join(outdir, file)).size, 0);
+process.stdout.write(`dist/${COMMAND}, which loads ${PROGRAM} beside it: ${(size / 1024).toFixed(0)} kB\n`);

@@ -1,3 +1,5 @@
+import { constants } from 'node:os';
+
 /** Aborted by Ctrl-C, by SIGTERM, or with the terminal; `announce` hears of it at once, for the ending takes seconds. */
 export function interruption(announce: (what: string) => void): AbortSignal {
   const interrupted = new AbortController();
@@ -27,9 +29,27 @@ export function reasonOf(error: unknown, signal: AbortSignal): string {
   return reason instanceof Error ? reason.message : String(reason);
 }
 
-/** The outcome as the last line on stdout, and the end of the process: 0 for `ok`, 1 for anything else. */
+/** Result of a run that a signal ended, as {@link reasonOf} gives it. */
+const STOPPED = /^stopped by (SIG[A-Z]+)$/;
+
+/** Why a run ended early, for people: a person who stopped it reads what becomes of it, and no failure. */
+export function earlyEnd(result: string): string {
+  const [, signal] = STOPPED.exec(result) ?? [];
+  if (signal === undefined) return `It went no further: ${result}`;
+  const how = signal === 'SIGINT' ? 'Ctrl-C' : signal;
+  return `Stopped by ${how}. Nothing stays running; what was built is kept, and the next start goes on from there.`;
+}
+
+/** 0 for `ok`, by convention 128 and the number of the signal that ended the run, 1 for anything else. */
+export function exitCodeOf(result: string): number {
+  const [, signal] = STOPPED.exec(result) ?? [];
+  if (signal !== undefined) return 128 + constants.signals[signal as NodeJS.Signals];
+  return result === 'ok' ? 0 : 1;
+}
+
+/** Writes the outcome as the last line on stdout, and ends the process. */
 export function endWith<Outcome extends { readonly result: string }>(outcome: Outcome): void {
-  const exitCode = outcome.result === 'ok' ? 0 : 1;
+  const exitCode = exitCodeOf(outcome.result);
   // A build that was interrupted goes on until the process ends.
   process.stdout.write(`${JSON.stringify(outcome)}\n`, () => process.exit(exitCode));
 }

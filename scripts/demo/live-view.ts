@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import { earlyEnd } from './ending.ts';
 import { wrapWords } from './fit.ts';
 import { Screen, type Terminal, widthOf } from './screen.ts';
 import { alignColumns, fitColumns } from './table.ts';
@@ -91,7 +92,7 @@ export function plainView(out: Out): View {
     say: tell,
     command: (text) => void out.write(`${' '.repeat(STAMP + 2)}${text}\n`),
     failed(why) {
-      for (const line of `It went no further: ${why}`.split('\n')) tell(line);
+      for (const line of earlyEnd(why).split('\n')) tell(line);
     },
     show(before, now) {
       for (const line of changesOf(before, now)) tell(line);

@@ -34,7 +34,7 @@ test.skipIf(isBorrowed)(
     const demo = startDemo('demo-gateway', { ...SMALL, DEMO_BOOT_SECONDS: '600' });
     await until('requests wait', () => demo.output().includes('The first worker is decided'), READY_MS);
     demo.child.kill('SIGINT');
-    expect(await demo.ended).toBe(1);
+    expect(await demo.ended).toBe(130);
     expect(demo.output()).toContain('"result":"stopped by SIGINT"');
     expect(await remainsOf(demo)).toEqual([]);
   },

@@ -67,6 +67,23 @@ describe('machines that answer', () => {
     });
   });
 
+  test('SSH without a shell by a reason that a client shows, and an end', async () => {
+    const machine = await runningMachine(true);
+    const ssh = await eventually(async () => connect(await machine.port('22/tcp'), '127.0.0.1'));
+    await once(ssh, 'data');
+    ssh.write('SSH-2.0-OpenSSH_9.9\r\n');
+    const [packet] = (await once(ssh, 'data')) as [Buffer];
+    await once(ssh, 'end');
+    // RFC 4253, section 6: length, padding, message 1 (disconnect), reason, text.
+    expect(packet.readUInt32BE(0)).toBe(packet.length - 4);
+    expect(packet.length % 8).toBe(0);
+    expect(packet[4]).toBeGreaterThanOrEqual(4);
+    expect(packet[5]).toBe(1);
+    expect(packet.subarray(14, 14 + packet.readUInt32BE(10)).toString()).toBe(
+      'this simulated machine has no SSH server',
+    );
+  });
+
   test('by the time that a reply shows that they run', async () => {
     const machine = await runningMachine(true);
     const port = await machine.port('8000/tcp');

@@ -45,7 +45,7 @@ interface Options {
   /** The world brought up to now, or as far as it is on its way there. */
   readonly world: () => World;
   readonly http: MachineHttp;
-  /** Undefined: the SSH port greets and then stays silent. */
+  /** Undefined: the SSH port greets, and then says that there is no shell. */
   readonly shell?: MachineShell | undefined;
 }
 
@@ -129,8 +129,43 @@ function listenOn(options: Options, port: MachinePort): Listener {
 }
 
 function shellServerOf(port: MachinePort, shell: MachineShell | undefined): Server {
-  if (!shell) return createServer((socket) => socket.write(SSH_GREETING));
+  if (!shell) return createServer(refuseShell);
   return createServer({ pauseOnConnect: true }, (socket) => shell(port, socket));
+}
+
+/** Greets as a check of the port expects, and ends a client that greets back: without it the client would wait for ever. */
+function refuseShell(socket: Socket): void {
+  socket.write(SSH_GREETING);
+  socket.once('data', () => socket.end(sshDisconnect('this simulated machine has no SSH server')));
+}
+
+const SSH_MSG_DISCONNECT = 1;
+const SSH_DISCONNECT_BY_APPLICATION = 11;
+/** Packets before the keys are exchanged are padded to this, with at least four bytes (RFC 4253, section 6). */
+const SSH_BLOCK = 8;
+const SSH_MIN_PADDING = 4;
+
+/** The packet by which a server says why it ends a connection (RFC 4253, section 11.1). */
+function sshDisconnect(why: string): Buffer {
+  const uint32 = (value: number) => {
+    const bytes = Buffer.alloc(4);
+    bytes.writeUInt32BE(value);
+    return bytes;
+  };
+  const text = Buffer.from(why, 'utf8');
+  const payload = Buffer.concat([
+    Buffer.from([SSH_MSG_DISCONNECT]),
+    uint32(SSH_DISCONNECT_BY_APPLICATION),
+    ...[uint32(text.length), text],
+    uint32(0),
+  ]);
+  const header = 5;
+  const padding = SSH_BLOCK - ((header + payload.length) % SSH_BLOCK);
+  const padded = padding < SSH_MIN_PADDING ? padding + SSH_BLOCK : padding;
+  return Buffer.concat([
+    uint32(1 + payload.length + padded),
+    ...[Buffer.from([padded]), payload, Buffer.alloc(padded)],
+  ]);
 }
 
 /** A machine that was given a certificate serves by TLS, to callers that its authorities signed for alone. */
