@@ -484,6 +484,33 @@ describe('a reply', () => {
     expect(flights.slice(5).map((each) => each.query.storageGB)).toEqual([50]);
   });
 
+  test('with offers for one object answers others that want a larger disk and none of these offers (H8)', async () => {
+    const { clock, ask, flight, called } = setUp({ paced: true });
+    const gpus = (...values: string[]) => [{ field: 'gpu_name', operator: 'in', value: values }] as const;
+    const wide = { queries: [query('A', { filters: gpus('A', 'B'), limit: 2_000 })] as const };
+    for (const name of ['V', 'W', 'X', 'Y']) ask(name, want(name, { exact: true }));
+    for (let index = 0; index < 4; index += 1) await flight(index).answer();
+    ask('wide', wide);
+    ask('B larger', ofDisk(50, { queries: [query('B', { storageGB: 50 })] }));
+    ask('A larger', ofDisk(50, { queries: [query('A', { storageGB: 50 })] }));
+    ask('A smaller', ofDisk(10, { queries: [query('A', { storageGB: 10 })] }));
+    called.length = 0;
+    await clock.advance(0);
+    await flight(4).reply([offer({ id: '1', fields: { gpu_name: 'B' } })]);
+    expect(called).toEqual(['wide', 'A larger']);
+  });
+
+  test('that explains with offers for others leaves the smallest disk first (H8)', async () => {
+    const { clock, scheduler, ask, flights, flight } = setUp({ paced: true });
+    for (const name of ['W', 'X', 'Y', 'Z']) ask(name, want(name, { exact: true }));
+    for (let index = 0; index < 4; index += 1) await flight(index).answer();
+    scheduler.background({ ...everyGpu, storageGB: 60 }, 600_000);
+    await flight(4).reply([offer({ id: '1', fields: { gpu_name: 'B' } })]);
+    for (const size of [50, 40, 30]) ask(`${size}`, { queries: [query('A', { storageGB: size })] });
+    await clock.advance(13_000);
+    expect(flights.slice(5).map((each) => each.query.storageGB)).toEqual([30]);
+  });
+
   test('with an offer leaves those that want a larger disk in the line, since its price is another', async () => {
     const { ask, flight, called } = setUp({ paced: true });
     ask('first', ofDisk(40));

@@ -293,9 +293,10 @@ export class SearchScheduler {
    * in turn.
    */
   #findsWithOtherDisk(query: OfferQuery): boolean {
-    return this.#replies.some(({ offers, covers, query: { storageGB } }) => {
+    return this.#replies.some((reply) => {
+      const { storageGB } = reply.query;
       const withItsDisk = storageGB === undefined ? query : { ...query, storageGB };
-      return offers.length > 0 && covers(withItsDisk);
+      return reply.covers(withItsDisk) && mayHold(reply, withItsDisk);
     });
   }
 
@@ -357,9 +358,10 @@ export class SearchScheduler {
   }
 
   #answered(reply: Omit<Reply, 'answeredAt'>, flight: InFlight): void {
-    const covers = reply.offers.length === 0 ? emptinessOf(reply.query) : reply.covers;
+    const isRuledOut = ruledOutBy(reply);
+    const covers = eitherOf(reply.covers, isRuledOut);
     const known = { ...reply, covers, answeredAt: this.#options.clock.monotonic() };
-    if (reply.offers.length === 0) this.#joinEmpty(known, flight);
+    if (isComplete(known)) this.#joinRuledOut(known, isRuledOut, flight);
     const others = this.#replies.filter(({ key }) => key !== reply.key);
     this.#replies = [known, ...others].slice(0, MAX_REPLIES);
     this.#background.delete(reply.key);
@@ -376,14 +378,11 @@ export class SearchScheduler {
     this.#end(flight, [...finders, ...answered.filter((each) => !finders.has(each))]);
   }
 
-  /**
-   * Answers, after an empty reply, all queued objects with the same query and a larger disk that are not being searched
-   * for.
-   */
-  #joinEmpty({ covers, begunAt }: Reply, { members }: InFlight): void {
+  /** Answers all queued objects that find nothing by a complete reply, and that are not being searched for. */
+  #joinRuledOut({ begunAt }: Reply, isRuledOut: Coverage, { members }: InFlight): void {
     const busy = new Set([...this.#inFlight].flatMap((each) => [...each.members]));
     for (const { uid, queries, exact, askedAt = Number.NEGATIVE_INFINITY } of this.#line.members()) {
-      if (!busy.has(uid) && !exact && askedAt <= begunAt && covers(queries[0])) members.add(uid);
+      if (!busy.has(uid) && !exact && askedAt <= begunAt && isRuledOut(queries[0])) members.add(uid);
     }
   }
 
@@ -419,6 +418,35 @@ export class SearchScheduler {
     this.#pump();
     this.#options.onEnd();
   }
+}
+
+/** True if a reply may hold an offer for a query that it covers. Rows of its own query match it, whatever they show. */
+function mayHold({ key, offers }: Pick<Reply, 'key' | 'offers'>, query: OfferQuery): boolean {
+  return queryKey(query) === key ? offers.length > 0 : mayFind(query, offers);
+}
+
+/** Made apart from the flight of a reply: a reply is kept for longer than the names of the objects that it answered. */
+const eitherOf =
+  (first: Coverage, second: Coverage): Coverage =>
+  (query) =>
+    first(query) || second(query);
+
+/**
+ * Queries that find nothing by a complete reply, which may hold offers for others: those that it covers, also with a larger
+ * disk, which costs more and fits on fewer machines. Results are kept: a query is looked up as often as the queue moves.
+ */
+function ruledOutBy({ query: wide, key, offers }: Pick<Reply, 'query' | 'key' | 'offers'>): Coverage {
+  const known = new WeakMap<OfferQuery, boolean>();
+  const covers = emptinessOf(wide);
+  const { storageGB: least } = wide;
+  return (query) => {
+    const before = known.get(query);
+    if (before !== undefined) return before;
+    const withItsDisk = least === undefined ? query : { ...query, storageGB: least };
+    const isRuledOut = covers(query) && !mayHold({ key, offers }, withItsDisk);
+    known.set(query, isRuledOut);
+    return isRuledOut;
+  };
 }
 
 /**
