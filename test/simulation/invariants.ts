@@ -223,6 +223,7 @@ export class Invariants {
       this.#sweeps.changed();
       this.#unrecorded.changed();
       this.#limits.changed();
+      this.#kept.changed();
     }
     this.#machines.elapsed();
     this.#truth.elapsed();

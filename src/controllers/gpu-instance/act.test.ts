@@ -699,6 +699,7 @@ describe('a start', () => {
     expect(settled).toEqual([{ started: true }]);
     expect(sent).toEqual(['start 1']);
     expect(memory.view()).toMatchObject({
+      startSentAt: NOW,
       startAnsweredAt: NOW,
       stopAskedAt: undefined,
       stopAnsweredAt: undefined,
@@ -710,9 +711,10 @@ describe('a start', () => {
     ['gives its room back where the service refused it', fails('invalidRequest', 'refused'), false],
     ['keeps its room where nobody knows what came of it', fails('timeout', 'unknown'), 'unknown'],
   ])('%s', async ([, call, started]) => {
-    const { ports, settled, receipt } = situation({ calls: { start: call } });
+    const { ports, settled, receipt, memory } = situation({ calls: { start: call } });
     await act({ observed: given(), action: start, receipt }, ports);
     expect(settled).toEqual([{ started }]);
+    expect(memory.view().startSentAt).toBe(started === false ? undefined : NOW);
   });
 
   test.for(['AccountLimitReached', 'InsufficientCredit'] as const)(
@@ -789,7 +791,10 @@ describe('a call that failed', () => {
     const { ports, memory, receipt } = situation({ calls: { stop: call, start: call, relabel: call } });
     const acted = await act({ observed: given(), action, receipt }, ports);
     expect(acted).toMatchObject({ type: 'failed', failure: { kind: 'unavailable', outcome: 'unknown' } });
-    expect(memory.fields).toEqual(new ObjectMemory().fields);
+    const { startSentAt, ...fields } = memory.fields;
+    expect(fields).toEqual(new ObjectMemory().fields);
+    // It may have been carried out all the same, or may be later.
+    expect(startSentAt).toBe(action.type === 'start' ? NOW : undefined);
   });
 });
 

@@ -291,10 +291,14 @@ async function start(
       after: { type: 'retry', afterMs: retryAfterMs, ...(refusal && { refusal }) },
     };
   }
+  const sentBefore = memory.fields.startSentAt;
+  memory.fields.startSentAt = steady.now();
   try {
     await offered(session.market, 'start')(instanceId, { mayLeave });
   } catch (error) {
     permission.settle({ started: wasRefused(error) ? false : 'unknown' });
+    // A call that waits for its place leaves later than it was decided.
+    memory.fields.startSentAt = wasRefused(error) ? sentBefore : steady.now();
     throw error;
   }
   permission.settle({ started: true });

@@ -505,6 +505,46 @@ describe('a deletion that keeps the machine', () => {
       { rule: 'keep-machine', actions: ['retain 1 (Stop)', 'release'] },
     ],
     [
+      'waits for a start that was sent before, and that may still be carried out',
+      withMachine({ state: 'stopped' }, { spec: stop, memory: { startSentAt: at(-149) } }),
+      { rule: 'keep-machine', phase: 'Deleting', says: 'Stopping', afterMs: 1_001 },
+    ],
+    [
+      'waits for a list that was begun after that time',
+      withMachine({ state: 'stopped' }, { spec: stop, memory: { startSentAt: at(-151) } }),
+      { rule: 'keep-machine', phase: 'Deleting', says: 'Stopping', afterMs: 30_000, onList: true },
+    ],
+    [
+      'lets go of it by a list that was begun after that time',
+      withMachine({ state: 'stopped' }, { spec: stop, memory: { startSentAt: at(-152) } }),
+      { rule: 'keep-machine', actions: ['retain 1 (Stop)', 'release'] },
+    ],
+    [
+      'waits for a start of a process before this one, which may have asked the stopped machine',
+      withMachine(
+        { state: 'stopped' },
+        { spec: stop, status: { actualStatus: 'stopped' }, memory: { firstSeenAt: at(-100) } },
+      ),
+      { rule: 'keep-machine', phase: 'Deleting', says: 'Stopping', afterMs: 50_001 },
+    ],
+    [
+      'waits for no start of a process before this one if the machine has run for long',
+      withMachine(
+        { state: 'stopped' },
+        {
+          spec: stop,
+          status: { actualStatus: 'running', actualStatusSince: time(-3_600) },
+          memory: { firstSeenAt: at(-100) },
+        },
+      ),
+      { rule: 'keep-machine', actions: ['retain 1 (Stop)', 'release'] },
+    ],
+    [
+      'waits for no start with Retain',
+      withMachine({}, { spec: retain, memory: { startSentAt: at(-1) } }),
+      { rule: 'keep-machine', actions: ['retain 1 (Retain)', 'release'] },
+    ],
+    [
       'asks to stop it again when a read finds no machine while lists show it stopped',
       withMachine(
         { state: 'stopped' },

@@ -92,6 +92,7 @@ export class ObjectMemory extends Retry {
     this.fields.stopAskedAt = undefined;
     this.fields.stopAnsweredAt = undefined;
     this.fields.startAnsweredAt = undefined;
+    this.fields.startSentAt = undefined;
     this.probe = undefined;
   }
 

@@ -1,13 +1,19 @@
+import type { Contract } from '../../../src/simulator/tables/contracts.ts';
 import { idAt, type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
 import type { Commit } from '../memory-kube/store.ts';
 import { statusAt } from '../status-at.ts';
 import { HeldSince } from './held-since.ts';
 import { nameOf, type Scene } from './scene.ts';
 
-/** I4 for what outlives its object: a machine that `deletionPolicy` keeps is destroyed neither with it nor later. */
+/**
+ * What outlives its object: a machine that `deletionPolicy` keeps is destroyed neither with it nor later (I4), and one that
+ * `Stop` keeps bills its disk only from the moment at which its object is gone (I9).
+ */
 export class KeptWatch {
   readonly #scene: Scene;
   readonly #keeps = new HeldSince('kept', keepsMachine);
+  /** Machines that were to be stopped when their objects went. */
+  readonly #stopped = new Set<number>();
 
   constructor(scene: Scene) {
     this.#scene = scene;
@@ -16,6 +22,30 @@ export class KeptWatch {
   /** An object was written or removed. */
   committed(commit: Commit): void {
     this.#keeps.committed(commit, this.#scene.now);
+    if (commit.kind.plural === 'gpuinstances' && commit.type === 'DELETED') this.#released(commit.object);
+  }
+
+  /** Contracts or objects have changed. */
+  changed(): void {
+    for (const id of this.#stopped) {
+      const contract = this.#scene.contracts()[id];
+      if (contract && this.#scene.takerOf(id) === undefined && !computes(contract)) continue;
+      this.#stopped.delete(id);
+      if (contract && computes(contract) && this.#scene.takerOf(id) === undefined)
+        this.#scene.broken('I9', `contract ${id} was kept by Stop, and bills as a machine that runs`);
+    }
+  }
+
+  /** A person who takes a finalizer away, or writes a record, may leave anything. */
+  #released(object: JsonObject): void {
+    const uid = String(metadataOf(object)['uid']);
+    if (policyOf(object) !== 'Stop' || this.#scene.isHandled(uid)) return;
+    for (const contract of this.#scene.live()) {
+      const purchase = this.#scene.purchaseOf(contract) ?? this.#scene.madeBy(contract);
+      const isLeft = isToKeep(object, contract.id) || this.#scene.isKept(contract);
+      if (purchase?.uid === uid && isLeft) this.#stopped.add(contract.id);
+    }
+    this.changed();
   }
 
   destroySent(id: number): void {
@@ -43,7 +73,15 @@ export function mayKeep(object: JsonObject, id: number): boolean {
   return keepsMachine(object) && recorded === id;
 }
 
-function keepsMachine(object: JsonObject): boolean {
+const keepsMachine = (object: JsonObject): boolean => policyOf(object) !== 'Destroy';
+
+function policyOf(object: JsonObject): unknown {
   const { deletionPolicy = 'Destroy' } = objectAt(object, 'spec');
-  return deletionPolicy !== 'Destroy';
+  return deletionPolicy;
+}
+
+/** Whether a contract bills more than its disk now. */
+function computes({ spans }: Contract): boolean {
+  const last = spans.at(-1);
+  return last?.until === null && last.gpuPerHour > 0;
 }

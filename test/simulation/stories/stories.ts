@@ -9,6 +9,7 @@ import { FOUND_STORIES } from './found-stories.ts';
 import { GONE_STORIES } from './gone-stories.ts';
 import { GROUP_STORIES } from './group-stories.ts';
 import { ISOLATION_STORIES } from './isolation-stories.ts';
+import { KEPT_STORIES } from './kept-stories.ts';
 import { OUTAGE_STORIES } from './outage-stories.ts';
 import { OWNERSHIP_STORIES } from './ownership-stories.ts';
 import { PREFLIGHT_STORIES } from './preflight-stories.ts';
@@ -49,5 +50,6 @@ export const STORIES: readonly Story[] = [
   ...SUM_STORIES,
   ...BELIEF_STORIES,
   ...CONTRADICTED_STORIES,
+  ...KEPT_STORIES,
   ...SERVICE_STORIES,
 ];

@@ -3,7 +3,7 @@ import { MACHINE_FINALIZER } from '../../../api/v1alpha1/names.ts';
 import { reasons } from '../../../api/v1alpha1/reasons.ts';
 import { accountKey, accountRefOf } from '../../../instance/account-ref.ts';
 import { keptPerHour, totalCost } from '../../../instance/cost.ts';
-import { isFailing, isStopped, shownStatus } from '../../../instance/machine-state.ts';
+import { isFailing, isStopped, recordedState, shownStatus } from '../../../instance/machine-state.ts';
 import { formatDollars } from '../../../lib/money.ts';
 import { storedForm } from '../../../lib/stored-form.ts';
 import { parseTime } from '../../../lib/time.ts';
@@ -294,7 +294,8 @@ function giveUp(facts: Facts): Step | undefined {
 export function keep(facts: Facts): Step | undefined {
   const { deletionPolicy } = facts.object.spec;
   const isNamed = facts.machine.list?.recorded !== undefined || machineToKeep(facts) !== undefined;
-  return deletionPolicy === 'Destroy' || !isNamed ? undefined : letMachineGo(facts, deletionPolicy);
+  if (deletionPolicy === 'Destroy' || !isNamed) return undefined;
+  return awaitLateStart(facts) ?? letMachineGo(facts, deletionPolicy);
 }
 
 function letMachineGo(facts: Facts, policy: 'Stop' | 'Retain'): Decision {
@@ -345,6 +346,39 @@ function stopFirst(facts: Pick<Facts, 'object' | 'machine' | 'clock' | 'memory'>
     actions,
     requeue: { onList: true, ...requeue },
   });
+}
+
+/**
+ * Waits while a start that was sent before the deletion may still be carried out: nothing would stop the machine once its
+ * object is gone. Undefined when a list was begun after that time.
+ */
+function awaitLateStart(facts: Pick<Facts, 'object' | 'machine' | 'clock' | 'memory'>): Decision | undefined {
+  const machine = machineToKeep(facts);
+  if (facts.object.spec.deletionPolicy !== 'Stop' || !machine) return undefined;
+  const { instanceId, row } = machine;
+  const until = startedUntil(facts);
+  const { list } = facts.machine;
+  if (list !== undefined && list.begunSteady > until) return undefined;
+  const wait = until - facts.clock.steadyNow;
+  return waiting(facts, {
+    reason: 'Stopping',
+    detail: `Machine ${instanceId} is to be kept, and says ${shownStatus(row)}; a start that was sent before may still be carried out.`,
+    requeue: wait > 0 ? { afterMs: wait + 1 } : { onList: true, afterMs: 30_000 },
+  });
+}
+
+/** Until when a start of the machine may be carried out, in steady time: one of this process, or of one before it. */
+function startedUntil({ object, clock, memory }: Pick<Facts, 'object' | 'clock' | 'memory'>): number {
+  const { constants, now, steadyNow } = clock;
+  const { status = {} } = object;
+  const sentAt = memory.startSentAt ?? Number.NEGATIVE_INFINITY;
+  // A process asks a machine to start only while it is stopped: one that runs was asked before it ran.
+  const shownSince = parseTime(status.actualStatusSince);
+  const isSince = shownSince !== undefined && !isStopped(recordedState(status));
+  const sentBefore = isSince
+    ? Math.min(memory.firstSeenAt, steadyNow - (now - shownSince))
+    : memory.firstSeenAt;
+  return Math.max(sentAt, sentBefore) + constants.rentCallMs + constants.lateCallMs;
 }
 
 /** Confirmation that a kept machine has stopped: its object lets go of it then, so two lists and a read have to agree. */

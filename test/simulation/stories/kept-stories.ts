@@ -1,0 +1,102 @@
+import { answered, type Stage, type WrongField } from './stage.ts';
+import type { Story } from './story.ts';
+
+/** Machines run, and lists follow one another every ten seconds. */
+const AT_WORK = 150;
+/** A call that changes a machine is answered as if it had. */
+const ANSWERED = answered({ success: true });
+const NO_MACHINE = answered({ instances: null });
+
+/** An object is deleted that leaves its machine stopped; `before` is what strikes the calls and replies after it. */
+function keptStopped(name: string, before: (stage: Stage) => void): Story {
+  return {
+    ...{ name, seconds: 420 },
+    plot: (stage) => {
+      stage.at(AT_WORK - 10, () => stage.users.setDeletionPolicy('a', 'Stop'));
+      stage.at(AT_WORK, () => {
+        before(stage);
+        stage.users.delete('a');
+      });
+    },
+  };
+}
+
+/** The next lists or reads say that the machine of `a` is stopped. */
+function saysStopped(stage: Stage, endpoint: WrongField['endpoint'], count: number): void {
+  const instance = stage.machineOf('a');
+  const wrong = { field: 'actual_status', change: 'set', value: 'stopped', instance, count } as const;
+  stage.wrong({ endpoint, ...wrong });
+}
+
+/** No stop has an effect for so many seconds, and each is answered as if it had one. */
+const ignoreStops = (stage: Stage, seconds: number): void =>
+  stage.cast({ call: 'label', seconds, fate: ANSWERED });
+
+/** A machine that `deletionPolicy: Stop` keeps bills its disk only once its object is gone. */
+export const KEPT_STORIES: readonly Story[] = [
+  keptStopped(
+    'an object is deleted that keeps its machine stopped, and the call that stops it is lost',
+    (stage) => stage.strike({ call: 'label', fate: { loseRequest: true } }),
+  ),
+  keptStopped(
+    'an object is deleted that keeps its machine stopped, and the call that stops it is carried out a minute late',
+    (stage) => stage.strike({ call: 'label', fate: { lateMs: 60_000 } }),
+  ),
+  keptStopped(
+    'an object is deleted that keeps its machine stopped, and its stop is answered and ignored for a minute',
+    (stage) => ignoreStops(stage, 60),
+  ),
+  keptStopped(
+    'an object is deleted that keeps its machine stopped, its stop is ignored, and one list says that it stopped',
+    (stage) => {
+      ignoreStops(stage, 60);
+      saysStopped(stage, 'list', 1);
+    },
+  ),
+  keptStopped(
+    'an object is deleted that keeps its machine stopped, its stop is ignored, two lists say that it stopped, and a read says the truth',
+    (stage) => {
+      ignoreStops(stage, 60);
+      saysStopped(stage, 'list', 2);
+    },
+  ),
+  keptStopped(
+    'an object is deleted that keeps its machine stopped, its stop is ignored, two lists say that it stopped, and one read finds no machine',
+    (stage) => {
+      ignoreStops(stage, 60);
+      saysStopped(stage, 'list', 2);
+      stage.strike({ call: 'read', fate: NO_MACHINE });
+    },
+  ),
+  keptStopped(
+    'an object is deleted that keeps its machine stopped, its stop is ignored, and no read is answered while lists say that it stopped',
+    (stage) => {
+      ignoreStops(stage, 60);
+      saysStopped(stage, 'list', 2);
+      stage.cast({ call: 'read', seconds: 60, fate: { refusal: { status: 503, body: '' } } });
+    },
+  ),
+  keptStopped(
+    'an object is deleted that keeps its machine stopped, the process dies when its stop is answered and ignored, and one list says that it stopped',
+    (stage) => {
+      ignoreStops(stage, 60);
+      saysStopped(stage, 'list', 1);
+      stage.strike({ call: 'label', meanwhile: () => stage.after(0.01, () => stage.killAll()) });
+    },
+  ),
+  {
+    name: 'an object is deleted that keeps its machine stopped, and a call that starts the machine is carried out late',
+    seconds: 600,
+    plot: (stage) => {
+      stage.at(100, () => {
+        stage.users.setDeletionPolicy('a', 'Stop');
+        stage.users.setPowerState('a', 'Stopped');
+      });
+      stage.at(AT_WORK, () => {
+        stage.strike({ call: 'label', fate: { lateMs: 100_000 } });
+        stage.users.setPowerState('a', 'Running');
+      });
+      stage.at(AT_WORK + 3, () => stage.users.delete('a'));
+    },
+  },
+];
