@@ -11,6 +11,7 @@ const LAYERS = [
   'controllers',
   'accounts',
   'views',
+  'reach',
   'instance',
   'ownership',
   'runtime',
@@ -70,6 +71,7 @@ const ARROWS: readonly { layer: Layer; refuses: readonly Layer[]; because: strin
       'controllers',
       'accounts',
       'views',
+      'reach',
       'instance',
       'simulator',
       'markets',
@@ -84,9 +86,17 @@ const ARROWS: readonly { layer: Layer; refuses: readonly Layer[]; because: strin
   },
   {
     layer: 'views',
-    refuses: LAYERS.filter((layer) => !['views', 'instance', 'api', 'runtime', 'lib'].includes(layer)),
+    refuses: LAYERS.filter(
+      (layer) => !['views', 'reach', 'instance', 'api', 'runtime', 'lib'].includes(layer),
+    ),
     because:
-      'views shows objects to people and programs, from plain values: api, instance, runtime and lib only.',
+      'views shows objects to people and programs, from plain values: api, instance, reach, runtime and lib only.',
+  },
+  {
+    layer: 'reach',
+    refuses: LAYERS.filter((layer) => !['reach', 'instance', 'api', 'lib'].includes(layer)),
+    because:
+      'reach says how a process connects to a machine, from plain values: api, instance and lib only. Its callers connect.',
   },
   {
     layer: 'accounts',
@@ -112,7 +122,9 @@ const ARROWS: readonly { layer: Layer; refuses: readonly Layer[]; because: strin
   },
   {
     layer: 'gateway',
-    refuses: LAYERS.filter((layer) => !['gateway', 'instance', 'api', 'runtime', 'lib'].includes(layer)),
+    refuses: LAYERS.filter(
+      (layer) => !['gateway', 'reach', 'instance', 'api', 'runtime', 'lib'].includes(layer),
+    ),
     because:
       'gateway serves requests in a process of its own: it meets the operator through the cluster and its reports, never through code.',
   },
@@ -379,7 +391,7 @@ export default defineConfig({
     vocabularyRule,
     {
       files: [
-        'src/{api,market,markets,runtime,ownership,instance,views,accounts,controllers,gateway,simulator}/**/*.ts',
+        'src/{api,market,markets,runtime,ownership,instance,reach,views,accounts,controllers,gateway,simulator}/**/*.ts',
         'src/config.ts',
         'src/config/*.ts',
       ],
@@ -414,6 +426,7 @@ export default defineConfig({
       files: [
         'src/ownership/{label,intent,claim,ours}.ts',
         'src/instance/**/*.ts',
+        'src/reach/**/*.ts',
         'src/views/**/*.ts',
         'src/accounts/{avoid-list,breaker,slow-replacement,spend-limits}.ts',
         'src/simulator/{world/world,steps/advance}.ts',

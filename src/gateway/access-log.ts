@@ -13,6 +13,7 @@ import {
   StreamAccessLogsResponseSchema,
 } from '../../proto/gen/envoy/access_log_service_pb.js';
 import type { Address } from '../../proto/gen/envoy/core_pb.js';
+import { bracketedHost } from '../lib/host-port.ts';
 import type { Connection } from './client-connections.ts';
 import type { GrpcService } from './grpc-server.ts';
 import { METADATA, NOTES } from './request-notes.ts';
@@ -127,7 +128,7 @@ const MAX_COUNT = 1e9;
 function placeOf(remote: Address | undefined): string | undefined {
   if (remote?.address.case !== 'socketAddress') return undefined;
   const { address, portSpecifier } = remote.address.value;
-  return `${address.includes(':') ? `[${address}]` : address}:${portSpecifier.value}`;
+  return `${bracketedHost(address)}:${portSpecifier.value}`;
 }
 
 /** Returns the seconds since the epoch with nine decimals. */

@@ -64,7 +64,7 @@ function slice(worker: string, ready: boolean, address = '203.0.113.7', annotati
   } as never);
 }
 
-const same = { policy: { allowPrivate: false }, dialled: (address: string) => address };
+const same = { allowPrivate: false, mapAddress: (address: string) => address };
 
 test('reads how a group is served, and no group without an enabled gateway', () => {
   expect(settingsOf(group())).toEqual({
@@ -95,8 +95,8 @@ test.each([
 
 test('orders workers by name, dials them as it is set, and knows which only finish', () => {
   const slices = [slice('w2', false, '2001:db8::7'), slice('w1', true)];
-  const dialled = (address: string) => (address === '203.0.113.7' ? '127.0.0.1' : address);
-  expect(workersOf(group(), slices, { ...same, dialled })).toEqual([
+  const mapAddress = (address: string) => (address === '203.0.113.7' ? '127.0.0.1' : address);
+  expect(workersOf(group(), slices, { ...same, mapAddress })).toEqual([
     { name: 'w1', address: '127.0.0.1:40001', ready: true },
     { name: 'w2', address: '[2001:db8::7]:40001', ready: false },
   ]);
@@ -146,6 +146,6 @@ test('A10: follows a slice only if a GpuInstance owns it and a machine may have 
     ),
   ];
   expect(forged.flatMap((one) => workersOf(group(), [one], same))).toEqual([]);
-  const inside = { ...same, policy: { allowPrivate: true } };
+  const inside = { ...same, allowPrivate: true };
   expect(workersOf(group(), [slice('w1', true, '10.0.0.7'), own], inside)).toHaveLength(2);
 });

@@ -10,11 +10,12 @@ import {
 } from '../api/v1alpha1/names.ts';
 import { servingPortName } from '../api/v1alpha1/serving-port.ts';
 import { type Link, linkOfGroup, workerDnsName } from '../api/v1alpha1/worker-link.ts';
+import { hostAndPort } from '../lib/host-port.ts';
 import { type MicroDollars, parseDollars } from '../lib/money.ts';
-import { type AddressPolicy, machineAddressProblem } from '../lib/networks.ts';
 import type { ObjectMeta } from '../lib/object-meta.ts';
 import { parseQuantity } from '../lib/quantity.ts';
 import { parseDuration } from '../lib/time.ts';
+import { type DialPolicy, dial } from '../reach/dial.ts';
 import type { Condition, KubeObject } from '../runtime/kube/kube-object.ts';
 import { objectKey } from '../runtime/kube/kube-object.ts';
 import type { Blocked, QueueSettings } from './group-queue.ts';
@@ -190,12 +191,6 @@ export function groupOfSlice({ metadata }: WorkerSlice): string {
   return objectKey({ namespace: metadata.namespace, name: metadata.labels?.[labels.endpointGroup] ?? '' });
 }
 
-/** Addresses of workers: which of them are trusted, and the one that Envoy dials. */
-export interface WorkerAddresses {
-  readonly policy: AddressPolicy;
-  readonly dialled: (address: string) => string;
-}
-
 /**
  * Returns the serving and draining workers of a group, ordered by name. Only slices as the operator writes them are
  * trusted: a GpuInstance owns them, and a machine may have their address. It leaves out workers without the port of the
@@ -204,7 +199,7 @@ export interface WorkerAddresses {
 export function workersOf(
   group: GatewayGroup,
   slices: readonly WorkerSlice[],
-  addresses: WorkerAddresses,
+  addresses: DialPolicy,
 ): readonly PublishedWorker[] {
   const port = servingPortName(group);
   const link = linkOfGroup(group);
@@ -226,21 +221,17 @@ export function workersOf(
   return workers.toSorted((one, other) => (one.name < other.name ? -1 : 1));
 }
 
-/**
- * Returns `host:port` for Envoy to dial; undefined without an endpoint, without that port, or with an address that no
- * machine may have.
- */
+/** Returns `host:port` for Envoy to dial; undefined without an endpoint or that port, or if {@link dial} refuses it. */
 function addressOf(
   { endpoints, ports }: WorkerSlice,
   port: string | undefined,
-  { policy, dialled }: WorkerAddresses,
+  addresses: DialPolicy,
 ): string | undefined {
   const [address] = endpoints?.[0]?.addresses ?? [];
   const number = ports?.find(({ name }) => name === port)?.port;
   if (address === undefined || number === undefined) return undefined;
-  if (machineAddressProblem(address, policy) !== undefined) return undefined;
-  const host = dialled(address);
-  return `${host.includes(':') ? `[${host}]` : host}:${number}`;
+  const dialed = dial(address, addresses);
+  return 'host' in dialed ? hostAndPort(dialed.host, number) : undefined;
 }
 
 function linkOfSlice({ metadata }: WorkerSlice): Link {

@@ -8,6 +8,7 @@ import {
   ServerCredentials,
   type ServiceDefinition,
 } from '@grpc/grpc-js';
+import { bracketedHost } from '../lib/host-port.ts';
 
 /** Handler of one method. */
 type Handler = handleBidiStreamingCall<never, never> | handleClientStreamingCall<never, never>;
@@ -58,7 +59,7 @@ export function serveGrpc(
   takeResets(server);
   for (const { service, handlers } of services)
     server.addService(definitionOf(service), handlers as Record<string, Handler>);
-  const bound = host === '' ? '[::]' : host.includes(':') ? `[${host}]` : host;
+  const bound = host === '' ? '[::]' : bracketedHost(host);
   return new Promise((resolve, reject) => {
     server.bindAsync(`${bound}:${port}`, credentialsOf(identity), (error, taken) => {
       if (error) reject(error);

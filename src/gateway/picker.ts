@@ -4,10 +4,10 @@ import { clientKeys, clientSecretName } from '../api/v1alpha1/worker-link.ts';
 import { inBackground } from '../lib/background.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { AddressPolicy } from '../lib/networks.ts';
 import type { Random } from '../lib/random.ts';
 import { Secret } from '../lib/secret.ts';
 import { formatExactTime } from '../lib/time.ts';
+import type { DialPolicy } from '../reach/dial.ts';
 import type { KubeClient } from '../runtime/kube/kube-client.ts';
 import { type ObjectRef, objectKey, refOf } from '../runtime/kube/kube-object.ts';
 import type { Informer } from '../runtime/list-watch/informer.ts';
@@ -47,10 +47,8 @@ export interface PickerOptions {
   readonly random: Random;
   readonly log: Logger;
   readonly metrics: GatewayMetrics;
-  /** Returns the address that Envoy dials: another one only for simulated machines. */
-  readonly dialled: (address: string) => string;
-  /** Policy for addresses of workers. */
-  readonly addresses: AddressPolicy;
+  /** Policy for addresses of workers, and the address that Envoy dials for one. */
+  readonly addresses: DialPolicy;
   /** Called when a request waits for a worker that must be started: the operator must know at once. */
   readonly onWake?: () => void;
   /**
@@ -335,9 +333,9 @@ export class Picker {
   }
 
   #workersOf(key: string) {
-    const { groups, slices, dialled, addresses: policy } = this.#options;
+    const { groups, slices, addresses } = this.#options;
     const group = groups.get(key);
-    return group ? workersOf(group, slices.byIndex(BY_GROUP, key), { policy, dialled }) : [];
+    return group ? workersOf(group, slices.byIndex(BY_GROUP, key), addresses) : [];
   }
 
   /** Updates all groups. A worker that Envoy does not know yet counts as absent. */

@@ -175,8 +175,10 @@ function assemble({ config, connection, proxy, registry, log }: Given): Parts {
   const picker = new Picker({
     ...{ ...shared, groups, slices, client },
     metrics: createGatewayMetrics(registry),
-    dialled: (address) => mapAddress(config.addressMap, address),
-    addresses: { allowPrivate: config.allowPrivateAddresses },
+    addresses: {
+      allowPrivate: config.allowPrivateAddresses,
+      mapAddress: (address) => mapAddress(config.addressMap, address),
+    },
     trustedHops: config.trustedHops,
     maxHeldBytes: config.maxHeldMemory,
     bodyTimeoutMs: config.bodyTimeout,

@@ -5,6 +5,7 @@ import { provisionalCost, totalCost } from '../instance/cost.ts';
 import { costOver, parseDollars } from '../lib/money.ts';
 import { parseQuantity } from '../lib/quantity.ts';
 import { parseDuration, parseTime } from '../lib/time.ts';
+import { openPortsText } from '../reach/machine-addresses.ts';
 import { ageText, dollarText, hourlyText, inDollars } from './amounts.ts';
 import type { ShownEvent } from './events.ts';
 import { nextSteps } from './next-steps.ts';
@@ -59,18 +60,15 @@ function lifeFacts({ metadata, spec, status }: GpuInstance, now: number): readon
 }
 
 function machineFacts({ spec, status }: GpuInstance): readonly Fact[] {
-  const { gpu, ssh, image = spec.image, binding, ports = [], publicAddress } = status ?? {};
+  const { gpu, ssh, image = spec.image, binding } = status ?? {};
   // The addresses of a stopped machine stay on record, but they do not answer.
   const answers = status?.phase !== 'Stopped';
-  const opened = ports.map(
-    ({ containerPort, publicPort, name }) => `${name ?? containerPort}=${publicAddress}:${publicPort}`,
-  );
   return [
     ...fact('Machine', machineText(status)),
     ...fact('GPU', gpu && gpuText(gpu)),
     ...fact('Image', image),
     ...(answers ? fact('SSH', ssh && `ssh -p ${ssh.port} root@${ssh.host}`) : []),
-    ...(answers ? fact('Ports', opened.join(' ')) : []),
+    ...(answers ? fact('Ports', openPortsText(status ?? {})) : []),
     ...fact('Secret', binding?.name),
   ];
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { linesAfter } from '../../src/cli/commands/logs.ts';
+import { linesAfter } from '../../src/reach/log-lines.ts';
 import { type Desk, desk } from './desk.ts';
 
 describe('lines of a log that are new', () => {

@@ -70,7 +70,7 @@ describe.skipIf(SSHD === undefined)('gpu-rent ssh-config', () => {
     here.status('gpuinstances', 'trainer', { ...at('7'), ssh: { host, port: 22 } });
     const { stdout } = await run();
     expect(stdout).not.toMatch(/^\s*ProxyCommand/m);
-    expect(stdout).toMatch(/^# trainer\.team: .*is no host that ssh may be given/m);
+    expect(stdout).toMatch(/^# trainer\.team: .*is not a host that ssh may be given/m);
   });
 
   test('says what to do where the file cannot be written', async () => {

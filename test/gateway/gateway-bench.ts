@@ -105,8 +105,10 @@ export async function gatewayBench({
     groups,
     slices,
     metrics,
-    dialled: (address) => (address === WORKER_ADDRESS ? '127.0.0.1' : address),
-    addresses: { allowPrivate: false },
+    addresses: {
+      allowPrivate: false,
+      mapAddress: (address) => (address === WORKER_ADDRESS ? '127.0.0.1' : address),
+    },
     pool: other?.pool,
     ...(maxHeldBytes !== undefined && { maxHeldBytes }),
     ...(bodyTimeoutMs !== undefined && { bodyTimeoutMs }),

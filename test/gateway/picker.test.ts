@@ -68,8 +68,7 @@ async function opened({ gateways = { llm: {} }, working = [], ...options }: Give
       patch: async (_: unknown, ref: unknown) => void patched.push(ref),
     } as never,
     ...{ clock, random: seededRandom(1), log: silentLogger, metrics: createGatewayMetrics(registry) },
-    dialled: (address) => address,
-    addresses: { allowPrivate: false },
+    addresses: { allowPrivate: false, mapAddress: (address) => address },
     ...options,
   });
   picker.start();

@@ -79,6 +79,13 @@ const PLANTED: readonly Planted[] = [
     says: 'from plain values',
   },
   {
+    title: 'a way to a machine that asks a view',
+    file: 'src/reach/planted-view.ts',
+    source: "import { x } from '../views/table.ts';\nexport const y = x;\n",
+    rule: 'no-restricted-imports',
+    says: 'Its callers connect',
+  },
+  {
     title: 'a gateway that calls a controller',
     file: 'src/gateway/planted-controller.ts',
     source: "import { x } from '../controllers/endpoint-group/decide.ts';\nexport const y = x;\n",

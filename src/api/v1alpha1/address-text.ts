@@ -1,21 +1,11 @@
+import { hostAndPort, readHostAndPort } from '../../lib/host-port.ts';
+
 /** A port of a container and where it is reached. */
 export interface ReachedPort {
   readonly containerPort: number;
   readonly protocol: 'TCP' | 'UDP';
   readonly publicPort: number;
   readonly name?: string | undefined;
-}
-
-/** `host:port`, with brackets around an IPv6 address. */
-export function hostAndPort(host: string, port: number): string {
-  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
-}
-
-/** The inverse of {@link hostAndPort}; undefined for any other text. */
-export function readHostAndPort(text: unknown): { readonly host: string; readonly port: number } | undefined {
-  const match = typeof text === 'string' ? /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(text) : null;
-  const host = match?.[1] ?? match?.[2];
-  return host === undefined ? undefined : { host, port: Number(match?.[3]) };
 }
 
 /** `22=203.0.113.7:40022`, `http:8080=203.0.113.7:40080`, `53/UDP=203.0.113.7:40053`. */

@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { hostAndPort, portText, type ReachedPort, readHostAndPort, readPortText } from './address-text.ts';
+import { hostAndPort, readHostAndPort } from '../../lib/host-port.ts';
+import { portText, type ReachedPort, readPortText } from './address-text.ts';
 import { gpuInstanceConditions } from './conditions.ts';
 import { type GpuInstanceStatus, gpuInstancePhases, gpuInstanceStatus } from './gpu-instance.ts';
 import { conditions, observedGeneration } from './object.ts';

@@ -1,20 +1,5 @@
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { printableLine } from '../../views/printable.ts';
-import type { Command } from '../command.ts';
-import { EXIT, failed, Interrupted } from '../command-error.ts';
-import { runProgram, SSH_FAILED } from '../machine/programs.ts';
-import {
-  type Asked,
-  changeSince,
-  type Login,
-  loginTo,
-  type MachineAddress,
-  NOTICE_CUTS,
-  reachMachine,
-  SSH_OPTIONS,
-  sshOptions,
-} from '../machine/reach.ts';
 import {
   type Copy,
   type CopySide,
@@ -24,12 +9,19 @@ import {
   type KnownPath,
   type PathKind,
   planCopy,
-  probeCommand,
+  probeWords,
   readProbe,
   rsyncArguments,
   rsyncEnd,
   scpArguments,
-} from '../machine/transfer.ts';
+} from '../../reach/copy.ts';
+import { execArguments, type Login } from '../../reach/ssh-arguments.ts';
+import type { SshTarget } from '../../reach/ssh-target.ts';
+import { printableLine } from '../../views/printable.ts';
+import type { Command } from '../command.ts';
+import { EXIT, failed, Interrupted } from '../command-error.ts';
+import { runProgram, SSH_FAILED } from '../machine/programs.ts';
+import { type Asked, changeSince, loginTo, reachMachine, SSH_OPTIONS } from '../machine/reach.ts';
 import { createOutput, createProgress } from '../output/output.ts';
 
 /** Copies files and folders to and from a machine. */
@@ -82,7 +74,7 @@ export const cpCommand: Command = {
 };
 
 interface Probing {
-  readonly machine: MachineAddress;
+  readonly machine: SshTarget;
   readonly login: Login;
   readonly asked: Asked;
 }
@@ -90,11 +82,7 @@ interface Probing {
 /** What is at the path on the machine, asked in one connection. */
 async function probed(path: string, { machine, login, asked }: Probing) {
   let output = '';
-  const args = [
-    ...sshOptions(machine, login),
-    ...NOTICE_CUTS,
-    ...['-o', 'LogLevel=ERROR', '-T', '-n', `${login.user}@${machine.host}`, '--', probeCommand(path)],
-  ];
+  const args = execArguments(machine, login, { words: probeWords(path), stdin: false, tty: false });
   const code = await runProgram('ssh', args, asked.context, {
     onOutput: (text) => {
       output += text;

@@ -4,6 +4,7 @@ import { sleep, systemClock } from '../../lib/clock.ts';
 import type { Transport } from '../../lib/transport.ts';
 import { readBody } from '../../markets/vast/http/reply-body.ts';
 import type { LogQuery } from '../../markets/vast/instances/instances.ts';
+import { linesAfter } from '../../reach/log-lines.ts';
 import { printable, printableLine } from '../../views/printable.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
 import { failed, Interrupted, timedOut, usageError } from '../command-error.ts';
@@ -100,22 +101,6 @@ async function follow(input: CommandInput, context: CommandContext): Promise<num
     if (context.signal.reason instanceof Interrupted) return context.signal.reason.exitCode;
     throw error;
   }
-}
-
-/**
- * Of the last lines of a log those that came after the ones that were read before. `isCut`: none of those is among them,
- * so that some in between may be missing.
- */
-export function linesAfter(
-  before: readonly string[],
-  now: readonly string[],
-): { readonly added: readonly string[]; readonly isCut: boolean } {
-  if (before.length === 0) return { added: now, isCut: false };
-  for (let overlap = Math.min(before.length, now.length); overlap > 0; overlap -= 1) {
-    const tail = before.slice(-overlap);
-    if (tail.every((line, at) => line === now[at])) return { added: now.slice(overlap), isCut: false };
-  }
-  return { added: now, isCut: now.length > 0 };
 }
 
 function queryOf({ options }: CommandInput): LogQuery {

@@ -1,7 +1,6 @@
-import { shellQuoted } from '../../lib/shell.ts';
+import { forwardArguments, listenAddress, portPair } from '../../reach/ssh-arguments.ts';
 import type { Command } from '../command.ts';
-import { usageError } from '../command-error.ts';
-import { loginTo, NOTICE_CUTS, reachMachine, SSH_OPTIONS, sshOptions } from '../machine/reach.ts';
+import { loginTo, reachMachine, SSH_OPTIONS } from '../machine/reach.ts';
 import { runSsh } from '../machine/run-ssh.ts';
 import { textOption } from '../option-values.ts';
 
@@ -30,51 +29,7 @@ export const portForwardCommand: Command = {
     const asked = { input, context };
     const machine = await reachMachine(target, asked);
     const login = await loginTo(machine, asked);
-    const notices = ports.map(
-      ({ local, remote }) => `Forwarding ${address}:${local} to port ${remote} of ${machine.shown}`,
-    );
-    const args = [
-      ...sshOptions(machine, login),
-      ...NOTICE_CUTS,
-      ...['-o', 'LogLevel=ERROR', '-o', 'ExitOnForwardFailure=yes', '-N', '-T', '-n'],
-      // Printed by ssh once it is connected; the words hold no sign that a shell or ssh reads otherwise.
-      ...[
-        '-o',
-        'PermitLocalCommand=yes',
-        '-o',
-        `LocalCommand=printf '%%s\\n' ${notices.map(shellQuoted).join(' ')}`,
-      ],
-      ...ports.flatMap(({ local, remote }) => ['-L', `${bracketed(address)}:${local}:127.0.0.1:${remote}`]),
-      `${login.user}@${machine.host}`,
-    ];
+    const args = forwardArguments(machine, login, { ports, address });
     return runSsh(args, { machine, stdin: false, asked });
   },
 };
-
-interface PortPair {
-  readonly local: number;
-  readonly remote: number;
-}
-
-const MAX_PORT = 65_535;
-
-/** `8080:80`, or one number for both. Throws a usage error for any other text. */
-export function portPair(text: string): PortPair {
-  const [, local = '', remote = local] = /^(\d{1,5})(?::(\d{1,5}))?$/.exec(text) ?? [];
-  const pair = { local: Number(local), remote: Number(remote) };
-  const isPort = (port: number): boolean => port >= 1 && port <= MAX_PORT;
-  if (local !== '' && isPort(pair.local) && isPort(pair.remote)) return pair;
-  throw usageError(
-    `"${text}" is not a pair of ports.`,
-    'Write LOCAL:REMOTE from 1 to 65535, such as 8080:80, or one number.',
-  );
-}
-
-function listenAddress(text: string): string {
-  if (/^[A-Za-z0-9.:-]+$/.test(text)) return text;
-  throw usageError(`--address: "${text}" is not an address.`, 'Write an IP address of this machine.');
-}
-
-function bracketed(address: string): string {
-  return address.includes(':') ? `[${address}]` : address;
-}

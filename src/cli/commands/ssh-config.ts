@@ -1,19 +1,11 @@
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource } from '../../api/v1alpha1/names.ts';
 import { agreeing, counted } from '../../lib/plural.ts';
+import { hostEntry } from '../../reach/ssh-arguments.ts';
+import { type SshTarget, safeTarget, targetOfObject } from '../../reach/ssh-target.ts';
 import type { Command } from '../command.ts';
 import { EXIT, failed } from '../command-error.ts';
-import {
-  type Asked,
-  addressOfObject,
-  CONNECT_TIMEOUT_SECONDS,
-  configValue,
-  dialed,
-  isSafeHost,
-  loginTo,
-  type MachineAddress,
-  SSH_OPTIONS,
-} from '../machine/reach.ts';
+import { type Asked, dialed, loginTo, SSH_OPTIONS } from '../machine/reach.ts';
 import { makeFolder } from '../make-folder.ts';
 import { getObject } from '../objects/cluster-objects.ts';
 import { parseObject } from '../objects/object-name.ts';
@@ -71,7 +63,7 @@ const FILE = 'gpu-rent.config';
 /** An object as the file has it. */
 interface SshHost {
   readonly names: readonly string[];
-  readonly machine: MachineAddress | undefined;
+  readonly machine: SshTarget | undefined;
   readonly user: string;
   readonly identity: string | undefined;
   readonly knownHosts: string | undefined;
@@ -124,10 +116,9 @@ function hostsOf(
 }
 
 /** Undefined is never returned: where it answers, or why it does not. */
-function addressOf(object: GpuInstance): MachineAddress | Error {
+function addressOf(object: GpuInstance): SshTarget | Error {
   try {
-    const address = addressOfObject(object);
-    return isSafeHost(address.host) ? address : failed(`"${address.host}" is no host that ssh may be given.`);
+    return safeTarget(targetOfObject(object));
   } catch (error) {
     return error as Error;
   }
@@ -138,18 +129,7 @@ export function configText(hosts: readonly SshHost[]): string {
   const entries = hosts.map(({ names, machine, user, identity, knownHosts, problem }) => {
     if (!machine || knownHosts === undefined)
       return `# ${names[0]}: ${(problem ?? '').replaceAll(/\s+/g, ' ')}`;
-    return [
-      `Host ${names.join(' ')}`,
-      `  HostName ${machine.host}`,
-      `  Port ${machine.port}`,
-      `  User ${user}`,
-      ...(identity === undefined ? [] : [`  IdentityFile ${configValue(identity)}`, '  IdentitiesOnly yes']),
-      `  UserKnownHostsFile ${configValue(knownHosts)}`,
-      '  StrictHostKeyChecking accept-new',
-      `  ConnectTimeout ${CONNECT_TIMEOUT_SECONDS}`,
-      '  ServerAliveInterval 15',
-      '  ServerAliveCountMax 3',
-    ].join('\n');
+    return hostEntry({ names, target: machine, login: { user, identity, knownHosts } });
   });
   return ['# Written by gpu-rent ssh-config, which replaces all of it.', ...entries, ''].join('\n\n');
 }

@@ -1,15 +1,9 @@
 import { shellQuoted } from '../../lib/shell.ts';
+import { execArguments, type RemoteStreams, shellArguments } from '../../reach/ssh-arguments.ts';
+import type { SshTarget } from '../../reach/ssh-target.ts';
 import type { Command } from '../command.ts';
 import { usageError } from '../command-error.ts';
-import {
-  type Asked,
-  loginTo,
-  type MachineAddress,
-  NOTICE_CUTS,
-  reachMachine,
-  SSH_OPTIONS,
-  sshOptions,
-} from '../machine/reach.ts';
+import { type Asked, loginTo, reachMachine, SSH_OPTIONS } from '../machine/reach.ts';
 import { runSsh } from '../machine/run-ssh.ts';
 import { switchOption } from '../option-values.ts';
 import { createOutput } from '../output/output.ts';
@@ -34,7 +28,7 @@ export const sshCommand: Command = {
     const asked = { input, context };
     const machine = await reachMachine(target, asked);
     const login = await loginTo(machine, asked);
-    const args = [...sshOptions(machine, login), `${login.user}@${machine.host}`, ...remote];
+    const args = shellArguments(machine, login, remote);
     if (switchOption(input.options, '--print')) {
       const line = ['ssh', ...args].map(shellQuoted).join(' ');
       await createOutput(input, context).value(
@@ -80,28 +74,17 @@ export const execCommand: Command = {
   },
 };
 
-interface Execution {
-  readonly stdin: boolean;
-  readonly tty: boolean;
+interface Execution extends RemoteStreams {
   readonly asked: Asked;
 }
 
 /** Runs a program on a machine, each word as one argument; a shell if there are none. Resolves to its exit code. */
 export async function execOn(
-  machine: MachineAddress,
+  machine: SshTarget,
   words: readonly string[],
   { stdin, tty, asked }: Execution,
 ): Promise<number> {
   const login = await loginTo(machine, asked);
-  const args = [
-    ...sshOptions(machine, login),
-    ...NOTICE_CUTS,
-    // Quiet about the new host key and the end of a connection; errors are shown.
-    ...['-o', 'LogLevel=ERROR'],
-    tty ? '-tt' : '-T',
-    ...(stdin ? [] : ['-n']),
-    `${login.user}@${machine.host}`,
-    ...(words.length === 0 ? [] : ['--', words.map(shellQuoted).join(' ')]),
-  ];
+  const args = execArguments(machine, login, { words, stdin, tty });
   return runSsh(args, { machine, stdin, asked });
 }

@@ -1,6 +1,7 @@
 import { DeadlineError } from '../../lib/deadline.ts';
 import { MarketplaceError, type MarketplaceErrorKind } from '../../market/errors.ts';
 import { ADVICE_BY_KIND } from '../../markets/vast/errors/error-codes.ts';
+import { ReachError, type ReachFailure } from '../../reach/reach-error.ts';
 import { KubeConfigError } from '../../runtime/kube/kube-config.ts';
 import { KubeError, type KubeErrorKind } from '../../runtime/kube/kube-error.ts';
 import { printable } from '../../views/printable.ts';
@@ -26,6 +27,12 @@ const MARKETPLACE_EXIT: Partial<Readonly<Record<MarketplaceErrorKind, number>>> 
   notFound: EXIT.notFound,
   offerGone: EXIT.notFound,
   timeout: EXIT.timedOut,
+};
+
+const REACH_EXIT: Readonly<Record<ReachFailure, number>> = {
+  input: EXIT.usage,
+  missing: EXIT.notFound,
+  failed: EXIT.failure,
 };
 
 const KUBE_ADVICE: Partial<Readonly<Record<KubeErrorKind, string>>> = {
@@ -66,6 +73,9 @@ function wordsOf(error: unknown): FailureParts {
   if (error instanceof KubeError) return kubeFailure(error);
   if (error instanceof CommandError) {
     return { what: [error.message], remedy: error.remedy, exitCode: error.exitCode };
+  }
+  if (error instanceof ReachError) {
+    return { what: [error.message], remedy: error.remedy, exitCode: REACH_EXIT[error.kind] };
   }
   const message = error instanceof Error ? error.message : String(error);
   const remedy = error instanceof KubeConfigError ? KUBECONFIG_ADVICE : undefined;
@@ -119,7 +129,8 @@ function exitCodeOf(error: unknown): number {
 export function describeInterruption(error: unknown, exitCode: number): FailureText {
   const isCall = error instanceof MarketplaceError || error instanceof KubeError;
   const isReported = isCall && error.outcome === 'unknown' && !(error.cause instanceof Interrupted);
-  const lines = isReported || error instanceof CommandError ? describeFailure(error).lines : [];
+  const isForPeople = error instanceof CommandError || error instanceof ReachError;
+  const lines = isReported || isForPeople ? describeFailure(error).lines : [];
   return { lines: ['Interrupted.', ...lines], exitCode };
 }
 

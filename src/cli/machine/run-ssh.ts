@@ -1,8 +1,10 @@
+import { CONNECT_TIMEOUT_SECONDS } from '../../reach/ssh-arguments.ts';
+import type { SshTarget } from '../../reach/ssh-target.ts';
 import { runProgram, SSH_FAILED } from './programs.ts';
-import { type Asked, CONNECT_TIMEOUT_SECONDS, changeSince, type MachineAddress } from './reach.ts';
+import { type Asked, changeSince } from './reach.ts';
 
 export interface SshRun {
-  readonly machine: MachineAddress;
+  readonly machine: SshTarget;
   readonly stdin: boolean;
   readonly asked: Asked;
 }
@@ -23,7 +25,7 @@ export async function runSsh(args: readonly string[], { machine, stdin, asked }:
   return code;
 }
 
-function noAnswer({ shown, host, port }: MachineAddress): readonly string[] {
+function noAnswer({ shown, host, port }: SshTarget): readonly string[] {
   const isObject = shown.startsWith('gpui/');
   const inspect = isObject ? `gpu-rent explain ${shown}` : `gpu-rent show instance ${shown}`;
   return [

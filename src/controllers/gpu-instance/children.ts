@@ -10,6 +10,7 @@ import {
 } from '../../api/v1alpha1/names.ts';
 import { type AddressPolicy, machineAddressProblem } from '../../lib/networks.ts';
 import type { Secret } from '../../lib/secret.ts';
+import { connectionAddress } from '../../reach/machine-addresses.ts';
 import type { EndpointSliceObject, ServiceObject, ServicePort } from '../../runtime/kube/core-resources.ts';
 import { controllerReference, type KubeObject } from '../../runtime/kube/kube-object.ts';
 import type { Publication, StatusFields } from './types.ts';
@@ -62,9 +63,7 @@ export function connectionSecret(
   { fields }: Publication,
   secrets: ConnectionSecrets,
 ): ConnectionSecret {
-  const [first] = fields.ports ?? [];
-  const host = fields.ssh?.host ?? fields.publicAddress;
-  const port = fields.ssh?.port ?? first?.publicPort;
+  const { host, port } = connectionAddress(fields);
   const values: Record<string, string | undefined> = {
     [connectionKeys.type]: 'gpu-instance',
     [connectionKeys.provider]: OPERATOR_NAME,

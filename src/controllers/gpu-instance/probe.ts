@@ -8,16 +8,16 @@ import { request as httpsRequest } from 'node:https';
 import { connect, isIP } from 'node:net';
 import { CONNECTION_HEADERS } from '../../api/v1alpha1/core.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
-import { mappingOf } from '../../api/v1alpha1/identity-port.ts';
 import { isUp } from '../../instance/machine-state.ts';
 import { inBackground } from '../../lib/background.ts';
 import type { Clock, Timer } from '../../lib/clock.ts';
 import { DeadlineError, withDeadline } from '../../lib/deadline.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { type CallerTls, type MutualTls, nodeTlsOptions, tlsProblemOf } from '../../lib/mutual-tls.ts';
-import { type AddressPolicy, machineAddressProblem } from '../../lib/networks.ts';
 import { fittingText } from '../../lib/text.ts';
 import { parseTime } from '../../lib/time.ts';
+import { type Dialed, type DialPolicy, dial } from '../../reach/dial.ts';
+import { portAddress } from '../../reach/machine-addresses.ts';
 import type { ProbeView } from './types.ts';
 
 /** Request of a probe to a machine. */
@@ -59,23 +59,10 @@ export function probeTarget({ spec, status }: GpuInstance): ProbeTarget | undefi
   const { readinessProbe: probe } = spec;
   const action = probe?.httpGet ?? probe?.tcpSocket;
   if (!probe || !action || status?.runningAt === undefined) return undefined;
-  const address = addressOf(spec, status, action.port);
+  const address = portAddress({ spec, status }, action.port);
   const { httpGet, timeoutSeconds } = probe;
   const http = httpGet && { scheme: httpGet.scheme, path: httpGet.path, headers: httpGet.httpHeaders ?? [] };
   return address && { ...address, timeoutMs: timeoutSeconds * 1000, http };
-}
-
-/** The public side of a declared port; of SSH where the port is not declared. */
-function addressOf(
-  spec: GpuInstance['spec'],
-  status: NonNullable<GpuInstance['status']>,
-  port: string | number,
-): { readonly host: string; readonly port: number } | undefined {
-  const declared = spec.ports?.find(({ name, containerPort }) => name === port || containerPort === port);
-  if (!declared) return status.ssh;
-  const mapped = mappingOf(declared, spec.ports ?? [], status.ports ?? []);
-  if (!mapped || status.publicAddress === undefined) return undefined;
-  return { host: status.publicAddress, port: mapped.publicPort };
 }
 
 /** A prober that does not settle is given up this long after the timeout of the probe. */
@@ -209,39 +196,32 @@ interface Probed {
   readonly object: GpuInstance;
 }
 
-export interface ProberOptions extends AddressPolicy {
-  /** Connection address for a published one; they differ for simulated machines only. */
-  readonly mapAddress: (address: string) => string;
+export interface ProberOptions extends DialPolicy {
   /** Every address behind a name. Rejects where there is none. */
   readonly resolve: (name: string) => Promise<readonly string[]>;
 }
 
 /**
  * Probes over the network. The marketplace names where a machine is and the tenant what is asked there, and neither is
- * to be trusted: a name is resolved first, every address is judged by {@link machineAddressProblem}, and the address
- * that was judged is the one that is dialled, so that a name cannot lead elsewhere meanwhile.
+ * to be trusted: a name is resolved first, every address is checked by {@link dial}, and the address
+ * that was checked is the one that is dialled, so that a name cannot lead elsewhere meanwhile.
  */
 export function createProber(options: ProberOptions): Prober {
   return async (target) => {
-    const found = await dialled(target, options);
+    const found = await dialed(target, options);
     if ('problem' in found) return found.problem;
     const { host } = found;
     return target.http ? askHttp({ ...target, host }, target.http) : askTcp({ ...target, host });
   };
 }
 
-type Dialled = { readonly host: string } | { readonly problem: string };
-
-/** The first address of the machine that may be connected to; an address that is mapped is a simulated machine. */
-async function dialled(target: ProbeTarget, options: ProberOptions): Promise<Dialled> {
-  const addresses = await addressesOf(target, options);
+/** Connection address of the first address of the machine that a process may connect to. */
+async function dialed(target: ProbeTarget, options: ProberOptions): Promise<Dialed> {
   let problem = 'The name of the machine leads to no address.';
-  for (const address of addresses) {
-    const host = options.mapAddress(address);
-    if (host !== address) return { host };
-    const refused = machineAddressProblem(address, options);
-    if (refused === undefined) return { host };
-    problem = `The machine is not probed: its address ${refused}.`;
+  for (const address of await addressesOf(target, options)) {
+    const found = dial(address, options);
+    if ('host' in found) return found;
+    problem = `The machine is not probed: its address ${found.problem}.`;
   }
   return { problem };
 }

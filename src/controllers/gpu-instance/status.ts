@@ -1,11 +1,6 @@
 import { type Machine, readAgrees } from '../../accounts/beliefs/machine.ts';
 import { type GpuInstanceCondition, gpuInstanceConditions } from '../../api/v1alpha1/conditions.ts';
-import type {
-  GpuInstance,
-  GpuInstancePhase,
-  GpuInstanceSpec,
-  GpuInstanceStatus,
-} from '../../api/v1alpha1/gpu-instance.ts';
+import type { GpuInstance, GpuInstancePhase, GpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
 import { currentHash, machineFacts, satisfiedOffers } from '../../api/v1alpha1/machine-drift.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
 import { requestToken } from '../../api/v1alpha1/object.ts';
@@ -41,11 +36,11 @@ import { failuresAfter, isOfSpec, type RepeatedFailure } from '../../instance/re
 import { omitUndefined } from '../../lib/json.ts';
 import { formatDollars, parseDollars } from '../../lib/money.ts';
 import { formatTime, parseTime } from '../../lib/time.ts';
+import { machineAddresses } from '../../reach/machine-addresses.ts';
 import { setConditions } from '../../runtime/conditions.ts';
 import { type Facts, type HeldFacts, isDeleting, type OwnedMachine } from './facts.ts';
 import { CONTRACT_NOTICE_MS } from './limits.ts';
 import { unknownPrice } from './offers.ts';
-import { mappedPorts } from './ports.ts';
 import type { ConditionState, Decision, StatusFields, Verdict } from './types.ts';
 
 /** Finding of a rule, as short as possible; {@link verdict} turns it into conditions. */
@@ -295,7 +290,7 @@ export function withRow(facts: HeldFacts, row: Machine): StatusFields {
     actualStatusSince: formatTime(statusSince(facts, row)),
     ...omitUndefined({ machineId: row.machineId, hostId: row.hostId }),
     ...driftFields(fields, facts, row),
-    ...addressFields(row, facts.object.spec),
+    ...machineAddresses(row, facts.object.spec),
     ...contractFields(fields, facts, row),
     ...(row.gpuName !== undefined && { gpu }),
     ...(startedAt === undefined ? {} : { rentedAt: formatTime(startedAt) }),
@@ -571,22 +566,6 @@ function pricedFrom(
   const listAgeMs = steadyNow - (list?.begunSteady ?? steadyNow);
   const listedAt = Number.isFinite(listAgeMs) ? now - Math.max(0, listAgeMs) : now;
   return Math.max(stoppedAt ?? listedAt, parseTime(status?.cost?.since) ?? 0);
-}
-
-/** Addresses of a listed machine. */
-function addressFields(
-  row: Machine,
-  spec: GpuInstanceSpec,
-): Pick<StatusFields, 'publicAddress' | 'endpoint' | 'ssh' | 'ports'> {
-  const { publicAddress, sshHost, sshPort } = row;
-  const ports = mappedPorts(row, spec);
-  const ssh = sshHost !== undefined && sshPort !== undefined ? { host: sshHost, port: sshPort } : undefined;
-  const [first] = ports;
-  const direct = first && publicAddress !== undefined ? `${publicAddress}:${first.publicPort}` : undefined;
-  return {
-    ...omitUndefined({ publicAddress, endpoint: ssh ? `${ssh.host}:${ssh.port}` : direct, ssh }),
-    ...(ports.length > 0 && { ports }),
-  };
 }
 
 /** End of a machine. */

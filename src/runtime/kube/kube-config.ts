@@ -8,6 +8,7 @@ import {
   ProxySettingsError,
   singleProxy,
 } from '../../lib/egress-proxy.ts';
+import { bracketedHost } from '../../lib/host-port.ts';
 import { KUBECTL_YAML } from '../../lib/kubectl-yaml.ts';
 import { type Credentials, refreshedCredentials, tokenFileCredentials } from './credentials.ts';
 import type { TlsOptions } from './undici-transport.ts';
@@ -83,7 +84,7 @@ async function fromServiceAccount(options: KubeConfigOptions): Promise<KubeConne
   await credentials.headers();
   const namespace = await read('namespace').catch(() => '');
   return {
-    origin: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    origin: `https://${bracketedHost(host)}:${port}`,
     tls: { ca: await read('ca.crt') },
     credentials,
     namespace: namespace.trim() || undefined,

@@ -65,7 +65,7 @@ export const BROKEN_MUTANTS: readonly Mutant[] = [
   {
     name: 'unmapped-ports-are-ready',
     loses: 'that an object is ready only if its machine maps the declared ports',
-    file: 'controllers/gpu-instance/ports.ts',
+    file: 'reach/machine-ports.ts',
     find: '.filter((port) => !mappingOf(port, declared, mappings))',
     replace: '.filter((port) => port.containerPort < 0 && !mappingOf(port, declared, mappings))',
   },

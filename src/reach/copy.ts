@@ -1,7 +1,8 @@
 import { basename } from 'node:path';
-import { shellQuoted } from '../../lib/shell.ts';
-import { failed, notFound, usageError } from '../command-error.ts';
-import { type Login, type MachineAddress, NOTICE_CUTS, sshOptions } from './reach.ts';
+import { bracketedHost } from '../lib/host-port.ts';
+import { ReachError } from './reach-error.ts';
+import { type Login, NOTICE_CUTS, sshOptions } from './ssh-arguments.ts';
+import type { SshTarget } from './ssh-target.ts';
 
 /** One end of a copy: a path here, or on a machine. */
 export type CopySide =
@@ -47,21 +48,31 @@ export interface CopyPlan {
  * does not exist or the target cannot be written so.
  */
 export function planCopy(source: KnownPath, target: KnownPath): CopyPlan {
-  if (source.kind === 'none' || source.kind === 'nowhere') throw notFound(`There is no ${source.shown}.`);
+  if (source.kind === 'none' || source.kind === 'nowhere')
+    throw new ReachError('missing', `There is no ${source.shown}.`);
   const isFolder = source.kind === 'folder';
   if (target.kind === 'folder') {
     const name = ownName(source.path);
     return { from: source.path, to: `${withSlash(target.path)}${name}`, isFolder };
   }
   if (target.kind === 'nowhere')
-    throw failed(`${target.shown}: its folder does not exist.`, 'Create the folder, or name another target.');
+    throw new ReachError(
+      'failed',
+      `${target.shown}: its folder does not exist.`,
+      'Create the folder, or name another target.',
+    );
   if (isFolder && target.kind === 'file')
-    throw failed(
+    throw new ReachError(
+      'failed',
       `${target.shown} is a file, and ${source.shown} is a folder.`,
       'Name a folder as the target.',
     );
   if (!isFolder && target.path.endsWith('/'))
-    throw failed(`There is no folder ${target.shown}.`, 'Create it, or leave the slash at the end out.');
+    throw new ReachError(
+      'failed',
+      `There is no folder ${target.shown}.`,
+      'Create it, or leave the slash at the end out.',
+    );
   return { from: source.path, to: target.path, isFolder };
 }
 
@@ -71,8 +82,8 @@ function ownName(path: string): string {
   return name === '.' || name === '..' ? '' : name;
 }
 
-/** Tells what a path on a machine leads to, and whether rsync is there. Prints one line that {@link readProbe} reads. */
-export function probeCommand(path: string): string {
+/** A program for a machine that prints what a path leads to, and if rsync exists, for {@link readProbe}. */
+export function probeWords(path: string): readonly string[] {
   const script = [
     'if command -v rsync >/dev/null 2>&1; then r=yes; else r=no; fi',
     'if [ -d "$1" ]; then k=folder',
@@ -80,7 +91,7 @@ export function probeCommand(path: string): string {
     'elif [ -d "$(dirname -- "$1")" ]; then k=none; else k=nowhere; fi',
     'printf "gpu-rent-probe %s %s\\n" "$r" "$k"',
   ].join('\n');
-  return ['sh', '-c', script, 'sh', path].map(shellQuoted).join(' ');
+  return ['sh', '-c', script, 'sh', path];
 }
 
 /** What the machine said; undefined if it said something else. A shell there may print a greeting first. */
@@ -94,7 +105,7 @@ export function readProbe(
 /** A planned copy and the machine that it is to or from. */
 export interface Copy extends CopyPlan {
   readonly direction: 'download' | 'upload';
-  readonly machine: MachineAddress;
+  readonly machine: SshTarget;
   readonly login: Login;
   readonly showsProgress: boolean;
 }
@@ -111,7 +122,7 @@ export function rsyncArguments(copy: Copy): readonly string[] {
   const ssh = ['ssh', ...sshOptions(machine, login), ...NOTICE_CUTS, '-o', 'LogLevel=ERROR'];
   const from = isFolder ? withSlash(copy.from) : copy.from;
   const to = isFolder ? withSlash(copy.to) : copy.to;
-  const there = (path: string) => `${login.user}@${bracketed(machine.host)}:${path}`;
+  const there = (path: string) => `${login.user}@${bracketedHost(machine.host)}:${path}`;
   return [
     ...['-s', '-r', '-l', '-t', '-E', `--partial-dir=${PARTIAL_FOLDER}`],
     ...(direction === 'download' ? ['--safe-links', '--no-inc-recursive'] : []),
@@ -126,7 +137,7 @@ export function rsyncArguments(copy: Copy): readonly string[] {
 /** The arguments of scp, over SFTP, where names are no patterns of a shell. */
 export function scpArguments(copy: Copy): readonly string[] {
   const { machine, login, direction, isFolder, showsProgress } = copy;
-  const there = (path: string) => `${login.user}@${bracketed(machine.host)}:${path}`;
+  const there = (path: string) => `${login.user}@${bracketedHost(machine.host)}:${path}`;
   // scp puts a folder that exists into itself: its content is named instead.
   const from = isFolder ? `${withSlash(copy.from)}.` : copy.from;
   return [
@@ -146,10 +157,6 @@ function withSlash(path: string): string {
 /** Neither an option nor, by a colon, a path on another machine. */
 function localPath(path: string): string {
   return path.startsWith('/') ? path : `./${path}`;
-}
-
-function bracketed(host: string): string {
-  return host.includes(':') ? `[${host}]` : host;
 }
 
 /** The source of a download is a pattern: here it is one name. A backslash counts where there is a pattern alone. */
@@ -188,7 +195,8 @@ export function directionOf(
 ): { readonly direction: Copy['direction']; readonly target: string } {
   if (from.type === 'remote' && to.type === 'local') return { direction: 'download', target: from.target };
   if (from.type === 'local' && to.type === 'remote') return { direction: 'upload', target: to.target };
-  throw usageError(
+  throw new ReachError(
+    'input',
     from.type === 'local' ? 'Neither end is on a machine.' : 'Both ends are on machines.',
     from.type === 'local'
       ? 'Write one end as gpui/name:path. A file here whose name has a colon: ./a:b.'

@@ -7,7 +7,7 @@ import {
   planCopy,
   readProbe,
   rsyncEnd,
-} from './transfer.ts';
+} from './copy.ts';
 
 describe('an end of a copy', () => {
   test.each([

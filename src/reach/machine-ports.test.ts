@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { row, spec } from '../../../test/builders/observed.ts';
-import { mappedPorts, unmappedPorts } from './ports.ts';
+import { row, spec } from '../../test/builders/observed.ts';
+import { mappedPorts, unmappedPorts } from './machine-ports.ts';
 
 const declaring = spec({
   ports: [
