@@ -143,6 +143,19 @@ test('no other candidate leads while the holder renews', async () => {
   await one.election.release();
 });
 
+test('a candidate whose reads find no lease takes none that is held', async () => {
+  const clock = createVirtualClock();
+  const api = createLeaseApi();
+  const one = candidate(api, clock);
+  await one.acquire();
+  const client: KubeClient = { ...api.clientOf(), get: async () => undefined };
+  const two = candidate(api, clock, { identity: 'two', client });
+  void two.acquire().catch(() => {});
+  await clock.advance(60_000);
+  expect([one.election.isLeader(), two.leads()]).toEqual([true, false]);
+  await one.election.release();
+});
+
 test('a candidate that watches renewals sends no request, and leads the moment the lease expires', async () => {
   const clock = createVirtualClock();
   const api = createLeaseApi();

@@ -98,5 +98,41 @@ const DESTROYED_STORIES: readonly Story[] = [
   },
 ];
 
+/** Reads find no machine of a purchase whose reply was lost or is doubted, and lists show it. */
+const BOUGHT_STORIES: readonly Story[] = [
+  {
+    name: 'the reply to a rent call is lost, lists show its machine, and reads find none for two minutes',
+    seconds: 420,
+    plot: (stage) => {
+      stage.strike({
+        call: 'rent',
+        fate: { loseResponse: true },
+        meanwhile: () => {
+          readsFindNothing(stage, 120);
+          stage.after(0.001, () =>
+            stage.forbid({ call: 'rent', seconds: 300, why: 'lists show the machine of the purchase' }),
+          );
+        },
+      });
+    },
+  },
+  {
+    name: 'an object is deleted whose rent reply was lost, lists show its machine, and reads find none for two minutes',
+    seconds: 420,
+    plot: (stage) => {
+      stage.strike({
+        call: 'rent',
+        fate: { loseResponse: true },
+        meanwhile: () => readsFindNothing(stage, 120),
+      });
+      stage.at(30, () => stage.users.delete('a'));
+    },
+  },
+];
+
 /** A read that finds no machine while complete lists show it proves nothing: no machine ends, no record is dropped. */
-export const CONTRADICTED_STORIES: readonly Story[] = [...WORKING_STORIES, ...DESTROYED_STORIES];
+export const CONTRADICTED_STORIES: readonly Story[] = [
+  ...WORKING_STORIES,
+  ...DESTROYED_STORIES,
+  ...BOUGHT_STORIES,
+];

@@ -340,9 +340,10 @@ function stopFirst(facts: Pick<Facts, 'object' | 'machine' | 'clock' | 'memory'>
   if (stopped === 'confirmed') return undefined;
   if (stopped !== 'unconfirmed') return stopped;
   const { actions, requeue } = askToStop(facts, machine.instanceId);
+  const confirms = hasStopped(facts.memory, machine.row) ? ', which two lists and a read must confirm' : '';
   return waiting(facts, {
     reason: 'Stopping',
-    detail: `Machine ${machine.instanceId} is to be kept, and was asked to stop; it says ${shownStatus(machine.row)}.`,
+    detail: `Machine ${machine.instanceId} is to be kept, and was asked to stop; it says ${shownStatus(machine.row)}${confirms}.`,
     actions,
     requeue: { onList: true, ...requeue },
   });
@@ -362,7 +363,7 @@ function awaitLateStart(facts: Pick<Facts, 'object' | 'machine' | 'clock' | 'mem
   const wait = until - facts.clock.steadyNow;
   return waiting(facts, {
     reason: 'Stopping',
-    detail: `Machine ${instanceId} is to be kept, and says ${shownStatus(row)}; a start that was sent before may still be carried out.`,
+    detail: `Machine ${instanceId} is to be kept, and says ${shownStatus(row)}; an earlier start may still be carried out.`,
     requeue: wait > 0 ? { afterMs: wait + 1 } : { onList: true, afterMs: 30_000 },
   });
 }
