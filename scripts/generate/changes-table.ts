@@ -103,13 +103,13 @@ function effectOn(field: string, schema: JsonSchema): ChangeEffect {
 
 /** A machine as the marketplace describes it, and what it might have in place of each of its facts. */
 const FACTS: Readonly<Record<string, readonly [string, string]>> = {
-  gpu_name: ['RTX 4090', 'other'],
-  num_gpus: ['1', '64'],
-  gpu_ram: ['24000', '1'],
-  direct_port_count: ['100', '0'],
+  gpuName: ['RTX 4090', 'other'],
+  gpuCount: ['1', '64'],
+  gpuMemoryMB: ['24000', '1'],
+  directPorts: ['100', '0'],
   reliability: ['0.999', '0'],
   verified: ['true', 'false'],
-  geolocation: ['Sweden, SE', 'Nowhere, XX'],
+  region: ['Sweden, SE', 'Nowhere, XX'],
   pricing: ['OnDemand', 'Interruptible'],
 };
 

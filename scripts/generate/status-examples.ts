@@ -91,7 +91,7 @@ const instance: Required<GpuInstanceStatus> = {
   ssh: { host: '203.0.113.17', port: 20022 },
   publicAddress: '203.0.113.17',
   ports: [{ containerPort: 8080, protocol: 'TCP', publicPort: 40017, name: 'http' }],
-  facts: [{ field: 'gpu_name', value: 'RTX 4090' }],
+  facts: [{ field: 'gpuName', value: 'RTX 4090' }],
   gpu: { name: 'RTX 4090', count: 1, memory: '24564M' },
   cost: {
     pricePerHour: '0.3642',

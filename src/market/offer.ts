@@ -1,7 +1,10 @@
 import type { MicroDollars } from '../lib/money.ts';
 import type { MarketplaceId } from './ids.ts';
 
-/** A condition on one field; several on one field are joined by AND. Values have the wire's units. */
+/**
+ * A condition on one field; several on one field are joined by AND. A field of {@link Offer} has its name and unit there.
+ * Any other name is a field that only this market has, in the market's own unit.
+ */
 export interface OfferFilter {
   readonly field: string;
   readonly operator: FilterOperator;
@@ -49,6 +52,8 @@ export interface Offer {
   readonly pricePerHour: MicroDollars | undefined;
   /** Minimum accepted bid per hour. */
   readonly minBid: MicroDollars | undefined;
+  /** Price per hour of the requested storage, which a bid does not include. */
+  readonly storagePricePerHour: MicroDollars | undefined;
   /** Region in the words of the service, e.g. `California, US`. */
   readonly region: string | undefined;
   readonly cudaVersion: number | undefined;
@@ -56,7 +61,7 @@ export interface Offer {
   readonly performance: number | undefined;
   /** Seconds that the offer remains available. */
   readonly remainingSeconds: number | undefined;
-  /** Every scalar of the row by wire name and unit, for filters and columns without a field of their own. */
+  /** Every scalar of the row by the market's own name and unit, for filters and columns without a field above. */
   readonly fields: Readonly<Record<string, OfferScalar>>;
 }
 

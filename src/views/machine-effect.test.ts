@@ -6,7 +6,7 @@ import { effectText, machineEffect } from './machine-effect.ts';
 
 const NOW = Date.parse('2026-11-20T12:00:00Z');
 const SPEC = { image: 'example/work:1', offers: [{ gpuNames: ['RTX 4090'], maxPricePerHour: '1' }] };
-const FACTS = [{ field: 'gpu_name', value: 'RTX 4090' }];
+const FACTS = [{ field: 'gpuName', value: 'RTX 4090' }];
 
 /** Returns the effect of another spec on an object whose machine was rented by SPEC 17 minutes ago. */
 function edited(change: Record<string, unknown>, status: GpuInstance['status'] = {}): GpuInstance {

@@ -78,12 +78,13 @@ export function offer(change: Partial<Offer> = {}): Offer {
     rentable: true,
     pricePerHour: price,
     minBid: 100_000,
+    storagePricePerHour: undefined,
     region: 'California, US',
     cudaVersion: 12.4,
     performance: 50,
     remainingSeconds: 1e6,
     ...change,
-    fields: { dph_total: price / 1e6, reliability: 0.99, ...change.fields },
+    fields: { reliability: 0.99, ...change.fields },
   };
 }
 
@@ -326,9 +327,9 @@ function objectOf(situation: Given): GpuInstance {
 
 /** What its row tells of machine 1. */
 const FACTS: NonNullable<GpuInstanceStatus['facts']> = [
-  { field: 'gpu_name', value: 'RTX 4090' },
-  { field: 'num_gpus', value: '1' },
-  { field: 'gpu_ram', value: '24000' },
+  { field: 'gpuName', value: 'RTX 4090' },
+  { field: 'gpuCount', value: '1' },
+  { field: 'gpuMemoryMB', value: '24000' },
   { field: 'pricing', value: 'OnDemand' },
 ];
 

@@ -1,3 +1,4 @@
+import { valueIn } from '../../src/api/v1alpha1/offer-fields.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { Secret } from '../../src/lib/secret.ts';
 import type { CallOptions } from '../../src/market/call-options.ts';
@@ -145,18 +146,19 @@ function offerOf(kind: Kind): Offer {
     rentable: true,
     pricePerHour: Math.round(dollarsPerHour * 1e6),
     minBid: undefined,
+    storagePricePerHour: undefined,
     region: place,
     cudaVersion: undefined,
     performance: undefined,
     remainingSeconds: undefined,
-    fields: { place, dph_total: dollarsPerHour, gpu_name: gpu, num_gpus: count },
+    fields: { place },
   };
 }
 
 /** What the toy does not know of an offer lets it pass, as a service that ignores a filter. */
-function matches({ fields }: Offer, { filters }: OfferQuery): boolean {
+function matches(offer: Offer, { filters }: OfferQuery): boolean {
   return filters.every(({ field, operator, value }) => {
-    const known = fields[field];
+    const known = valueIn(offer, field);
     if (known === undefined || known === null) return true;
     const values: readonly OfferScalar[] = Array.isArray(value) ? value : [value as OfferScalar];
     if (operator === 'eq' || operator === 'in') return values.includes(known);
@@ -167,7 +169,7 @@ function matches({ fields }: Offer, { filters }: OfferQuery): boolean {
 
 function ordered(offers: readonly Offer[], { order = [] }: OfferQuery): readonly Offer[] {
   const [first] = order;
-  const isByPrice = first?.field === 'dph_total';
+  const isByPrice = first?.field === 'pricePerHour';
   return isByPrice ? offers.toSorted((a, b) => (a.pricePerHour ?? 0) - (b.pricePerHour ?? 0)) : offers;
 }
 

@@ -8,9 +8,25 @@ const repository = join(import.meta.dirname, '..', '..');
 /** Statuses of Vast.ai that have another name in the operator. */
 const STATUSES = KNOWN_STATUSES.filter((status) => status === 'frozen' || status === 'rebooting');
 
-/** Texts of the interface of Vast.ai, apart from columns of offers: filters and orders of users name those. */
+/** Columns of offers of Vast.ai that every market says, under a name of the port. */
+const COLUMNS = [
+  ...[
+    'gpu_name',
+    'num_gpus',
+    'gpu_ram',
+    'cpu_ram',
+    'cpu_cores_effective',
+    'direct_port_count',
+    'reliability2',
+  ],
+  ...['geolocation', 'min_bid', 'dph_total', 'disk_space', 'allocated_storage', 'storage_total_cost'],
+  ...['machine_id', 'host_id', 'gpu_frac', 'dlperf'],
+];
+
+/** Texts of the interface of Vast.ai. */
 const WORDS: ReadonlySet<string> = new Set([
   ...STATUSES,
+  ...COLUMNS,
   ...['ssh_direc', 'ssh_proxy', 'ssh_direc ssh_proxy'],
   ...['runtype', 'onstart', 'image_login', 'image_uuid', 'cancel_unavail', 'new_contract', 'volume_info'],
   ...['actual_status', 'intended_status', 'cur_state', 'status_msg', 'instances_found', 'next_token'],
@@ -23,9 +39,17 @@ const PARTS = ['/api/v0', '/api/v1/instances', 'vast.ai'];
 /** Files that may hold a word, and why. */
 const ALLOWED: Readonly<Record<string, string>> = {
   'src/instance/machine-state.ts': 'reads statuses that earlier versions stored',
+  'src/api/v1alpha1/former-columns.ts':
+    'reads columns that earlier versions stored, and refuses filters by them',
   'src/config/options.ts': 'names the default of --marketplace-url',
   'src/config/values.ts': 'shows that address as an example',
   'src/api/v1alpha1/marketplace-account.ts': 'shows that address as an example',
+};
+
+/** Parts of the command line that are for Vast.ai alone: its queries and its nouns. */
+const ALLOWED_COLUMNS: Readonly<Record<string, string>> = {
+  'src/cli/commands/offers.ts': 'shows queries of Vast.ai',
+  'src/cli/commands/volumes.ts': 'searches volumes of Vast.ai',
 };
 
 /** Literals of a source that are words of a market; comments do not count. */
@@ -49,6 +73,19 @@ test('names no word of a market outside its adapter, the simulator and the comma
   expect(found).toEqual([]);
 });
 
+test('names no column of a market in plan, explain, status and the other verbs of the operator', () => {
+  const files = globSync('src/cli/**/*.ts', { cwd: repository }).filter(
+    (file) => !file.endsWith('.test.ts') && !(file in ALLOWED_COLUMNS),
+  );
+  expect(files.length).toBeGreaterThan(50);
+  const found = files.flatMap((file) =>
+    wordsIn(readFileSync(join(repository, file), 'utf8'))
+      .filter((word) => COLUMNS.includes(word))
+      .map((word) => `${file}: ${word}`),
+  );
+  expect(found).toEqual([]);
+});
+
 test.each([
   ["fetch('/api/v0/asks/1/')", ['/api/v0/asks/1/']],
   ['const mode = `ssh_direc ssh_proxy`;', ['ssh_direc ssh_proxy']],
@@ -58,6 +95,9 @@ test.each([
   expect(wordsIn(source)).toEqual(words);
 });
 
-test.each(Object.keys(ALLOWED))('allows words in %s, which holds one', (file) => {
-  expect(wordsIn(readFileSync(join(repository, file), 'utf8'))).not.toEqual([]);
-});
+test.each([...Object.keys(ALLOWED), ...Object.keys(ALLOWED_COLUMNS)])(
+  'allows words in %s, which holds one',
+  (file) => {
+    expect(wordsIn(readFileSync(join(repository, file), 'utf8'))).not.toEqual([]);
+  },
+);

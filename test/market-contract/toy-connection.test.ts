@@ -28,7 +28,7 @@ function connect(use: 'full' | 'teardown') {
 test('a feed follows machines of a market that has neither labels nor words of Vast.ai', async () => {
   const { clock, connection, market } = connect('full');
   const [offer] = await market.offers({
-    filters: [{ field: 'gpu_name', operator: 'eq', value: 'H100 SXM' }],
+    filters: [{ field: 'gpuName', operator: 'eq', value: 'H100 SXM' }],
   });
   const { instanceId } = await market.rent(offer?.id ?? '', REQUEST, { deadlineMs: 30_000 });
   connection.feed.start();

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import * as z from 'zod';
 import { coverageOf, coverOf } from '../../src/accounts/queue/search-cover.ts';
+import { FORMER_COLUMNS } from '../../src/api/v1alpha1/former-columns.ts';
 import { driftOf, machineFacts, specHash } from '../../src/api/v1alpha1/machine-drift.ts';
 import {
   type Ask,
@@ -11,7 +12,7 @@ import {
 } from '../../src/api/v1alpha1/offer-fields.ts';
 import { offerRequirements } from '../../src/api/v1alpha1/offer-requirements.ts';
 import { chooseOffer, offerQuery } from '../../src/controllers/gpu-instance/offers.ts';
-import { offerRow, toOffer } from '../../src/markets/vast/offers/offers.ts';
+import { offerRow, toOffer, toOfferSearch } from '../../src/markets/vast/offers/offers.ts';
 import { spec } from '../builders/observed.ts';
 
 const CONTEXT = { limits: {}, diskGB: 10, requiredPorts: {} };
@@ -23,6 +24,12 @@ const WIRE = { id: 1, rentable: true, dph_total: 0.1, min_bid: 0.01, disk_space:
 function exampleOf({ schema }: OfferField): unknown {
   const { 'x-example': example } = z.toJSONSchema(schema ?? z.unknown(), { unrepresentable: 'any' });
   return typeof example === 'string' ? parse(example) : schema?.parse(undefined);
+}
+
+/** Column of the marketplace that says the fact. */
+function columnOf({ fact }: OfferField): string {
+  const [column] = [...FORMER_COLUMNS].find(([, own]) => own === fact && fact !== 'reliability') ?? [fact];
+  return column;
 }
 
 /** Facts that satisfy a request and that do not. */
@@ -63,8 +70,7 @@ describe.each(OFFER_FIELD_ROWS.filter(([, { schema }]) => schema))('row %s', (na
 
   test('keeps its columns out of filters', () => {
     const rules = JSON.stringify(z.toJSONSchema(offerRequirements, { unrepresentable: 'any' }));
-    for (const column of [row.column, ...(row.aliases ?? [])])
-      expect(rules).toContain(`'${column}': '${name}'`);
+    for (const own of [row.fact, columnOf(row)]) expect(rules).toContain(`'${own}': '${name}'`);
   });
 });
 
@@ -75,13 +81,14 @@ describe.each(SEARCHED)('row $name', ({ name, row, example, ask, fits, lacks }) 
     chooseOffer({
       ...CONTEXT,
       requirements,
-      offers: [toOffer(offerRow.parse({ ...WIRE, [row.column]: fact }))],
+      offers: [toOffer(offerRow.parse({ ...WIRE, [columnOf(row)]: fact }))],
       excluded: NOTHING,
       mustState: false,
     }).type;
 
   test('is a filter of the search', () => {
-    expect(query(example).filters.map(({ field }) => field)).toContain(row.column);
+    expect(query(example).filters.map(({ field }) => field)).toContain(row.fact);
+    expect(Object.keys(toOfferSearch(query(example)))).toContain(columnOf(row));
   });
 
   test('decides the choice among rows of the marketplace', () => {
@@ -90,11 +97,11 @@ describe.each(SEARCHED)('row $name', ({ name, row, example, ask, fits, lacks }) 
 
   test('is covered by a search for several objects', () => {
     const other = { ...query(example), limit: 7 };
-    const bare = { ...other, filters: other.filters.filter(({ field }) => field !== row.column) };
+    const bare = { ...other, filters: other.filters.filter(({ field }) => field !== row.fact) };
     const same = coverOf([query(example), other]);
-    expect(same.filters.map(({ field }) => field)).toContain(row.column);
+    expect(same.filters.map(({ field }) => field)).toContain(row.fact);
     const wider = coverOf([query(example), bare]);
-    expect(wider.filters.map(({ field }) => field)).not.toContain(row.column);
+    expect(wider.filters.map(({ field }) => field)).not.toContain(row.fact);
     for (const cover of [same, wider]) expect(coverageOf(cover)(query(example))).toBe(true);
     expect(coverageOf(same)(bare)).toBe(false);
   });
@@ -109,7 +116,7 @@ describe.each(REQUESTED)('row $name', ({ name, row, example, ask, fits, lacks })
     offers: [{ maxPricePerHour: '1', verified: false, bid: undefined, [name]: example }],
   });
   const machine = (fact: unknown) => {
-    const offer = toOffer(offerRow.parse({ ...WIRE, [row.column]: fact }));
+    const offer = toOffer(offerRow.parse({ ...WIRE, [columnOf(row)]: fact }));
     const known = name === 'pricing' ? { ...offer, pricing: String(fact) } : offer;
     return { specHash: specHash(wanted), facts: machineFacts(known, []) };
   };

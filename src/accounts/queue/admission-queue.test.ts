@@ -41,7 +41,7 @@ function queueOf(paced: boolean): AdmissionQueue {
 }
 
 const query = (gpu: string, change: Partial<OfferQuery> = {}): OfferQuery => ({
-  filters: [{ field: 'gpu_name', operator: 'eq', value: gpu }],
+  filters: [{ field: 'gpuName', operator: 'eq', value: gpu }],
   ...{ pricing: 'on-demand', storageGB: 20, limit: 200 },
   ...change,
 });
@@ -198,7 +198,7 @@ describe('a search', () => {
     await exhaust();
     const bad = query('A', { filters: [{ field: 'nonsense', operator: 'eq', value: 1 }] });
     answer = ({ filters }) =>
-      filters.some(({ field }) => field !== 'gpu_name') ? fails('invalidRequest')() : [];
+      filters.some(({ field }) => field !== 'gpuName') ? fails('invalidRequest')() : [];
     queue.offers(asker('bad'), { queries: [bad] });
     queue.offers(asker('good'), want('A'));
     await clock.advance(60_000);

@@ -1,4 +1,4 @@
-import { searchCover } from '../../api/v1alpha1/offer-fields.ts';
+import { comparedFact, searchCover, valueIn } from '../../api/v1alpha1/offer-fields.ts';
 import type { Offer, OfferFilter, OfferQuery, OfferScalar } from '../../market/offer.ts';
 
 /** The most rows that one search asks for: all offers of a usual marketplace. */
@@ -35,7 +35,7 @@ export function coverOf(queries: readonly OfferQuery[]): OfferQuery {
   if (others.length === 0) return first;
   const { pricing, storageGB } = first;
   const filters = Object.keys(JOINED).flatMap((field) => joined(field, [first, ...others]) ?? []);
-  const wide = { filters, order: [{ field: 'dph_total', direction: 'asc' as const }], limit: MAX_ROWS };
+  const wide = { filters, order: [{ field: 'pricePerHour', direction: 'asc' as const }], limit: MAX_ROWS };
   return {
     ...wide,
     ...(pricing !== undefined && { pricing }),
@@ -70,21 +70,27 @@ export function emptinessOf(wide: OfferQuery): Coverage {
 /** Returns true if one of these offers passes those filters of a query that shared searches know. */
 export function mayFind({ filters }: OfferQuery, offers: readonly Offer[]): boolean {
   const tests = filters.map(testOf);
-  return offers.some(({ fields }) => tests.every((test) => test(fields)));
+  return offers.some((offer) => tests.every((test) => test(offer)));
 }
 
-function testOf(filter: OfferFilter): (fields: Offer['fields']) => boolean {
+function testOf(filter: OfferFilter): (offer: Offer) => boolean {
   const { field, operator, value } = filter;
   const joins = JOINED[field];
   const allowed = joins === 'any' && valuesOf([filter]);
   if (allowed) {
     const set = new Set(allowed);
-    return ({ [field]: said = null }) => said === null || set.has(said);
+    return (offer) => {
+      const known = valueIn(offer, field) ?? null;
+      return known === null || set.has(comparedFact(field, known));
+    };
   }
   if (operator !== joins || typeof value !== 'number') return () => true;
   const isWithin =
     operator === 'gte' ? (offered: number) => offered >= value : (offered: number) => offered <= value;
-  return ({ [field]: said }) => typeof said !== 'number' || isWithin(said);
+  return (offer) => {
+    const known = valueIn(offer, field);
+    return typeof known !== 'number' || isWithin(known);
+  };
 }
 
 function coverageOfFilter(filter: OfferFilter): Coverage {

@@ -62,7 +62,7 @@ function setUp({ paced = false } = {}) {
 }
 
 const query = (gpu: string, change: Partial<OfferQuery> = {}): OfferQuery => ({
-  filters: [{ field: 'gpu_name', operator: 'eq', value: gpu }],
+  filters: [{ field: 'gpuName', operator: 'eq', value: gpu }],
   ...{ pricing: 'on-demand', storageGB: 20, limit: 200 },
   ...change,
 });
@@ -186,7 +186,7 @@ describe('objects that wait together', () => {
     ask('b', want('B'));
     ask('disk', ofDisk(50));
     await clock.advance(13_000);
-    const names = { field: 'gpu_name', operator: 'in', value: ['A', 'B', 'C'] };
+    const names = { field: 'gpuName', operator: 'in', value: ['A', 'B', 'C'] };
     expect(flights.map((each) => each.query)).toMatchObject([
       { filters: [names], storageGB: 20, limit: 2_000 },
     ]);
@@ -264,7 +264,7 @@ describe('objects that wait together', () => {
     for (const uid of ['x1', 'x2', 'x3']) scheduler.offers(asker(uid, 'crowd'), want(uid));
     for (const uid of ['y1', 'y2']) scheduler.offers(asker(uid, 'team'), want(uid));
     await clock.advance(13_000);
-    await flight(0).reply([{ ...offer({ id: '1' }), fields: { gpu_name: 'x3' } }]);
+    await flight(0).reply([offer({ id: '1', gpuName: 'x3' })]);
     expect(called).toEqual(['x3', 'y1', 'x1', 'y2', 'x2']);
   });
 

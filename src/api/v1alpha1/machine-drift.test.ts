@@ -294,7 +294,34 @@ test('facts keep what is known, in whole texts that fit', () => {
     b: '1.5',
     c: 'true',
   });
-  expect(facts.find(({ field }) => field === 'gpu_name')?.value).toHaveLength(256);
+  expect(facts.find(({ field }) => field === 'gpuName')?.value).toHaveLength(256);
   expect(facts.map(({ field }) => field)).not.toContain('a');
   expect(facts.map(({ field }) => field)).not.toContain('reliability');
+});
+
+/** Facts as versions before neutral names recorded them. */
+const FORMER_FACTS = [
+  { field: 'cpu_cores', value: '16' },
+  { field: 'gpu_name', value: 'RTX 4090' },
+  { field: 'num_gpus', value: '1' },
+  { field: 'gpu_ram', value: '24000' },
+  { field: 'reliability', value: '0.98' },
+  { field: 'geolocation', value: 'California, US' },
+  { field: 'pricing', value: 'OnDemand' },
+];
+
+test.each<[string, GpuInstanceManifestSpec, string | undefined]>([
+  ['nothing', {}, undefined],
+  ['another model', { offers: [{ ...ALTERNATIVE, gpuNames: ['H100 SXM'] }] }, 'gpuNames H100 SXM'],
+  ['more GPUs', { offers: [{ ...ALTERNATIVE, gpuCount: 2 }] }, 'gpuCount 2'],
+  ['more memory', { offers: [{ ...ALTERNATIVE, minGpuMemory: '48G' }] }, 'minGpuMemory 48G'],
+  ['another country', { offers: [{ ...ALTERNATIVE, regions: ['SE'] }] }, 'regions SE'],
+])('reads facts that an earlier version recorded when the spec asks for %s', (_, changes, lacks) => {
+  const drift = driftBy(changes, { ...rented(), facts: FORMER_FACTS });
+  expect(drift).toEqual(
+    lacks && {
+      type: 'offers',
+      detail: `The machine satisfies no alternative of spec.offers: it is not ${lacks}.`,
+    },
+  );
 });

@@ -1,14 +1,16 @@
 import { canonicalSha256 } from '../../lib/json.ts';
 import { wholeGigabytes } from '../../lib/quantity.ts';
 import { fittingText } from '../../lib/text.ts';
+import { fieldName } from './former-columns.ts';
 import type { GpuInstance, GpuInstanceSpec, GpuInstanceStatus } from './gpu-instance.ts';
 import {
   factOf,
+  isIdFact,
   isRecorded,
   OFFER_FIELD_ROWS,
   type OfferFacts,
-  recordedName,
   type SHOWN_FACTS,
+  valueIn,
 } from './offer-fields.ts';
 import type { OfferRequirements } from './offer-requirements.ts';
 import { factValue, filterRequirements, type Requirement, requirementsOn } from './requirements.ts';
@@ -97,18 +99,18 @@ export function currentHash(recorded: string | undefined, spec: RequestSpec): st
 export type MachineFacts = NonNullable<GpuInstanceStatus['facts']>;
 
 const RECORDED = OFFER_FIELD_ROWS.flatMap(([, row]) => (isRecorded(row) ? [row] : []));
-const TEXT_FACTS = new Set(RECORDED.filter(({ type }) => type === 'text').map(recordedName));
+const TEXT_FACTS = new Set(RECORDED.flatMap(({ type, fact }) => (type === 'text' ? [fact] : [])));
 const MAX_FACTS = 264;
 const MAX_VALUE = 256;
 
 /**
- * Facts of a machine to compare with later requirements: those of the table, and the columns that `fields` names. Unknown
+ * Facts of a machine to compare with later requirements: those of the table, and the fields of its market that `fields` names. Unknown
  * facts are left out.
  */
 export function machineFacts(known: Partial<OfferFacts>, fields: readonly string[]): MachineFacts {
   const values: Readonly<Record<string, unknown>> = {
-    ...Object.fromEntries(fields.map((field) => [field, known.fields?.[field]])),
-    ...Object.fromEntries(RECORDED.map((row) => [recordedName(row), factOf(row, known)])),
+    ...Object.fromEntries(fields.map((field) => [field, valueIn(known, field)])),
+    ...Object.fromEntries(RECORDED.map((row) => [row.fact, factOf(row, known)])),
   };
   return Object.entries(values)
     .flatMap(([field, value]) => {
@@ -118,15 +120,19 @@ export function machineFacts(known: Partial<OfferFacts>, fields: readonly string
     .slice(-MAX_FACTS);
 }
 
-/** Columns that the filters of a spec name. */
+/** Fields of a market that the filters of a spec name. */
 export function filteredFields(offers: GpuInstanceSpec['offers']): readonly string[] {
-  return [...new Set((offers ?? []).flatMap(({ filters = [] }) => filters.map(({ field }) => field)))];
+  return [
+    ...new Set((offers ?? []).flatMap(({ filters = [] }) => filters.map(({ field }) => fieldName(field)))),
+  ];
 }
 
-/** Recorded facts by their columns. The text of a name such as `4090` is no number. */
+/** Recorded facts by their names. The text of a name such as `4090` is no number. */
 function factsIn(recorded: MachineFacts): OfferFacts {
-  const read = ({ field, value }: MachineFacts[number]) => (TEXT_FACTS.has(field) ? value : factValue(value));
-  return { fields: Object.fromEntries(recorded.map((fact) => [fact.field, read(fact)])) };
+  const read = (name: string, value: string) =>
+    TEXT_FACTS.has(name) || isIdFact(name) ? value : factValue(value);
+  const named = recorded.map(({ field, value }) => [fieldName(field), value] as const);
+  return { fields: Object.fromEntries(named.map(([name, value]) => [name, read(name, value)])) };
 }
 
 /** Why a machine is not what its spec asks for. */

@@ -3,7 +3,7 @@ import { countryCode } from '../../lib/country.ts';
 import { parseQuantity } from '../../lib/quantity.ts';
 import { choice, dollars, flag, integer, list, percentage, text } from './schema.ts';
 
-/** A value of a column of an offer. */
+/** A value of a field of an offer. */
 export type FactValue = string | number | boolean | null;
 
 /** A value that is known. */
@@ -25,18 +25,12 @@ export interface Ask {
 export interface OfferField {
   /** Schema of the field in an alternative of `spec.offers`; a row without one is set elsewhere. */
   readonly schema?: z.ZodType;
-  /** Name in `filters`, in `order`, in a search and in the recorded facts of a machine. */
-  readonly column: string;
-  /** Other columns that say the same. */
-  readonly aliases?: readonly string[];
-  /** Name in the recorded facts, if it is not the column. */
-  readonly recordedAs?: string;
   /** Place where users write it, if that is not the name of the row; null if the operator alone sets it. */
   readonly place?: string | null;
   /** Object that has it. Only a machine, its host and its contract drift. */
   readonly of: 'machine' | 'host' | 'contract' | 'price' | 'search';
   readonly compares: Comparison;
-  /** Neutral name of the fact. If the port has no such name, the column is read. */
+  /** Name in `order`, in a search, of an offer of the port, and in the recorded facts of a machine; the same for every market. */
   readonly fact: string;
   readonly type: 'text' | 'number' | 'boolean';
   /** True if the list of machines shows it too. */
@@ -83,7 +77,6 @@ const minGpuMemory = text({
 /** The fields of an offer, in the order of an alternative of `spec.offers`. */
 export const OFFER_FIELDS = {
   rentable: {
-    column: 'rentable',
     place: null,
     of: 'search',
     compares: 'equal',
@@ -98,7 +91,6 @@ export const OFFER_FIELDS = {
       list: { type: 'set' },
     }).optional(),
     {
-      column: 'gpu_name',
       of: 'machine',
       compares: 'oneOf',
       fact: 'gpuName',
@@ -111,7 +103,6 @@ export const OFFER_FIELDS = {
   gpuCount: field(
     integer({ description: 'GPUs of the machine.', min: 1, max: 64 }).default(1),
     {
-      column: 'num_gpus',
       of: 'machine',
       compares: 'equal',
       fact: 'gpuCount',
@@ -124,7 +115,6 @@ export const OFFER_FIELDS = {
   minGpuMemory: field(
     minGpuMemory.optional(),
     {
-      column: 'gpu_ram',
       of: 'machine',
       compares: 'atLeast',
       fact: 'gpuMemoryMB',
@@ -148,7 +138,6 @@ export const OFFER_FIELDS = {
       max: 65535,
     }).optional(),
     {
-      column: 'direct_port_count',
       of: 'machine',
       compares: 'atLeast',
       fact: 'directPorts',
@@ -166,8 +155,6 @@ export const OFFER_FIELDS = {
       description: "The least reliability of the host in the marketplace's own measure.",
     }).optional(),
     {
-      column: 'reliability',
-      aliases: ['reliability2'],
       of: 'host',
       compares: 'atLeast',
       fact: 'reliability',
@@ -196,7 +183,6 @@ export const OFFER_FIELDS = {
       },
     ).optional(),
     {
-      column: 'geolocation',
       of: 'host',
       compares: 'oneOf',
       fact: 'region',
@@ -216,7 +202,6 @@ export const OFFER_FIELDS = {
   verified: field(
     flag({ description: 'Only hosts whose identity the marketplace has checked.' }).default(true),
     {
-      column: 'verified',
       of: 'host',
       compares: 'equal',
       fact: 'verified',
@@ -229,8 +214,6 @@ export const OFFER_FIELDS = {
       description: 'OnDemand: at a fixed price. Interruptible: at your bid; a higher bid stops the machine.',
     }).default('OnDemand'),
     {
-      column: 'type',
-      recordedAs: 'pricing',
       of: 'contract',
       compares: 'equal',
       fact: 'pricing',
@@ -243,7 +226,7 @@ export const OFFER_FIELDS = {
       description: 'What you bid for an hour of the machine. Only with `pricing: Interruptible`.',
       example: '"0.25"',
     }).optional(),
-    { column: 'min_bid', of: 'price', compares: 'atMost', fact: 'minBid', type: 'number' },
+    { of: 'price', compares: 'atMost', fact: 'minBid', type: 'number' },
   ),
   maxPricePerHour: field(
     dollars({
@@ -251,7 +234,6 @@ export const OFFER_FIELDS = {
         'The most that the machine may cost in an hour, disk included. Required unless the account sets one.',
     }).optional(),
     {
-      column: 'dph_total',
       of: 'price',
       compares: 'atMost',
       fact: 'pricePerHour',
@@ -259,8 +241,6 @@ export const OFFER_FIELDS = {
     },
   ),
   disk: {
-    column: 'disk_space',
-    aliases: ['allocated_storage'],
     place: 'spec.disk',
     of: 'search',
     compares: 'atLeast',
@@ -279,26 +259,50 @@ export const OFFER_FIELD_ROWS: readonly (readonly [name: string, row: OfferField
 type Rows = typeof OFFER_FIELDS;
 type Values = { readonly text: string; readonly number: number; readonly boolean: boolean };
 
+/** Ids of the machine and the host of an offer: workers are spread by filters that name them. */
+const ID_FACTS = ['machineId', 'hostId'] as const;
+
+/** Name of a fact that is an id. */
+export type IdFact = (typeof ID_FACTS)[number];
+
+/** Reports whether a fact is an id, which is text even if it looks like a number. */
+export function isIdFact(name: string): boolean {
+  return ID_FACTS.some((id) => id === name);
+}
+
+const FACTS: ReadonlySet<string> = new Set([...OFFER_FIELD_ROWS.map(([, { fact }]) => fact), ...ID_FACTS]);
+
+/** Reports whether offers of every market have a field of that name. */
+export function isOfferFact(name: string): boolean {
+  return FACTS.has(name);
+}
+
 /** Known facts of an offer, or of the machine that was rented by it. An undefined one is unknown, and rules nothing out. */
 export type OfferFacts = {
   readonly [Name in OfferFieldName as Rows[Name]['fact']]?: Values[Rows[Name]['type']] | undefined;
-} & {
-  /** Columns by their names. */
+} & { readonly [Name in IdFact]?: string | undefined } & {
+  /** Recorded facts by their names, and fields that only this market has. */
   readonly fields: Readonly<Record<string, FactValue | undefined>>;
 };
 
-/** Fact of a row, by its neutral name or else by its column; undefined if it is unknown or of another type. */
+/** Fact of a row; undefined if it is unknown or of another type. */
 export function factOf(row: OfferField, facts: Partial<OfferFacts>): Fact | undefined {
   const named: Readonly<Record<string, unknown>> = facts;
-  const value = row.fact in named ? named[row.fact] : facts.fields?.[recordedName(row)];
+  const value = row.fact in named ? named[row.fact] : facts.fields?.[row.fact];
   if (typeof value === 'string') return row.type === 'text' ? value : undefined;
   if (typeof value === 'number') return row.type === 'number' ? value : undefined;
   return typeof value === 'boolean' && row.type === 'boolean' ? value : undefined;
 }
 
-/** Name under which the facts of a machine record a row. */
-export function recordedName({ column, recordedAs = column }: OfferField): string {
-  return recordedAs;
+/** Returns the compared part of a field value, such as the country of a place. */
+export function comparedFact(name: string, value: Fact): Fact {
+  return OFFER_FIELD_ROWS.find(([, { fact }]) => fact === name)?.[1].reads?.(value) ?? value;
+}
+
+/** Returns a fact, or a field that only one market has; undefined if it is unknown. */
+export function valueIn(facts: Partial<OfferFacts>, name: string): FactValue | undefined {
+  const named: Readonly<Record<string, unknown>> = facts;
+  return isOfferFact(name) && name in named ? (named[name] as FactValue | undefined) : facts.fields?.[name];
 }
 
 /** True if a machine may cease to satisfy the row, so that its facts record it. */
@@ -317,8 +321,8 @@ export const SHOWN_FACTS = OFFER_FIELD_ROWS.flatMap(([, { isShown, fact }]) =>
 
 const COVERS = { oneOf: 'any', equal: 'any', atLeast: 'gte', atMost: 'lte' } as const;
 
-/** Columns of the rows that a search filters by, and how the wider of two filters is known: by its values or its bound. */
+/** Facts that a search filters by, and how the wider of two filters is known: by its values or its bound. */
 export function searchCover(): Readonly<Record<string, 'gte' | 'lte' | 'any'>> {
   const searched = OFFER_FIELD_ROWS.filter(([, { of }]) => of !== 'contract');
-  return Object.fromEntries(searched.map(([, { column, compares }]) => [column, COVERS[compares]]));
+  return Object.fromEntries(searched.map(([, { fact, compares }]) => [fact, COVERS[compares]]));
 }

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { FORMER_COLUMNS } from './former-columns.ts';
 import { OFFER_FIELD_ROWS, type OFFER_FIELDS, type OfferFieldName } from './offer-fields.ts';
 import { choice, flag, list, notes, text, whereWritten } from './schema.ts';
 
@@ -12,22 +13,28 @@ const FIELD_SCHEMAS = Object.fromEntries(
   OFFER_FIELD_ROWS.flatMap(([name, { schema }]) => (schema ? [[name, schema]] : [])),
 ) as Schemas;
 
-/** Places of the columns that `filters` may not name. */
+function formerColumns(fact: string): readonly string[] {
+  return [...FORMER_COLUMNS].flatMap(([column, own]) => (own === fact ? [column] : []));
+}
+
+/** Places of the fields that `filters` may not name. */
 const OWN_FIELDS: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
-    OFFER_FIELD_ROWS.flatMap(([name, { column, aliases = [], place = name }]) =>
-      place === null ? [] : [column, ...aliases].map((own) => [own, place]),
+    OFFER_FIELD_ROWS.flatMap(([name, { fact, place = name }]) =>
+      place === null ? [] : [fact, ...formerColumns(fact)].map((own) => [own, place]),
     ),
   ),
   order: 'order',
 };
 const OWN_FIELDS_IN_CEL = `{${Object.entries(OWN_FIELDS)
-  .map(([wire, ours]) => `'${wire}': '${ours}'`)
+  .map(([name, place]) => `'${name}': '${place}'`)
   .join(', ')}}`;
 
 const filterField = (own: boolean) =>
   text({
-    description: "A field of an offer, by the marketplace's name.",
+    description: own
+      ? "`pricePerHour`, `gpuCount`, `gpuMemoryMB`, `reliability`, `directPorts`, `diskGB`, or a field of an offer by the marketplace's name."
+      : "A field of an offer, by the marketplace's name.",
     example: 'cuda_max_good',
     maxLength: 64,
     pattern: '^[a-zA-Z][a-zA-Z0-9_]*$',
@@ -106,7 +113,7 @@ export const offerRequirements = z
       description: 'Which offer is taken first; the offer id breaks ties.',
       max: 8,
       list: { type: 'atomic' },
-    }).default([{ field: 'dph_total', direction: 'Asc' }]),
+    }).default([{ field: 'pricePerHour', direction: 'Asc' }]),
   })
   .meta(
     notes({

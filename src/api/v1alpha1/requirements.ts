@@ -1,13 +1,16 @@
+import { fieldName } from './former-columns.ts';
 import type { GpuInstanceSpec } from './gpu-instance.ts';
 import {
   type Ask,
   type FactValue,
   factOf,
+  isIdFact,
   OFFER_FIELD_ROWS,
   OFFER_FIELDS,
   type OfferFacts,
   type OfferField,
   type OfferFieldName,
+  valueIn,
 } from './offer-fields.ts';
 import type { OfferFilter, OfferRequirements } from './offer-requirements.ts';
 
@@ -106,7 +109,7 @@ const COMPARISONS: Readonly<
 };
 const FILTER_OPERATORS = { equal: 'eq', atLeast: 'gte', atMost: 'lte' } as const;
 
-function filterBy({ column: field, compares }: OfferField, value: Ask['value']): RequirementFilter {
+function filterBy({ fact: field, compares }: OfferField, value: Ask['value']): RequirementFilter {
   if (compares !== 'oneOf') return { field, operator: FILTER_OPERATORS[compares], value };
   const values = [value].flat();
   const [only = null] = values;
@@ -115,30 +118,38 @@ function filterBy({ column: field, compares }: OfferField, value: Ask['value']):
     : { field, operator: 'in', value: values };
 }
 
-/** Requirements on fields that have no place of their own. Columns that only the service resolves pass here. */
+/** Requirements on fields that have no place of their own. Fields that only the market resolves pass here. */
 export function filterRequirements({ filters = [] }: OfferRequirements): readonly Requirement[] {
   return filters.map(filterRequirement);
 }
 
 function filterRequirement(filter: OfferFilter): Requirement {
-  const { field, operator, value: written = '', values: listed = [written] } = filter;
-  const values = listed.map(factValue);
-  const label = `filter ${field} ${operator} ${listed.join(', ')}`;
+  const { field: named, operator, value: written = '', values: listed = [written] } = filter;
+  const field = fieldName(named);
+  const read = isIdFact(field) ? String : factValue;
+  const values = listed.map(read);
+  const label = `filter ${named} ${operator} ${listed.join(', ')}`;
   if (operator === 'In' || operator === 'NotIn') {
     const isIn = operator === 'In';
     return {
       label,
-      passes: ({ fields }) => fields[field] === undefined || values.includes(fields[field]) === isIn,
-      isKnown: ({ fields }) => fields[field] !== undefined,
+      passes: (facts) => {
+        const value = valueIn(facts, field);
+        return value === undefined || values.includes(value) === isIn;
+      },
+      isKnown: (facts) => valueIn(facts, field) !== undefined,
       filters: [{ field, operator: isIn ? 'in' : 'notin', value: values }],
     };
   }
   const [wireOperator, compares] = OPERATORS[operator];
-  const value = factValue(written);
+  const value = read(written);
   return {
     label,
-    passes: ({ fields }) => fields[field] === undefined || compares(fields[field], value),
-    isKnown: ({ fields }) => fields[field] !== undefined,
+    passes: (facts) => {
+      const known = valueIn(facts, field);
+      return known === undefined || compares(known, value);
+    },
+    isKnown: (facts) => valueIn(facts, field) !== undefined,
     filters: [{ field, operator: wireOperator, value }],
   };
 }

@@ -38,7 +38,7 @@ describe('defaults', () => {
           verified: true,
           pricing: 'OnDemand',
           allowUnknownPrice: false,
-          order: [{ field: 'dph_total', direction: 'Asc' }],
+          order: [{ field: 'pricePerHour', direction: 'Asc' }],
         },
       ],
       image: 'a/b:c',

@@ -40,7 +40,7 @@ export const listGpus: Command = {
 /** The search for everything that is for rent at a usual marketplace. */
 export const ALL_OFFERS = {
   filters: [{ field: 'rentable', operator: 'eq', value: true }],
-  order: [{ field: 'dph_total', direction: 'asc' }],
+  order: [{ field: 'pricePerHour', direction: 'asc' }],
   limit: 2_000,
 } as const;
 

@@ -1,3 +1,5 @@
+import { fieldName } from '../../api/v1alpha1/former-columns.ts';
+import { valueIn } from '../../api/v1alpha1/offer-fields.ts';
 import type { OfferRequirements } from '../../api/v1alpha1/offer-requirements.ts';
 import {
   type ChoiceInput,
@@ -58,7 +60,7 @@ function candidateOf(offer: Offer, winner: Offer | undefined, alternative: Alter
 }
 
 /** The order by the price of an hour, unless the spec names another. */
-const PRICE_FIELD = 'dph_total';
+const PRICE_FIELD = 'pricePerHour';
 
 interface Loss {
   readonly failing: readonly string[];
@@ -76,10 +78,12 @@ function loss(offer: Offer, { failing, winner, excluded, requirements }: Loss): 
   if (!winner) return 'is left out for now';
   const { order } = requirements;
 
-  const field = order.map((key) => key.field).find((name) => offer.fields[name] !== winner.fields[name]);
+  const field = order
+    .map((key) => fieldName(key.field))
+    .find((name) => valueIn(offer, name) !== valueIn(winner, name));
   if (field === undefined) return 'is equal; the lower id wins';
   const [own, best] = [totalPrice(offer, requirements), totalPrice(winner, requirements)];
   if (field === PRICE_FIELD && own !== undefined && best !== undefined && own > best)
     return `more expensive: ${hourlyText(inDollars(own))} > ${hourlyText(inDollars(best))}`;
-  return `${field} ${offer.fields[field] ?? 'unknown'} sorts after ${winner.fields[field] ?? 'unknown'}`;
+  return `${field} ${valueIn(offer, field) ?? 'unknown'} sorts after ${valueIn(winner, field) ?? 'unknown'}`;
 }

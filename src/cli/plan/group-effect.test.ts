@@ -27,7 +27,7 @@ const workers = ['llm-a', 'llm-b', 'llm-earlier'].map((name) =>
       phase: 'Running',
       instanceId: '7',
       specHash: specHash(before.spec.template.spec),
-      facts: [{ field: 'gpu_name', value: 'RTX 4090' }],
+      facts: [{ field: 'gpuName', value: 'RTX 4090' }],
     },
     metadata: {
       labels: { [labels.endpointGroup]: 'llm' },

@@ -72,7 +72,7 @@ describe('making a worker', () => {
     await act(rent, receipt, { ...effects, siblings });
     const [worker] = await workers();
     expect(worker?.spec.offers?.map(({ filters = [] }) => filters)).toEqual([
-      [{ field: 'machine_id', operator: 'NotIn', values: ['7'] }],
+      [{ field: 'machineId', operator: 'NotIn', values: ['7'] }],
       [],
     ]);
   });

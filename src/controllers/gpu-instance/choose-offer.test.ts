@@ -106,7 +106,7 @@ describe('an offer is refused', () => {
     [
       'when bid and disk together cost too much',
       { pricing: 'Interruptible', bid: '0.99' },
-      offer({ fields: { storage_total_cost: 0.02 } }),
+      offer({ storagePricePerHour: 20_000 }),
       'affordable',
     ],
   ] as const)('%s', (_, change, candidate, expected) => {
@@ -168,6 +168,12 @@ describe('the order', () => {
     expect(chosenId(input({ order: [{ field: 'dlperf', direction: 'Asc' }] }, offers))).toBe('1');
   });
 
+  test('follows a column that specs named before offers had names of their own', () => {
+    const offers = [offer({ id: '1', gpuMemoryMB: 24_000 }), offer({ id: '2', gpuMemoryMB: 48_000 })];
+    const order = [{ field: 'gpu_ram', direction: 'Desc' as const }];
+    expect(chosenId(input({ order }, offers))).toBe('2');
+  });
+
   test('is the same whatever order the offers came in', () => {
     const offers = Array.from({ length: 12 }, (_, id) =>
       offer({ id: String(id), pricePerHour: 100_000 * (id % 4) + 1 }),
@@ -208,16 +214,16 @@ test('the search asks for exactly what is checked, in the order wanted', () => {
   expect(query).toEqual({
     filters: [
       { field: 'rentable', operator: 'eq', value: true },
-      { field: 'gpu_name', operator: 'eq', value: 'RTX 4090' },
-      { field: 'num_gpus', operator: 'eq', value: 1 },
-      { field: 'gpu_ram', operator: 'gte', value: 24_000 },
-      { field: 'disk_space', operator: 'gte', value: 32 },
+      { field: 'gpuName', operator: 'eq', value: 'RTX 4090' },
+      { field: 'gpuCount', operator: 'eq', value: 1 },
+      { field: 'gpuMemoryMB', operator: 'gte', value: 24_000 },
+      { field: 'diskGB', operator: 'gte', value: 32 },
       { field: 'reliability', operator: 'gte', value: 0.99 },
-      { field: 'geolocation', operator: 'in', value: ['SE', 'NO'] },
+      { field: 'region', operator: 'in', value: ['SE', 'NO'] },
       { field: 'verified', operator: 'eq', value: true },
-      { field: 'dph_total', operator: 'lte', value: 1 },
+      { field: 'pricePerHour', operator: 'lte', value: 1_000_000 },
     ],
-    order: [{ field: 'dph_total', direction: 'asc' }],
+    order: [{ field: 'pricePerHour', direction: 'asc' }],
     pricing: 'on-demand',
     limit: 200,
     storageGB: 32,
@@ -263,7 +269,7 @@ describe('an offer that ends before the machine may (B14)', () => {
   const HOUR_MS = 3_600_000;
   const short = offer({ id: '1', pricePerHour: 100_000, remainingSeconds: 3 * 3_600 });
   const long = offer({ id: '2', pricePerHour: 900_000, remainingSeconds: 100 * 3_600 });
-  const byPrice = { order: [{ field: 'dph_total', direction: 'Asc' as const }] };
+  const byPrice = { order: [{ field: 'pricePerHour', direction: 'Asc' as const }] };
   const idOf = (offers: ChoiceInput['offers'], neededMs: number | undefined) =>
     chosenId(input(byPrice, offers, { neededMs }));
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { offer, spec } from '../../../test/builders/observed.ts';
 import type { OfferRequirements } from '../../api/v1alpha1/offer-requirements.ts';
 import type { Offer, OfferScalar } from '../../market/offer.ts';
+import { toOfferSearch } from '../../markets/vast/offers/offers.ts';
 import { offerChecks, offerQuery, totalPrice } from './offers.ts';
 
 function requirements(change: Record<string, unknown>): OfferRequirements {
@@ -124,7 +125,7 @@ const asked = (change: Record<string, unknown>, breadth: 'exact' | 'broad' = 'ex
   offerQuery(requirements({ verified: false, ...change }), context, breadth);
 
 /** Fields that every search here filters by. */
-const COMMON = ['rentable', 'num_gpus', 'disk_space'];
+const COMMON = ['rentable', 'gpuCount', 'diskGB'];
 const filtersOf = (change: Record<string, unknown>) =>
   asked(change).filters.filter(({ field }) => !COMMON.includes(field));
 
@@ -156,38 +157,36 @@ describe('the service is asked', () => {
 
   test('for one of several names by a list, for a single one by its name', () => {
     expect(filtersOf({ gpuNames: ['A', 'B'], regions: ['SE'] })).toEqual([
-      { field: 'gpu_name', operator: 'in', value: ['A', 'B'] },
-      { field: 'geolocation', operator: 'eq', value: 'SE' },
+      { field: 'gpuName', operator: 'in', value: ['A', 'B'] },
+      { field: 'region', operator: 'eq', value: 'SE' },
     ]);
   });
 
   test('for what can be bid on, whatever it costs on demand', () => {
     const bid = { pricing: 'Interruptible', bid: '0.25', maxPricePerHour: '0.40' };
     expect(asked(bid).pricing).toBe('bid');
-    expect(filtersOf(bid)).toEqual([{ field: 'min_bid', operator: 'lte', value: 0.25 }]);
+    expect(filtersOf(bid)).toEqual([{ field: 'minBid', operator: 'lte', value: 250_000 }]);
   });
 
   test('for offers of any price where an unknown one will do', () => {
     expect(filtersOf({ maxPricePerHour: '0.40' })).toEqual([
-      { field: 'dph_total', operator: 'lte', value: 0.4 },
+      { field: 'pricePerHour', operator: 'lte', value: 400_000 },
     ]);
     expect(filtersOf({ maxPricePerHour: '0.40', allowUnknownPrice: true })).toEqual([]);
   });
 
   test('for ports by what an object calls them', () => {
-    expect(filtersOf({ minDirectPorts: 4 })).toEqual([
-      { field: 'direct_port_count', operator: 'gte', value: 4 },
-    ]);
+    expect(filtersOf({ minDirectPorts: 4 })).toEqual([{ field: 'directPorts', operator: 'gte', value: 4 }]);
   });
 
   test('in the order wanted, either way', () => {
     const order = [
       { field: 'dlperf', direction: 'Desc' },
-      { field: 'dph_total', direction: 'Asc' },
+      { field: 'pricePerHour', direction: 'Asc' },
     ];
     expect(asked({ order }).order).toEqual([
       { field: 'dlperf', direction: 'desc' },
-      { field: 'dph_total', direction: 'asc' },
+      { field: 'pricePerHour', direction: 'asc' },
     ]);
   });
 
@@ -199,21 +198,20 @@ describe('the service is asked', () => {
 });
 
 describe('the price of an interruptible machine', () => {
-  const priceOf = (fields: Offer['fields'], bid: string | undefined = '0.25') =>
-    totalPrice(offer({ fields }), requirements({ pricing: 'Interruptible', bid }));
+  const priceOf = (storagePricePerHour: number | undefined) =>
+    totalPrice(offer({ storagePricePerHour }), requirements({ pricing: 'Interruptible', bid: '0.25' }));
 
   test.each([
-    ['its disk', { storage_total_cost: 0.02 }, 270_000],
-    ['no disk that the service does not tell', {}, 250_000],
-    ['no disk that is no number', { storage_total_cost: 'free' }, 250_000],
-    ['no disk below nothing', { storage_total_cost: -1 }, 250_000],
-  ])('is the bid and %s', (_, fields, expected) => {
-    expect(priceOf(fields)).toBe(expected);
+    ['its disk', 20_000, 270_000],
+    ['no disk that the service does not tell', undefined, 250_000],
+    ['no disk below nothing', -1, 250_000],
+  ])('is the bid and %s', (_, storagePricePerHour, expected) => {
+    expect(priceOf(storagePricePerHour)).toBe(expected);
   });
 
   test('is not known without a bid, whatever the offer costs on demand', () => {
     const unbid = { ...requirements({ pricing: 'Interruptible' }), bid: undefined };
-    expect(totalPrice(offer({ fields: { storage_total_cost: 0.02 } }), unbid)).toBeUndefined();
+    expect(totalPrice(offer({ storagePricePerHour: 20_000 }), unbid)).toBeUndefined();
   });
 });
 
@@ -242,7 +240,7 @@ describe('direct ports (S6, D-op1)', () => {
   test('scenario 107: are asked of the search, the larger of both numbers', () => {
     const asked = (change: Record<string, unknown>) =>
       offerQuery(requirements(change), { ...context, requiredPorts: { ports, ssh: true } }, 'exact').filters;
-    const least = (value: number) => ({ field: 'direct_port_count', operator: 'gte', value });
+    const least = (value: number) => ({ field: 'directPorts', operator: 'gte', value });
     expect(asked({})).toContainEqual(least(2));
     expect(asked({ minDirectPorts: 1 })).toContainEqual(least(2));
     expect(asked({ minDirectPorts: 5 })).toContainEqual(least(5));
@@ -273,7 +271,7 @@ describe('whether an offer states what a check asks for', () => {
 
 test('a search for everything is ordered by price, whatever order the alternative asks for', () => {
   const wish = requirements({ order: [{ field: 'reliability', direction: 'Desc' }] });
-  expect(offerQuery(wish, context, 'broad').order).toEqual([{ field: 'dph_total', direction: 'asc' }]);
+  expect(offerQuery(wish, context, 'broad').order).toEqual([{ field: 'pricePerHour', direction: 'asc' }]);
   expect(offerQuery(wish, context, 'exact').order).toEqual([{ field: 'reliability', direction: 'desc' }]);
 });
 
@@ -286,4 +284,14 @@ test('an unknown price is refused in the name of the account if the object allow
   expect(known).toMatchObject({ label: 'allowUnknownPrice false of the account' });
   const [own] = offerChecks(requirements({}), context).filter(({ kind }) => kind === 'knownPrice');
   expect(own).toMatchObject({ label: 'allowUnknownPrice false' });
+});
+
+test.each(['machineId', 'machine_id'])('a filter by %s compares ids as text', (field) => {
+  const apart = requirements({ filters: [{ field, operator: 'NotIn', values: ['12', '13'] }] });
+  const [check] = offerChecks(apart, context).slice(-1);
+  const passes = (machineId: string | undefined) => check?.passes({ ...offer(), machineId });
+  expect([passes('12'), passes('14'), passes(undefined)]).toEqual([false, true, true]);
+  const [filter] = check?.filters ?? [];
+  expect(filter).toEqual({ field: 'machineId', operator: 'notin', value: ['12', '13'] });
+  expect(toOfferSearch({ filters: filter ? [filter] : [] })).toEqual({ machine_id: { notin: [12, 13] } });
 });

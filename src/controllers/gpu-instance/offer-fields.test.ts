@@ -29,6 +29,7 @@ describe('nothing is wrong', () => {
     ['without filters and order', [{}]],
     ['with fields by their names', [{ filters: ['inet_down', 'gpu_ram'], order: ['dph_total'] }]],
     ['with fields by their aliases', [{ filters: ['cuda_vers'], order: ['dph', 'flops_usd'] }]],
+    ['with fields of every market in the order', [{ order: ['pricePerHour', 'gpuMemoryMB'] }]],
     ['with fields in several alternatives', [{ filters: ['inet_up'] }, { order: ['reliability2'] }]],
   ])('%s', (_, offers) => {
     expect(told(...offers)).toBeUndefined();

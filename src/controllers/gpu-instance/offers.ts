@@ -1,5 +1,7 @@
 import type { OfferSet } from '../../accounts/admission.ts';
 import { type AccountLimits, refusesUnknownPrice } from '../../accounts/spend-limits.ts';
+import { fieldName } from '../../api/v1alpha1/former-columns.ts';
+import { valueIn } from '../../api/v1alpha1/offer-fields.ts';
 import type { OfferRequirements } from '../../api/v1alpha1/offer-requirements.ts';
 import {
   type DeclaredPorts,
@@ -161,8 +163,8 @@ function byOrder(order: OfferRequirements['order'], neededMs = 0): (left: Offer,
     const sooner = endsTooSoon(left) - endsTooSoon(right);
     if (sooner !== 0) return sooner;
     for (const { field, direction } of order) {
-      const one = left.fields[field] ?? undefined;
-      const other = right.fields[field] ?? undefined;
+      const one = valueIn(left, fieldName(field)) ?? undefined;
+      const other = valueIn(right, fieldName(field)) ?? undefined;
       if (one === other) continue;
       if (one === undefined || other === undefined) return one === undefined ? 1 : -1;
       return one < other === (direction === 'Desc') ? 1 : -1;
@@ -210,7 +212,7 @@ export function offerChecks(requirements: OfferRequirements, context: Context): 
 const SEARCH_LIMIT = { exact: 200, broad: 2000 } as const;
 
 /** Searches for everything differ in nothing but what the prices include, so that objects share them. */
-const BROAD_ORDER = [{ field: 'dph_total', direction: 'asc' }] as const;
+const BROAD_ORDER = [{ field: 'pricePerHour', direction: 'asc' }] as const;
 
 /** The search for one alternative. `broad` asks for everything that is for rent, to say why nothing matched. */
 export function offerQuery(
@@ -226,7 +228,7 @@ export function offerQuery(
       breadth === 'broad'
         ? BROAD_ORDER
         : requirements.order.map(({ field, direction }) => ({
-            field,
+            field: fieldName(field),
             direction: direction === 'Desc' ? 'desc' : 'asc',
           })),
     pricing: requirements.pricing === 'Interruptible' ? 'bid' : 'on-demand',
@@ -265,7 +267,7 @@ function priceChecks(requirements: OfferRequirements, { limits }: Context): read
             filters:
               requirements.allowUnknownPrice || requirements.pricing === 'Interruptible'
                 ? []
-                : [searchFilter('maxPricePerHour', cap / 1_000_000)],
+                : [searchFilter('maxPricePerHour', cap)],
           },
         ]),
     ...(bid === undefined
@@ -276,7 +278,7 @@ function priceChecks(requirements: OfferRequirements, { limits }: Context): read
             label: `bid ${formatDollars(bid)}`,
             passes: (offer: Offer) => (offer.minBid ?? 0) <= bid,
             isKnown: (offer: Offer) => offer.minBid !== undefined,
-            filters: [searchFilter('bid', bid / 1_000_000)],
+            filters: [searchFilter('bid', bid)],
           },
         ]),
   ];
@@ -286,9 +288,8 @@ function priceChecks(requirements: OfferRequirements, { limits }: Context): read
 export function totalPrice(offer: Offer, requirements: OfferRequirements): MicroDollars | undefined {
   if (requirements.pricing === 'OnDemand') return offer.pricePerHour;
   const bid = parseDollars(requirements.bid);
-  const { storage_total_cost: storage } = offer.fields;
-  const disk = typeof storage === 'number' ? Math.max(0, storage) : 0;
-  return bid === undefined ? undefined : bid + Math.round(disk * 1_000_000);
+  const disk = Math.max(0, offer.storagePricePerHour ?? 0);
+  return bid === undefined ? undefined : bid + disk;
 }
 
 /**

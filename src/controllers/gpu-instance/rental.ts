@@ -1,7 +1,9 @@
 import * as z from 'zod';
+import { fieldName } from '../../api/v1alpha1/former-columns.ts';
 import type { GpuInstanceSpec } from '../../api/v1alpha1/gpu-instance.ts';
 import { diskGB } from '../../api/v1alpha1/machine-drift.ts';
 import { WORKER_TOKEN_ENV } from '../../api/v1alpha1/names.ts';
+import { isOfferFact } from '../../api/v1alpha1/offer-fields.ts';
 import type { OfferRequirements } from '../../api/v1alpha1/offer-requirements.ts';
 import { omitUndefined } from '../../lib/json.ts';
 import { parseDollars } from '../../lib/money.ts';
@@ -57,7 +59,7 @@ export function wrongOfferFields(
   fields: OfferFieldFacts,
 ): string | undefined {
   const unknown = offers.flatMap(namedFields).flatMap(({ path, name }) => {
-    const problem = fields.unknown(name);
+    const problem = isOfferFact(fieldName(name)) ? undefined : fields.unknown(name);
     return problem === undefined ? [] : [`${path}: ${problem}`];
   });
   const impossible = offers.flatMap((offer, index) => impossibleFilters(offer, index, fields));

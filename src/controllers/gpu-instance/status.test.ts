@@ -61,7 +61,7 @@ describe('the fields of a listed machine', () => {
     [false, 'OnDemand'],
   ])('report the pricing of a found machine that is interruptible: %s', (interruptible, pricing) => {
     expect(fieldsOf({ interruptible }, { status: { facts: undefined } }).facts).toEqual(
-      expect.arrayContaining([priced(pricing), { field: 'gpu_name', value: 'RTX 4090' }]),
+      expect.arrayContaining([priced(pricing), { field: 'gpuName', value: 'RTX 4090' }]),
     );
   });
 

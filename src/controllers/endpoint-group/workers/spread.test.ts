@@ -22,11 +22,11 @@ describe('a worker that is spread', () => {
   const siblings = [onMachine('a', '1'), onMachine('b', '2'), onMachine('c', '1')];
 
   test('shares no machine with its siblings while another offer matches', () => {
-    expect(outline(spreadOffers(group('Machine'), siblings))).toEqual([['machine_id NotIn 1 2'], []]);
+    expect(outline(spreadOffers(group('Machine'), siblings))).toEqual([['machineId NotIn 1 2'], []]);
   });
 
   test('shares no host with them', () => {
-    expect(outline(spreadOffers(group('Host'), siblings))).toEqual([['host_id NotIn 70'], []]);
+    expect(outline(spreadOffers(group('Host'), siblings))).toEqual([['hostId NotIn 70'], []]);
   });
 
   test('keeps the filters that its template has', () => {
@@ -34,7 +34,7 @@ describe('a worker that is spread', () => {
       { ...OFFER, filters: [{ field: 'verified', operator: 'Eq', values: ['true'] }] },
     ]);
     expect(outline(spreadOffers(filtered, siblings))).toEqual([
-      ['host_id NotIn 70', 'verified Eq true'],
+      ['hostId NotIn 70', 'verified Eq true'],
       ['verified Eq true'],
     ]);
   });
@@ -63,7 +63,7 @@ describe('a worker that is spread', () => {
     expect(spread.map((offer) => offer.filters?.length)).toEqual(Array(8).fill(32));
     expect(spread[0]?.filters?.[0]?.values).toHaveLength(64);
     expect(spread.map((offer) => offer.filters?.[0]?.field)).toEqual([
-      ...Array(6).fill('machine_id'),
+      ...Array(6).fill('machineId'),
       ...Array(2).fill('cpu_cores'),
     ]);
   });

@@ -116,7 +116,7 @@ describe('a worker of another text than the template (M4)', () => {
   const group = groupObject();
   const { spec } = group.spec.template;
   const current = { templateHash: templateHash(group), spec: group.spec };
-  const facts = [{ field: 'gpu_name', value: 'RTX 4090' }];
+  const facts = [{ field: 'gpuName', value: 'RTX 4090' }];
   const rented = (more: object = {}, ofSpec: object = {}) =>
     workerObject('w', {
       spec: { ...spec, ...ofSpec },
@@ -187,7 +187,7 @@ describe('a worker of another text than the template (M4)', () => {
       template: { spec: { ...spec, offers: [{ regions: ['US', 'DE'] }] } },
     });
     const inUS = rented(
-      { facts: [{ field: 'geolocation', value: 'California, US' }] },
+      { facts: [{ field: 'region', value: 'California, US' }] },
       { offers: [{ regions: ['US', 'DE'] }] },
     );
     const sibling = workerObject('s', { spec: { offers: [{ regions: ['US'] }] } });
@@ -217,7 +217,7 @@ describe('a worker of another text than the template (M4)', () => {
     const own = on('w', '9');
     const { offers } = patchOf(wanting({}, { spreadBy: 'Machine' }), own, [own, on('s', '12')]).spec;
     expect(offers).toMatchObject([
-      { filters: [{ field: 'machine_id', operator: 'NotIn', values: ['12'] }] },
+      { filters: [{ field: 'machineId', operator: 'NotIn', values: ['12'] }] },
       { maxPricePerHour: '0.60' },
     ]);
   });
@@ -257,7 +257,7 @@ describe('a worker of another text than the template (M4)', () => {
 
   test('may share with siblings when all alternatives away from them rule out its machine', () => {
     const offers = Array.from({ length: 8 }, () => ({ regions: ['US', 'DE'] }));
-    const inUS = rented({ facts: [{ field: 'geolocation', value: 'California, US' }] });
+    const inUS = rented({ facts: [{ field: 'region', value: 'California, US' }] });
     const sibling = workerObject('s', { spec: { offers: [{ regions: ['US'] }] } });
     const apart = wanting({ offers }, { spreadBy: 'Region' });
     expect(patchOf(apart, inUS, [sibling]).spec.offers).toMatchObject(offers);

@@ -200,9 +200,9 @@ export function spreadOffers(
     case 'None':
       return offers;
     case 'Machine':
-      return apartFrom(offers, 'machine_id', idsOf(siblings, 'machineId'));
+      return apartFrom(offers, 'machineId', idsOf(siblings, 'machineId'));
     case 'Host':
-      return apartFrom(offers, 'host_id', idsOf(siblings, 'hostId'));
+      return apartFrom(offers, 'hostId', idsOf(siblings, 'hostId'));
     case 'Region':
       return inLeastUsedRegion(offers, siblings);
   }

@@ -45,6 +45,7 @@ export const offerRow = z.looseObject({
   rentable: looseBoolean,
   dph_total: looseNumber,
   min_bid: looseNumber,
+  storage_total_cost: looseNumber,
   geolocation: looseText,
   cuda_max_good: looseNumber,
   dlperf: looseNumber,
@@ -92,12 +93,42 @@ export function toOffer(row: WireOffer): Offer {
     rentable: row.rentable,
     pricePerHour: price(row.dph_total),
     minBid: price(row.min_bid),
+    storagePricePerHour: price(row.storage_total_cost),
     region: row.geolocation,
     cudaVersion: row.cuda_max_good,
     performance: row.dlperf,
     remainingSeconds: row.duration,
     fields: scalarFields(row),
   };
+}
+
+/** Column and units per column unit of each {@link Offer} field that a search may name. */
+const COLUMNS: Readonly<Partial<Record<keyof Offer, readonly [column: string, unit?: number]>>> = {
+  // An id is a number on the wire.
+  machineId: ['machine_id', 1],
+  hostId: ['host_id', 1],
+  gpuName: ['gpu_name'],
+  gpuCount: ['num_gpus'],
+  gpuMemoryMB: ['gpu_ram'],
+  memoryMB: ['cpu_ram'],
+  cpuCores: ['cpu_cores_effective'],
+  diskGB: ['disk_space'],
+  directPorts: ['direct_port_count'],
+  pricePerHour: ['dph_total', 1_000_000],
+  minBid: ['min_bid', 1_000_000],
+  storagePricePerHour: ['storage_total_cost', 1_000_000],
+  region: ['geolocation'],
+  cudaVersion: ['cuda_max_good'],
+  performance: ['dlperf'],
+  remainingSeconds: ['duration'],
+};
+
+function columnOf(field: string): readonly [column: string, unit?: number] {
+  return Object.hasOwn(COLUMNS, field) ? (COLUMNS[field as keyof Offer] ?? [field]) : [field];
+}
+
+function inUnit(value: OfferScalar, unit: number | undefined): OfferScalar {
+  return unit === undefined || value === null ? value : Number(value) / unit;
 }
 
 /** Returns the body of an offer search: controls and filters side by side. */
@@ -107,18 +138,26 @@ export function toOfferSearch(query: OfferQuery): Record<string, unknown> {
 
 function toControls({ order = [], pricing, limit, storageGB }: OfferQuery): WireSearchControls {
   return {
-    ...(order.length > 0 ? { order: order.map(({ field, direction }) => [field, direction] as const) } : {}),
+    ...(order.length > 0
+      ? { order: order.map(({ field, direction }) => [columnOf(field)[0], direction] as const) }
+      : {}),
     ...(pricing === undefined ? {} : { type: pricing }),
     ...(limit === undefined ? {} : { limit }),
     ...(storageGB === undefined ? {} : { allocated_storage: storageGB }),
   };
 }
 
-/** Returns the filters by field; two filters of one field are joined under its name. */
+/** Returns the filters by column; two filters of one field are joined under its column. */
 function toWireFilters(filters: readonly OfferFilter[]): Record<string, WireFilter> {
   const wire: Record<string, WireFilter> = {};
   for (const { field, operator, value } of filters) {
-    wire[field] = { ...wire[field], [operator]: value };
+    const [column, unit] = columnOf(field);
+    wire[column] = {
+      ...wire[column],
+      [operator]: Array.isArray(value)
+        ? value.map((each: OfferScalar) => inUnit(each, unit))
+        : inUnit(value as OfferScalar, unit),
+    };
   }
   return wire;
 }
