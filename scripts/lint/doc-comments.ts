@@ -101,9 +101,9 @@ interface DocComment {
 
 /** Returns the doc comments of a source. */
 export function docCommentsOf(source: string): readonly DocComment[] {
-  return [...source.matchAll(/^[ \t]*\/\*\*(?<body>[\s\S]*?)\*\/[ \t]*\n?/gm)].map((match) => ({
+  return [...source.matchAll(/^[ \t]*\/\*\*([\s\S]*?)\*\/[ \t]*\n?/gm)].map((match) => ({
     line: lineAt(source, match.index),
-    text: match.groups!['body']!.replace(/\n[ \t]*\*[ \t]?/g, '\n').trim(),
+    text: (match[1] ?? '').replace(/\n[ \t]*\*[ \t]?/g, '\n').trim(),
     of: isFunction(source.slice(match.index + match[0].length, match.index + match[0].length + 400))
       ? 'function'
       : 'other',

@@ -47,7 +47,7 @@ export interface Unknown {
 
 /** Returns a usage error that names the nearest commands: of the same verb, of the same noun, or of kubectl. */
 export function unknownCommand({ entries, words, calledAs }: Unknown): Error {
-  const [verb = '', noun = ''] = words.filter((word) => !word.startsWith('-'));
+  const [verb = '', noun = ''] = words.filter((text) => !text.startsWith('-'));
   const typed = noun === '' ? verb : `${verb} ${noun}`;
   const remedy =
     forObject(entries, verb, noun) ?? nearCommands(entries, verb, noun).map((name) => `${calledAs} ${name}`);

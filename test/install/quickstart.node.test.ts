@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { REPOSITORY } from '../../scripts/generate/artifact.ts';
 import { describeWithNode } from '../cluster/node/describe-with-node.ts';
 import { commandsUnder, quickStartCommands } from '../docs/code-blocks.ts';
@@ -21,7 +21,8 @@ describeWithNode('the quick start of the README on a node', (cluster) => {
     type = typistOn(cluster(), { folder: REPOSITORY });
     await cluster().node.importImage(await operatorImage());
     // A cluster that has just begun still makes objects of its own; this one is the last that is asked for here.
-    await expect.poll(objects, { timeout: 60_000, interval: 1000 }).toContain('configmap/kube-root-ca.crt');
+    const hasLast = async () => expect(await objects()).toContain('configmap/kube-root-ca.crt');
+    await vi.waitFor(hasLast, { timeout: 60_000, interval: 1000 });
     before = new Set(await objects());
   }, 15 * 60_000);
   afterAll(async () => {

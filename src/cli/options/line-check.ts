@@ -41,13 +41,13 @@ const READERS: readonly (readonly [RegExp, (text: string, flag: string) => unkno
 export function checkLine(words: readonly string[], { options, args }: Shape): void {
   const faults: Fault[] = [];
   let position = 0;
-  for (const word of readWords(words, options)) {
-    if (typeof word !== 'string') {
-      faults.push(...faultOf(word));
+  for (const part of readWords(words, options)) {
+    if (typeof part !== 'string') {
+      faults.push(...faultOf(part));
       continue;
     }
     const argument = args[Math.min(position, args.length - 1)];
-    if (word === '' && argument && !argument.mayBeEmpty)
+    if (part === '' && argument && !argument.mayBeEmpty)
       faults.push({ message: `${argument.name}: the argument is empty.`, remedy: remedyOf(argument.name) });
     position += 1;
   }
@@ -67,15 +67,25 @@ function readWords(words: readonly string[], options: readonly CommandOption[]):
     const option = known.get(flag);
     const placeholder = option && /[<[].*$/.exec(option.flags)?.[0];
     if (option && placeholder !== undefined) {
-      const next = words[at + 1];
-      const isOption = inline === undefined && next !== undefined && known.has(parted(next).flag);
-      const isTaken = inline === undefined && (placeholder.startsWith('<') || !next?.startsWith('-'));
-      const value = inline ?? (isTaken ? next : undefined);
-      read.push({ flag, placeholder, option, value, isOption: isOption && isTaken });
+      const { value, isTaken, isOption } = readValue(placeholder, inline, words[at + 1], known);
+      read.push({ flag, placeholder, option, value, isOption });
       if (isTaken && !isOption) at += 1;
     } else if (!option && (flag === '-' || !flag.startsWith('-'))) read.push(words[at] ?? '');
   }
   return read;
+}
+
+/** The value of an option: its own after `=`, or the next text, if that is taken for one. */
+function readValue(
+  placeholder: string,
+  inline: string | undefined,
+  next: string | undefined,
+  known: ReadonlyMap<string, CommandOption>,
+): Pick<Given, 'value' | 'isOption'> & { readonly isTaken: boolean } {
+  if (inline !== undefined) return { value: inline, isTaken: false, isOption: false };
+  const isTaken = placeholder.startsWith('<') || !next?.startsWith('-');
+  const isOption = isTaken && next !== undefined && known.has(parted(next).flag);
+  return { value: isTaken ? next : undefined, isTaken, isOption };
 }
 
 function faultOf({ flag, placeholder, option, value, isOption }: Given): readonly Fault[] {
@@ -99,7 +109,7 @@ function remedyOf(form: string): string {
 }
 
 /** `--flag=value` in its parts. */
-function parted(word: string): { readonly flag: string; readonly inline: string | undefined } {
-  const [, flag = word, inline] = /^(--[^=]+)=(.*)$/s.exec(word) ?? [];
+function parted(text: string): { readonly flag: string; readonly inline: string | undefined } {
+  const [, flag = text, inline] = /^(--[^=]+)=(.*)$/s.exec(text) ?? [];
   return { flag, inline };
 }

@@ -163,12 +163,12 @@ function unreportedProbe(object: JsonObject): string | undefined {
   if (!isObject(action)) return undefined;
   const { reason, message } = conditionOf(object, 'Ready') ?? {};
   const isUnreached = reason === 'NotReachable';
-  const says = String(message);
+  const text = String(message);
   if (!isSendable(action))
-    return isUnreached && says.includes('cannot be sent')
+    return isUnreached && text.includes('cannot be sent')
       ? undefined
       : `the probe of ${nameOf(object)} cannot be sent, and Ready says ${reason}`;
-  return isUnreached && !says.includes('no public port')
+  return isUnreached && !text.includes('no public port')
     ? `the machine of ${nameOf(object)} answers its probe, and Ready says ${reason}`
     : undefined;
 }

@@ -22,7 +22,7 @@ function keptStopped(name: string, before: (stage: Stage) => void): Story {
 }
 
 /** The next lists or reads say that the machine of `a` is stopped. */
-function saysStopped(stage: Stage, endpoint: WrongField['endpoint'], count: number): void {
+function reportStopped(stage: Stage, endpoint: WrongField['endpoint'], count: number): void {
   const instance = stage.machineOf('a');
   const wrong = { field: 'actual_status', change: 'set', value: 'stopped', instance, count } as const;
   stage.wrong({ endpoint, ...wrong });
@@ -50,21 +50,21 @@ export const KEPT_STORIES: readonly Story[] = [
     'an object is deleted that keeps its machine stopped, its stop is ignored, and one list says that it stopped',
     (stage) => {
       ignoreStops(stage, 60);
-      saysStopped(stage, 'list', 1);
+      reportStopped(stage, 'list', 1);
     },
   ),
   keptStopped(
     'an object is deleted that keeps its machine stopped, its stop is ignored, two lists say that it stopped, and a read says the truth',
     (stage) => {
       ignoreStops(stage, 60);
-      saysStopped(stage, 'list', 2);
+      reportStopped(stage, 'list', 2);
     },
   ),
   keptStopped(
     'an object is deleted that keeps its machine stopped, its stop is ignored, two lists say that it stopped, and one read finds no machine',
     (stage) => {
       ignoreStops(stage, 60);
-      saysStopped(stage, 'list', 2);
+      reportStopped(stage, 'list', 2);
       stage.strike({ call: 'read', fate: NO_MACHINE });
     },
   ),
@@ -72,7 +72,7 @@ export const KEPT_STORIES: readonly Story[] = [
     'an object is deleted that keeps its machine stopped, its stop is ignored, and no read is answered while lists say that it stopped',
     (stage) => {
       ignoreStops(stage, 60);
-      saysStopped(stage, 'list', 2);
+      reportStopped(stage, 'list', 2);
       stage.cast({ call: 'read', seconds: 60, fate: { refusal: { status: 503, body: '' } } });
     },
   ),
@@ -80,7 +80,7 @@ export const KEPT_STORIES: readonly Story[] = [
     'an object is deleted that keeps its machine stopped, the process dies when its stop is answered and ignored, and one list says that it stopped',
     (stage) => {
       ignoreStops(stage, 60);
-      saysStopped(stage, 'list', 1);
+      reportStopped(stage, 'list', 1);
       stage.strike({ call: 'label', meanwhile: () => stage.after(0.01, () => stage.killAll()) });
     },
   ),
