@@ -34,6 +34,14 @@ export function costOver(pricePerHour: MicroDollars, milliseconds: number): Micr
   return Math.round((pricePerHour * milliseconds) / 3_600_000);
 }
 
+/** Returns the hours for which a credit pays; undefined if the credit is unknown or nothing bills. Never below 0. */
+export function runwayHours(
+  credit: MicroDollars | undefined,
+  pricePerHour: MicroDollars,
+): number | undefined {
+  return credit === undefined || pricePerHour <= 0 ? undefined : Math.max(0, credit / pricePerHour);
+}
+
 /** Returns the highest of the caps of alternatives; undefined if there is none, or if one alternative has no cap. */
 export function highestCap(caps: readonly (string | undefined)[]): MicroDollars | undefined {
   const known = caps.map(parseDollars).filter((cap) => cap !== undefined);

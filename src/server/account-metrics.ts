@@ -1,4 +1,4 @@
-import type { MicroDollars } from '../lib/money.ts';
+import { type MicroDollars, runwayHours } from '../lib/money.ts';
 import type { MetricRegistry } from './metric-registry.ts';
 
 /** Figures of an account at the time of exposition. */
@@ -50,10 +50,10 @@ const FAMILIES: readonly Shown[] = [
   {
     name: 'credit_runway_seconds',
     help: 'Time until the credit is used up at the present hourly cost of all machines of an account. Absent if nothing bills or the key may not read the credit.',
-    value: ({ credit, dollarsPerHour }) =>
-      credit === undefined || dollarsPerHour <= 0
-        ? undefined
-        : Math.max(0, credit / dollarsPerHour) * HOUR_SECONDS,
+    value({ credit, dollarsPerHour }) {
+      const hours = runwayHours(credit, dollarsPerHour);
+      return hours === undefined ? undefined : hours * HOUR_SECONDS;
+    },
   },
   {
     name: 'live_machines',

@@ -2,10 +2,11 @@ import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import { type AccountRef, accountRefOf } from '../instance/account-ref.ts';
 import { provisionalCost, provisionalThisMonth, totalCost } from '../instance/cost.ts';
 import type { Clock } from '../lib/clock.ts';
-import { type MicroDollars, parseDollars } from '../lib/money.ts';
+import type { MicroDollars } from '../lib/money.ts';
 import { storedForm } from '../lib/stored-form.ts';
 import { uidOf } from '../runtime/kube/kube-object.ts';
 import type { Change } from '../runtime/list-watch/object-store.ts';
+import { type InstanceFigures, instanceFigures } from '../views/instance-figures.ts';
 import type { MetricRegistry } from './metric-registry.ts';
 
 /** The part of an informer that metrics use. */
@@ -71,24 +72,25 @@ function showMachines(
   });
   registry.beforeExposition(() => {
     for (const family of [machines, info, price, provisional, provisionalMonth, utilization]) family.reset();
+    const now = clock.now();
     for (const instance of source.list()) {
       const { status } = instance;
-      info.set(infoLabels(instance), 1);
+      const account = accountRefOf(instance);
+      const figures = instanceFigures(instance, (machine) => utilizationOf(account, machine), now);
+      info.set(infoLabels(instance, figures), 1);
       if (status?.instanceId === undefined) continue;
       machines.inc({ ...accountOf(instance), state: status.actualStatus ?? 'provisioning' });
-      price.set(nameOf(instance), dollarsIn(status.cost?.pricePerHour) / MICRO);
+      price.set(nameOf(instance), figures.pricePerHour ?? 0);
       if (status.cost?.reported) {
-        provisional.set(nameOf(instance), provisionalCost(status.cost, clock.now()) / MICRO);
-        provisionalMonth.inc(accountOf(instance), provisionalThisMonth(instance, clock.now()) / MICRO);
+        provisional.set(nameOf(instance), provisionalCost(status.cost, now) / MICRO);
+        provisionalMonth.inc(accountOf(instance), provisionalThisMonth(instance, now) / MICRO);
       }
-      const share = utilizationOf(accountRefOf(instance), status.instanceId);
-      if (share !== undefined) utilization.set(nameOf(instance), share);
+      if (figures.gpuUtilization !== undefined) utilization.set(nameOf(instance), figures.gpuUtilization);
     }
   });
 }
 
-function infoLabels(instance: GpuInstance) {
-  const { phase = 'Pending', gpu } = instance.status ?? {};
+function infoLabels(instance: GpuInstance, { phase = 'Pending', gpu }: InstanceFigures) {
   const { account } = accountOf(instance);
   return { ...nameOf(instance), account, phase, gpu: gpu?.name ?? '', count: String(gpu?.count ?? '') };
 }
@@ -171,11 +173,6 @@ function countSpending(
   registry.beforeExposition(() => {
     for (const instance of source.list()) count(instance);
   });
-}
-
-/** Parses an amount; 0 if it is missing. */
-function dollarsIn(text: string | undefined): MicroDollars {
-  return parseDollars(text) ?? 0;
 }
 
 function nameOf({ metadata }: GpuInstance): { namespace: string; name: string } {

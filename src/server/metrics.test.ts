@@ -7,6 +7,8 @@ import { totalCost } from '../instance/cost.ts';
 import { TransportError } from '../lib/transport.ts';
 import type { KubeObject } from '../runtime/kube/kube-object.ts';
 import type { Change } from '../runtime/list-watch/object-store.ts';
+import { costRows } from '../views/cost.ts';
+import { instanceFigures } from '../views/instance-figures.ts';
 import { type AccountFigures, showAccounts } from './account-metrics.ts';
 import { type Conditioned, watchConditions } from './condition-metrics.ts';
 import { showGroups } from './group-metrics.ts';
@@ -289,8 +291,8 @@ describe('groups', () => {
   test('show what their status says, and nothing that it does not say', async () => {
     const registry = createMetricRegistry();
     const group = (name: string, status: object | undefined) =>
-      ({ metadata: { namespace: 'team', name }, status }) as EndpointGroup;
-    const autoscaling = { hot: 3, total: 5, capacity: '120.5' };
+      ({ metadata: { namespace: 'team', name }, spec: { maxWorkers: 9, load: {} }, status }) as EndpointGroup;
+    const autoscaling = { hot: 3, total: 5, load: '80.25', capacity: '120.5' };
     const told = { hot: 2, cold: 1, ready: 0, load: '80.25', pricePerHour: '0.75', autoscaling };
     const groups = [group('llm', told), group('new', undefined)];
     showGroups(registry, { list: () => groups });
@@ -368,6 +370,39 @@ describe('machines', () => {
     });
     const family = 'gpu_rental_instance_gpu_utilization_ratio';
     expect(await linesOf(registry, family)).toEqual([`${family}{namespace="team",name="a"} 0.25`]);
+  });
+
+  test('price, phase, GPU and use are those that `top` and `cost` print', async () => {
+    const registry = createMetricRegistry();
+    const clock = createVirtualClock({ startMs: Date.parse('2026-11-20T10:30:00Z') });
+    const cost = { accrued: '1.00', pricePerHour: '0.256659', since: '2026-11-20T10:00:00Z' };
+    const gpu = { name: 'RTX 4090', count: 2 };
+    const status = { phase: 'Running', instanceId: '7', gpu, cost };
+    const objects = [
+      instance(status),
+      instance(status, { name: 'going', deletionTimestamp: '2026-11-20T10:29:00Z' }),
+      instance({ phase: 'Provisioning', instanceId: '8' }, { name: 'new' }),
+    ];
+    const utilizationOf = (): number => 0.25;
+    watchInstances(registry, { source: source(objects), clock, utilizationOf });
+    const text = await registry.expose();
+    for (const object of objects) {
+      const {
+        name,
+        phase,
+        gpu: shown,
+        pricePerHour,
+        gpuUtilization,
+      } = instanceFigures(object, utilizationOf, clock.now());
+      const [row] = costRows([object], clock.now());
+      const labels = `namespace="team",name="${name}"`;
+      const described = `phase="${phase}",gpu="${shown?.name ?? ''}",count="${shown?.count ?? ''}"`;
+      expect(text).toContain(`gpu_rental_instance_info{${labels},account="default",${described}} 1`);
+      expect(text).toContain(`gpu_rental_instance_dollars_per_hour{${labels}} ${pricePerHour ?? 0}\n`);
+      expect(text).toContain(`gpu_rental_instance_dollars_per_hour{${labels}} ${row?.perHour}\n`);
+      expect(text).toContain(`gpu_rental_instance_gpu_utilization_ratio{${labels}} ${gpuUtilization}\n`);
+    }
+    expect(text).toContain('phase="Deleting"');
   });
 
   test('money moves between writes', () => {

@@ -30,10 +30,13 @@ export interface Utilization {
   readonly notes: readonly string[];
 }
 
-/** Returns the figures of a machine from its object and the marketplace at `now` (epoch milliseconds). */
+/**
+ * Returns the figures of a machine from its object and the marketplace at `now` (epoch milliseconds). `utilizationOf`
+ * returns the GPU utilization of a machine by its id.
+ */
 export function instanceFigures(
   { metadata, status = {} }: GpuInstance,
-  { byMachine }: Pick<Utilization, 'byMachine'>,
+  utilizationOf: (machine: string) => number | undefined,
   now: number,
 ): InstanceFigures {
   const { namespace = '', name } = metadata;
@@ -42,7 +45,7 @@ export function instanceFigures(
     ...{ namespace, name },
     ...statusFigures({ metadata, status }, now),
     machine: instanceId,
-    gpuUtilization: instanceId === undefined ? undefined : byMachine.get(instanceId),
+    gpuUtilization: instanceId === undefined ? undefined : utilizationOf(instanceId),
     cost: inDollars(totalCost(cost, now)) ?? 0,
   };
 }

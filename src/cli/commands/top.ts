@@ -121,7 +121,9 @@ async function instancesNow(
       : await listInstances(cluster, cluster.scope);
   const utilization = await utilizationOf(cluster, objects, asked);
   const now = systemClock.now();
-  const instances = objects.map((object) => instanceFigures(object, utilization, now));
+  const instances = objects.map((object) =>
+    instanceFigures(object, (machine) => utilization.byMachine.get(machine), now),
+  );
   return {
     value: instanceSnapshot(instances, utilization.notes, now),
     text: (options) => instancesText(instances, utilization.notes, options),

@@ -4,7 +4,7 @@ import { annotations } from '../../api/v1alpha1/names.ts';
 import { requestToken } from '../../api/v1alpha1/object.ts';
 import { withPage } from '../../api/v1alpha1/reasons.ts';
 import { sameJson } from '../../lib/json.ts';
-import { formatDollars, type MicroDollars, parseDollars } from '../../lib/money.ts';
+import { formatDollars, type MicroDollars, parseDollars, runwayHours } from '../../lib/money.ts';
 import { formatDuration, formatTime } from '../../lib/time.ts';
 import { compareIds } from '../../market/ids.ts';
 import { setConditions } from '../../runtime/conditions.ts';
@@ -199,8 +199,8 @@ const MAX_RUNWAY_MS = 87_600 * HOUR_MS;
 
 /** Credit, price and how long the one lasts at the other, rounded to whole hours. */
 export function figuresOf({ credit, pricePerHour }: FiguresInput): Figures {
-  const hours = credit === undefined || pricePerHour <= 0 ? undefined : Math.floor(credit / pricePerHour);
-  const runwayMs = hours === undefined ? undefined : Math.min(Math.max(0, hours * HOUR_MS), MAX_RUNWAY_MS);
+  const hours = runwayHours(credit, pricePerHour);
+  const runwayMs = hours === undefined ? undefined : Math.min(Math.floor(hours) * HOUR_MS, MAX_RUNWAY_MS);
   return {
     ...(credit === undefined ? {} : { credit: formatDollars(Math.max(0, credit)) }),
     pricePerHour: formatDollars(pricePerHour),
