@@ -15,8 +15,13 @@ import {
 } from './shape/measure.ts';
 import { RENTAL_PATH } from './shape/rental-path.ts';
 
-/** Figures of the same measures before facts were grouped by noun. */
-const EARLIER = { wholeTakers: 317, names: 165, transfers: 21 };
+/** Transfers before facts were grouped by noun. */
+const EARLIER_TRANSFERS = 21;
+/** Controllers whose facts are grouped by noun, with the figures of the same measures before. */
+const BY_NOUN = [
+  { controller: 'gpu-instance', wholeTakers: 317, names: 165 },
+  { controller: 'endpoint-group', wholeTakers: 33, names: 123 },
+] as const;
 
 const OUTLIERS = 5;
 
@@ -85,24 +90,26 @@ print(
 print(
   'transfers from the worker to the status write',
   broken.length === 0
-    ? `${RENTAL_PATH.length} (${leafTransfers(RENTAL_PATH)} of them to a leaf; earlier ${EARLIER.transfers})`
+    ? `${RENTAL_PATH.length} (${leafTransfers(RENTAL_PATH)} of them to a leaf; earlier ${EARLIER_TRANSFERS})`
     : `unknown: ${broken.length} of ${RENTAL_PATH.length} declared rows no longer hold`,
   broken.map((row) => `correct in scripts/shape/rental-path.ts: ${row}`),
 );
-const instanceFiles = files.filter(({ path }) => path.startsWith('controllers/gpu-instance/'));
-const wholeTakers = instanceFiles.flatMap((file) => file.wholeTakers);
-const takersByFile = Object.entries(Object.groupBy(wholeTakers, (taker) => taker.split(':')[0] ?? ''))
-  .toSorted(([, left = []], [, right = []]) => right.length - left.length)
-  .slice(0, OUTLIERS);
-print(
-  'functions that take all of Facts or Observed',
-  `${wholeTakers.length} (earlier ${EARLIER.wholeTakers})`,
-  takersByFile.map(([file, takers = []]) => `${takers.length} in ${file}`),
-);
-print(
-  'names on the walk of Observed',
-  `${namesOnWalk(instanceFiles, 'Observed').length} (earlier ${EARLIER.names})`,
-);
+for (const { controller, ...earlier } of BY_NOUN) {
+  const own = files.filter(({ path }) => path.startsWith(`controllers/${controller}/`));
+  const wholeTakers = own.flatMap((file) => file.wholeTakers);
+  const takersByFile = Object.entries(Object.groupBy(wholeTakers, (taker) => taker.split(':')[0] ?? ''))
+    .toSorted(([, left = []], [, right = []]) => right.length - left.length)
+    .slice(0, OUTLIERS);
+  print(
+    `${controller}: take all of Facts or Observed`,
+    `${wholeTakers.length} (earlier ${earlier.wholeTakers})`,
+    takersByFile.map(([file, takers = []]) => `${takers.length} in ${file}`),
+  );
+  print(
+    `${controller}: names on the walk of Observed`,
+    `${namesOnWalk(own, 'Observed').length} (earlier ${earlier.names})`,
+  );
+}
 print(
   'folder dependencies, cycles among them',
   `${sum([...dependencies.values()].map(({ size }) => size))}, ${cycles.length}`,

@@ -1,12 +1,12 @@
 import { changesOf, eventsFor } from '../../src/controllers/endpoint-group/actions.ts';
 import { decide } from '../../src/controllers/endpoint-group/decide.ts';
-import type { Action, Decision, Observed } from '../../src/controllers/endpoint-group/types.ts';
+import type { Action, Decision } from '../../src/controllers/endpoint-group/types.ts';
 import { goldenTables } from './golden-tables.ts';
-import { NOW, observedGroup } from './observed-group.ts';
+import { type GroupSituation, NOW, observedGroup } from './observed-group.ts';
 
 /** Tables of what groups decide: conditions, figures and events are golden text. */
 export function groupDecisionTables(name: string) {
-  return goldenTables<Partial<Observed>, readonly string[]>(name, (situation) => {
+  return goldenTables<GroupSituation, readonly string[]>(name, (situation) => {
     const decision = decide(observedGroup(situation));
     return {
       outline: decision.actions.map(inWords),

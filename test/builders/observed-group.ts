@@ -5,7 +5,15 @@ import {
   withReport,
 } from '../../src/controllers/endpoint-group/load/state.ts';
 import { defaultTimes } from '../../src/controllers/endpoint-group/times.ts';
-import type { MemoryFields, Observed } from '../../src/controllers/endpoint-group/types.ts';
+import type {
+  MemoryFields,
+  Observed,
+  PassTimes,
+  SeenAccount,
+  SeenLoad,
+  SeenPublication,
+  SeenWorkers,
+} from '../../src/controllers/endpoint-group/types.ts';
 import { templateHash } from '../../src/controllers/endpoint-group/workers/template.ts';
 import type { Worker } from '../../src/controllers/endpoint-group/workers/worker.ts';
 import { groupObject, groupWorker } from './group-worker.ts';
@@ -14,30 +22,56 @@ import { groupObject, groupWorker } from './group-worker.ts';
 export const NOW = Date.parse('2026-11-20T12:00:00Z');
 const SECOND = 1000;
 
-/** What a pass sees of a group of no workers and no load, but for these. */
-export function observedGroup(overrides: Partial<Observed> = {}): Observed {
+/** What a test says of an observation, by the names of its parts. */
+export interface GroupSituation
+  extends Partial<Pick<Observed, 'group' | 'memory' | 'refused'>>,
+    Partial<Omit<SeenWorkers, 'all'>>,
+    Partial<Omit<SeenLoad, 'state'>>,
+    Partial<Pick<SeenAccount, 'frozen'>>,
+    Partial<Pick<SeenPublication, 'identity' | 'gatewayUrl' | 'allowPrivateAddresses'>>,
+    Partial<PassTimes> {
+  readonly workers?: readonly Worker[];
+  readonly loadState?: LoadState;
+  readonly accountCap?: SeenAccount['cap'];
+  readonly published?: SeenPublication['service'];
+  readonly publishedFile?: SeenPublication['file'];
+}
+
+/** An observation of a group of no workers and no load, but for these. */
+export function observedGroup(situation: GroupSituation = {}): Observed {
+  const {
+    workers = [],
+    orphans = [],
+    takenNames = new Set(),
+    loadState = EMPTY_LOAD,
+    source = 'workers',
+    hasLateFigures = false,
+    wakeAsked = false,
+    frozen = new Set(),
+    published = { type: 'done' },
+    identity = { problem: undefined, isDue: false },
+    allowPrivateAddresses = false,
+    now = NOW,
+    beganAt = NOW,
+    isTick = true,
+    times = defaultTimes,
+  } = situation;
+  // Other machines can be rented for workers of an old template.
+  const outlook = 'outlook' in situation ? situation.outlook : { inHand: { has: () => true } };
   return {
-    now: NOW,
-    beganAt: NOW,
-    group: groupObject(),
-    workers: [],
-    orphans: [],
-    takenNames: new Set(),
-    loadState: EMPTY_LOAD,
-    source: 'workers',
-    times: defaultTimes,
-    memory: undefined,
-    isTick: true,
-    hasLateFigures: false,
-    wakeAsked: false,
-    frozen: new Set(),
-    published: { type: 'done' },
-    identity: { problem: undefined, isDue: false },
-    refused: [],
-    // Other machines can be rented for workers of an old template.
-    outlook: { inHand: { has: () => true } },
-    allowPrivateAddresses: false,
-    ...overrides,
+    group: situation.group ?? groupObject(),
+    workers: { all: workers, orphans, takenNames, outlook },
+    load: { state: loadState, source, hasLateFigures, wakeAsked },
+    account: { frozen, cap: situation.accountCap },
+    publication: {
+      service: published,
+      file: situation.publishedFile,
+      gatewayUrl: situation.gatewayUrl,
+      ...{ identity, allowPrivateAddresses },
+    },
+    clock: { now, beganAt, isTick, times },
+    memory: situation.memory,
+    refused: situation.refused ?? [],
   };
 }
 

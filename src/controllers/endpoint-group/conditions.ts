@@ -5,30 +5,26 @@ import { agreeing, counted } from '../../lib/plural.ts';
 import { formatTime, parseDuration } from '../../lib/time.ts';
 import { type DesiredCondition, findCondition } from '../../runtime/conditions.ts';
 import type { ScalingDecision } from './autoscale/bounds.ts';
-import { type ReplacementPace, readableError } from './autoscale/failing.ts';
+import { readableError } from './autoscale/failing.ts';
 import type { Choice } from './autoscale/plan.ts';
 import type { Counts } from './counts.ts';
-import { isHot } from './facts.ts';
+import { type Facts, isHot } from './facts.ts';
 import { livePickers } from './load/pickers.ts';
 import type { LoadProblem } from './load/state.ts';
 import type { LoadView } from './load/view.ts';
 import { endpointFileName, publishesFile } from './publish/endpoint-file.ts';
-import { type EndpointProblem, hasGateway } from './publish/endpoints.ts';
-import type { Observed, Refusal } from './types.ts';
+import { hasGateway } from './publish/endpoints.ts';
+import type { Refusal } from './types.ts';
 import { isStatusCurrent, type Worker } from './workers/worker.ts';
 
-/** Everything that conditions speak about. */
-export interface Situation {
-  readonly observed: Observed;
+/** Facts and decisions that conditions report. */
+export interface Situation extends Pick<Facts, 'group' | 'workers' | 'load' | 'publication' | 'clock'> {
   readonly decision: ScalingDecision;
   readonly choice: Choice;
-  readonly load: LoadView;
   readonly counts: Counts;
-  readonly problems: readonly EndpointProblem[];
   /** Writes that are decided, and that the API server refused when they were last tried. */
-  readonly refused: readonly Refusal[];
-  readonly pace: ReplacementPace;
-  /** Whether waiting has looked longer than the target for five minutes although the capacity suffices. */
+  readonly refusals: readonly Refusal[];
+  /** True if waiting has looked longer than the target for five minutes although the capacity suffices. */
   readonly isSlow: boolean;
 }
 
@@ -51,7 +47,7 @@ const JUDGES: Readonly<Record<EndpointGroupCondition, Judge>> = {
   Saturated: saturated,
   TargetQueueTimeTooShort: targetQueueTimeTooShort,
   WorkersBlocked: (situation) =>
-    workersBlocked(situation, serviceProblem(situation.observed), refusalProblem(situation)),
+    workersBlocked(situation, serviceProblem(situation.publication), refusalProblem(situation)),
   GatewayConnected: gatewayConnected,
   CallerKeysUsable: callerKeysUsable,
   EndpointsPublished: endpointsPublished,
@@ -76,8 +72,9 @@ export const workersAre = (count: number): string =>
 
 /** Short of workers comes first: an update whose workers all serve is no alarm. */
 function ready(situation: Situation): ConditionState {
-  const { counts, decision, observed } = situation;
-  const blocked = serviceProblem(observed) ?? addressProblem(situation) ?? refusalProblem(situation);
+  const { counts, decision } = situation;
+  const blocked =
+    serviceProblem(situation.publication) ?? addressProblem(situation) ?? refusalProblem(situation);
   if (blocked) return no(blocked.reason, blocked.message);
   const failing = stalled(situation);
   if (failing) return no(failing.reason, failing.message);
@@ -90,13 +87,14 @@ function ready(situation: Situation): ConditionState {
 }
 
 /** What is missing of the pool, and why: the load is served without it, and nothing else would tell. */
-function poolGap({ observed }: Situation): string {
-  const why = blockedWorkers(observed.workers, 'Cold');
+function poolGap({ workers }: Situation): string {
+  const why = blockedWorkers(workers.all, 'Cold');
   return why === undefined ? '' : ` Of the pool ${why}`;
 }
 
 /** Nobody is hot, and nobody would be for any load: the source that alone knows of it cannot be asked. */
-function sleepsBlind({ load: { metrics, problem } }: Situation): ConditionState | undefined {
+function sleepsBlind({ load }: Situation): ConditionState | undefined {
+  const { metrics, problem } = load.view;
   if (metrics !== 'missing' || !problem) return undefined;
   return no(
     MISSING_BY[problem.kind],
@@ -106,18 +104,18 @@ function sleepsBlind({ load: { metrics, problem } }: Situation): ConditionState 
 
 /** What is wrong with workers, and when the next of them is replaced if that is not now. */
 function broken(situation: Situation): string {
-  const { pace, observed } = situation;
+  const { pace } = situation.workers;
   const wrong = `${faults(situation)}${unready(situation)}`;
-  if (wrong === '' || observed.now >= pace.from) return wrong;
+  if (wrong === '' || situation.clock.now >= pace.from) return wrong;
   const before = pace.inRow > 1 ? `${pace.inRow} were replaced in a row; the` : 'The';
   return `${wrong} ${before} next is replaced after ${formatTime(pace.from)}.`;
 }
 
 /** Workers that say themselves that they are broken; the first by name is quoted. */
-function faults({ observed, load }: Situation): string {
-  const faulty = observed.workers
+function faults({ workers, load }: Situation): string {
+  const faulty = workers.all
     .flatMap(({ name }) => {
-      const error = readableError(load.workers.get(name)?.error);
+      const error = readableError(load.view.workers.get(name)?.error);
       return error === undefined ? [] : [{ name, error }];
     })
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
@@ -131,9 +129,9 @@ function faults({ observed, load }: Situation): string {
 }
 
 /** Workers that run, do not serve, and have done so for longer than they may. */
-function unready({ observed: { workers, group, now } }: Situation): string {
+function unready({ workers, group, clock: { now } }: Situation): string {
   const limitMs = parseDuration(group.spec.notReadyTimeout) ?? Number.POSITIVE_INFINITY;
-  const late = workers.filter(
+  const late = workers.all.filter(
     ({ unreadySince, desiredRole }) =>
       desiredRole !== 'Gone' && unreadySince !== undefined && now >= unreadySince + limitMs,
   );
@@ -144,20 +142,20 @@ function unready({ observed: { workers, group, now } }: Situation): string {
 }
 
 function short(situation: Situation): ConditionState {
-  const { counts, decision, observed } = situation;
+  const { counts, decision, workers } = situation;
   const ready = `${counts.ready} of ${counted(decision.hot, 'hot worker')} ${agreeing(decision.hot, 'is', 'are')} ready.${broken(situation)}`;
   if (faults(situation) !== '' && counts.ready === 0) return no('WorkersFailing', ready);
-  const why = blockedWorkers(observed.workers, 'Hot');
+  const why = blockedWorkers(workers.all, 'Hot');
   const wanting = why === undefined ? ready : `${ready} ${why}`;
   if (counts.ready > 0) return no('ScalingUp', wanting);
   return no(counts.waking > 0 ? 'Waking' : 'NoReadyWorkers', wanting);
 }
 
-function serviceProblem({ published }: Observed): { reason: Reason; message: string } | undefined {
-  return published.type === 'problem' ? { reason: published.reason, message: published.detail } : undefined;
+function serviceProblem({ service }: Situation['publication']): Obstacle | undefined {
+  return service.type === 'problem' ? { reason: service.reason, message: service.detail } : undefined;
 }
 
-function addressProblem({ problems }: Situation): { reason: Reason; message: string } | undefined {
+function addressProblem({ publication: { problems } }: Situation): Obstacle | undefined {
   const [first] = problems;
   if (!first) return undefined;
   const more =
@@ -171,12 +169,12 @@ function addressProblem({ problems }: Situation): { reason: Reason; message: str
 }
 
 /** Of those that are decided the first says what all are like. */
-function refusalProblem({ refused }: Situation): { reason: Reason; message: string } | undefined {
-  const [first] = refused;
+function refusalProblem({ refusals }: Situation): Obstacle | undefined {
+  const [first] = refusals;
   if (!first) return undefined;
   const more =
-    refused.length > 1
-      ? ` And so ${agreeing(refused.length - 1, 'is', 'are')} ${refused.length - 1} more.`
+    refusals.length > 1
+      ? ` And so ${agreeing(refusals.length - 1, 'is', 'are')} ${refusals.length - 1} more.`
       : '';
   return { reason: 'WriteRefused', message: `${first.detail}.${more}` };
 }
@@ -188,30 +186,29 @@ function reconciling(situation: Situation): ConditionState | undefined {
 }
 
 /** Workers of an old template are kept: no other machine could be rented by the present one. */
-function replacementBlocked({ counts, observed }: Situation): ConditionState | undefined {
-  const { outlook, group } = observed;
-  if (counts.old === 0 || isAnyInHand(observed)) return undefined;
-  const blocked = outlook?.blocked;
+function replacementBlocked({ counts, group, workers }: Situation): ConditionState | undefined {
+  if (counts.old === 0 || isAnyInHand(workers)) return undefined;
+  const blocked = workers.outlook?.blocked;
   if (blocked === undefined) return recordedBlock(group);
   const kept = `${workersAre(counts.old)} kept with an old template: no machine can be rented by the new one (${blocked.reason}).`;
   return yes('ReplacementBlocked', `${kept} ${blocked.detail}`);
 }
 
 /** A machine was seen for one of the workers, and nothing blocks the others. */
-function isAnyInHand({ outlook, workers }: Observed): boolean {
-  return outlook?.blocked === undefined && workers.some(({ name }) => outlook?.inHand.has(name) === true);
+function isAnyInHand({ outlook, all }: Situation['workers']): boolean {
+  return outlook?.blocked === undefined && all.some(({ name }) => outlook?.inHand.has(name) === true);
 }
 
 /** While no search has said anything else, what was found for this spec holds. */
-function recordedBlock({ metadata, status }: Observed['group']): ConditionState | undefined {
+function recordedBlock({ metadata, status }: Situation['group']): ConditionState | undefined {
   const found = findCondition(status?.conditions, 'ReplacementBlocked');
   const isCurrent = found?.status === 'True' && found.observedGeneration === metadata.generation;
   return isCurrent ? yes('ReplacementBlocked', found.message) : undefined;
 }
 
 function updating(situation: Situation): ConditionState | undefined {
-  const { counts, observed } = situation;
-  if (counts.old === 0 || observed.group.spec.updateStrategy.type !== 'RollingUpdate') return undefined;
+  const { counts, group } = situation;
+  if (counts.old === 0 || group.spec.updateStrategy.type !== 'RollingUpdate') return undefined;
   const blocked = replacementBlocked(situation);
   if (blocked) return blocked;
   return yes('RollingUpdate', `${workersAre(counts.old)} of an old template.`);
@@ -246,9 +243,9 @@ function stalled({ counts }: Situation): ConditionState | undefined {
 }
 
 /** Nothing is said of figures that decide nothing: a group of fixed size does not follow its load. */
-function metricsAvailable({ load, observed }: Situation): ConditionState | undefined {
-  if (observed.group.spec.replicas !== undefined) return undefined;
-  const { metrics, problem } = load;
+function metricsAvailable({ load, group }: Situation): ConditionState | undefined {
+  if (group.spec.replicas !== undefined) return undefined;
+  const { metrics, problem } = load.view;
   if (metrics === 'told' || (metrics === 'doubtful' && !problem))
     return yes('MetricsFresh', 'Load figures arrive and are believable.');
   if (metrics === 'doubtful' && problem?.kind === 'invalid') {
@@ -273,8 +270,8 @@ const MISSING_BY: Readonly<Record<LoadProblem['kind'], Reason>> = {
 };
 
 function progressing(situation: Situation): ConditionState {
-  const { observed, counts, decision } = situation;
-  const { pause } = observed.group.spec;
+  const { group, counts, decision } = situation;
+  const { pause } = group.spec;
   if (pause.scaleUp || pause.scaleDown) {
     const directions = [pause.scaleUp ? 'up' : '', pause.scaleDown ? 'down' : ''].filter(Boolean);
     return yes('ScalingPaused', `Scaling ${directions.join(' and ')} is paused.`);
@@ -292,29 +289,29 @@ function progressing(situation: Situation): ConditionState {
 }
 
 /** Most sources never tell what a worker can do: then a group waits for it for ever. */
-function unmeasured({ decision, observed }: Situation): ConditionState | undefined {
+function unmeasured({ decision, group }: Situation): ConditionState | undefined {
   const { perf, capacities } = decision.terms;
-  if (perf !== undefined || capacities.hot === 0 || observed.group.spec.replicas !== undefined)
-    return undefined;
+  if (perf !== undefined || capacities.hot === 0 || group.spec.replicas !== undefined) return undefined;
   return no(
     'PerfUnknown',
     'No worker tells what it can do, and spec.expectedPerf is not set: one worker is hot, whatever the load.',
   );
 }
 
-function atMaxWorkers({ decision, observed }: Situation): ConditionState | undefined {
+function atMaxWorkers({ decision, group }: Situation): ConditionState | undefined {
+  const { maxWorkers } = group.spec;
   if (decision.missingWorkers === 0) return undefined;
   return yes(
     'AtMaxWorkers',
-    `The load needs ${counted(observed.group.spec.maxWorkers + decision.missingWorkers, 'worker')}, maxWorkers is ${observed.group.spec.maxWorkers}.`,
+    `The load needs ${counted(maxWorkers + decision.missingWorkers, 'worker')}, maxWorkers is ${maxWorkers}.`,
   );
 }
 
-function atSpendCeiling({ choice, observed, counts }: Situation): ConditionState | undefined {
+function atSpendCeiling({ choice, group, counts }: Situation): ConditionState | undefined {
   if (choice.cutByCeiling === 0) return undefined;
   return yes(
     'AtSpendCeiling',
-    `${choice.cutByCeiling} more ${agreeing(choice.cutByCeiling, 'worker', 'workers')} would be rented or woken; the present ones cost $${formatDollars(counts.pricePerHour)}/h of maxSpendPerHour $${observed.group.spec.maxSpendPerHour}.`,
+    `${choice.cutByCeiling} more ${agreeing(choice.cutByCeiling, 'worker', 'workers')} would be rented or woken; the present ones cost $${formatDollars(counts.pricePerHour)}/h of maxSpendPerHour $${group.spec.maxSpendPerHour}.`,
   );
 }
 
@@ -323,11 +320,11 @@ function saturated({ counts }: Situation): ConditionState | undefined {
   return yes('Saturated', `${workersAre(counts.ready)} ready, none of them with room for more work.`);
 }
 
-function targetQueueTimeTooShort({ isSlow, observed }: Situation): ConditionState | undefined {
+function targetQueueTimeTooShort({ isSlow, group }: Situation): ConditionState | undefined {
   if (!isSlow) return undefined;
   return yes(
     'TargetQueueTimeTooShort',
-    `Work in the workers has looked like a queue above targetQueueTime ${observed.group.spec.targetQueueTime} for five minutes although the capacity suffices.`,
+    `Work in the workers has looked like a queue above targetQueueTime ${group.spec.targetQueueTime} for five minutes although the capacity suffices.`,
   );
 }
 
@@ -372,19 +369,19 @@ function workersBlocked(
   service: Obstacle | undefined,
   refused: Obstacle | undefined,
 ): ConditionState | undefined {
-  const { observed, counts } = situation;
-  if (!hasGateway(observed.group) || counts.ready > 0) return undefined;
+  const { group, counts } = situation;
+  if (!hasGateway(group) || counts.ready > 0) return undefined;
   const obstacle = service ?? groupObstacle(situation, refused) ?? obstacleOfAll(situation);
   return obstacle && { status: 'True', ...obstacle };
 }
 
 /** What keeps a group without a hot worker from having one. */
 function groupObstacle(
-  { observed, choice, decision }: Situation,
+  { group, workers, choice, decision }: Situation,
   refused: Obstacle | undefined,
 ): Obstacle | undefined {
-  const { spec } = observed.group;
-  if (observed.workers.some(isHot)) return undefined;
+  const { spec } = group;
+  if (workers.all.some(isHot)) return undefined;
   if (spec.pause.scaleUp) return { reason: 'ScalingPaused', message: 'spec.pause.scaleUp is true.' };
   if (spec.replicas === 0) return { reason: 'NoReplicas', message: 'spec.replicas is 0.' };
   // Whether one could be started is found out when one is wanted.
@@ -398,9 +395,9 @@ function groupObstacle(
 }
 
 /** That of the first worker by name, where every hot one has one. */
-function obstacleOfAll({ observed, load }: Situation): Obstacle | undefined {
-  const hot = observed.workers.filter(isHot).toSorted((a, b) => (a.name < b.name ? -1 : 1));
-  const obstacles = hot.map((worker) => obstacleOf(worker, load.workers.get(worker.name)?.error));
+function obstacleOfAll({ workers, load }: Situation): Obstacle | undefined {
+  const hot = workers.all.filter(isHot).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const obstacles = hot.map((worker) => obstacleOf(worker, load.view.workers.get(worker.name)?.error));
   return obstacles.every((obstacle) => obstacle !== undefined) ? obstacles[0] : undefined;
 }
 
@@ -420,27 +417,26 @@ function obstacleOf({ name, object, isRented, isServing }: Worker, error?: strin
 }
 
 /** Whether the operator learns of requests. */
-function gatewayConnected({ observed }: Situation): ConditionState | undefined {
-  const { group, now, loadState } = observed;
+function gatewayConnected({ group, load, clock: { now } }: Situation): ConditionState | undefined {
+  const { pickers } = load.state;
   if (!hasGateway(group)) return undefined;
-  const live = livePickers(loadState.pickers, now).length;
+  const live = livePickers(pickers, now).length;
   if (live > 0)
     return {
       status: 'True',
       reason: 'PickersReport',
       message: `${counted(live, 'picker')} ${agreeing(live, 'reports', 'report')} what the gateway counts.`,
     };
-  if (loadState.pickers.since === undefined)
+  if (pickers.since === undefined)
     return { status: 'Unknown', reason: 'PickersUnseen', message: reasons.PickersUnseen.sentence };
   return { status: 'False', reason: 'PickersSilent', message: reasons.PickersSilent.sentence };
 }
 
 /** Whether callers can be known by their keys, as the pickers say that read the Secret. */
-function callerKeysUsable({ observed }: Situation): ConditionState | undefined {
-  const { group, now, loadState } = observed;
+function callerKeysUsable({ group, load, clock: { now } }: Situation): ConditionState | undefined {
   const secret = group.spec.gateway?.keys?.secretName;
   if (secret === undefined || !hasGateway(group)) return undefined;
-  const reports = livePickers(loadState.pickers, now).flatMap(({ report }) => report.keys ?? []);
+  const reports = livePickers(load.state.pickers, now).flatMap(({ report }) => report.keys ?? []);
   const states = new Set(reports.map(({ state }) => state));
   if (states.has('Missing'))
     return { status: 'False', reason: 'InputMissing', message: `There is no Secret ${secret}.` };
@@ -470,8 +466,8 @@ function callerKeysUsable({ observed }: Situation): ConditionState | undefined {
 const HASH_REMEDY = 'Store the SHA-256 of each key: printf %s "$KEY" | sha256sum.';
 
 /** Whether another router finds all ready workers in the list of them. */
-function endpointsPublished({ observed }: Situation): ConditionState | undefined {
-  const { group, publishedFile: file = { type: 'unknown' } } = observed;
+function endpointsPublished({ group, publication }: Situation): ConditionState | undefined {
+  const { file = { type: 'unknown' } } = publication;
   if (file.type === 'problem') return { status: 'False', reason: file.reason, message: file.detail };
   if (!publishesFile(group)) return undefined;
   const name = endpointFileName(group);

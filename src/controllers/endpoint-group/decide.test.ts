@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { condition, groupObject, workerObject } from '../../../test/builders/group-worker.ts';
 import {
   calm as calmOf,
+  type GroupSituation,
   NOW,
   observedGroup,
   reports,
@@ -9,14 +10,16 @@ import {
 } from '../../../test/builders/observed-group.ts';
 import { annotations, labels } from '../../api/v1alpha1/names.ts';
 import { changesOf } from './actions.ts';
-import { decide, endingForTemplate } from './decide.ts';
+import { decide as decideObserved, endingForTemplate } from './decide.ts';
 import { EMPTY_LOAD, withProblem } from './load/state.ts';
 import type { Decision } from './types.ts';
 import { templateHash, workerName } from './workers/template.ts';
 import type { Worker } from './workers/worker.ts';
 
 const SECOND = 1000;
-const observe = observedGroup;
+/** Parts of an observation; a test may spread it and change some. */
+const observe = (situation: GroupSituation = {}): GroupSituation => situation;
+const decide = (situation: GroupSituation) => decideObserved(observedGroup(situation));
 const group = groupObject();
 
 const says = ({ status }: Decision, type: string) => status.conditions?.find((one) => one.type === type);
@@ -483,7 +486,7 @@ test('a drained worker may leave half a tick after its order when ticks are shor
   const situation = { group: groupObject({ minLoad: '50' }), workers, memory: calmOf(1) };
   const loadState = reports(['a', 'b']);
   expect(decide(observe({ ...situation, loadState })).actions).toEqual([]);
-  const times = { ...observedGroup().times, tickMs: 2000 };
+  const times = { ...observedGroup().clock.times, tickMs: 2000 };
   expect(decide(observe({ ...situation, loadState, times })).actions).toMatchObject([{ type: 'delete' }]);
 });
 
@@ -1017,7 +1020,7 @@ describe('workers that end for the template if other machines can be rented', ()
   ])('%s', (_, changes, names) => {
     const loadState = reports(['a', 'b']);
     const observed = observe({ memory: calmOf(2), loadState, outlook: undefined, ...changes });
-    expect(endingForTemplate(observed).map(({ name }) => name)).toEqual(names);
+    expect(endingForTemplate(observedGroup(observed)).map(({ name }) => name)).toEqual(names);
   });
 });
 

@@ -14,69 +14,80 @@ import {
 } from './actions.ts';
 import { autoscale, betweenTicks } from './autoscale/autoscale.ts';
 import type { BoundsInput, ScalingDecision, ScalingMemory } from './autoscale/bounds.ts';
-import { expectedPerf, isRenting, isToReplace, priceOfNew, usualPrice } from './autoscale/candidates.ts';
+import {
+  expectedPerf,
+  isRenting,
+  isToReplace,
+  priceOfNew,
+  usualPrice,
+  type WorkersInput,
+} from './autoscale/candidates.ts';
 import { maxUnavailable, scalingOptions } from './autoscale/capacity.ts';
 import { chooseWorkers } from './autoscale/choose-workers.ts';
 import { hotOf } from './autoscale/cover.ts';
 import type { Change, Choice } from './autoscale/plan.ts';
 import { type Counts, countWorkers } from './counts.ts';
 import { RULES } from './explain.ts';
-import { deriveFacts, type GroupFacts, isHot } from './facts.ts';
+import { deriveFacts, type Facts, isHot } from './facts.ts';
 import { type Endpoint, hasGateway, servicePorts } from './publish/endpoints.ts';
 import { serviceEvents } from './service-events.ts';
 import { deletingStatus, statusOf } from './status.ts';
-import type { Action, Decision, MemoryFields, Observed, Refusal } from './types.ts';
+import type { Action, Decision, IdentityView, MemoryFields, Observed, Refusal } from './types.ts';
 import { isToUpdate, templateHash, workerName } from './workers/template.ts';
 import type { Worker } from './workers/worker.ts';
 
 /** From what was seen to what is recorded, published and done. Pure. */
 export function decide(observed: Observed): Decision {
   if (observed.group.metadata.deletionTimestamp !== undefined) return decideDeletion(observed);
-  const known = deriveFacts(observed);
-  const decision = scalingDecision(known);
-  const choice = choose(known, decision);
-  const changes = changesOfThisPass(choice, observed);
-  const orders = ordersInput(known);
-  const decided = cheapestFirst([
-    ...observed.orphans.map((object): Action => ({ type: 'adopt', object })),
-    ...actionsFor(changes, orders),
-    ...afterDraining(orders, changes),
-    ...updatesOf(known),
-  ]);
-  const standing = standingRefusals(observed.refused, decided);
-  const identity = identityRefusals(observed.identity);
-  const refused = [...standing, ...identity];
-  const isRefused = (action: Action) => isRefusedIn(refused, action);
-  const memory = memoryOf(known, decision);
-  const isSlow = observed.now - (memory.slowSince ?? observed.now) >= SLOW_FOR_MS;
-  const counts = countsOf(known);
+  return decideScaling(deriveFacts(observed));
+}
+
+function decideScaling(facts: Facts): Decision {
+  const { isTick } = facts.clock;
+  const { identity } = facts.publication;
+  const decision = scalingDecision(facts);
+  const choice = choose(facts, decision);
+  const changes = changesOfThisPass(choice, facts);
+  const decided = actionsOf(facts, changes);
+  const standing = standingRefusals(facts.refused, decided);
+  const secrets = identityRefusals(identity);
+  const isRefused = (action: Action) => isRefusedIn(standing, action);
+  const memory = memoryOf(facts, decision);
   const status = statusOf({
-    ...{ observed, decision, choice, counts, refused, isSlow },
-    load: known.load,
-    failing: known.failing,
-    pace: known.pace,
-    changes,
-    problems: known.endpoints.problems,
-    templateHash: known.input.templateHash,
-    lastActivity: known.lastActivity,
-    mustRecord: known.wakeAsked || decided.some((action) => needsStatus(action) && !isRefused(action)),
+    ...facts,
+    ...{ decision, choice, changes },
+    counts: countsOf(facts),
+    refusals: [...standing, ...secrets],
+    isSlow: isSlow(memory, facts.clock),
+    mustRecord: facts.load.wakeAsked || decided.some((action) => needsStatus(action) && !isRefused(action)),
   });
   return {
     needsFinalizer: true,
     status,
-    endpoints: staying(known, decided),
-    checksIdentity: observed.identity.isDue,
-    actions: observed.isTick ? decided : decided.filter((action) => !isRefused(action)),
-    waiting: [...(observed.isTick ? [] : standing), ...identity],
+    endpoints: staying(facts, decided),
+    checksIdentity: identity.isDue,
+    actions: isTick ? decided : decided.filter((action) => !isRefused(action)),
+    waiting: [...(isTick ? [] : standing), ...secrets],
     because: because(decision),
-    ...eventsOf(observed, status),
+    ...eventsOf(facts, status),
     memory,
-    requeueAfterMs: requeueAfter(known, memory),
+    requeueAfterMs: requeueAfter(facts, memory),
   };
 }
 
+/** The actions of the chosen changes, and those that carry on what was decided before. */
+function actionsOf(facts: Facts, changes: readonly Change[]): readonly Action[] {
+  const orders = ordersInput(facts);
+  return cheapestFirst([
+    ...facts.workers.orphans.map((object): Action => ({ type: 'adopt', object })),
+    ...actionsFor(changes, orders),
+    ...afterDraining(orders, changes),
+    ...updatesOf(facts.workers.input),
+  ]);
+}
+
 function eventsOf(
-  { group, now }: Pick<Observed, 'group' | 'now'>,
+  { group, clock: { now } }: Pick<Observed, 'group' | 'clock'>,
   status: EndpointGroupStatus,
 ): Pick<Decision, 'events' | 'services'> {
   return {
@@ -87,13 +98,14 @@ function eventsOf(
 
 /** Workers with a machine that would end for the template in this pass if another machine were in hand for each. */
 export function endingForTemplate(observed: Observed): readonly Worker[] {
-  const { group, workers, now } = observed;
+  const { group, workers } = observed;
+  const { now } = observed.clock;
   const present = { templateHash: templateHash(group), spec: group.spec, now };
   const isConcerned = (worker: Worker) => worker.isRented && isToReplace(worker, present);
-  if (group.metadata.deletionTimestamp !== undefined || !workers.some(isConcerned)) return [];
-  const known = deriveFacts({ ...observed, outlook: { inHand: EVERY_WORKER } });
-  const { changes } = choose(known, scalingDecision(known));
-  const byName = new Map(workers.map((worker) => [worker.name, worker]));
+  if (group.metadata.deletionTimestamp !== undefined || !workers.all.some(isConcerned)) return [];
+  const facts = deriveFacts({ ...observed, workers: { ...workers, outlook: { inHand: EVERY_WORKER } } });
+  const { changes } = choose(facts, scalingDecision(facts));
+  const byName = new Map(workers.all.map((worker) => [worker.name, worker]));
   return changes.flatMap((change) => {
     const isEnding = change.type === 'destroy' && change.why === 'OldTemplate';
     const worker = isEnding ? byName.get(change.name) : undefined;
@@ -104,8 +116,9 @@ export function endingForTemplate(observed: Observed): readonly Worker[] {
 const EVERY_WORKER = { has: () => true };
 
 /** Workers whose machine fits the present template take over its text, unless the group leaves them as they are. */
-function updatesOf({ observed: { workers }, input }: GroupFacts): readonly Action[] {
-  if (input.spec.updateStrategy.type === 'OnDelete') return [];
+function updatesOf(input: WorkersInput): readonly Action[] {
+  const { workers, spec } = input;
+  if (spec.updateStrategy.type === 'OnDelete') return [];
   const staying = workers.filter(({ isDeleting, desiredRole }) => !isDeleting && desiredRole !== 'Gone');
   return staying
     .filter((worker) => isToUpdate(worker, input))
@@ -116,81 +129,98 @@ function updatesOf({ observed: { workers }, input }: GroupFacts): readonly Actio
  * Workers that are told to go leave the Service before anything else happens to them. Those that a gateway may have given
  * requests to are said to end, until they are stopped or deleted.
  */
-function staying({ endpoints, observed }: GroupFacts, actions: readonly Action[]): readonly Endpoint[] {
+function staying(
+  { group, publication }: Pick<Facts, 'group' | 'publication'>,
+  actions: readonly Action[],
+): readonly Endpoint[] {
   const leaving = leavingBy(actions);
-  return endpoints.endpoints.flatMap((endpoint) => {
+  return publication.endpoints.flatMap((endpoint) => {
     const how = leaving.get(endpoint.worker.metadata.name);
     if (!how) return [endpoint];
-    return hasGateway(observed.group) && how === 'finishes' ? [{ ...endpoint, isDraining: true }] : [];
+    return hasGateway(group) && how === 'finishes' ? [{ ...endpoint, isDraining: true }] : [];
   });
 }
 
 /** How long work must look like a queue before the target is called too short. */
 const SLOW_FOR_MS = 300_000;
 
-function ordersInput(known: GroupFacts): OrdersInput {
-  const { observed, load } = known;
-  const { workers, orphans, takenNames, now, times, group } = observed;
+function isSlow({ slowSince }: MemoryFields, { now }: Facts['clock']): boolean {
+  return now - (slowSince ?? now) >= SLOW_FOR_MS;
+}
+
+function ordersInput({ group, workers, load, clock }: Facts): OrdersInput {
+  const { all, orphans, takenNames } = workers;
+  const { now, times } = clock;
   const waitMs = parseDuration(group.spec.maxQueueTime) ?? 0;
   const drainMs = parseDuration(group.spec.drainTimeout) ?? waitMs;
-  const maxQueueMs = isRouted(known) ? drainMs : waitMs;
+  const maxQueueMs = isRouted(group, load) ? drainMs : waitMs;
   const names = new Set(
-    [...workers.map(({ object }) => object), ...orphans].map(({ metadata }) => metadata.name),
+    [...all.map(({ object }) => object), ...orphans].map(({ metadata }) => metadata.name),
   );
   const isTaken = (ordinal: number) => {
     const name = workerName(group, ordinal);
     return names.has(name) || takenNames.has(name);
   };
   const limits = { maxQueueMs, drainMs, silentMs: times.missingMs };
-  return { workers, load, now, isTaken, ...limits, settleMs: times.tickMs / 2 };
+  return { workers: all, load: load.view, now, isTaken, ...limits, settleMs: times.tickMs / 2 };
 }
 
 /** Whether pickers tell which requests a worker has: while they are silent, a request may take all the time it is given. */
-function isRouted({ observed: { group, source, loadState } }: GroupFacts): boolean {
+function isRouted(group: Facts['group'], { source, state }: Facts['load']): boolean {
   if (source === 'gateway') return true;
-  return hasGateway(group) && loadState.pickers.since !== undefined;
+  return hasGateway(group) && state.pickers.since !== undefined;
 }
 
-function countsOf({ observed, scaling, endpoints }: GroupFacts): Counts {
-  const portless = servicePorts(observed.group).length === 0;
+function countsOf({
+  group,
+  workers: { all, scaling },
+  publication,
+}: Pick<Facts, 'group' | 'workers' | 'publication'>): Counts {
+  const portless = servicePorts(group).length === 0;
   const names = portless
-    ? observed.workers.filter((worker) => worker.isServing).map(({ name }) => name)
-    : endpoints.endpoints.map(({ worker }) => worker.metadata.name);
+    ? all.filter((worker) => worker.isServing).map(({ name }) => name)
+    : publication.endpoints.map(({ worker }) => worker.metadata.name);
   return countWorkers({
-    workers: observed.workers,
+    workers: all,
     scaling,
     published: new Set(names),
-    options: scalingOptions(observed.group.spec),
+    options: scalingOptions(group.spec),
   });
 }
 
-function memoryOf(known: GroupFacts, decision: ScalingDecision): MemoryFields {
-  const { observed, load } = known;
-  const { now, memory, group } = observed;
+function memoryOf(facts: Facts, decision: ScalingDecision): MemoryFields {
+  const { group, memory } = facts;
+  const { now } = facts.clock;
   const { waiting, readyCapacity, load: rate } = decision.terms;
   const targetSeconds = (parseDuration(group.spec.targetQueueTime) ?? 0) / 1000;
-  const appearsSlow = !load.reportsWaiting && readyCapacity > rate && waiting > targetSeconds * readyCapacity;
+  const reportsWaiting = facts.load.view.reportsWaiting;
+  const appearsSlow = !reportsWaiting && readyCapacity > rate && waiting > targetSeconds * readyCapacity;
   return {
     scaling: decision.memory,
     decision,
-    ...tickOf(known),
+    ...tickOf(facts),
     slowSince: appearsSlow ? Math.min(memory?.slowSince ?? now, now) : undefined,
   };
 }
 
 /** Of the tick that begins with this pass, else of the last one. */
-function tickOf({ observed, scaling }: GroupFacts): Pick<MemoryFields, 'nextTickAt' | 'hotAtTick'> {
-  const { isTick, memory, beganAt, times } = observed;
+function tickOf({
+  workers: { scaling },
+  memory,
+  clock: { isTick, beganAt, times },
+}: Pick<Facts, 'workers' | 'memory' | 'clock'>): Pick<MemoryFields, 'nextTickAt' | 'hotAtTick'> {
   if (!isTick && memory) return { nextTickAt: memory.nextTickAt, hotAtTick: memory.hotAtTick };
   return { nextTickAt: beganAt + times.tickMs, hotAtTick: hotOf(scaling).length };
 }
 
 /** At the next tick, or when a wake or a drain is over, whichever comes first. */
-function requeueAfter({ observed, input }: GroupFacts, memory: MemoryFields): number {
-  const { now, workers } = observed;
-  const wakeMs = parseDuration(input.spec.wakeTimeout) ?? 0;
-  const limits = [input.spec.maxQueueTime, input.spec.drainTimeout].map((span) => parseDuration(span) ?? 0);
-  const due = workers.flatMap((worker) => [
+function requeueAfter(
+  { group: { spec }, workers, clock: { now } }: Pick<Facts, 'group' | 'workers' | 'clock'>,
+  memory: MemoryFields,
+): number {
+  const wakeMs = parseDuration(spec.wakeTimeout) ?? 0;
+  const limits = [spec.maxQueueTime, spec.drainTimeout].map((span) => parseDuration(span) ?? 0);
+  const due = workers.all.flatMap((worker) => [
     ...(worker.wakeSince !== undefined && !worker.ranSinceWoken ? [worker.wakeSince + wakeMs] : []),
     ...limits.flatMap((limitMs) =>
       worker.drainSince !== undefined && worker.isUp ? [worker.drainSince + limitMs] : [],
@@ -207,43 +237,52 @@ function because({ rule, hot, total }: ScalingDecision): string {
 }
 
 /** The decision of this tick, or that of the last one between ticks. */
-export function scalingDecision(known: GroupFacts): ScalingDecision {
-  const { observed, load, input, scaling } = known;
-  const { memory, group, now, times, isTick, hasLateFigures } = observed;
+export function scalingDecision(facts: Facts): ScalingDecision {
+  const { group, memory } = facts;
+  const { scaling, input } = facts.workers;
+  const { view, wakeAsked, hasLateFigures, lastActivity } = facts.load;
+  const { now, times, isTick } = facts.clock;
   const bounds: BoundsInput = {
     options: scalingOptions(group.spec),
-    metrics: load.metrics,
+    metrics: view.metrics,
     workers: scaling,
-    wakeAsked: known.wakeAsked,
+    wakeAsked,
     replicas: group.spec.replicas,
-    memory: memory?.scaling ?? afterRestart(observed),
+    memory: memory?.scaling ?? afterRestart(facts),
     hotAtTick: isTick ? undefined : memory?.hotAtTick,
   };
-  if (!isTick && !hasLateFigures && !known.wakeAsked && memory?.decision)
+  if (!isTick && !hasLateFigures && !wakeAsked && memory?.decision)
     return betweenTicks(memory.decision, now, bounds);
   return autoscale({
     ...bounds,
-    ...{ now, times },
-    history: load.history,
-    waiting: load.waiting,
+    ...{ now, times, lastActivity },
+    history: view.history,
+    waiting: view.waiting,
     perf: expectedPerf(input),
-    lastActivity: known.lastActivity,
-    mayReachZero: mayReachZero(observed),
+    mayReachZero: mayReachZero(facts),
   });
 }
 
 /** Before it was ready once, neither the group nor a worker that boots for it is given up within its time to boot. */
-function mayReachZero({ group, workers, now }: Observed): boolean {
+function mayReachZero({
+  group,
+  workers,
+  clock: { now },
+}: Pick<Facts, 'group' | 'workers' | 'clock'>): boolean {
   if (group.status?.everReady === true) return true;
-  if (workers.some((worker) => isHot(worker) && !worker.isServing && !worker.isOverdue)) return false;
+  if (workers.all.some((worker) => isHot(worker) && !worker.isServing && !worker.isOverdue)) return false;
   const { timeouts } = group.spec.template.spec;
   const bootMs = (parseDuration(timeouts.provisioning) ?? 0) + (parseDuration(timeouts.loading) ?? 0);
   return now > (parseTime(group.metadata.creationTimestamp) ?? now) + bootMs;
 }
 
 /** As if in panic, with the workers that there are: what was needed before the restart is known by its record alone. */
-export function afterRestart({ group, workers, now, times }: Observed): ScalingMemory {
-  const present = workers.filter(isHot);
+export function afterRestart({
+  group,
+  workers,
+  clock: { now, times },
+}: Pick<Observed, 'group' | 'workers' | 'clock'>): ScalingMemory {
+  const present = workers.all.filter(isHot);
   const hot = present.length;
   // Whether a wake was asked for is not known: what is on its way, and alone, has its time to boot.
   const isWake = hot > 0 && !present.some(({ isServing }) => isServing);
@@ -260,8 +299,14 @@ export function afterRestart({ group, workers, now, times }: Observed): ScalingM
 }
 
 /** Which workers come, go, wake and stop for that. */
-export function choose({ observed, input, scaling }: GroupFacts, decision: ScalingDecision): Choice {
-  const { spec } = observed.group;
+export function choose(
+  {
+    group: { spec },
+    workers: { scaling, input },
+    publication,
+  }: Pick<Facts, 'group' | 'workers' | 'publication'>,
+  decision: ScalingDecision,
+): Choice {
   const { hot, total, hotCapacity } = decision;
   return chooseWorkers({
     ...{ hot, total, hotCapacity },
@@ -272,23 +317,26 @@ export function choose({ observed, input, scaling }: GroupFacts, decision: Scali
     usualPrice: usualPrice(input),
     pause: spec.pause,
     // New workers would serve nobody, while those that are published serve on.
-    maxUnavailable: observed.published.type === 'problem' ? undefined : maxUnavailable(spec, hot),
+    maxUnavailable: publication.service.type === 'problem' ? undefined : maxUnavailable(spec, hot),
   });
 }
 
 /** What of the choice is done in this pass: the rest is chosen again in a later one. */
-export function changesOfThisPass(choice: Choice, observed: Observed): readonly Change[] {
-  let room = createLimit(observed);
+export function changesOfThisPass(
+  choice: Choice,
+  seen: Pick<Observed, 'group' | 'workers' | 'publication' | 'refused'>,
+): readonly Change[] {
+  let room = createLimit(seen);
   // A machine that nothing can lead to costs money for nobody, be it rented or woken.
-  const isHidden = isKeptFromAll(observed);
+  const isHidden = isKeptFromAll(seen.publication);
   return choice.changes.filter((change) => {
     if (change.type !== 'rent') return change.type !== 'wake' || !isHidden;
     return !isHidden && room-- > 0;
   });
 }
 
-const isKeptFromAll = ({ published }: Observed): boolean =>
-  published.type === 'problem' && published.forAll === true;
+const isKeptFromAll = ({ service }: Observed['publication']): boolean =>
+  service.type === 'problem' && service.forAll === true;
 
 /**
  * Workers that are taken in count from the next pass on, and may be all that is needed; one that cannot be taken in has
@@ -296,12 +344,16 @@ const isKeptFromAll = ({ published }: Observed): boolean =>
  * since it must know where they are; one that can rent none, or has found none for longer than a boot may take, is not
  * waited for.
  */
-function createLimit({ group, workers, orphans, refused }: Observed): number {
+function createLimit({
+  group,
+  workers: { all, orphans },
+  refused,
+}: Pick<Observed, 'group' | 'workers' | 'refused'>): number {
   const lost = orphans.filter((object) => isRefusedIn(refused, { type: 'adopt', object }));
   if (lost.length < orphans.length) return 0;
-  const places = group.spec.maxWorkers - workers.length - lost.length;
+  const places = group.spec.maxWorkers - all.length - lost.length;
   if (group.spec.spreadBy === 'None') return places;
-  return workers.some(isRenting) ? 0 : Math.min(1, places);
+  return all.some(isRenting) ? 0 : Math.min(1, places);
 }
 
 /** Refused actions that are decided again. */
@@ -311,7 +363,7 @@ function standingRefusals(refused: readonly Refusal[], decided: readonly Action[
 }
 
 /** Reason why the machines of the group get no certificates, beside refused actions. */
-function identityRefusals({ problem }: Observed['identity']): readonly Refusal[] {
+function identityRefusals({ problem }: IdentityView): readonly Refusal[] {
   return problem === undefined ? [] : [{ action: 'identity', detail: problem.slice(0, 1024) }];
 }
 
@@ -322,7 +374,12 @@ function isRefusedIn(refused: readonly Refusal[], action: Action): boolean {
 
 /** All workers go; the group goes when they are gone. Deletion with orphans leaves them as they are. */
 export function decideDeletion(observed: Observed): Decision {
-  const { group, workers, memory, now, times } = observed;
+  const {
+    group,
+    workers: { all: workers },
+    memory,
+    clock: { now, times },
+  } = observed;
   const orphans = group.metadata.finalizers?.includes('orphan') === true;
   const left = orphans ? [] : workers;
   const actions = left

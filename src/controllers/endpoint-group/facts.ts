@@ -12,62 +12,69 @@ import {
 import type { ScalingWorker } from './autoscale/scaling-worker.ts';
 import { type LoadView, loadView } from './load/view.ts';
 import { type Endpoints, endpointsOf, hasGateway } from './publish/endpoints.ts';
-import type { Observed } from './types.ts';
+import type { Observed, SeenLoad, SeenPublication, SeenWorkers } from './types.ts';
 import { templateHash } from './workers/template.ts';
 import type { Worker } from './workers/worker.ts';
 
-/** What one pass knows, worked out once. */
-export interface GroupFacts {
-  readonly observed: Observed;
-  readonly load: LoadView;
-  readonly input: WorkersInput;
+/** Workers as the autoscaler judges them, and those that fail. */
+export interface KnownWorkers extends SeenWorkers {
+  /** The same workers, in the same order. */
   readonly scaling: readonly ScalingWorker[];
-  readonly endpoints: Endpoints;
+  /** Values that they are judged by. */
+  readonly input: WorkersInput;
   readonly failing: readonly FailingWorker[];
   readonly pace: ReplacementPace;
+}
+
+/** Load figures, and the requests that follow from the record. */
+export interface KnownLoad extends SeenLoad {
+  readonly view: LoadView;
   /** Undefined before any. */
   readonly lastActivity: number | undefined;
-  readonly wakeAsked: boolean;
+}
+
+/** Endpoints of the workers that can be published, and what keeps the others from it. */
+export interface KnownPublication extends SeenPublication, Endpoints {}
+
+/** Observation and the values derived from it; the input of every rule. */
+export interface Facts extends Observed {
+  readonly workers: KnownWorkers;
+  readonly load: KnownLoad;
+  readonly publication: KnownPublication;
 }
 
 /** Everything that is worked out before anything is decided. */
-export function deriveFacts(observed: Observed): GroupFacts {
-  const { group, workers, loadState, source, now, times, frozen, accountCap } = observed;
-  const everReady = group.status?.everReady === true;
+export function deriveFacts(observed: Observed): Facts {
+  const { group, workers, load, account, publication } = observed;
+  const { now, times } = observed.clock;
+  const { all } = workers;
   const reported = loadView({
-    loadState,
-    workers,
-    source,
+    ...{ loadState: load.state, source: load.source, workers: all, now, times },
     hasGateway: hasGateway(group),
-    everReady,
-    now,
-    times,
+    everReady: group.status?.everReady === true,
   });
   const failing = failingWorkers(observed, reported);
-  const load = withRecordedErrors(reported, failing);
+  const view = withRecordedErrors(reported, failing);
   const pace = replacementPace(observed, new Set(failing.map(({ worker }) => worker)));
-  const serving = workers.filter(({ name }) => !isFaulty(load.workers.get(name)));
-  const endpoints = endpointsOf(group, serving, { allowPrivate: observed.allowPrivateAddresses });
-  const unreachable = new Set(endpoints.problems.map(({ worker }) => worker));
+  const serving = all.filter(({ name }) => !isFaulty(view.workers.get(name)));
+  const endpoints = endpointsOf(group, serving, { allowPrivate: publication.allowPrivateAddresses });
   const input: WorkersInput = {
-    ...{ workers, load, now, frozen, unreachable, accountCap, inHand: observed.outlook?.inHand },
+    ...{ workers: all, load: view, now, frozen: account.frozen, accountCap: account.cap },
+    unreachable: new Set(endpoints.problems.map(({ worker }) => worker)),
+    inHand: workers.outlook?.inHand,
     spec: group.spec,
-    brokenSince: sinceOf(failing, workers),
+    brokenSince: sinceOf(failing, all),
     pace,
     recordedPerf: group.status?.autoscaling?.perf,
     templateHash: templateHash(group),
   };
-  const wakeAsked = observed.wakeAsked || isWakeAnnotated(observed) || isWakeUnfinished(observed);
+  const wakeAsked = load.wakeAsked || isWakeAnnotated(group) || isWakeUnfinished(observed);
+  const lastActivity = wakeAsked || isAtWork(view) ? now : lastActivityOf(observed);
   return {
-    observed,
-    load,
-    failing,
-    pace,
-    input,
-    wakeAsked,
-    scaling: scalingWorkers(input),
-    endpoints,
-    lastActivity: wakeAsked || isAtWork(load) ? now : lastActivityOf(observed),
+    ...observed,
+    workers: { ...workers, scaling: scalingWorkers(input), input, failing, pace },
+    load: { ...load, view, wakeAsked, lastActivity },
+    publication: { ...publication, ...endpoints },
   };
 }
 
@@ -83,15 +90,19 @@ function sinceOf(failing: readonly FailingWorker[], workers: readonly Worker[]):
 }
 
 /** A new value of the annotation asks again; the one that was answered stands in the status. */
-function isWakeAnnotated({ group }: Observed): boolean {
-  const asked = requestToken(group.metadata, annotations.wakeAt);
-  return asked !== undefined && asked !== group.status?.wokenAt;
+function isWakeAnnotated({ metadata, status }: Observed['group']): boolean {
+  const asked = requestToken(metadata, annotations.wakeAt);
+  return asked !== undefined && asked !== status?.wokenAt;
 }
 
 /** The process before this one recorded that a worker wakes, and ended before it asked one to. */
-function isWakeUnfinished({ group, memory, workers }: Observed): boolean {
+function isWakeUnfinished({
+  group,
+  memory,
+  workers,
+}: Pick<Observed, 'group' | 'memory' | 'workers'>): boolean {
   if (memory !== undefined || group.status?.autoscaling?.rule !== 'Wake') return false;
-  return !workers.some(isHot);
+  return !workers.all.some(isHot);
 }
 
 /** Whether it is to serve, be it up or on its way. */
@@ -110,12 +121,17 @@ function isAtWork({ waiting, workers }: LoadView): boolean {
  * A restart does not know since when a load that was on record has been over: it counts from now. Never later than now,
  * whatever a clock that was ahead has noted.
  */
-function lastActivityOf({ now, loadState, group, memory }: Observed): number | undefined {
+function lastActivityOf({
+  clock: { now },
+  load,
+  group,
+  memory,
+}: Pick<Observed, 'clock' | 'load' | 'group' | 'memory'>): number | undefined {
   const { creationTimestamp } = group.metadata;
   const begun = hasGateway(group) ? undefined : (parseTime(creationTimestamp) ?? now);
   const recorded = parseTime(group.status?.lastActivity) ?? begun;
   const wasBusy = memory === undefined && Number(group.status?.load ?? 0) > 0;
-  const known = [recorded, loadState.lastActivity, wasBusy ? now : undefined];
+  const known = [recorded, load.state.lastActivity, wasBusy ? now : undefined];
   const latest = Math.max(...known.filter((at) => at !== undefined));
   return Number.isFinite(latest) ? Math.min(now, latest) : undefined;
 }

@@ -2,13 +2,21 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { condition, groupObject, workerObject } from '../../../test/builders/group-worker.ts';
 import '../../../test/builders/property-seed.ts';
-import { calm, NOW, observedGroup, record, reports, worker } from '../../../test/builders/observed-group.ts';
+import {
+  calm,
+  type GroupSituation,
+  NOW,
+  observedGroup,
+  record,
+  reports,
+  worker,
+} from '../../../test/builders/observed-group.ts';
 import type { GatewayGroupReport } from '../../api/gateway-report.ts';
 import { endpointGroupStatus } from '../../api/v1alpha1/endpoint-group.ts';
 import { decide } from './decide.ts';
 import { EMPTY_LOAD, type LoadState, withGatewayReport, withReport } from './load/state.ts';
 import { defaultTimes } from './times.ts';
-import type { Action, Observed } from './types.ts';
+import type { Action } from './types.ts';
 import type { Worker } from './workers/worker.ts';
 
 const SECOND = 1000;
@@ -45,7 +53,7 @@ function reported(sent: readonly Sent[], before: LoadState = EMPTY_LOAD): LoadSt
 const steady = (figures: Partial<GatewayGroupReport> = {}, by = 'a'): readonly Sent[] =>
   Array.from({ length: 12 }, (_, index) => ({ by, ...figures, secondsAgo: 56 - index * 5 }));
 
-const decided = (overrides: Partial<Observed>) =>
+const decided = (overrides: GroupSituation) =>
   decide(observedGroup({ group, source: 'gateway', memory: calm(0), ...overrides }));
 
 const kinds = (actions: readonly Action[]) => actions.map(({ type }) => type);
@@ -160,7 +168,7 @@ describe('behind a gateway the last worker', () => {
 
 describe('behind a gateway the slice of a worker', () => {
   const draining = { desiredRole: 'Gone', drainSince: NOW - SECOND } as const;
-  const published = (overrides: Partial<Worker>, given: Partial<Observed> = {}) => {
+  const published = (overrides: Partial<Worker>, given: GroupSituation = {}) => {
     const loadState = reported(steady({ workers: inFlight(1) }));
     const { endpoints = [] } = decided({ workers: [worker('a', overrides)], loadState, ...given });
     return endpoints.map(({ worker: { metadata }, isDraining }) => [metadata.name, isDraining]);
@@ -205,7 +213,7 @@ describe('behind a gateway the slice of a worker', () => {
 describe('a worker that drains behind a gateway', () => {
   const leaving = (seconds: number, overrides: Partial<Worker> = {}) =>
     worker('a', { desiredRole: 'Gone', drainSince: NOW - seconds * SECOND, ...overrides });
-  const actionsAfter = (seconds: number, sent: readonly Sent[], overrides: Partial<Observed> = {}) =>
+  const actionsAfter = (seconds: number, sent: readonly Sent[], overrides: GroupSituation = {}) =>
     kinds(decided({ workers: [leaving(seconds)], loadState: reported(sent), ...overrides }).actions);
 
   test('goes when no picker has a request of it', () => {
@@ -279,7 +287,7 @@ describe('workers of a group with a gateway are blocked', () => {
       }),
     });
   const loadState = reported(steady({ heldRequests: 1, heldWork: 1 }));
-  const blocked = (given: Partial<Observed>) => {
+  const blocked = (given: GroupSituation) => {
     const { status } = decided({ loadState, memory: calm(1), wakeAsked: true, ...given });
     const found = status.conditions?.find(({ type }) => type === 'WorkersBlocked');
     return found && `${found.status} ${found.reason}: ${found.message}`;
@@ -287,7 +295,7 @@ describe('workers of a group with a gateway are blocked', () => {
   const paused = { scaleUp: true };
   const SILENT = { observedGeneration: 1 } as const;
 
-  test.each<[string, Partial<Observed>, string]>([
+  test.each<[string, GroupSituation, string]>([
     [
       'by offers that are not there',
       { workers: [waiting('a', 'NoOffers')] },
@@ -364,7 +372,7 @@ describe('workers of a group with a gateway are blocked', () => {
     ).toBe('True LoginChanged: Worker a: Another login.');
   });
 
-  test.each<[string, Partial<Observed>]>([
+  test.each<[string, GroupSituation]>([
     ['one is ready', { workers: [worker('a'), waiting('b', 'NoOffers')] }],
     ['one is on its way', { workers: [waiting('a', 'NoOffers'), worker('b', booting)] }],
     ['the rental of one is under way', { workers: [waiting('a', 'Provisioning')] }],
@@ -440,7 +448,7 @@ describe('workers of a group with a gateway are blocked', () => {
 });
 
 describe('a group says of its gateway', () => {
-  const says = (sent: readonly Sent[], given: Partial<Observed> = {}) => {
+  const says = (sent: readonly Sent[], given: GroupSituation = {}) => {
     const { status } = decided({ loadState: reported(sent), ...given });
     const found = status.conditions?.find(({ type }) => type === 'GatewayConnected');
     const condition = found && `${found.status} ${found.reason}: ${found.message}`;

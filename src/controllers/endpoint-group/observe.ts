@@ -31,7 +31,8 @@ export async function observe(group: EndpointGroup, deps: Deps): Promise<Seen> {
   const isTick = memory.isDue(group, beganAt, times.tickMs);
   if (isTick) await readLoad(group, read, deps);
   const observed = observedNow(group, { read, beganAt, isTick }, deps);
-  return { type: 'seen', observed: { ...observed, outlook: await outlookFor(observed, deps) } };
+  const workers = { ...observed.workers, outlook: await outlookFor(observed, deps) };
+  return { type: 'seen', observed: { ...observed, workers } };
 }
 
 interface Pass {
@@ -43,22 +44,29 @@ interface Pass {
 function observedNow(group: EndpointGroup, { read, beganAt, isTick }: Pass, deps: Deps): Observed {
   const { clock, times, memory, loadStore, isFrozen, allowPrivateAddresses, gatewayUrl } = deps;
   const { publisher } = memory;
+  const { children, orphans, takenNames } = read;
   const now = clock.now();
-  const hasLateFigures = memory.lateFigures.see() && !isTick;
   return {
-    ...{ now, beganAt, group, isTick, hasLateFigures, times, allowPrivateAddresses, gatewayUrl },
-    source: sourceOf(group),
-    workers: read.children.map((child) => workerOf(child, now)),
-    orphans: read.orphans,
-    takenNames: read.takenNames,
-    loadState: loadStore.get(uidOf(group)),
+    group,
+    workers: { all: children.map((child) => workerOf(child, now)), orphans, takenNames },
+    load: {
+      state: loadStore.get(uidOf(group)),
+      source: sourceOf(group),
+      hasLateFigures: memory.lateFigures.see() && !isTick,
+      wakeAsked: memory.wake.see(),
+    },
+    account: {
+      frozen: new Set(children.filter(isFrozen).map(({ metadata }) => metadata.uid ?? '')),
+      cap: deps.accountCapOf(group),
+    },
+    publication: {
+      ...{ allowPrivateAddresses, gatewayUrl },
+      service: publisher.published(),
+      file: publisher.file.published(),
+      identity: deps.identities.view(group),
+    },
+    clock: { now, beganAt, isTick, times },
     memory: memory.fields,
-    wakeAsked: memory.wake.see(),
-    frozen: new Set(read.children.filter(isFrozen).map(({ metadata }) => metadata.uid ?? '')),
-    accountCap: deps.accountCapOf(group),
-    published: publisher.published(),
-    publishedFile: publisher.file.published(),
-    identity: deps.identities.view(group),
     refused: memory.refused,
   };
 }

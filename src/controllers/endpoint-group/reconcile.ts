@@ -45,7 +45,7 @@ async function publish(
 ): Promise<boolean> {
   if (!endpoints) return false;
   const before = { service: publisher.published(), file: publisher.file.published() };
-  const published = await publisher.publish({ group, workers, endpoints });
+  const published = await publisher.publish({ group, workers: workers.all, endpoints });
   const file = await publisher.file.ensure(group, endpoints);
   return problemOf(published) !== problemOf(before.service) || isOtherFile(file, before.file, group);
 }
@@ -73,7 +73,7 @@ function actOnAll(
 ): Promise<Outcome> {
   if (checksIdentity) deps.identities.check(receipt, deps.enqueue);
   const { cluster, reportHostFailure, children, memory, isLeading } = deps;
-  const siblings = workers.map(({ object }) => object);
+  const siblings = workers.all.map(({ object }) => object);
   const effects = {
     ...{ cluster, reportHostFailure, publisher: memory.publisher, siblings },
     onWritten: (worker: (typeof siblings)[number]) => children.wrote(group, worker),

@@ -315,7 +315,7 @@ describe('a group that shrinks', () => {
         workers: [worker('a')],
         loadState: reports(['a']),
         memory: calm(1),
-        times: { ...observedGroup().times, speed: 60 },
+        times: { ...observedGroup().clock.times, speed: 60 },
       },
       ['order a Gone Running'],
     ],

@@ -5,7 +5,7 @@ import { withPage } from '../../api/v1alpha1/reasons.ts';
 import { formatDollars } from '../../lib/money.ts';
 import { formatTime, parseTime } from '../../lib/time.ts';
 import { setConditions } from '../../runtime/conditions.ts';
-import { type FailingWorker, lastReplacement } from './autoscale/failing.ts';
+import { lastReplacement } from './autoscale/failing.ts';
 import type { Change } from './autoscale/plan.ts';
 import { conditionsOf, type Situation, workersAre } from './conditions.ts';
 import { sentenceOf } from './explain.ts';
@@ -17,11 +17,8 @@ import { outageOfWorkers } from './service-events.ts';
 import type { Observed } from './types.ts';
 
 export interface StatusInput extends Situation {
-  readonly templateHash: string;
-  readonly failing: readonly FailingWorker[];
   /** Done in this pass. */
   readonly changes: readonly Change[];
-  readonly lastActivity: number | undefined;
   /** Something was decided that must be on record before it is done. */
   readonly mustRecord: boolean;
 }
@@ -34,10 +31,9 @@ const WRITTEN_FROM_SHARE = 0.05;
  * they have moved by 5 % and a minute has passed: a steady load writes nothing.
  */
 export function statusOf(input: StatusInput): EndpointGroupStatus {
-  const { observed } = input;
-  const previous = observed.group.status;
+  const previous = input.group.status;
   const next = freshStatus(input);
-  if (!previous?.autoscaling || input.mustRecord || needsWrite(previous, next, observed.times.maximumMs))
+  if (!previous?.autoscaling || input.mustRecord || needsWrite(previous, next, input.clock.times.maximumMs))
     return { ...next, loadMaxima: maximaOf(input) };
   // The parts that follow the load by themselves.
   const { load, utilizationPercent, autoscaling, loadMaxima, lastActivity, panicUntil } = previous;
@@ -55,9 +51,11 @@ function quietGateway(previous: GatewayStatus, next: GatewayStatus): GatewayStat
 }
 
 /** What pickers said of the group at last. */
-function gatewayStatus(observed: Observed): GatewayStatus {
-  const { group, loadState, now, gatewayUrl } = observed;
-  const { pickers } = loadState;
+function gatewayStatus(input: StatusInput): GatewayStatus {
+  const { group } = input;
+  const { pickers } = input.load.state;
+  const { gatewayUrl } = input.publication;
+  const { now } = input.clock;
   if (!hasGateway(group)) return undefined;
   const { namespace, name } = group.metadata;
   const live = livePickers(pickers, now);
@@ -66,25 +64,28 @@ function gatewayStatus(observed: Observed): GatewayStatus {
     ...(gatewayUrl !== undefined && { url: `${gatewayUrl.replace(/\/$/, '')}/${namespace}/${name}` }),
     pickers: live.length,
     heldRequests: gatewayHeld(pickers, now).requests,
-    ...requestsInWorkers(observed),
+    ...requestsInWorkers(input),
     ...(last > 0 && { reportedAt: formatTime(Math.min(now, last)) }),
   };
 }
 
 /** Known until it is certainly gone: it is looked for by this record alone. */
-function fileStatus({ group, publishedFile }: Observed): Pick<EndpointGroupStatus, 'endpointsConfigMap'> {
+function fileStatus({
+  group,
+  publication: { file },
+}: StatusInput): Pick<EndpointGroupStatus, 'endpointsConfigMap'> {
   const recorded = group.status?.endpointsConfigMap;
   if (publishesFile(group)) return { endpointsConfigMap: endpointFileName(group) };
-  return recorded === undefined || publishedFile?.type === 'none' ? {} : { endpointsConfigMap: recorded };
+  return recorded === undefined || file?.type === 'none' ? {} : { endpointsConfigMap: recorded };
 }
 
 /** The schema takes no more workers. */
 const MAX_WORKERS_SHOWN = 128;
 
 /** What pickers say of workers that the group has, the busiest first; nothing where none of them is known. */
-function requestsInWorkers({ workers, loadState, now }: Observed): Partial<GatewayStatus> {
-  const reported = gatewayWorkers(loadState.pickers, now);
-  const known = workers.flatMap(({ name }) => {
+function requestsInWorkers({ workers, load, clock: { now } }: StatusInput): Partial<GatewayStatus> {
+  const reported = gatewayWorkers(load.state.pickers, now);
+  const known = workers.all.flatMap(({ name }) => {
     const figures = reported.get(name);
     return figures ? [{ name, ...figures }] : [];
   });
@@ -122,38 +123,33 @@ function differs(before: string | undefined, now: string | undefined): boolean {
 
 /** All but the maxima, which are many and tell nobody that there is news. */
 function freshStatus(input: StatusInput): Omit<EndpointGroupStatus, 'loadMaxima'> {
-  const { observed, decision, counts, lastActivity, failing, pace, changes } = input;
-  const { group, now, published } = observed;
+  const { group, decision, counts, changes } = input;
+  const { failing, pace } = input.workers;
+  const { lastActivity } = input.load;
+  const { service } = input.publication;
+  const { now } = input.clock;
   const { load, readyCapacity } = decision.terms;
   const { panicUntil } = decision.memory;
   const hasService = servicePorts(group).length > 0;
   // The former name, while a new one cannot be had: workers are led to by that.
-  const former = published.type === 'problem' ? group.status?.endpoint : undefined;
-  const replacement = lastReplacement(observed, pace, changes);
+  const former = service.type === 'problem' ? group.status?.endpoint : undefined;
+  const replacement = lastReplacement(input, pace, changes);
   const requestedAt = requestToken(group.metadata, annotations.requestedAt);
   const wokenAt = requestToken(group.metadata, annotations.wakeAt);
-  const gateway = gatewayStatus(observed);
-  const outage = outageOfWorkers(observed.workers);
+  const gateway = gatewayStatus(input);
+  const outage = outageOfWorkers(input.workers.all);
   return {
     observedGeneration: group.metadata.generation ?? -1,
     conditions: conditionList(input),
     ...(outage && { outage }),
-    replicas: counts.hot,
-    selector: `${labels.endpointGroup}=${group.metadata.name}`,
-    hot: counts.hot,
-    cold: counts.cold,
-    ready: counts.ready,
-    starting: counts.starting,
-    draining: counts.draining,
-    total: counts.total,
-    updated: counts.updated,
+    ...workerFigures(input),
     load: decimal(load),
     ...(readyCapacity > 0 && {
       utilizationPercent: Math.min(100_000, Math.round((load / readyCapacity) * 100)),
     }),
     pricePerHour: formatDollars(counts.pricePerHour),
     ...(hasService && { endpoint: former ?? `${endpointNameOf(group)}.${group.metadata.namespace}.svc` }),
-    templateHash: input.templateHash,
+    templateHash: input.workers.input.templateHash,
     everReady: group.status?.everReady === true || counts.ready > 0,
     ...(lastActivity !== undefined && { lastActivity: formatTime(lastActivity) }),
     ...(panicUntil > now && { panicUntil: formatTime(panicUntil) }),
@@ -161,7 +157,7 @@ function freshStatus(input: StatusInput): Omit<EndpointGroupStatus, 'loadMaxima'
     ...(failing.length > 0 && { failingWorkers: [...failing] }),
     ...(replacement !== undefined && { lastReplacement: replacement }),
     ...(gateway && { gateway }),
-    ...fileStatus(observed),
+    ...fileStatus(input),
     autoscaling: termsOf(input),
     // Requests by annotation are echoed once they are dealt with.
     ...(requestedAt !== undefined && { requestedAt }),
@@ -170,9 +166,17 @@ function freshStatus(input: StatusInput): Omit<EndpointGroupStatus, 'loadMaxima'
   };
 }
 
-function conditionList({ observed, ...situation }: StatusInput): EndpointGroupStatus['conditions'] {
-  const { group, now } = observed;
-  const { desired, absent } = conditionsOf({ observed, ...situation });
+/** Numbers of workers, and what the scale subresource reads. */
+function workerFigures({ group, counts }: StatusInput): Partial<EndpointGroupStatus> {
+  const { hot, cold, ready, starting, draining, total, updated } = counts;
+  const selector = `${labels.endpointGroup}=${group.metadata.name}`;
+  return { replicas: hot, selector, hot, cold, ready, starting, draining, total, updated };
+}
+
+function conditionList(situation: Situation): EndpointGroupStatus['conditions'] {
+  const { group } = situation;
+  const { now } = situation.clock;
+  const { desired, absent } = conditionsOf(situation);
   const conditions = setConditions({
     previous: group.status?.conditions,
     desired: desired.map(withPage),
@@ -183,17 +187,17 @@ function conditionList({ observed, ...situation }: StatusInput): EndpointGroupSt
   return [...conditions];
 }
 
-function maximaOf({ load, observed }: StatusInput): EndpointGroupStatus['loadMaxima'] {
-  return load.history.maxima
-    .filter((max) => isOfLongWindow(max, observed.now, observed.times))
+function maximaOf({ load, clock: { now, times } }: StatusInput): EndpointGroupStatus['loadMaxima'] {
+  return load.view.history.maxima
+    .filter((max) => isOfLongWindow(max, now, times))
     .slice(-61)
     .map((max) => ({ at: formatTime(max.at), load: decimal(max.load) }));
 }
 
-function termsOf({ observed, decision }: StatusInput): EndpointGroupStatus['autoscaling'] {
+function termsOf({ clock: { now }, decision }: StatusInput): EndpointGroupStatus['autoscaling'] {
   const { terms } = decision;
   const shown = {
-    at: formatTime(observed.now),
+    at: formatTime(now),
     load: decimal(terms.load),
     burstLoad: decimal(terms.burstLoad),
     longLoad: decimal(terms.longLoad),
@@ -220,18 +224,15 @@ type Phase = NonNullable<EndpointGroupStatus['phase']>;
 /** The first that holds names the phase. */
 const PHASES: readonly (readonly [Phase, (input: StatusInput) => boolean])[] = [
   ['Failed', ({ counts, decision }) => counts.stalled > 0 && counts.ready === 0 && decision.hot > 0],
-  ['Paused', ({ observed }) => observed.group.spec.pause.scaleUp && observed.group.spec.pause.scaleDown],
-  [
-    'Updating',
-    ({ observed, counts }) => counts.old > 0 && observed.group.spec.updateStrategy.type === 'RollingUpdate',
-  ],
+  ['Paused', ({ group }) => group.spec.pause.scaleUp && group.spec.pause.scaleDown],
+  ['Updating', ({ group, counts }) => counts.old > 0 && group.spec.updateStrategy.type === 'RollingUpdate'],
   ['Zero', ({ decision }) => decision.hot === 0],
   ['Waking', ({ counts }) => counts.ready === 0 && counts.waking > 0],
   ['Pending', ({ counts }) => counts.ready === 0],
   [
     'Ready',
-    ({ counts, decision, refused }) =>
-      counts.ready === decision.hot && counts.starting === 0 && refused.length === 0,
+    ({ counts, decision, refusals }) =>
+      counts.ready === decision.hot && counts.starting === 0 && refusals.length === 0,
   ],
 ];
 
@@ -248,10 +249,12 @@ function decimal(value: number): string {
 const NO_WORKERS = { replicas: 0, hot: 0, cold: 0, ready: 0, starting: 0, draining: 0, updated: 0 } as const;
 
 /** What a group that is being deleted says. */
-export function deletingStatus(observed: Observed, left: number): EndpointGroupStatus {
-  const { group, now } = observed;
+export function deletingStatus(
+  { group, clock: { now }, refused }: Pick<Observed, 'group' | 'clock' | 'refused'>,
+  left: number,
+): EndpointGroupStatus {
   const state = left === 0 ? 'All workers are gone.' : `${workersAre(left)} being destroyed.`;
-  const [refusal] = observed.refused;
+  const [refusal] = refused;
   const message = refusal ? `${state} ${refusal.detail}.` : state;
   const conditions = setConditions({
     previous: group.status?.conditions,

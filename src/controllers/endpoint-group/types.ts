@@ -71,46 +71,70 @@ export interface TemplateOutlook {
   readonly blocked?: { readonly reason: Reason; readonly detail: string } | undefined;
 }
 
-/** Everything one pass decides by. */
-export interface Observed {
-  /** Milliseconds since the epoch. */
-  readonly now: number;
-  /** When the pass began, before load was read: ticks keep their distance from it. */
-  readonly beganAt: number;
-  readonly group: EndpointGroup;
-  /** GpuInstances that this group controls. */
-  readonly workers: readonly Worker[];
-  /** GpuInstances that carry the label of the group and that nobody controls. */
+/** The GpuInstances of a group. */
+export interface SeenWorkers {
+  /** Those that the group controls. */
+  readonly all: readonly Worker[];
+  /** GpuInstances with the label of the group and without a controller. */
   readonly orphans: readonly GpuInstance[];
   /** Names that no new worker can have, since a GpuInstance has each, whoever it belongs to. */
   readonly takenNames: ReadonlySet<string>;
-  readonly loadState: LoadState;
+  /** Undefined if it was not requested in this reconcile: then no worker with a machine ends for the template. */
+  readonly outlook?: TemplateOutlook | undefined;
+}
+
+/** What is reported and asked of a group. */
+export interface SeenLoad {
+  readonly state: LoadState;
   readonly source: LoadSpeaker;
-  readonly times: ScalingTimes;
-  /** Undefined in the first pass of a process. */
-  readonly memory: MemoryFields | undefined;
-  /** Whether the load was read for this pass. */
-  readonly isTick: boolean;
   /** Figures of the last tick came after its decision. */
   readonly hasLateFigures: boolean;
   /** A report or command asked for a worker now. */
   readonly wakeAsked: boolean;
+}
+
+/** The account that the template names. */
+export interface SeenAccount {
   /** Uids of workers whose account is suspended, or frozen by its breaker. */
   readonly frozen: ReadonlySet<string>;
-  /** The most that one machine may cost by the account that the template names; undefined if it does not say. */
-  readonly accountCap?: MicroDollars | undefined;
-  readonly published: Published;
-  /** The same of the list of ready workers for another router. */
-  readonly publishedFile?: PublishedFile | undefined;
-  /** Undefined if it was not requested in this pass: then no worker with a machine ends for the template. */
-  readonly outlook?: TemplateOutlook | undefined;
+  /** Maximum price of one machine; undefined if the account sets none. */
+  readonly cap?: MicroDollars | undefined;
+}
+
+/** How clients reach the group, and the results of the last writes of it. */
+export interface SeenPublication {
+  readonly service: Published;
+  /** The list of ready workers for another router. */
+  readonly file?: PublishedFile | undefined;
   readonly identity: IdentityView;
-  /** What was refused when it was last tried. */
-  readonly refused: readonly Refusal[];
-  /** Where clients reach the gateway; undefined where nothing says it. */
+  /** URL of the gateway for clients; undefined if no option sets it. */
   readonly gatewayUrl?: string | undefined;
-  /** Whether private addresses may be published. */
+  /** True if private addresses may be published. */
   readonly allowPrivateAddresses: boolean;
+}
+
+/** Times of one reconcile, in milliseconds since the epoch. */
+export interface PassTimes {
+  readonly now: number;
+  /** Begin of the reconcile, before load was read: ticks keep their distance from it. */
+  readonly beganAt: number;
+  /** True if the load was read for this reconcile. */
+  readonly isTick: boolean;
+  readonly times: ScalingTimes;
+}
+
+/** Everything one reconcile decides by, by noun. */
+export interface Observed {
+  readonly group: EndpointGroup;
+  readonly workers: SeenWorkers;
+  readonly load: SeenLoad;
+  readonly account: SeenAccount;
+  readonly publication: SeenPublication;
+  readonly clock: PassTimes;
+  /** Undefined in the first reconcile of a process. */
+  readonly memory: MemoryFields | undefined;
+  /** Writes that were refused when they were last tried. */
+  readonly refused: readonly Refusal[];
 }
 
 /** What a worker is to be from now on. */

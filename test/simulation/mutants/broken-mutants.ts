@@ -31,8 +31,8 @@ export const BROKEN_MUTANTS: readonly Mutant[] = [
     name: 'error-worker-serves',
     loses: 'that the Service leads to no worker that reports an error',
     file: `${GROUP}/facts.ts`,
-    find: '!isFaulty(load.workers.get(name)));',
-    replace: "name !== '' || !isFaulty(load.workers.get(name)));",
+    find: '!isFaulty(view.workers.get(name)));',
+    replace: "name !== '' || !isFaulty(view.workers.get(name)));",
   },
   {
     name: 'error-worker-kept',
@@ -45,8 +45,9 @@ export const BROKEN_MUTANTS: readonly Mutant[] = [
     name: 'error-counts-from-restart',
     loses: 'the record of the time since which a worker reports an error',
     file: `${GROUP}/autoscale/failing.ts`,
-    find: '{ group, workers, loadState, source, now, times }: Observed,',
-    replace: '{ group, workers, loadState, source, now, times, memory }: Observed,',
+    find: "  }: Pick<Observed, 'group' | 'workers' | 'load' | 'clock'>,\n  view: LoadView,",
+    replace:
+      "    memory,\n  }: Pick<Observed, 'group' | 'workers' | 'load' | 'clock' | 'memory'>,\n  view: LoadView,",
     also: [
       {
         file: `${GROUP}/autoscale/failing.ts`,

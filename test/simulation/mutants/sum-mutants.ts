@@ -29,9 +29,9 @@ export const SUM_MUTANTS: readonly Mutant[] = [
     name: 'leaving-workers-uncounted',
     loses: 'workers that leave in what counts for maxWorkers',
     file: 'controllers/endpoint-group/decide.ts',
-    find: 'const places = group.spec.maxWorkers - workers.length - lost.length;',
+    find: 'const places = group.spec.maxWorkers - all.length - lost.length;',
     replace:
-      'const places = group.spec.maxWorkers - workers.filter(({ isDeleting }) => !isDeleting).length - lost.length;',
+      'const places = group.spec.maxWorkers - all.filter(({ isDeleting }) => !isDeleting).length - lost.length;',
     also: [
       {
         file: 'controllers/endpoint-group/autoscale/plan.ts',

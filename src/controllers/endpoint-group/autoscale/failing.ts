@@ -19,17 +19,22 @@ const MAX_ERROR = 160;
  * the operator nor their silence ends it. The recorded text stays, so that a changing one writes nothing.
  */
 export function failingWorkers(
-  { group, workers, loadState, source, now, times }: Observed,
-  load: LoadView,
+  {
+    group,
+    workers,
+    load: { state, source },
+    clock: { now, times },
+  }: Pick<Observed, 'group' | 'workers' | 'load' | 'clock'>,
+  view: LoadView,
 ): readonly FailingWorker[] {
   const recorded = group.status?.failingWorkers ?? [];
-  return workers
+  return workers.all
     .flatMap(({ name, reporter, object: { status } }): FailingWorker[] => {
       const instanceId = status?.instanceId;
       const former = recorded.find((one) => one.worker === name && one.instanceId === instanceId);
-      const report = loadState.reporters.get(reporter);
+      const report = state.reporters.get(reporter);
       const isReporting = source !== 'workers' || (report !== undefined && now - report.at < times.missingMs);
-      const error = isReporting ? readableError(load.workers.get(name)?.error) : former?.error;
+      const error = isReporting ? readableError(view.workers.get(name)?.error) : former?.error;
       if (instanceId === undefined || error === undefined) return [];
       const since = formatTime(Math.min(now, parseTime(former?.since) ?? now));
       return [{ worker: name, instanceId, since, error: former?.error ?? error }];
@@ -75,7 +80,7 @@ const ROW_MS = 2 * HOUR_MS;
  * serves for as long as the first one waits ends the row.
  */
 export function replacementPace(
-  { group, workers, now }: Observed,
+  { group, workers, clock: { now } }: Pick<Observed, 'group' | 'workers' | 'clock'>,
   failing: ReadonlySet<string>,
 ): ReplacementPace {
   const { lastReplacement: last } = group.status ?? {};
@@ -86,17 +91,17 @@ export function replacementPace(
   const firstMs = HOUR_MS / group.spec.template.spec.replacement.maxPerHour;
   const isProven = ({ name, createdAt, isServing, readySince }: Worker) =>
     createdAt >= at && isServing && !failing.has(name) && now >= readySince + firstMs;
-  const inRow = now >= at + ROW_MS || workers.some(isProven) ? 0 : last.count;
+  const inRow = now >= at + ROW_MS || workers.all.some(isProven) ? 0 : last.count;
   return {
     inRow,
     from: at + growingWaitMs(inRow, firstMs),
-    underWay: workers.find(({ name, createdAt }) => name === last.worker && createdAt < at)?.name,
+    underWay: workers.all.find(({ name, createdAt }) => name === last.worker && createdAt < at)?.name,
   };
 }
 
 /** What the status keeps of the last replacement of a broken worker. */
 export function lastReplacement(
-  { group, now }: Observed,
+  { group, clock: { now } }: Pick<Observed, 'group' | 'clock'>,
   { inRow, underWay }: ReplacementPace,
   changes: readonly Change[],
 ): EndpointGroupStatus['lastReplacement'] {
