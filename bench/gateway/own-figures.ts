@@ -225,8 +225,12 @@ const HELD_AFTER_MS = 500;
 export const FEW = 8;
 
 function untilHeld(gateway: OwnGateway, count: number, group: string = GROUPS.held): Promise<unknown> {
-  const isSo = async (): Promise<boolean> =>
-    (await gateway.metric('gpu_rental_gateway_held_requests', `name="${group}"`)) === count;
+  const own = `name="${group}"`;
+  const isSo = async (): Promise<boolean> => {
+    const refused = await gateway.metric('gpu_rental_gateway_refusals_total', own);
+    if (refused > 0) throw new Error(`${refused} of ${count} requests were refused: a gateway holds fewer`);
+    return (await gateway.metric('gpu_rental_gateway_held_requests', own)) === count;
+  };
   return until(`${count} requests are held`, isSo, HELD_LIMIT_MS);
 }
 

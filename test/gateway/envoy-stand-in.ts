@@ -63,8 +63,8 @@ export class EnvoyStandIn {
     return found[0] as Handler;
   }
 
-  /** Accepts all clusters and endpoints, now and later. */
-  connect(): void {
+  /** Accepts all clusters and endpoints, now and later. Returns what ends the connection. */
+  connect(): () => void {
     const call = new Call<typeof DiscoveryRequestSchema, DiscoveryResponse>(DiscoveryRequestSchema);
     call.write = ({ typeUrl, versionInfo, nonce }) => {
       // As a message that comes later.
@@ -73,6 +73,7 @@ export class EnvoyStandIn {
     this.#handler('StreamAggregatedResources')(call);
     for (const { typeName } of [ClusterSchema, ClusterLoadAssignmentSchema])
       call.send({ typeUrl: `type.googleapis.com/${typeName}` });
+    return () => void call.emit('end');
   }
 
   /** `isWhole`: the request has no body, or all of it is there. */
