@@ -5,8 +5,8 @@ import type { Instance } from '../markets/vast/instances/instance.ts';
 const MAX_PAGES = 1_000;
 
 /**
- * Every machine of the login: the list of the specification, or all pages if that list is no longer served. Rejects
- * with a MarketplaceError if a call fails.
+ * Returns every machine of the login: the list of the specification, or all pages if that list is no longer served.
+ * Rejects with a MarketplaceError if a call fails.
  */
 export async function allInstances({ instances }: MarketplaceClient): Promise<readonly Instance[]> {
   try {

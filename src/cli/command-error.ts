@@ -1,7 +1,7 @@
-/** How a process says that it ended. */
+/** Exit codes of the process. */
 export const EXIT = { ok: 0, failure: 1, usage: 2, notFound: 3, timedOut: 4, interrupted: 130 } as const;
 
-/** A failure for people: what happened and why in `message`, what to do in `remedy`. */
+/** A failure for people: `message` has the event and its cause, `remedy` the advice. */
 export class CommandError extends Error {
   readonly exitCode: number;
   readonly remedy: string | undefined;
@@ -14,7 +14,7 @@ export class CommandError extends Error {
   }
 }
 
-/** A person gave up, or a signal asked the process to end. */
+/** A user gave up, or a signal ended the process. */
 export class Interrupted extends Error {
   readonly exitCode: number;
 
@@ -25,22 +25,22 @@ export class Interrupted extends Error {
   }
 }
 
-/** The command line itself is wrong. */
+/** Returns the error of an invalid command line. */
 export function usageError(message: string, remedy?: string): CommandError {
   return new CommandError(message, { exitCode: EXIT.usage, remedy });
 }
 
-/** What was named does not exist. */
+/** Returns the error of a name that does not exist. */
 export function notFound(message: string, remedy?: string): CommandError {
   return new CommandError(message, { exitCode: EXIT.notFound, remedy });
 }
 
-/** It did not come true in time. */
+/** Returns the error of an exceeded time limit. */
 export function timedOut(message: string, remedy?: string): CommandError {
   return new CommandError(message, { exitCode: EXIT.timedOut, remedy });
 }
 
-/** Anything else that went wrong. */
+/** Returns the error of any other failure. */
 export function failed(message: string, remedy?: string, cause?: unknown): CommandError {
   return new CommandError(message, { exitCode: EXIT.failure, remedy, cause });
 }

@@ -1,11 +1,11 @@
-/** Where text goes; `columns` and `rows` are the size of a terminal. */
+/** Output stream; `columns` and `rows` are the size of a terminal. */
 export type OutputStream = NodeJS.WritableStream & {
   readonly isTTY?: boolean;
   readonly columns?: number;
   readonly rows?: number;
 };
 
-/** The world a command runs in, so that a test can give another. */
+/** The environment of a command; a test passes another one. */
 export interface CommandContext {
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
@@ -15,32 +15,32 @@ export interface CommandContext {
   readonly signal: AbortSignal;
 }
 
-/** One option of a command, in commander's notation. */
+/** An option of a command, in commander's notation. */
 export interface CommandOption {
   /** e.g. `-n, --namespace <name>`. */
   readonly flags: string;
   readonly description: string;
   readonly defaultValue?: string | boolean | readonly string[];
-  /** Collects every use into a list. */
+  /** Collects all uses into a list. */
   readonly repeatable?: boolean;
   readonly choices?: readonly string[];
   readonly hidden?: boolean;
-  /** Everything behind it is its value, options too; `--flag=word` is that one word. */
+  /** True if everything behind it is its value, including options; `--flag=word` is that one word. */
   readonly takesRest?: boolean;
-  /** Whether an empty text means something. Any other option refuses it: a script's variable was not set. */
+  /** True if an empty text has a meaning. Any other option refuses it: a script's variable was not set. */
   readonly mayBeEmpty?: boolean;
   /** Heading in the help; `Options` if left out. */
   readonly group?: string;
 }
 
-/** One positional argument, in commander's notation. */
+/** A positional argument, in commander's notation. */
 export interface CommandArgument {
   /** e.g. `<name>` or `[offer...]`. */
   readonly name: string;
   readonly description: string;
-  /** Given behind `--` only. The last argument of a command. */
+  /** True if it is given behind `--` only. The last argument of a command. */
   readonly behindDashes?: boolean;
-  /** As of an option. */
+  /** Like {@link CommandOption.mayBeEmpty}. */
   readonly mayBeEmpty?: boolean;
 }
 
@@ -52,12 +52,15 @@ export interface CommandInput {
   readonly options: OptionValues;
 }
 
-/** Which shared options a command takes. `report`: as `output`, for a command that shows a thing in full and has no names to list. */
+/**
+ * Shared options of a command. `report` is like `output`, for a command that shows one thing in full and has no list of
+ * names.
+ */
 export type OptionSet = 'output' | 'report' | 'marketplace' | 'cluster';
 
-/** What a command takes and does. Its name and summary are in its {@link CatalogEntry}. */
+/** Arguments and action of a command. Its name and summary are in its {@link CatalogEntry}. */
 export interface Command {
-  /** Shown in the help below the summary, which it does not repeat. */
+  /** Text of the help below the summary. */
   readonly description?: string;
   readonly examples?: readonly string[];
   readonly args?: readonly CommandArgument[];
@@ -67,9 +70,9 @@ export interface Command {
   run(input: CommandInput, context: CommandContext): Promise<number>;
 }
 
-/** A command in the catalogue: what help and completion show of it without loading it. */
+/** A command in the catalogue: the part that help and completion show without loading it. */
 export interface CatalogEntry {
-  /** As typed: `operator`, `search offers`. */
+  /** Name as typed: `operator`, `search offers`. */
   readonly name: string;
   readonly summary: string;
   /** Other names, e.g. `list instance`. */

@@ -10,13 +10,13 @@ import { switchOption } from './option-values.ts';
 import { type ChangeReport, createOutput, type Output } from './output/output.ts';
 import type { ClusterSession } from './sessions/cluster-session.ts';
 
-/** Every object of the namespace, or of all namespaces with `-A`, in place of names. */
+/** Option for every object of the namespace, or of all namespaces with `-A`, instead of names. */
 export const ALL: CommandOption = {
   flags: '--all',
   description: 'Every object of the namespace, or of all namespaces with -A.',
 };
 
-/** Whether a command means every object. Throws a usage error if it names objects as well, or neither. */
+/** Returns true if a command applies to every object. Throws a usage error if it also names objects, or neither. */
 export function meansAll({ args, options }: CommandInput, verb: string): boolean {
   const isAll = switchOption(options, '--all') || switchOption(options, '--all-namespaces');
   if (isAll && args.length > 0)
@@ -32,9 +32,9 @@ export function meansAll({ args, options }: CommandInput, verb: string): boolean
   return isAll;
 }
 
-/** The objects of a namespace, or of all, that no deletion has reached. */
+/** The objects of a namespace, or of all, that are not being deleted. */
 export interface Fleet {
-  /** Without workers of groups. */
+  /** Instances without workers of groups. */
   readonly instances: readonly ChangedObject<GpuInstance>[];
   readonly groups: readonly ChangedObject<EndpointGroup>[];
   readonly workers: readonly ChangedObject<GpuInstance>[];
@@ -69,15 +69,15 @@ function targetOf<T extends GpuInstance | EndpointGroup>(
   return { resource, object, shown: shownName(resource, object.metadata.name) };
 }
 
-/** What changing every object came to. */
+/** Result of changing every object. */
 export interface FleetOutcome {
   readonly done: readonly ChangeReport[];
   readonly refused: readonly { readonly object: string; readonly namespace: string; readonly why: string }[];
 }
 
 /**
- * Changes one object after another. One that fails is reported on stderr, and the others are changed all the same. People
- * read each line at once; JSON and YAML wait for the whole outcome.
+ * Changes one object after another. A failure is reported on stderr, and the others are still changed. Text output
+ * appears at once; JSON and YAML follow at the end.
  */
 export class FleetChanges {
   readonly output: Output;
@@ -92,7 +92,7 @@ export class FleetChanges {
     this.#isWide = switchOption(input.options, '--all-namespaces');
   }
 
-  /** Resolves to whether it worked. `change` resolves to what was done, as a participle. */
+  /** Resolves to true on success. `change` resolves to the action as a participle. */
   async each<T extends GpuInstance | EndpointGroup>(
     targets: readonly ChangedObject<T>[],
     change: (target: ChangedObject<T>) => Promise<string>,
@@ -135,7 +135,7 @@ export class FleetChanges {
     return { done: this.#done, refused: this.#refused };
   }
 
-  /** 1 if any object was refused. */
+  /** 1 if the change of any object failed. */
   get exitCode(): number {
     return this.#refused.length > 0 ? 1 : 0;
   }

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 
 const HELD = [`--import=${join(import.meta.dirname, 'hold-signals.ts')}`];
 
-/** How a process ends that asks itself to end before it listens, and what it says. */
+/** Returns the end and the output of a process that sends itself a signal before it listens. */
 const lifeOf = (flags: readonly string[], signal: string, listeners: string) =>
   new Promise<{ code: unknown; signal: unknown; said: string }>((resolve) => {
     const program = `

@@ -13,12 +13,12 @@ import { withMarketplace } from './sessions/marketplace-session.ts';
 /** Lets a command change machines of an operator. */
 export const FORCE: CommandOption = {
   flags: '--force',
-  description: 'Also machines that carry the label of an operator.',
+  description: 'Include machines with the label of an operator.',
 };
 
-/** What a command would do to a machine, for who has to do otherwise. */
+/** An intended change of a machine, for the advice. */
 export interface Intended {
-  /** What to do instead if an object owns the machine. */
+  /** Advice if an object owns the machine. */
   readonly instead: string;
   /** The same command line for one machine, without --force. */
   readonly command: (id: string) => string;
@@ -39,21 +39,21 @@ export async function refuseOwned(
   );
 }
 
-/** A change of things that are named by ids alone. */
+/** A change of things that are named by id only. */
 export interface IdChange {
-  /** As typed before the kind, e.g. `delete`. */
+  /** Verb as typed before the kind, e.g. `delete`. */
   readonly verb: string;
   readonly kind: string;
   readonly did: string;
   readonly description?: string;
   readonly change: (client: MarketplaceClient, id: string) => Promise<unknown>;
-  /** If machines of an operator need --force: what to do instead. */
+  /** Advice, if machines of an operator need --force. */
   readonly ownedInstead?: string;
-  /** If something is lost for ever: what to ask at a terminal before it, of ids such as `12, 13`. */
+  /** Question at a terminal if the change is irreversible, for ids such as `12, 13`. */
   readonly question?: (ids: string) => string;
 }
 
-/** The command of such a change: it does one id after another and ends at the first that fails. */
+/** Returns the command of such a change: it changes one id after another and stops at the first failure. */
 export function idChangeCommand(definition: IdChange): Command {
   const { verb, kind, did, change, ownedInstead, question, ...texts } = definition;
   const options = [...(question === undefined ? [] : [YES]), ...(ownedInstead === undefined ? [] : [FORCE])];

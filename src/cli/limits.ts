@@ -21,33 +21,33 @@ import { isKubeError } from '../runtime/kube/kube-error.ts';
 import { listInstances } from './objects/cluster-objects.ts';
 import type { ClusterSession } from './sessions/cluster-session.ts';
 
-/** What an account is judged by. */
+/** Facts for the limits of an account. */
 interface GateFacts {
   readonly account: MarketplaceAccount;
   /** GpuInstances that name it. */
   readonly objects: readonly GpuInstance[];
-  /** Undefined if it may not be read: then every intent and claim counts. */
+  /** Undefined if the caller may not read it: then every intent and claim counts. */
   readonly identity: Identity | undefined;
-  /** Undefined if it is not known. */
+  /** Undefined if unknown. */
   readonly credit: MicroDollars | undefined;
 }
 
-/** The operator's own ceilings are flags of its process, which cannot be seen from here. */
+/** The operator's own limits are flags of its process, which are not visible here. */
 const NO_CEILINGS = {
   maxRentalsPerHour: Number.POSITIVE_INFINITY,
   maxLiveMachines: Number.POSITIVE_INFINITY,
   maxDollarsPerHour: Number.POSITIVE_INFINITY,
 };
 
-/** What passes within moments is not considered here. */
+/** Conditions that change within moments are ignored here. */
 const OPEN_QUEUE = {
   takeSlot: () => ({ endpointClass: 'rent' as const, expiresAt: Number.POSITIVE_INFINITY, release() {} }),
   slotEnded() {},
 };
 
 /**
- * The operator's gate in front of purchases, over what the cluster says now. Its tickets are never used. What passes
- * within seconds (the marketplace's pace, whose turn it is) does not count.
+ * Returns the operator's admission of purchases, over the present state of the cluster. Its tickets are never used.
+ * Conditions that change within seconds (the rate limit, the queue) are ignored.
  */
 export function accountGate(facts: GateFacts): Admission {
   const clock = systemClock;
@@ -84,7 +84,7 @@ function sumsOf(
   return sumAccount({ objects, pending, deleted, credit, now, month: monthName(now) });
 }
 
-/** Labels of namespaces are not asked for: one that a selector may let in is taken as let in. */
+/** Admits every namespace that a selector may match: labels are not read. */
 export function mayUse({ spec, metadata }: MarketplaceAccount, namespace: string): boolean {
   return spec.allowedNamespaces.from !== 'Same' || namespace === metadata.namespace;
 }
@@ -93,7 +93,7 @@ export function mayUse({ spec, metadata }: MarketplaceAccount, namespace: string
 interface CountedInstances {
   readonly instances: readonly GpuInstance[];
   readonly isWhole: boolean;
-  /** Limits that could not be considered in full, and why; undefined if there are none. */
+  /** Limits that were only partly checked, with the reason; undefined if there are none. */
   readonly missing: string | undefined;
 }
 
@@ -101,8 +101,8 @@ interface CountedInstances {
 const SUMS = ['maxInstances', 'maxSpendPerHour', 'maxSpendPerMonth'] as const;
 
 /**
- * The GpuInstances that name an account, as far as the caller may list them. Rejects with a KubeError other than
- * `forbidden`.
+ * Returns the GpuInstances that name an account, as far as the caller may list them. Rejects with a KubeError other
+ * than `forbidden`.
  */
 export async function countedInstances(
   cluster: ClusterSession,
@@ -121,7 +121,7 @@ export async function countedInstances(
   return { instances, isWhole, missing: isWhole ? undefined : missingOf(account, some !== undefined) };
 }
 
-/** Undefined if the caller may not list. */
+/** Returns the objects; undefined if the caller may not list them. */
 async function listed(
   cluster: ClusterSession,
   namespace: string | undefined,
@@ -143,14 +143,14 @@ function missingOf({ spec, metadata }: MarketplaceAccount, countsOwn: boolean): 
     : `${names} are not considered: you may not list gpuinstances`;
 }
 
-/** Why an account has no room, unless that passes within seconds. */
+/** Reason why an account has no room, unless it changes within seconds. */
 export interface LastingRefusal {
   readonly reason: Exclude<TicketRefusal, 'Queued' | 'OfferReserved'>;
   readonly message: string;
   readonly retryAfterMs: number;
 }
 
-/** A request for room that does not wait for it: nothing is called when room comes. */
+/** Returns a request for room that does not wait: no callback follows. */
 export function rentalRequest({ namespace = '', ...rental }: Rental): TicketRequest {
   return { ...rental, namespace, generation: 0, wake() {} };
 }
@@ -159,7 +159,7 @@ type Rental = Pick<TicketRequest, 'objectUid' | 'offerId' | 'pricePerHour'> & {
   readonly namespace?: string | undefined;
 };
 
-/** The refusal of an account; undefined if it has room, or will have within seconds. */
+/** Returns the refusal of an account; undefined if it has room, or will have within seconds. */
 export function lasting(answer: TicketDecision | StartDecision): LastingRefusal | undefined {
   if (answer.type !== 'refused') return undefined;
   const { reason, message, retryAfterMs } = answer;

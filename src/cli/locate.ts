@@ -2,7 +2,7 @@ import type { CatalogEntry, CommandOption } from './command.ts';
 import { kindNamed } from './objects/kind-spelling.ts';
 import { GLOBAL_OPTIONS } from './options/option-sets.ts';
 
-/** What the words of a command line name. `rest` is everything that is not the command's name. */
+/** Command of a command line. `rest` is everything but the command's name. */
 export type Located =
   | { readonly type: 'command'; readonly entry: CatalogEntry; readonly rest: readonly string[] }
   | {
@@ -13,19 +13,19 @@ export type Located =
     }
   | { readonly type: 'none'; readonly words: readonly string[]; readonly rest: readonly string[] };
 
-/** Shared options that take a value, by every spelling: only these may swallow a word before the command. */
+/** Shared options with a value, in every spelling: only these may take a word before the command. */
 const TAKES_VALUE: ReadonlySet<string> = new Set(
   GLOBAL_OPTIONS.filter(({ flags }) => /[<[]/.test(flags)).flatMap(spellings),
 );
 
-/** `-n, --namespace <name>` is `-n` and `--namespace`. */
+/** Returns the spellings of an option: `-n, --namespace <name>` is `-n` and `--namespace`. */
 export function spellings({ flags }: Pick<CommandOption, 'flags'>): readonly string[] {
   return flags.split(/[ ,|]+/).filter((part) => part.startsWith('-'));
 }
 
 /**
- * Finds the command that the words name, the longest name first. Shared options may come before it; they are
- * passed on behind it, in their order.
+ * Finds the command that the words name; the longest name wins. Shared options may come before it; they are appended in
+ * their order.
  */
 export function locate(catalog: readonly CatalogEntry[], args: readonly string[]): Located {
   const { at, before } = firstArgument(args);
@@ -45,7 +45,7 @@ function byName(catalog: readonly CatalogEntry[], words: string): CatalogEntry |
   return catalog.find(({ name, aliases }) => name === words || aliases?.includes(words));
 }
 
-/** The command of a verb and a kind, however the kind is spelt: `suspend gpuacct`, `simulate endpointgroups`. */
+/** Returns the command of a verb and a kind in any spelling: `suspend gpuacct`, `simulate endpointgroups`. */
 function byKind(catalog: readonly CatalogEntry[], verb: string, text: string): CatalogEntry | undefined {
   const kind = kindNamed(text);
   const nouns = kind === undefined ? [] : [...kind.shortNames, kind.singular, KIND_NOUNS[kind.kind]];
@@ -55,7 +55,7 @@ function byKind(catalog: readonly CatalogEntry[], verb: string, text: string): C
 /** Nouns of commands that no program of Kubernetes would take for a kind. */
 const KIND_NOUNS: Readonly<Record<string, string>> = { MarketplaceAccount: 'account' };
 
-/** Where the command begins, after shared options. */
+/** Returns the start of the command, after shared options. */
 export function firstArgument(args: readonly string[]): { at: number; before: readonly string[] } {
   let at = 0;
   while (at < args.length && args[at]?.startsWith('-')) at += TAKES_VALUE.has(args[at] ?? '') ? 2 : 1;
@@ -63,8 +63,8 @@ export function firstArgument(args: readonly string[]): { at: number; before: re
 }
 
 /**
- * Options as the command spells them: the specification writes `--min_load`, and either spelling is taken for
- * either. Everything after `--` is left alone.
+ * Returns the options in the command's spelling: the specification writes `--min_load`, and both spellings are
+ * accepted. Everything after `--` is unchanged.
  */
 export function respell(args: readonly string[], options: readonly CommandOption[]): readonly string[] {
   const known = new Map(options.flatMap(spellings).map((flag) => [dashed(flag), flag]));

@@ -1,23 +1,23 @@
 #!/usr/bin/env node
 import './require-node.ts';
-// All of the module: an old Node.js, which is about to be told so, does not have every function.
+// The whole module: an old Node.js, which gets an error message next, lacks some functions.
 import module from 'node:module';
 import process from 'node:process';
 
 /**
- * Keeps what V8 compiles of the program, in a folder of the user: to compile it takes three times as long as to print the
- * help. Where there is no such folder, or none may be written, the program is compiled each time.
+ * Keeps V8's compiled code in a folder of the user: compiling takes three times as long as printing the help. Without
+ * such a folder, or without permission to write it, the program is compiled each time.
  */
 function keepCompiled({ XDG_CACHE_HOME, HOME }: NodeJS.ProcessEnv): void {
   const caches = XDG_CACHE_HOME || (HOME && `${HOME}/.cache`);
   if (caches) module.enableCompileCache(`${caches}/gpu-rent-compiled`);
 }
 
-/** Programs that run for long: what Node.js warns of belongs in their logs. */
+/** Long-running programs: warnings of Node.js belong in their logs. */
 const SERVERS: ReadonlySet<string | undefined> = new Set(['operator', 'endpoint-picker', 'simulator']);
 
 /**
- * Keeps warnings of Node.js itself, about its own options and features, off stderr: scripts read it, and no user can act on
+ * Hides warnings of Node.js about its own options and features on stderr: scripts read it, and users cannot act on
  * them. `NODE_OPTIONS=--trace-warnings` shows them.
  */
 function keepWarningsOff({ NODE_OPTIONS = '' }: NodeJS.ProcessEnv, command: string | undefined): void {

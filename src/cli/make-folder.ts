@@ -2,8 +2,8 @@ import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
- * Creates a folder and its missing parents. `mkdir` with `recursive` never returns if an existing folder answers
- * ENOENT to a new one, as those of an automounter and `/proc` do. Rejects with the error of the file system.
+ * Creates a folder and its missing parents. `mkdir` with `recursive` never returns if an existing folder answers ENOENT
+ * to a new one, as those of an automounter and `/proc` do. Rejects with the error of the file system.
  */
 export async function makeFolder(path: string, mode = 0o777): Promise<void> {
   const refusal = await refusalOf(path, mode);
@@ -15,7 +15,7 @@ export async function makeFolder(path: string, mode = 0o777): Promise<void> {
   if (second) throw second;
 }
 
-/** Why the folder cannot be made; undefined if it is there now. */
+/** Returns the reason why the folder cannot be created; undefined if it exists now. */
 async function refusalOf(path: string, mode: number): Promise<NodeJS.ErrnoException | undefined> {
   try {
     await mkdir(path, { mode });

@@ -1,12 +1,12 @@
-/** A version as three numbers; what is not written counts as 0. */
+/** Returns a version as three numbers; missing ones are 0. */
 function partsOf(version: string): readonly number[] {
   const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number);
   return [major, minor, patch];
 }
 
 /**
- * What is wrong with a Node.js of that version, in words; undefined if it will do. `needed` as in `engines` of
- * package.json: `>=22.22`. It runs before anything else, so it has to be understood by any Node.js.
+ * Returns the problem of that version of Node.js as text; undefined if it is supported. `needed` has the form of
+ * `engines` in package.json: `>=22.22`. It runs before anything else, so any Node.js must be able to parse it.
  */
 export function nodeProblem(found: string, needed: string): string | undefined {
   const least = needed.replace('>=', '');

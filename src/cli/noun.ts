@@ -7,13 +7,13 @@ import { parseId } from './option-values.ts';
 import { createOutput } from './output/output.ts';
 import { withMarketplace } from './sessions/marketplace-session.ts';
 
-/** A kind of thing at the marketplace, and how it is shown. */
+/** A kind of thing at the marketplace, and its display. */
 export interface Noun<Item, Row> {
-  /** As typed, e.g. `ssh-key`. */
+  /** Noun as typed, e.g. `ssh-key`. */
   readonly noun: string;
-  /** In sentences, if that differs. */
+  /** Noun in sentences, if different. */
   readonly called?: string;
-  /** A thing as JSON shows it. */
+  /** Returns a thing in its JSON form. */
   readonly row: (item: Item) => Row;
   readonly columns: View<Row>['columns'];
 }
@@ -22,31 +22,31 @@ export interface Noun<Item, Row> {
 type Texts = Pick<Command, 'description' | 'examples' | 'args' | 'options'>;
 
 interface Listing<Item, Query> extends Texts {
-  /** Reads the command line, if the list can be narrowed. Rejects with a usage error before anything is sent. */
+  /** Reads filters from the command line. Rejects with a usage error before any request. */
   readonly query?: (input: CommandInput) => Query | Promise<Query>;
   readonly find: (client: MarketplaceClient, query: Query) => Promise<readonly Item[]>;
 }
 
 interface Reading<Item> extends Pick<Texts, 'examples'> {
-  /** The thing of that id; nothing if there is none. */
+  /** Returns the thing with that id; undefined if it does not exist. */
   readonly find: (client: MarketplaceClient, id: string) => Promise<Item | null | undefined>;
 }
 
 interface Creation<Request> extends Texts {
-  /** Reads the command line. Rejects with a usage error before anything is sent. */
+  /** Reads the command line. Rejects with a usage error before any request. */
   readonly request: (input: CommandInput, context: CommandContext) => Request | Promise<Request>;
   /** Resolves to the id of the new thing. */
   readonly send: (client: MarketplaceClient, request: Request) => Promise<string>;
 }
 
 interface Update<Changes extends object> extends Pick<Texts, 'examples' | 'options'> {
-  /** An option that may be given, for an error if none is. */
+  /** An example of an option, for the error about missing ones. */
   readonly hint: string;
   readonly changes: (input: CommandInput) => Changes;
   readonly send: (client: MarketplaceClient, id: string, changes: Changes) => Promise<unknown>;
 }
 
-/** The commands of a noun: each is declared by its texts and its call, and prints as all others do. */
+/** Returns the commands of a noun: each is declared by its texts and its call, and they all print in the same form. */
 export function commandsOf<Item, Row extends { readonly id: string }>({
   noun,
   called = noun,
@@ -62,7 +62,7 @@ export function commandsOf<Item, Row extends { readonly id: string }>({
   });
   return {
     view,
-    /** Shows all of them. */
+    /** Shows all things of a noun. */
     list<Query>({ query, find, ...texts }: Listing<Item, Query>): Command {
       return command(texts, async (input, context) => {
         const asked = (await query?.(input)) as Query;
@@ -71,7 +71,7 @@ export function commandsOf<Item, Row extends { readonly id: string }>({
         return 0;
       });
     },
-    /** Shows one. */
+    /** Shows one thing. */
     get({ find, ...texts }: Reading<Item>): Command {
       return command({ ...texts, args: [argument] }, async (input, context) => {
         const id = parseId(input.args[0], noun);
@@ -90,7 +90,7 @@ export function commandsOf<Item, Row extends { readonly id: string }>({
         return 0;
       });
     },
-    /** Changes one; a usage error if no change is given. */
+    /** Changes one thing; a usage error without a change. */
     update<Changes extends object>({ hint, changes, send, ...texts }: Update<Changes>): Command {
       return command({ ...texts, args: [argument] }, async (input, context) => {
         const id = parseId(input.args[0], noun);
@@ -103,7 +103,7 @@ export function commandsOf<Item, Row extends { readonly id: string }>({
         return 0;
       });
     },
-    /** Does one thing to each of several, named by their ids. */
+    /** Acts on several things, named by their ids. */
     change: (verb: string, rule: Omit<IdChange, 'verb' | 'kind'>): Command =>
       idChangeCommand({ verb, kind: noun, ...rule }),
   };

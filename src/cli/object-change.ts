@@ -11,7 +11,7 @@ import { createOutput } from './output/output.ts';
 import { confirmed, YES } from './secrets/prompt.ts';
 import { type ClusterSession, withCluster } from './sessions/cluster-session.ts';
 
-/** An object that a change was asked for, as it was read before the change. */
+/** An object to change, as read before the change. */
 export interface ChangedObject<T> {
   readonly resource: KindNames;
   readonly object: T;
@@ -19,36 +19,36 @@ export interface ChangedObject<T> {
   readonly shown: string;
 }
 
-/** What a change is made with. */
+/** Inputs of a change. */
 export interface ChangeMeans {
   readonly cluster: ClusterSession;
   readonly input: CommandInput;
   readonly context: CommandContext;
 }
 
-/** A change of objects that are named one by one. */
+/** A change of named objects. */
 export interface ObjectChange<T> {
-  /** As typed. */
+  /** Verb as typed. */
   readonly verb: string;
   readonly kinds: readonly KindNames[];
-  /** The command names the kind already, so that a bare name is of the first of `kinds`. */
+  /** True if the command names the kind already, so that a bare name is of the first of `kinds`. */
   readonly isKindNamed?: boolean;
   readonly description: string;
   readonly examples: readonly string[];
   readonly options?: readonly CommandOption[];
-  /** Beside `output` and `cluster`. */
+  /** Option sets beside `output` and `cluster`. */
   readonly optionSets?: readonly OptionSet[];
   /** The command that does the same to a machine by its id, if there is one: `stop instance`. */
   readonly byId?: string;
-  /** Throws what is in the way. All objects are checked before the first is changed. */
+  /** Throws the obstacle to the change. All objects are checked before the first is changed. */
   readonly check?: (target: ChangedObject<T>) => void;
-  /** If something is lost for ever: what to ask before it. */
+  /** Question before an irreversible change. */
   readonly question?: (targets: readonly ChangedObject<T>[]) => string;
-  /** Resolves to what was done, as a participle. */
+  /** Resolves to the action as a participle. */
   readonly change: (target: ChangedObject<T>, means: ChangeMeans) => Promise<string>;
 }
 
-/** The command of such a change: it does one object after another and ends at the first that fails. */
+/** Returns the command of such a change: it changes one object after another and stops at the first failure. */
 export function objectChangeCommand<T extends GpuInstance | EndpointGroup | MarketplaceAccount>(
   definition: ObjectChange<T>,
 ): Command {
@@ -92,13 +92,13 @@ export function objectChangeCommand<T extends GpuInstance | EndpointGroup | Mark
   };
 }
 
-/** What of an object is changed. */
+/** Changed parts of an object. */
 export interface ObjectPatch {
   readonly annotations?: Readonly<Record<string, string | null>>;
   readonly spec?: Readonly<Record<string, unknown>>;
 }
 
-/** Writes it into the object that was read: another one that took its name meanwhile is refused by its uid. */
+/** Patches the object that was read: by its uid, a new object of the same name is refused. */
 export async function patchObject(
   { cluster: { kube, namespace } }: ChangeMeans,
   { resource, object }: ChangedObject<GpuInstance | EndpointGroup | MarketplaceAccount>,

@@ -5,44 +5,44 @@ import { toId } from '../markets/vast/ids.ts';
 import type { OptionValues } from './command.ts';
 import { usageError } from './command-error.ts';
 
-/** The name under which commander keeps the value of a long flag: `--dry-run` is `dryRun`. */
+/** Returns the name under which commander keeps the value of a long flag: `--dry-run` is `dryRun`. */
 export function optionName(flag: string): string {
   return flag.replace(/^--(no-)?/, '').replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** The text of an option; undefined if it was not given. */
+/** Returns the text of an option; undefined if it was not given. */
 export function textOption(options: OptionValues, flag: string): string | undefined {
   const value = options[optionName(flag)];
   return typeof value === 'string' ? value : undefined;
 }
 
-/** Whether a switch was given. */
+/** Returns true if a switch was given. */
 export function switchOption(options: OptionValues, flag: string): boolean {
   return options[optionName(flag)] === true;
 }
 
-/** Every use of a repeatable option. */
+/** Returns every use of a repeatable option. */
 export function listOption(options: OptionValues, flag: string): readonly string[] {
   const value = options[optionName(flag)];
   if (typeof value === 'string') return [value];
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
 }
 
-/** The words of an option that takes the rest of the line; undefined if it was not given. */
+/** Returns the words of an option that takes the rest of the line; undefined if it was not given. */
 export function restOption(options: OptionValues, flag: string): readonly string[] | undefined {
   return options[optionName(flag)] === undefined ? undefined : listOption(options, flag);
 }
 
-/** Which numbers an option takes. */
+/** Range of an option's number. */
 export interface NumberBounds {
   readonly min?: number;
   readonly max?: number;
   readonly whole?: boolean;
-  /** What to do about any other text. */
+  /** Advice for any other text. */
   readonly remedy?: string | undefined;
 }
 
-/** The number of an option; anything else is a usage error that names the flag and what it takes. */
+/** Returns the number of an option. Throws a usage error with the flag and the accepted range for anything else. */
 export function numberOption(
   options: OptionValues,
   flag: string,
@@ -79,14 +79,14 @@ function described({
   return max === undefined ? kind : `${kind} of at most ${max}`;
 }
 
-/** An id of the marketplace: a bare integer. Throws a usage error for anything else. */
+/** Returns an id of the marketplace: a bare integer. Throws a usage error for anything else. */
 export function parseId(text: string | undefined, what: string): MarketplaceId {
   const remedy = remedyOfId(what);
   if (text === undefined) throw usageError(`${what}: an id is missing.`, remedy);
   return toId(parseNumber(text, what, { min: 0, whole: true, remedy }));
 }
 
-/** Commands that show ids, where it is not `list` and the plural. */
+/** Commands that show ids, if they differ from `list` and the plural. */
 const SHOWN_BY: Readonly<Record<string, string>> = {
   offer: 'search offers',
   'volume offer': 'search volumes',
@@ -103,7 +103,7 @@ function remedyOfId(what: string): string | undefined {
   return command === undefined ? undefined : `gpu-rent ${command} shows the ids.`;
 }
 
-/** Ids of the marketplace, each once. Throws a usage error if there is none or one is not an integer. */
+/** Returns the ids of the marketplace, each once. Throws a usage error if there is none or one is not an integer. */
 export function parseIds(texts: readonly string[], what: string): readonly MarketplaceId[] {
   if (texts.length === 0) throw usageError(`${what}: give at least one id.`);
   return [...new Set(texts.map((text) => parseId(text, what)))];
@@ -125,13 +125,13 @@ function durationOf(text: string): number | undefined {
   return /^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$/.test(text) ? parseDuration(text) : undefined;
 }
 
-/** Milliseconds that one request may take, undefined if `--request-timeout` was not given. */
+/** Returns the timeout of one request in milliseconds; undefined if `--request-timeout` was not given. */
 export function requestTimeout(options: OptionValues): number | undefined {
   const text = textOption(options, '--request-timeout');
   return text === undefined ? undefined : parseTime(text, '--request-timeout');
 }
 
-/** An amount in dollars given as an option. */
+/** Returns an amount in dollars given as an option. */
 export function dollarsOption(options: OptionValues, flag: string): MicroDollars | undefined {
   const text = textOption(options, flag);
   return text === undefined ? undefined : parseAmount(text, flag);

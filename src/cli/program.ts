@@ -5,11 +5,11 @@ import { type Located, locate } from './locate.ts';
 interface ProgramOptions {
   readonly groups: readonly CatalogGroup[];
   readonly version: string;
-  /** How people call it: `gpu-rent`, or `kubectl gpu-rent`. */
+  /** Name of the program for the user: `gpu-rent`, or `kubectl gpu-rent`. */
   readonly calledAs: string;
 }
 
-/** What a shell calls for completions, and under which name cobra's programs know it. */
+/** Names with which shells request completions, also from programs with cobra. */
 const COMPLETE: ReadonlySet<string | undefined> = new Set(['complete', '__complete', '__completeNoDesc']);
 
 /**
@@ -35,8 +35,8 @@ export async function runProgram(
 }
 
 /**
- * Runs a command line to its end: a failure is printed to stderr. Resolves to the exit code; by convention that is
- * 128 and the signal's number if a signal ended it (`context.signal`, aborted with an {@link Interrupted}).
+ * Runs a command line to its end and prints a failure to stderr. Resolves to the exit code, by convention 128 plus the
+ * signal's number if a signal ended it (`context.signal`, aborted with an {@link Interrupted}).
  */
 export async function runToEnd(
   program: ProgramOptions,
@@ -57,7 +57,7 @@ export async function runToEnd(
   }
 }
 
-/** No command is named: that asks for help or for the version, or is a mistake. */
+/** Runs a command line without a command: a request for help or the version, or a mistake. */
 async function withoutCommand(
   program: ProgramOptions,
   args: readonly string[],
@@ -83,12 +83,12 @@ async function withoutCommand(
   return wantsHelp ? EXIT.ok : EXIT.usage;
 }
 
-/** A verb that takes a noun is unknown with another noun, and lists its nouns without one. */
+/** Returns true if no command has these words. A verb with nouns is unknown with another noun, and lists its nouns without one. */
 function isUnknown({ type, words }: Exclude<Located, { type: 'command' }>): boolean {
   return type === 'none' || (words[1] !== undefined && !words[1].startsWith('-'));
 }
 
-/** Help of the whole program: every command under its heading. */
+/** Returns the help of the whole program: every command under its heading. */
 function rootHelp(groups: readonly CatalogGroup[], calledAs: string): string {
   const width = Math.max(...groups.flatMap(({ entries }) => entries.map(({ name }) => name.length)));
   const sections = groups.map(({ heading, entries }) => `${heading}:\n${listing(entries, width)}`);
@@ -101,7 +101,7 @@ function rootHelp(groups: readonly CatalogGroup[], calledAs: string): string {
   ].join('\n');
 }
 
-/** Help of one verb: the nouns it takes. */
+/** Returns the help of one verb: its nouns. */
 function groupHelp(entries: readonly CatalogEntry[], verb: string, calledAs: string): string {
   const nouns = entries.filter(({ name }) => name.startsWith(`${verb} `));
   const width = Math.max(...nouns.map(({ name }) => name.length));

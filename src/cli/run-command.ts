@@ -5,7 +5,7 @@ import { respell, spellings } from './locate.ts';
 import { optionName } from './option-values.ts';
 import { optionsOf } from './options/option-sets.ts';
 
-/** Where a command runs and under which name people called it. */
+/** Environment of a command, and the name with which the user called the program. */
 export interface RunOptions {
   readonly calledAs: string;
   readonly context: CommandContext;
@@ -50,18 +50,18 @@ export async function runCommand(
     await parser.parseAsync([...words], { from: 'user' });
     return exitCode;
   } catch (error) {
-    // commander has printed help or what is wrong with the arguments.
+    // commander has printed the help or the error.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
     throw error;
   }
 }
 
-/** A command line in three parts: the options and arguments of the command itself, and words that belong to others. */
+/** A command line in three parts: options and arguments of the command itself, and words for other programs. */
 interface Line {
   readonly own: readonly string[];
-  /** The value of an option that takes the rest, by its name. */
+  /** Value of an option that takes the rest, by name. */
   readonly rest: OptionValues;
-  /** Behind `--`, where an argument is given there only. */
+  /** Words behind `--`, for an argument that is only given there. */
   readonly dashed: readonly string[];
 }
 
@@ -85,14 +85,14 @@ function beforeDashes(words: readonly string[]): readonly string[] {
   return at < 0 ? words : words.slice(0, at);
 }
 
-/** An argument more would be run by a machine that bills. */
+/** Throws for an extra argument: a machine that bills would run it. */
 function refuseCommandWithoutDashes(given: readonly string[], { args = [] }: Command): void {
   const extra = args.at(-1)?.behindDashes ? given[args.length - 1] : undefined;
   if (extra !== undefined)
-    throw usageError(`"${extra}" is an argument too many.`, 'A command stands behind --: -- python train.py');
+    throw usageError(`"${extra}" is an argument too many.`, 'Write a command behind --: -- python train.py');
 }
 
-/** Of a command that begins with an object: `gpui x` is taken for `gpui/x`. */
+/** Joins kind and name for a command that begins with an object: `gpui x` counts as `gpui/x`. */
 async function withObjectNames(args: readonly string[], command: Command): Promise<readonly string[]> {
   const [first] = command.args ?? [];
   if (!first || !/\b(gpui|epg|gpuacct)\/name/.test(first.description)) return args;
@@ -117,7 +117,7 @@ function commanderOption(spec: CommandOption): Option {
   return option;
 }
 
-/** commander passes the positional arguments, then the options, then the command. */
+/** Returns the positional arguments, which commander passes before the options and the command. */
 function positionals(given: readonly unknown[]): readonly string[] {
   return given.slice(0, -2).flatMap((value): string[] => {
     if (typeof value === 'string') return [value];

@@ -6,10 +6,12 @@ import type { CommandContext } from './command.ts';
 import { EXIT, Interrupted } from './command-error.ts';
 import { runToEnd } from './program.ts';
 
-/** 128 and the signal's number. */
+/** 128 plus the signal's number. */
 const EXIT_BY_SIGNAL = { SIGINT: EXIT.interrupted, SIGTERM: 143 } as const;
 
-/** What this machine gives a command. The first Ctrl-C or SIGTERM asks it to end, a second one ends it. */
+/**
+ * Returns this machine's environment for a command. The first Ctrl-C or SIGTERM asks it to end, a second one ends it.
+ */
 function contextOf(): CommandContext {
   const abort = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -19,14 +21,14 @@ function contextOf(): CommandContext {
   return { stdout, stderr, stdin, env, signal: abort.signal };
 }
 
-/** `kubectl gpu-rent` when kubectl called us under the name of its plugin. */
+/** Returns `kubectl gpu-rent` when kubectl called the program by its plugin's name. */
 function calledAs(): string {
   return basename(process.argv[1] ?? '').startsWith('kubectl-gpu') ? 'kubectl gpu-rent' : 'gpu-rent';
 }
 
 /**
- * Whatever reads us may have gone away, as `| head` does: that is no failure, and what is being changed is changed
- * to its end. Results that cannot be written anywhere are one; it is reported when nothing is left to do.
+ * The error of lost output. A reader may stop reading, as `| head` does: that is no failure, and a change runs to its
+ * end. Results that cannot be written at all are a failure, which is reported at the end.
  */
 let unwritten: NodeJS.ErrnoException | undefined;
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -37,7 +39,8 @@ process.stderr.on('error', () => {});
 
 const program = { groups: catalog, version: packageJson.version, calledAs: calledAs() };
 const exitCode = await runToEnd(program, process.argv.slice(2), contextOf());
-// A pipe takes its time, and a failed write is reported after it; then nothing that a command left open keeps the process.
+// A pipe is asynchronous, and a failed write is reported after it; then no open handle of a command keeps the process
+// alive.
 process.stdout.write('', () => setImmediate(leave));
 
 function leave(): void {

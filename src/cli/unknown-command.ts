@@ -3,7 +3,7 @@ import type { CatalogEntry } from './command.ts';
 import { usageError } from './command-error.ts';
 import { kindNamed } from './objects/kind-spelling.ts';
 
-/** What to do to an object of the cluster, by the verb that was typed. */
+/** Commands for objects of the cluster, by the typed verb. */
 const FOR_OBJECTS: Readonly<Record<string, string>> = {
   apply: 'kubectl apply -f FILE creates objects, and gpu-rent plan -f FILE shows what they would rent',
   create: 'gpu-rent run creates a GpuInstance, and kubectl apply -f FILE any object',
@@ -57,14 +57,14 @@ export function unknownCommand({ entries, words, calledAs }: Unknown): Error {
   );
 }
 
-/** What an object of the cluster is changed by; undefined if the words mean none. */
+/** Returns the command for an object of the cluster; undefined if the words name none. */
 function forObject(entries: readonly CatalogEntry[], verb: string, noun: string): string | undefined {
   const isObject = kindNamed(noun.split('/')[0] ?? '') !== undefined;
   const remedy = FOR_OBJECTS[verb];
   return remedy !== undefined && (isObject || nounsOf(entries, verb).length === 0) ? `${remedy}.` : undefined;
 }
 
-/** At most three names, the likeliest first. */
+/** Returns at most three names, the likeliest first. */
 function nearCommands(entries: readonly CatalogEntry[], verb: string, noun: string): readonly string[] {
   const names = allNames(entries);
   const same = (SAME_VERBS[verb] ?? [])
@@ -94,7 +94,7 @@ function remedyOf(near: readonly string[], { entries, verb, noun, calledAs }: Wo
   return `${calledAs} --help lists the commands.`;
 }
 
-/** What may stand behind a verb: by its own names, and by others if it has none. */
+/** Returns the nouns of a verb: from its own names or, without any, from aliases. */
 function nounsOf(entries: readonly CatalogEntry[], verb: string): readonly string[] {
   const nouns = (names: readonly string[]) =>
     names.filter((name) => name.startsWith(`${verb} `)).map((name) => name.slice(verb.length + 1));
@@ -102,7 +102,7 @@ function nounsOf(entries: readonly CatalogEntry[], verb: string): readonly strin
   return own.length > 0 ? own : nouns(allNames(entries));
 }
 
-/** Which verbs take a noun. */
+/** Returns the verbs that accept a noun. */
 function verbsOf(entries: readonly CatalogEntry[], noun: string): readonly string[] {
   return entries
     .filter(({ name }) => name.endsWith(` ${noun}`))

@@ -1,4 +1,4 @@
-/** A host as URLs and ssh write it: an IPv6 address in brackets. */
+/** Returns a host as URLs and ssh write it: an IPv6 address in brackets. */
 export function bracketedHost(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
@@ -8,7 +8,7 @@ export function hostAndPort(host: string, port: number): string {
   return `${bracketedHost(host)}:${port}`;
 }
 
-/** The inverse of {@link hostAndPort}; undefined for any other text. */
+/** Returns the inverse of {@link hostAndPort}; undefined for any other text. */
 export function readHostAndPort(text: unknown): { readonly host: string; readonly port: number } | undefined {
   const match = typeof text === 'string' ? /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(text) : null;
   const host = match?.[1] ?? match?.[2];

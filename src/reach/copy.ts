@@ -4,12 +4,15 @@ import { ReachError } from './reach-error.ts';
 import { type Login, NOTICE_CUTS, sshOptions } from './ssh-arguments.ts';
 import type { SshTarget } from './ssh-target.ts';
 
-/** One end of a copy: a path here, or on a machine. */
+/** An end of a copy: a local path, or one on a machine. */
 export type CopySide =
   | { readonly type: 'local'; readonly path: string }
   | { readonly type: 'remote'; readonly target: string; readonly path: string };
 
-/** `gpui/trainer:/data`, `trainer:data` and `4711:/data` are on a machine; anything else, and `./a:b`, is here. */
+/**
+ * Parses one end: `gpui/trainer:/data`, `trainer:data` and `4711:/data` are on a machine; anything else, and `./a:b`,
+ * is local.
+ */
 export function copySide(text: string): CopySide {
   const [, target, path] =
     /^((?:[a-z]+(?:\.[a-z0-9.]+)?\/)?[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?):(.*)$/is.exec(text) ?? [];
@@ -17,35 +20,38 @@ export function copySide(text: string): CopySide {
   return { type: 'remote', target, path: pathThere(path) };
 }
 
-/** Relative to the home folder of the login, and never an option. `~` is home, which no shell sees. */
+/**
+ * Returns the path relative to the home folder of the login, never in the form of an option. `~` is home, which no
+ * shell expands.
+ */
 function pathThere(path: string): string {
   const relative = path.replace(/^~\/*/, '');
   if (relative === '') return '.';
   return relative.startsWith('/') && !path.startsWith('~') ? relative : `./${relative}`;
 }
 
-/** What a path leads to; `nowhere`: not even its folder exists. */
+/** Type of the target of a path; `nowhere`: its folder does not exist either. */
 export type PathKind = 'folder' | 'file' | 'none' | 'nowhere';
 
-/** A path and what is there. */
+/** A path and its type. */
 export interface KnownPath {
   readonly path: string;
   readonly kind: PathKind;
-  /** As people write it, for messages. */
+  /** Path as the user wrote it, for messages. */
   readonly shown: string;
 }
 
-/** A copy whose result has one name only, whatever exists. */
+/** A copy whose result has only one possible name. */
 export interface CopyPlan {
   readonly from: string;
-  /** The path that the file or folder has afterwards. */
+  /** Path of the file or folder after the copy. */
   readonly to: string;
   readonly isFolder: boolean;
 }
 
 /**
- * Into an existing folder under its own name, else to the name that is given, as `cp -r` does. Throws if the source
- * does not exist or the target cannot be written so.
+ * Plans the copy like `cp -r`: into an existing folder under its own name, else to the given name. Throws if the source
+ * does not exist or the target cannot be written.
  */
 export function planCopy(source: KnownPath, target: KnownPath): CopyPlan {
   if (source.kind === 'none' || source.kind === 'nowhere')
@@ -76,13 +82,13 @@ export function planCopy(source: KnownPath, target: KnownPath): CopyPlan {
   return { from: source.path, to: target.path, isFolder };
 }
 
-/** The last part of a path; empty if it has none of its own, as `.`, `..` and `/`: then its content is copied. */
+/** Returns the last part of a path; empty for `.`, `..` and `/`, whose content is copied. */
 function ownName(path: string): string {
   const name = basename(path);
   return name === '.' || name === '..' ? '' : name;
 }
 
-/** A program for a machine that prints what a path leads to, and if rsync exists, for {@link readProbe}. */
+/** Returns a program for a machine that prints what a path leads to, and if rsync exists, for {@link readProbe}. */
 export function probeWords(path: string): readonly string[] {
   const script = [
     'if command -v rsync >/dev/null 2>&1; then r=yes; else r=no; fi',
@@ -94,7 +100,7 @@ export function probeWords(path: string): readonly string[] {
   return ['sh', '-c', script, 'sh', path];
 }
 
-/** What the machine said; undefined if it said something else. A shell there may print a greeting first. */
+/** Returns the machine's answer; undefined for any other output. A shell there may print a greeting first. */
 export function readProbe(
   output: string,
 ): { readonly hasRsync: boolean; readonly kind: PathKind } | undefined {
@@ -110,12 +116,12 @@ export interface Copy extends CopyPlan {
   readonly showsProgress: boolean;
 }
 
-/** Where a copy that was cut keeps what has arrived, beside its target. */
+/** Folder beside the target for the received part of an interrupted copy. */
 export const PARTIAL_FOLDER = '.gpu-rent-partial';
 
 /**
- * The arguments of rsync. It compares what is there before it goes on, so a file that changed meanwhile is never mixed
- * with its older half. A download takes no link that leads out of its folder, and no list of files that grows under way.
+ * Returns the arguments of rsync. It compares existing data before it continues, so a changed file is never mixed with
+ * its older half. A download follows no link out of its folder, and no list of files that grows meanwhile.
  */
 export function rsyncArguments(copy: Copy): readonly string[] {
   const { machine, login, direction, isFolder, showsProgress } = copy;
@@ -134,7 +140,7 @@ export function rsyncArguments(copy: Copy): readonly string[] {
   ];
 }
 
-/** The arguments of scp, over SFTP, where names are no patterns of a shell. */
+/** Returns the arguments of scp, over SFTP, where names are not shell patterns. */
 export function scpArguments(copy: Copy): readonly string[] {
   const { machine, login, direction, isFolder, showsProgress } = copy;
   const there = (path: string) => `${login.user}@${bracketedHost(machine.host)}:${path}`;
@@ -154,32 +160,35 @@ function withSlash(path: string): string {
   return path.endsWith('/') ? path : `${path}/`;
 }
 
-/** Neither an option nor, by a colon, a path on another machine. */
+/** Returns a local path that is neither an option nor, by a colon, a remote path. */
 function localPath(path: string): string {
   return path.startsWith('/') ? path : `./${path}`;
 }
 
-/** The source of a download is a pattern: here it is one name. A backslash counts where there is a pattern alone. */
+/**
+ * Returns the source of a download as one literal name, since it would be a pattern. A backslash is only an escape if
+ * there is a pattern.
+ */
 function withoutPatterns(path: string): string {
   return /[*?[\]]/.test(path) ? path.replace(/[*?[\]]/g, '\\$&') : path;
 }
 
-/** Whether rsync can be given the path as one name: it refuses what it gets for a pattern with a backslash. */
+/** Returns true if rsync can receive the path as one name: it refuses a pattern with a backslash. */
 export function isNameForRsync(path: string): boolean {
   return !(path.includes('\\') && /[*?[\]]/.test(path));
 }
 
-/** The same for scp, where a backslash always counts. */
+/** Returns the literal name for scp, where a backslash is always an escape. */
 function scpName(path: string): string {
   return path.replace(/[*?[\]\\]/g, '\\$&');
 }
 
-/** One word of rsync's `-e`, which is split by rules of its own. */
+/** Returns one word of rsync's `-e`, which has its own rules for splitting. */
 function rsyncQuoted(argument: string): string {
   return /^[A-Za-z0-9@%+=:,./_-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", "''")}'`;
 }
 
-/** What became of rsync, by its exit code. */
+/** Returns the result of rsync by its exit code. */
 export function rsyncEnd(code: number): 'done' | 'incomplete' | 'cut' | 'failed' {
   if (code === 0) return 'done';
   // Some files could not be read or written, or vanished under way.
@@ -188,7 +197,7 @@ export function rsyncEnd(code: number): 'done' | 'incomplete' | 'cut' | 'failed'
   return [10, 12, 20, 30, 35, 255].includes(code) ? 'cut' : 'failed';
 }
 
-/** Checks that exactly one end is on a machine. */
+/** Throws unless exactly one end is on a machine. */
 export function directionOf(
   from: CopySide,
   to: CopySide,

@@ -1,6 +1,6 @@
 /**
- * New lines of a log: those after the lines of an earlier read. `isCut` if none of the earlier lines is left, so that
- * some in between may be missing.
+ * Returns the new lines of a log: those after the lines of an earlier read. `isCut` if none of the earlier lines is
+ * left, so that some in between may be missing.
  */
 export function linesAfter(
   before: readonly string[],

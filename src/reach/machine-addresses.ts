@@ -31,7 +31,10 @@ export function machineAddresses(machine: ListedAddresses, spec: GpuInstanceSpec
   return { ...omitUndefined({ publicAddress, endpoint, ssh }), ...(ports.length > 0 && { ports }) };
 }
 
-/** Host and port that clients connect to first: SSH, or else the first mapped port. Either may be unknown yet. */
+/**
+ * Returns the host and port that clients connect to first: SSH, or else the first mapped port. Either may be unknown
+ * yet.
+ */
 export function connectionAddress({
   publicAddress,
   ssh,
@@ -41,8 +44,8 @@ export function connectionAddress({
 }
 
 /**
- * Public address of a declared port, by its name or its number inside the container. The address of SSH if the spec
- * does not declare the port. Undefined while the machine does not map it.
+ * Returns the public address of a declared port, by its name or its number inside the container. The address of SSH if
+ * the spec does not declare the port. Undefined while the machine does not map it.
  */
 export function portAddress(
   { spec, status }: Pick<GpuInstance, 'spec' | 'status'>,
@@ -55,7 +58,7 @@ export function portAddress(
   return { host: status.publicAddress, port: mapped.publicPort };
 }
 
-/** Open ports in text, such as `http=203.0.113.7:40080`. */
+/** Returns the open ports in text, such as `http=203.0.113.7:40080`. */
 export function openPortsText({ publicAddress, ports = [] }: MachineAddresses): string {
   if (publicAddress === undefined) return '';
   return ports

@@ -11,7 +11,7 @@ type MappedPort = NonNullable<GpuInstanceStatus['ports']>[number];
 
 const MAX_PORTS = 64;
 
-/** The mapped ports of a machine, sorted by the number inside, with the names that the spec gives them. */
+/** Returns the mapped ports of a machine, sorted by the number inside, with the names that the spec gives them. */
 export function mappedPorts(machine: ListedPorts, { ports: declared = [] }: GpuInstanceSpec): MappedPort[] {
   const mappings = mappingsOf(machine);
   const names = new Map(declared.map((port) => [mappingOf(port, declared, mappings), port.name]));
@@ -23,7 +23,7 @@ export function mappedPorts(machine: ListedPorts, { ports: declared = [] }: GpuI
     .slice(0, MAX_PORTS);
 }
 
-/** Declared ports that the machine does not map, as `8080/tcp`. */
+/** Returns the declared ports that the machine does not map, as `8080/tcp`. */
 export function unmappedPorts(
   machine: ListedPorts,
   { ports: declared = [] }: GpuInstanceSpec,

@@ -22,7 +22,7 @@ export const NOTICE_CUTS: readonly string[] = [
   ...['-o', 'ServerAliveCountMax=3'],
 ];
 
-/** The user's name if ssh reads it as a name. Throws a `ReachError` for any other text. */
+/** Returns the user's name if ssh reads it as a name. Throws a `ReachError` for any other text. */
 export function userName(text: string): string {
   if (/^[A-Za-z0-9_][-A-Za-z0-9_.]*$/.test(text)) return text;
   throw new ReachError('input', `--user: "${text}" is not a name of a user.`);
@@ -120,7 +120,7 @@ export function portPair(text: string): PortPair {
   );
 }
 
-/** An address to listen on. Throws a `ReachError` for a text that ssh could read as something else. */
+/** Returns an address to listen on. Throws a `ReachError` for a text that ssh could read as something else. */
 export function listenAddress(text: string): string {
   if (/^[A-Za-z0-9.:-]+$/.test(text)) return text;
   throw new ReachError(
@@ -137,7 +137,7 @@ export interface HostEntry {
   readonly login: Login;
 }
 
-/** An entry of a configuration file of ssh. */
+/** Returns an entry of an ssh configuration file. */
 export function hostEntry({ names, target, login: { user, identity, knownHosts } }: HostEntry): string {
   return [
     `Host ${names.join(' ')}`,
@@ -160,7 +160,7 @@ function quietOptions(target: SocketAddress, login: Login): readonly string[] {
 
 const destination = ({ host }: SocketAddress, { user }: Login): string => `${user}@${host}`;
 
-/** A path as a configuration file of ssh has it: a space would end it, and % begins a token. */
+/** Returns a path in the syntax of an ssh configuration file: a space would end it, and % begins a token. */
 function configValue(path: string): string {
   const escaped = path.replaceAll('%', '%%');
   return /[\s"#]/.test(path) ? `"${escaped.replaceAll('"', '\\"')}"` : escaped;

@@ -12,7 +12,10 @@ export interface SshTarget extends SocketAddress {
   readonly instanceId: string | undefined;
 }
 
-/** SSH target of an object's machine. Throws a `ReachError` with a remedy if the machine does not answer now. */
+/**
+ * Returns the SSH target of an object's machine. Throws a `ReachError` with a remedy if the machine does not answer
+ * now.
+ */
 export function targetOfObject(object: GpuInstance): SshTarget {
   const { status, metadata } = object;
   const { instanceId, ssh } = status ?? {};
@@ -35,7 +38,9 @@ export interface ListedMachine {
   readonly isAtRest: boolean;
 }
 
-/** SSH target of a listed machine. Throws a `ReachError` with a remedy if the machine does not answer now. */
+/**
+ * Returns the SSH target of a listed machine. Throws a `ReachError` with a remedy if the machine does not answer now.
+ */
 export function targetOfMachine({ id, sshHost, sshPort, stateText, isAtRest }: ListedMachine): SshTarget {
   // The marketplace still names the former address of a stopped machine.
   if (isAtRest)
@@ -54,15 +59,18 @@ export function targetOfMachine({ id, sshHost, sshPort, stateText, isAtRest }: L
 }
 
 /**
- * The target itself if ssh reads its host as a host and as nothing else. Throws a `ReachError` for any other text, since
- * the marketplace chooses it.
+ * Returns the target itself if ssh reads its host as a host and as nothing else. Throws a `ReachError` for any other
+ * text, since the marketplace chooses it.
  */
 export function safeTarget(target: SshTarget): SshTarget {
   if (/^[A-Za-z0-9][A-Za-z0-9.:-]*$/.test(target.host)) return target;
   throw new ReachError('failed', `"${target.host}" is not a host that ssh may be given.`);
 }
 
-/** Failure that explains a lost connection by the object's present state; undefined if the machine is the same. */
+/**
+ * Returns the failure that explains a lost connection by the object's present state; undefined if the machine is the
+ * same.
+ */
 export function changeOfTarget(
   { shown, instanceId }: SshTarget,
   object: GpuInstance,
@@ -85,7 +93,7 @@ function unreachable(object: GpuInstance): ReachError {
   return new ReachError('failed', `gpui/${object.metadata.name} ${what} (${phase}).`, stepToRun(object));
 }
 
-/** Command after which the object runs a machine. */
+/** Returns the command after which the object runs a machine. */
 function stepToRun({ metadata: { name, namespace }, spec, status }: GpuInstance): string {
   const wait = `gpu-rent wait gpui/${name} -n ${namespace}`;
   if (spec.powerState === 'Stopped')

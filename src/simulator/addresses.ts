@@ -1,22 +1,22 @@
 import { isIP } from 'node:net';
 import type { NetworkInterfaceInfo, networkInterfaces } from 'node:os';
 
-/** Where to listen. Port 0 is any free one. */
+/** A socket to listen on. Port 0 is any free one. */
 export interface SocketPlace {
-  /** An IP address of this machine; `0.0.0.0` and `::` are all of them. */
+  /** A local IP address; `0.0.0.0` and `::` are all of them. */
   readonly host: string;
   readonly port: number;
 }
 
-/** Where the control endpoints are asked for. What is left out is decided by `controlPlace`. */
+/** Requested address of the control endpoints. `controlPlace` fills in missing parts. */
 export interface ControlRequest {
   readonly host?: string | undefined;
   readonly port?: number | undefined;
 }
 
 /**
- * Where `/sim/` is served: `shared` is beside the marketplace, on the same port. They take no key, so whatever
- * address the marketplace has, they stay on the loopback address unless another is asked for.
+ * Returns the address of `/sim/`: `shared` means on the marketplace's port. The control endpoints need no key, so they
+ * stay on the loopback address unless another is requested, whatever the marketplace's address is.
  */
 export function controlPlace(market: SocketPlace, requested: ControlRequest = {}): 'shared' | SocketPlace {
   const loopback = isIP(market.host) === 6 ? '::1' : '127.0.0.1';
@@ -26,7 +26,7 @@ export function controlPlace(market: SocketPlace, requested: ControlRequest = {}
   return host === market.host && isSamePort ? 'shared' : { host, port: port ?? 0 };
 }
 
-/** Whether only this machine reaches an address to listen on. */
+/** Returns true if only the local machine reaches a listen address. */
 export function isLoopback(host: string): boolean {
   return host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
@@ -34,8 +34,8 @@ export function isLoopback(host: string): boolean {
 type Interfaces = ReturnType<typeof networkInterfaces>;
 
 /**
- * The address under which others reach what listens on `host`: itself, or for all addresses the first that leads to
- * this machine from outside, or else loopback. In the form that a URL has: IPv6 in brackets.
+ * Returns the address under which others reach a server on `host`: the host itself or, for all addresses, the first
+ * external one of this machine, else loopback. IPv6 is in brackets, as in a URL.
  */
 export function reachableHost(host: string, interfaces: Interfaces): string {
   if (host === '0.0.0.0') return outerAddress(interfaces, ['IPv4']) ?? '127.0.0.1';
@@ -51,7 +51,7 @@ function outerAddress(
 ): string | undefined {
   const outer = Object.values(interfaces)
     .flatMap((addresses) => addresses ?? [])
-    // A link-local IPv6 address leads nowhere without the name of an interface, which no URL can hold.
+    // A link-local IPv6 address is useless without the name of an interface, which no URL can contain.
     .filter(({ internal, address }) => !internal && !/^fe[89ab]/i.test(address));
   const found = families.map((family) => outer.find((address) => address.family === family));
   return found.find((address) => address !== undefined)?.address;

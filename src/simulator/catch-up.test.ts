@@ -4,7 +4,7 @@ import { createVirtualClock } from '../../test/builders/virtual-clock.ts';
 
 const ONE_DAY = 86_400;
 
-/** A group that searches in vain at every tick: 8,640 searches in a day. */
+/** Returns a group that searches in vain at every tick: 8,640 searches per day. */
 async function searchingInVain(msPerLook: number): Promise<SimulatedService> {
   const clock = createVirtualClock({ startMs: Date.UTC(2026, 0, 15, 12) });
   let looks = 0;

@@ -7,7 +7,7 @@ import { bidPricesStep, outagesStep, outbidStep, transitionsStep } from './steps
 import { deploymentsStep, quietScalingStep, scalingStep } from './steps/scaling.ts';
 import type { WorldStore } from './world/world-store.ts';
 
-/** All that happens by itself, in this order within one instant. */
+/** All steps of time, in this order within one instant. */
 export const advanceSteps: readonly AdvanceStep[] = [
   transitionsStep,
   outagesStep,
@@ -27,20 +27,20 @@ export const advanceSteps: readonly AdvanceStep[] = [
  * behind the world was.
  */
 
-/** Instants of one part; a world is put in place and written down after each. */
+/** Maximum instants of one part; the world is replaced and saved after each part. */
 const ROUNDS = 5000;
-/** What one caller waits for at max: milliseconds of the process, and parts if its clock stands still. */
+/** Maximum wait of one caller: milliseconds of the process, and parts if its clock does not advance. */
 const PATIENCE_MS = 5000;
 const MAX_PARTS = 200;
 
 export interface CatchUpOptions {
   readonly store: WorldStore;
   readonly time: SimulatedTime;
-  /** Tells how long this has taken. */
+  /** Clock that measures the duration. */
   readonly clock: Clock;
 }
 
-/** Whether the world is up to date now; where not, the next call goes on from where this one ended. */
+/** Returns true if the world is up to date now; otherwise the next call continues where this one ended. */
 export function catchUp({ store, time, clock }: CatchUpOptions): boolean {
   const [target, deadline] = [time.now(), clock.monotonic() + PATIENCE_MS];
   for (let part = 0; part < MAX_PARTS && clock.monotonic() <= deadline; part += 1) {
@@ -50,31 +50,33 @@ export function catchUp({ store, time, clock }: CatchUpOptions): boolean {
   return false;
 }
 
-/** 503 `catching_up`: how far the market is, and that to ask again helps. */
+/** Returns the refusal 503 `catching_up`, with the progress and the advice to repeat the call. */
 export function stillBehind({ store, time }: CatchUpOptions): Refusal {
   const [reached, target] = [store.current().now, time.now()].map((at) => new Date(at).toISOString());
   const msg = `The market has reached ${reached} on its way to ${target}: ask again, and it goes on from there.`;
   return new Refusal(503, 'catching_up', msg);
 }
 
-/** Where simulated time stood when the clock of the process stood at `real`; both in ms since the epoch. */
+/** Simulated time at the time `real` of the process; both in ms since the epoch. */
 export interface TimeAnchor {
   readonly simulated: number;
   readonly real: number;
 }
 
-/** The market's own time: follows a clock, perhaps faster, and can be pushed ahead. Never goes back. */
+/** The market's own time: it follows a clock, possibly faster, and can be advanced. It never goes back. */
 export interface SimulatedTime {
   now(): number;
-  /** Pushes time ahead. */
+  /** Advances time. */
   advance(milliseconds: number): void;
-  /** Milliseconds that it was pushed ahead so far. */
+  /** Returns the milliseconds by which it was advanced so far. */
   pushed(): number;
-  /** What a restart needs to go on as if it had never stopped. */
+  /** Returns the anchor with which a restart continues without a gap. */
   anchor(): TimeAnchor;
 }
 
-/** `scale` 60 lets a simulated hour pass in a minute; with scale 1 and no anchor both times are equal. */
+/**
+ * Creates the time. With `scale` 60 a simulated hour lasts a minute; with scale 1 and no anchor both times are equal.
+ */
 export function createSimulatedTime(options: {
   clock: Clock;
   scale: number;

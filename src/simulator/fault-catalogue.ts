@@ -6,8 +6,8 @@
  */
 
 /**
- * How a `wrong-field` changes a field: to `value`, times `value`, by `value`, taken away, another type, as it was when the
- * fault was set, or as in another row of the same login or of another one.
+ * Ways in which a `wrong-field` changes a field: to `value`, times `value`, plus `value`, removed, another type, its
+ * value when the fault was set, or that of another row of the same or of another login.
  */
 export const CHANGES = [
   'set',
@@ -23,11 +23,11 @@ export type ChangeName = (typeof CHANGES)[number];
 
 export interface FaultEntry {
   readonly stage: 'call' | 'reply' | 'handler' | 'world';
-  /** What the caller sees, and whether the effect happened. */
+  /** Effect of the fault on the caller, and whether the call has its effect. */
   readonly what: string;
-  /** What `seconds` means here; without it `seconds` is how long the fault stays. */
+  /** Meaning of `seconds`; by default the duration of the fault. */
   readonly seconds?: string;
-  /** True if it strikes until it is deleted, false if it strikes once unless a count is given. */
+  /** True if it applies until it is deleted, false if it applies once unless a count is given. */
   readonly stays?: boolean;
 }
 
@@ -201,7 +201,7 @@ const WORLD = {
   },
 } as const satisfies Record<string, FaultEntry>;
 
-/** All faults with what they do. */
+/** All faults with their effects. */
 export const FAULTS = { ...CALL, ...REPLY, ...HANDLER, ...WORLD };
 
 export type FaultName = keyof typeof FAULTS;
@@ -209,22 +209,22 @@ export type CallFaultName = keyof typeof CALL;
 export type ReplyFaultName = keyof typeof REPLY;
 export type WorldFaultName = keyof typeof WORLD;
 
-/** What a call is about, for faults that are bound to one instance or host. */
+/** Subject of a call, for faults that are bound to one instance or host. */
 export interface FaultTarget {
   readonly instance?: number;
   readonly host?: number;
 }
 
-/** Names by stage, in the order in which they are looked for. */
+/** Names by stage, in the order in which they are checked. */
 export const CALL_FAULTS = Object.keys(CALL) as readonly CallFaultName[];
 export const REPLY_FAULTS = Object.keys(REPLY) as readonly ReplyFaultName[];
 
-/** The entry of a name; undefined if there is no such fault. */
+/** Returns the entry of a name; undefined if there is no such fault. */
 export function faultEntry(name: string): FaultEntry | undefined {
   return Object.hasOwn(FAULTS, name) ? FAULTS[name as FaultName] : undefined;
 }
 
-/** Whether a name is one of the faults that are carried out at once. */
+/** Returns true if a name is one of the faults that take effect at once. */
 export function isWorldFault(name: string): name is WorldFaultName {
   return Object.hasOwn(WORLD, name);
 }

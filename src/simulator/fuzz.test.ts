@@ -5,7 +5,7 @@ import { readStrictly } from '../../test/settings/reader.ts';
 import type { Route } from './calls/route.ts';
 import { routes } from './routes/registry.ts';
 
-/** Calls to each endpoint; a longer run asks for more. */
+/** Calls to each endpoint; a longer run sets more. */
 const RUNS = readStrictly(process.env, (reader) => reader.whole('FUZZ_RUNS', 1, 10_000_000)) ?? 60;
 
 /** Values that break careless readers of a body. */
@@ -45,7 +45,7 @@ const nasty = fc.oneof(
   ),
 );
 
-/** Names that bodies use, so that the fuzz reaches behind the first check. */
+/** Names of fields in bodies, so that the fuzz gets past the first check. */
 const NAMES = [
   'id',
   'ids',
@@ -183,7 +183,7 @@ const body = fc.oneof(
   { weight: 1, arbitrary: fc.string({ maxLength: 60 }) },
 );
 
-/** What a fuzzed call needs of an endpoint. */
+/** The part of an endpoint that a fuzzed call needs. */
 type Endpoint = Pick<Route, 'method' | 'path'>;
 
 const CONTROL: readonly Endpoint[] = [
@@ -218,7 +218,7 @@ const query = fc
   .dictionary(fc.constantFrom(...QUERY_NAMES), word, { maxKeys: 3 })
   .map((given) => `?${new URLSearchParams(given)}`);
 
-/** Calls after which every other would be refused for want of a key. */
+/** Returns true for calls after which the key would be invalid for every other call. */
 const endsKeys = ({ method, path: template }: Endpoint): boolean =>
   template.endsWith('/reset_apikey') || (method === 'DELETE' && template.includes('/apikeys/'));
 

@@ -5,7 +5,7 @@ import { defaultSettings } from './settings.ts';
 
 const guide = readFileSync(new URL('../../docs/how-to/simulator.md', import.meta.url), 'utf8');
 
-/** `group.name` and default of each setting. */
+/** Returns `group.name` and default of each setting. */
 function flat(value: object, prefix = ''): readonly (readonly [string, string])[] {
   return Object.entries(value).flatMap(([name, inner]) =>
     typeof inner === 'object' && inner !== null && !Array.isArray(inner)

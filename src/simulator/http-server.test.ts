@@ -26,7 +26,7 @@ afterAll(async () => {
 
 const headers = { authorization: 'Bearer k', 'content-type': 'application/json' };
 
-/** One request on a raw socket; resolves with all that came back before the end. */
+/** Sends one request on a raw socket; resolves with everything that came back before the end. */
 async function raw(text: string, options: { keepOpen?: boolean } = {}): Promise<string> {
   const socket = connect(server.port, '127.0.0.1');
   const chunks: Buffer[] = [];

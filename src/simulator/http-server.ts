@@ -25,32 +25,35 @@ import {
 import type { Refusal } from './refusal.ts';
 import type { Service } from './service.ts';
 
-/** A certificate, with those that lead to its authority behind it, and its private key; both PEM. */
+/** A certificate with its chain, and its private key; both PEM. */
 export interface Certificate {
   readonly cert: string;
   readonly key: string;
 }
 
-/** One listening socket. */
+/** A listening socket. */
 export interface HttpServer {
   readonly url: string;
   readonly port: number;
-  /** Connections that begin from now on get another certificate. Throws if that is unusable, or if it serves no TLS. */
+  /** Sets the certificate of new connections. Throws if it is unusable, or if the server has no TLS. */
   replaceCertificate(certificate: Certificate): void;
-  /** Stops listening and breaks what is still open. */
+  /** Stops listening and breaks open connections. */
   close(): Promise<void>;
 }
 
 export interface HttpOptions {
   readonly place: SocketPlace;
-  /** Serves https with it; plain http without. */
+  /** Certificate for https; without it the server uses plain http. */
   readonly certificate?: Certificate | undefined;
-  /** Asked at each request to an address, so that a setting that is changed later counts. */
+  /** Called at each request, so that a later change of a setting takes effect. */
   readonly bounds: (url: string) => BodyBounds;
   readonly onError: (error: unknown) => void;
 }
 
-/** How Node serves: headers have ten seconds (seen to each second), and what lacks a Host is refused by us. */
+/**
+ * Options of Node's server: headers have ten seconds (checked each second), and the simulator itself refuses a request
+ * without Host.
+ */
 const SERVER_OPTIONS = {
   keepAliveTimeout: 60_000,
   requestTimeout: 0,
@@ -62,13 +65,13 @@ const SERVER_OPTIONS = {
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 
 /**
- * Serves a service: HTTP/1.1 with keep-alive, no redirects, a deadline on handshake, headers and body. Rejects with
- * the error of Node if the address, the port or the certificate cannot be used.
+ * Serves a service: HTTP/1.1 with keep-alive, no redirects, a deadline for handshake, headers and body. Rejects with
+ * Node's error if the address, the port or the certificate cannot be used.
  */
 export async function listen(service: Service, options: HttpOptions): Promise<HttpServer> {
   const { place } = options;
   const server = createHttpServer({ service, options });
-  // Those in the middle of a TLS handshake too, which `closeAllConnections` does not know.
+  // Including connections in a TLS handshake, which `closeAllConnections` does not know.
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);
@@ -130,7 +133,7 @@ function serve(parts: Parts, opened: Opened): void {
   });
 }
 
-/** `Expect: 100-continue`: who asks before sending a body that is too large need not send it. */
+/** Handles `Expect: 100-continue`: a client that asks before it sends a too large body need not send it. */
 function serveExpected(parts: Parts, opened: Opened): void {
   const bounds = parts.options.bounds(opened.request.url ?? '/');
   if (isDeclaredTooLarge(opened.request, bounds)) {
@@ -142,12 +145,12 @@ function serveExpected(parts: Parts, opened: Opened): void {
   serve(parts, opened);
 }
 
-/** How long what still comes of a refused body is thrown away before the connection breaks. */
+/** Milliseconds for which the rest of a refused body is discarded before the connection breaks. */
 const DRAIN_MS = 5000;
 
 /**
- * Answers a request whose body was not read to its end. What is still on its way is read and dropped, unless
- * it comes too slowly: closing at once would reset the connection, and its sender might never see the answer.
+ * Answers a request whose body was not read to its end. The rest is read and dropped, unless it comes too slowly: an
+ * immediate close would reset the connection, and the client might never see the answer.
  */
 function refuse(parts: Parts, { request, response }: Opened, refusal: Refusal): void {
   if (refusal.status === 408) response.setHeader('connection', 'close');
@@ -210,47 +213,44 @@ function sendReply(answer: Extract<Answer, { type: 'reply' }>, response: ServerR
   response.end(body);
 }
 
-/** Where and how a simulator listens. Everything has a default. */
+/** Address and options of a listening simulator, with defaults. */
 export interface ListenOptions {
-  /** 0, the default, picks a free one. */
+  /** Port; 0, the default, selects a free one. */
   readonly port?: number | undefined;
-  /** An IP address of this machine; 127.0.0.1 unless given, `0.0.0.0` or `::` for all of them. */
+  /** A local IP address, 127.0.0.1 by default; `0.0.0.0` or `::` for all of them. */
   readonly host?: string | undefined;
-  /** Serves https with it. */
+  /** Certificate for https. */
   readonly certificate?: Certificate | undefined;
   /**
-   * Where `/sim/` is served. It takes no key: unless an address is named here, it is on the loopback address, with the
-   * marketplace if that is there, on a port of its own if not.
+   * Address of `/sim/`. It needs no key, so by default it is on the loopback address: with the marketplace if that is
+   * there, else on a port of its own.
    */
   readonly control?: ControlRequest | undefined;
 }
 
-/** Where a listening simulator is reached. */
+/** Addresses of a listening simulator. */
 export interface Listening {
   readonly url: string;
   readonly port: number;
-  /** Where the control endpoints are; null without them. */
+  /** URL of the control endpoints; null without them. */
   readonly controlUrl: string | null;
-  /**
-   * Connections that begin from now on get another certificate. Throws the error of Node if that is unusable, or if
-   * it listens without one.
-   */
+  /** Sets the certificate of new connections. Throws Node's error if it is unusable, or if it listens without one. */
   replaceCertificate(certificate: Certificate): void;
-  /** Stops listening and breaks what is still open. */
+  /** Stops listening and breaks open connections. */
   close(): Promise<void>;
 }
 
-/** What one simulator serves. */
+/** Services of one simulator. */
 export interface Served {
   /** All its endpoints. */
   readonly whole: Service;
-  /** The same in two parts, for two sockets; undefined without control endpoints. */
+  /** The endpoints in two parts, for two sockets; undefined without control endpoints. */
   readonly parts: (() => { readonly market: Service; readonly control: Service }) | undefined;
   readonly bounds: (url: string) => BodyBounds;
   readonly onError: (error: unknown) => void;
 }
 
-/** Opens one socket, or two if the control endpoints have a place of their own. Rejects with the error of Node. */
+/** Opens one socket, or two if the control endpoints have their own address. Rejects with Node's error. */
 export async function listenAt(served: Served, options: ListenOptions): Promise<Listening> {
   const { whole, parts, bounds, onError } = served;
   const { certificate } = options;
@@ -263,7 +263,7 @@ export async function listenAt(served: Served, options: ListenOptions): Promise<
   const { market, control } = parts();
   const server = await listen(market, { place, certificate, bounds, onError });
   try {
-    // Plain http on loopback, where nobody listens in and no certificate names the address.
+    // Plain http on loopback, where no other machine can listen and no certificate names the address.
     const http = { place: controlAt, certificate: isLoopback(controlAt.host) ? undefined : certificate };
     return listeningOf(server, await listen(control, { ...http, bounds, onError }));
   } catch (error) {

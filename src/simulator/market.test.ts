@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { type SimulatedService, simulatedService } from '../../test/builders/simulated-service.ts';
 import { contractMicros } from './world/ledger.ts';
 
-/** What a renter or the world does next. */
+/** Next action of a renter or the world. */
 type Step =
   | { readonly type: 'rent'; readonly offer: number; readonly bid: boolean }
   | { readonly type: 'stop' | 'start' | 'reboot' | 'destroy'; readonly which: number }
@@ -23,7 +23,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   }),
 );
 
-/** Words that may follow a word without a request in between (specification 3.1 and wire words). */
+/** Statuses that may follow a status without a request in between (specification 3.1 and wire words). */
 const BY_ITSELF: Readonly<Record<string, readonly string[]>> = {
   null: ['null', 'created', 'loading', 'running', 'offline', 'unknown', 'stopped'],
   created: ['created', 'loading', 'running', 'offline', 'unknown', 'stopped'],
@@ -34,7 +34,7 @@ const BY_ITSELF: Readonly<Record<string, readonly string[]>> = {
   exited: ['exited', 'offline', 'unknown', 'stopped'],
 };
 
-/** Outages pass; a crashed container stays down, as specified. */
+/** Returns the statuses after a wait. Outages end; a crashed container stays down, as specified. */
 const misfortune = (name: string, instance: number): object =>
   name === 'exited' ? { name, instance } : { name, instance, seconds: 50 };
 
@@ -107,7 +107,7 @@ class Walk {
     await this.#checkWords(given);
   }
 
-  /** After waiting alone, each machine shows a word that its last one may lead to. */
+  /** Checks after a pure wait that each machine shows a status that may follow its last one. */
   async #checkWords(given: Step): Promise<void> {
     const { instances } = (await this.service.call('GET /api/v0/instances/')).body;
     for (const row of instances) {

@@ -6,25 +6,25 @@ import type { Machine, Offer } from './tables/market.ts';
 import type { ApiKey, SshKey, User } from './tables/users.ts';
 import { emptyWorld, type World } from './world/world.ts';
 
-/** Numbers begin where nobody mistakes them for indexes. */
+/** First id, high enough never to be confused with an index. */
 const FIRST_CONTRACT = 20_000_000;
 const FIRST_USER = 400;
 
-/** How a fresh market looks. */
+/** Properties of a new market. */
 export interface NewWorldOptions {
   readonly now: number;
   readonly seed: number;
   readonly random: Random;
-  /** Key of the first user; drawn when absent. */
+  /** Key of the first user; random by default. */
   readonly apiKey?: string;
-  /** Whose settings it begins with; `public` unless given. */
+  /** Profile of its settings; `public` by default. */
   readonly profile?: Profile;
   readonly settings?: SettingsOverride;
-  /** A number of seeded offers (2,200 by default), or exactly the offers listed. */
+  /** A number of seeded offers (2,200 by default), or exactly the listed offers. */
   readonly catalog?: number | readonly OfferSketch[];
 }
 
-/** A market with a catalog and one user whose key has full access. */
+/** Returns a market with a catalog and one user whose key has full access. */
 export function newWorld(options: NewWorldOptions): World {
   const settings = settingsFor(options.profile ?? 'public', options.settings);
   const base = emptyWorld({ now: options.now, seed: options.seed, settings });
@@ -65,7 +65,7 @@ export function newWorld(options: NewWorldOptions): World {
   };
 }
 
-/** Listings of hosts, and two of the first user: one that can be unlisted, one that is active. */
+/** Returns the listings of hosts, and two of the first user: one that can be unlisted, one that is active. */
 function volumeTables(
   { seed, now }: NewWorldOptions,
   { user, machines }: { user: User; machines: readonly Machine[] },
@@ -85,7 +85,7 @@ function byId<Row extends { readonly id: number }>(rows: readonly Row[]): Record
   return Object.fromEntries(rows.map((row) => [row.id, row]));
 }
 
-/** A user with a proven address, credit and a registered SSH key. */
+/** Returns a user with a verified address, credit and a registered SSH key. */
 export function makeUser(given: { id: number; now: number; settings: Settings }): User {
   return {
     id: given.id,
@@ -106,7 +106,7 @@ export function makeUser(given: { id: number; now: number; settings: Settings })
   };
 }
 
-/** A key with full access. */
+/** Returns a key with full access. */
 export function makeKey(given: { id: number; user: User; secret: string; now: number }): ApiKey {
   return {
     id: given.id,

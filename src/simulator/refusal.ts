@@ -1,11 +1,11 @@
 import type { JsonObject } from './json.ts';
 
-/** The text for people, and further fields of the body. */
+/** Text for people, and further fields of the body. */
 type RefusalFields = JsonObject & { readonly msg: string };
 
 /**
- * Thrown by a handler or a reader of the body to answer with an error. Becomes
- * `{"success": false, "error": code, "msg": text, …extra}`: every error body carries a string `msg`.
+ * Thrown by a handler or a reader of the body to answer with an error. It becomes
+ * `{"success": false, "error": code, "msg": text, …extra}`: every error body has a string `msg`.
  */
 export class Refusal extends Error {
   readonly status: number;
@@ -21,7 +21,7 @@ export class Refusal extends Error {
   }
 }
 
-/** 405: the path is there and takes other methods, which the `Allow` header names (RFC 9110 15.5.6). */
+/** 405: the path exists and accepts other methods, which the `Allow` header names (RFC 9110 15.5.6). */
 export class WrongMethod extends Refusal {
   readonly allowed: readonly string[];
   constructor(allowed: readonly string[], msg: string) {
@@ -30,11 +30,11 @@ export class WrongMethod extends Refusal {
   }
 }
 
-/** 400 `bad_request`: the body fails validation (specification section 7). */
+/** Returns the refusal 400 `bad_request`: the body fails validation (specification section 7). */
 export const badRequest = (msg: string): Refusal => new Refusal(400, 'bad_request', msg);
 
-/** 400 `invalid_args`: the fields have the right types, and mean nothing here. */
+/** Returns the refusal 400 `invalid_args`: the fields have valid types and an invalid meaning. */
 export const invalidArgs = (msg: string): Refusal => new Refusal(400, 'invalid_args', msg);
 
-/** 404 `not_found`: there is no such thing, or it is another account's. */
+/** Returns the refusal 404 `not_found`: the object does not exist, or belongs to another account. */
 export const notFound = (msg: string): Refusal => new Refusal(404, 'not_found', msg);

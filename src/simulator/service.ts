@@ -33,23 +33,23 @@ import { callWriter, type WorldStore } from './world/world-store.ts';
 export interface ServiceOptions {
   readonly store: WorldStore;
   readonly time: SimulatedTime;
-  /** For delays of faults, which count in the caller's time. */
+  /** Clock for delays of faults, which count in the caller's time. */
   readonly clock: Clock;
   readonly random: Random;
   readonly profile: Profile;
   readonly routes: readonly Route[];
-  /** Called after each change of the world, a fault that is used up among them, before its reply leaves. */
+  /** Called after each change of the world, including a used fault, before the reply is sent. */
   readonly saved: () => void;
 }
 
-/** Answers requests; synchronous unless a fault delays. Rejects never: every failure is an answer. */
+/** Answers requests; synchronous unless a fault delays. Never rejects: every failure is an answer. */
 export interface Service {
   answer(request: SimRequest): Answer | Promise<Answer>;
-  /** The reply to a request that was given up before it could be answered. */
+  /** Returns the reply to a request that was abandoned before it could be answered. */
   refusal(refusal: Refusal): HttpReply;
 }
 
-/** A request that has found its route. */
+/** A routed request. */
 interface Visit {
   readonly request: SimRequest;
   readonly route: Route;
@@ -89,7 +89,7 @@ function answerRequest(parts: Parts, request: SimRequest): Answer | Promise<Answ
   );
 }
 
-/** Runs the endpoint as a fault wants it: not at all, late, twice. */
+/** Runs the endpoint as a fault requires: not at all, late, twice. */
 async function carryOut(options: ServiceOptions, plan: CallPlan, run: () => HttpReply): Promise<Answer> {
   if (plan.delayBeforeMs > 0) {
     await sleep(options.clock, plan.delayBeforeMs);
@@ -102,7 +102,7 @@ async function carryOut(options: ServiceOptions, plan: CallPlan, run: () => Http
   return plan.answer(reply);
 }
 
-/** The answer of a market that is not up to now after all that one call waits for; what happened so far is saved. */
+/** Returns the answer of a market that is still behind after the maximum wait of one call; its progress is saved. */
 function catchUpRefusal(options: ServiceOptions): HttpReply | undefined {
   if (catchUp(options)) return undefined;
   options.saved();
@@ -119,7 +119,7 @@ const pathOf = (url: string): string => {
   return mark === -1 ? url : url.slice(0, mark);
 };
 
-/** The plan of the first fault that strikes this call. */
+/** Returns the plan of the first fault that affects this call. */
 function planFor(options: ServiceOptions, visit: Visit): CallPlan {
   if (isControl(visit) || !hasFaults(options)) return PLAIN_PLAN;
   const target = targetOf(options, visit);
@@ -139,7 +139,7 @@ function withReplyFaults(options: ServiceOptions, visit: Visit, reply: HttpReply
     const { scope } = visit;
     const { clock, store } = options;
     const changes = (fault: ActiveFault) => changesReply(reply, fault, store.current());
-    // The rows of a reply say which machine they are of.
+    // The rows of a reply show their machine.
     const call = name === 'wrong-field' ? { scope, target: undefined, changes } : { scope, target };
     const fault = takeFault(options, name, call);
     if (!fault) continue;
@@ -149,7 +149,7 @@ function withReplyFaults(options: ServiceOptions, visit: Visit, reply: HttpReply
   return reply;
 }
 
-/** Faults strike the marketplace, never the hand that sets them. */
+/** Faults affect the marketplace, never the control endpoints. */
 const isControl = (visit: Visit): boolean => visit.route.path.startsWith('/sim/');
 
 function hasFaults({ store }: ServiceOptions): boolean {
@@ -157,7 +157,7 @@ function hasFaults({ store }: ServiceOptions): boolean {
   return false;
 }
 
-/** The instance or host that a call is about, by its path. */
+/** Returns the instance or host of a call, by its path. */
 function targetOf({ store }: ServiceOptions, visit: Visit): FaultTarget {
   const id = pathId(visit.params.id);
   if (!Number.isInteger(id)) return {};
@@ -170,7 +170,7 @@ function targetOf({ store }: ServiceOptions, visit: Visit): FaultTarget {
   return host === undefined ? {} : { host };
 }
 
-/** Everything between a found route and its reply; never throws. */
+/** Creates the function between a found route and its reply; it never throws. */
 function createVisitor(options: ServiceOptions, rates: ReturnType<typeof createRateLimit>) {
   const visitOnce = (visit: Visit): HttpReply => {
     const { request, route } = visit;
@@ -202,7 +202,7 @@ function createVisitor(options: ServiceOptions, rates: ReturnType<typeof createR
       return reply;
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      // A refused call may have kept something: a wrong code counts.
+      // A refused call may have kept writes: a wrong code counts.
       options.saved();
       return refused(options, error);
     }
@@ -227,7 +227,7 @@ function contextOf(options: ServiceOptions, visit: Visit, read: ReadCall): Route
   const { written, fields } = visit.route;
   const { body, ...call } = read;
   let json = profile === 'specification' && written ? undefined : body;
-  // Read when the endpoint asks, which is after it looked at its caller.
+  // Read on access by the endpoint, after it checked its caller.
   const jsonOf = () => {
     json ??= writtenBody(written ?? {}, body);
     return json;
@@ -252,7 +252,7 @@ function contextOf(options: ServiceOptions, visit: Visit, read: ReadCall): Route
   };
 }
 
-/** What was read of a request before its endpoint runs. */
+/** The read parts of a request before its endpoint runs. */
 interface ReadCall extends Pick<RouteContext, 'query' | 'caller' | 'sentKey' | 'write'> {
   readonly body: JsonObject;
 }

@@ -7,29 +7,29 @@ const port = z.int().min(1).max(65_535);
 
 /** Figures behind endpoint groups that neither the specification nor the service shows. Times are seconds. */
 export const scalingSettings = z.strictObject({
-  /** How often the scaling rule runs. */
+  /** Interval of the scaling rule. */
   tickSeconds: positive,
   /** Span over which arriving load is averaged. */
   rateSeconds: positive,
-  /** Span whose highest rate steers the cold pool. */
+  /** Span whose highest rate determines the cold pool. */
   longSeconds: positive,
-  /** How long the need for hot workers has to stay below what is hot before one is stopped. */
+  /** Time for which the need for hot workers must stay below the present number before one is stopped. */
   scaleDownSeconds: amount,
-  /** From `running` until a simulated worker has loaded its model; times `boot.scale`. */
+  /** Time from `running` until a simulated worker has loaded its model; times `boot.scale`. */
   modelLoadSeconds: amount,
   /** Units of work per second of a simulated worker, per point of `dlperf`. */
   perfPerDlperf: positive,
-  /** The same for a group that has no worker yet. */
+  /** Units per second for a group that has no worker yet. */
   unknownPerf: positive,
-  /** A worker whose reports stop for this long is simulated again, as one that never reported. */
+  /** Time without reports after which a worker is simulated again, like one that never reported. */
   staleReportSeconds: amount,
-  /** How long a request that `/route/` could not place stays queued unless it is asked for again. */
+  /** Time for which a request that `/route/` could not place stays queued unless it is repeated. */
   queueSeconds: amount,
   /** Port on which workers listen, inside their container. */
   workerPort: z.int().min(1).max(65_535),
   /** Disk of a simulated worker whose template names none, GB. */
   workerDiskGB: positive,
-  /** Whether deleting a worker group leaves its machines running, as the public service may. */
+  /** True if deleting a worker group leaves its machines running, as the public service may. */
   keepWorkersOfDeletedGroup: z.boolean(),
 });
 export type ScalingSettings = Row<typeof scalingSettings>;
@@ -50,28 +50,27 @@ export const defaultScalingSettings: ScalingSettings = {
 };
 
 /**
- * Every threshold of the 2FA rules. Those of specification 8 stand first; the rest is what the
- * specification leaves open (its section 8, last line), each with a documented default. Times are seconds
- * of simulated time.
+ * All thresholds of the 2FA rules. Those of specification 8 come first; the others are left open by the specification
+ * (its section 8, last line) and have documented defaults. Times are seconds of simulated time.
  */
 export const tfaSettings = z.strictObject({
-  /** How long a challenge can be answered (specification 8: 10 minutes). */
+  /** Lifetime of a challenge (specification 8: 10 minutes). */
   challengeSeconds: amount,
-  /** How long a granted authorization lets methods be added (specification 8: 30 minutes). */
+  /** Time for which an authorization allows methods to be added (specification 8: 30 minutes). */
   authorizationSeconds: amount,
-  /** How long a method stays locked (specification 8: 15 minutes). */
+  /** Duration of a lockout of a method (specification 8: 15 minutes). */
   lockoutSeconds: amount,
   /** Failed verifications of one method that lock it. */
   failuresBeforeLockout: z.int().min(1),
-  /** A second SMS to one number within this span is `tfa_challenge_exists`; resend is the way. */
+  /** Span within which a second SMS to one number is `tfa_challenge_exists`; clients use resend. */
   recentSmsSeconds: amount,
-  /** SMS codes one account may ask for within {@link smsWindowSeconds}, then `sms_rate_limited`. */
+  /** Maximum SMS codes of an account within {@link smsWindowSeconds}, then `sms_rate_limited`. */
   smsPerWindow: count,
   smsWindowSeconds: amount,
-  /** Authorization attempts that may name one phone number within {@link phoneCapSeconds}, then `preauth_phone_cap`. */
+  /** Maximum authorization attempts for one phone number within {@link phoneCapSeconds}, then `preauth_phone_cap`. */
   phoneCap: count,
   phoneCapSeconds: amount,
-  /** Methods of one type an account may have, then `duplicate_tfa_method`. */
+  /** Maximum methods of one type per account, then `duplicate_tfa_method`. */
   methodsPerType: count,
   /** Numbers whose messages the provider fails to deliver: `twilio_error`. */
   undeliverableNumbers: z.array(z.string()),
@@ -79,20 +78,20 @@ export const tfaSettings = z.strictObject({
   throttledNumbers: z.array(z.string()),
   /** Numbers blocked for SMS pumping: `sms_blocked_number`. */
   blockedNumbers: z.array(z.string()),
-  /** Time steps of 30 s a TOTP code may be off, either way (RFC 6238 5.2 recommends one). */
+  /** Time steps of 30 s by which a TOTP code may differ, either way (RFC 6238 5.2 recommends one). */
   totpWindow: z.int().min(0).max(100),
   /**
-   * Whether a TOTP code is refused after it verified once (RFC 6238 5.2). Off by default, because public
-   * clients repeat 2FA calls whose reply was lost and the specification names no such refusal.
+   * True if a TOTP code is refused after it verified once (RFC 6238 5.2). Off by default, because public clients repeat
+   * 2FA calls whose reply was lost and the specification has no such refusal.
    */
   totpSingleUse: z.boolean(),
-  /** How long a session of a completed login lasts. */
+  /** Duration of a session of a completed login. */
   sessionSeconds: amount,
-  /** Whether the plain key of an account with 2FA has to log in with a code before it may do anything. */
+  /** True if the plain key of an account with 2FA must log in with a code before any other call. */
   requireLogin: z.boolean(),
-  /** The store of authorizations does not answer: `service_unavailable`. */
+  /** True if the store of authorizations is down: `service_unavailable`. */
   authorizationStoreDown: z.boolean(),
-  /** An authorization (POST authorize-new-method) cannot create its challenge: `challenge_creation_failed`. */
+  /** True if an authorization (POST authorize-new-method) cannot create its challenge: `challenge_creation_failed`. */
   challengeStoreDown: z.boolean(),
 });
 export type TfaSettings = Row<typeof tfaSettings>;
@@ -119,49 +118,55 @@ export const defaultTfaSettings: TfaSettings = {
   challengeStoreDown: false,
 };
 
-/** How many backup codes are issued at a time (specification 8). */
+/** Number of backup codes in a set (specification 8). */
 export const BACKUP_CODES_PER_SET = 10;
 
-/** `specification`: what is written there. `public`: as the public service answers. */
+/** `specification`: only documented behaviour. `public`: the answers of the public service. */
 export type Profile = 'specification' | 'public';
 
 /**
- * Every limit and figure that the specification leaves open, by name, with its default. A setting is part
- * of the world, so `PUT /sim/world` and `createSimulator({settings})` change it. Times are seconds of
- * simulated time unless the name says otherwise.
+ * Every limit and figure that the specification leaves open, by name, with its default. A setting is part of the world,
+ * so `PUT /sim/world` and `createSimulator({settings})` change it. Times are seconds of simulated time unless the name
+ * differs.
  */
 export const settingsSchema = z.strictObject({
   /** Boot of a rented machine (specification 3.1). */
   boot: z.strictObject({
-    /** Multiplies every boot figure below: 0.01 boots in a second or two. */
+    /** Factor of every boot time below: 0.01 boots in a second or two. */
     scale: amount,
-    /** From the rental until `loading` is seen. */
+    /** Time from the rental until `loading` is shown. */
     provisionSeconds: amount,
-    /** Shortest and longest pull of an image; each machine has its own seeded place between them. */
+    /** Minimum and maximum time to pull an image; each machine has its own seeded value between them. */
     pullSeconds: z
       .tuple([amount, amount], { error: 'a list of 2 numbers' })
       .refine(([shortest, longest]) => shortest <= longest, {
         error: 'a list of 2 numbers, the lower one first',
       }),
-    /** From a start request until `running`. */
+    /** Time from a start request until `running`. */
     startSeconds: amount,
-    /** From a reboot or recycle until `running` again. */
+    /** Time from a reboot or recycle until `running` again. */
     rebootSeconds: amount,
-    /** From a stop request until `stopped` is seen. */
+    /** Time from a stop request until `stopped` is shown. */
     stopSeconds: amount,
-    /** Whether the public word `created` is shown between null and `loading`. */
+    /** True if the public word `created` is shown between null and `loading`. */
     showCreated: z.boolean(),
-    /** Whether a machine that was seen `exited`, `unknown` or `offline` never runs again (specification 3.1); true in the `specification` profile. */
+    /**
+     * True if a machine that was shown as `exited`, `unknown` or `offline` never runs again (specification 3.1); true
+     * in the `specification` profile.
+     */
     lostForGood: z.boolean(),
   }),
   billing: z.strictObject({
     /** Credit of a new user, dollars. */
     initialCredit: z.number(),
-    /** Whether machines stop when the credit of their user reaches zero; false in the `specification` profile. */
+    /** True if machines stop when the credit of their user reaches zero; false in the `specification` profile. */
     stopAtZeroCredit: z.boolean(),
-    /** Minimum credit that a rental needs, dollars; at 0 some has to be left. Null, as in the `specification` profile: none is needed. */
+    /**
+     * Minimum credit for a rental, dollars; at 0 some must be left. Null, as in the `specification` profile: none is
+     * needed.
+     */
     minCreditToRent: amount.nullable(),
-    /** Whether compute is billed while `exited`, `unknown` or `offline`; disk always is. */
+    /** True if compute is billed while `exited`, `unknown` or `offline`; disk always is. */
     computeWhileLost: z.boolean(),
     /** Hours in a month, for prices per GB and month. */
     hoursPerMonth: positive,
@@ -169,17 +174,20 @@ export const settingsSchema = z.strictObject({
   lists: z.strictObject({
     /** Seconds for which a new contract is missing from lists. */
     lagSeconds: amount,
-    /** Rows of a page of the v1 list that asks for no limit. */
+    /** Default rows of a page of the v1 list. */
     defaultPage: rows,
-    /** Maximum number of rows of a page, whatever is asked for. */
+    /** Maximum rows of a page. */
     maxPage: rows,
     /** Rows of a page whose limit is 0 or less. */
     smallPage: rows,
-    /** Offers of a search that asks for no limit. */
+    /** Default offers of a search. */
     searchDefault: rows,
     /** Maximum number of offers of a search. */
     searchMax: rows,
-    /** Where it is true the v0 list answers 410 and clients have to page the v1 list (`public` profile only: the specification knows no other list). */
+    /**
+     * True if the v0 list answers 410 and clients must page the v1 list (`public` profile only: the specification knows
+     * no other list).
+     */
     v0Gone: z.boolean(),
   }),
   limits: z.strictObject({
@@ -187,32 +195,35 @@ export const settingsSchema = z.strictObject({
     onstart: count,
     /** Characters of `onstart` and `args` together. */
     onstartAndArgs: count,
-    /** Characters of a label given with a rental. */
+    /** Maximum characters of a label in a rental. */
     labelAtRent: count,
-    /** Characters of a label given later. */
+    /** Maximum characters of a label that is set later. */
     label: count,
     /** Characters of `env` as JSON. */
     env: count,
     /** Minimum disk of a rental, GB; 0 in the `specification` profile. */
     minDiskGB: amount,
-    /** Whether a rental may ask for no more disk than its offer has; false in the `specification` profile, where no offer shows a disk. */
+    /**
+     * True if a rental may request no more disk than its offer has; false in the `specification` profile, if no offer
+     * shows a disk.
+     */
     diskWithinOffer: z.boolean(),
-    /** Disk of a rental that names none, GB. */
+    /** Default disk of a rental, GB. */
     defaultDiskGB: amount,
-    /** Offers that one bulk rental may name. */
+    /** Maximum offers of one bulk rental. */
     bulkRent: rows,
     /** Lowest bid, dollars an hour. */
     minBid: amount,
     /** Highest bid, dollars an hour. */
     maxBid: amount,
-    /** Request bodies above this many bytes are refused with 413. */
+    /** Maximum bytes of a request body; larger ones are refused with 413. */
     bodyBytes: rows,
-    /** A request body that takes longer than this many real seconds is cut. */
+    /** Maximum real seconds of a request body. */
     bodyTimeoutSeconds: positive,
   }),
-  /** Pause that each identity leaves between two calls of one endpoint, by class, seconds. */
+  /** Minimum pause between two calls of one endpoint by one identity, by class, seconds. */
   pauses: z.strictObject({
-    /** Multiplies every pause; 0, as in the `specification` profile, switches rate limits off. */
+    /** Factor of every pause; 0, as in the `specification` profile, disables rate limits. */
     scale: amount,
     /** Lists of instances. */
     list: amount,
@@ -240,21 +251,21 @@ export const settingsSchema = z.strictObject({
     .refine(({ portBase, portCount }) => portBase + portCount <= 65_536, {
       error: 'such that portBase and portCount together stay within the 65,535 ports that there are',
     }),
-  /** What is not known of containers at the public service. */
+  /** Properties of containers at the public service that are not documented. */
   containers: z.strictObject({
-    /** What `onstart` does in launch mode `args`: it replaces the image's entrypoint, or it is ignored. */
+    /** Effect of `onstart` in launch mode `args`: it replaces the image's entrypoint, or is ignored. */
     argsOnstart: z.enum(['entrypoint', 'ignored']),
   }),
   market: z.strictObject({
-    /** Seconds between two changes of bid prices; 0 keeps them. */
+    /** Seconds between two changes of bid prices; 0 disables them. */
     bidChangeSeconds: amount,
     /** Largest move of a bid price per change, as a share. */
     bidVolatility: z.number().min(0).lt(1),
-    /** Whether labels are kept and echoed (the `specification` profile shows none). */
+    /** True if labels are kept and echoed (the `specification` profile shows none). */
     keepLabels: z.boolean(),
-    /** How an absent instance reads: `{"instances": null}` or 404. */
+    /** Reply to a read of an absent instance: `{"instances": null}` or 404. */
     absentRead: z.enum(['null', '404']),
-    /** Shortest and longest time in hours from the end of a listing until its host lists the offer again; null: never. */
+    /** Minimum and maximum hours from the end of a listing until its host lists the offer again; null: never. */
     relistHours: z.tuple([amount, amount]).nullable(),
   }),
   tfa: tfaSettings,
@@ -333,7 +344,7 @@ export const defaultSettings: Settings = {
   workers: defaultScalingSettings,
 };
 
-/** Where a profile begins with other settings than those above: the specification writes down no such limits. */
+/** Settings of a profile that differ from the defaults above: the specification documents no such limits. */
 const PROFILE_SETTINGS: Readonly<Record<Profile, SettingsOverride>> = {
   public: {},
   specification: {
@@ -344,15 +355,15 @@ const PROFILE_SETTINGS: Readonly<Record<Profile, SettingsOverride>> = {
   },
 };
 
-/** What a fresh market of that profile begins with. */
+/** Returns the settings of a new market of that profile. */
 export function settingsFor(profile: Profile, override: SettingsOverride | undefined): Settings {
   return withSettings(withSettings(defaultSettings, PROFILE_SETTINGS[profile]), override);
 }
 
-/** Some settings, group by group; the rest keeps its default. */
+/** Some settings, group by group; the others keep their defaults. */
 export type SettingsOverride = { readonly [G in keyof Settings]?: Partial<Settings[G]> };
 
-/** The given settings with those of `override` in their place. */
+/** Returns the given settings with those of `override` in their place. */
 export function withSettings(base: Settings, override: SettingsOverride | undefined): Settings {
   if (!override) return base;
   const merged: Record<string, unknown> = { ...base };

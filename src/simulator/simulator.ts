@@ -29,30 +29,30 @@ import type { World } from './world/world.ts';
 import type { WorldFile } from './world/world-file.ts';
 import { type Change, createWorldStore, type WorldStore } from './world/world-store.ts';
 
-/** How a simulator is made. Everything has a default; a seeded simulation gives clock and random. */
+/** Options of a simulator, with defaults; a seeded simulation passes clock and random. */
 export interface SimulatorOptions {
   readonly profile?: Profile;
   readonly seed?: number;
-  /** Simulated seconds per second of the clock; 1 unless given. */
+  /** Simulated seconds per second of the clock; default 1. */
   readonly timeScale?: number;
-  /** Key of the first user; drawn when absent. */
+  /** Key of the first user; random by default. */
   readonly apiKey?: string;
-  /** Serves `/sim/`. */
+  /** Serves `/sim/` if set. */
   readonly control?: boolean;
   readonly clock?: Clock;
   readonly random?: Random;
   readonly settings?: SettingsOverride;
-  /** A number of seeded offers, or exactly the offers listed. */
+  /** A number of seeded offers, or exactly the listed offers. */
   readonly catalog?: number | readonly OfferSketch[];
-  /** A world to go on from, instead of a fresh one. */
+  /** A world to continue, instead of a new one. */
   readonly world?: World;
-  /** Keeps the world on disk; a world found there goes on as if it had never stopped. */
+  /** File of the world; a world found there continues without a gap. */
   readonly file?: WorldFile;
   /** Serves the ports of running machines on its own address while the simulator listens; true for a default answer. */
   readonly machineServer?: boolean | MachineHttp;
-  /** Answers SSH of running machines, if their ports are served. */
+  /** Handler of SSH of running machines, if their ports are served. */
   readonly machineShell?: MachineShell;
-  /** Told of a bug: a request that ended in an exception. */
+  /** Called with a bug: a request that ended in an exception. */
   readonly onError?: (error: unknown) => void;
 }
 
@@ -60,21 +60,21 @@ export interface SimulatorOptions {
 export interface Simulator {
   /** Answers without a socket; for use as the marketplace transport of a simulation. */
   readonly handle: Transport;
-  /** Serves HTTP, or HTTPS with a certificate; on loopback unless another address is given. A number is the port. */
+  /** Serves HTTP, or HTTPS with a certificate; on loopback by default. A number is the port. */
   listen(where?: number | ListenOptions): Promise<Listening>;
-  /** The world brought up to now. */
+  /** Returns the world advanced to now. */
   world(): World;
-  /** For tests that set up what no call can. */
+  /** For tests that need a state which no call can create. */
   readonly store: WorldStore;
   /** Key of the first user. */
   readonly apiKey: string;
-  /** Simulated time, ms since the epoch. */
+  /** Returns the simulated time, ms since the epoch. */
   now(): number;
-  /** Pushes simulated time ahead. */
+  /** Advances simulated time. */
   advance(seconds: number): void;
 }
 
-/** A whole marketplace in memory. Its world is what `handle`, `listen` and the control endpoints share. */
+/** Creates a whole marketplace in memory. `handle`, `listen` and the control endpoints share its world. */
 export function createSimulator(options: SimulatorOptions = {}): Simulator {
   const clock = options.clock ?? systemClock;
   const random = options.random ?? systemRandom;
@@ -114,11 +114,11 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
 interface OpenWorld {
   readonly store: WorldStore;
   readonly time: SimulatedTime;
-  /** Writes what changed to the file, if there is one. */
+  /** Writes the changes to the file, if there is one. */
   readonly saved: () => void;
 }
 
-/** A fresh world, the one given, or the one that the file holds. */
+/** Returns a new world, the given one, or the one in the file. */
 function openWorld(options: SimulatorOptions, clock: Clock, random: Random): OpenWorld {
   const { file } = options;
   const kept = file?.load();
@@ -167,7 +167,7 @@ async function listenWithMachines(parts: ListenParts, where: ListenOptions): Pro
   }
 }
 
-/** A machine answers by the time that a reply shows that it runs. */
+/** Opens the ports of a machine before a reply shows that it runs. */
 function withPorts(
   { whole, parts }: ListenParts['services'],
   machines: MachineServers,
@@ -192,17 +192,17 @@ function firstWorld(options: SimulatorOptions, time: SimulatedTime, random: Rand
   return newWorld({ ...options, now: time.now(), seed: options.seed ?? 1, random });
 }
 
-/** A kept world under the settings that were asked for this time; settings that are newer than it have their defaults. */
+/** Returns a kept world with the requested settings; settings that are newer than the world have their defaults. */
 function resumed(world: World, options: SimulatorOptions): World {
   const complete = withSettings(defaultSettings, world.settings);
   return { ...world, nextEventAt: 0, settings: withSettings(complete, options.settings) };
 }
 
-/** Neither scoped, nor revoked, nor of an instance, nor the session of a login. */
+/** Returns true if the key is neither scoped nor revoked, nor of an instance, nor a session of a login. */
 const isFullKey = (key: ApiKey): boolean =>
   key.instanceId === null && key.revokedAt === null && key.permissions === null && !key.session;
 
-/** The key that callers are told; one that was asked for is added if a kept world lacks it or revoked it. */
+/** Returns the key for callers; a requested one is added if a kept world lacks it or revoked it. */
 function ensureKey(store: WorldStore, requested: string | undefined): string {
   const { users, apiKeys } = store.current().tables;
   if (requested === undefined) return Object.values(apiKeys).find(isFullKey)?.secret ?? '';
@@ -214,7 +214,7 @@ function ensureKey(store: WorldStore, requested: string | undefined): string {
   return requested;
 }
 
-/** Saves what changed after each call; all of a world that the file did not hold yet. */
+/** Saves the changes after each call; the whole world if the file did not contain it yet. */
 function keeper(parts: {
   file: WorldFile | undefined;
   fresh: boolean;
@@ -228,7 +228,7 @@ function keeper(parts: {
     counters: store.current().counters,
     pushed: time.pushed(),
   };
-  // What a full disk refused is still to be written when it has room again.
+  // Changes that a full disk refused are still to be written when it has room again.
   let unsaved: readonly Change[] = [];
   const save = (): void => {
     const { settings, counters } = store.current();
@@ -244,7 +244,7 @@ function keeper(parts: {
   return save;
 }
 
-/** A transport that reaches the service without a socket. A given-up call is still carried out. */
+/** Returns a transport that reaches the service without a socket. An aborted call still takes effect. */
 function inProcessTransport(service: Service): Transport {
   return async (request) => {
     request.signal?.throwIfAborted();

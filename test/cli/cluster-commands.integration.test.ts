@@ -439,7 +439,7 @@ describe('diff -f', () => {
     const name = side.replaceAll(' ', '-');
     await applied[side]?.(name);
     const same = await gpuRent('diff -f - --exit-code', { stdin: JSON.stringify(manifest(name, { env })) });
-    expect(same).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('is as the manifest says.') });
+    expect(same).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('matches the manifest.') });
     const stdin = JSON.stringify(manifest(name, {}));
     const { exitCode, stdout } = await gpuRent('diff -f - --exit-code', { stdin });
     expect(exitCode).toBe(1);

@@ -40,7 +40,7 @@ describe('gpu-rent diff', () => {
     expect(await diff(manifest({ env }), '--exit-code')).toEqual({
       exitCode: 0,
       stderr: '',
-      stdout: 'gpui/trainer in team is as the manifest says.\n',
+      stdout: 'gpui/trainer in team matches the manifest.\n',
     });
   });
 

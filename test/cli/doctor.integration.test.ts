@@ -104,13 +104,13 @@ describe('what is broken is found, with a fix', () => {
       line: ['accounts', 'any'],
       state: 'skipped',
       detail: 'You may not list MarketplaceAccounts',
-      fix: 'Ask for the right',
+      fix: 'Request permission',
     },
     {
       what: 'a namespace without an operator',
       args: () => ['--operator-namespace', 'default'],
       line: ['operator', 'lease'],
-      detail: 'No operator has ever led in default.',
+      detail: 'No operator has ever held the lease in default.',
       fix: 'kubectl get pods -n default',
     },
     {

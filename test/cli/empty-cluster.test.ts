@@ -77,5 +77,5 @@ test('the doctor finds it', async () => {
   expect(exitCode).toBe(1);
   expect(stdout).toContain('√ API server: Kubernetes v1.34.0');
   expect(stdout).toMatch(/× CRDs: gpurental\.dev\/v1alpha1 is not served\.\n {4}fix: Install the CRDs/);
-  expect(stdout).toContain('No operator has ever led in gpu-rental-system.');
+  expect(stdout).toContain('No operator has ever held the lease in gpu-rental-system.');
 });

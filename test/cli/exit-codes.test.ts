@@ -131,14 +131,14 @@ describe('what takes too long ends with 4', () => {
     const call = ['api', 'POST', '/api/v0/endptjobs/', '--body', '{}'];
     const { exitCode, stderr } = await bench.cli.run([...call, ...patience]);
     expect(exitCode).toBe(4);
-    expect(stderr).toContain('What to do: Look whether it took effect before you repeat it.');
+    expect(stderr).toContain('What to do: Check whether it took effect before you repeat it.');
   });
 
   test('a change, which says that it may have happened', async () => {
     await bench.fault('delayed-reply', 'POST /api/v0/endptjobs', { count: 1, seconds: 1 });
     const { exitCode, stderr } = await bench.cli.run(['create', 'endpoint', ...patience]);
     expect(exitCode).toBe(4);
-    expect(stderr).toContain('Whether it took effect is not known.');
+    expect(stderr).toContain('It is unknown whether it took effect.');
   });
 
   test('a rental, after a look for its machine', async () => {
@@ -148,7 +148,7 @@ describe('what takes too long ends with 4', () => {
     const args = ['create', 'instance', String(offer), '--image', 'ubuntu:24.04', '--request-timeout', '3s'];
     const { exitCode, stderr } = await bench.cli.run(args);
     expect(exitCode).toBe(4);
-    expect(stderr).toMatch(/The machine exists all the same: instance \d+\. It bills\./);
+    expect(stderr).toMatch(/The machine exists nevertheless: instance \d+\. It bills\./);
   });
 });
 

@@ -27,7 +27,7 @@ test('what the guard of records refuses names the command that works, and that c
   expect(exitCode).toBe(1);
   const [printed] = /--as=.*--as-group=\S+/.exec(stderr) ?? [];
   expect(printed).toBe(`--as="$(id -un)" ${GROUPS.map((group) => `--as-group=${group}`).join(' ')}`);
-  expect(stderr).not.toContain('Ask for the right');
+  expect(stderr).not.toContain('Request the named permission');
 
   const words = (printed ?? '').replace('"$(id -un)"', 'me').split(' ');
   expect(await gpuRent('avoid', 'add', 'host/4412', ...words)).toMatchObject({ exitCode: 0 });
@@ -35,9 +35,9 @@ test('what the guard of records refuses names the command that works, and that c
   expect(headers).toMatchObject({ 'impersonate-user': ['me'], 'impersonate-group': GROUPS });
 });
 
-test('a right that is missing is still to be asked for', async () => {
+test('names the missing permission to request', async () => {
   here.cluster.answer = () => refused(403, 'Forbidden', 'User "x" cannot get resource "marketplaceaccounts"');
-  expect((await gpuRent('avoid', 'list')).stderr).toContain('What to do: Ask for the right that is named');
+  expect((await gpuRent('avoid', 'list')).stderr).toContain('What to do: Request the named permission');
 });
 
 test('a reason of two words is refused', async () => {

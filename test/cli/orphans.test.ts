@@ -40,7 +40,7 @@ test('an account that cannot be asked is not said to have none', async () => {
 test('judges labels by the times that the operator published, and by those of flags before them (L8)', async () => {
   const guess = await gpuRent('orphans gpuacct/healthy');
   expect(guess.stderr).toContain(
-    "Labels are judged by --late-call 2m and --list-lag 1m. These are defaults unless you gave them: ConfigMap gpu-rental-system/gpu-rental-in-use does not have the operator's times.",
+    "Using --late-call 2m and --list-lag 1m. These are defaults unless you gave them: ConfigMap gpu-rental-system/gpu-rental-in-use does not have the operator's times.",
   );
   const constants = { ...defaultConstants, lateCallMs: 1_200_000, listLagMs: 90_000 };
   here.put('configmaps', {
@@ -48,14 +48,14 @@ test('judges labels by the times that the operator published, and by those of fl
     data: constantsToData(constants),
   });
   const published = await gpuRent('orphans gpuacct/healthy');
-  expect(published.stderr).toBe('Labels are judged by --late-call 20m and --list-lag 1m30s.\n');
+  expect(published.stderr).toBe('Using --late-call 20m and --list-lag 1m30s.\n');
   const given = await gpuRent('orphans gpuacct/healthy --late-call 5m');
-  expect(given.stderr).toBe('Labels are judged by --late-call 5m and --list-lag 1m30s.\n');
+  expect(given.stderr).toBe('Using --late-call 5m and --list-lag 1m30s.\n');
 });
 
 test('says by which times labels are judged, and takes those of the operator (L8)', async () => {
   const { stderr, stdout } = await gpuRent('orphans gpuacct/healthy --late-call 20m -o json');
-  expect(stderr).toContain('Labels are judged by --late-call 20m and --list-lag 1m30s.');
+  expect(stderr).toContain('Using --late-call 20m and --list-lag 1m30s.');
   expect(JSON.parse(stdout)).toMatchObject([{ instance: String(orphan), verdict: 'orphan' }]);
   const wrong = await gpuRent('orphans gpuacct/healthy --list-lag soon');
   expect(wrong.exitCode).not.toBe(0);

@@ -49,7 +49,7 @@ describe('create instance --retry 5', () => {
     expect(rented).toHaveLength(1);
     expect(exitCode).toBe(1);
     expect(stdout).toBe('');
-    expect(stderr).toContain(`The machine exists all the same: instance ${rented[0]?.id}. It bills.`);
+    expect(stderr).toContain(`The machine exists nevertheless: instance ${rented[0]?.id}. It bills.`);
     expect(stderr).toContain(`gpu-rent destroy instance ${rented[0]?.id}`);
   });
 
@@ -66,7 +66,7 @@ describe('create instance --retry 5', () => {
   test('says what to look for where the machine is not listed yet', async () => {
     await bench.fault('reset-before', 'PUT /api/v0/asks/{id}');
     const { stderr } = await rent('--label', 'sought');
-    expect(stderr).toContain('It was sent once and not repeated');
+    expect(stderr).toContain('The rent was sent once');
     expect(stderr).toContain("gpu-rent list instances --label 'sought'");
   });
 
@@ -75,8 +75,8 @@ describe('create instance --retry 5', () => {
     await bench.fault('5xx', 'GET /api/v0/instances/', { count: 100 });
     const { stderr, rented } = await rent('--retry', '0');
     expect(rented).toHaveLength(1);
-    expect(stderr).toContain('It was sent once and not repeated, and the list cannot be read.');
-    expect(stderr).toContain('Look before you rent another: gpu-rent list instances');
+    expect(stderr).toContain('The rent was sent once, and the list cannot be read.');
+    expect(stderr).toContain('Check before you rent another: gpu-rent list instances');
   });
 
   test('takes no machine of a label for its own where it could not see which there were before', async () => {
@@ -94,7 +94,9 @@ describe('create instance --retry 5', () => {
     expect(rented).toEqual([]);
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/^The service says: .*disk.*8/m);
-    expect(stderr).toContain('What to do: Correct the image, disk, env or other fields of the request. Look');
+    expect(stderr).toContain(
+      'What to do: Correct the image, disk, env or other fields of the request. Check',
+    );
   });
 
   test('says what the service said of a machine that exists all the same, and not to correct the request', async () => {
@@ -109,7 +111,7 @@ describe('create instance --retry 5', () => {
     await bench.fault('error-with-effect', 'PUT /api/v0/asks/{id}');
     const { stderr, rented } = await rent();
     expect(rented).toMatchObject([{ label: null }]);
-    expect(stderr).toContain(`The machine exists all the same: instance ${rented[0]?.id}. It bills.`);
+    expect(stderr).toContain(`The machine exists nevertheless: instance ${rented[0]?.id}. It bills.`);
   });
 
   test('does not take an older machine of the same label for the one whose reply was lost', async () => {
@@ -125,7 +127,7 @@ describe('create instance --retry 5', () => {
     await rent('--label', label);
     await bench.fault('reset-after', 'PUT /api/v0/asks/{id}');
     const { stderr, rented } = await rent('--label', label);
-    expect(stderr).toContain(`The machine exists all the same: instance ${rented[0]?.id}. It bills.`);
+    expect(stderr).toContain(`The machine exists nevertheless: instance ${rented[0]?.id}. It bills.`);
     const listed = await bench.cli.run(['list', 'instances', '--label', label, '-o', 'name']);
     expect(listed.stdout).toContain(`instance/${rented[0]?.id}\n`);
   });
@@ -182,8 +184,8 @@ describe('rent volume', () => {
     await bench.fault(fault, 'PUT /api/v0/volumes/', { count: 1, seconds: 1 });
     const { exitCode, stderr } = await rentVolume(...more);
     expect(exitCode).toBe(code);
-    expect(stderr).toContain('It was sent once and not repeated; a volume may exist and bill.');
-    expect(stderr).toContain('What to do: Look before you rent another: gpu-rent list volumes\n');
+    expect(stderr).toContain('The rent was sent once; a volume may exist and bill.');
+    expect(stderr).toContain('What to do: Check before you rent another: gpu-rent list volumes\n');
     expect(stderr).not.toContain('try again');
   });
 });
@@ -198,8 +200,8 @@ describe('what changes is sent once, too', () => {
     await bench.fault('reset-after', endpoint);
     const { exitCode, stderr } = await bench.cli.run([...args, '--retry', '5']);
     expect(exitCode).toBe(1);
-    expect(stderr).toContain('Whether it took effect is not known.');
-    expect(stderr).toContain('What to do: Look whether it took effect before you repeat it.');
+    expect(stderr).toContain('It is unknown whether it took effect.');
+    expect(stderr).toContain('What to do: Check whether it took effect before you repeat it.');
     expect(count() - before).toBe(1);
   });
 

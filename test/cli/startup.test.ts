@@ -149,8 +149,8 @@ describe('a process', () => {
     expect((await said).split('\n')).toEqual([
       'Interrupted.',
       'Error: destroy an instance: given up.',
-      'Whether it took effect is not known.',
-      'What to do: Look whether it took effect before you repeat it.',
+      'It is unknown whether it took effect.',
+      'What to do: Check whether it took effect before you repeat it.',
       '',
     ]);
   });

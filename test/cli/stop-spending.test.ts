@@ -57,7 +57,7 @@ describe('P5: gpu-rent stop --all', () => {
     here.cluster.asked.length = 0;
     const { exitCode, stdout } = await gpuRent('stop --all --yes');
     expect(exitCode).toBe(0);
-    expect(stdout).toContain('Everything was stopped before.');
+    expect(stdout).toContain('Everything is already stopped.');
     expect(writes()).toEqual([]);
   });
 

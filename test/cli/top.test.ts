@@ -211,7 +211,9 @@ describe('gpu-rent top gpui', () => {
     const { exitCode, stdout } = await gpuRent('top gpui/keyless --once');
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^keyless +Running +no +- +- +\$1\.00 /m);
-    expect(stdout).toMatch(/GPU used is not known of gpuacct team\/missing: There is no gpuacct\/missing/);
+    expect(stdout).toMatch(
+      /GPU utilization is unknown for gpuacct team\/missing: There is no gpuacct\/missing/,
+    );
   });
 });
 

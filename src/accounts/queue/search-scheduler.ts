@@ -420,7 +420,10 @@ export class SearchScheduler {
   }
 }
 
-/** True if a reply may hold an offer for a query that it covers. Rows of its own query match it, whatever they show. */
+/**
+ * Returns true if a reply may contain an offer for a query that it covers. Rows of its own query match it, whatever
+ * they contain.
+ */
 function mayHold({ key, offers }: Pick<Reply, 'key' | 'offers'>, query: OfferQuery): boolean {
   return queryKey(query) === key ? offers.length > 0 : mayFind(query, offers);
 }

@@ -33,10 +33,10 @@ export const showApiKey = apiKey.get({
   find: (client, id) => client.apiKeys.get(id),
 });
 
-/** What the operator needs: search and rent, watch and change machines, read the user. */
+/** Permissions of the operator: search and rent, watch and change machines, read the user. */
 const FOR_OPERATOR = ['misc', 'user_read', 'instance_read', 'instance_write'];
 
-/** Creates an API key; its secret is shown this once. */
+/** Creates an API key; its secret is only shown in this reply. */
 export const createApiKey: Command = {
   description: `Without a permission the key may do everything. --for-operator gives ${FOR_OPERATOR.join(', ')}.`,
   examples: [
@@ -45,11 +45,11 @@ export const createApiKey: Command = {
     'gpu-rent create api-key --name narrow --permissions-file permissions.json',
   ],
   options: [
-    { flags: '--name <name>', description: 'A name for it. Default: gpu-rent.' },
-    { flags: '--permission <category>', description: 'May do this; repeatable.', repeatable: true },
+    { flags: '--name <name>', description: 'Name of the key. Default: gpu-rent.' },
+    { flags: '--permission <category>', description: 'Permission of the key; repeatable.', repeatable: true },
     { flags: '--permissions-file <file>', description: 'The whole permissions object as JSON; - is stdin.' },
-    { flags: '--for-operator', description: 'What the operator needs and no more.' },
-    { flags: '--key-params <json>', description: 'Fills wildcards of the permissions.' },
+    { flags: '--for-operator', description: 'Only the permissions that the operator needs.' },
+    { flags: '--key-params <json>', description: 'Values for the wildcards of the permissions.' },
     { flags: '--save <file>', description: 'Write the secret to a file of mode 0600 instead of showing it.' },
   ],
   optionSets: ['output', 'marketplace'],
@@ -119,7 +119,7 @@ function parsePermissions(text: string): KeyPermissions {
       if (typeof api === 'object' && api !== null) return { api: { ...api } };
     }
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw usageError('--permissions-file: it is not a JSON object such as {"api":{"instance_read":{}}}.');
 }

@@ -13,7 +13,7 @@ const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'];
 const DEADLINE_MS = 60_000;
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/** Any call of the service, for what has no command of its own. Sent once, whatever its method. */
+/** Any call of the service that has no command of its own. It is sent once, whatever its method. */
 export const apiCommand: Command = {
   description:
     'Sent once, whatever the method. The reply is printed as it came. Exit code 3 for 404, 1 for any other error.',
@@ -24,10 +24,10 @@ export const apiCommand: Command = {
   ],
   args: [
     { name: '<method>', description: 'GET, POST, PUT, DELETE or PATCH.' },
-    { name: '<path>', description: 'Below the address of the service, e.g. /api/v0/instances/.' },
+    { name: '<path>', description: 'Path below the address of the service, e.g. /api/v0/instances/.' },
   ],
   options: [
-    { flags: '--body <json>', description: 'The body; a file name or - if it is not JSON.' },
+    { flags: '--body <json>', description: 'The body as JSON, a file name, or - for stdin.' },
     { flags: '--body-file <file>', description: 'A file with the body; - is stdin.' },
     { flags: '-i, --include', description: 'Show status and headers of the reply on stderr.' },
   ],
@@ -69,7 +69,7 @@ async function bodyOf({ options }: CommandInput, context: CommandContext): Promi
   }
 }
 
-/** What begins like JSON is JSON, anything else the name of a file. */
+/** Returns the text if it begins like JSON, else the content of the file. */
 async function textOrFile(given: string, context: CommandContext): Promise<string> {
   return /^\s*[[{"]/.test(given) ? given : readTextFile(given, '--body', context);
 }
@@ -110,7 +110,7 @@ async function send(
   }
 }
 
-/** No whole reply came: why, and what to look at before a change is sent again. */
+/** Returns the error of a call without a complete reply: its cause, and the checks before a change is repeated. */
 async function unanswered(error: unknown, call: string, isRead: boolean): Promise<Error> {
   const { CHECK_FIRST, OPEN_OUTCOME } = await import('../failures/describe-failure.ts');
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : '';
@@ -127,7 +127,7 @@ function showHead({ status, headers }: Reply, { stderr }: CommandContext): void 
   stderr.write(`HTTP ${status}\n${lines.join('\n')}\n\n`);
 }
 
-/** JSON is set out for people, or as -o says; anything else is printed as it came, harmless to a terminal. */
+/** Prints JSON formatted, or in the form of -o; any other reply unchanged except for control characters. */
 async function show({ text }: Reply, input: CommandInput, context: CommandContext): Promise<void> {
   if (text === '') return;
   try {

@@ -31,7 +31,7 @@ const view = (now: number): View<AvoidRow> => ({
   ],
 });
 
-/** Shows what is not rented for a while, and why. */
+/** Shows avoided machines and hosts, with the reasons. */
 export const avoidList: Command = {
   examples: ['gpu-rent avoid list', 'gpu-rent avoid list --account default', 'gpu-rent avoid list -A'],
   options: [{ flags: '--account <name>', description: 'Only this MarketplaceAccount.' }],
@@ -69,14 +69,14 @@ async function ofInstances(cluster: ClusterSession): Promise<readonly AvoidRow[]
   );
 }
 
-/** Keeps a machine or host from being rented for a while. */
+/** Avoids a machine or host for a while. */
 export const avoidAdd: Command = {
   description:
-    'Needs the right to update marketplaceaccounts/status. If the chart protects records (admissionPolicies.protectRecords, its default) only the break-glass group may: add --as="$(id -un)" --as-group=system:masters --as-group=gpurental.dev:break-glass. What runs there goes on running.',
+    'Needs the right to update marketplaceaccounts/status. If the chart protects records (admissionPolicies.protectRecords, its default) only the break-glass group may: add --as="$(id -un)" --as-group=system:masters --as-group=gpurental.dev:break-glass. Running machines keep running.',
   examples: ['gpu-rent avoid add host/4412 --for 48h', 'gpu-rent avoid add machine/9921 --account default'],
   args: [{ name: '<what...>', description: 'machine/id or host/id.' }],
   options: [
-    { flags: '--account <name>', description: 'Of the MarketplaceAccount. Default: default.' },
+    { flags: '--account <name>', description: 'Name of the MarketplaceAccount. Default: default.' },
     { flags: '--for <time>', description: 'Default: 24h.' },
     { flags: '--reason <word>', description: 'One word, shown with it. Default: Requested.' },
   ],
@@ -110,22 +110,22 @@ function reasonOf(reason: string): string {
   );
 }
 
-/** Lets a machine or host be rented again. */
+/** Removes machines or hosts from the avoid list. */
 export const avoidClear: Command = {
   description:
     'Needs the right to update marketplaceaccounts/status. If the chart protects records (admissionPolicies.protectRecords, its default) only the break-glass group may: add --as="$(id -un)" --as-group=system:masters --as-group=gpurental.dev:break-glass.',
   examples: ['gpu-rent avoid clear host/4412', 'gpu-rent avoid clear --all --account default'],
   args: [{ name: '[what...]', description: 'machine/id or host/id.' }],
   options: [
-    { flags: '--account <name>', description: 'Of the MarketplaceAccount. Default: default.' },
-    { flags: '--all', description: 'Everything that the account avoids.' },
+    { flags: '--account <name>', description: 'Name of the MarketplaceAccount. Default: default.' },
+    { flags: '--all', description: 'All entries of the avoid list.' },
   ],
   optionSets: ['output', 'cluster'],
   async run(input, context) {
     const all = switchOption(input.options, '--all');
     const targets = input.args.map(parseAvoidTarget);
     if (!all && targets.length === 0)
-      throw usageError('What is to be cleared?', 'Give machine/id, host/id, or --all.');
+      throw usageError('No machine or host was named.', 'Give machine/id, host/id, or --all.');
     const cleared: string[] = [];
     await withCluster(input, context, (cluster) =>
       changeAvoidList(cluster, textOption(input.options, '--account'), (entries) => {
@@ -137,7 +137,7 @@ export const avoidClear: Command = {
         });
       }),
     );
-    if (cleared.length === 0) context.stderr.write('Nothing of that was avoided.\n');
+    if (cleared.length === 0) context.stderr.write('No entry matches.\n');
     const reports = cleared.map((what) => {
       const [kind = '', name = ''] = what.split('/');
       return { kind, name, did: 'may be rented again' };
@@ -147,10 +147,10 @@ export const avoidClear: Command = {
   },
 };
 
-/** One entry of an account's avoid list. */
+/** An entry of an account's avoid list. */
 type AvoidEntry = NonNullable<MarketplaceAccountStatus['avoid']>[number];
 
-/** A machine or host, as the command line names it. */
+/** A machine or host, in the form of the command line. */
 interface AvoidTarget {
   readonly kind: AvoidEntry['kind'];
   readonly id: string;
@@ -165,14 +165,14 @@ export function parseAvoidTarget(text: string): AvoidTarget {
   return { kind: found, id: parseId(id, text) };
 }
 
-/** The account whose list is meant: `default` unless another is named. */
+/** Returns the account of the list: `default` unless another is named. */
 function accountNamed(cluster: ClusterSession, name: string | undefined): Promise<MarketplaceAccount> {
   return getObject<MarketplaceAccount>(cluster, marketplaceAccountResource, name ?? 'default');
 }
 
 const MAX_TRIES = 5;
 
-/** Changes the list under the object's version; a lost race reads again. */
+/** Changes the list under the object's version; after a conflict it reads again. */
 async function changeAvoidList(
   cluster: ClusterSession,
   name: string | undefined,

@@ -7,7 +7,7 @@ import { makeFolder } from '../make-folder.ts';
 import { textOption } from '../option-values.ts';
 import { createOutput } from '../output/output.ts';
 
-/** Prints the script that makes a shell complete our commands. */
+/** Prints the script that completes this program's commands in a shell. */
 export const completionCommand: Command = {
   examples: ['gpu-rent completion bash', 'source <(gpu-rent completion zsh)', 'gpu-rent completion kubectl'],
   args: [{ name: '[shell]', description: 'bash, zsh, fish, powershell or kubectl.' }],
@@ -17,7 +17,7 @@ export const completionCommand: Command = {
   },
 };
 
-/** Writes the script to where the shell finds it. */
+/** Writes the script to the place where the shell finds it. */
 export const completionInstall: Command = {
   examples: [
     'gpu-rent completion install',
@@ -49,15 +49,15 @@ export const completionInstall: Command = {
   },
 };
 
-/** Shells, and kubectl, which asks a program of this name for the completions of its plugin. */
+/** Shells, and kubectl, which runs a program of this name to complete its plugin. */
 const SHELLS = ['bash', 'zsh', 'fish', 'powershell', 'kubectl'] as const;
 type Shell = (typeof SHELLS)[number];
 
 const PROGRAM = 'gpu-rent';
-/** kubectl and krew turn the dash of a plugin's name into an underscore. */
+/** kubectl and krew replace the dash in a plugin's name by an underscore. */
 const KUBECTL_SCRIPT = 'kubectl_complete-gpu_rent';
 
-/** The shell of that name. Throws a usage error for any other text. */
+/** Returns the shell of that name. Throws a usage error for any other text. */
 function parseShell(text: string | undefined, env: CommandContext['env']): Shell {
   const named = text ?? env.SHELL?.split('/').at(-1);
   const shell = SHELLS.find((known) => known === named);
@@ -68,14 +68,14 @@ function parseShell(text: string | undefined, env: CommandContext['env']): Shell
   );
 }
 
-/** The script that makes a shell ask us. */
+/** Returns the script with which a shell calls this program. */
 async function completionScript(shell: Shell): Promise<string> {
   if (shell === 'kubectl') return `#!/usr/bin/env sh\nexec kubectl gpu-rent complete -- "$@"\n`;
   const { script } = await import('@bomb.sh/tab');
   return printed(() => script(shell, PROGRAM, PROGRAM));
 }
 
-/** The library prints its scripts: they are caught on their way. */
+/** Captures a script that the library prints. */
 function printed(print: () => void): string {
   const lines: string[] = [];
   const { log } = console;
@@ -90,7 +90,7 @@ function printed(print: () => void): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** Where a shell looks for it by itself, below the person's own folders. */
+/** Returns the path in the user's own folders that the shell reads. */
 function installPath(shell: Shell, env: CommandContext['env']): string {
   const home = env.HOME ?? homedir();
   const data = env.XDG_DATA_HOME || join(home, '.local', 'share');
@@ -109,7 +109,7 @@ function installPath(shell: Shell, env: CommandContext['env']): string {
   }
 }
 
-/** What is left to do for the shell to look there. */
+/** Returns the steps that remain before the shell reads the file. */
 function installHint(shell: Shell, path: string): string {
   const folder = path.slice(0, path.lastIndexOf('/'));
   switch (shell) {

@@ -7,12 +7,12 @@ import { parseObject } from '../objects/object-name.ts';
 import { createOutput } from '../output/output.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
 
-/** Shows what machines cost now and have cost. */
+/** Shows the present and the total cost of machines. */
 export const costCommand: Command = {
   description:
     'The most expensive come first; the last line of the table is the sum. So far counts all machines of an object together.',
   examples: ['gpu-rent cost', 'gpu-rent cost -A -o json', 'gpu-rent cost epg/chat gpui/trainer'],
-  args: [{ name: '[object...]', description: 'Only these: gpui/name, epg/name with its workers.' }],
+  args: [{ name: '[object...]', description: 'Only these objects: gpui/name, epg/name with its workers.' }],
   optionSets: ['output', 'cluster'],
   async run(input, context) {
     const now = Date.now();
@@ -29,7 +29,7 @@ export const costCommand: Command = {
 
 type ObjectName = ReturnType<typeof parseObject>;
 
-/** The named ones, all if none is named. Rejects with exit code 3 if one does not exist. */
+/** Returns the named objects, all if none is named. Rejects with exit code 3 if one does not exist. */
 async function namedInstances(
   cluster: ClusterSession,
   named: readonly ObjectName[],

@@ -27,7 +27,7 @@ import { createOutput, createProgress } from '../output/output.ts';
 /** Copies files and folders to and from a machine. */
 export const cpCommand: Command = {
   description:
-    'With rsync if both ends have it, else with scp. A folder is copied with everything in it. An existing folder as target gets the source under its own name, as cp -r does. By rsync the same command goes on where an interrupted one stopped, and copies what differs alone; by scp it begins from the start. Links that lead out of a copied folder are left out when they come from a machine.',
+    'With rsync if both ends have it, else with scp. A folder is copied with everything in it. An existing folder as target gets the source under its own name, as cp -r does. With rsync the same command resumes an interrupted copy and copies only differences; with scp it starts over. Links that lead out of a copied folder are left out when they come from a machine.',
   examples: [
     'gpu-rent cp train.py gpui/trainer:/workspace/',
     'gpu-rent cp gpui/trainer:/workspace/checkpoints .',
@@ -79,7 +79,7 @@ interface Probing {
   readonly asked: Asked;
 }
 
-/** What is at the path on the machine, asked in one connection. */
+/** Resolves to the type of the path on the machine, by one connection. */
 async function probed(path: string, { machine, login, asked }: Probing) {
   let output = '';
   const args = execArguments(machine, login, { words: probeWords(path), stdin: false, tty: false });
@@ -111,7 +111,7 @@ async function localKind(path: string): Promise<PathKind> {
   return above?.isDirectory() ? 'none' : 'nowhere';
 }
 
-/** rsync before 3.1, and its namesake of macOS, do not know our options. */
+/** Returns true if the local rsync is new enough: before 3.1, and in the variant of macOS, it lacks some options. */
 async function hasOwnRsync({ context }: Asked): Promise<boolean> {
   let output = '';
   const onOutput = (text: string) => {
@@ -123,7 +123,7 @@ async function hasOwnRsync({ context }: Asked): Promise<boolean> {
   return code === 0 && (Number(major) > 3 || (Number(major) === 3 && Number(minor) >= 1));
 }
 
-const REPEAT = 'Repeat the same command: it goes on where this one stopped.';
+const REPEAT = 'Repeat the same command: it resumes the copy.';
 
 async function copyByRsync(copy: Copy, asked: Asked): Promise<void> {
   const progress = createProgress(asked.context);
@@ -154,7 +154,7 @@ async function copyByRsync(copy: Copy, asked: Asked): Promise<void> {
 async function copyByScp(copy: Copy, asked: Asked): Promise<void> {
   const { machine, to } = copy;
   const incomplete = `The copy is not complete, and ${printableLine(to)} must not be used as it is.`;
-  const remedy = `Repeat the command: it begins from the start. With rsync on both ends it would go on (gpu-rent exec ${machine.shown} -- apt-get install -y rsync).`;
+  const remedy = `Repeat the command: it starts over. With rsync on both ends it would resume (gpu-rent exec ${machine.shown} -- apt-get install -y rsync).`;
   const code = await runProgram('scp', scpArguments(copy), asked.context).catch((error: unknown) => {
     throw error instanceof Interrupted ? failed(incomplete, remedy, error) : error;
   });

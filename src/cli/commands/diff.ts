@@ -12,12 +12,12 @@ import { effectsOf } from '../plan/effects.ts';
 import { FILE_OPTION, plannedIn } from '../plan/manifests.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
 
-/** Shows what a manifest changes, and what that does to machines. */
+/** Shows the changes of a manifest, and their effects on machines. */
 export const diffCommand: Command = {
   description:
     'Compares spec, labels and annotations of the object in the cluster with what kubectl apply would make of it: the API server fills in defaults and judges the manifest, and nothing is stored. Below the difference stands what becomes of the machines. Exit code 0, with --exit-code 1 if something differs; exit code 2 if the API server would refuse the manifest.',
   examples: ['gpu-rent diff -f trainer.yaml', 'kustomize build . | gpu-rent diff -f - --exit-code'],
-  options: [FILE_OPTION, { flags: '--exit-code', description: 'End with 1 if something differs.' }],
+  options: [FILE_OPTION, { flags: '--exit-code', description: 'Exit with code 1 if there are differences.' }],
   optionSets: ['report', 'cluster'],
   async run(input, context) {
     const planned = await plannedIn(input, context);
@@ -34,12 +34,12 @@ export const diffCommand: Command = {
   },
 };
 
-/** What a manifest changes of its object. */
+/** Changes of an object by a manifest. */
 interface Difference extends Effects {
   readonly object: string;
   readonly namespace: string;
   readonly change: 'created' | 'changed' | 'none';
-  /** What people write of it; null if there is no object. */
+  /** The part that users write; null if the object does not exist. */
   readonly before: Written | null;
   readonly after: Written;
 }
@@ -54,7 +54,7 @@ async function differenceOf(
   [{ object, namespace = cluster.namespace }, verdict]: Judged,
 ): Promise<Difference> {
   if (verdict.type !== 'accepted')
-    throw new CommandError(`The API server did not judge ${object}: ${verdict.why}`, {
+    throw new CommandError(`The API server did not evaluate ${object}: ${verdict.why}`, {
       exitCode: EXIT.failure,
       remedy: 'Without a cluster, gpu-rent plan -f FILE --no-cluster checks the fields alone.',
     });
@@ -65,7 +65,10 @@ async function differenceOf(
   return { object, namespace, change, ...(await effectsOf(cluster, verdict.applied)), ...written };
 }
 
-/** Without what programs keep there for themselves; keys sorted, so that their order makes no difference. */
+/**
+ * Returns the part that users write, without annotations of programs; keys are sorted, so that their order makes no
+ * difference.
+ */
 function writtenOf({ metadata, spec }: KubeObject & { readonly spec: unknown }): Written {
   const { [LAST_APPLIED]: _, ...annotations } = metadata.annotations ?? {};
   const { labels = {} } = metadata;
@@ -81,7 +84,7 @@ function writtenOf({ metadata, spec }: KubeObject & { readonly spec: unknown }):
 async function differenceText(difference: Difference, paint: Paint): Promise<string> {
   const { object, namespace, change, before, after } = difference;
   const known = effectsText(object, difference);
-  if (change === 'none') return `${object} in ${namespace} is as the manifest says.\n`;
+  if (change === 'none') return `${object} in ${namespace} matches the manifest.\n`;
   const { createTwoFilesPatch, FILE_HEADERS_ONLY } = await import('diff');
   const [from, to] = [before === null ? '' : await yamlOf(before), await yamlOf(after)].map(printable);
   const patch = createTwoFilesPatch(

@@ -26,7 +26,7 @@ import {
   withMarketplaceAt,
 } from '../sessions/marketplace-session.ts';
 
-/** Looks at everything that has to be right, and says how to mend what is not. */
+/** Checks every requirement, and prints how to repair each fault. */
 export const doctorCommand: Command = {
   description:
     'Changes nothing. Exit code 1 when something failed. Without a cluster only the marketplace is checked: --no-cluster.',
@@ -39,7 +39,7 @@ export const doctorCommand: Command = {
     const paint = createPaint(input.options, context);
     let area = '';
     const onLine = (line: CheckLine) => {
-      // To a check it is one more thing that goes wrong; a person who gives up wants no further one.
+      // For a check it is one more failure; a user who gives up wants no further ones.
       context.signal.throwIfAborted();
       if (!isText) return;
       if (line.area !== area) context.stdout.write(`${area === '' ? '' : '\n'}${paint('bold', line.area)}\n`);
@@ -102,7 +102,10 @@ async function wholeReport(asked: Asked, onLine: OnLine): Promise<readonly Check
   }
 }
 
-/** Why no account is looked at: only a list that was read, or a kind that is not served, means that there is none. */
+/**
+ * Returns the reason why no account is checked. Only a list that was read, or a kind that is not served, proves that
+ * none exists.
+ */
 function noAccount({ scope }: ClusterSession, listing: Promise<readonly MarketplaceAccount[]>): Check {
   const where = scope === undefined ? 'the cluster' : `namespace ${scope}`;
   const none = warning(
@@ -116,7 +119,7 @@ function noAccount({ scope }: ClusterSession, listing: Promise<readonly Marketpl
     } catch (error) {
       if (isKubeError(error, 'notFound')) return none;
       if (!isKubeError(error, 'forbidden')) throw error;
-      return skipped(`You may not list MarketplaceAccounts in ${where}.`, 'Ask for the right to list them.');
+      return skipped(`You may not list MarketplaceAccounts in ${where}.`, 'Request permission to list them.');
     }
   };
   return { area: 'accounts', name: 'any', run };
@@ -155,7 +158,7 @@ async function marketplaceReport(
   );
 }
 
-/** Whether the marketplace is reached from here, and what time it is there. */
+/** Returns the checks of reachability and clock of the marketplace. */
 function egressChecks({ baseUrl, transport }: MarketplaceSession, area: string): readonly Check[] {
   const url = new URL(baseUrl);
   let date: string | undefined;
@@ -170,7 +173,7 @@ function egressChecks({ baseUrl, transport }: MarketplaceSession, area: string):
       });
       response.destroy();
       date = response.headers.date;
-      // Without a key any other answer is one of a service that works.
+      // Without a key any other answer is one of a working service.
       if (response.status >= 500)
         return wrong(
           `${url.origin} returns HTTP ${response.status}: the marketplace fails, the network works.`,
@@ -182,7 +185,7 @@ function egressChecks({ baseUrl, transport }: MarketplaceSession, area: string):
         error instanceof Error && error.cause instanceof Error ? error.cause.message : textOf(error);
       return wrong(
         `${url.origin} cannot be reached: ${cause}`,
-        'Check firewall, proxy, DNS and NetworkPolicy: the operator needs this way, too.',
+        'Check firewall, proxy, DNS and NetworkPolicy: the operator needs this connection, too.',
       );
     }
   };

@@ -14,7 +14,7 @@ export const endpointPickerCommand: Command = {
   options: settingOptions(PICKER_OPTIONS),
   async run({ options }, context) {
     try {
-      // commander gives texts, lists of texts and booleans, which is what raw options are.
+      // commander gives texts, lists of texts and booleans, the form of raw options.
       const config = parsePickerConfig(options as RawPickerOptions, context.env);
       const { envoyConfigOf, runPicker } = await import('../../main/endpoint-picker.ts');
       if (config.printEnvoyConfig) {

@@ -12,11 +12,11 @@ import { withMarketplace } from '../sessions/marketplace-session.ts';
 
 type NumberField = Exclude<keyof EndpointGroupOptions, 'endpointName' | 'autoscalerInstance' | 'state'>;
 
-/** One option of specification 4.9 that holds a number. */
+/** An option of specification 4.9 with a number. */
 interface NumberFlag extends NumberBounds {
   readonly flag: string;
   readonly field: NumberField;
-  /** As the specification states it; applied when a group is created. */
+  /** Default of the specification; applied when a group is created. */
   readonly standard: number | undefined;
   readonly description: string;
 }
@@ -28,14 +28,14 @@ const NUMBER_FLAGS: readonly NumberFlag[] = [
     standard: 0,
     min: 0,
     description:
-      'Least load that is kept served, in performance units per second (tokens for language models).',
+      'Minimum load to provision for, in performance units per second (tokens for language models).',
   },
   {
     flag: '--min_cold_load',
     field: 'minColdLoad',
     standard: 0,
     min: 0,
-    description: 'The same, but cold workers may serve it.',
+    description: 'Minimum load that cold workers may cover.',
   },
   {
     flag: '--target_util',
@@ -43,7 +43,7 @@ const NUMBER_FLAGS: readonly NumberFlag[] = [
     standard: 0.9,
     min: 0.01,
     max: 1,
-    description: 'Share of the capacity that is to be used, at most 1.',
+    description: 'Target utilization of the capacity, at most 1.',
   },
   {
     flag: '--cold_mult',
@@ -58,7 +58,7 @@ const NUMBER_FLAGS: readonly NumberFlag[] = [
     standard: 5,
     min: 0,
     whole: true,
-    description: 'Least number of workers kept cold without load.',
+    description: 'Minimum number of cold workers without load.',
   },
   {
     flag: '--max_workers',
@@ -66,32 +66,32 @@ const NUMBER_FLAGS: readonly NumberFlag[] = [
     standard: 20,
     min: 0,
     whole: true,
-    description: 'Most workers of the group.',
+    description: 'Maximum number of workers.',
   },
   {
     flag: '--max_queue_time',
     field: 'maxQueueSeconds',
     standard: 30,
     min: 0,
-    description: 'Seconds that work may queue at a worker.',
+    description: 'Maximum seconds of queued work at a worker.',
   },
   {
     flag: '--target_queue_time',
     field: 'targetQueueSeconds',
     standard: 10,
     min: 0,
-    description: 'Seconds in which the queue is to be cleared.',
+    description: 'Target seconds to clear the queue.',
   },
   {
     flag: '--inactivity_timeout',
     field: 'inactivityTimeoutSeconds',
     standard: undefined,
     whole: true,
-    description: 'Seconds without traffic before no worker is active; 0: off, negative: never to zero.',
+    description: 'Seconds without traffic before all workers are inactive; 0: off, negative: never to zero.',
   },
 ];
 
-/** The options of specification 4.9, spelt as there; dashes do as well. */
+/** Returns the options of specification 4.9 in its spelling; dashes are accepted as well. */
 function endpointOptionList(purpose: 'create' | 'update'): readonly CommandOption[] {
   const suffix = (flag: NumberFlag) =>
     purpose === 'create' && flag.standard !== undefined ? ` Default: ${flag.standard}.` : '';
@@ -106,19 +106,19 @@ function endpointOptionList(purpose: 'create' | 'update'): readonly CommandOptio
     })),
     {
       flags: '--autoscaler_instance <name>',
-      description: 'Which autoscaler of the service works for it.',
+      description: 'Autoscaler of the service for the group.',
     },
   ];
 }
 
-/** Changes the state of a group that exists. */
+/** Changes the state of an existing group. */
 const ENDPOINT_STATE: CommandOption = {
   flags: '--endpoint_state <state>',
   description: 'Whether it serves.',
   choices: ['active', 'suspended', 'stopped'],
 };
 
-/** What the options say; with `standard` the specification's defaults replace what was not given. */
+/** Returns the values of the options; with `standard` the specification's defaults replace missing ones. */
 function endpointOptions(options: OptionValues, standard: boolean): EndpointGroupOptions {
   const numbers = NUMBER_FLAGS.flatMap(({ flag, field, standard: usual, ...bounds }) => {
     const value = numberOption(options, flag, bounds) ?? (standard ? usual : undefined);
@@ -136,7 +136,7 @@ function stateOf(text: string | undefined): EndpointState | undefined {
   return text === 'active' || text === 'suspended' || text === 'stopped' ? text : undefined;
 }
 
-/** An endpoint group as JSON shows it: without its own key. */
+/** Returns an endpoint group in its JSON form: without its own key. */
 function endpointRow({ apiKey: _kept, ...row }: EndpointGroupRow) {
   return row;
 }
@@ -202,7 +202,7 @@ export const createEndpoint = endpoint.create({
   send: (client, group) => client.endpointGroups.create(group),
 });
 
-/** Changes an endpoint group; what is not given stays. */
+/** Changes an endpoint group; options that are not given stay. */
 export const updateEndpoint = endpoint.update({
   examples: [
     'gpu-rent update endpoint 12 --max_workers 4',

@@ -17,7 +17,7 @@ import { accountTarget } from '../sessions/account-access.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
 import { withMarketplaceAt } from '../sessions/marketplace-session.ts';
 
-/** Runs the operator's own decision on an object, and shows the rule that decided and why. */
+/** Runs the operator's own decision on an object, and shows the rule that decided and its reason. */
 export const explainCommand: Command = {
   description:
     'Reads the object, its account and the machines of the login, and decides by the same code as the operator, limits of the account included: it records nothing and does nothing. It reads one list and uses the times that the operator publishes; it does not know what the operator remembers between reconciles (backoff, probes) or its own ceilings (such as --max-live-machines). While the marketplace does not answer, it shows what the operator reported last and what follows. For a group it shows every term of the last scaling decision.',
@@ -85,13 +85,13 @@ async function explainInstance(cluster: ClusterSession, name: string, asked: Ask
   return 0;
 }
 
-/** What only the operator remembers of the object. */
+/** Returns the operator's own record of the object. */
 function recordOf({ status = {} }: GpuInstance): Readonly<Record<string, unknown>> {
   const { record } = encodeStatus(gpuInstanceForm, status);
   return typeof record === 'string' ? (JSON.parse(record) as Readonly<Record<string, unknown>>) : {};
 }
 
-/** Failures that the operator meets as well; a rate limit or a refused key may concern this caller alone. */
+/** Failures that affect the operator as well; a rate limit or a refused key may concern this caller alone. */
 const OUTAGE: ReadonlySet<MarketplaceErrorKind> = new Set(['unavailable', 'timeout', 'malformedReply']);
 
 function isOutage(error: unknown): boolean {
@@ -99,7 +99,7 @@ function isOutage(error: unknown): boolean {
   return error instanceof MarketplaceError && OUTAGE.has(error.kind);
 }
 
-/** An explanation from the object alone, during an outage of the marketplace. */
+/** Returns an explanation from the object alone, during an outage of the marketplace. */
 async function lastReported(object: GpuInstance, error: unknown): Promise<StatusRow> {
   const [{ instanceReport }, { failureParts }] = await Promise.all([
     import('../../views/instance-report.ts'),

@@ -18,7 +18,7 @@ export const listGpus: Command = {
   options: [
     {
       flags: '--type <type>',
-      description: 'How the price is made. Default: on-demand.',
+      description: 'Type of price. Default: on-demand.',
       choices: ['on-demand', 'bid', 'interruptible', 'reserved'],
     },
     { flags: '-b, --interruptible', description: 'The same as --type bid.' },
@@ -37,26 +37,26 @@ export const listGpus: Command = {
   },
 };
 
-/** The search for everything that is for rent at a usual marketplace. */
+/** The search for all offers at a usual marketplace. */
 export const ALL_OFFERS = {
   filters: [{ field: 'rentable', operator: 'eq', value: true }],
   order: [{ field: 'pricePerHour', direction: 'asc' }],
   limit: 2_000,
 } as const;
 
-/** A GPU model as JSON shows it: memory of one GPU in MB, prices of one GPU and hour in dollars. */
+/** A GPU model in JSON: memory of one GPU in MB, prices per GPU and hour in dollars. */
 export interface GpuModel {
   readonly name: string;
   readonly memoryMB: number | undefined;
   readonly offers: number;
-  /** How many GPUs offers have. */
+  /** Numbers of GPUs in offers. */
   readonly counts: readonly number[];
   readonly minPrice: number | undefined;
   readonly maxPrice: number | undefined;
   readonly regions: readonly string[];
 }
 
-/** One row for each name, by name. Offers without a name are left out. */
+/** Returns one row for each name, ordered by name. Offers without a name are left out. */
 export function gpuModels(offers: readonly Offer[], price: 'pricePerHour' | 'minBid'): readonly GpuModel[] {
   const named = offers.filter(({ gpuName }) => gpuName !== undefined);
   const byName = Map.groupBy(named, ({ gpuName = '' }) => gpuName);
@@ -85,7 +85,7 @@ function modelOf(name: string, offers: readonly Offer[], price: 'pricePerHour' |
   };
 }
 
-/** `California, US` is in US. */
+/** Returns the country of a region: `California, US` is in US. */
 function countryOf(region: string): string {
   return region.split(',').at(-1)?.trim() ?? region;
 }

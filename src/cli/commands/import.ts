@@ -11,7 +11,7 @@ import { createOutput, yamlOf } from '../output/output.ts';
 import { withCluster } from '../sessions/cluster-session.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
 
-/** Writes the manifest that takes a running machine over. */
+/** Writes the manifest that adopts a running machine. */
 export const importCommand: Command = {
   description:
     "The account must allow it (spec.adoption: Unlabelled), and the machine must carry no label. Manage relabels the machine, and from then on it is the object's: deleting the object destroys it. Observe only shows it.",
@@ -21,10 +21,10 @@ export const importCommand: Command = {
   ],
   args: [{ name: '<id>', description: 'The instance.' }],
   options: [
-    { flags: '--name <name>', description: 'Of the object. Default: gpu-<id>.' },
-    { flags: '--account <name>', description: 'Of the MarketplaceAccount. Default: default.' },
+    { flags: '--name <name>', description: 'Name of the object. Default: gpu-<id>.' },
+    { flags: '--account <name>', description: 'Name of the MarketplaceAccount. Default: default.' },
     { flags: '--policy <policy>', description: 'Default: Manage.', choices: ['Manage', 'Observe'] },
-    { flags: '--apply', description: 'Create it in the cluster.' },
+    { flags: '--apply', description: 'Create the object in the cluster.' },
   ],
   optionSets: ['output', 'cluster', 'marketplace'],
   async run(input, context) {
@@ -39,20 +39,20 @@ export const importCommand: Command = {
   },
 };
 
-/** The operator would answer AdoptionTargetInvalid: the object is not created, and a manifest is written with a word of it. */
+/** Warns of a label: the operator would answer AdoptionTargetInvalid. With --apply it throws, else the manifest is written. */
 function warnOfLabel({ id, label }: Instance, input: CommandInput, { stderr }: CommandContext): void {
   const what = `Instance ${id} carries the label "${printableLine(label ?? '')}": the operator adopts machines without a label only.`;
   const command = `gpu-rent label instance ${id} ""`;
   const remedy = hasOperatorPrefix(label)
-    ? `If \`gpu-rent orphans\` lists it, no object owns it; take the label away first: ${command} --force`
-    : `Take it away first, if it is yours: ${command}`;
+    ? `If \`gpu-rent orphans\` lists it, no object owns it; remove the label first: ${command} --force`
+    : `Remove the label first, if the machine is yours: ${command}`;
   if (switchOption(input.options, '--apply')) throw failed(`${what} Nothing was created.`, remedy);
   stderr.write(`${what}\n${remedy}\n`);
 }
 
 type Manifest = Omit<GpuInstance, 'spec'> & { readonly spec: Readonly<Record<string, unknown>> };
 
-/** What the machine is now, so that a replacement would be like it. */
+/** Returns the manifest of the present machine, so that a replacement would be similar. */
 function manifestOf(row: Instance, { options }: CommandInput): Manifest {
   const account = textOption(options, '--account');
   const namespace = textOption(options, '--namespace');
@@ -71,7 +71,7 @@ function manifestOf(row: Instance, { options }: CommandInput): Manifest {
   };
 }
 
-/** What such a machine costs may go up a little before another is rented. */
+/** Factor by which the price may rise before another machine is rented. */
 const PRICE_MARGIN = 1.2;
 
 function offerLike({ gpuName, gpuCount = 1, pricePerHour }: Instance) {

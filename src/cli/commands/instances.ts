@@ -20,7 +20,7 @@ import { confirmed, YES } from '../secrets/prompt.ts';
 import { reserveSecretFile } from '../secrets/secret-file.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
 
-/** An instance as JSON shows it: prices in dollars, times in ISO 8601. */
+/** Returns an instance in its JSON form: prices in dollars, times in ISO 8601. */
 function instanceRow(instance: Instance) {
   const { actualStatusText, pricePerHour, storagePricePerHour, startedAt, ...rest } = instance;
   return {
@@ -32,7 +32,7 @@ function instanceRow(instance: Instance) {
   };
 }
 
-/** A label of the operator has 96 characters, of which the first tell the installation and the object. */
+/** A label of the operator has 96 characters; the first ones identify the installation and the object. */
 const LABEL_WIDTH = 32;
 
 const instance = commandsOf({
@@ -102,13 +102,13 @@ export const showInstance = instance.get({
   find: (client, id) => client.instances.get(id),
 });
 
-/** The service answers a rent late where it has much to do. */
+/** Timeout: a busy service answers a rent late. */
 const RENT_DEADLINE_MS = 60_000;
 
 /** Rents an offer. */
 export const createInstance: Command = {
   description:
-    'The rent is sent once and never repeated. When its reply is lost, the list of machines is searched for its label, and what was found is said.',
+    'The rent is sent once and never repeated. If its reply is lost, the command searches the list for its label and reports the result.',
   examples: [
     'gpu-rent create instance 123456 --image pytorch/pytorch --disk 32 --ssh --direct',
     'gpu-rent create instance 123456 --image vllm/vllm-openai:v0.11.2 -p 8000 -e HF_TOKEN --args --model Qwen/Qwen3-8B',
@@ -144,7 +144,7 @@ export const createInstance: Command = {
       const rent = { offerId, request, deadlineMs, before };
       const answer = await rentOnce(client, rent).finally(() => progress.clear());
       const more = { offerId, label };
-      // First: whatever becomes of the key, it is known that this machine bills.
+      // First: this machine bills, whatever happens to the key.
       await createOutput(input, context).changed([
         { kind: 'instance', name: answer.instanceId, did: 'created', more },
       ]);
@@ -155,7 +155,7 @@ export const createInstance: Command = {
   },
 };
 
-/** What it costs and how to get in and out, for people; a price that cannot be read is no failure of the rent. */
+/** Returns notes on cost and access; an unreadable price does not fail the rent. */
 async function rentalNotes(client: MarketplaceClient, id: string, { runType }: RentRequest): Promise<string> {
   const row = await client.instances.get(id).catch(() => undefined);
   const bills =
@@ -168,19 +168,21 @@ interface Rent {
   readonly offerId: string;
   readonly request: RentRequest;
   readonly deadlineMs: number;
-  /** Machines that carried the label already; undefined if that could not be seen. */
+  /** Machines that had the label before; undefined if the list could not be read. */
   readonly before: ReadonlySet<string> | undefined;
 }
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** A label that a person gives may be that of other machines, which are not to be taken for the new one. */
+/**
+ * Returns the machines with the label: a given label may exist on other machines, which must not count as the new one.
+ */
 async function labelled(client: MarketplaceClient, label: string): Promise<ReadonlySet<string> | undefined> {
   const instances = await allInstances(client).catch(() => undefined);
   return instances && new Set(instances.filter((row) => carries(row, label)).map(({ id }) => id));
 }
 
-/** An empty label asks for none. */
+/** Returns true if the machine has the label; an empty label means none. */
 function carries(row: Instance, label: string): boolean {
   return (row.label ?? '') === label;
 }
@@ -198,7 +200,7 @@ async function rentOnce(
   }
 }
 
-/** The effect may have happened: look, and say what was seen. Nothing is rented again. */
+/** Returns the error of a rent that may have happened, with the findings in the list. It never rents again. */
 async function uncertain(
   client: MarketplaceClient,
   error: MarketplaceError,
@@ -212,19 +214,19 @@ function evidenceOf(result: SearchResult, command: string): PurchaseEvidence {
   switch (result.type) {
     case 'found':
       return {
-        found: `The machine exists all the same: instance ${result.id}. It bills.`,
+        found: `The machine exists nevertheless: instance ${result.id}. It bills.`,
         remedy: `Use it, or end it: gpu-rent destroy instance ${result.id}.`,
         isBought: true,
       };
     case 'absent':
       return {
-        found: 'It was sent once and not repeated; no new machine with its label is listed yet.',
-        remedy: `Look again in a minute before you rent another: ${command}`,
+        found: 'The rent was sent once; no new machine with its label is listed yet.',
+        remedy: `Check again in a minute before you rent another: ${command}`,
       };
     case 'unknown':
       return {
-        found: 'It was sent once and not repeated, and the list cannot be read.',
-        remedy: `Look before you rent another: ${command}`,
+        found: 'The rent was sent once, and the list cannot be read.',
+        remedy: `Check before you rent another: ${command}`,
       };
   }
 }
@@ -233,7 +235,7 @@ type SearchResult = { readonly type: 'found'; readonly id: string } | { readonly
 
 interface Sought extends Pick<Rent, 'before'> {
   readonly label: string;
-  /** The machine that the failure itself names. */
+  /** Machine that the failure itself names. */
   readonly named?: string | undefined;
 }
 
@@ -307,12 +309,12 @@ export const labelInstance: Command = {
   },
 };
 
-/** Raises or lowers the bid of an interruptible machine. */
+/** Changes the bid of an interruptible machine. */
 export const changeBid: Command = {
   examples: ['gpu-rent change bid 4711 0.35', 'gpu-rent change bid 4711'],
   args: [
     { name: '<id>', description: 'The instance.' },
-    { name: '[price]', description: 'Dollars per hour; left out: the price that wins now.' },
+    { name: '[price]', description: 'Dollars per hour; default: the price that wins now.' },
   ],
   optionSets: ['output', 'marketplace'],
   async run(input, context) {
@@ -331,7 +333,7 @@ const DESTROY: Intended = {
   command: (id) => `gpu-rent destroy instance ${id}`,
 };
 
-/** Destroys machines for ever. */
+/** Destroys machines permanently. */
 export const destroyInstance: Command = {
   description:
     'Asks first; without a terminal it needs --yes. A machine that carries the label of an operator is refused: delete the object that owns it, or the operator rents another. One that no object owns, as gpu-rent orphans shows it, is destroyed with --force.',

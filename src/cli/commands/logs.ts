@@ -20,7 +20,7 @@ import {
   withMarketplaceAt,
 } from '../sessions/marketplace-session.ts';
 
-/** As often and as long as the service's own clients look for the text (it is made while they wait). */
+/** Interval and number of reads of the log's text, as in the service's own clients: it is created during the wait. */
 const POLL_EVERY_MS = 300;
 const MAX_POLLS = 30;
 const MAX_BYTES = 64 * 1024 * 1024;
@@ -28,7 +28,7 @@ const MAX_BYTES = 64 * 1024 * 1024;
 /** Shows the log of a machine's container. */
 export const logsCommand: Command = {
   description:
-    'With --follow it goes on until Ctrl-C: the marketplace has no stream, so the last lines are asked for every 5 s, and those that are new are shown. The log of an object goes on with its next machine if the present one is replaced.',
+    'With --follow it runs until Ctrl-C: the marketplace has no stream, so it reads the last lines every 5 s and shows new ones. After a replacement the log of an object continues with its next machine.',
   examples: [
     'gpu-rent logs gpui/trainer --tail 100',
     'gpu-rent logs gpui/trainer --follow',
@@ -58,11 +58,11 @@ export const logsCommand: Command = {
   },
 };
 
-/** More than a container writes in one interval; what it writes beyond is reported as missing. */
+/** More lines than a container writes in one interval; missing ones are reported. */
 const FOLLOWED_LINES = 1_000;
 const FIRST_LINES = 20;
 
-/** Shows new lines until a signal ends it: resolves to its exit code. Rejects if the first look fails. */
+/** Shows new lines until a signal ends it; resolves to its exit code. Rejects if the first read fails. */
 async function follow(input: CommandInput, context: CommandContext): Promise<number> {
   const [text = ''] = input.args;
   if (input.options.output !== undefined) throw usageError('--follow writes text: leave -o out.');
@@ -113,7 +113,7 @@ function queryOf({ options }: CommandInput): LogQuery {
   };
 }
 
-/** The machine, and whose key reads its log. */
+/** Returns the machine, and the session whose key reads its log. */
 async function machineOf(
   text: string,
   input: CommandInput,
@@ -151,7 +151,7 @@ async function readLog(
   throw timedOut('The log did not come within 9 s.', 'Try again; the host may be slow or away.');
 }
 
-/** Without credentials: the address is the service's to choose, and may be anyone's. */
+/** Reads the text without credentials: the service chooses the address, which may belong to anyone. */
 async function fetchText(transport: Transport, url: URL, signal: AbortSignal): Promise<string | undefined> {
   const response = await transport({
     method: 'GET',

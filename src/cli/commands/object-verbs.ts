@@ -97,7 +97,7 @@ export const restartCommand = objectChangeCommand<GpuInstance>({
     const { phase } = target.object.status ?? {};
     if (phase === 'Stopped')
       throw failed(
-        `${target.shown} is stopped: nothing runs that could be restarted.`,
+        `${target.shown} is stopped: it has no running container to restart.`,
         `Start it: gpu-rent start ${target.shown}`,
       );
   },
@@ -110,7 +110,7 @@ export const restartCommand = objectChangeCommand<GpuInstance>({
   },
 });
 
-/** Has the operator rent another machine in place of the present one, which is destroyed. */
+/** Requests another machine in place of the present one, which is destroyed. */
 export const replaceCommand = objectChangeCommand<GpuInstance>({
   verb: 'replace',
   byId: 'destroy instance',
@@ -142,7 +142,7 @@ export const replaceCommand = objectChangeCommand<GpuInstance>({
   question: (targets) =>
     `Replace ${targets.map(machineText).join(', ')}? Everything on ${agreeing(targets.length, 'its disk', 'their disks')} is lost.`,
   async change(target, means) {
-    // Later than the present machine was rented, and earlier than any successor: no other machine can be meant.
+    // Later than the rental of the present machine, and earlier than any successor: it can mean no other machine.
     const at = formatTime((rentedAtOf(target.object) ?? 0) + 1000);
     await patchObject(means, target, { annotations: { [annotations.replaceAt]: at } });
     return `machine ${machineOf(target)} is to be replaced`;
@@ -153,7 +153,7 @@ export const replaceCommand = objectChangeCommand<GpuInstance>({
 export const wakeCommand = objectChangeCommand<EndpointGroup>({
   verb: 'wake',
   description:
-    'Asks the group for one hot worker now, as a request would: a cold worker is started, or one is rented. The bounds and limits of the group hold.',
+    'Requests one hot worker from the group now, as a request would: a cold worker is started, or one is rented. The bounds and limits of the group hold.',
   kinds: [endpointGroupResource],
   examples: ['gpu-rent wake epg/chat'],
   async change(target, means) {
@@ -162,11 +162,11 @@ export const wakeCommand = objectChangeCommand<EndpointGroup>({
   },
 });
 
-/** Keeps the machines of objects from being replaced. */
+/** Protects the machines of objects from replacement. */
 export const holdCommand = objectChangeCommand<GpuInstance>({
   verb: 'hold',
   description:
-    'Sets the annotation gpurental.dev/hold: the machine is neither replaced nor destroyed, whatever is wrong with it. Deletion of the object, maxLifetime and maxTotalCost end it all the same.',
+    'Sets the annotation gpurental.dev/hold: the machine is neither replaced nor destroyed, whatever its state. Deletion of the object, maxLifetime and maxTotalCost still end it.',
   kinds: [gpuInstanceResource],
   examples: ['gpu-rent hold gpui/trainer', 'gpu-rent hold gpui/trainer --release'],
   options: [{ flags: '--release', description: 'End the hold.' }],
@@ -177,7 +177,7 @@ export const holdCommand = objectChangeCommand<GpuInstance>({
   },
 });
 
-/** Has the operator reconcile objects now. */
+/** Requests a reconcile of objects now. */
 export const reconcileCommand = objectChangeCommand<GpuInstance | EndpointGroup | MarketplaceAccount>({
   verb: 'reconcile',
   description:
@@ -185,7 +185,7 @@ export const reconcileCommand = objectChangeCommand<GpuInstance | EndpointGroup 
   kinds: [gpuInstanceResource, endpointGroupResource, marketplaceAccountResource],
   examples: ['gpu-rent reconcile gpui/trainer', 'gpu-rent reconcile gpuacct/default --no-wait'],
   options: [
-    { flags: '--timeout <time>', description: 'How long to wait for each. Default: 1m.' },
+    { flags: '--timeout <time>', description: 'Time limit for each object. Default: 1m.' },
     { flags: '--no-wait', description: 'Ask, and do not wait.' },
   ],
   async change(target, means) {
@@ -207,7 +207,7 @@ interface Awaiting {
   readonly timeoutMs: number;
 }
 
-/** Until the operator echoes the request in the status. */
+/** Waits until the operator echoes the request in the status. */
 async function untilSeen(
   { resource, object, shown }: ChangedObject<GpuInstance | EndpointGroup | MarketplaceAccount>,
   { means: { cluster, context }, asked, timeoutMs }: Awaiting,
@@ -225,7 +225,7 @@ async function untilSeen(
   }
 }
 
-/** A value that the annotation has not had: the operator takes each value once. */
+/** Returns a value that the annotation has not had: the operator handles each value once. */
 function requestText(): string {
   return new Date(systemClock.now()).toISOString();
 }
@@ -234,7 +234,7 @@ function rentedAtOf({ status }: GpuInstance): number | undefined {
   return parseTimestamp(status?.rentedAt);
 }
 
-/** The id of its machine. Throws if it has none. */
+/** Returns the id of its machine. Throws if it has none. */
 function machineOf({ object, shown }: InstanceTarget): string {
   const { instanceId, phase } = object.status ?? {};
   if (instanceId !== undefined) return instanceId;
@@ -244,7 +244,7 @@ function machineOf({ object, shown }: InstanceTarget): string {
   );
 }
 
-/** e.g. `gpui/trainer (machine 4711, RTX 4090, $0.42/h)`. */
+/** Returns the machine in words, e.g. `gpui/trainer (machine 4711, RTX 4090, $0.42/h)`. */
 function machineText({ object: { status }, shown }: InstanceTarget): string {
   const price = status && billedPerHour(status);
   const facts = [
@@ -267,9 +267,9 @@ function refuseWorker({ object, shown }: InstanceTarget, verb: string): void {
   const group = object.metadata.labels?.[labels.endpointGroup];
   if (group === undefined) return;
   throw failed(
-    `${shown} is a worker of epg/${group}, which decides which of its workers run; nothing was changed.`,
+    `${shown} is a worker of epg/${group}, which controls its workers; nothing was changed.`,
     verb === 'stop'
       ? `Change the bounds of the group, or stop its scaling: gpu-rent pause epg/${group}`
-      : `Ask the group for a worker: gpu-rent wake epg/${group}`,
+      : `Request a worker from the group: gpu-rent wake epg/${group}`,
   );
 }

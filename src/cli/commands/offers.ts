@@ -17,12 +17,12 @@ export const searchOffers: Command = {
     "gpu-rent search offers 'gpu_ram>=48 geolocation in [DE,NL]' --order dph_total --limit 5",
     "gpu-rent search offers 'gpu_name=H100_SXM' --type bid -o json",
   ],
-  args: [{ name: '[query...]', description: 'What an offer must be.' }],
+  args: [{ name: '[query...]', description: 'Requirements of an offer.' }],
   options: [
     ...SEARCH_OPTIONS,
     {
       flags: '--type <type>',
-      description: 'How the price is made. Default: on-demand.',
+      description: 'Type of price. Default: on-demand.',
       choices: ['on-demand', 'bid', 'interruptible', 'reserved'],
     },
     { flags: '-b, --interruptible', description: 'The same as --type bid.' },
@@ -44,7 +44,7 @@ export const searchOffers: Command = {
   },
 };
 
-/** Of names that no GPU has, those that were probably meant; costs one more search if names were given. */
+/** Returns the probable names for unknown GPU names; it costs one more search if names were given. */
 async function namesMeant(
   filters: readonly OfferFilter[],
   market: Pick<OffersResource, 'search'>,
@@ -67,7 +67,7 @@ async function namesMeant(
     });
 }
 
-/** An offer as JSON shows it: prices in dollars, memory in MB. */
+/** Returns an offer in its JSON form: prices in dollars, memory in MB. */
 export function offerRow(offer: Offer) {
   return { ...offer, pricePerHour: inDollars(offer.pricePerHour), minBid: inDollars(offer.minBid) };
 }

@@ -151,7 +151,7 @@ test('an https Prometheus that proves nothing is not believed by a real process,
   rmSync(folder, { recursive: true });
 }, 60_000);
 
-/** A group whose load is told by Prometheus, and which rents nothing without load. */
+/** Returns a group with load from Prometheus that rents nothing without load. */
 function prometheusGroup(namespace: string): KubeObject {
   const spec = {
     coldWorkers: 0,

@@ -19,7 +19,7 @@ const OTHER = newIdentity(
 
 const labelBy = (signer: typeof identity) => makeLabel(signer, { uid: UID, attempt: 1, issuedAt: STARTED });
 
-/** The object of that uid, with a machine on its record or without. */
+/** Returns the object of that uid, with a machine on its record or without. */
 function object(instanceId?: string): GpuInstance {
   const { metadata, spec, ...rest } = given().object;
   const login = LOGIN;
@@ -38,7 +38,7 @@ interface Setting {
   readonly lateCallMs?: number;
 }
 
-/** What is said of a machine that bills. */
+/** Returns the message about a machine that bills. */
 function said({
   label = labelBy(identity),
   startedAt = STARTED,

@@ -39,13 +39,13 @@ const view = (now: number): View<OrphanRow> => ({
   ],
 });
 
-/** Both are flags of the operator under the same names. */
+/** Flags that the operator has under the same names. */
 const WINDOW_OPTIONS: readonly CommandOption[] = [
   { flags: '--late-call <duration>', description: 'Instead of what the operator published.' },
   { flags: '--list-lag <duration>', description: 'Instead of what the operator published.' },
 ];
 
-/** Those of `operator`, except those that a flag replaces. */
+/** Returns the operator's constants, with those that flags replace. */
 function constantsOf({ options }: CommandInput, operator: PurchaseConstants): PurchaseConstants {
   const timeOf = (flag: string, published: number) => {
     const text = textOption(options, flag);
@@ -58,13 +58,13 @@ function constantsOf({ options }: CommandInput, operator: PurchaseConstants): Pu
   };
 }
 
-/** A verdict by other times than the operator's would be another verdict than the operator's. */
+/** Returns the note on the constants: with others than the operator's the verdicts may differ from its own. */
 function windowText({ lateCallMs, listLagMs }: PurchaseConstants, guessed: string | undefined): string {
   const times = `--late-call ${formatDuration(lateCallMs)} and --list-lag ${formatDuration(listLagMs)}`;
   const advice =
     guessed &&
     ` These are defaults unless you gave them: ${guessed}. Pass the operator's own if they differ.`;
-  return `Labels are judged by ${times}.${advice ?? ''}\n`;
+  return `Using ${times}.${advice ?? ''}\n`;
 }
 
 /** Shows machines with an operator's label that no object claims. */
@@ -101,12 +101,12 @@ interface Asked {
   readonly context: CommandContext;
 }
 
-/** What became of one account. */
+/** Result of one account. */
 type AccountResult =
   | { readonly type: 'seen'; readonly rows: readonly OrphanRow[] }
   | { readonly type: 'failed'; readonly account: MarketplaceAccount; readonly error: unknown };
 
-/** An account that cannot be asked hides nothing of the others: their machines bill as well. */
+/** Prints the results. An account that cannot be read does not hide the others, whose machines bill as well. */
 async function print(results: readonly AccountResult[], { input, context }: Asked): Promise<number> {
   const rows = results.flatMap((result) => (result.type === 'seen' ? result.rows : []));
   const failures = results.filter((result) => result.type === 'failed');
@@ -141,7 +141,7 @@ async function namedAccounts(
   return [await getObject<MarketplaceAccount>(cluster, marketplaceAccountResource, name)];
 }
 
-/** What tells a claimed machine from an orphan, for all accounts alike. */
+/** Facts that distinguish a claimed machine from an orphan, for all accounts. */
 interface Known {
   readonly cluster: ClusterSession;
   readonly identity: Identity;
@@ -162,7 +162,7 @@ async function orphansOf(
   });
 }
 
-/** A machine that carries an operator's label and that no object of this cluster claims. */
+/** A machine with an operator's label that no object of this cluster claims. */
 interface OrphanRow {
   readonly account: string;
   readonly instance: string;
@@ -175,26 +175,26 @@ interface OrphanRow {
     | 'of another installation';
   readonly status: string | null;
   readonly gpu: string | undefined;
-  /** Dollars. */
+  /** Hourly price in dollars. */
   readonly pricePerHour: number | undefined;
   readonly since: string | undefined;
-  /** The object that asked for it, as far as its label proves that. */
+  /** The object that requested it, if its label proves one. */
   readonly objectUid: string | undefined;
   readonly what: string;
 }
 
-/** What is known when machines of one login are judged. */
+/** Facts for the verdicts on machines of one login. */
 interface OrphanFacts {
   readonly account: MarketplaceAccount;
   readonly identity: Identity;
   readonly login: Login;
-  /** Those that the operator runs with: they say which start dates fit a label. */
+  /** Constants of the operator: they decide which start dates match a label. */
   readonly constants: PurchaseConstants;
-  /** Of the whole cluster: a machine claimed from another namespace is none. */
+  /** Objects of the whole cluster: a machine claimed from another namespace is no orphan. */
   readonly objects: readonly GpuInstance[];
 }
 
-/** Machines of the operator that no object claims, and those whose label is not theirs. */
+/** Returns machines of the operator without an object, and machines with a label of another machine. */
 export function findOrphans(rows: readonly MachineRow[], facts: OrphanFacts): readonly OrphanRow[] {
   const { account, identity, login, constants, objects } = facts;
   const claims = objects.flatMap(({ metadata, status }) => {
@@ -227,7 +227,7 @@ const ORPHAN: Verdict = {
     `its object is gone: the operator reports or destroys it by orphanPolicy of the account; by hand: ${destroyCommand(id)}`,
 };
 
-/** By the account's own list: its label does not name the owner. */
+/** Verdict by the account's own list: the label does not name the owner. */
 const KEPT: Judged = { ...RETAINED, objectUid: undefined };
 
 const LATE: Verdict = {
@@ -236,7 +236,7 @@ const LATE: Verdict = {
     `it began after the time of its label, as a rental that was carried out late: with orphanPolicy Destroy the operator destroys it after --late-orphan-age; by hand: ${destroyCommand(id)}`,
 };
 
-/** The verdict on a machine by its owner; undefined if the operator has nothing to do with it. */
+/** The verdict on a machine by its owner; undefined if the operator is not concerned. */
 const VERDICTS: Record<Exclude<Ownership['type'], 'foreignInstall'>, Verdict | undefined> = {
   labelled: ORPHAN,
   undated: ORPHAN,

@@ -6,7 +6,7 @@ import { ALL, FleetChanges, listFleet, meansAll } from '../fleet.ts';
 import { type ChangedObject, type ChangeMeans, objectChangeCommand, patchObject } from '../object-change.ts';
 import { withCluster } from '../sessions/cluster-session.ts';
 
-/** Stops renting and replacing; what runs goes on running and billing. */
+/** Pauses renting and replacing; running machines keep running and billing. */
 export const pauseCommand = pausingCommand({
   verb: 'pause',
   paused: true,
@@ -18,10 +18,10 @@ export const pauseCommand = pausingCommand({
 export const resumeCommand = pausingCommand({
   verb: 'resume',
   paused: false,
-  description: 'The operator goes on from what is there now.',
+  description: 'The operator continues from the present state.',
 });
 
-/** What differs between pausing and resuming. */
+/** Differences between pausing and resuming. */
 interface Pausing {
   readonly verb: 'pause' | 'resume';
   readonly description: string;
@@ -68,7 +68,7 @@ async function changeAll(
     const { outcome, output, isOneDocument } = changes;
     if (isOneDocument) await output.value(outcome, '');
     else if (outcome.done.length + outcome.refused.length === 0)
-      context.stderr.write('There is no GpuInstance and no EndpointGroup.\n');
+      context.stderr.write('No GpuInstance or EndpointGroup exists.\n');
     return changes.exitCode;
   });
 }

@@ -8,7 +8,7 @@ import { FILE_OPTION, type PlannedObject, plannedIn } from '../plan/manifests.ts
 import { planObject, readOnce } from '../plan/plan-object.ts';
 import { withMarketplaceAt } from '../sessions/marketplace-session.ts';
 
-/** Shows what a manifest would rent and cost, before anything is spent. */
+/** Shows the machine and cost that a manifest would rent, without spending. */
 export const planCommand: Command = {
   description:
     'Chooses by the same code as the operator. If a cluster can be reached, its API server judges the manifest as kubectl apply --dry-run=server does, and the login, limits and avoid list of the account are used, with what it has and spends now, and the checks that the operator makes of Secrets, names, quota and account, and what becomes of a machine that the object has; without one the rules of the resource definitions alone are checked. Ceilings of the operator itself (--max-live-machines and the like) are not seen from here. Exit code 3 when nothing would be rented.',
@@ -21,12 +21,12 @@ export const planCommand: Command = {
     FILE_OPTION,
     {
       flags: '--why',
-      description: 'Also show offers that do not match, and what they lack (a second search).',
+      description: 'Also show offers that do not match, with the missing requirements (a second search).',
     },
-    { flags: '--show <n>', description: 'So many offers. Default: 8.' },
+    { flags: '--show <n>', description: 'Number of offers to show (default 8).' },
     {
       flags: '--no-cluster',
-      description: 'Ask no cluster, neither about the manifest nor about the account.',
+      description: 'Use no cluster, neither for the manifest nor for the account.',
     },
   ],
   optionSets: ['report', 'marketplace', 'cluster'],
@@ -48,7 +48,7 @@ interface Asked {
   readonly context: CommandContext;
 }
 
-/** In the order of the files; those of one login share its session, and so the pace of its searches. */
+/** Returns the plans in the order of the files. Objects of one login share its session, and so its rate limit. */
 async function planAll(
   views: readonly (readonly [PlannedObject, ClusterView])[],
   { input, context }: Asked,
@@ -72,7 +72,7 @@ async function planAll(
   }
 }
 
-/** Says why the key of the account is not used, before the caller's own is reported missing. */
+/** Reports why the key of the account is not used, before it reports the caller's own as missing. */
 function withoutLogin(error: unknown, view: ClusterView | undefined): unknown {
   if (!(error instanceof CommandError) || !view) return error;
   const { exitCode, remedy, cause } = error;

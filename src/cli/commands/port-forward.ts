@@ -4,7 +4,7 @@ import { loginTo, reachMachine, SSH_OPTIONS } from '../machine/reach.ts';
 import { runSsh } from '../machine/run-ssh.ts';
 import { textOption } from '../option-values.ts';
 
-/** Leads ports of this machine to ports of a rented one, by SSH. */
+/** Forwards local ports to a rented machine, by SSH. */
 export const portForwardCommand: Command = {
   description:
     'By SSH, so that the port needs no mapping and is open to this machine alone. It runs until Ctrl-C, and ends with an error if a local port is taken or the connection is lost.',

@@ -16,7 +16,7 @@ import { type BundleFile, writeBundle } from '../report/report-bundle.ts';
 import { redactObject } from '../report/report-redaction.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
 
-/** What a report holds, beside the doctor's lines. Never a Secret. */
+/** Objects in a report, beside the doctor's lines. Never a Secret. */
 const KINDS: readonly (Resource & { readonly folder: string })[] = [
   { ...marketplaceAccountResource, folder: 'marketplaceaccounts' },
   { ...gpuInstanceResource, folder: 'gpuinstances' },
@@ -48,10 +48,10 @@ const KINDS: readonly (Resource & { readonly folder: string })[] = [
   },
 ];
 
-/** Collects what a person who helps needs to see, without secrets. */
+/** Collects the data that a supporter needs, without secrets. */
 export const reportCommand: Command = {
   description:
-    'Values of env, start-up scripts, annotations that may hold values, queries of paths, and everything under a secret name are replaced; Secrets are never read. Look through it before you give it away all the same.',
+    'Values of env, start-up scripts, annotations that may hold values, queries of paths, and everything under a secret name are replaced; Secrets are never read. Review the report before you share it.',
   examples: [
     'gpu-rent report',
     'gpu-rent report -n team --to report.tar.gz',
@@ -77,7 +77,7 @@ export const reportCommand: Command = {
     await writeBundle(path, files, now);
     await createOutput(input, context).value(
       { path, files: files.map((file) => file.path) },
-      `${counted(files.length, 'file')} in ${path}. Secrets are left out; look through it before you give it away.`,
+      `${counted(files.length, 'file')} in ${path}. Secrets are left out; review it before you share it.`,
     );
     return 0;
   },

@@ -11,7 +11,7 @@ import { createOutput } from '../output/output.ts';
 import { confirmed, YES } from '../secrets/prompt.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
 
-/** Gives an installation whose identity is lost a new one, knowingly. */
+/** Creates a new identity for an installation that lost its own, after confirmation. */
 export const resetIdentity: Command = {
   description:
     'The last resort after IdentityLost, when no backup of the Secret is left. From then on the operator does not own machines that were labelled before: they bill until you destroy them yourself. Check first: gpu-rent list instances. An existing Secret is replaced in one write, and needs the rights to get and update it.',
@@ -23,11 +23,15 @@ export const resetIdentity: Command = {
       description: 'A namespace that the operator watches, if it does not watch all; repeatable.',
       repeatable: true,
     },
-    { flags: '--force', description: 'Also if an identity exists and can be read.' },
+    { flags: '--force', description: 'Replace an identity that exists and can be read.' },
   ],
   optionSets: ['output', 'cluster'],
   async run(input, context) {
-    await confirmed('Draw a new identity? Machines labelled before are never touched again.', input, context);
+    await confirmed(
+      'Create a new identity? The operator then ignores all machines labelled before.',
+      input,
+      context,
+    );
     const place = await withCluster(input, context, (cluster) => drawAgain(cluster, input));
     const text = `Secret ${place} holds a new identity. Restart the operator: kubectl rollout restart deployment -n ${place.split('/')[0]}`;
     await createOutput(input, context).value({ secret: place }, text);
@@ -36,8 +40,8 @@ export const resetIdentity: Command = {
 };
 
 /**
- * Stores a new identity in one write, so that a write which fails leaves what was there: an existing Secret is
- * replaced as it was read, and nothing is created over one that was created meanwhile. Resolves to where it is.
+ * Stores a new identity in one write, so that a failed write changes nothing. An existing Secret is replaced under the
+ * version that was read, and one created meanwhile is not overwritten. Resolves to the name of the Secret.
  */
 async function drawAgain(cluster: ClusterSession, { options }: CommandInput): Promise<string> {
   const stored = replaceable(await readIdentity(cluster), switchOption(options, '--force'));
@@ -59,7 +63,9 @@ async function drawAgain(cluster: ClusterSession, { options }: CommandInput): Pr
   return `${namespace}/${IDENTITY_SECRET}`;
 }
 
-/** The Secret that a new identity may take the place of; undefined if there is none. Throws if it must not be replaced. */
+/**
+ * Returns the Secret that a new identity may replace; undefined if there is none. Throws if it must not be replaced.
+ */
 function replaceable(reading: IdentityReading, force: boolean): SecretObject | undefined {
   switch (reading.type) {
     case 'missing':
@@ -68,14 +74,11 @@ function replaceable(reading: IdentityReading, force: boolean): SecretObject | u
       return reading.stored;
     case 'identity':
       if (force) return reading.stored;
-      throw failed(
-        'The identity exists and can be read: nothing was changed.',
-        'Add --force if you mean it.',
-      );
+      throw failed('The identity exists and can be read: nothing was changed.', 'Use --force to replace it.');
     case 'forbidden':
       throw failed(
         `You may not read the Secret ${reading.place}, so it may hold a healthy identity: nothing was changed.`,
-        `Ask for the rights to get, create and update secrets in namespace ${reading.place.split('/')[0]}.`,
+        `Request permission to get, create and update secrets in namespace ${reading.place.split('/')[0]}.`,
       );
   }
 }

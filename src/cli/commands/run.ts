@@ -31,7 +31,7 @@ import { withCluster } from '../sessions/cluster-session.ts';
 import { withMarketplaceAt } from '../sessions/marketplace-session.ts';
 import { execOn } from './ssh.ts';
 
-/** From a GPU's name to a shell on it. */
+/** Rents a machine for a GPU model and opens a shell on it. */
 export const runCommand: Command = {
   description:
     'Writes the manifest of a GpuInstance, shows what it would rent and for how much, asks, creates it, waits until it is ready, and opens a shell or runs the command behind --. The object stays, and its machine bills, until you delete it; --rm deletes it when the shell or command has ended. --dry-run prints the manifest alone.',
@@ -45,13 +45,16 @@ export const runCommand: Command = {
   options: [
     {
       flags: '--gpu <name>',
-      description: 'The GPU, as gpu-rent list gpus names it; repeatable.',
+      description: 'GPU model from gpu-rent list gpus; repeatable.',
       repeatable: true,
     },
-    { flags: '--count <n>', description: 'How many GPUs. Default: 1.' },
-    { flags: '--image <image>', description: 'What the machine runs.' },
-    { flags: '--max-price <dollars>', description: 'The most that it may cost an hour.' },
-    { flags: '--max-cost <dollars>', description: 'The most that it may cost in all; it is destroyed then.' },
+    { flags: '--count <n>', description: 'Number of GPUs. Default: 1.' },
+    { flags: '--image <image>', description: 'Image of the container.' },
+    { flags: '--max-price <dollars>', description: 'Maximum cost per hour.' },
+    {
+      flags: '--max-cost <dollars>',
+      description: 'Maximum total cost; at this amount the machine is destroyed.',
+    },
     { flags: '--disk <quantity>', description: 'Such as 64G.' },
     {
       flags: '--env <name=value>',
@@ -60,10 +63,10 @@ export const runCommand: Command = {
       repeatable: true,
     },
     { flags: '--account <name>', description: 'The MarketplaceAccount. Default: default.' },
-    { flags: '--name <name>', description: 'Of the object. Default: run- and five characters.' },
-    { flags: '--timeout <time>', description: 'How long to wait until it is ready. Default: 20m.' },
-    { flags: '--rm', description: 'Delete the object, and so destroy the machine, at the end.' },
-    { flags: '--dry-run', description: 'Print the manifest; nothing is asked or created.' },
+    { flags: '--name <name>', description: 'Name of the object. Default: run- and five characters.' },
+    { flags: '--timeout <time>', description: 'Time limit for it to become ready. Default: 20m.' },
+    { flags: '--rm', description: 'Delete the object and destroy the machine at the end.' },
+    { flags: '--dry-run', description: 'Print the manifest, without a question or any creation.' },
     ARGS,
     YES,
     ...SSH_OPTIONS,
@@ -104,11 +107,11 @@ export const runCommand: Command = {
   },
 };
 
-/** In options of this command, where the reason has one. */
+/** Returns the remedy as options of this command, if the reason has one. */
 function remedyOf({ reason }: Plan, { options }: CommandInput): string {
   const prices = 'gpu-rent list gpus shows names and prices';
   return reason === 'InvalidSpec' && textOption(options, '--max-price') === undefined
-    ? `Give --max-price, the most that an hour may cost in dollars; ${prices}.`
+    ? `Give --max-price, the maximum dollars per hour; ${prices}.`
     : `${prices}.`;
 }
 
@@ -123,8 +126,7 @@ const NAME_CHARACTERS = 5;
 
 function manifestOf({ options }: CommandInput, context: CommandContext): Manifest {
   const image = imageOption(options);
-  if (image === undefined)
-    throw usageError('--image is missing.', 'Give what the machine runs: --image ubuntu:24.04.');
+  if (image === undefined) throw usageError('--image is missing.', 'Give an image: --image ubuntu:24.04.');
   const args = imageArgs(options, context);
   if (args !== undefined && switchOption(options, '--rm'))
     throw usageError(
@@ -159,13 +161,13 @@ function manifestOf({ options }: CommandInput, context: CommandContext): Manifes
   };
 }
 
-/** As the field takes it: a text. Throws a usage error for what is no amount. */
+/** Returns the amount in the field's form: a text. Throws a usage error for an invalid amount. */
 function dollars(options: CommandInput['options'], flag: string): string | undefined {
   const amount = dollarsOption(options, flag);
   return amount === undefined ? undefined : textOption(options, flag)?.replace(/^\$/, '');
 }
 
-/** `env` and `ports` of the spec, as far as they are given. */
+/** Returns `env` and `ports` of the spec from the given options. */
 function containerFields(texts: readonly string[]): Pick<GpuInstanceManifestSpec, 'env' | 'ports'> {
   const { variables, ports } = containerFlags(texts);
   const env = variables.map((text) => {
@@ -199,7 +201,7 @@ async function planOf(manifest: Manifest, input: CommandInput, context: CommandC
   }).finally(() => progress.clear());
 }
 
-/** Resolves to the namespace in which it is. */
+/** Creates the object. Resolves to its namespace. */
 function created(manifest: Manifest, input: CommandInput, context: CommandContext): Promise<string> {
   const { name } = manifest.metadata;
   return withCluster(input, context, async ({ kube, namespace }) => {
@@ -238,7 +240,7 @@ function untilReady(name: string, { input, context, timeoutMs }: Waiting): Promi
   );
 }
 
-/** A shell where a person is at a terminal, a command if one is given, nothing else. */
+/** Opens a shell at a terminal, runs the given command, or does nothing. */
 async function use(target: string, input: CommandInput, context: CommandContext): Promise<number> {
   const isInteractive = context.stdin.isTTY === true && context.stdout.isTTY === true;
   const hasShell = restOption(input.options, '--args') === undefined;
@@ -252,7 +254,7 @@ async function use(target: string, input: CommandInput, context: CommandContext)
 }
 
 async function removed(name: string, input: CommandInput, context: CommandContext): Promise<void> {
-  // A person who pressed Ctrl-C wants the end all the same.
+  // A user who pressed Ctrl-C still wants the deletion.
   const calm = { ...context, signal: new AbortController().signal };
   await withCluster(input, calm, async ({ kube, namespace }) => {
     await kube.delete(gpuInstanceResource, { namespace, name });

@@ -19,7 +19,7 @@ const view: View<SecretRow> = {
   columns: [{ header: 'Name', text: ({ name }) => name }],
 };
 
-/** Shows the names of the account's secret variables; values never come back. */
+/** Shows the names of the account's secret variables; the service never returns values. */
 export const listSecrets: Command = {
   examples: ['gpu-rent list secrets'],
   optionSets: ['output', 'marketplace'],
@@ -40,14 +40,14 @@ export const createSecret = secretChangeCommand({
   change: (client, name, value) => client.secrets.create(name, value),
 });
 
-/** Gives a variable of the account another value. */
+/** Changes the value of a variable of the account. */
 export const updateSecret = secretChangeCommand({
   verb: 'update',
   did: 'updated',
   change: (client, name, value) => client.secrets.update(name, value),
 });
 
-/** Takes secret variables of the account away. */
+/** Deletes secret variables of the account. */
 export const deleteSecret: Command = {
   examples: ['gpu-rent delete secret HF_TOKEN'],
   args: [{ name: '<name...>', description: 'The variables.' }],
@@ -66,7 +66,7 @@ export const deleteSecret: Command = {
   },
 };
 
-/** What differs between creating and updating a secret variable. */
+/** Differences between creating and updating a secret variable. */
 interface SecretChange {
   readonly verb: 'create' | 'update';
   readonly did: string;
@@ -84,7 +84,7 @@ function secretChangeCommand({ verb, did, change }: SecretChange): Command {
     args: [{ name: '<name>', description: 'The variable.' }],
     options: [
       { flags: '--value-file <file>', description: 'A file with the value; - is stdin.' },
-      { flags: '--value-from-env', description: 'Take it from the variable of the same name here.' },
+      { flags: '--value-from-env', description: 'Use the local variable of the same name.' },
     ],
     optionSets: ['output', 'marketplace'],
     async run(input, context) {

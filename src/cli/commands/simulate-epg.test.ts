@@ -33,7 +33,7 @@ const LOAD = 'seconds,load\n0,0\n20,50\n300,50\n';
 
 const entry = { name: 'simulate epg', summary: 'Replay a load.', load: async () => simulateEpg };
 
-/** Runs the command as a shell does. */
+/** Runs the command as a shell would. */
 async function run(args: readonly string[], signal = new AbortController().signal) {
   const [stdout, stderr, stdin] = [new PassThrough(), new PassThrough(), new PassThrough()];
   const context = { stdout, stderr, stdin, env: {}, signal };

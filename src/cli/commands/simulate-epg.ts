@@ -7,7 +7,7 @@ import type { Outcome, Tick } from '../replay/outcome.ts';
 import type { WhatIf } from '../replay/replay.ts';
 import { readTextFile } from '../secrets/secret-input.ts';
 
-/** Replays a load through the operator's own scaling rules: what would these settings have done, and cost? */
+/** Replays a load through the operator's own scaling rules: effects and cost of these settings. */
 export const simulateEpg: Command = {
   description: [
     "Decides by the operator's own code, with simulated queues, rejections, boots and wakes. Reads no cluster and costs nothing; the same files give the same figures on every machine.",
@@ -23,11 +23,11 @@ export const simulateEpg: Command = {
   ],
   options: [
     { flags: '-f, --filename <file>', description: 'The manifest of the EndpointGroup; - is stdin.' },
-    { flags: '--trace <file>', description: 'The load that is offered, CSV; - is stdin.' },
-    { flags: '--workers <file>', description: 'What workers do and cost, YAML; - is stdin.' },
+    { flags: '--trace <file>', description: 'The offered load, CSV; - is stdin.' },
+    { flags: '--workers <file>', description: 'Capacity and cost of workers, YAML; - is stdin.' },
     {
       flags: '-o, --output <format>',
-      description: 'How the result is shown.',
+      description: 'Format of the result.',
       choices: ['table', 'wide', 'json', 'csv', 'svg'],
       defaultValue: 'table',
     },
@@ -41,7 +41,7 @@ export const simulateEpg: Command = {
   },
 };
 
-/** So many ticks are a small part of a second: Ctrl-C ends a replay of a month as well. */
+/** Ticks per turn of the event loop, a fraction of a second: Ctrl-C also ends a replay of a month. */
 const TICKS_AT_ONCE = 1000;
 
 async function replayed(whatIf: WhatIf, signal: AbortSignal): Promise<Outcome> {
@@ -59,7 +59,7 @@ async function replayed(whatIf: WhatIf, signal: AbortSignal): Promise<Outcome> {
 interface Question {
   readonly name: string;
   readonly whatIf: WhatIf;
-  /** What was taken for granted. */
+  /** Assumptions. */
   readonly note: string | undefined;
 }
 

@@ -14,8 +14,8 @@ const CERT = '--tls-cert-file';
 const KEY = '--tls-private-key-file';
 
 /**
- * A certificate and the private key that belongs to it. Throws a `CommandError` that names the flag of the file that
- * cannot be read or used.
+ * Returns a certificate and its private key. Throws a `CommandError` that names the flag of a file that cannot be read
+ * or used.
  */
 export function readCertificate(files: CertificateFiles): Certificate {
   const cert = readText(CERT, files.cert);
@@ -59,21 +59,21 @@ function requireMatch(files: CertificateFiles, certificate: X509Certificate, key
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** What becomes of files that are read again and again. */
+/** Handlers of files that are read repeatedly. */
 interface Renewal {
   readonly files: CertificateFiles;
   readonly current: Certificate;
   readonly replace: (certificate: Certificate) => void;
-  /** Called once for a change that cannot be used; what was in use stays. */
+  /** Called once for a change that cannot be used; the previous certificate stays in use. */
   readonly onProblem: (problem: string) => void;
 }
 
-/** As often as this the files are read: they are small, and a mounted Secret changes by a link that no watcher sees. */
+/** Interval of the reads: the files are small, and a mounted Secret changes by a link that no watcher sees. */
 const READ_EVERY_MS = 1000;
 
 /**
- * Reads the files each second and puts a changed certificate in place, until the returned function is called. Two
- * files never change at one time, so a problem counts once two reads in a row find it.
+ * Reads the files each second and installs a changed certificate, until the returned function is called. Two files
+ * never change at the same time, so a problem counts when two consecutive reads find it.
  */
 export function renewCertificate({ files, current, replace, onProblem }: Renewal): () => void {
   let inUse = current;

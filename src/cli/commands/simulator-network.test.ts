@@ -47,7 +47,7 @@ function write({ cert, key }: SelfSigned): void {
 interface Started {
   readonly url: string;
   readonly control: string | null;
-  /** What stands on stderr by now. */
+  /** Returns the present text of stderr. */
   readonly complaints: () => string;
 }
 
@@ -62,7 +62,7 @@ async function start(options: Record<string, unknown>): Promise<Started> {
   return { ...JSON.parse(String(line[0])), complaints: () => complaints };
 }
 
-/** Status of a call with a client that trusts this certificate only. */
+/** Returns the status of a call by a client that trusts this certificate only. */
 async function statusOf(url: string, { cert: ca }: SelfSigned): Promise<number | undefined> {
   const sent = request(`${url}/api/v0/users/current`, {
     ca,

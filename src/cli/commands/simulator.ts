@@ -25,9 +25,9 @@ export interface SimulatorFlags {
   readonly bootScale: number | undefined;
   readonly listLag: number | undefined;
   readonly offers: number | undefined;
-  /** Listen for the ports of running machines, too. */
+  /** Also listen on the ports of running machines. */
   readonly serveMachines: boolean;
-  /** False switches rate limits off. */
+  /** False disables rate limits. */
   readonly rateLimits: boolean;
 }
 
@@ -35,7 +35,7 @@ const LOOPBACK = '127.0.0.1';
 
 export const simulatorCommand: Command = {
   description:
-    'Prints one JSON line {"url","apiKey","control"} when ready and runs until Ctrl-C. It calls no other machine and nothing costs money.',
+    'Prints one JSON line {"url","apiKey","control"} when ready and runs until Ctrl-C. It calls no other machine and costs no money.',
   examples: [
     'gpu-rent simulator --port 8088 --control',
     'gpu-rent simulator --time-scale 60 --data market.db',
@@ -61,17 +61,21 @@ export const simulatorCommand: Command = {
     { flags: '--tls-private-key-file <file>', description: 'Private key of the certificate (PEM).' },
     {
       flags: '--profile <profile>',
-      description: 'What replies look like: as the public service answers, or only what is specified.',
+      description: 'Form of replies: those of the public service, or only the specified ones.',
       defaultValue: 'public',
       choices: ['public', 'specification'],
     },
-    { flags: '--seed <number>', description: 'Seed of catalog, boot times and chances.', defaultValue: '1' },
+    {
+      flags: '--seed <number>',
+      description: 'Seed of catalog, boot times and probabilities.',
+      defaultValue: '1',
+    },
     {
       flags: '--time-scale <factor>',
       description: 'Simulated seconds per second, at most 1000000.',
       defaultValue: '1',
     },
-    { flags: '--api-key <key>', description: 'Key of the first user; drawn when absent.' },
+    { flags: '--api-key <key>', description: 'Key of the first user; random by default.' },
     { flags: '--control', description: 'Serve /sim/: clock, outbox, ledger, faults, world.' },
     {
       flags: '--control-bind-address <address>',
@@ -91,7 +95,7 @@ export const simulatorCommand: Command = {
       description:
         'Answer at the ports of running machines, on the address of --bind-address (map 203.0.113.0/24 to it).',
     },
-    { flags: '--no-rate-limits', description: 'Do not refuse calls that come too quickly.' },
+    { flags: '--no-rate-limits', description: 'Disable rate limits.' },
   ],
   run: (input, context) => runSimulator(readFlags(input.options), context),
 };
@@ -146,7 +150,7 @@ function renewal(
   });
 }
 
-/** Loaded only if a file is named: SQLite costs start-up time. */
+/** Loads SQLite only if a file is named: it costs start-up time. */
 async function openFile(path: string): Promise<WorldFile> {
   const { openWorldFile } = await import('../../simulator/world/world-file.ts');
   try {
@@ -162,14 +166,14 @@ async function openFile(path: string): Promise<WorldFile> {
 const FAMILY_REMEDY =
   'Name an address of this machine: 127.0.0.1, ::1, 0.0.0.0 or :: for all, or one of `ip address`.';
 
-/** An address or a port that cannot be had, in words that say which flag and what to do. */
+/** Returns the error of an address or port that cannot be used, with the flag and a remedy. */
 function refusedPlace(flags: SimulatorFlags): (error: unknown) => never {
   return (error) => {
     const { code, address, port } = (error instanceof Error ? error : {}) as NodeJS.ErrnoException & {
       readonly address?: string;
       readonly port?: number;
     };
-    // An error names no port where it was 0.
+    // An error names no port if it was 0.
     const isMarket = address === flags.bindAddress && (port ?? 0) === flags.port;
     const prefix = isMarket ? '--' : '--control-';
     const remedy = 'Choose another port, or 0 for a free one.';
@@ -201,15 +205,15 @@ function optionsOf(flags: SimulatorFlags): SimulatorOptions {
   };
 }
 
-/** As many offers as a process holds in some 300 MB; many more end it. */
+/** Maximum number of offers, some 300 MB of memory; many more would end the process. */
 const MAX_OFFERS = 100_000;
 
-/** Eleven days a second; a process that runs for a month stays before the year 9999, which HTTP dates end with. */
+/** Eleven days per second: a process that runs for a month stays before the year 9999, the last one in HTTP dates. */
 const FASTEST = 1_000_000;
 
 const PORTS = { min: 0, max: 65_535, whole: true };
 
-/** Flags from commander's strings; a value that cannot be used names its flag and what it takes. */
+/** Parses flags from commander's strings; an invalid value is reported with its flag and the accepted values. */
 export function readFlags(options: OptionValues): SimulatorFlags {
   const atLeast0 = (flag: string): number | undefined => numberOption(options, flag, { min: 0 });
   return {
@@ -236,7 +240,7 @@ export function readFlags(options: OptionValues): SimulatorFlags {
   };
 }
 
-/** A clock that stands still is moved by `/sim/clock` alone: without it no machine would ever boot. */
+/** Returns the time scale. Only `/sim/clock` moves a stopped clock: without --control no machine would ever boot. */
 function readTimeScale(options: OptionValues): number {
   const scale = numberOption(options, '--time-scale', { min: 0, max: FASTEST }) ?? 1;
   if (scale > 0 || switchOption(options, '--control')) return scale;
@@ -254,7 +258,7 @@ function readProfile(options: OptionValues): Profile {
 
 function readAddress(options: OptionValues, flag: string): string | undefined {
   const address = textOption(options, flag);
-  // No URL can hold the zone of an IPv6 address (fe80::1%eth0).
+  // No URL can contain the zone of an IPv6 address (fe80::1%eth0).
   if (address === undefined || (isIP(address) !== 0 && !address.includes('%'))) return address;
   throw usageError(`${flag}: "${address}" is not an IP address.`, FAMILY_REMEDY);
 }
@@ -271,7 +275,7 @@ function readCertificateFiles(options: OptionValues): CertificateFiles | undefin
   );
 }
 
-/** A flag that says where `/sim/` is says nothing without `--control`. */
+/** Throws for a flag about `/sim/` without `--control`, which has no effect. */
 function needsControl<Value>(
   options: OptionValues,
   flag: string,
@@ -286,6 +290,6 @@ function readKey(options: OptionValues): string | undefined {
   if (key === undefined || /^\S+$/.test(key)) return key;
   throw usageError(
     '--api-key: a key has at least one character and no spaces.',
-    'Leave it out to have one drawn.',
+    'Leave it out for a random one.',
   );
 }

@@ -14,7 +14,7 @@ import { createOutput } from '../output/output.ts';
 import { replaceFile } from '../replace-file.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
 
-/** Writes what ssh, scp, rsync, VS Code and JetBrains need to reach machines by name. */
+/** Writes the SSH configuration with which ssh, scp, rsync, VS Code and JetBrains reach machines by name. */
 export const sshConfigCommand: Command = {
   description:
     'Prints a Host entry for each machine that answers SSH: NAME.NAMESPACE, and NAME too for those of the namespace. --write puts them into a file of their own, ~/.ssh/gpu-rent.config unless named, and replaces what it held; your ~/.ssh/config stays as it is and needs one line at its top: Include gpu-rent.config. A machine that was replaced has another address: run the command again.',
@@ -60,18 +60,21 @@ export const sshConfigCommand: Command = {
 
 const FILE = 'gpu-rent.config';
 
-/** An object as the file has it. */
+/** An object in the file. */
 interface SshHost {
   readonly names: readonly string[];
   readonly machine: SshTarget | undefined;
   readonly user: string;
   readonly identity: string | undefined;
   readonly knownHosts: string | undefined;
-  /** Why it cannot be reached. */
+  /** Reason why it cannot be reached. */
   readonly problem: string | undefined;
 }
 
-/** The named ones; all of the namespace, or of the cluster, if none is named. Rejects where a named one does not exist. */
+/**
+ * Returns the named objects, or all of the namespace or cluster if none is named. Rejects if a named one does not
+ * exist.
+ */
 async function chosen(
   cluster: ClusterSession,
   names: readonly string[],
@@ -89,7 +92,7 @@ async function chosen(
 
 interface Hosts {
   readonly asked: Asked;
-  /** Then one without a machine is a failure. */
+  /** True if the object was named: without a machine it is then a failure. */
   readonly isNamed: boolean;
   readonly namespace: string;
 }
@@ -115,7 +118,7 @@ function hostsOf(
   );
 }
 
-/** Undefined is never returned: where it answers, or why it does not. */
+/** Returns the address of the object's machine, or the error that explains why there is none. */
 function addressOf(object: GpuInstance): SshTarget | Error {
   try {
     return safeTarget(targetOfObject(object));
@@ -124,7 +127,7 @@ function addressOf(object: GpuInstance): SshTarget | Error {
   }
 }
 
-/** The file: an entry for each machine, a comment for each object without one. */
+/** Returns the file: an entry for each machine, a comment for each object without one. */
 export function configText(hosts: readonly SshHost[]): string {
   const entries = hosts.map(({ names, machine, user, identity, knownHosts, problem }) => {
     if (!machine || knownHosts === undefined)

@@ -78,7 +78,7 @@ interface Execution extends RemoteStreams {
   readonly asked: Asked;
 }
 
-/** Runs a program on a machine, each word as one argument; a shell if there are none. Resolves to its exit code. */
+/** Runs a program on a machine, each word as one argument; a shell without words. Resolves to its exit code. */
 export async function execOn(
   machine: SshTarget,
   words: readonly string[],

@@ -15,7 +15,7 @@ import { parseObject } from '../objects/object-name.ts';
 import { createOutput, createPaint, tableWidth } from '../output/output.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
 
-/** Shows everything about one object: machine, cost, timeline, next step. */
+/** Shows the state of one object: machine, cost, timeline, next step. */
 export const statusCommand: Command = {
   examples: [
     'gpu-rent status gpui/trainer',
@@ -66,7 +66,7 @@ async function reportOf(cluster: ClusterSession, { resource, name, now }: Target
   return accountReport(account, { events, spentThisMonth }, now);
 }
 
-/** What the account's limit of the month is compared with; undefined if not all of it can be seen. */
+/** Returns the spending that the account's monthly limit applies to; undefined if a part of it cannot be read. */
 async function spendingOf(
   cluster: ClusterSession,
   account: MarketplaceAccount,

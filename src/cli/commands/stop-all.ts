@@ -15,8 +15,8 @@ import { confirmed } from '../secrets/prompt.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
 
 /**
- * Stops every machine of a namespace, or of all, and prints what still bills. Disks stay: objects get powerState Stopped,
- * groups are paused before their workers are stopped. Resolves to 1 if an object refused its change.
+ * Stops every machine of a namespace, or of all, and prints what still bills. Disks stay: objects get powerState
+ * Stopped, groups are paused before their workers are stopped. Resolves to 1 if the change of an object failed.
  */
 export async function stopAll(input: CommandInput, context: CommandContext): Promise<number> {
   return withCluster(input, context, async (cluster) => {
@@ -40,7 +40,7 @@ export async function stopAll(input: CommandInput, context: CommandContext): Pro
       const machines = [...instances, ...workers].filter(isToStop).filter(isNew);
       if (running.length + machines.length === 0) break;
       for (const { object } of [...running, ...machines]) tried.add(object.metadata.uid ?? '');
-      // A group that still scales would start another worker for each one that is stopped.
+      // An unpaused group would start another worker for each stopped one.
       await changes.each(running, pause);
       await changes.each(machines, stop);
     }
@@ -49,7 +49,7 @@ export async function stopAll(input: CommandInput, context: CommandContext): Pro
   });
 }
 
-/** A group may create a worker while it is paused: the objects are listed again until none is new. */
+/** A group may create a worker while it is being paused: the objects are listed again until none is new. */
 const MAX_ROUNDS = 4;
 
 const isObserved = ({ object: { spec } }: ChangedObject<GpuInstance>) => spec.adopt?.policy === 'Observe';
@@ -76,12 +76,12 @@ function question({ instances, workers, groups }: Fleet, { scope }: ClusterSessi
   return `Stop ${what} in ${where} (${hourlyText(cost)}/h now)? Disks stay and bill; GPUs may be rented by others.`;
 }
 
-/** A machine that bills although everything was stopped. */
+/** A machine that bills after the stop. */
 interface Bill {
   readonly namespace: string;
   readonly object: string;
   readonly machine: string;
-  /** Dollars; undefined if the marketplace has not named the price. */
+  /** Dollars; undefined if the marketplace has not reported the price. */
   readonly perHour: number | undefined;
   readonly why: string;
 }
@@ -107,12 +107,12 @@ function billOf(target: ChangedObject<GpuInstance>, instead?: string): readonly 
   return [{ namespace, object: shown, machine: instanceId, perHour, why }];
 }
 
-/** Dollars. */
+/** Returns the hourly price in dollars. */
 function priceOf({ status }: GpuInstance): number | undefined {
   return status?.instanceId === undefined ? undefined : inDollars(parseDollars(status.cost?.pricePerHour));
 }
 
-/** None if the caller may not list accounts. */
+/** Returns the accounts; none if the caller may not list them. */
 async function accountsOf(cluster: ClusterSession): Promise<readonly MarketplaceAccount[]> {
   try {
     return await listAccounts(cluster, cluster.scope);
@@ -144,7 +144,7 @@ async function report(changes: FleetChanges, bills: readonly Bill[]): Promise<vo
 }
 
 function reportText({ outcome }: FleetChanges, bills: readonly Bill[], perHour: number): string {
-  const stopped = outcome.done.length === 0 ? 'Everything was stopped before.\n' : '';
+  const stopped = outcome.done.length === 0 ? 'Everything is already stopped.\n' : '';
   if (bills.length === 0) return `${stopped}No machine bills.\n`;
   const unknown = bills.filter((bill) => bill.perHour === undefined).length;
   const rest = unknown === 0 ? '' : `, and ${counted(unknown, 'entry', 'entries')} whose price is unknown`;

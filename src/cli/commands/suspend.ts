@@ -8,7 +8,7 @@ export const suspendAccount = suspendingCommand({
   verb: 'suspend',
   suspend: true,
   description:
-    'Sets spec.suspend: nothing is rented or started with the account, by any object. Running machines keep running and billing; a lost machine is kept until the account resumes. Objects can be deleted as always. To stop the machines: gpu-rent stop --all -A.',
+    'Sets spec.suspend: no object can rent or start a machine with the account. Running machines keep running and billing; a lost machine is kept until the account resumes. Objects can be deleted as always. To stop the machines: gpu-rent stop --all -A.',
 });
 
 /** Ends the suspension of an account. */
@@ -16,7 +16,7 @@ export const resumeAccount = suspendingCommand({
   verb: 'resume',
   suspend: false,
   description:
-    'Sets spec.suspend: false. Objects that wait rent and start again, within the limits of the account.',
+    'Sets spec.suspend: false. Waiting objects rent and start again, within the limits of the account.',
 });
 
 interface Suspending {

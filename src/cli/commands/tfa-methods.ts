@@ -26,7 +26,7 @@ import {
 import { methodRow, methodView } from '../tfa/view.ts';
 import { smsTarget } from './tfa.ts';
 
-/** Adds a method in one dialogue: authorize, send or show, confirm, keep the backup codes. */
+/** Adds a method in one dialogue: authorize, send or show, confirm, save the backup codes. */
 export const tfaAdd: Command = {
   description:
     'Asks for a code that authorizes the addition (by email, an existing method or a backup code), then for one that proves the new method. The first method brings ten backup codes, shown once.',
@@ -37,11 +37,11 @@ export const tfaAdd: Command = {
     { flags: '--label <text>', description: 'A name of at most 30 characters.' },
     {
       flags: '--by <method>',
-      description: 'How the authorizing code comes.',
+      description: 'Method for the authorizing code.',
       choices: ['email', 'sms', 'totp'],
     },
-    { flags: '--use-backup-code', description: 'Authorize by a backup code, asked for without echo.' },
-    { flags: '--backup-code-file <file>', description: 'The same out of a file.' },
+    { flags: '--use-backup-code', description: 'Authorize by a backup code, typed without echo.' },
+    { flags: '--backup-code-file <file>', description: 'Backup code in a file.' },
     SAVE_CODES_OPTION,
   ],
   optionSets: ['output', 'marketplace'],
@@ -69,7 +69,7 @@ export const tfaAdd: Command = {
   },
 };
 
-/** `--by` chooses how to authorize; everything else of that step is asked for. */
+/** Returns the input of the authorization: `--by` selects its method; the rest of that step is prompted for. */
 function authorizingInput({ options }: CommandInput): CommandInput {
   const { by, useBackupCode, backupCodeFile } = options;
   return { args: [], options: { method: by, useBackupCode, backupCodeFile } };
@@ -89,7 +89,7 @@ async function newSecret(
   return made.secret;
 }
 
-/** Makes a secret for an authenticator. Nothing is added before it is confirmed. */
+/** Creates a secret for an authenticator. The method is only added when it is confirmed. */
 export const tfaTotpSetup: Command = {
   description:
     'Prints the secret and its otpauth address. gpu-rent tfa confirm --method totp --secret-file … adds it; gpu-rent tfa add totp does all in one dialogue.',
@@ -109,7 +109,7 @@ export const tfaTotpSetup: Command = {
 
 const NEXT = 'gpu-rent tfa authorize --code CODE --secret-file FILE';
 
-/** Grants the 30 minutes in which a method may be added. */
+/** Opens the 30 minutes in which a method may be added. */
 export const tfaAuthorize: Command = {
   description:
     'Sends a code, waits for it at a terminal and confirms. Without a terminal it prints the secret of the challenge instead of waiting; call it again with --code and that secret (--secret-file, GPU_RENT_TFA_SECRET) to confirm. The code and secret of gpu-rent tfa send-code confirm as well. gpu-rent tfa add does all of this in one dialogue.',
@@ -148,7 +148,7 @@ export const tfaConfirm: Command = {
   ],
   options: [
     { flags: '--method <method>', description: 'Default: totp.', choices: ['totp', 'sms'] },
-    { flags: '--code <code>', description: 'The code of six digits. Asked for if it is left out.' },
+    { flags: '--code <code>', description: 'The code of six digits; prompts if left out.' },
     { flags: '--secret <secret>', description: 'Better in a file: see --secret-file.' },
     { flags: '--secret-file <file>', description: 'A file with the secret. Default: GPU_RENT_TFA_SECRET.' },
     { flags: '--phone <number>', description: 'The number of an SMS method (E.164).' },
@@ -177,7 +177,7 @@ export const tfaUpdate: Command = {
   args: [{ name: '<method>', description: 'Its id; or totp or sms if there is one of that kind.' }],
   options: [
     { flags: '--label <text>', description: 'At most 30 characters.', mayBeEmpty: true },
-    { flags: '--primary', description: 'Ask for this one first.' },
+    { flags: '--primary', description: 'Make it the primary method.' },
   ],
   optionSets: ['output', 'marketplace'],
   async run(input, context) {
@@ -197,7 +197,7 @@ export const tfaUpdate: Command = {
   },
 };
 
-/** Removes a method; with the last one the second factor is off. */
+/** Removes a method; removing the last one disables the second factor. */
 export const tfaDelete: Command = {
   examples: ['gpu-rent tfa delete 3', 'gpu-rent tfa delete --method totp --code 123456'],
   args: [{ name: '[id]', description: 'The method to remove; the one that verifies if left out.' }],
@@ -224,10 +224,7 @@ function removeRequest({ args }: CommandInput, proof: Verification) {
   const targetId = args[0] === undefined ? undefined : parseId(args[0], 'method');
   if (!('backupCode' in proof)) return { ...proof, ...(targetId === undefined ? {} : { targetId }) };
   if (targetId === undefined) {
-    throw usageError(
-      'A backup code proves no method: which one is to be removed?',
-      'gpu-rent tfa status shows the ids.',
-    );
+    throw usageError('A backup code names no method to remove.', 'gpu-rent tfa status shows the ids.');
   }
   return { ...proof, targetId };
 }

@@ -22,13 +22,13 @@ import {
 } from '../tfa/verification.ts';
 import { methodRow, methodView, statusLine, statusRow } from '../tfa/view.ts';
 
-/** For the three commands whose calls take a secret in place of a key. */
+/** For the three commands whose calls accept a secret instead of a key. */
 const LOGGED_OUT_OPTION = {
   flags: '--logged-out',
   description: 'Send no API key: the secret identifies you. Default if a secret and no key is found.',
 };
 
-/** Shows what is set up for the second factor. */
+/** Shows the configuration of the second factor. */
 export const tfaStatus: Command = {
   examples: ['gpu-rent tfa status', 'gpu-rent tfa status -o json'],
   optionSets: ['output', 'marketplace'],
@@ -95,13 +95,13 @@ export const tfaLogin: Command = {
   },
 };
 
-/** A caller without a key gets its session as a cookie; its value is the key that later calls send. */
+/** Returns the session key in the cookie: a caller without a key gets its session as a cookie. */
 function sessionOfCookie(cookie: Secret | undefined): Secret | undefined {
   const [, value] = /^[^=;]+=([^;]+)/.exec(cookie?.reveal() ?? '') ?? [];
   return value === undefined ? undefined : new Secret(value);
 }
 
-/** Forgets the session of a login with the second factor. */
+/** Ends the use of a session of a login with the second factor. */
 export const tfaLogout: Command = {
   examples: ['gpu-rent tfa logout'],
   optionSets: ['output'],
@@ -119,7 +119,7 @@ export const tfaLogout: Command = {
   },
 };
 
-/** Sends a code by email or SMS; the secret that comes back goes with the code. */
+/** Sends a code by email or SMS; the returned secret is needed together with the code. */
 export const tfaSendCode: Command = {
   description:
     'Prints the secret of the challenge, which goes with the code to the command that uses it (--secret-file, GPU_RENT_TFA_SECRET). It is good for 10 minutes. The commands that need a code send one by themselves.',
@@ -135,7 +135,7 @@ export const tfaSendCode: Command = {
       description: 'Where an SMS goes (E.164); the number on file if left out.',
     },
     { flags: '--method-id <id>', description: 'The SMS method, if there are several.' },
-    { flags: '--secret <secret>', description: 'Go on with this challenge; see --secret-file.' },
+    { flags: '--secret <secret>', description: 'Continue this challenge; see --secret-file.' },
     { flags: '--secret-file <file>', description: 'A file with that secret. Default: GPU_RENT_TFA_SECRET.' },
     LOGGED_OUT_OPTION,
   ],
@@ -164,7 +164,7 @@ export const tfaSendCode: Command = {
   },
 };
 
-/** Where an SMS goes, by the options. Throws a usage error if --phone is not a phone number. */
+/** Returns the destination of an SMS by the options. Throws a usage error if --phone is no phone number. */
 export function smsTarget(options: Readonly<Record<string, unknown>>) {
   const phoneNumber = textOption(options, '--phone');
   if (phoneNumber !== undefined && !/^\+[1-9]\d{5,14}$/.test(phoneNumber)) {
@@ -194,7 +194,7 @@ export const tfaResend: Command = {
       : await withMarketplace(input, context, ({ client }) =>
           client.tfa.resendSmsCode({ ...target, ...known }),
         );
-    context.stderr.write('The code is on its way again.\n');
+    context.stderr.write('The code was sent again.\n');
     await createOutput(input, context).value(
       { channel: 'sms', secret: challenge.secret.reveal() },
       challenge.secret.reveal(),
@@ -205,7 +205,7 @@ export const tfaResend: Command = {
 
 /* Callers who are logged out: the secret of a login is their only credential (specification 4.8). */
 
-/** The secret to call with in place of a key; undefined: a key is used, or missed if there is none either. */
+/** Returns the secret that replaces a key; undefined if a key is used, or if neither exists. */
 async function secretInsteadOfKey(
   { options }: CommandInput,
   context: CommandContext,
@@ -220,19 +220,22 @@ async function secretInsteadOfKey(
   );
 }
 
-/** A key that an option names is not read for this: it may come from stdin, which is read once. */
+/**
+ * Returns true if a key is available. A key that an option names is not read here: it may come from stdin, which is
+ * read once.
+ */
 async function hasKey(options: OptionValues, context: CommandContext): Promise<boolean> {
   const isNamed = ['--api-key', '--api-key-file'].some((flag) => textOption(options, flag) !== undefined);
   return isNamed || (await searchApiKey(options, context)) !== undefined;
 }
 
-/** What proves the second factor, and the client whose secret goes with it. */
+/** A second factor, and the client for its secret. */
 interface LoggedOutProof {
   readonly tfa: LoggedOutTfa;
   readonly proof: LoggedOutVerification;
 }
 
-/** Sends a code if one is needed and none is given, asks for it, and gives back what completes the login. */
+/** Sends a code if one is needed and none is given, asks for it, and returns the data that complete the login. */
 async function loggedOutProof(
   tfaWith: (secret: Secret) => LoggedOutTfa,
   secret: Secret,

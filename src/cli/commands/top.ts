@@ -28,10 +28,10 @@ import { accountTarget } from '../sessions/account-access.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
 import { withMarketplaceAt } from '../sessions/marketplace-session.ts';
 
-/** Shows groups or machines again and again, until Ctrl-C. */
+/** Shows groups or machines repeatedly, until Ctrl-C. */
 export const topCommand: Command = {
   description:
-    'Requests and work of groups are those of their status: the operator writes them when they change by much, and at most once a minute where no decision changes. The age is beside them. How much of a GPU is used is asked of the marketplace, by the key of the account. Ctrl-C ends it. -o json writes a line for each look.',
+    'Requests and work of groups come from their status: the operator writes them after a large change, and at most once a minute while no decision changes. Their age is shown beside them. The utilization of GPUs comes from the marketplace, read with the key of the account. Ctrl-C ends it. -o json writes a line for each poll.',
   examples: [
     'gpu-rent top',
     'gpu-rent top epg/chat --interval 5s',
@@ -48,8 +48,7 @@ export const topCommand: Command = {
   options: [
     {
       flags: '--interval <time>',
-      description:
-        'How often it looks. Default: 2s, and 10s for machines, since the marketplace limits calls.',
+      description: 'Poll interval. Default: 2s, and 10s for machines, since the marketplace limits calls.',
     },
     { flags: '--once', description: 'Look once.' },
   ],
@@ -68,9 +67,9 @@ export const topCommand: Command = {
   },
 };
 
-/** What one look has found. */
+/** Result of one poll. */
 interface Figures {
-  /** For programs. */
+  /** Data for programs. */
   readonly value: Readonly<Record<string, unknown>>;
   readonly text: (options: TextOptions) => string;
 }
@@ -80,7 +79,7 @@ interface Subject {
   readonly poll: (cluster: ClusterSession) => Promise<Figures>;
 }
 
-/** What the arguments ask for. Throws a usage error for groups and machines at once. */
+/** Returns the subject of the arguments. Throws a usage error for groups and machines together. */
 function subjectOf(input: CommandInput, context: CommandContext): Subject {
   const shown = [endpointGroupResource, gpuInstanceResource];
   const targets = input.args.map((text) => {
@@ -130,7 +129,7 @@ async function instancesNow(
   };
 }
 
-/** One list for each account whose machines are shown. An account that cannot be asked leaves a note. */
+/** Reads one list for each account whose machines are shown. An account that cannot be read leaves a note. */
 async function utilizationOf(
   cluster: ClusterSession,
   objects: readonly GpuInstance[],
@@ -147,7 +146,7 @@ async function utilizationOf(
         byMachine.set(id, gpuUtilization);
     } catch (error) {
       if (asked.context.signal.aborted) throw error;
-      notes.push(`GPU used is not known of gpuacct ${account}: ${failureParts(error).what.join(' ')}`);
+      notes.push(`GPU utilization is unknown for gpuacct ${account}: ${failureParts(error).what.join(' ')}`);
     }
   }
   return { byMachine, notes };
@@ -165,13 +164,13 @@ interface Watching {
   readonly intervalMs: number;
 }
 
-/** Resolves to an exit code when a signal ends it; rejects where the first look fails, or what is shown is gone. */
+/** Polls until a signal; resolves to its exit code. Rejects if the first poll fails, or a shown object was deleted. */
 async function watch({ poll, show, intervalMs }: Watching, { signal }: CommandContext): Promise<number> {
   try {
     await show.next(await poll());
     for (;;) {
       await sleep(systemClock, intervalMs, signal);
-      // An API server that is away for a moment ends no watch.
+      // A short outage of the API server does not end the display.
       const seen = await poll().catch((error: unknown) => {
         if (isKubeError(error, 'unavailable', 'throttled') && !signal.aborted) return error.message;
         throw error;
@@ -185,7 +184,7 @@ async function watch({ poll, show, intervalMs }: Watching, { signal }: CommandCo
   }
 }
 
-/** The named ones in that order; all, if none is named. Rejects with exit code 3 where one does not exist. */
+/** Returns the named groups in that order; all if none is named. Rejects with exit code 3 if one does not exist. */
 async function groupsOf(cluster: ClusterSession, names: readonly string[]): Promise<readonly GroupFigures[]> {
   const { kube, namespace, scope } = cluster;
   const isNamed = names.length > 0;
@@ -202,12 +201,12 @@ async function groupsOf(cluster: ClusterSession, names: readonly string[]): Prom
   return groups.map((group) => groupFigures(group, workers, now));
 }
 
-/** How what is seen comes to a person or a program. */
+/** Display of the polls for people or programs. */
 interface Shower {
   once(figures: Figures): Promise<void>;
-  /** One look of many. */
+  /** Shows the result of a poll. */
   next(figures: Figures): Promise<void>;
-  /** Nothing was seen this time. */
+  /** Reports a failed poll. */
   problem(message: string): void;
 }
 

@@ -5,7 +5,7 @@ import type { Command } from '../command.ts';
 import { createOutput, shortKey } from '../output/output.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
 
-/** Proves the key and shows whose it is. */
+/** Verifies the key and shows its user. */
 export const showUser: Command = {
   examples: ['gpu-rent show user', 'gpu-rent show user -o json'],
   optionSets: ['output', 'marketplace'],
@@ -16,7 +16,7 @@ export const showUser: Command = {
   },
 };
 
-/** The user as JSON shows it. */
+/** Returns the user in its JSON form. */
 function userRow(user: User) {
   return { ...user, credit: inDollars(user.credit) };
 }

@@ -2,7 +2,7 @@ import packageJson from '../../../package.json' with { type: 'json' };
 import type { Command } from '../command.ts';
 import { createOutput } from '../output/output.ts';
 
-/** Shows which version this is. */
+/** Shows the version. */
 export const versionCommand: Command = {
   examples: ['gpu-rent version', 'gpu-rent version -o json'],
   optionSets: ['report'],

@@ -10,7 +10,7 @@ import { SEARCH_OPTIONS, searchWords } from '../options/offer-query.ts';
 import { createOutput } from '../output/output.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
 
-/** What public clients ask for by default. */
+/** Default filters of public clients. */
 const DEFAULTS: readonly OfferFilter[] = [
   { field: 'verified', operator: 'eq', value: true },
   { field: 'external', operator: 'eq', value: false },
@@ -56,11 +56,8 @@ function size(gigabytes: number | undefined): string | undefined {
 /** Finds disk for rent. */
 export const searchVolumes = volumeOffer.list({
   examples: ["gpu-rent search volumes 'disk_space>=200 geolocation=US' --order storage_cost"],
-  args: [{ name: '[query...]', description: 'What a listing must be; as in search offers.' }],
-  options: [
-    ...SEARCH_OPTIONS,
-    { flags: '--size <gb>', description: 'GB that the price is for. Default: 1.' },
-  ],
+  args: [{ name: '[query...]', description: 'Requirements of a listing, as in search offers.' }],
+  options: [...SEARCH_OPTIONS, { flags: '--size <gb>', description: 'Gigabytes of the price. Default: 1.' }],
   async query(input) {
     const words = await searchWords(input, DEFAULTS, 'score-');
     return { ...words, sizeGB: numberOption(input.options, '--size', { min: 1 }) ?? 1 };
@@ -88,7 +85,7 @@ export const rentVolume: Command = {
     const called = rented.name ?? name;
     const more = { name: called, offerId, sizeGB };
     await createOutput(input, context).changed([
-      // Services name a new volume `V.<id>`; every other command takes the id.
+      // Services name a new volume `V.<id>`; all other commands use the id.
       {
         kind: 'volume',
         name: /^V\.(\d+)$/.exec(rented.name ?? '')?.[1] ?? called ?? offerId,
@@ -100,12 +97,12 @@ export const rentVolume: Command = {
   },
 };
 
-/** Rejects with the failure of a rent; if it may have taken effect, with what to look at. */
+/** Rejects with the failure of a rent; if it may have had an effect, with the checks to make. */
 async function rejectUncertain(error: unknown): Promise<never> {
   if (!mayHaveBought(error)) throw error;
   throw await uncertainPurchase(error, {
-    found: 'It was sent once and not repeated; a volume may exist and bill.',
-    remedy: 'Look before you rent another: gpu-rent list volumes',
+    found: 'The rent was sent once; a volume may exist and bill.',
+    remedy: 'Check before you rent another: gpu-rent list volumes',
   });
 }
 
@@ -123,7 +120,7 @@ export const deleteVolume = volume.change('delete', {
   change: (client, id) => client.volumes.delete(id),
 });
 
-/** For hosts: puts disk up for rent. */
+/** For hosts: offers disk for rent. */
 export const offerVolume: Command = {
   examples: ['gpu-rent offer volume --machine 11 --machine 12 --size 500 --price 0.12'],
   options: [
@@ -139,7 +136,7 @@ export const offerVolume: Command = {
     const sizeGB = numberOption(options, '--size', { min: 1 });
     const pricePerGBMonth = dollarsOption(options, '--price');
     if (sizeGB === undefined || pricePerGBMonth === undefined) {
-      throw usageError('How much disk, at which price?', 'Give --size and --price.');
+      throw usageError('Size and price are missing.', 'Give --size and --price.');
     }
     const until = textOption(options, '--until');
     const endsAt = until === undefined ? undefined : endOf(until);

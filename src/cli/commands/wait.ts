@@ -11,7 +11,7 @@ import { listOption, parseTime, textOption } from '../option-values.ts';
 import { type ChangeReport, createOutput } from '../output/output.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
 
-/** Waits until objects are as wanted; exit code 4 when they are not in time. */
+/** Waits until objects reach a state; exit code 4 if they do not in time. */
 export const waitCommand: Command = {
   description:
     'ready follows the rules of Helm and Flux: the present generation, nothing reconciling, Ready. A stalled object ends the wait at once with exit code 1; exit code 4 means that the time is up. Several objects share the time. -l selects by label (of GpuInstances, or of the kind that is named), -f waits for what manifests name.',
@@ -29,11 +29,11 @@ export const waitCommand: Command = {
       flags: '--for <what>',
       description: 'ready, delete, condition=Type[=Value] or phase=Phase. Default: ready.',
     },
-    { flags: '--timeout <time>', description: 'For all of them. Default: 10m.' },
+    { flags: '--timeout <time>', description: 'Time limit for all objects. Default: 10m.' },
     { flags: '-l, --selector <labels>', description: 'Those with these labels, e.g. job=sweep.' },
     {
       flags: '-f, --filename <file>',
-      description: 'Those that a manifest names; - is stdin; repeatable.',
+      description: 'Objects in a manifest; - is stdin; repeatable.',
       repeatable: true,
     },
   ],
@@ -42,7 +42,7 @@ export const waitCommand: Command = {
     const timeoutMs = parseTime(textOption(input.options, '--timeout') ?? '10m', '--timeout');
     const goalText = textOption(input.options, '--for') ?? 'ready';
     const named = await namesOf(input, context);
-    // A word that a kind does not have is wrong before anything is asked of the cluster.
+    // An unknown word for a kind is reported before any request to the cluster.
     for (const { resource } of named.objects) goalOf(goalText, resource);
     const output = createOutput(input, context);
     const isOneDocument = output.format === 'json' || output.format === 'yaml';
@@ -68,11 +68,11 @@ export const waitCommand: Command = {
   },
 };
 
-/** What a command line names: objects, and perhaps a kind with the labels to select by. */
+/** Names of a command line: objects, and perhaps a kind with a label selector. */
 interface Names {
   readonly objects: readonly ObjectName[];
   readonly selector: { readonly labels: string; readonly resource: KindNames } | undefined;
-  /** Whether several were asked for. */
+  /** True if several objects were requested. */
   readonly isList: boolean;
 }
 

@@ -19,26 +19,26 @@ const TEXT_FLAGS: readonly { readonly flag: string; readonly field: Field; reado
     {
       flag: '--search_params',
       field: 'searchParams',
-      description: 'What an offer must be, e.g. "gpu_ram>=24 num_gpus=1".',
+      description: 'Requirements of an offer, e.g. "gpu_ram>=24 num_gpus=1".',
     },
     { flag: '--launch_args', field: 'launchArgs', description: 'More arguments for the rental of a worker.' },
     {
       flag: '--autoscaler_instance',
       field: 'autoscalerInstance',
-      description: 'Which autoscaler works for it.',
+      description: 'Autoscaler for the group.',
     },
   ];
 
 const NUMBER_FLAGS: readonly NumberFlag[] = [
   { flag: '--endpoint_id', field: 'endpointId', min: 0, whole: true, description: 'The same, by id.' },
   { flag: '--template_id', field: 'templateId', min: 0, whole: true, description: 'The template, by id.' },
-  { flag: '--gpu_ram', field: 'gpuMemoryGB', min: 0, description: 'GB of GPU memory that a worker needs.' },
-  { flag: '--min_load', field: 'minLoad', min: 0, description: 'Least load that is kept served.' },
+  { flag: '--gpu_ram', field: 'gpuMemoryGB', min: 0, description: 'GB of GPU memory per worker.' },
+  { flag: '--min_load', field: 'minLoad', min: 0, description: 'Minimum load to provision for.' },
   {
     flag: '--min_cold_load',
     field: 'minColdLoad',
     min: 0,
-    description: 'The same, but cold workers may serve it.',
+    description: 'Minimum load that cold workers may cover.',
   },
   {
     flag: '--target_util',
@@ -60,17 +60,17 @@ const NUMBER_FLAGS: readonly NumberFlag[] = [
     field: 'testWorkers',
     min: 0,
     whole: true,
-    description: 'Workers that measure first.',
+    description: 'Number of workers that run a benchmark first.',
   },
 ];
 
-/** The options of a worker group, in the service's own spelling. */
+/** The options of a worker group, in the service's spelling. */
 const WORKER_GROUP_OPTIONS: readonly CommandOption[] = [
   ...TEXT_FLAGS.map(({ flag, description }) => ({ flags: `${flag} <text>`, description, mayBeEmpty: true })),
   ...NUMBER_FLAGS.map(({ flag, description }) => ({ flags: `${flag} <number>`, description })),
 ];
 
-/** What the options say; what was not given is left out. */
+/** Returns the given options. */
 function workerGroupOptions(options: OptionValues): WorkerGroupOptions {
   const texts = TEXT_FLAGS.map(({ flag, field }) => [field, textOption(options, flag)] as const);
   const numbers = NUMBER_FLAGS.map(
@@ -115,12 +115,12 @@ export const createWorkergroup = workergroup.create({
   request({ options }) {
     const group = workerGroupOptions(options);
     if (group.endpointName !== undefined || group.endpointId !== undefined) return group;
-    throw usageError('In which endpoint group?', 'Give --endpoint_name or --endpoint_id.');
+    throw usageError('The endpoint group is missing.', 'Give --endpoint_name or --endpoint_id.');
   },
   send: (client, group) => client.workerGroups.create(group),
 });
 
-/** Changes a worker group; what is not given stays. */
+/** Changes a worker group; options that are not given stay. */
 export const updateWorkergroup = workergroup.update({
   examples: ['gpu-rent update workergroup 31 --gpu_ram 48'],
   options: WORKER_GROUP_OPTIONS,
@@ -132,6 +132,6 @@ export const updateWorkergroup = workergroup.update({
 export const deleteWorkergroup = workergroup.change('delete', {
   did: 'deleted',
   question: (ids) => `Delete workergroup ${ids}?`,
-  description: 'The machines of a worker group need not go with it: look at list instances afterwards.',
+  description: 'The machines of a worker group may remain: check list instances afterwards.',
   change: (client, id) => client.workerGroups.delete(id),
 });

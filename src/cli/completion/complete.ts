@@ -14,8 +14,8 @@ import { withCluster } from '../sessions/cluster-session.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
 
 /**
- * Answers a shell in cobra's protocol: one `value<TAB>description` per line, then `:4`. `words` are those behind
- * the program's name, the last one being typed. Never fails: a shell has no use for an error.
+ * Answers a shell in cobra's protocol: one `value<TAB>description` per line, then `:4`. `words` are the ones after the
+ * program's name; the last one is being typed. Never fails: a shell could not show an error.
  */
 export async function complete(
   entries: readonly CatalogEntry[],
@@ -43,7 +43,10 @@ export async function complete(
   return 0;
 }
 
-/** The first words of names of two, with what may follow: without them the library finds no second word. */
+/**
+ * Returns the first words of two-word names, with the words that may follow: without them the library finds no second
+ * word.
+ */
 function verbsOf(entries: readonly CatalogEntry[]): ReadonlyMap<string, readonly string[]> {
   const verbs = new Map<string, readonly string[]>();
   for (const { name } of entries) {
@@ -53,7 +56,7 @@ function verbsOf(entries: readonly CatalogEntry[]): ReadonlyMap<string, readonly
   return verbs;
 }
 
-/** `--min-` is completed to `--min-load`, though the specification writes `--min_load`. */
+/** Returns `--min-load` for `--min-`, though the specification writes `--min_load`. */
 function asTyped(option: CommandOption, words: readonly string[]): CommandOption {
   const isDashed = /^--[a-z0-9]+-/.test(words.at(-1) ?? '');
   return isDashed ? { ...option, flags: option.flags.replaceAll('_', '-') } : option;
@@ -77,18 +80,18 @@ function addOption(command: TabCommand, option: CommandOption): void {
   else command.option(name, option.description, offer, alias);
 }
 
-/** Something that can stand at the place of an argument. */
+/** A possible value of an argument. */
 interface Candidate {
   readonly value: string;
   readonly description: string;
 }
 
-/** A person waits for these: what has not answered by then is left out. */
+/** Time limit: a user waits for the candidates, so late answers are left out. */
 const PATIENCE_MS = 1_500;
 
 /**
- * What the first argument of a command may be: objects of the cluster and machines of the login, live, or the
- * words that its description names. Nothing is offered if no answer comes in time.
+ * Returns candidates for the first argument of a command: objects of the cluster and machines of the login, read now,
+ * or the words in its description. None if no answer comes in time.
  */
 async function candidatesFor(
   command: Command,
@@ -112,7 +115,7 @@ interface Input {
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-/** The options on the line that name what to read. */
+/** Returns the options on the line that select the source. */
 function optionsIn(words: readonly string[]): Input['options'] {
   const value = (...flags: readonly string[]): string | undefined => {
     const at = words.findIndex((typed) => flags.includes(typed));
@@ -173,7 +176,7 @@ function inTime(list: Promise<readonly Candidate[]>): Promise<readonly Candidate
   return Promise.race([list.catch(() => []), late]);
 }
 
-/** `email or sms.` names its words itself. */
+/** Returns the words that a description such as `email or sms.` names. */
 function namedWords({ description }: CommandArgument): readonly Candidate[] {
   const words = /^([a-z]+(?:, [a-z]+)*) or ([a-z]+)\.$/.exec(description);
   if (!words) return [];

@@ -11,7 +11,7 @@ import { allInstances } from '../all-instances.ts';
 import type { ClusterSession } from '../sessions/cluster-session.ts';
 import { type Check, type Finding, ok, skipped, warning, wrong } from './check.ts';
 
-/** The account's object and the Secret it names. */
+/** Returns the checks of the account's object and its Secret. */
 export function accountChecks(cluster: ClusterSession, account: MarketplaceAccount): readonly Check[] {
   const area = areaOf(account);
   return [
@@ -41,7 +41,7 @@ function readiness({ status, metadata }: MarketplaceAccount): Finding {
   );
 }
 
-/** A service that does not answer says nothing of the key. */
+/** Returns the remedy of an outage: a service that does not answer proves nothing about the key. */
 function outageFix({ reason }: Outage): string {
   return facetsOf(reason).loses === 'marketplace'
     ? SERVICE_FIX
@@ -51,7 +51,7 @@ function outageFix({ reason }: Outage): string {
 const SERVICE_FIX =
   'Wait: the operator retries by itself. Check the status page of the marketplace, and the network if egress fails too.';
 
-/** Bounds of one machine, or of the credit, do not bound what an account spends. */
+/** Limits of one machine, or of the credit, do not limit an account's spending. */
 function limits({ spec }: MarketplaceAccount): Finding {
   const { maxSpendPerHour, maxSpendPerMonth, maxInstances } = spec.limits ?? {};
   const bounds = Object.entries({ maxSpendPerHour, maxSpendPerMonth, maxInstances });
@@ -81,7 +81,7 @@ async function keySecret({ kube }: ClusterSession, account: MarketplaceAccount):
     case 'invalid':
       return wrong(`Key ${key} of Secret ${name}: ${reading.problem}.`, `Create it again. ${create}`);
     case 'forbidden':
-      return skipped(`You may not read Secret ${name}.`, 'Ask for the right to get it.');
+      return skipped(`You may not read Secret ${name}.`, 'Request permission to get it.');
   }
 }
 
@@ -94,7 +94,7 @@ const SERVICE_SILENT = skipped(
   'Run gpu-rent doctor again when the marketplace answers.',
 );
 
-/** Failures of the service, which say nothing of the key. */
+/** Failures of the service, which prove nothing about the key. */
 const SERVICE_KINDS: ReadonlySet<MarketplaceErrorKind> = new Set<MarketplaceErrorKind>([
   'unavailable',
   'timeout',
@@ -107,7 +107,7 @@ function outcomeText({ status, code }: MarketplaceError): string {
   return code === undefined ? 'marketplace sent no reply in time' : `marketplace unreachable (${code})`;
 }
 
-/** What the key proves and may do. `area` is the account, or the caller's own key. */
+/** Returns the checks of the key's login and permissions. `area` is the account, or the caller's own key. */
 export function keyChecks(
   client: MarketplaceClient,
   area: string,
@@ -173,7 +173,10 @@ async function permitted(call: () => Promise<string>): Promise<Finding> {
   }
 }
 
-/** No instance has this id: a key that may destroy hears that it does not exist, any other that it may not. */
+/**
+ * Id that no instance has: with permission to destroy the answer is that it does not exist, otherwise that it is
+ * forbidden.
+ */
 const NO_INSTANCE = '0';
 
 async function mayDestroy(client: MarketplaceClient): Promise<Finding> {

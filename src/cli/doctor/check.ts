@@ -1,17 +1,17 @@
 import { MarketplaceError } from '../../market/errors.ts';
 import { failureParts } from '../failures/describe-failure.ts';
 
-/** How a check ended. Everything but `ok` says what to do. */
+/** Result of a check. All but `ok` have a remedy. */
 export type Finding =
   | { readonly state: 'ok'; readonly detail: string }
   | { readonly state: 'warning' | 'failed'; readonly detail: string; readonly fix: string }
-  /** It could not be looked at, mostly for a lack of rights. */
+  /** The check was impossible, mostly for missing permissions. */
   | { readonly state: 'skipped'; readonly detail: string; readonly fix: string };
 
 /** A line of the doctor's report. */
 export type CheckLine = Finding & { readonly area: string; readonly name: string };
 
-/** One check. It never rejects: a failure is its finding. */
+/** A check. It never rejects: a failure is its finding. */
 export interface Check {
   readonly area: string;
   readonly name: string;
@@ -24,8 +24,8 @@ export const wrong = (detail: string, fix: string): Finding => ({ state: 'failed
 export const skipped = (detail: string, fix: string): Finding => ({ state: 'skipped', detail, fix });
 
 /**
- * Runs checks one after another; a check that rejects is a failed one. A service that has no time for the question, for
- * example if the operator has just asked the same, says nothing about what was looked at.
+ * Runs checks one after another; a check that rejects has failed. A rate-limited answer, for example because the
+ * operator just sent the same call, proves nothing about the subject of the check.
  */
 export async function runChecks(
   checks: readonly Check[],
@@ -49,7 +49,7 @@ function unexpected(error: unknown): Finding {
 const NOTICEABLE_MS = 5_000;
 const DANGEROUS_MS = 30_000;
 
-/** How this machine's clock and that of a reply's `Date` differ. Such a header has whole seconds. */
+/** Returns the difference between the local clock and that of a reply's `Date`, which has whole seconds. */
 export function clockFinding(date: string | undefined, source: string): Finding {
   const theirs = Date.parse(date ?? '');
   if (Number.isNaN(theirs))

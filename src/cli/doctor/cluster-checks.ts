@@ -21,7 +21,7 @@ import { rightsChecks } from './rights-checks.ts';
 const MAX_BYTES = 1_000_000;
 const OUR_KINDS = [gpuInstanceResource, endpointGroupResource, marketplaceAccountResource];
 
-/** The cluster, the definitions, rights, and the operator in it. */
+/** Returns the checks of the cluster, the CRDs, permissions, and the operator in it. */
 export function clusterChecks(cluster: ClusterSession): readonly Check[] {
   return [
     { area: 'cluster', name: 'API server', run: () => apiServer(cluster) },
@@ -67,7 +67,7 @@ async function definitionsServed(cluster: ClusterSession): Promise<Finding> {
   return ok(`${GROUP_VERSION} with all three kinds`);
 }
 
-/** Whether an operator leads, and whether it knows who it is. */
+/** Returns the checks for a leading operator with an identity. */
 function operatorChecks(cluster: ClusterSession): readonly Check[] {
   return [
     { area: 'operator', name: 'lease', run: () => lease(cluster) },
@@ -84,12 +84,12 @@ interface Lease extends KubeObject {
 }
 
 async function lease({ kube, operatorNamespace: namespace }: ClusterSession): Promise<Finding> {
-  const pods = `Look at it: kubectl get pods -n ${namespace}; kubectl logs -n ${namespace} deploy/${OPERATOR_NAME}.`;
+  const pods = `Check it: kubectl get pods -n ${namespace}; kubectl logs -n ${namespace} deploy/${OPERATOR_NAME}.`;
   try {
     const found = await kube.get<Lease>(leaseResource, { namespace, name: OPERATOR_NAME });
     if (!found)
       return wrong(
-        `No operator has ever led in ${namespace}.`,
+        `No operator has ever held the lease in ${namespace}.`,
         `Install it, or name its namespace (--operator-namespace). ${pods}`,
       );
     const { holderIdentity, renewTime = '', leaseDurationSeconds = 15 } = found.spec ?? {};
@@ -101,7 +101,7 @@ async function lease({ kube, operatorNamespace: namespace }: ClusterSession): Pr
     return ok(`${holderIdentity} leads, renewed ${ageText(age)} ago`);
   } catch (error) {
     if (!isKubeError(error, 'forbidden')) throw error;
-    return skipped(`You may not read leases in ${namespace}.`, 'Ask for the right to get it.');
+    return skipped(`You may not read leases in ${namespace}.`, 'Request permission to get it.');
   }
 }
 
@@ -113,7 +113,7 @@ async function identity(cluster: ClusterSession): Promise<Finding> {
         `installation ${reading.identity.installId8}, ${counted(reading.identity.keys.length, 'key')}`,
       );
     case 'forbidden':
-      return skipped(`You may not read Secret ${reading.place}.`, 'Ask for the right to get it.');
+      return skipped(`You may not read Secret ${reading.place}.`, 'Request permission to get it.');
     case 'missing':
       return warning(
         `Secret ${reading.place} is not there yet.`,

@@ -14,7 +14,7 @@ import { guardChecks } from './guard-checks.ts';
 
 const NAMESPACE = 'gpu-rental-system';
 
-/** The policy as the API server gives it back. */
+/** Returns the policy in the form in which the API server returns it. */
 function stored({ resourceRules, ...rest }: PolicySpec) {
   const rules = resourceRules.map((rule) => ({ ...rule, scope: '*' }));
   const matchConstraints = { resourceRules: rules, matchPolicy: 'Equivalent', namespaceSelector: {} };
@@ -39,7 +39,7 @@ const rented = { metadata: { finalizers: [MACHINE_FINALIZER] } };
 const STRANGERS = Array.from({ length: 9 }, () => rented);
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
-/** The operator watches one namespace; another's objects are another operator's. */
+/** The operator watches one namespace; objects of another one belong to another operator. */
 const IDENTITY = {
   data: { installId: base64('0'.repeat(32)), keys: base64('1'.repeat(64)), scope: base64('team') },
 };

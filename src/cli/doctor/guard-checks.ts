@@ -16,7 +16,7 @@ import { readIdentity } from '../objects/identity-secret.ts';
 import type { ClusterSession } from '../sessions/cluster-session.ts';
 import { type Check, type Finding, ok, skipped, warning, wrong } from './check.ts';
 
-/** Whether an uninstall would be refused while machines are rented: the operator's record, and what reads it. */
+/** Returns the checks of the uninstall guard: the operator's record, and the policy that reads it. */
 export function guardChecks(cluster: ClusterSession): readonly Check[] {
   return [
     { area: 'operator', name: 'in-use record', run: () => orForbidden('ConfigMaps', record(cluster)) },
@@ -29,7 +29,7 @@ async function orForbidden(what: string, reading: Promise<Finding>): Promise<Fin
     return await reading;
   } catch (error) {
     if (!isKubeError(error, 'forbidden')) throw error;
-    return skipped(`You may not read ${what}.`, 'Ask for the right to get and list them.');
+    return skipped(`You may not read ${what}.`, 'Request permission to get and list them.');
   }
 }
 
@@ -57,7 +57,7 @@ async function record(cluster: ClusterSession): Promise<Finding> {
   );
 }
 
-/** Objects in the operator's scope that a machine belongs to; undefined if they may not be listed. */
+/** Returns the objects in the operator's scope that have a machine; undefined if the caller may not list them. */
 async function rentedObjects(cluster: ClusterSession): Promise<number | undefined> {
   const reading = await readIdentity(cluster);
   if (reading.type !== 'identity') return undefined;
@@ -123,7 +123,10 @@ function puts({ spec }: Binding, namespace: string): boolean {
   return paramRef?.name === IN_USE_RECORD && paramRef.namespace === namespace;
 }
 
-/** The group that may break the glass is a value of the chart; all else is one text per version. */
+/**
+ * Returns true if the policy is of this version. The break-glass group is a value of the chart; the rest is the same
+ * text per version.
+ */
 function isOfThisVersion({ spec }: Policy): boolean {
   const { matchConstraints, paramKind, matchConditions, variables, validations } = spec ?? {};
   const group = /^!\('([^']*)' in /.exec(matchConditions?.[0]?.expression ?? '')?.[1] ?? '';

@@ -5,7 +5,7 @@ import type { KubeObject, Resource } from '../../runtime/kube/kube-object.ts';
 import type { ClusterSession } from '../sessions/cluster-session.ts';
 import { type Check, type Finding, ok, skipped, warning, wrong } from './check.ts';
 
-/** What the caller may do, and what the operator may. */
+/** Returns the checks of the permissions of the caller and of the operator. */
 export function rightsChecks(cluster: ClusterSession): readonly Check[] {
   return [
     { area: 'rights', name: 'yours', run: () => ownRights(cluster) },
@@ -33,7 +33,7 @@ interface Asked {
   readonly name?: string | undefined;
 }
 
-/** Whether a user may do something; undefined if the caller may not ask. */
+/** Returns true if a user may perform an action; undefined if the caller may not review it. */
 async function isAllowed(
   { kube }: ClusterSession,
   { resource: path, ...asked }: Asked,
@@ -80,7 +80,7 @@ async function ownRights(cluster: ClusterSession): Promise<Finding> {
   );
 }
 
-/** Each grant of the operator, asked on behalf of its service account. */
+/** Returns the finding on each permission of the operator, reviewed for its service account. */
 async function operatorRights(cluster: ClusterSession): Promise<Finding> {
   if ((await hasServiceAccount(cluster)) === false) {
     return warning(
@@ -122,7 +122,7 @@ const SERVICE_ACCOUNTS: Resource = {
   namespaced: true,
 };
 
-/** undefined if that may not be read. */
+/** Returns true if the service account exists; undefined if the caller may not read it. */
 async function hasServiceAccount({
   kube,
   operatorNamespace: namespace,

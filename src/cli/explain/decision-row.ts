@@ -3,7 +3,7 @@ import { ageText, exactDollars } from '../../views/amounts.ts';
 import type { DecisionRow } from '../../views/explanation.ts';
 import type { CheckedExplanation } from './explain-instance.ts';
 
-/** The decision as data for machines. */
+/** Returns the decision as data for programs. */
 export function decisionRow({
   stage,
   decision,

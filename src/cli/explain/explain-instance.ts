@@ -62,25 +62,25 @@ export interface AccountReading {
   readonly now: number;
 }
 
-/** An object with what is around it in the cluster. */
+/** An object with the facts of its cluster. */
 export interface InstanceReading {
   readonly object: GpuInstance;
   /** The GpuInstances of its namespace. */
   readonly others: readonly GpuInstance[];
-  /** The times that the operator runs with. */
+  /** The constants of the operator. */
   readonly constants: PurchaseConstants;
 }
 
-/** An explanation, and what could not be checked for it. */
+/** An explanation, and the checks that were impossible. */
 export interface CheckedExplanation extends Explained {
   readonly account: AccountFacts;
-  /** e.g. `Secrets: you may not read them`. */
+  /** For example `Secrets: you may not read them`. */
   readonly unchecked: readonly string[];
-  /** What follows from time alone; undefined if nothing does, or something is done now. */
+  /** Next action that follows from time alone; undefined if there is none, or if an action is due now. */
   readonly forecast: Forecast | undefined;
 }
 
-/** What the account answers to a decided purchase or start; undefined if it has room. */
+/** Refusal by the account of a decided purchase or start; undefined if it has room. */
 type RefusalOf = (
   decision: Decision,
   object: GpuInstance,
@@ -118,7 +118,10 @@ export async function explainWithLimits(
   return { ...explained, account: facts, unchecked: [...new Set(unchecked)], forecast: follows };
 }
 
-/** The operator rents with a proven key only; undefined while nothing speaks against the key. */
+/**
+ * Returns the reason why the key is not proven: the operator rents with a proven key only. Undefined while no condition
+ * contradicts it.
+ */
 function unprovenKey({ status }: MarketplaceAccount) {
   const proof = status?.conditions?.find(({ type }) => type === 'Authenticated');
   return proof?.status === 'False' ? { reason: proof.reason, message: proof.message } : undefined;
@@ -147,7 +150,7 @@ function loginOf({ account, baseUrl, userId }: AccountReading): Login {
   return account.status?.login ?? { url: baseUrl, userId };
 }
 
-/** Only the login of the object's own account is known. */
+/** Returns the machines of other objects; only the login of the object's own account is known. */
 function othersAmong(all: readonly GpuInstance[], reading: AccountReading): OtherObjects {
   const { namespace, name } = reading.account.metadata;
   const login = loginText(loginOf(reading));
@@ -164,13 +167,13 @@ function othersAmong(all: readonly GpuInstance[], reading: AccountReading): Othe
 }
 
 interface Checks {
-  /** Undefined if no cluster is read: Secrets, names and quotas count as right. */
+  /** Undefined without a cluster: Secrets, names and quotas count as valid. */
   readonly kube: KubeClient | undefined;
-  /** Filled with what the caller may not check. */
+  /** Filled with the checks that the caller may not make. */
   readonly unchecked: string[];
 }
 
-/** Asks the cluster and the marketplace directly: nothing waits in a queue here. */
+/** Reads from the cluster and the marketplace directly, without the queues of the operator. */
 function readerOf(reading: AccountReading, checks: Checks): Reader {
   const { account, client, userId } = reading;
   return {
@@ -184,10 +187,10 @@ function readerOf(reading: AccountReading, checks: Checks): Reader {
   };
 }
 
-/** A right that the caller lacks says nothing about those of the operator. */
+/** A permission that the caller lacks does not affect the operator's. */
 const OWN_RIGHT = / cannot (get|list|create|patch|update|delete) resource /;
 
-/** The operator's checks before a rental, as far as the caller's rights go. */
+/** Returns the operator's checks before a rental, as far as the caller's permissions allow. */
 async function checkedInputs(
   { object, purchase: { identity } }: Parameters<Reader['inputs']>[0],
   { kube, unchecked }: Checks,
@@ -204,7 +207,7 @@ async function checkedInputs(
   return inputs.type === 'ready' ? inputs : inputsAlone(object);
 }
 
-/** Inputs by the object alone. */
+/** Returns the inputs of the object alone. */
 function inputsAlone({ spec }: GpuInstance): InputsView {
   const launch = launchOf(spec);
   const start = sentStart(launch, undefined, vastFacts.script);
@@ -213,10 +216,10 @@ function inputsAlone({ spec }: GpuInstance): InputsView {
   return { type: 'ready', ssh, args, env: {}, onStart: undefined, imageLogin: undefined };
 }
 
-/** What only says that our own call found no way at this moment: another key and another moment are the operator's. */
+/** Failures of this call only: the operator uses another key at another time. */
 const OF_THE_MOMENT: ReadonlySet<string> = new Set(['throttled', 'quotaExceeded', 'unavailable', 'timeout']);
 
-/** Rejects if nothing can be said of what the operator would find. */
+/** Resolves to the result. Rejects if the operator's result cannot be predicted. */
 async function searchOffers(client: MarketplaceClient, query: OfferQuery): Promise<OffersView> {
   try {
     return { type: 'found', offers: await client.offers.search(query) };
@@ -230,7 +233,7 @@ async function searchOffers(client: MarketplaceClient, query: OfferQuery): Promi
   }
 }
 
-/** What the account would answer to the purchase or start that was decided; undefined if it has room. */
+/** Returns the account's refusal of the decided purchase or start; undefined if it has room. */
 function refusalOf({ record, actions }: Decision, object: GpuInstance, reading: AccountReading) {
   const admission = accountGate(reading);
   const objectUid = uidOf(object);
@@ -244,7 +247,7 @@ function refusalOf({ record, actions }: Decision, object: GpuInstance, reading: 
   );
 }
 
-/** One complete list and the user, as the operator's feed would have them. Rejects with a MarketplaceError. */
+/** Reads one complete list and the user, like the operator's feed. Rejects with a MarketplaceError. */
 export async function readLogin({ client, baseUrl }: Pick<MarketplaceSession, 'client' | 'baseUrl'>) {
   const begunAt = Date.now();
   const [instances, user] = await Promise.all([allInstances(client), client.users.current()]);

@@ -7,18 +7,18 @@ import { KubeError, type KubeErrorKind } from '../../runtime/kube/kube-error.ts'
 import { printable } from '../../views/printable.ts';
 import { CommandError, EXIT, Interrupted } from '../command-error.ts';
 
-/** A failure in words. */
+/** A failure as text. */
 interface FailureParts {
-  /** What happened and why; one thought per line. */
+  /** Event and cause; one thought per line. */
   readonly what: readonly string[];
-  /** What to do. */
+  /** Advice. */
   readonly remedy: string | undefined;
   readonly exitCode: number;
 }
 
-/** A failure for the person at the terminal. */
+/** A failure for the user at the terminal. */
 interface FailureText {
-  /** What happened and why, then what to do; one thought per line. */
+  /** Event and cause, then advice; one thought per line. */
   readonly lines: readonly string[];
   readonly exitCode: number;
 }
@@ -37,10 +37,10 @@ const REACH_EXIT: Readonly<Record<ReachFailure, number>> = {
 
 const KUBE_ADVICE: Partial<Readonly<Record<KubeErrorKind, string>>> = {
   notFound: 'Check name and namespace (-n), and that the CRDs are installed: gpu-rent doctor.',
-  forbidden: 'Ask for the right that is named, or use another user: --as, --context.',
+  forbidden: 'Request the named permission, or use another user: --as, --context.',
   unauthorized: 'Log in to the cluster again, or choose another context: --context.',
   unavailable: 'Check that the cluster runs and can be reached: kubectl cluster-info.',
-  throttled: 'Wait a little and try again.',
+  throttled: 'Wait and try again.',
   alreadyExists: 'It was created at the same moment: read it, then decide again.',
   conflict: 'It was changed at the same moment: try again.',
   invalid: 'Correct the field that is named.',
@@ -48,21 +48,21 @@ const KUBE_ADVICE: Partial<Readonly<Record<KubeErrorKind, string>>> = {
 
 const KUBECONFIG_ADVICE = 'Name another kubeconfig or context: --kubeconfig, KUBECONFIG, --context.';
 
-/** For a change whose reply does not say whether it happened. */
-export const OPEN_OUTCOME = 'Whether it took effect is not known.';
-export const CHECK_FIRST = 'Look whether it took effect before you repeat it.';
+/** Text for a change whose reply does not show if it happened. */
+export const OPEN_OUTCOME = 'It is unknown whether it took effect.';
+export const CHECK_FIRST = 'Check whether it took effect before you repeat it.';
 
-/** Kinds whose own advice leaves out what was perhaps changed. */
+/** Kinds whose own advice does not mention the possible change. */
 const LOST: readonly MarketplaceErrorKind[] = ['unavailable', 'aborted', 'malformedReply'];
 
-/** Turns any error into what a person reads, and into the exit code that scripts read. */
+/** Converts any error to text for people and an exit code for scripts. */
 export function describeFailure(error: unknown): FailureText {
   const { what, remedy, exitCode } = failureParts(error);
   const lines = [`Error: ${what.join('\n')}`, ...(remedy === undefined ? [] : [`What to do: ${remedy}`])];
   return { lines, exitCode };
 }
 
-/** Any error in words, what happened apart from what to do; nothing in them can steer a terminal. */
+/** Returns any error as text, the event separate from the advice, without control characters. */
 export function failureParts(error: unknown): FailureParts {
   const { what, remedy, exitCode } = wordsOf(error);
   return { what: what.map(printable), remedy: remedy && printable(remedy), exitCode };
@@ -94,7 +94,7 @@ function marketplaceFailure(error: MarketplaceError): FailureParts {
   }
   if (error.outcome === 'unknown') what.push(OPEN_OUTCOME);
   if (error.retryAfterMs !== undefined) what.push(`Try again in ${Math.ceil(error.retryAfterMs / 1000)} s.`);
-  // "Try again" would make a second one of what was made, and "nothing to do" is not so.
+  // "Try again" could create a second one, and "nothing to do" would be wrong.
   const isLost = error.outcome === 'unknown' && LOST.some((kind) => advice === ADVICE_BY_KIND[kind]);
   const remedy = isLost ? CHECK_FIRST : advice;
   return { what, remedy, exitCode: MARKETPLACE_EXIT[error.kind] ?? EXIT.failure };
@@ -110,7 +110,10 @@ function kubeExit({ kind, cause }: KubeError): number {
   return kind === 'notFound' ? EXIT.notFound : EXIT.failure;
 }
 
-/** What our admission policies refuse takes no right that could be asked for, but a group that they let through. */
+/**
+ * Returns the break-glass advice: a refusal by the operator's admission policies needs no permission, but a group that
+ * they exempt.
+ */
 function breakGlass(message: string): string | undefined {
   const [, group] = /act as a member of ([^\s"]+?)\.?(?=["\s]|$)/.exec(message) ?? [];
   if (group === undefined || !message.includes('denied request')) return undefined;
@@ -123,8 +126,8 @@ function exitCodeOf(error: unknown): number {
 }
 
 /**
- * A failure after Ctrl-C or SIGTERM. What may have taken effect is still reported; anything else failed because it
- * was given up.
+ * Returns a failure after Ctrl-C or SIGTERM. A possible effect is still reported; any other failure is due to the
+ * interruption.
  */
 export function describeInterruption(error: unknown, exitCode: number): FailureText {
   const isCall = error instanceof MarketplaceError || error instanceof KubeError;
@@ -134,7 +137,7 @@ export function describeInterruption(error: unknown, exitCode: number): FailureT
   return { lines: ['Interrupted.', ...lines], exitCode };
 }
 
-/** What happened, as a person says it. */
+/** Text for each kind of event. */
 export const WORDS_BY_KIND: Readonly<Record<MarketplaceErrorKind, string>> = {
   unauthorized: 'the API key is not accepted',
   sessionExpired: 'the session has ended',

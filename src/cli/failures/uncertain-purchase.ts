@@ -1,17 +1,17 @@
 import { MarketplaceError, type MarketplaceErrorKind } from '../../market/errors.ts';
 import { CommandError, EXIT } from '../command-error.ts';
 
-/** What is known about a purchase whose outcome is open. */
+/** Facts about a purchase with an open outcome. */
 export interface PurchaseEvidence {
-  /** What was seen, or what may be; sentences. */
+  /** Findings or possibilities, as sentences. */
   readonly found: string;
-  /** What to do about it. */
+  /** Advice about it. */
   readonly remedy: string;
-  /** Whether it was bought all the same. */
+  /** True if the purchase succeeded nevertheless. */
   readonly isBought?: boolean;
 }
 
-/** Kinds by which the service says what is wrong with the request; for all others its advice is to try again. */
+/** Kinds that describe an error of the request; for all others the service's advice is to try again. */
 const CORRECTABLE: ReadonlySet<MarketplaceErrorKind> = new Set([
   'invalidRequest',
   'insufficientCredit',
@@ -19,14 +19,14 @@ const CORRECTABLE: ReadonlySet<MarketplaceErrorKind> = new Set([
   'notFound',
 ]);
 
-/** Whether something may have been bought although the call failed. */
+/** Returns true if a failed call may have bought something. */
 export function mayHaveBought(error: unknown): error is MarketplaceError {
   return error instanceof MarketplaceError && error.outcome === 'unknown';
 }
 
 /**
- * The failure of a purchase that may have happened all the same: why it failed, what was found, and the service's
- * own words. It never advises to repeat what could be paid twice.
+ * Returns the failure of a purchase that may have happened: its cause, the findings, and the service's own words. It
+ * never advises to repeat a call that could be paid twice.
  */
 export async function uncertainPurchase(
   error: MarketplaceError,

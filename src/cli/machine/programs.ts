@@ -3,25 +3,25 @@ import process from 'node:process';
 import type { CommandContext } from '../command.ts';
 import { failed } from '../command-error.ts';
 
-/** What a program of this machine gets and gives. */
+/** Input and output of a local program. */
 export interface ProgramOptions {
-  /** Whether it reads our stdin; nothing is there for it otherwise. */
+  /** True if it reads this process's stdin; otherwise its stdin is empty. */
   readonly stdin?: boolean;
-  /** Receives its stdout, which otherwise is ours. */
+  /** Receives its stdout, which is this process's by default. */
   readonly onOutput?: (text: string) => void;
-  /** Variables beside those of this process. */
+  /** Variables in addition to those of this process. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Ends the program; Ctrl-C always does. */
+  /** Aborting it ends the program; Ctrl-C always does. */
   readonly signal?: AbortSignal;
 }
 
-/** ssh's own failures: it could not connect, or the connection was cut. */
+/** Exit code of ssh's own failures: no connection, or a broken one. */
 export const SSH_FAILED = 255;
 
 /**
- * Runs a program of this machine to its end; resolves to its exit code, by convention 128 and the number of the signal
- * that ended it. Ctrl-C and SIGTERM end it too: then it rejects with their reason once it is gone. Rejects with a
- * failure that says what to install if there is no such program.
+ * Runs a local program to its end; resolves to its exit code, by convention 128 plus the signal that ended it. Ctrl-C
+ * and SIGTERM end it too: then it rejects with their reason after its end. If the program is missing it rejects with a
+ * failure that names what to install.
  */
 export async function runProgram(
   command: string,
@@ -40,7 +40,7 @@ export async function runProgram(
     ],
     ...(env && { env: { ...process.env, ...env } }),
   });
-  // Whoever does not read to the end of our stdin is no failure of ours.
+  // A program that does not read all of stdin is no failure.
   child.stdin?.on('error', () => {});
   if (child.stdin) context.stdin.pipe(child.stdin);
   child.stdout?.setEncoding('utf8').on('data', onOutput ?? ((text: string) => context.stdout.write(text)));
@@ -65,7 +65,7 @@ function notRun(command: string, error: NodeJS.ErrnoException): Error {
   return failed(`${command} cannot be run (${error.code}).`, remedy, error);
 }
 
-/** The program gets our own stream, with its terminal, unless a test gave another. */
+/** Returns this process's own stream, with its terminal, unless a test passed another one. */
 function ownOrPipe(stream: unknown, own: unknown): 'inherit' | 'pipe' {
   return stream === own ? 'inherit' : 'pipe';
 }

@@ -19,21 +19,21 @@ import { textOption } from '../option-values.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
 
-/** Who logs in, for every command that uses SSH. */
+/** Options for the login, of every command with SSH. */
 export const SSH_OPTIONS: readonly CommandOption[] = [
   { flags: '-i, --identity <file>', description: 'The private key. Default: GPU_RENT_SSH_IDENTITY.' },
   { flags: '--user <name>', description: 'Default: GPU_RENT_SSH_USER, root.' },
 ];
 
-/** What a command that uses SSH is asked with. */
+/** Input of a command with SSH. */
 export interface Asked {
   readonly input: CommandInput;
   readonly context: CommandContext;
 }
 
 /**
- * Where the machine of an object, or the machine with an id, answers SSH now. Rejects with a failure that says what to
- * do if it does not.
+ * Returns the present SSH address of an object's machine, or of the machine with an id. Rejects with a failure and a
+ * remedy if it does not answer.
  */
 export async function reachMachine(text: string, { input, context }: Asked): Promise<SshTarget> {
   const target = parseTarget(text);
@@ -49,8 +49,8 @@ export async function reachMachine(text: string, { input, context }: Asked): Pro
 }
 
 /**
- * The address to connect to: GPU_RENT_ADDRESS_MAP (`203.0.113.0/24=127.0.0.1`) leads the addresses of a simulated
- * marketplace to this machine. Rejects with a usage error if the variable cannot be read.
+ * Returns the address to connect to: GPU_RENT_ADDRESS_MAP (`203.0.113.0/24=127.0.0.1`) maps the addresses of a
+ * simulated marketplace to this machine. Rejects with a usage error if the variable is invalid.
  */
 export async function dialed(machine: SshTarget, { env }: Pick<CommandContext, 'env'>): Promise<SshTarget> {
   const text = env.GPU_RENT_ADDRESS_MAP;
@@ -69,7 +69,7 @@ async function addressOfInstance(id: string, { input, context }: Asked): Promise
   return targetOfMachine({ ...row, id, stateText: row.actualStatusText ?? undefined, isAtRest: isResting });
 }
 
-/** Who logs in, and where the machine's host key is kept. Rejects if there can be no folder for it. */
+/** Returns the login and the file of the machine's host key. Rejects if its folder cannot be created. */
 export async function loginTo(
   { keyName }: Pick<SshTarget, 'keyName'>,
   { input: { options }, context }: Asked,
@@ -83,7 +83,7 @@ export async function loginTo(
   };
 }
 
-/** The folder of host keys. ssh makes none, and would store no key. */
+/** Returns the folder of host keys. ssh does not create it, and would store no key. */
 export async function keyFolder({ env }: CommandContext): Promise<string> {
   const folder = `${env.XDG_CACHE_HOME || `${env.HOME ?? '/tmp'}/.cache`}/gpu-rent`;
   try {
@@ -99,8 +99,8 @@ export async function keyFolder({ env }: CommandContext): Promise<string> {
 }
 
 /**
- * Why the connection to an object's machine ended, if the cluster knows: it is another machine by now, or none.
- * Undefined if nothing has changed, or the cluster cannot be asked.
+ * Returns the reason why the connection to an object's machine ended, if the cluster shows it: the object has another
+ * machine, or none. Undefined if nothing has changed, or the cluster is unreachable.
  */
 export async function changeSince(machine: SshTarget, { input, context }: Asked): Promise<Error | undefined> {
   const { shown } = machine;

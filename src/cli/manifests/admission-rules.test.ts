@@ -23,7 +23,7 @@ interface Said {
   readonly message: string;
 }
 
-/** The refusals of a spec without an API server: by its schema, else by its rules. */
+/** Returns the refusals of a spec without an API server: by its schema, else by its rules. */
 function refusalsOf(kind: KindDefinition, { name, spec }: Refused): readonly Said[] {
   const parsed = kind.spec.safeParse(spec);
   const found = parsed.success
@@ -37,7 +37,9 @@ function refusalsOf(kind: KindDefinition, { name, spec }: Refused): readonly Sai
 
 const step = (key: PropertyKey): string => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`);
 
-/** The API server names the kind of refusal and the value between field and message. */
+/**
+ * Returns true if the line matches: the API server adds the kind of refusal and the value between field and message.
+ */
 const isSame = (line: string, { field, message }: Said): boolean =>
   line.startsWith(`${field}: `) && line.slice(field.length).endsWith(`: ${message}`);
 

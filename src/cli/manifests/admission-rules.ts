@@ -4,17 +4,16 @@ import type { KindDefinition } from '../../api/v1alpha1/definitions.ts';
 import type { CelRule } from '../../api/v1alpha1/schema.ts';
 import { parseQuantity } from '../../lib/quantity.ts';
 
-/** A field that a rule of a custom resource definition refuses. */
+/** A field that a rule of a CRD refuses. */
 export interface BrokenRule {
   readonly path: readonly PropertyKey[];
   readonly message: string;
 }
 
 /**
- * The rules of a custom resource definition that an object breaks, in the order of its fields. The rules are those of
- * the schema itself (`x-kubernetes-validations`), evaluated as an API server evaluates them when an object is created;
- * transition rules (`oldSelf`) do not apply then, nor do rules on the name of an object that has none yet. The spec has
- * its defaults. Throws if a rule does not parse.
+ * Returns the rules of a CRD that an object breaks, in the order of its fields. The rules are those of the schema
+ * (`x-kubernetes-validations`), evaluated like an API server does at creation; transition rules (`oldSelf`) and rules
+ * on a missing name do not apply. The spec has its defaults. Throws if a rule cannot be parsed.
  */
 export function brokenRules(
   { spec, rules }: Pick<KindDefinition, 'spec' | 'rules'>,
@@ -25,7 +24,7 @@ export function brokenRules(
   return [...walk(whole, object, []), ...walk(schema, object.spec, ['spec'])];
 }
 
-/** The part of a JSON schema that carries rules. */
+/** The part of a JSON schema that contains rules. */
 interface Schema {
   readonly type?: string;
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -52,7 +51,7 @@ function isTransition(rule: string): boolean {
   return /\boldSelf\b/.test(rule);
 }
 
-/** Items of a set, and entries of a list with keys, that stand there before. */
+/** Items of a set, and entries of a keyed list, without repetitions. */
 function duplicates(schema: Schema, value: unknown, path: readonly PropertyKey[]): readonly BrokenRule[] {
   const type = schema['x-kubernetes-list-type'] ?? 'atomic';
   if (!Array.isArray(value) || type === 'atomic') return [];
@@ -84,7 +83,7 @@ function memberSchema({ properties, additionalProperties }: Schema, key: string)
   return typeof additionalProperties === 'object' ? additionalProperties : undefined;
 }
 
-/** A rule that fails to evaluate is broken, as for the API server. */
+/** Returns true if the rule holds; a rule that fails to evaluate is broken, as for the API server. */
 function holds(rule: string, self: unknown): boolean {
   const evaluate = compiled(rule);
   try {
@@ -105,7 +104,7 @@ function brokenRule(
   };
 }
 
-/** Undefined if the expression fails: the API server then uses the fixed message. */
+/** Returns the message of an expression; undefined if it fails: the API server then uses the fixed message. */
 function describedBy(messageExpression: string | undefined, self: unknown): string | undefined {
   if (messageExpression === undefined) return undefined;
   try {
@@ -115,7 +114,10 @@ function describedBy(messageExpression: string | undefined, self: unknown): stri
   }
 }
 
-/** CEL tells integers from doubles: a JSON number is an integer unless its schema says `number`. */
+/**
+ * Returns the value for CEL, which distinguishes integers from doubles: a JSON number is an integer unless its schema
+ * is `number`.
+ */
 function celValue(value: unknown, schema: Schema): unknown {
   if (typeof value === 'number') return schema.type === 'number' ? value : BigInt(Math.trunc(value));
   if (Array.isArray(value)) return value.map((item) => celValue(item, schema.items ?? {}));
@@ -155,7 +157,7 @@ const environment = new Environment({ unlistedVariablesAreDyn: true, homogeneous
 
 const expressions = new Map<string, (scope: Record<string, unknown>) => unknown>();
 
-/** Throws if the expression has a syntax or a function that is not known. */
+/** Throws if the expression has a syntax error or an unknown function. */
 function compiled(source: string): (scope: Record<string, unknown>) => unknown {
   const known = expressions.get(source) ?? environment.parse(source);
   expressions.set(source, known);

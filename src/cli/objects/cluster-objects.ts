@@ -25,7 +25,7 @@ import { failed, notFound } from '../command-error.ts';
 import type { ClusterSession } from '../sessions/cluster-session.ts';
 import { shownName } from './object-name.ts';
 
-/** Any object of the operator's kinds. */
+/** An object of any of the operator's kinds. */
 type OurObject = GpuInstance | EndpointGroup | MarketplaceAccount;
 
 /** Reads an object. Rejects with a failure of exit code 3 if it does not exist, else with the KubeError. */
@@ -40,7 +40,7 @@ export async function getObject<T extends OurObject>(
   throw await absent(cluster, resource, name);
 }
 
-/** Why an object cannot be found: it is not there, or the cluster does not even know its kind. */
+/** Returns the reason why an object is not found: it does not exist, or the cluster does not serve its kind. */
 export async function absent(cluster: ClusterSession, resource: KindNames, name: string): Promise<Error> {
   const served = await servedKinds(cluster);
   if (!served.includes(resource.plural))
@@ -56,7 +56,9 @@ export async function absent(cluster: ClusterSession, resource: KindNames, name:
 
 const nameOnly = ({ apiVersion, kind, metadata }: KubeObject): KubeObject => ({ apiVersion, kind, metadata });
 
-/** Names of the namespace's objects; none if the caller may not list them. Rejects with any other KubeError. */
+/**
+ * Returns the names of the namespace's objects; none if the caller may not list them. Rejects with any other KubeError.
+ */
 async function namesOf({ kube, namespace }: ClusterSession, resource: KindNames): Promise<readonly string[]> {
   try {
     const { items } = await kube.list<KubeObject>(resource, { namespace, keep: nameOnly });
@@ -67,7 +69,7 @@ async function namesOf({ kube, namespace }: ClusterSession, resource: KindNames)
   }
 }
 
-/** The account that an instance names. Rejects as {@link getObject} does. */
+/** Returns the account that an instance names. Rejects like {@link getObject}. */
 export function accountOf(
   cluster: ClusterSession,
   { spec, metadata: { namespace: own = cluster.namespace } }: GpuInstance,
@@ -100,7 +102,7 @@ export async function listAccounts(
   return (await kube.list<MarketplaceAccount>(marketplaceAccountResource, { namespace })).items;
 }
 
-/** The events of an object, oldest first. Rejects with a KubeError. */
+/** Returns the events of an object, oldest first. Rejects with a KubeError. */
 export async function eventsOf(
   { kube }: ClusterSession,
   { metadata }: OurObject,
@@ -112,16 +114,16 @@ export async function eventsOf(
   return shownEvents(items);
 }
 
-/** The times that a command judges by. */
+/** Constants that a command uses. */
 export interface OperatorTimes {
   readonly constants: PurchaseConstants;
-  /** Why they are defaults; undefined if they are those that the operator published. */
+  /** Reason why they are defaults; undefined if the operator published them. */
   readonly guessed: string | undefined;
 }
 
 /**
- * The times that the operator runs with, as it publishes them; its defaults if the ConfigMap is missing or forbidden.
- * Rejects with any other KubeError.
+ * Returns the constants that the operator publishes; its defaults if the ConfigMap is missing or forbidden. Rejects
+ * with any other KubeError.
  */
 export async function operatorTimes({ kube, operatorNamespace }: ClusterSession): Promise<OperatorTimes> {
   const place = `ConfigMap ${operatorNamespace}/${IN_USE_RECORD}`;
@@ -142,8 +144,8 @@ const MAX_BYTES = 1_000_000;
 export const GROUP_VERSION = `${GROUP}/${VERSION}`;
 
 /**
- * The plural names of the operator's kinds that the cluster serves; none if it does not serve the API group. Rejects if
- * the API server answers with an error.
+ * Returns the plural names of the operator's kinds that the cluster serves; none if it does not serve the API group.
+ * Rejects if the API server answers with an error.
  */
 export async function servedKinds({ get }: ClusterSession): Promise<readonly string[]> {
   const response = await get(`/apis/${GROUP_VERSION}`);

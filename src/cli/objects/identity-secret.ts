@@ -4,13 +4,13 @@ import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import { failed } from '../command-error.ts';
 import type { ClusterSession } from '../sessions/cluster-session.ts';
 
-/** What became of reading the identity of the installation. */
+/** Result of reading the identity of the installation. */
 export type IdentityReading =
   | { readonly type: 'identity'; readonly identity: Identity; readonly stored: SecretObject }
   | { readonly type: 'unreadable'; readonly place: string; readonly stored: SecretObject }
   | { readonly type: 'missing' | 'forbidden'; readonly place: string };
 
-/** Reads the Secret that the operator signs with. Rejects with a KubeError other than `forbidden`. */
+/** Reads the Secret with the operator's signing keys. Rejects with a KubeError other than `forbidden`. */
 export async function readIdentity({ kube, operatorNamespace }: ClusterSession): Promise<IdentityReading> {
   const [{ IDENTITY_SECRET, identityFromData }, { secretResource }] = await Promise.all([
     import('../../ownership/identity.ts'),
@@ -36,7 +36,7 @@ export async function readIdentity({ kube, operatorNamespace }: ClusterSession):
   }
 }
 
-/** The identity. Rejects with a failure that says what is missing if the Secret cannot be read or used. */
+/** Returns the identity. Rejects with a failure that names the problem if the Secret cannot be read or used. */
 export async function requireIdentity(cluster: ClusterSession): Promise<Identity> {
   const reading = await readIdentity(cluster);
   switch (reading.type) {
@@ -45,7 +45,7 @@ export async function requireIdentity(cluster: ClusterSession): Promise<Identity
     case 'forbidden':
       throw failed(
         `You may not read the Secret ${reading.place}, which proves the owner of a machine.`,
-        'Ask for the right to get it, or look at gpu-rent status.',
+        'Request permission to get it, or see gpu-rent status.',
       );
     case 'missing':
     case 'unreadable':

@@ -1,11 +1,11 @@
 import type { Condition } from '../../api/v1alpha1/object.ts';
 
-/** How far an object is, by the rules that Helm, Flux and kapp use (kstatus). */
+/** Progress of an object by the rules of Helm, Flux and kapp (kstatus). */
 export type Progress =
   | { readonly state: 'Current' }
   | { readonly state: 'InProgress' | 'Failed' | 'Terminating'; readonly message: string };
 
-/** The parts of an object that the rules look at. */
+/** The parts of an object that the rules read. */
 export interface Judged {
   readonly metadata: {
     readonly generation?: number | undefined;
@@ -20,8 +20,8 @@ export interface Judged {
 }
 
 /**
- * kstatus in its order: deletion, a generation that was not yet seen, the first of Reconciling and Stalled, then
- * Ready. An object without a status has not been seen.
+ * Applies kstatus in its order: deletion, an unobserved generation, the first of Reconciling and Stalled, then Ready.
+ * An object without a status is unobserved.
  */
 export function progressOf({ metadata, status }: Judged): Progress {
   if (metadata.deletionTimestamp) return { state: 'Terminating', message: 'It is being deleted.' };
@@ -31,7 +31,7 @@ export function progressOf({ metadata, status }: Judged): Progress {
   return byConditions(status.conditions ?? []);
 }
 
-/** What a condition of this type says by being True. */
+/** Progress that a condition of this type means when it is True. */
 const UNDER_WAY: ReadonlyMap<string, 'InProgress' | 'Failed'> = new Map([
   ['Reconciling', 'InProgress'],
   ['Stalled', 'Failed'],
@@ -48,8 +48,8 @@ function byConditions(conditions: readonly Condition[]): Progress {
 }
 
 /**
- * Whether a condition holds for the present generation: one that was judged by an older spec does not count, as
- * in `kubectl wait`.
+ * Returns true if a condition holds for the present generation: one of an older spec does not count, as in
+ * `kubectl wait`.
  */
 export function conditionHolds({ metadata, status }: Judged, type: string, expected: string): boolean {
   const condition = status?.conditions?.find(

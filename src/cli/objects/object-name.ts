@@ -3,7 +3,7 @@ import { toId } from '../../markets/vast/ids.ts';
 import { usageError } from '../command-error.ts';
 import { KINDS, kindNamed } from './kind-spelling.ts';
 
-/** What a word of the command line names: an object of the cluster, or an id of the marketplace. */
+/** Target of a word of the command line: an object of the cluster, or an id of the marketplace. */
 export type Target =
   | { readonly type: 'object'; readonly resource: KindNames; readonly name: string }
   | { readonly type: 'id'; readonly id: string };
@@ -16,7 +16,7 @@ export interface ObjectName {
 }
 
 /**
- * Reads `gpui/x`, `epg/x`, `gpuacct/x` in every spelling that kubectl takes. A bare integer is an id of the
+ * Reads `gpui/x`, `epg/x`, `gpuacct/x` in every spelling that kubectl accepts. A bare integer is an id of the
  * marketplace; a bare name is a GpuInstance. Throws a usage error for any other text.
  */
 export function parseTarget(text: string): Target {
@@ -33,7 +33,7 @@ export function parseTarget(text: string): Target {
   return { type: 'object', resource, name };
 }
 
-/** The same for objects of some kinds. Throws a usage error for an id and for any other kind. */
+/** Reads the name of an object of certain kinds. Throws a usage error for an id and for any other kind. */
 export function parseObject(
   text: string,
   ...allowed: readonly KindNames[]
@@ -44,17 +44,17 @@ export function parseObject(
   throw usageError(`"${text}" is not accepted here.`, `Write ${kinds.join(' or ')}.`);
 }
 
-/** How the words of a command line are read for {@link joinKind}. */
+/** Options of {@link joinKind}. */
 export interface JoinOptions {
-  /** Whether the word after this option is its value. */
+  /** Returns true if the word after this option is its value. */
   readonly takesValue: (flag: string) => boolean;
-  /** Whether the command takes several objects: then a kind counts for all of them. */
+  /** True if the command accepts several objects: then a kind counts for all of them. */
   readonly several: boolean;
 }
 
 /**
- * `gpui x` as `gpui/x`, and of a command that takes several `gpui x y` as `gpui/x gpui/y`, as kubectl reads them.
- * Options and everything after `--` stay as they are.
+ * Joins kinds and names as kubectl does: `gpui x` is `gpui/x` and, for a command with several objects, `gpui x y` is
+ * `gpui/x gpui/y`. Options and everything after `--` stay unchanged.
  */
 export function joinKind(args: readonly string[], { takesValue, several }: JoinOptions): readonly string[] {
   const [first, ...more] = positions(args, takesValue);
@@ -68,7 +68,7 @@ export function joinKind(args: readonly string[], { takesValue, several }: JoinO
   });
 }
 
-/** Where the words stand that are neither options nor values of options. */
+/** Returns the positions of the words that are neither options nor their values. */
 function positions(args: readonly string[], takesValue: JoinOptions['takesValue']): readonly number[] {
   const found: number[] = [];
   for (let at = 0; at < args.length && args[at] !== '--'; at += 1) {
@@ -79,7 +79,7 @@ function positions(args: readonly string[], takesValue: JoinOptions['takesValue'
   return found;
 }
 
-/** As kubectl shows it, e.g. `gpui/trainer`. */
+/** Returns the name as kubectl shows it, e.g. `gpui/trainer`. */
 export function shownName({ shortNames, kind }: KindNames, name: string): string {
   return `${shortNames[0] ?? kind}/${name}`;
 }

@@ -21,29 +21,29 @@ import { type ObjectName, shownName } from './object-name.ts';
 
 const POLL_EVERY_MS = 1_000;
 
-/** An object, and what is waited for of it. */
+/** An object, and the state to wait for. */
 export interface WaitedFor extends ObjectName {
   readonly goal: Goal;
 }
 
-/** An object that is as it was waited for. */
+/** An object that has reached its state. */
 export interface Reached extends WaitedFor {
   /** Milliseconds. */
   readonly took: number;
 }
 
-/** How several objects are waited for. */
+/** Options of waiting for several objects. */
 export interface Waiting {
   readonly cluster: ClusterSession;
-  /** For all of them. */
+  /** Time limit for all of them. */
   readonly timeoutMs: number;
-  /** Called once for each, in the order in which they come true. */
+  /** Called once for each object when it reaches its state. */
   readonly onReached: (reached: Reached) => Promise<void>;
 }
 
 /**
- * Polls until each object is as waited for. Rejects at the first that cannot become so (stalled, or absent: exit code
- * 3), and with a failure of exit code 4 if the time is up.
+ * Polls until each object reaches its state. Rejects at the first one that cannot (stalled, or absent: exit code 3),
+ * and with exit code 4 when the time is up.
  */
 export async function waitForAll(
   waited: readonly WaitedFor[],
@@ -111,7 +111,7 @@ async function judge(
   return { each, result };
 }
 
-/** What it waits for. Throws if it waits for nothing that could come. */
+/** Returns the text about a pending object. Throws if its state can never be reached. */
 async function pendingMessage(
   each: WaitedFor,
   result: Exclude<Judgement['result'], 'reached'>,
@@ -120,7 +120,7 @@ async function pendingMessage(
   const { resource, name, namespace = cluster.namespace } = each;
   const shown = shownOf(each);
   if (result === 'hopeless') throw await absent({ ...cluster, namespace }, resource, name);
-  const message = result.state === 'Current' ? 'It is as its spec says.' : result.message;
+  const message = result.state === 'Current' ? 'It matches its spec.' : result.message;
   if (result.state === 'Failed')
     throw failed(`${shown} is stalled: ${message}`, `Run gpu-rent status ${shown} for details.`);
   return message;
@@ -138,21 +138,23 @@ function lateError(
   return timedOut(lines.join('\n'), `Run gpu-rent explain ${first && shownOf(first.each)} to see why.`);
 }
 
-/** An API server that is away for a moment does not end a wait of twenty minutes. */
+/**
+ * Returns no progress for a temporary error: a short outage of the API server does not end a wait of twenty minutes.
+ */
 function unlessPassing(error: unknown): Progress {
   if (isKubeError(error, 'unavailable', 'throttled')) return { state: 'InProgress', message: error.message };
   throw error;
 }
 
-/** What is waited for. */
+/** State to wait for. */
 export interface Goal {
-  /** As it reads behind `is` and `was not`. */
+  /** State in words that fit after `is` and `was not`. */
   readonly state: string;
-  /** undefined: there is no such object. */
+  /** Undefined: the object does not exist. */
   readonly judge: (object: Judged | undefined) => 'reached' | 'hopeless' | Progress;
 }
 
-/** Reads `--for` for an object of that kind; a word that the kind does not have would never come true. */
+/** Reads `--for` for an object of that kind; an unknown word would never become true. */
 export function goalOf(text: string, kind: KindNames): Goal {
   const [what = '', name = '', value = 'True'] = text.split('=');
   switch (what.toLowerCase()) {
@@ -217,14 +219,14 @@ function conditionGoal(type: string, value: string): Goal {
   };
 }
 
-/** `now`: how it stands where it is as its spec says, and not as waited for. */
+/** Returns the progress by a test. `now`: text for an object that matches its spec but not the state. */
 function judging(holds: (object: Judged) => boolean, now: (object: Judged) => string): Goal['judge'] {
   return (object) => {
     if (!object) return 'hopeless';
     if (holds(object)) return 'reached';
     const progress = progressOf(object);
     const message = progress.state === 'Current' ? now(object) : progress.message;
-    // A condition may come true on a stalled object as well: only time ends that wait.
+    // A condition may become true on a stalled object as well: only time ends that wait.
     const state = progress.state === 'Terminating' ? progress.state : 'InProgress';
     return { state, message };
   };

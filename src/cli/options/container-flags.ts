@@ -11,7 +11,7 @@ export interface ContainerFlags {
 }
 
 /**
- * What the values of `--env` say: each is a variable, or flags as the marketplace's own documentation writes them,
+ * Parses the values of `--env`: each is a variable, or flags in the form of the marketplace's documentation,
  * `-e A=b -p 8000:8000`. Throws a usage error for a flag that is neither `-e` nor `-p`.
  */
 export function containerFlags(values: readonly string[]): ContainerFlags {
@@ -51,24 +51,27 @@ function flagsIn(text: string): ContainerFlags {
   return { variables, ports };
 }
 
-/** Words between blanks; quotes hold words together. */
+/** Returns the words between blanks; quotes join words. */
 function wordsOf(text: string): string[] {
   const words = text.match(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g) ?? [];
   return words.map((token) => token.replaceAll(/"([^"]*)"|'([^']*)'/g, '$1$2'));
 }
 
-/** A flag, and the value that is written into the same word. */
+/** Returns a flag, and the value in the same word. */
 function splitFlag(token: string): readonly [string, string?] {
   const [, long, text] = /^(--[a-z]+)=(.*)$/s.exec(token) ?? /^(-[ep])(.+)$/s.exec(token) ?? [];
   return long === undefined ? [token] : [long, text ?? ''];
 }
 
-/** `8000:8000/tcp`, or the port of the container alone: the marketplace chooses the public one. */
+/** Parses `8000:8000/tcp`, or the port of the container alone: the marketplace chooses the public one. */
 function publishedPort(text: string): ContainerPort {
   return portOf(text.split(':').at(-1) ?? '', '--env: -p');
 }
 
-/** A port as `8080` or `53/udp`, or an identity port such as `70000`. Throws a usage error that names `option` for anything else. */
+/**
+ * Parses a port such as `8080`, `53/udp`, or an identity port such as `70000`. Throws a usage error that names `option`
+ * for anything else.
+ */
 export function portOf(text: string, option: string): ContainerPort {
   const [port = '', protocol = 'tcp'] = text.split('/');
   if (protocol !== 'tcp' && protocol !== 'udp')

@@ -13,8 +13,8 @@ export const ARGS: CommandOption = {
 };
 
 /**
- * The words of {@link ARGS}; undefined if it was not given. Warns of a word that looks like two: a program reads
- * `--model q` in one word as an option of that whole name.
+ * Returns the words of {@link ARGS}; undefined if it was not given. Warns of a word that looks like two: a program
+ * reads `--model q` in one word as an option of that whole name.
  */
 export function imageArgs(
   options: OptionValues,
@@ -29,7 +29,7 @@ export function imageArgs(
   return words;
 }
 
-/** The image of an option; undefined if it was not given. Throws a usage error if no registry can serve it. */
+/** Returns the image of an option; undefined if it was not given. Throws a usage error if no registry can serve it. */
 export function imageOption(options: OptionValues): string | undefined {
   const image = textOption(options, '--image');
   const problem = image === undefined ? undefined : imageProblem(image);

@@ -3,27 +3,27 @@ import { CommandError, usageError } from '../command-error.ts';
 import { spellings } from '../locate.ts';
 import { parseAmount, parseTime } from '../option-values.ts';
 
-/** What a command takes. */
+/** Options and arguments of a command. */
 interface Shape {
   readonly options: readonly CommandOption[];
   readonly args: NonNullable<Command['args']>;
 }
 
-/** What is wrong with one word, and what to write. */
+/** The fault of one word, and its correction. */
 interface Fault {
   readonly message: string;
   readonly remedy: string | undefined;
 }
 
-/** An option as it stands on a command line. */
+/** An option on a command line. */
 interface Given {
   readonly flag: string;
   /** e.g. `<name>`. */
   readonly placeholder: string;
   readonly option: CommandOption;
-  /** Undefined if nothing stands behind it. */
+  /** Undefined if no word follows. */
   readonly value: string | undefined;
-  /** Whether the value is a word of its own that spells an option of the command. */
+  /** True if the value is a separate word that spells an option of the command. */
   readonly isOption: boolean;
 }
 
@@ -34,8 +34,8 @@ const READERS: readonly (readonly [RegExp, (text: string, flag: string) => unkno
 ];
 
 /**
- * Refuses words that can mean nothing: an option or argument without a value (a variable of a script was not set), an
- * option where a value belongs, a time or an amount that is none. Throws one usage error that names each. `words` are
+ * Refuses invalid words: an option or argument without a value (a variable of a script was not set), an option in the
+ * place of a value, an invalid time or amount. Throws one usage error that names each. `words` are
  * those before `--`.
  */
 export function checkLine(words: readonly string[], { options, args }: Shape): void {
@@ -75,7 +75,7 @@ function readWords(words: readonly string[], options: readonly CommandOption[]):
   return read;
 }
 
-/** The value of an option: its own after `=`, or the next text, if that is taken for one. */
+/** Returns the value of an option: its own after `=`, or the next text, if that is taken for one. */
 function readValue(
   placeholder: string,
   inline: string | undefined,

@@ -3,7 +3,7 @@ import type { CommandInput, CommandOption } from '../command.ts';
 import { usageError } from '../command-error.ts';
 import { numberOption, switchOption, textOption } from '../option-values.ts';
 
-/** A search as the words of a command line ask for it. */
+/** A search from the words of a command line. */
 export interface SearchWords {
   readonly filters: readonly OfferFilter[];
   readonly order?: readonly OfferOrder[];
@@ -15,13 +15,13 @@ export const SEARCH_OPTIONS: readonly CommandOption[] = [
     flags: '--order <fields>',
     description: 'Sort by these, comma-separated; a trailing - means descending, e.g. dph_total,score-.',
   },
-  { flags: '--limit <n>', description: 'At most so many.' },
-  { flags: '--no-default', description: 'Leave the usual filters out (verified, rentable, not external).' },
+  { flags: '--limit <n>', description: 'Maximum number of results.' },
+  { flags: '--no-default', description: 'Omit the usual filters (verified, rentable, not external).' },
 ];
 
 /**
- * The words of a query, e.g. `gpu_name=RTX_4090 num_gpus>=2`, with the usual filters under them. A mistake is a
- * usage error that points at the place.
+ * Returns the query of the words, e.g. `gpu_name=RTX_4090 num_gpus>=2`, with the usual filters added. Throws a usage
+ * error that points at the position of a mistake.
  */
 export async function searchWords(
   { args, options }: CommandInput,
@@ -53,7 +53,7 @@ function invalidText(text: string, { at, message }: { at: number; message: strin
   );
 }
 
-/** `--type`, with the words that people use for bids. */
+/** Returns the type of `--type`, including the words that people use for bids. */
 export function pricingOf({ options }: CommandInput): 'on-demand' | 'bid' | 'reserved' {
   if (switchOption(options, '--interruptible')) return 'bid';
   switch (textOption(options, '--type')) {

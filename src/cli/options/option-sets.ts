@@ -4,11 +4,11 @@ const OUTPUT: readonly CommandOption[] = [
   {
     flags: '-o, --output <format>',
     description:
-      'How results are shown. json and yaml are one value: for a change of one thing its report, for several a list.',
+      'Output format. json and yaml are one value: for a change of one thing its report, for several a list.',
     choices: ['table', 'wide', 'json', 'yaml', 'name'],
   },
   { flags: '--raw', description: 'The same as -o json.' },
-  { flags: '--no-headers', description: 'Leave the headings of tables out.' },
+  { flags: '--no-headers', description: 'Omit the headings of tables.' },
   { flags: '--no-color', description: 'No colours; NO_COLOR does the same.' },
 ];
 
@@ -18,7 +18,7 @@ const REPORT: readonly CommandOption[] = OUTPUT.map((option) =>
 
 const REQUEST_TIMEOUT: CommandOption = {
   flags: '--request-timeout <time>',
-  description: 'For one request, e.g. 10s. Default: 30s.',
+  description: 'Timeout of one request, e.g. 10s. Default: 30s.',
 };
 
 const MARKETPLACE: readonly CommandOption[] = [
@@ -28,7 +28,7 @@ const MARKETPLACE: readonly CommandOption[] = [
   },
   {
     flags: '--api-key <key>',
-    description: 'Better left out, since it shows in the list of processes: see --api-key-file.',
+    description: 'Visible in the list of processes; prefer --api-key-file.',
   },
   {
     flags: '--api-key-file <file>',
@@ -36,9 +36,9 @@ const MARKETPLACE: readonly CommandOption[] = [
   },
   {
     flags: '--retry <n>',
-    description: 'Attempts of a read in all; nothing that changes or rents is ever repeated. Default: 3.',
+    description: 'Attempts of a read; changes and rents are never repeated. Default: 3.',
   },
-  { flags: '--explain', description: 'Show the HTTP calls on stderr, secrets left out.' },
+  { flags: '--explain', description: 'Show the HTTP calls on stderr, without secrets.' },
   REQUEST_TIMEOUT,
 ];
 
@@ -52,7 +52,7 @@ const CLUSTER: readonly CommandOption[] = [
   REQUEST_TIMEOUT,
   {
     flags: '--operator-namespace <name>',
-    description: 'Where the operator runs. Default: GPU_RENTAL_NAMESPACE, gpu-rental-system.',
+    description: 'Namespace of the operator. Default: GPU_RENTAL_NAMESPACE, gpu-rental-system.',
   },
 ];
 
@@ -65,7 +65,7 @@ const SETS: Readonly<
   cluster: { group: 'Cluster:', options: CLUSTER },
 };
 
-/** The shared options of a command, each under its first heading. */
+/** Returns the shared options of a command, each under its first heading. */
 export function sharedOptions(sets: readonly OptionSet[] = []): readonly CommandOption[] {
   const all = sets.flatMap((set) =>
     SETS[set].options.map((option) => ({ ...option, group: SETS[set].group })),
@@ -76,7 +76,7 @@ export function sharedOptions(sets: readonly OptionSet[] = []): readonly Command
 /** Every shared option: these may also come before the command. */
 export const GLOBAL_OPTIONS: readonly CommandOption[] = sharedOptions(['output', 'marketplace', 'cluster']);
 
-/** Every option that a command takes, its own before the shared ones; its own hide a shared one of that name. */
+/** Returns every option of a command, its own before the shared ones; an own option hides a shared one of that name. */
 export function optionsOf(command: Command): readonly CommandOption[] {
   const own = command.options ?? [];
   const taken = new Set(own.map(({ flags }) => longName(flags)));

@@ -43,18 +43,20 @@ export const RENT_OPTIONS: readonly CommandOption[] = [
   },
   { flags: '--onstart-cmd <text>', description: 'The same as text.' },
   { flags: '--bid <dollars>', description: 'Rent interruptibly at this bid per hour.' },
-  { flags: '--ssh', description: 'Reach it by SSH through the proxy (the default way).' },
-  { flags: '--direct', description: 'Reach it by SSH directly.' },
+  { flags: '--ssh', description: 'Use SSH through the proxy (default).' },
+  { flags: '--direct', description: 'Use SSH directly.' },
   { flags: '--jupyter', description: 'Run Jupyter beside SSH.' },
   ARGS,
   { flags: '--login-file <file>', description: 'Registry login flags: -u user -p password registry.' },
   { flags: '--template-hash <hash>', description: 'Start from a template.' },
   { flags: '--volume <id:path>', description: 'Attach a volume of your own.' },
-  { flags: '--cancel-unavail', description: 'Fail when it cannot start, instead of making it stopped.' },
+  { flags: '--cancel-unavail', description: 'Fail if it cannot start, instead of creating it stopped.' },
   { flags: '--force', description: "Skip the service's checks." },
 ];
 
-/** The rent request of the options. Rejects with a usage error if they contradict each other or name no image. */
+/**
+ * Returns the rent request of the options. Rejects with a usage error if they contradict each other or name no image.
+ */
 export async function rentRequest(input: CommandInput, context: CommandContext): Promise<RentRequest> {
   const { options } = input;
   const image = imageOption(options);
@@ -80,7 +82,7 @@ export async function rentRequest(input: CommandInput, context: CommandContext):
   };
 }
 
-/** The words of the service, spelt as it spells them. */
+/** Returns the run type in the service's spelling. */
 function runType(options: OptionValues): string {
   if (restOption(options, '--args') !== undefined) {
     const shell = ['--ssh', '--direct', '--jupyter'].find((flag) => switchOption(options, flag));

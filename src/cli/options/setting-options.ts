@@ -8,7 +8,10 @@ interface SettingShape {
   readonly list?: boolean;
 }
 
-/** Settings of a process as flags. Values stay texts here: the settings validate them together with the environment. */
+/**
+ * Returns the settings of a process as flags. Values stay texts here: the settings validate them together with the
+ * environment.
+ */
 export function settingOptions(settings: Readonly<Record<string, SettingShape>>): readonly CommandOption[] {
   return Object.entries(settings).map(([name, setting]) => {
     const isSwitch = setting.placeholder === 'true|false';

@@ -2,10 +2,9 @@ import { CommandError } from '../command-error.ts';
 import type { ChangeReport, Output } from './output.ts';
 
 /**
- * Changes one thing after another and ends at the first that fails. People read each line as soon as it is so;
- * JSON and YAML are one document: for one thing its report, for several the list of
- * what was done, were it a single one. It is written even if a later one fails, before the failure is
- * thrown, which then names that one and those not tried.
+ * Changes one thing after another and stops at the first failure. Text output appears at once. JSON and YAML are one
+ * document: for one thing its report, for several the list of the changes, even if there is only one. It is written
+ * even if a later change fails, before the failure is thrown, which names the failed thing and those not tried.
  */
 export async function changeOneByOne(
   output: Output,
@@ -26,7 +25,7 @@ export async function changeOneByOne(
   }
 }
 
-/** A failure among several things: which one failed, and which were not tried any more. */
+/** Returns the failure among several things: the failed one, and those not tried. */
 async function stoppedAt(error: unknown, things: readonly string[], index: number): Promise<unknown> {
   if (things.length === 1) return error;
   const { failureParts } = await import('../failures/describe-failure.ts');

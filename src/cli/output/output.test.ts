@@ -43,7 +43,7 @@ test('colours of ours are kept and take no room', () => {
   expect(shown).toBe(`NAME   NOTE\n${red('x')}      -\n${red('xyz')}    -\n`);
 });
 
-/** A stream that keeps what is written. */
+/** Returns a stream that keeps the written text. */
 function written(more: { readonly isTTY?: boolean; readonly columns?: number }) {
   const stream = Object.assign(new PassThrough({ encoding: 'utf8' }), more);
   return { stream, take: () => String(stream.read() ?? '') };

@@ -9,29 +9,29 @@ import { switchOption, textOption } from '../option-values.ts';
 
 type OutputFormat = 'table' | 'wide' | 'json' | 'yaml' | 'name';
 
-/** What a change did, e.g. `instance/4711 stopped`. */
+/** Result of a change, e.g. `instance/4711 stopped`. */
 export interface ChangeReport {
   readonly kind: string;
   readonly name: string;
   /** A participle: `created`, `stopped`. */
   readonly did: string;
-  /** More that machines may want to know. */
+  /** Further data for programs. */
   readonly more?: Readonly<Record<string, unknown>>;
 }
 
-/** Where results go, in the form that was asked for. */
+/** Output of results in the requested form. */
 export interface Output {
   readonly format: OutputFormat;
-  /** A list; an empty one says so on stderr in words. */
+  /** Prints a list; for an empty one it prints a sentence on stderr. */
   rows<Row>(view: View<Row>, rows: readonly Row[]): Promise<void>;
   row<Row>(view: View<Row>, row: Row): Promise<void>;
-  /** For machines the report itself, or their list if several were asked for: `asList`, or more than one. */
+  /** Prints changes. Programs get the report, or a list if several were requested: `asList`, or more than one. */
   changed(reports: readonly ChangeReport[], asked?: { readonly asList: boolean }): Promise<void>;
-  /** A value for machines, and the same as text for people. */
+  /** Prints a value for programs, or its text for people. */
   value(value: unknown, text: string): Promise<void>;
 }
 
-/** The output of one run of a command. */
+/** Creates the output of one run of a command. */
 export function createOutput({ options }: CommandInput, context: CommandContext): Output {
   const format = formatOf(textOption(options, '--output'), switchOption(options, '--raw'));
   const headers = options.headers !== false;
@@ -77,7 +77,7 @@ function nameLine<Row>({ kind, name }: View<Row>, row: Row): string {
   return `${kind}/${printableLine(name(row))}\n`;
 }
 
-/** `--raw` is JSON, as the service's other clients call it. commander has checked the word. */
+/** Returns the format; `--raw` is JSON, its name in the service's other clients. commander has validated the word. */
 function formatOf(text: string | undefined, raw: boolean): OutputFormat {
   if (raw) return 'json';
   switch (text) {
@@ -91,34 +91,38 @@ function formatOf(text: string | undefined, raw: boolean): OutputFormat {
   }
 }
 
-/** YAML that people and kubectl read: texts such as on, e1 and 1e3 stay texts. Loads the library when called. */
+/** Returns YAML for people and kubectl: texts such as on, e1 and 1e3 stay texts. The library is loaded on demand. */
 export async function yamlOf(value: unknown): Promise<string> {
   const { stringify } = await import('yaml');
   return stringify(JSON.parse(JSON.stringify(value ?? null)), { ...KUBECTL_YAML, lineWidth: 0 });
 }
 
-/** Colours only on a terminal that knows them, and never with `--no-color`, NO_COLOR or TERM=dumb. */
+/**
+ * Returns true if colours are on: only on a terminal that supports them, and never with `--no-color`, NO_COLOR or
+ * TERM=dumb.
+ */
 export function createPaint(options: OptionValues, { stdout, env }: CommandContext): Paint {
   const isColoured = Boolean(stdout.isTTY) && options.color !== false && !env.NO_COLOR && env.TERM !== 'dumb';
   return (colour, text) => (isColoured ? styleText(colour, text, { validateStream: false }) : text);
 }
 
-/** What a command waits for, on stderr, while nothing is shown yet. */
+/** Progress of a command on stderr, before its first result. */
 export interface Progress {
-  /** What it waits for now. */
+  /** Shows the present activity. */
   show(text: string): void;
-  /** Takes the line away, before a result is shown. */
+  /** Removes the line, before a result is shown. */
   clear(): void;
 }
 
 const FRAMES = [...'⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏'];
 const FRAME_MS = 100;
-/** Few enough lines for a log, and soon enough to see that it lives. */
+/** Interval for logs: few lines, and early enough to show that the command is alive. */
 const HEARTBEAT_MS = 30_000;
 
 /**
- * Progress of one command. On a terminal one line that is replaced as time goes on and never wraps: a spinner, the time
- * since the first text, and what is waited for. Elsewhere a line each half minute, so that a log shows that it goes on.
+ * Creates the progress of one command. On a terminal it is one line that is replaced over time and never wraps: a
+ * spinner, the time since the first text, and the activity. Elsewhere it is one line each half minute, so that a log
+ * shows progress.
  */
 export function createProgress(
   { stderr, env }: Pick<CommandContext, 'stderr' | 'env'>,
@@ -157,12 +161,12 @@ export function createProgress(
   };
 }
 
-/** The width that tables fit: that of a terminal, unless `-o wide` asks for everything. */
+/** Returns the maximum width of tables: that of a terminal, unlimited with `-o wide`. */
 export function tableWidth({ stdout }: Pick<CommandContext, 'stdout'>): number | undefined {
   return stdout.isTTY ? stdout.columns : undefined;
 }
 
-/** Type, the last characters and the comment of a public key: enough to tell keys apart. */
+/** Returns type, last characters and comment of a public key: enough to distinguish keys. */
 export function shortKey(key: string): string {
   const [type = '', body = '', ...comment] = key.trim().split(/\s+/);
   return [type, `…${body.slice(-12)}`, ...comment].join(' ');

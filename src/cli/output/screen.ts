@@ -1,16 +1,16 @@
 import { counted } from '../../lib/plural.ts';
 import { cut } from '../../views/printable.ts';
 
-/** The size of a terminal, in characters; undefined where it does not say. */
+/** The size of a terminal, in characters; undefined if unknown. */
 export interface ScreenSize {
   readonly columns?: number | undefined;
   readonly rows?: number | undefined;
 }
 
-/** The lines that a terminal can show: longer ones end in `…`, and the last one says how many are left out. */
+/** Returns the lines that fit a terminal: longer ones end in `…`, and the last one shows how many are left out. */
 export function fitted(text: string, { columns, rows }: ScreenSize): readonly string[] {
   const lines = text.trimEnd().split('\n');
-  // The cursor stands on a line of its own.
+  // The cursor is on a line of its own.
   const room = rows === undefined ? lines.length : Math.max(1, rows - 1);
   const shown =
     lines.length <= room

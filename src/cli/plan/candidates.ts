@@ -11,10 +11,10 @@ import type { Offer } from '../../market/offer.ts';
 import { hourlyText, inDollars } from '../../views/amounts.ts';
 import type { Candidate } from '../../views/plan.ts';
 
-/** What one alternative is judged by. */
+/** Criteria of one alternative. */
 export type Alternative = Omit<ChoiceInput, 'offers' | 'mustState'>;
 
-/** Each offer beside the winner, and why it loses: the winner first, then the nearest losers. */
+/** Returns each offer beside the winner with the reason why it loses: the winner first, then the nearest losers. */
 export function judgeOffers(
   alternative: Alternative,
   offers: readonly Offer[],
@@ -31,7 +31,7 @@ export function judgeOffers(
 
 interface Judged {
   readonly candidate: Candidate;
-  /** Requirements that it does not meet; the winner stands before all. */
+  /** Requirements that it does not meet; the winner comes before all. */
   readonly failing: number;
   readonly price: number | undefined;
 }
@@ -59,7 +59,7 @@ function candidateOf(offer: Offer, winner: Offer | undefined, alternative: Alter
   };
 }
 
-/** The order by the price of an hour, unless the spec names another. */
+/** Order by the hourly price, unless the spec names another. */
 const PRICE_FIELD = 'pricePerHour';
 
 interface Loss {

@@ -20,9 +20,9 @@ import { type Applied, askForAll, type Judged, refuseRefused, type ServerVerdict
 import { effectsOf, NO_EFFECTS } from './effects.ts';
 import { type PlannedObject, refuseBroken } from './manifests.ts';
 
-/** Surroundings of a planned object; unknown ones count as right. */
+/** Surroundings of a planned object; unknown ones count as valid. */
 export interface Surroundings {
-  /** Undefined if the cluster is not asked about the object. */
+  /** Undefined without a request to the cluster about the object. */
   readonly kube: KubeClient | undefined;
   readonly account: MarketplaceAccount | undefined;
   /** GpuInstances that name the account. */
@@ -30,7 +30,7 @@ export interface Surroundings {
   readonly constants: PurchaseConstants;
   /** Undefined if the caller may not read it. */
   readonly identity: Identity | undefined;
-  /** Room of the account, for all planned objects together; undefined if it is not known. */
+  /** Room of the account for all planned objects together; undefined if unknown. */
   readonly gate: Pick<Admission, 'request'> | undefined;
 }
 
@@ -41,14 +41,14 @@ const NO_SURROUNDINGS: Surroundings = {
 
 /** Additions of a cluster to a manifest. */
 export interface ClusterView extends Effects {
-  /** The marketplace of the account; undefined: the one that options and environment say. */
+  /** Marketplace of the account; undefined: that of options and environment. */
   readonly target: SessionTarget | undefined;
-  /** Why nothing may be rented, whatever the operator would decide. */
+  /** Reason why the account may rent nothing, whatever the operator decides. */
   readonly blocked?: AccountBlock | undefined;
-  /** Object that the API server would store; undefined if it did not judge the manifest. */
+  /** Object that the API server would store; undefined if it did not evaluate the manifest. */
   readonly applied: Applied | undefined;
   readonly surroundings: Surroundings;
-  /** Checks that were made, or the reason why none was. */
+  /** Checks that were made, or the reason for none. */
   readonly note: string;
 }
 
@@ -66,8 +66,9 @@ interface Asked {
 }
 
 /**
- * Works on each object with what the cluster says: whether it would take it, and whose login and limits hold. What it
- * would refuse is a usage error; the note says if a cluster cannot be asked. The connection lasts as long as the work.
+ * Runs `work` for each object with the facts of the cluster: whether the API server would accept it, and its login and
+ * limits. A refused object is a usage error; a note tells if the cluster is unreachable. The connection lasts as long
+ * as the work.
  */
 export async function withClusterViews<Result>(
   planned: readonly PlannedObject[],
@@ -92,7 +93,7 @@ export async function withClusterViews<Result>(
   }
 }
 
-/** Applies the rules of admission here. Throws a usage error if a manifest breaks one. */
+/** Applies the rules of admission locally. Throws a usage error if a manifest breaks one. */
 async function withoutCluster(planned: readonly PlannedObject[], why: string): Promise<readonly Viewed[]> {
   await refuseBroken(planned);
   const note = `checked by the rules of the resource definitions; the account, its limits, Secrets and quotas were not checked: ${why}`;
@@ -100,7 +101,10 @@ async function withoutCluster(planned: readonly PlannedObject[], why: string): P
   return planned.map((object) => [object, view]);
 }
 
-/** Those of one account share what is known of it: a rental that is planned takes its room from the next. */
+/**
+ * Adds the facts of the cluster to each object. Objects of one account share them: a planned rental takes room from the
+ * next.
+ */
 async function viewAll(
   cluster: ClusterSession,
   verdicts: readonly Judged[],
@@ -125,7 +129,7 @@ async function viewAll(
   return views;
 }
 
-/** An account, and what is noted of it. */
+/** An account, and its notes. */
 interface Seen extends Pick<ClusterView, 'target' | 'blocked' | 'surroundings'> {
   readonly notes: readonly string[];
 }
@@ -137,8 +141,8 @@ interface SeenOf {
 }
 
 /**
- * State and spending of an account without the planned objects: they are planned as if they had no machine. Rejects with a
- * KubeError.
+ * Returns the state and spending of an account without the planned objects: they are planned as if they had no machine.
+ * Rejects with a KubeError.
  */
 async function accountSeen(cluster: ClusterSession, { account, planned, asked }: SeenOf): Promise<Seen> {
   const [{ instances, missing }, reading, { constants }] = await Promise.all([
@@ -182,7 +186,7 @@ const VERDICT_NOTES: Readonly<Record<ServerVerdict['type'], (verdict: ServerVerd
     `checked by the rules of the resource definitions alone, since the API server did not judge it${'why' in verdict ? `: ${verdict.why}` : ''}`,
 };
 
-/** The account's own login, or the caller's if its key cannot be read. */
+/** Returns the account's own login, or the caller's if its key cannot be read. */
 async function targetOf(
   cluster: ClusterSession,
   account: MarketplaceAccount,
@@ -196,7 +200,7 @@ async function targetOf(
   }
 }
 
-/** The account that a spec names, as the cluster has it. Rejects with a KubeError. */
+/** Returns the account that a spec names, from the cluster. Rejects with a KubeError. */
 function accountNamed(
   { kube, namespace }: ClusterSession,
   { spec, namespace: own = namespace }: Pick<PlannedObject, 'spec' | 'namespace'>,

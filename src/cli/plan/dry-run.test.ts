@@ -16,7 +16,7 @@ const MANIFEST = {
 
 type Refusal = readonly [status: number, reason: string, message: string];
 
-/** What the API server is asked of a manifest, and what becomes of its answer. */
+/** Returns the request to the API server for a manifest, and the verdict from its answer. */
 async function asked({
   refusal,
   manifest = MANIFEST,

@@ -9,28 +9,28 @@ import { usageError } from '../command-error.ts';
 import type { ClusterSession } from '../sessions/cluster-session.ts';
 import type { Manifest, PlannedObject } from './manifests.ts';
 
-/** An object as it is stored, undefined if there is none, and as it would be with the manifest. */
+/** An object as stored, undefined if there is none, and as it would be with the manifest. */
 export interface Applied {
   readonly before: GpuInstance | EndpointGroup | undefined;
   readonly after: GpuInstance | EndpointGroup;
 }
 
-/** What the API server would say to `kubectl apply`. */
+/** Answer of the API server to `kubectl apply`. */
 export type ServerVerdict =
   | { readonly type: 'accepted'; readonly applied: Applied }
   | { readonly type: 'refused'; readonly why: string }
-  /** It could not judge. */
+  /** The API server could not evaluate it. */
   | { readonly type: 'unasked'; readonly why: string };
 
 const RESOURCES = { GpuInstance: gpuInstanceResource, EndpointGroup: endpointGroupResource } as const;
-/** What it answers to a manifest that is wrong; admission policies refuse as `forbidden`. */
+/** Kinds of answers to an invalid manifest; admission policies refuse as `forbidden`. */
 const REFUSALS = new Set(['invalid', 'forbidden']);
 const BAD_REQUEST = 400;
 
 /**
- * Asks as `kubectl apply --dry-run=server` does, so that rules that span fields and admission policies are evaluated by
- * the API server itself, and a field that the manifest names no more is removed. Nothing is stored. Rejects only with
- * what is not a KubeError: those become the verdict.
+ * Sends the request of `kubectl apply --dry-run=server`, so that the API server itself evaluates rules across fields
+ * and admission policies, and a field that the manifest no longer names is removed. Nothing is stored. It rejects only
+ * with errors that are no KubeError: those become the verdict.
  */
 export async function askServer(
   { kube, namespace: own }: ClusterSession,
@@ -50,10 +50,10 @@ export async function askServer(
   }
 }
 
-/** An object of a manifest, and what the API server would say to it. */
+/** An object of a manifest, and the API server's verdict on it. */
 export type Judged = readonly [PlannedObject, ServerVerdict];
 
-/** {@link askServer} for one object after another. */
+/** Calls {@link askServer} for one object after another. */
 export async function askForAll(
   cluster: ClusterSession,
   planned: readonly PlannedObject[],
@@ -63,7 +63,7 @@ export async function askForAll(
   return judged;
 }
 
-/** A right that is missing says nothing about the manifest. */
+/** Returns true if the error is about the manifest; a missing permission is not. */
 function isAboutManifest({ kind, status, message }: KubeError): boolean {
   if (/ cannot (get|patch|create|update) resource /.test(message)) return false;
   return REFUSALS.has(kind) || status === BAD_REQUEST;
@@ -77,7 +77,7 @@ export function refuseRefused(judged: readonly Judged[]): void {
   if (refused.length > 0) throw usageError(refused.join('\n'), 'Correct what is named; nothing was stored.');
 }
 
-/** Where `kubectl apply` keeps the manifest that it was last given. */
+/** Annotation in which `kubectl apply` keeps the last manifest. */
 export const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 type Managed = KubeObject & {
@@ -91,9 +91,9 @@ type Managed = KubeObject & {
 };
 
 /**
- * The request of whoever applied the object before: fields that it named then and does not name now are removed, as
- * `kubectl apply` (by its annotation) and appliers on the server side (by the fields that they own) do. An object without
- * either keeps the fields that the manifest does not name.
+ * Returns the request of the last applier: fields that it named then and no longer names are removed, as
+ * `kubectl apply` (by its annotation) and server-side appliers (by their owned fields) do. An object without either
+ * keeps the fields that the manifest does not name.
  */
 function asApplied(
   manifest: Manifest,
@@ -125,7 +125,7 @@ function parsed(json: string): unknown {
   }
 }
 
-/** Who applied the object on the server side: kubectl, Argo CD or Flux; never the operator. */
+/** Returns the server-side applier of the object: kubectl, Argo CD or Flux; never the operator. */
 function applierOf(object: KubeObject | undefined): string | undefined {
   const { managedFields = [] } = (object as Managed | undefined)?.metadata ?? {};
   const appliers = managedFields.flatMap(({ manager, operation, subresource }) =>
@@ -136,7 +136,7 @@ function applierOf(object: KubeObject | undefined): string | undefined {
   return appliers.find((manager) => manager === 'kubectl') ?? appliers[0];
 }
 
-/** The merge patch that sets what is desired, and removes what was applied before and is desired no more. */
+/** Returns the merge patch that sets the desired fields, and removes applied ones that are no longer desired. */
 function withRemovals(applied: unknown, desired: unknown): unknown {
   if (!isJsonObject(desired)) return desired;
   const before = isJsonObject(applied) ? applied : {};

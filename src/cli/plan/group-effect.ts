@@ -10,7 +10,10 @@ import {
 import { isControlledBy } from '../../runtime/kube/kube-object.ts';
 import type { GroupEffect } from '../../views/group-effect.ts';
 
-/** By the operator's own comparison of workers with the template. Other objects in `instances` are not considered. */
+/**
+ * Returns the effect on a group by the operator's own comparison of workers with the template. Other objects in
+ * `instances` are ignored.
+ */
 export function groupEffect(
   { before, after }: { readonly before: EndpointGroup; readonly after: EndpointGroup },
   instances: readonly GpuInstance[],

@@ -10,7 +10,7 @@ import type { ObjectName } from '../objects/object-name.ts';
 import { listOption } from '../option-values.ts';
 import { readTextFile } from '../secrets/secret-input.ts';
 
-/** A machine that a manifest asks for; a group asks for as many as its load needs. */
+/** A machine that a manifest requests; a group requests as many as its load needs. */
 export interface PlannedObject {
   /** e.g. `gpui/trainer`. */
   readonly object: string;
@@ -18,9 +18,9 @@ export interface PlannedObject {
   readonly spec: GpuInstanceSpec;
   /** True if its group creates no worker (`spec.pause.scaleUp`). */
   readonly isHeld: boolean;
-  /** Whether its account is applied together with it. */
+  /** True if its account is applied together with it. */
   readonly bringsAccount: boolean;
-  /** As it stands in the file. */
+  /** The manifest in the file. */
   readonly manifest: Manifest;
 }
 
@@ -31,7 +31,7 @@ export const FILE_OPTION = {
   repeatable: true,
 } as const;
 
-/** The machines that the files of {@link FILE_OPTION} ask for; a usage error if no file is given. */
+/** Returns the machines that the files of {@link FILE_OPTION} request. Throws a usage error without a file. */
 export async function plannedIn(
   { options }: CommandInput,
   context: CommandContext,
@@ -50,7 +50,7 @@ interface ManifestText {
   readonly file: string;
 }
 
-/** The machines that YAML texts ask for together. A field that is wrong is a usage error that names it. */
+/** Returns the machines that YAML texts request together. Throws a usage error that names an invalid field. */
 export async function plannedObjects(texts: readonly ManifestText[]): Promise<readonly PlannedObject[]> {
   const values = (await Promise.all(texts.map(manifestValues))).flat();
   const accounts = new Set(values.flatMap(({ value }) => accountIn(value)));
@@ -70,7 +70,9 @@ async function manifestValues({ text, file }: ManifestText) {
   return (await valuesIn(text, file)).map((value) => ({ value, file }));
 }
 
-/** Namespace and name of a MarketplaceAccount, as {@link accountKey} writes them; empty for any other object. */
+/**
+ * Returns the namespace and name of a MarketplaceAccount in the form of {@link accountKey}; empty for any other object.
+ */
 function accountIn(value: unknown): readonly string[] {
   const { kind, metadata } = Object(value) as Pick<Manifest, 'metadata'> & { readonly kind?: unknown };
   if (kind !== marketplaceAccountResource.kind) return [];
@@ -78,8 +80,7 @@ function accountIn(value: unknown): readonly string[] {
 }
 
 /**
- * Throws a usage error that names every field by which an API server with these resource definitions would refuse one of
- * the objects.
+ * Throws a usage error that names every field for which an API server with these CRDs would refuse one of the objects.
  */
 export async function refuseBroken(planned: readonly PlannedObject[]): Promise<void> {
   if (planned.length === 0) return;
@@ -99,7 +100,10 @@ export async function refuseBroken(planned: readonly PlannedObject[]): Promise<v
   if (fault) throw usageError(faults.map(({ message }) => message).join('\n'), fault.remedy);
 }
 
-/** The objects of our kinds that a YAML text names, whatever their specs hold; a usage error if there are none. */
+/**
+ * Returns the objects of the operator's kinds that a YAML text names, whatever their specs contain. Throws a usage
+ * error if there are none.
+ */
 export async function objectsNamedIn(text: string, file: string): Promise<readonly ObjectName[]> {
   const named = (await valuesIn(text, file)).flatMap((value): readonly ObjectName[] => {
     const { kind, apiVersion, metadata } = Object(value) as Partial<Record<string, unknown>>;
@@ -113,7 +117,7 @@ export async function objectsNamedIn(text: string, file: string): Promise<readon
   throw usageError(`${file} names no GpuInstance, EndpointGroup or MarketplaceAccount.`);
 }
 
-/** Every object of every document. */
+/** Returns every object of every document. */
 async function valuesIn(text: string, file: string): Promise<readonly unknown[]> {
   const { parseAllDocuments } = await import('yaml');
   return parseAllDocuments(text, KUBECTL_YAML).flatMap((document) => {
@@ -123,7 +127,7 @@ async function valuesIn(text: string, file: string): Promise<readonly unknown[]>
   });
 }
 
-/** One object that is wrong does not hide what is wrong with the next. */
+/** Collects faults: an invalid object does not hide the faults of the next. */
 function collectIn(faults: CommandError[]): (error: unknown) => void {
   return (error) => {
     if (!(error instanceof CommandError)) throw error;
@@ -131,7 +135,7 @@ function collectIn(faults: CommandError[]): (error: unknown) => void {
   };
 }
 
-/** Aliases that lead nowhere, or unfold without end, are refused by the parser only here. */
+/** Resolves aliases: the parser refuses here those without a target, or without an end. */
 function plainValue(document: { toJS(): unknown }, file: string): unknown {
   try {
     return document.toJS();
@@ -141,13 +145,13 @@ function plainValue(document: { toJS(): unknown }, file: string): unknown {
   }
 }
 
-/** A list of objects, as kubectl prints and takes it, stands for its items. */
+/** Returns the items of a list of objects, as kubectl prints and accepts it. */
 function objectsIn(value: unknown): readonly unknown[] {
   const isList = typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'List';
   return isList && 'items' in value && Array.isArray(value.items) ? value.items : [value];
 }
 
-/** An object of ours in a file, as far as it is read. */
+/** An object of the operator's kinds in a file: the parts in use. */
 export interface Manifest {
   readonly apiVersion: string;
   readonly kind: 'GpuInstance' | 'EndpointGroup';
@@ -199,7 +203,7 @@ async function templateOf(value: unknown, fault: Fault): Promise<MachinePart> {
   return { spec: template.spec, isHeld: pause?.scaleUp === true };
 }
 
-/** The value if its schema knows and allows every field. Throws `fault` otherwise. */
+/** Returns the value if its schema allows every field. Throws `fault` otherwise. */
 async function asDefined<T>(schema: z.ZodType<T>, value: unknown, fault: Fault): Promise<T> {
   const { unknownFields } = await import('./unknown-fields.ts');
   const parsed = schema.safeParse(value);
@@ -210,14 +214,14 @@ async function asDefined<T>(schema: z.ZodType<T>, value: unknown, fault: Fault):
   return parsed.data;
 }
 
-/** Amounts are text, so that no rounding changes them: YAML takes one without quotes for a number. */
+/** Amounts are text, so that they are never rounded: YAML parses one without quotes as a number. */
 function issueText({ path, message, ...issue }: z.core.$ZodIssue, schema: z.ZodType, spec: unknown): string {
   const given = path.reduce<unknown>((value, key) => Object(value)[key], spec);
   const isText = 'expected' in issue && issue.expected === 'string';
   return `spec.${path.join('.')}: ${(isText && quoteHint(given, { path, schema, spec })) || message}`;
 }
 
-/** What to write in place of a value that YAML took for something else than text; undefined if nothing helps. */
+/** Returns the text to write for a value that YAML parsed as another type; undefined if there is none. */
 function quoteHint(
   given: unknown,
   {

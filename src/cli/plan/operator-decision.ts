@@ -22,22 +22,22 @@ type Purchase = Extract<Decision['record'], { type: 'intent' }>['purchase'];
 /** The operator's decision on an object that has no machine yet. */
 export interface PlannedDecision {
   readonly account: AccountFacts;
-  /** The purchase before the account is asked for room; undefined if nothing would be rented. */
+  /** The purchase before the request for room; undefined if nothing would be rented. */
   readonly purchase: Purchase | undefined;
   /** Undefined if the purchase has room. */
   readonly refusal: { readonly reason: Reason; readonly detail: string } | undefined;
   readonly unchecked: readonly string[];
 }
 
-/** Subject of the decision: the manifest, and the object that the API server would store if it judged it. */
+/** Subject of the decision: the manifest, and the object that the API server would store if it evaluated it. */
 interface Asked {
   readonly planned: PlannedObject;
   readonly applied: Applied | undefined;
 }
 
 /**
- * Explains a planned object as if it existed and had no machine. Room that the account has is taken from it for the next
- * planned object. Rejects if a read of the cluster or the marketplace fails.
+ * Explains a planned object as if it existed and had no machine. It takes room of the account from the next planned
+ * object. Rejects if a read of the cluster or the marketplace fails.
  */
 export async function decidePlanned(
   { planned, applied }: Asked,
@@ -66,7 +66,10 @@ export async function decidePlanned(
   return { account: explained.account, purchase, unchecked, refusal };
 }
 
-/** Reason why the account has no room; undefined if it has. A purchase that has room is counted for the next objects. */
+/**
+ * Returns the reason why the account has no room; undefined if it has. A purchase with room counts for the next
+ * objects.
+ */
 function refusalBy(
   gate: Pick<Admission, 'request'>,
   { object, namespace }: PlannedObject,
@@ -81,8 +84,8 @@ function refusalBy(
 }
 
 /**
- * The object, or a worker of the group. The machine that it has is left out, since another is planned, and one that does
- * not exist yet has a uid, as it would.
+ * Returns the object, or a worker of the group, without its machine, since another one is planned. An object that does
+ * not exist yet gets a uid.
  */
 function unrented(after: Applied['after']): GpuInstance {
   const uid = after.metadata.uid ?? systemRandom.uuid();
@@ -103,7 +106,7 @@ function workerOf({ apiVersion, metadata, spec }: EndpointGroup, uid: string): G
   };
 }
 
-/** The object as an API server would create it now. */
+/** Returns the object as an API server would create it now. */
 function instanceOf({ manifest, namespace = '', spec }: PlannedObject): GpuInstance {
   const creationTimestamp = formatTime(systemClock.now());
   return {
@@ -114,7 +117,7 @@ function instanceOf({ manifest, namespace = '', spec }: PlannedObject): GpuInsta
   };
 }
 
-/** An account that sets no limit, in place of the one that the object names. */
+/** Returns an account without limits, in place of the one that the object names. */
 function unlimited(object: GpuInstance): MarketplaceAccount {
   return {
     apiVersion: API_VERSION,
@@ -127,13 +130,13 @@ function unlimited(object: GpuInstance): MarketplaceAccount {
   };
 }
 
-/** The list as it is when the machine of the object is gone. */
+/** Returns the list without the machine of the object. */
 function without(list: CompleteList, status: Applied['after']['status']): CompleteList {
   if (status === undefined || !('instanceId' in status)) return list;
   return { ...list, rows: new Map([...list.rows].filter(([id]) => id !== status.instanceId)) };
 }
 
-/** Proves nothing: an object without a machine has nothing to prove. */
+/** Returns no proof: an object without a machine needs none. */
 function throwaway(): Identity {
   const bytes = (length: number) => systemRandom.bytes(length);
   return newIdentity({ id: bytes(16), key: bytes(32) }, { kubeSystemUid: undefined, scope: '*' });

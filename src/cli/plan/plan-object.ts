@@ -20,15 +20,15 @@ import type { PlannedDecision } from './operator-decision.ts';
 interface Means {
   readonly view: ClusterView;
   readonly client: Pick<MarketplaceClient, 'offers'>;
-  /** The login as the operator sees it, read once for all objects. */
+  /** The login in the form that the operator has, read once for all objects. */
   readonly login: () => ReturnType<typeof readLogin>;
   readonly input: CommandInput;
   readonly progress: Progress;
 }
 
 /**
- * Explains one object as if it existed, and shows the offers by which the operator's decision was made. A machine that
- * would be replaced is kept if nothing can be rented for it. Rejects with a MarketplaceError if a search fails.
+ * Explains one object as if it existed, and shows the offers of the operator's decision. A machine that would be
+ * replaced is kept if no other can be rented. Rejects with a MarketplaceError if a search fails.
  */
 export async function planObject(planned: PlannedObject, means: Means): Promise<Plan> {
   const plan = await rentalOf(planned, means);
@@ -41,7 +41,7 @@ export async function planObject(planned: PlannedObject, means: Means): Promise<
 async function rentalOf(planned: PlannedObject, means: Means): Promise<Plan> {
   const { view, login, progress } = means;
   const { machine } = view;
-  // Nothing is searched for an object whose machine stays.
+  // No search for an object that keeps its machine.
   if (machine && machine.effect !== 'replaces') return nothingOf(planned, view);
   const held = pausedGroup(planned) ?? view.blocked;
   if (held) return { ...nothingOf(planned, view), ...held };
@@ -59,7 +59,7 @@ interface Deciding extends Means {
   readonly decided: PlannedDecision;
 }
 
-/** The offer that would be rented, or that has no room, beside those that lose. */
+/** Returns the offer that would be rented, or that has no room, beside those that lose. */
 async function boughtPlan(
   planned: PlannedObject,
   { offer, offerIndex }: NonNullable<PlannedDecision['purchase']>,
@@ -78,7 +78,7 @@ async function boughtPlan(
   return { rents, perDay, candidates: kept, alternative: offerIndex };
 }
 
-/** Offers of every kind with what each lacks, if no offer matches; nothing if another rule decided. */
+/** Returns offers of every kind with their missing requirements, if no offer matches; none if another rule decided. */
 async function unmatchedPlan(planned: PlannedObject, deciding: Deciding): Promise<Partial<Plan>> {
   const { input, decided } = deciding;
   if (facetsOf(decided.refusal?.reason).search === undefined) return {};
@@ -95,7 +95,7 @@ async function unmatchedPlan(planned: PlannedObject, deciding: Deciding): Promis
 const shownOffers = ({ options }: CommandInput): number =>
   numberOption(options, '--show', { min: 1, max: 1000, whole: true }) ?? 8;
 
-/** Alternatives of an object with the limits and exclusions of its account. */
+/** Returns the alternatives of an object with the limits and exclusions of its account. */
 function alternativesOf(
   { spec }: PlannedObject,
   { account: { limits, avoided, reserved } }: PlannedDecision,
@@ -107,7 +107,10 @@ function alternativesOf(
   }));
 }
 
-/** Each search, and the login, are read once: a plan and the operator's decision in it use the same replies. */
+/**
+ * Returns a session that reads each search, and the login, once: a plan and the operator's decision in it use the same
+ * replies.
+ */
 export function readOnce(session: MarketplaceSession) {
   const { client } = session;
   const searches = new Map<string, ReturnType<OffersResource['search']>>();
@@ -142,7 +145,7 @@ async function search(alternative: Alternative, breadth: 'exact' | 'broad', { cl
   return client.offers.search(offerQuery(alternative.requirements, alternative, breadth));
 }
 
-/** A group that creates no worker; a paused template is for the decision on its worker. */
+/** Returns the pause of a group that creates no worker; a paused template is for the decision on its worker. */
 function pausedGroup({ isHeld }: PlannedObject) {
   if (!isHeld) return undefined;
   const detail = 'The group creates no worker while spec.pause.scaleUp is true. Set it to false.';

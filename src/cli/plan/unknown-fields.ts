@@ -4,14 +4,14 @@ import { nearest } from '../../lib/text.ts';
 /** A field that a schema does not have. */
 export interface UnknownField {
   readonly path: readonly PropertyKey[];
-  /** `no such field; did you mean gpuNames?` */
+  /** For example `no such field; did you mean gpuNames?` */
   readonly message: string;
 }
 
 type Schema = z.core.JSONSchema.BaseSchema;
 
 /**
- * Fields of a value, written at a path, that its schema does not have. The API server refuses them too. Parsing drops
+ * Returns the fields of a value, at a path, that its schema lacks. The API server refuses them too. Parsing would drop
  * them silently, so a command would plan or simulate another object than the written one.
  */
 export function unknownFields(

@@ -3,7 +3,7 @@ import { type Change, type ScalingWorker, usualPerf } from '../../controllers/en
 import { parseDuration } from '../../lib/time.ts';
 import { type Fleet, type FleetWorker, isServing, type WorkerModel } from './fleet.ts';
 
-/** Spans of a spec by which workers are judged, in milliseconds. */
+/** Time limits of a spec for workers, in milliseconds. */
 export interface Deadlines {
   readonly bootMs: number;
   readonly wakeMs: number;
@@ -17,13 +17,13 @@ export function deadlinesOf({ template, wakeTimeout }: EndpointGroupSpec): Deadl
   };
 }
 
-/** Work per second of one more worker: workers tell their own once they have served. */
+/** Returns the work per second of one more worker: workers report their own after they have served. */
 export function perfOfNew({ workers }: Fleet, { expectedPerf }: EndpointGroupSpec): number | undefined {
   const measured = workers.filter((worker) => worker.wasEverReady).map(({ model }) => model.perf);
   return usualPerf(measured, expectedPerf);
 }
 
-/** The workers as numbers and choices count them. */
+/** Returns the workers in the form of numbers and choices. */
 export function choosableWorkers(
   { workers }: Fleet,
   {
@@ -32,7 +32,7 @@ export function choosableWorkers(
     deadlines,
   }: { readonly now: number; readonly perf: number | undefined; readonly deadlines: Deadlines },
 ): readonly ScalingWorker[] {
-  // The one with the least work goes first, of equal ones the newest.
+  // The worker with the least work comes first, of equal ones the newest.
   const newestFirst = workers.toReversed().sort((left, right) => left.queue - right.queue);
   const ranks = new Map(newestFirst.map(({ name }, index) => [name, index + 1]));
   return workers.map((worker) => ({
@@ -72,7 +72,7 @@ function startsLongerThan(worker: FleetWorker, now: number, spanMs: number): boo
   return worker.readyAt !== undefined && !isServing(worker, now) && now >= worker.startedAt + spanMs;
 }
 
-/** The fleet after what was chosen. `modelOf` says what the next worker to be rented is like. */
+/** Returns the fleet after the chosen actions. `modelOf` returns the model of the next rented worker. */
 export function ordered(
   fleet: Fleet,
   changes: readonly Change[],
@@ -104,7 +104,7 @@ function withRented(
   return { ...fleet, workers: [...fleet.workers, worker], made: fleet.made + 1 };
 }
 
-/** Empty if it is removed at once: one that does not serve has no work to finish. */
+/** Returns the changed worker; empty if it is removed at once: one that does not serve has no work to finish. */
 function changed(
   worker: FleetWorker,
   change: Exclude<Change, { type: 'rent' }>,

@@ -6,7 +6,7 @@ const RIGHT = 20;
 const TOP = 60;
 const PANEL = 150;
 const GAP = 45;
-/** More columns than this are not told apart on a screen. */
+/** Maximum columns: more cannot be distinguished on a screen. */
 const MAX_COLUMNS = 720;
 
 interface Line {
@@ -21,7 +21,7 @@ interface Panel {
   readonly lines: readonly Line[];
 }
 
-/** Colours that people who see colours otherwise tell apart, too. */
+/** Colours that colour-blind people distinguish, too. */
 const PANELS: readonly Panel[] = [
   {
     title: 'work offered per second',
@@ -48,7 +48,7 @@ const PANELS: readonly Panel[] = [
   },
 ];
 
-/** A replay as an SVG: load, workers, queue and money over one axis of time. */
+/** Returns a replay as an SVG: load, workers, queue and money over one time axis. */
 export function pictureOf({ ticks, summary }: Outcome, title: string): string {
   const height = TOP + PANELS.length * (PANEL + GAP);
   const count = Math.min(ticks.length, MAX_COLUMNS);
@@ -94,7 +94,7 @@ function panelOf({ title, lines }: Panel, { columns, top, seconds }: Place): str
   ].join('\n');
 }
 
-/** The largest value of each column, so that a short burst is seen in a long run. */
+/** Returns the largest value of each column, so that a short burst is visible in a long run. */
 function peaksOf({ value }: Line, columns: Place['columns']): readonly number[] {
   return columns.map((ticks) => ticks.reduce((most, tick) => Math.max(most, value(tick)), 0));
 }
@@ -122,7 +122,7 @@ function curveOf({ color, peaks, isFilled }: Curve, { most, top, bottom }: Bound
   return `<polygon points="${area}" fill="${color}" fill-opacity="0.25"/>${line}`;
 }
 
-/** Times in seconds between two marks; the first that makes few enough. */
+/** Times in seconds between two marks; the first that gives few enough marks. */
 const MARK_STEPS = [10, 60, 300, 900, 3600, 10_800, 21_600, 86_400, 604_800];
 const MAX_MARKS = 10;
 

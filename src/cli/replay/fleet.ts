@@ -9,20 +9,20 @@ import {
   withoutExpired,
 } from './queueing.ts';
 
-/** What a simulated worker does and costs. */
+/** Capacity and cost of a simulated worker. */
 export interface WorkerModel {
   /** Work per second. */
   readonly perf: number;
   readonly pricePerHour: MicroDollars;
-  /** While it is stopped. */
+  /** Price while it is stopped. */
   readonly coldPricePerHour: MicroDollars;
-  /** From the rental until it serves. */
+  /** Time from the rental until it serves. */
   readonly bootSeconds: number;
-  /** From a wake until it serves. */
+  /** Time from a start until it serves. */
   readonly wakeSeconds: number;
 }
 
-/** A worker that is there when the replay begins, ready once at least. */
+/** A worker that exists when the replay begins, and was ready before. */
 export interface FirstWorker {
   readonly model: WorkerModel;
   readonly desired: 'Hot' | 'Cold';
@@ -33,36 +33,36 @@ export interface FleetWorker {
   readonly name: string;
   readonly model: WorkerModel;
   readonly desired: 'Hot' | 'Cold' | 'Gone';
-  /** From when on it serves; undefined while it is stopped. */
+  /** Time from which it serves; undefined while it is stopped. */
   readonly readyAt: number | undefined;
-  /** When its machine was last started. */
+  /** Time of the last start of its machine. */
   readonly startedAt: number;
-  /** Whether that was a wake. */
+  /** True if it was started from stopped. */
   readonly isWoken: boolean;
   readonly wasEverReady: boolean;
   readonly drainSince: number | undefined;
-  /** Work takenFrom and not done. */
+  /** Accepted work that is not done. */
   readonly queue: number;
 }
 
-/** What has come of the work and the money so far. */
+/** Work and money so far. */
 export interface Totals {
   /** Work units. */
   readonly offered: number;
   readonly served: number;
   readonly rejected: number;
-  /** Units × seconds that work which was takenFrom has waited. */
+  /** Units × seconds for which accepted work has waited. */
   readonly waited: number;
   /** Micro-dollars per hour × seconds: whole numbers, so that no sum is rounded. */
   readonly priceSeconds: number;
 }
 
-/** Simulated workers and the work in front of them. A plain value: a new one for each step. */
+/** Simulated workers and the work in front of them. A plain value: each step returns a new one. */
 export interface Fleet {
-  /** Oldest first. */
+  /** Workers, the oldest first. */
   readonly workers: readonly FleetWorker[];
   readonly front: FrontQueue;
-  /** Workers made so far. */
+  /** Number of workers created so far. */
   readonly made: number;
   readonly totals: Totals;
 }
@@ -73,17 +73,17 @@ export function isServing({ readyAt }: FleetWorker, now: number): boolean {
   return readyAt !== undefined && readyAt <= now;
 }
 
-/** Hot workers that serve. */
+/** Returns the hot workers that serve. */
 export function readyWorkers({ workers }: Fleet, now: number): readonly FleetWorker[] {
   return workers.filter((worker) => worker.desired === 'Hot' && isServing(worker, now));
 }
 
-/** Work that waits, in workers and in front of them. */
+/** Returns the waiting work, in workers and in front of them. */
 export function waitingWork({ workers, front }: Fleet): number {
   return workers.reduce((sum, { queue }) => sum + queue, amountOf(front));
 }
 
-/** What all machines cost in an hour in their present state. */
+/** Returns the hourly cost of all machines in their present state. */
 export function pricePerHour({ workers }: Fleet): MicroDollars {
   return workers.reduce(
     (sum, { model, readyAt }) => sum + (readyAt === undefined ? model.coldPricePerHour : model.pricePerHour),
@@ -91,7 +91,7 @@ export function pricePerHour({ workers }: Fleet): MicroDollars {
   );
 }
 
-/** A span in which nothing is decided. */
+/** A time span without a decision. */
 export interface Span {
   /** Milliseconds. */
   readonly from: number;
@@ -99,13 +99,13 @@ export interface Span {
   /** Work units that arrive, evenly. */
   readonly offered: number;
   readonly maxQueueSeconds: number;
-  /** How long a worker that leaves may finish its work. */
+  /** Seconds in which a draining worker may finish its work. */
   readonly drainSeconds: number;
 }
 
 /**
- * Whether all work of a span is done as it comes and no worker starts or leaves: then it does not matter in how many
- * steps the span passes.
+ * Returns true if all work of a span is done on arrival and no worker starts or leaves: then the number of steps makes
+ * no difference.
  */
 export function isCalm(fleet: Fleet, { from, seconds, offered }: Omit<Span, 'drainSeconds'>): boolean {
   const end = from + seconds * 1000;
@@ -118,8 +118,8 @@ export function isCalm(fleet: Fleet, { from, seconds, offered }: Omit<Span, 'dra
 }
 
 /**
- * Lets a span pass. Work goes to the ready worker at which it waits least; if all are full it is rejected, and
- * if none is ready it waits in front of them for at most as long as anything may wait.
+ * Advances the fleet over a span. Work goes to the ready worker with the shortest wait. If all are full it is rejected,
+ * and if none is ready it waits in front of them, at most for the maximum wait.
  */
 export function passed(fleet: Fleet, span: Span): Fleet {
   const { from, seconds, offered, maxQueueSeconds, drainSeconds } = span;
@@ -151,7 +151,7 @@ export function passed(fleet: Fleet, span: Span): Fleet {
 interface Worked {
   readonly workers: readonly FleetWorker[];
   readonly served: number;
-  /** For which no ready worker has room. */
+  /** Work for which no ready worker has room. */
   readonly refused: number;
   readonly waited: number;
 }
@@ -181,14 +181,17 @@ interface FrontAfter {
   readonly waited: number;
 }
 
-/** Older work goes first: what finds no room is new work, as far as there is any. */
+/** Returns the work in front after a span. Older work goes first, so rejected work is new work if there is any. */
 function frontAfter(front: FrontQueue, { from, offered }: Span, refused: number): FrontAfter {
   const turnedAway = Math.min(refused, offered);
   const left = refused - turnedAway;
   return { ...takenFrom(front, amountOf(front) - left, from), turnedAway };
 }
 
-/** Stopped or gone once its work is done, or it may work no longer. One that boots to be cold is ready once first. */
+/**
+ * Returns the worker, stopped or removed, when its work is done or its time is over. A worker that boots to be cold is
+ * ready once first.
+ */
 function settled(worker: FleetWorker, now: number, drainSeconds: number): readonly FleetWorker[] {
   if (worker.desired === 'Hot') return [worker];
   const isDrained = worker.queue <= NEARLY_NOTHING || now >= (worker.drainSince ?? now) + drainSeconds * 1000;
@@ -197,5 +200,5 @@ function settled(worker: FleetWorker, now: number, drainSeconds: number): readon
   return [{ ...worker, readyAt: undefined, wasEverReady: true, isWoken: false, drainSince: undefined }];
 }
 
-/** What rounding leaves of work that is done. */
+/** Remainder of finished work by rounding. */
 const NEARLY_NOTHING = 1e-6;

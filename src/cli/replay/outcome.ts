@@ -2,9 +2,9 @@ import { type Fleet, readyWorkers, type Totals, waitingWork } from './fleet.ts';
 import { oldestWaitMs } from './queueing.ts';
 
 /**
- * One tick as it is printed. It begins at `seconds` with a decision: `hot`, `cold`, `ready` and what is wanted are
- * those after it. `load` is what is offered and `rejected` what is turned away during it; `queueSeconds` and
- * `dollars`, all that was spent so far, are those at its end.
+ * A printed tick. It begins at `seconds` with a decision: `hot`, `cold`, `ready` and the desired numbers are those
+ * after it. `load` is the offered and `rejected` the rejected work during it; `queueSeconds` and `dollars` (the total
+ * so far) are those at its end.
  */
 export interface Tick {
   readonly seconds: number;
@@ -12,35 +12,35 @@ export interface Tick {
   readonly load: number;
   /** Workers that run or are starting. */
   readonly hot: number;
-  /** Workers that are stopped or on their way to it. */
+  /** Workers that are stopped or stopping. */
   readonly cold: number;
-  /** Hot workers that serve. */
+  /** Returns the hot workers that serve. */
   readonly ready: number;
   readonly desiredHot: number;
   readonly desiredTotal: number;
-  /** How long the work that waits takes the ready workers; while none is ready, how long the oldest has waited. */
+  /** Time that ready workers need for the waiting work; while none is ready, the wait of the oldest work. */
   readonly queueSeconds: number;
   /** Work units. */
   readonly rejected: number;
   readonly dollars: number;
 }
 
-/** A whole replay in figures. Work is in units: what was offered was served or rejected, or waits at the end. */
+/** A whole replay in figures. Work is in units: offered work was served or rejected, or waits at the end. */
 export interface Summary {
   /** From the beginning of the first tick to the end of the last. */
   readonly seconds: number;
   readonly offered: number;
   readonly served: number;
   readonly rejected: number;
-  /** At the end, start values included. */
+  /** Waiting work at the end, including initial values. */
   readonly queued: number;
   readonly rejectedPercent: number;
-  /** Over all work that a worker took. */
+  /** Average over all accepted work. */
   readonly meanQueueSeconds: number;
-  /** Of the ticks. */
+  /** Maximum over the ticks. */
   readonly peakQueueSeconds: number;
   readonly peakHot: number;
-  /** All workers at one time, leaving ones among them. */
+  /** Maximum workers at one time, including draining ones. */
   readonly peakTotal: number;
   readonly rented: number;
   readonly woken: number;
@@ -53,7 +53,7 @@ export interface Outcome {
   readonly summary: Summary;
 }
 
-/** What is known of a fleet beyond its ticks. */
+/** Counters of a fleet beyond its ticks. */
 export interface Counted {
   readonly fleet: Fleet;
   readonly now: number;
@@ -66,12 +66,12 @@ export function dollarsOf({ priceSeconds }: Totals): number {
   return Math.round(priceSeconds / 3600) / 1e6;
 }
 
-/** Six digits behind the point: enough for any figure, and the same text on every machine. */
+/** Returns a number with six digits after the point: enough for any figure, and the same text on every machine. */
 export function rounded(value: number): number {
   return Math.round(value * 1e6) / 1e6;
 }
 
-/** The wait in front of ready workers; the age of the oldest work if there are none. */
+/** Returns the wait in front of ready workers; the age of the oldest work if there are none. */
 export function queueSecondsOf(fleet: Fleet, now: number): number {
   const perf = readyWorkers(fleet, now).reduce((sum, { model }) => sum + model.perf, 0);
   if (perf === 0) return oldestWaitMs(fleet.front, now) / 1000;
@@ -102,7 +102,7 @@ export function summaryOf(ticks: readonly Tick[], seconds: number, counted: Coun
   };
 }
 
-/** In this order they are printed. */
+/** Columns in the order in which they are printed. */
 export const TICK_COLUMNS = [
   'seconds',
   'load',
@@ -116,24 +116,24 @@ export const TICK_COLUMNS = [
   'dollars',
 ] as const satisfies readonly (keyof Tick)[];
 
-/** One line per tick under a line of names. */
+/** Returns one line per tick below a line of names. */
 export function csvOf({ ticks }: Outcome): string {
   const lines = ticks.map((tick) => TICK_COLUMNS.map((column) => plain(tick[column])).join(','));
   return `${[TICK_COLUMNS.join(','), ...lines].join('\n')}\n`;
 }
 
-/** Two lines, each one JSON value: the array of ticks, then the summary. */
+/** Returns two lines, each one JSON value: the array of ticks, then the summary. */
 export function jsonOf({ ticks, summary }: Outcome): string {
   return `${JSON.stringify(ticks)}\n${JSON.stringify(summary)}\n`;
 }
 
-/** Without exponent, as every reader of CSV takes it. */
+/** Returns a number without exponent, which every reader of CSV accepts. */
 function plain(value: number): string {
   const text = String(value);
   return /e/.test(text) ? value.toFixed(6).replace(/\.?0+$/, '') : text;
 }
 
-/** The summary as sentences for people. */
+/** Returns the summary as sentences for people. */
 export function summaryText(summary: Summary): string {
   const { offered, served, rejected, rejectedPercent, queued } = summary;
   return [
@@ -149,7 +149,7 @@ function hours(seconds: number): string {
   return seconds >= 3600 ? `${short(seconds / 3600)} h` : `${seconds} s`;
 }
 
-/** Two digits behind the point. */
+/** Returns a number with two digits after the point. */
 export function short(value: number): string {
   return String(Math.round(value * 100) / 100);
 }

@@ -1,18 +1,18 @@
-/** Work that arrived at one time and found no ready worker. */
+/** Work that arrived at one time without a ready worker. */
 interface Batch {
   /** Milliseconds. */
   readonly at: number;
   readonly amount: number;
 }
 
-/** Work that waits in front of a group which has no ready worker, oldest first. */
+/** Waiting work of a group without a ready worker, oldest first. */
 export type FrontQueue = readonly Batch[];
 
 export function amountOf(queue: FrontQueue): number {
   return queue.reduce((sum, { amount }) => sum + amount, 0);
 }
 
-/** How long its oldest work has waited. */
+/** Returns the wait of its oldest work. */
 export function oldestWaitMs(queue: FrontQueue, now: number): number {
   const [oldest] = queue;
   return oldest ? now - oldest.at : 0;
@@ -22,7 +22,7 @@ export function joined(queue: FrontQueue, batch: Batch): FrontQueue {
   return batch.amount > 0 ? [...queue, batch] : queue;
 }
 
-/** Takes so much work out of it, oldest first; `waited` is units × seconds that this work has stood there. */
+/** Takes an amount of work out of it, oldest first; `waited` is the units × seconds for which this work has waited. */
 export function takenFrom(
   queue: FrontQueue,
   amount: number,
@@ -49,7 +49,7 @@ export function withoutExpired(
   return { queue: kept, expired: amountOf(queue.slice(0, queue.length - kept.length)) };
 }
 
-/** A worker that takes work while the wait before it is within bounds. Work units, seconds. */
+/** A worker that accepts work while its wait is within limits. Work units, seconds. */
 export interface ServeOptions {
   /** Work per second. */
   readonly perf: number;
@@ -65,8 +65,8 @@ export interface Served {
 }
 
 /**
- * What becomes of work offered evenly over a span: the worker does what it can, keeps what may wait, and turns the
- * rest away. It takes work while the wait before it is at most the maximum.
+ * Serves work offered evenly over a span: the worker does what it can, keeps what may wait, and rejects the rest. It
+ * accepts work while its wait is at most the maximum.
  */
 export function serve(queue: number, offered: number, options: ServeOptions): Served {
   const able = options.perf * options.seconds;
@@ -76,17 +76,17 @@ export function serve(queue: number, offered: number, options: ServeOptions): Se
   return { queue: queue + taken - done, done, rejected: offered - taken };
 }
 
-/** A worker as work is spread: what is in it, and what it does per second. */
+/** A worker with its work and its work per second. */
 export interface Server {
-  /** Work taken and not done. */
+  /** Accepted work that is not done. */
   readonly queue: number;
   /** Work per second. */
   readonly perf: number;
 }
 
 /**
- * How work spreads where each request goes to the worker at which it waits least. Returns the share of each, in the
- * order given; the shares add up to `amount` but for rounding.
+ * Spreads work by sending each request to the worker with the shortest wait. Returns the share of each, in the given
+ * order; the shares add up to `amount` except for rounding.
  */
 export function spreadWork(servers: readonly Server[], amount: number): readonly number[] {
   if (amount === 0) return servers.map(() => 0);
@@ -94,7 +94,7 @@ export function spreadWork(servers: readonly Server[], amount: number): readonly
   return servers.map(({ queue, perf }) => Math.max(0, level * perf - queue));
 }
 
-/** The wait in seconds up to which each worker is filled, as water finds its level. */
+/** Returns the wait in seconds up to which each worker is filled. */
 function waitLevel(servers: readonly Server[], amount: number): number {
   if (servers.every(({ queue }) => queue === 0))
     return amount / servers.reduce((sum, { perf }) => sum + perf, 0);

@@ -38,7 +38,7 @@ import {
 } from './outcome.ts';
 import { isSteadyBetween, offeredBetween, type Trace } from './trace.ts';
 
-/** Decides the desired numbers: the operator's own rules, or others to compare them with. */
+/** Returns the desired numbers: by the operator's own rules, or by others for comparison. */
 export type Policy = (
   input: ScalingInput,
 ) => Pick<ScalingDecision, 'hot' | 'total' | 'hotCapacity' | 'memory'>;
@@ -46,23 +46,23 @@ export type Policy = (
 export interface WhatIf {
   readonly spec: EndpointGroupSpec;
   readonly trace: Trace;
-  /** What workers are like in the order in which they are rented; the last goes on. */
+  /** Models of workers in the order of their rental; the last one repeats. */
   readonly models: readonly [WorkerModel, ...WorkerModel[]];
-  /** Those that are there at the beginning. */
+  /** Workers at the beginning. */
   readonly first: readonly FirstWorker[];
   readonly policy?: Policy;
 }
 
 const TICK_SECONDS = defaultTimes.tickMs / 1000;
-/** How finely work flows between two decisions. */
+/** Step of the simulated work between two decisions. */
 const STEP_SECONDS = 1;
-/** The beginning on the clock of the core: windows that look an hour back stay above zero. */
+/** Start on the clock of the core: windows that reach back an hour stay above zero. */
 const BEGIN = 10 * defaultTimes.longMs;
 
 /**
- * Replays an offered load through the core with simulated queues, boots and wakes, tick by tick. A group without
- * workers begins without a past; one with workers has had the load of the first row until then, and an operator just
- * started. Pure: the same gives the same.
+ * Replays an offered load through the core with simulated queues, boots and starts, tick by tick. A group without
+ * workers begins without a history; one with workers had the load of the first row until then, and a newly started
+ * operator. Pure: equal inputs give equal results.
  */
 export function* replayTicks(whatIf: WhatIf): Generator<Tick, Outcome> {
   const plan = planOf(whatIf);
@@ -80,7 +80,7 @@ export function* replayTicks(whatIf: WhatIf): Generator<Tick, Outcome> {
   return { ticks, summary: summaryOf(ticks, count * TICK_SECONDS, state) };
 }
 
-/** What stays the same from tick to tick. */
+/** Values that stay the same from tick to tick. */
 interface Plan {
   readonly whatIf: WhatIf;
   readonly options: ScalingInput['options'];
@@ -111,7 +111,7 @@ function planOf(whatIf: WhatIf): Plan {
   };
 }
 
-/** Work that waits stands in the hot workers as far as it may wait there, else in front of them. */
+/** Returns the initial state: waiting work is in the hot workers up to their limit, the rest in front of them. */
 function beginning({ first, trace }: WhatIf, { options }: Plan): State {
   const hot = first.filter(({ desired }) => desired === 'Hot');
   const perf = hot.reduce((sum, { model }) => sum + model.perf, 0);
@@ -195,7 +195,7 @@ function decideAt(state: State, plan: Plan): Decided {
   };
 }
 
-/** Gateway and workers tell all they know: no figure is late or lost in a replay. */
+/** Returns the input of scaling: in a replay gateway and workers report everything, and no figure is late or lost. */
 function scalingInput(
   state: State,
   { whatIf, options, deadlines }: Plan,
@@ -233,7 +233,7 @@ function modelAt({ models, first }: WhatIf, made: number): WorkerModel {
   return models[Math.min(made - first.length, models.length - 1)] ?? models[0];
 }
 
-/** Lets the work of one tick flow, and takes what arrived into the history. */
+/** Simulates the work of one tick, and records its arrivals in the history. */
 function worked(state: State, plan: Plan, seconds: number): State {
   const { points } = plan.whatIf.trace;
   const { drainSeconds } = plan;
@@ -256,7 +256,7 @@ function worked(state: State, plan: Plan, seconds: number): State {
   };
 }
 
-/** Fine steps if queues or workers change within the tick. */
+/** Returns the length of a step: fine if queues or workers change within the tick. */
 function stepSeconds({ fleet, now }: State, { whatIf, options }: Plan, from: number): number {
   const { points } = whatIf.trace;
   const to = from + TICK_SECONDS;

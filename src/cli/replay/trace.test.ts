@@ -56,7 +56,7 @@ describe('a trace', () => {
       line: 2,
       message: 'hot 1000000000 is not a whole number up to 1000',
     },
-    { text: 'seconds,load,hot\n0,1,1\n10,1,2', line: 3, message: 'hot stands in a later row' },
+    { text: 'seconds,load,hot\n0,1,1\n10,1,2', line: 3, message: 'hot is in a later row' },
   ])('is refused on line $line: $message', ({ text, line, message }) => {
     const error = errorOf(text);
     expect({ line: error.line, message: error.message }).toEqual({ line, message });

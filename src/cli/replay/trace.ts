@@ -7,21 +7,21 @@ export interface TracePoint {
   readonly load: number;
 }
 
-/** The state of the group at the start; undefined if the trace does not say. */
+/** State of the group at the start; undefined if the trace has none. */
 export interface StartValues {
   readonly hot: number | undefined;
   readonly cold: number | undefined;
-  /** Work that waits. */
+  /** Waiting work. */
   readonly queue: number | undefined;
 }
 
 export interface Trace {
-  /** In the order of time, at least one. */
+  /** Points in the order of time, at least one. */
   readonly points: readonly [TracePoint, ...TracePoint[]];
   readonly start: StartValues;
 }
 
-/** A trace that cannot be replayed: which line, what is wrong, and what to write instead. */
+/** An invalid trace: the line, the fault, and the correction. */
 export class TraceError extends Error {
   readonly line: number;
   readonly remedy: string;
@@ -40,11 +40,11 @@ type Column = (typeof NEEDED)[number] | (typeof STARTS)[number];
 
 const COLUMNS: readonly Column[] = [...NEEDED, ...STARTS];
 const LARGEST = 1e12;
-/** No group has more workers. */
+/** Maximum workers of a group. */
 const MAX_WORKERS = 1000;
 const NUMBER = /^\d+(\.\d*)?([eE][+-]?\d+)?$/;
 
-/** Longer ones are millions of ticks, too many to read. */
+/** Maximum length: a longer trace has millions of ticks, too many to read. */
 const MAX_SECONDS = 31 * 86_400;
 
 interface Row {
@@ -53,8 +53,8 @@ interface Row {
 }
 
 /**
- * Reads a CSV with the columns `seconds` and `load`; `hot`, `cold` and `queue` of its first row say how the group
- * stands at the beginning. Blank lines and those that begin with # are skipped. Throws {@link TraceError}.
+ * Reads a CSV with the columns `seconds` and `load`; `hot`, `cold` and `queue` of its first row describe the group at
+ * the beginning. Blank lines and lines that begin with # are skipped. Throws {@link TraceError}.
  */
 export function parseTrace(text: string): Trace {
   const [header, ...lines] = linesOf(text);
@@ -145,11 +145,7 @@ function checkOrder(points: Trace['points'], index: number, line: number): void 
 function refuseStartValues({ line, cells }: Row): void {
   const given = STARTS.find((column) => (cells.get(column) ?? '') !== '');
   if (given)
-    throw new TraceError(
-      line,
-      `${given} stands in a later row`,
-      'start values belong into the first row alone',
-    );
+    throw new TraceError(line, `${given} is in a later row`, 'start values belong into the first row only');
 }
 
 function startOf(first: Row | undefined): StartValues {
@@ -169,7 +165,7 @@ function startOf(first: Row | undefined): StartValues {
   return { hot: count('hot'), cold: count('cold'), queue: given('queue') };
 }
 
-/** Work that a trace offers within a span of its time; before the first point it offers none. */
+/** Returns the work that a trace offers within a span; before the first point it offers none. */
 export function offeredBetween(points: Trace['points'], from: number, to: number): number {
   let amount = 0;
   for (let index = lastBefore(points, from); index < points.length; index += 1) {
@@ -181,13 +177,13 @@ export function offeredBetween(points: Trace['points'], from: number, to: number
   return amount;
 }
 
-/** Whether a span has one load from its beginning to its end. */
+/** Returns true if a span has one load from its beginning to its end. */
 export function isSteadyBetween(points: Trace['points'], from: number, to: number): boolean {
   const next = points[0].seconds > from ? points[0] : points[lastBefore(points, from) + 1];
   return next === undefined || next.seconds >= to;
 }
 
-/** The point that holds at a time: the last one that is not after it, or the first of all. */
+/** Returns the point in effect at a time: the last one at or before it, or the first of all. */
 function lastBefore(points: Trace['points'], seconds: number): number {
   let low = 0;
   let high = points.length;
@@ -199,7 +195,7 @@ function lastBefore(points: Trace['points'], seconds: number): number {
   return Math.max(0, low - 1);
 }
 
-/** The trace of a file. One that cannot be replayed is a usage error that names the line. */
+/** Returns the trace of a file. Throws a usage error that names the line if it is invalid. */
 export function readTrace(text: string, file: string): Trace {
   try {
     return parseTrace(text);

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { failed } from '../command-error.ts';
 import { makeFolder } from '../make-folder.ts';
 
-/** One file of a bundle. */
+/** A file of a bundle. */
 export interface BundleFile {
   readonly path: string;
   readonly text: string;
@@ -56,7 +56,7 @@ export async function writeArchive(
   await writeFile(path, gzipSync(tarOf(files, modified)), { mode: 0o600 });
 }
 
-/** A tar archive: per file a header and the text, padded to blocks, and two empty blocks at the end. */
+/** Returns a tar archive: per file a header and the text, padded to blocks, and two empty blocks at the end. */
 export function tarOf(files: readonly BundleFile[], modified: number): Buffer {
   const parts = files.flatMap(({ path, text }) => {
     const body = Buffer.from(text, 'utf8');
@@ -83,7 +83,7 @@ function header(path: string, size: number, modified: number): Buffer {
   return block;
 }
 
-/** Long paths are cut at a slash: 100 bytes behind it, 155 before. */
+/** Returns the parts of a path: a long one is split at a slash, with 100 bytes after it and 155 before. */
 function splitPath(path: string): { readonly name: string; readonly prefix: string } {
   if (Buffer.byteLength(path) <= 100) return { name: path, prefix: '' };
   const at = path.indexOf('/', path.length - 100);

@@ -5,7 +5,7 @@ import { CommandError, EXIT, failed, usageError } from '../command-error.ts';
 import { textOption } from '../option-values.ts';
 import { readBounded, readSecretFile, warnReadable } from './secret-input.ts';
 
-/** A key and where it came from. `session`: made by a login with a second factor, and gone when that ends. */
+/** A key and its source. `session`: created by a login with a second factor, and removed when that ends. */
 export interface FoundKey {
   readonly key: Secret;
   readonly source: string;
@@ -17,7 +17,7 @@ interface KeyFile {
   readonly session: boolean;
 }
 
-/** Where this program keeps a session key after a login with a second factor. */
+/** Returns the path of the session key after a login with a second factor. */
 export function sessionKeyPath(env: CommandContext['env']): string {
   return join(configHome(env), 'gpu-rent', 'session_key');
 }
@@ -40,7 +40,7 @@ export async function findApiKey(
   });
 }
 
-/** The same, but undefined if there is none. Rejects with a usage error if a named file cannot be read. */
+/** Searches for a key; undefined if there is none. Rejects with a usage error if a named file cannot be read. */
 export async function searchApiKey(
   options: OptionValues,
   context: CommandContext,

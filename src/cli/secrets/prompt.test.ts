@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { CommandContext } from '../command.ts';
 import { confirmed } from './prompt.ts';
 
-/** What becomes of a question where this is typed, at a terminal or into a pipe. */
+/** Returns the answer to a question for this input, at a terminal or from a pipe. */
 async function answerTo(typed: string, { isTTY = true, options = {} } = {}) {
   const stderr = new PassThrough();
   const stdin = Object.assign(new PassThrough().end(typed), { isTTY });

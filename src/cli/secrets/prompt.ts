@@ -2,12 +2,12 @@ import type { CommandContext, CommandInput } from '../command.ts';
 import { failed, Interrupted, usageError } from '../command-error.ts';
 import { switchOption } from '../option-values.ts';
 
-/** A terminal that can be asked to show nothing. */
+/** A terminal that can hide the input. */
 interface Terminal {
   setRawMode(raw: boolean): unknown;
 }
 
-/** What of stdin was read and not yet used, so that several questions share one pipe. */
+/** Unused input of stdin, so that several questions share one pipe. */
 interface Reader {
   readonly source: AsyncIterator<Buffer | string>;
   rest: string;
@@ -17,9 +17,9 @@ interface Reader {
 const readers = new WeakMap<object, Reader>();
 
 export interface Question {
-  /** What is typed is not shown. */
+  /** True if the input is hidden. */
   readonly hidden?: boolean;
-  /** The option that answers it without a terminal. */
+  /** The option that replaces the question without a terminal. */
   readonly instead: string;
 }
 
@@ -37,16 +37,13 @@ export async function ask(context: CommandContext, question: string, options: Qu
   return answer.trim();
 }
 
-/** Answers the question of `confirmed` beforehand. */
+/** Option that answers the question of `confirmed` in advance. */
 export const YES = {
   flags: '-y, --yes',
   description: 'Do not ask. Needed if stdin is no terminal.',
 } as const;
 
-/**
- * Asks before something is lost for ever; anything but yes is no, and throws. Without a terminal nobody can be asked, and
- * `--yes` has to answer.
- */
+/** Asks before an irreversible change; any answer but yes throws. Without a terminal `--yes` is required. */
 export async function confirmed(
   question: string,
   { options }: Pick<CommandInput, 'options'>,
@@ -62,7 +59,7 @@ export async function confirmed(
   if (!/^y(es)?$/i.test(answer)) throw failed('Nothing was done.');
 }
 
-/** Everything that stdin still holds. */
+/** Returns the rest of stdin. */
 export async function readAll(context: CommandContext): Promise<string> {
   const reader = readerOf(context);
   while (!reader.ended) await readMore(reader);
@@ -91,7 +88,7 @@ async function hiddenLine(context: CommandContext): Promise<string | undefined> 
   }
 }
 
-/** In raw mode the keys arrive as they are: Ctrl-C and Ctrl-D end, Backspace takes one back. */
+/** Reads a line in raw mode, in which Ctrl-C and Ctrl-D end it and Backspace deletes a character. */
 async function typedLine(context: CommandContext): Promise<string | undefined> {
   const reader = readerOf(context);
   let typed = '';

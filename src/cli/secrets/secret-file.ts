@@ -4,15 +4,14 @@ import type { Secret } from '../../lib/secret.ts';
 import { usageError } from '../command-error.ts';
 import { makeFolder } from '../make-folder.ts';
 
-/** A place for something that is shown once. What was never written leaves no file behind. */
+/** A file for a secret that is only shown once. Without a secret it leaves no file behind. */
 export interface SecretFile extends AsyncDisposable {
   write(secret: Secret | string): Promise<void>;
 }
 
 /**
- * Creates a file of mode 0600 before its secret exists, so that a path that cannot be written fails before anything is
- * created whose only copy would be lost. Rejects with a usage error for such a path, and for a file that exists already:
- * none is overwritten.
+ * Creates a file of mode 0600 before its secret exists, so that an unusable path fails before a secret is created and
+ * lost. Rejects with a usage error for such a path, and for an existing file: none is overwritten.
  */
 export async function reserveSecretFile(path: string, flag: string): Promise<SecretFile> {
   const file = await open(path, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
@@ -34,7 +33,7 @@ export async function reserveSecretFile(path: string, flag: string): Promise<Sec
 }
 
 /**
- * Keeps a secret that may be renewed; its folder is made for this user alone. Rejects with the error of the file
+ * Writes a secret that may be renewed; its folder is readable for this user alone. Rejects with the error of the file
  * system.
  */
 export async function replaceSecret(path: string, secret: Secret): Promise<void> {
@@ -47,7 +46,7 @@ export async function replaceSecret(path: string, secret: Secret): Promise<void>
   }
 }
 
-/** The mode first: a file that others could read must not hold the secret for a moment. */
+/** Sets the mode and then writes: a file that others can read must never contain the secret. */
 async function writeAlone(file: FileHandle, secret: Secret | string): Promise<void> {
   await file.chmod(0o600);
   await file.writeFile(`${typeof secret === 'string' ? secret : secret.reveal()}\n`);

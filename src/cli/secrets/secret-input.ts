@@ -6,8 +6,8 @@ import { textOption } from '../option-values.ts';
 import { ask, readAll } from './prompt.ts';
 
 /**
- * A secret out of a file, `-` for stdin, without white space around it. Rejects with a usage error if the file is empty,
- * too large or unreadable.
+ * Returns a secret from a file, `-` for stdin, without surrounding white space. Rejects with a usage error if the file
+ * is empty, too large or unreadable.
  */
 export async function readSecretFile(path: string, flag: string, context: CommandContext): Promise<Secret> {
   const text = (await readTextFile(path, flag, context)).trim();
@@ -16,12 +16,12 @@ export async function readSecretFile(path: string, flag: string, context: Comman
   return new Secret(text);
 }
 
-/** Files that were named already, by the stderr of their run. */
+/** Files with a warning already, by the stderr of their run. */
 const warned = new WeakMap<object, Set<string>>();
 
 /**
- * A key is money: each run that uses a file which others may read says so, once. A pipe is private. Rejects if the file
- * does not exist.
+ * Warns once per run of a key file that others can read: a key is money. A pipe is private. Rejects if the file does
+ * not exist.
  */
 export async function warnReadable(
   path: string,
@@ -36,16 +36,19 @@ export async function warnReadable(
   stderr.write(`Warning: others may read the ${what} in ${path}. What to do: chmod 600 ${path}\n`);
 }
 
-/** Most bytes of a file that holds a secret or a script. */
+/** Maximum bytes of a file with a secret or a script. */
 const MAX_FILE_BYTES = 1_048_576;
 
-/** A file that has more bytes than are read. */
+/** A file with more bytes than the limit. */
 export class FileTooLarge extends Error {
   override readonly name = 'FileTooLarge';
   readonly code = 'EFBIG';
 }
 
-/** The text of a file. A device or pipe without end is read up to the limit only. Rejects with {@link FileTooLarge} beyond it. */
+/**
+ * Returns the text of a file. An endless device or pipe is read up to the limit only. Rejects with {@link FileTooLarge}
+ * beyond it.
+ */
 export async function readBounded(path: string): Promise<string> {
   const file = await open(path);
   try {
@@ -60,7 +63,7 @@ export async function readBounded(path: string): Promise<string> {
   }
 }
 
-/** The text of a file, `-` for stdin. Rejects with a usage error if the file is too large or unreadable. */
+/** Returns the text of a file, `-` for stdin. Rejects with a usage error if the file is too large or unreadable. */
 export async function readTextFile(path: string, flag: string, context: CommandContext): Promise<string> {
   if (path === '-') return readAll(context);
   try {
@@ -75,18 +78,18 @@ export async function readTextFile(path: string, flag: string, context: CommandC
   }
 }
 
-/** How a secret may be given, the ways that leave no trace among them. */
+/** Ways to give a secret, including those that leave no trace. */
 export interface SecretWays {
-  /** e.g. `--secret`; `--secret-file` reads a file, `-` stdin. */
+  /** For example `--secret`; `--secret-file` reads a file, `-` stdin. */
   readonly flag: string;
   readonly env?: string;
-  /** Asked for at a terminal; if left out, undefined is returned when no way was used. */
+  /** Prompt at a terminal; if left out, undefined is returned when no way was used. */
   readonly question?: string;
 }
 
 /**
- * A secret by option, file, environment or prompt without echo, in this order. Rejects with a usage error if the file
- * cannot be read or stdin has ended.
+ * Returns a secret by option, file, environment or prompt without echo, in this order. Rejects with a usage error if
+ * the file cannot be read or stdin has ended.
  */
 export async function secretOf(
   options: OptionValues,

@@ -8,9 +8,9 @@ import type { SessionTarget } from './marketplace-session.ts';
 import { marketplaceUrl } from './marketplace-session.ts';
 
 /**
- * How the marketplace of an account is reached: by its own key, or by the caller's if one was given. The
- * caller's key is only sent to what {@link trustedUrl} allows; the account's own goes to the URL of the account.
- * Rejects with a failure if neither key can be used.
+ * Returns the access to an account's marketplace: by its own key, or by the caller's if one was given. The caller's key
+ * is only sent to URLs that {@link trustedUrl} allows; the account's own goes to the URL of the account. Rejects with a
+ * failure if neither key can be used.
  */
 export async function accountTarget(
   { kube }: ClusterSession,
@@ -61,14 +61,14 @@ function keyProblem(
         remedy: `Put the API key alone, on one line, under ${key} there`,
       };
     case 'forbidden':
-      return { problem: `you may not read ${secret}`, remedy: 'Ask for the right to get it' };
+      return { problem: `you may not read ${secret}`, remedy: 'Request permission to get it' };
   }
 }
 
 /**
- * Where the caller's own key may go: where the caller said, where the operator (whose list of marketplaces was
- * applied) proved the login, or the caller's own default. `spec.url` alone is what any tenant wrote: to send the
- * key there would let a tenant collect it.
+ * Returns the URL that may receive the caller's own key: the one that the caller named, the one where the operator
+ * (with its list of allowed marketplaces) verified the login, or the caller's default. Any tenant can write `spec.url`:
+ * sending the key there would let the tenant collect it.
  */
 function trustedUrl(
   { metadata, spec, status }: MarketplaceAccount,

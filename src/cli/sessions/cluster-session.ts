@@ -11,21 +11,21 @@ import { listOption, requestTimeout, switchOption, textOption } from '../option-
 const OPERATOR_NAMESPACE = 'gpu-rental-system';
 const REQUEST_TIMEOUT_MS = 30_000;
 
-/** One cluster's access for the length of a command. */
+/** Access to one cluster for the duration of a command. */
 export interface ClusterSession {
   readonly kube: KubeClient;
   readonly origin: string;
-  /** Of `-n`, otherwise the context's own. */
+  /** Namespace of `-n`, otherwise the context's own. */
   readonly namespace: string;
-  /** Where a list looks: undefined with `-A`. */
+  /** Namespace of lists: undefined with `-A`. */
   readonly scope: string | undefined;
   readonly operatorNamespace: string;
-  /** One GET as it is, for what is no object: versions, the server's clock. */
+  /** Sends a raw GET, for data that are no objects: versions, the server's clock. */
   get(path: string): Promise<TransportResponse>;
 }
 
 /**
- * Opens the cluster of the kubeconfig, runs `work` with it and closes it again. Rejects as `work` does, and with a
+ * Opens the cluster of the kubeconfig, runs `work` with it and closes it again. Rejects like `work`, and with a
  * KubeConfigError if there is no cluster to open.
  */
 export async function withCluster<Result>(
@@ -78,7 +78,7 @@ async function openCluster(options: OptionValues, context: CommandContext) {
   return { cluster, close: () => pooled.close() };
 }
 
-/** Reads end with Ctrl-C; a write under way is waited for, so that its outcome can be reported. */
+/** Returns a client whose reads end with Ctrl-C; a running write is awaited, so that its outcome can be reported. */
 function endingReads(transport: Transport, interrupted: AbortSignal): Transport {
   return (request) => {
     if (request.method !== 'GET') return transport(request);
@@ -110,7 +110,7 @@ function operatorNamespace(options: OptionValues, { env }: CommandContext): stri
   return textOption(options, '--operator-namespace') ?? env.GPU_RENTAL_NAMESPACE ?? OPERATOR_NAMESPACE;
 }
 
-/** Whom `--as` and `--as-group` name, in place of the kubeconfig's own identity. */
+/** Returns the headers of `--as` and `--as-group`, which replace the kubeconfig's own identity. */
 function impersonated(options: OptionValues): Readonly<Record<string, string | readonly string[]>> {
   const user = textOption(options, '--as');
   const groups = listOption(options, '--as-group');

@@ -4,7 +4,7 @@ import { explainingTransport, redactedBody, redactSecrets } from './explaining-t
 
 const CANARY = 'canary-7f3a';
 
-/** The lines that are shown of one call whose key stands in every place where keys are sent. */
+/** Returns the lines shown for one call whose key is in every place where keys are sent. */
 async function shown(answer: unknown): Promise<readonly string[]> {
   const lines: string[] = [];
   const { transport } = answeringTransport(reply(answer));

@@ -4,8 +4,8 @@ import { printable } from '../../views/printable.ts';
 const MAX_BODY = 2_000;
 
 /**
- * Shows each call and its reply as they go over the wire: method, address, bodies. Keys, codes and other
- * secrets are replaced; the Authorization header is named and never shown. Calls reject as those of `transport` do.
+ * Shows each call and its reply on the wire: method, address, bodies. Keys, codes and other secrets are replaced; the
+ * Authorization header is named and never shown. Calls reject like those of `transport`.
  */
 export function explainingTransport(transport: Transport, print: (line: string) => void): Transport {
   return async (request) => {
@@ -14,7 +14,7 @@ export function explainingTransport(transport: Transport, print: (line: string) 
     if (request.body !== undefined) print(`> ${shownBody(request.body)}`);
     try {
       const response = await transport(request);
-      // The reply passes through; what it was is said when its last byte has arrived.
+      // The reply passes through and is shown when its last byte has arrived.
       async function* body(): AsyncGenerator<Uint8Array> {
         const chunks: Uint8Array[] = [];
         let size = 0;
@@ -44,7 +44,7 @@ function shownBody(text: string): string {
   return shown.length <= MAX_BODY ? shown : `${shown.slice(0, MAX_BODY)}… (${shown.length} characters)`;
 }
 
-/** Names under which requests and replies of the service, and Kubernetes objects, carry secrets. */
+/** Names of fields with secrets in requests and replies of the service and in Kubernetes objects. */
 const SECRET_NAMES: ReadonlySet<string> = new Set([
   'api_key',
   'new_api_key',
@@ -66,12 +66,12 @@ const SECRET_NAMES: ReadonlySet<string> = new Set([
   'token',
 ]);
 
-/** Free forms that may hold anything: their size is shown, not their text. */
+/** Free forms that may contain anything: only their size is shown. */
 const PRIVATE_NAMES: ReadonlySet<string> = new Set(['onstart', 'env', 'extra_env', 'args', 'args_str']);
 
 const REDACTED = '[redacted]';
 
-/** JSON text with its secrets replaced; text that is not JSON is returned only if it is short. */
+/** Returns JSON text with its secrets replaced; other text only if it is short. */
 export function redactedBody(text: string): string {
   try {
     return JSON.stringify(redactSecrets(JSON.parse(text)));
@@ -80,7 +80,7 @@ export function redactedBody(text: string): string {
   }
 }
 
-/** The same value with every secret by name replaced. */
+/** Returns the value with every secret replaced, by the names of fields. */
 export function redactSecrets(value: unknown): unknown {
   if (typeof value === 'string') return withoutSignature(value);
   if (Array.isArray(value)) return value.map(redactSecrets);
@@ -95,7 +95,7 @@ function redactField(name: string, value: unknown): unknown {
   return redactSecrets(value);
 }
 
-/** A signed address gives access to anyone who has it. */
+/** Returns the text without the signature of URLs, which would give access to anyone. */
 function withoutSignature(text: string): string {
   return text.replace(/^(https?:\/\/[^?\s]*)\?\S*(?:signature|sig|token|api_key)=\S*$/i, `$1?${REDACTED}`);
 }

@@ -13,7 +13,7 @@ import { type FoundKey, findApiKey } from '../secrets/api-key.ts';
 
 const PUBLIC_SERVICE = 'https://console.vast.ai';
 
-/** One login's access for the length of a command. */
+/** Access to one login for the duration of a command. */
 export interface MarketplaceSession {
   readonly client: MarketplaceClient;
   readonly baseUrl: string;
@@ -21,13 +21,13 @@ export interface MarketplaceSession {
   readonly transport: Transport;
 }
 
-/** Where the marketplace is and whose key is used, instead of what options and environment say. */
+/** Address and key of the marketplace that replace those of options and environment. */
 export interface SessionTarget {
   readonly baseUrl?: string;
   readonly apiKey?: Secret;
 }
 
-/** Where the marketplace is. */
+/** Returns the address of the marketplace. */
 export function marketplaceUrl(options: OptionValues, env: CommandContext['env']): string {
   const given = textOption(options, '--url');
   if (given !== undefined) return checkedUrl('--url', given);
@@ -44,8 +44,8 @@ function checkedUrl(name: string, text: string): string {
 }
 
 /**
- * Opens the marketplace that options and environment say, runs `work` with it and closes it again. Rejects as {@link
- * withMarketplaceAt} does.
+ * Opens the marketplace of options and environment, runs `work` with it and closes it again. Rejects like
+ * {@link withMarketplaceAt}.
  */
 export function withMarketplace<Result>(
   input: CommandInput,
@@ -56,9 +56,8 @@ export function withMarketplace<Result>(
 }
 
 /**
- * The same for a marketplace or key that is known otherwise. A session key of an earlier login that has ended is
- * left aside, as long as no call has succeeded with it, and the ordinary key is used. Rejects with what `work` rejects
- * with, explained for a person.
+ * Runs `work` with a given marketplace or key. An expired session key of an earlier login is ignored, as long as no
+ * call has succeeded with it, and the ordinary key is used. Rejects with the error of `work`, explained for a person.
  */
 export async function withMarketplaceAt<Result>(
   target: SessionTarget,
@@ -90,8 +89,8 @@ export async function withMarketplaceAt<Result>(
 }
 
 /**
- * Opens the marketplace for a caller without a key, who has the secret of a login alone: `work` gets what makes the
- * 2FA calls of such a caller with a secret (specification 4.8). Rejects as `work` does, explained for a person.
+ * Opens the marketplace for a caller without a key, who only has the secret of a login: `work` gets a function that
+ * makes 2FA calls with a secret (specification 4.8). Rejects like `work`, explained for a person.
  */
 export async function withLoggedOut<Result>(
   input: CommandInput,
@@ -109,7 +108,7 @@ export async function withLoggedOut<Result>(
   }
 }
 
-/** A failure whose cause is the address, in words that say so; any other as it is. */
+/** Returns a failure that is caused by the address with words about it; any other unchanged. */
 function withAddress(error: unknown, connection: Connection, { signal }: CommandContext): unknown {
   if (signal.aborted || !(error instanceof MarketplaceError)) return error;
   const { baseUrl } = connection.parts;
@@ -126,7 +125,7 @@ function withAddress(error: unknown, connection: Connection, { signal }: Command
 }
 
 /**
- * Whether the service lacks the path itself, and not a thing that the call named: the method is not allowed there,
+ * Returns true if the service lacks the path itself, not a thing that the call named: the method is not allowed there,
  * or the service's words name the path, or the call named nothing that could be missing.
  */
 function isNotOffered(error: MarketplaceError, call: Sent | undefined): boolean {
@@ -139,7 +138,7 @@ function isNotOffered(error: MarketplaceError, call: Sent | undefined): boolean 
 const namesPath = ({ upstreamMessage }: MarketplaceError, path: string): boolean =>
   upstreamMessage?.includes(path.replace(/\/$/, '')) ?? false;
 
-/** An id in the path or the query, or, among the calls of the second factor, in the body. */
+/** Returns true for an id in the path or the query or, among the calls of the second factor, in the body. */
 const namesThing = (path: string): boolean => /[/=]\d/.test(path) || path.includes('/tfa/');
 
 const hasNoCodeOfThing = ({ code }: MarketplaceError): boolean => code === undefined || code === 'not_found';
@@ -153,7 +152,7 @@ function notOffered(error: MarketplaceError, connection: Connection): Error {
   );
 }
 
-/** Keys are sent by https to public addresses alone, or to this machine itself. */
+/** Sends keys by https to public addresses only, or to this machine. */
 function notAsked(error: MarketplaceError, baseUrl: string): Error {
   let cause: unknown = error;
   while (cause instanceof Error && cause.cause !== undefined) cause = cause.cause;
@@ -183,11 +182,11 @@ interface Sent {
 
 /** The connection to one marketplace, without a key. */
 interface Connection {
-  /** What a client is made of beside its credential. */
+  /** Parts of a client beside its credential. */
   readonly parts: Omit<MarketplaceClientOptions, 'apiKey'>;
-  /** Calls that were answered with success. */
+  /** Returns the number of calls answered with success. */
   answered(): number;
-  /** The last answered call, if it was refused. */
+  /** Returns the last answered call, if it was refused. */
   lastRefused(): Sent | undefined;
   close(): Promise<void>;
 }
@@ -238,7 +237,7 @@ async function openSession(
   return { session: { client, baseUrl, key: target.key, transport }, connection };
 }
 
-/** A door whose calls end with the command, and then count as given up: the service did not fail. */
+/** Returns a transport whose calls end with the command, and then count as aborted: the service did not fail. */
 function endedWith(connection: Transport, command: AbortSignal, givenUp: () => Error) {
   let answered = 0;
   let last: Sent | undefined;
@@ -271,7 +270,9 @@ function signalOf(own: AbortSignal | undefined, command: AbortSignal): AbortSign
   return own ? AbortSignal.any([own, command]) : command;
 }
 
-/** `--retry` counts every attempt, as the service's public clients do; 0 means one, too. */
+/**
+ * Returns the number of attempts: `--retry` counts every attempt, as in the service's public clients; 0 means one, too.
+ */
 function limitsOf(options: OptionValues): ClientLimits {
   const retry = numberOption(options, '--retry', { min: 0, max: 100, whole: true }) ?? 3;
   const attemptDeadlineMs = requestTimeout(options);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { describeFailure } from '../failures/describe-failure.ts';
 import { readGroup } from './group-file.ts';
 
-/** One line of YAML for the field `under`, beside a template that is well. */
+/** Returns the refusal of one line of YAML for the field `under`, beside a valid template. */
 function refusal(under: string, more = ''): string {
   const lines = [
     'apiVersion: gpurental.dev/v1alpha1',

@@ -9,11 +9,11 @@ import type { FirstWorker, WorkerModel } from '../replay/fleet.ts';
 import type { WhatIf } from '../replay/replay.ts';
 import { type Fault, faultError, type YamlPath, yamlSources } from './yaml-source.ts';
 
-/** Workers that a person describes. */
+/** Workers that a user describes. */
 interface WorkersFile {
-  /** What workers are like in the order in which they are rented. */
+  /** Models of workers in the order of their rental. */
   readonly models: readonly WorkerModel[];
-  /** Those that are there at the beginning. */
+  /** Workers at the beginning. */
   readonly first: readonly FirstWorker[];
 }
 
@@ -57,9 +57,9 @@ const EXAMPLE =
   'Write a list such as: [{perf: 100, pricePerHour: "0.40", coldPricePerHour: "0.02", boot: 3m, wake: 20s, state: Hot, count: 2}]; every field may be left out.';
 
 /**
- * Reads workers out of a YAML list, or the list under `workers`; fields that are left out are taken from `usual`. A
- * worker with a `state` is there at the beginning, the others are what is rented. What is wrong is a usage error, as
- * is a worker above `maxPrice`: such an offer is never rented, and a replay with it would tell of another group.
+ * Reads workers from a YAML list, or from the list under `workers`; missing fields come from `usual`. A worker with a
+ * `state` exists at the beginning, the others are rented later. Throws a usage error for a fault, and for a worker
+ * above `maxPrice`: such an offer is never rented, so the replay would describe another group.
  */
 export function readWorkers(
   text: string,
@@ -120,9 +120,9 @@ function tooExpensiveFault(
 }
 
 /**
- * The workers that a group starts with: by their state in the workers file, or by counts in the first row of the
- * trace, which take the first of the file's list. Throws a usage error if both say it, if they exceed maxWorkers, or if
- * the file describes no worker.
+ * Returns the workers that a group starts with: by their state in the workers file, or by counts in the first row of
+ * the trace, which take the first of the file's list. Throws a usage error if both set them, if they exceed maxWorkers,
+ * or if the file describes no worker.
  */
 export function beginWith(
   { spec, trace, traceFile }: Pick<WhatIf, 'spec' | 'trace'> & { readonly traceFile: string },
@@ -166,7 +166,7 @@ const DISK_PER_GB_MONTH: MicroDollars = 150_000;
 const HOURS_PER_MONTH = 730;
 const BOOT_SECONDS = 180;
 
-/** The worker that is assumed without a workers file: by the fields of the group as far as they say it. */
+/** Returns the default worker without a workers file, by the fields of the group if it has them. */
 export function usualWorker(spec: EndpointGroupSpec, maxPrice: MicroDollars | undefined): WorkerModel {
   const perf = Number(spec.expectedPerf ?? 0);
   const gigabytes = wholeGigabytes(spec.template.spec.disk) ?? 0;
@@ -179,7 +179,7 @@ export function usualWorker(spec: EndpointGroupSpec, maxPrice: MicroDollars | un
   };
 }
 
-/** Names the assumptions behind the figures. */
+/** Returns a note with the assumptions behind the figures. */
 export function usualWorkerNote(
   spec: EndpointGroupSpec,
   model: WorkerModel,

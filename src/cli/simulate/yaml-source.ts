@@ -2,18 +2,20 @@ import { type Document, isMap, isNode, isSeq, LineCounter, parseAllDocuments } f
 import { KUBECTL_YAML } from '../../lib/kubectl-yaml.ts';
 import { usageError } from '../command-error.ts';
 
-/** Where a value stands: keys and indexes from the top of a document. */
+/** Path of a value: keys and indexes from the top of a document. */
 export type YamlPath = readonly PropertyKey[];
 
-/** One YAML document whose mistakes can be pointed at. */
+/** A YAML document with positions of mistakes. */
 export interface YamlSource {
   readonly file: string;
   readonly value: unknown;
-  /** The line, from 1, on which a field stands; that of the nearest field around it where it does not stand at all. */
+  /** Returns the line, from 1, of a field; for a missing field that of the nearest one around it. */
   lineOf(path: YamlPath): number;
 }
 
-/** The documents of a YAML text that are not empty. What is no YAML is a usage error that names the line. */
+/**
+ * Returns the documents of a YAML text that are not empty. Throws a usage error that names the line of invalid YAML.
+ */
 export function yamlSources(text: string, file: string): readonly YamlSource[] {
   const lineCounter = new LineCounter();
   const documents = [...parseAllDocuments(text, { ...KUBECTL_YAML, lineCounter })];
@@ -32,7 +34,7 @@ export function yamlSources(text: string, file: string): readonly YamlSource[] {
     }));
 }
 
-/** Aliases that would unfold without end are refused by the parser only here. */
+/** Resolves aliases: the parser refuses here those that expand without end. */
 function plainValue(document: Pick<Document, 'toJS'>, file: string): unknown {
   try {
     return document.toJS();
@@ -42,7 +44,7 @@ function plainValue(document: Pick<Document, 'toJS'>, file: string): unknown {
   }
 }
 
-/** Where the field at a path begins; a field of a map begins with its name. */
+/** Returns the offset of the field at a path; a field of a map begins with its name. */
 function offsetOf(contents: unknown, path: YamlPath): number {
   let found: Place = { offset: beginningOf(contents), node: contents };
   for (const key of path) {
@@ -71,13 +73,13 @@ function beginningOf(node: unknown): number {
   return isNode(node) ? (node.range?.[0] ?? 0) : 0;
 }
 
-/** A field that is wrong. */
+/** An invalid field. */
 export interface Fault {
   readonly path: YamlPath;
   readonly message: string;
 }
 
-/** A usage error that says of each fault on which line it stands. */
+/** Returns a usage error with the line of each fault. */
 export function faultError(source: YamlSource, faults: readonly Fault[], remedy: string): Error {
   const lines = faults.slice(0, 5).map(({ path, message }) => {
     const field = path.length === 0 ? '' : `${fieldName(path)}: `;
@@ -86,7 +88,7 @@ export function faultError(source: YamlSource, faults: readonly Fault[], remedy:
   return usageError(lines.join('\n'), remedy);
 }
 
-/** `spec.offers[0].maxPricePerHour`. */
+/** Returns a path as text: `spec.offers[0].maxPricePerHour`. */
 function fieldName(path: YamlPath): string {
   return path
     .map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`))

@@ -25,10 +25,10 @@ type Authorization = { readonly type: 'granted' } | { readonly type: 'pending'; 
 const GRANTED: Authorization = { type: 'granted' };
 
 /**
- * Grants the 30 minutes in which a method may be added (specification 3.3): by a backup code at once, otherwise a code
- * is sent, waited for and confirmed. With code and secret at hand only the second step is taken; without a terminal to
- * type the code only the first, and its secret is returned. Rejects with a usage error before a code is sent that could
- * not be used, and with a MarketplaceError.
+ * Opens the 30 minutes in which a method may be added (specification 3.3): by a backup code at once, otherwise by a
+ * code that is sent, awaited and confirmed. If code and secret are given it runs only the second step; without a
+ * terminal for the code only the first, and returns its secret. Rejects with a usage error before it sends a code that
+ * could not be used, and with a MarketplaceError.
  */
 export async function authorizeAddition(
   tfa: BearerTfa,
@@ -59,7 +59,7 @@ async function begin(tfa: BearerTfa, options: OptionValues, context: CommandCont
   return { type: 'pending', secret: begun.secret };
 }
 
-/** Where its owner finds the code. */
+/** Places where users find the code. */
 const WHERE: Readonly<Record<CodeMethod | 'unknown', string>> = {
   totp: 'Look at your authenticator',
   sms: 'A code is on its way by SMS',
@@ -67,7 +67,7 @@ const WHERE: Readonly<Record<CodeMethod | 'unknown', string>> = {
   unknown: 'The code comes from the method that you named',
 };
 
-/** By email unless another method is asked for: every account has it, whatever it has set up. */
+/** Returns the request; by email unless another method is named: every account has email, whatever its methods. */
 function authorizationRequest(options: OptionValues) {
   const method = methodOption(options);
   const { methodId } = methodIdOf(options);
@@ -75,10 +75,10 @@ function authorizationRequest(options: OptionValues) {
   return method === undefined ? { methodId } : { method, methodId };
 }
 
-/** Most characters of a label (specification 8). */
+/** Maximum characters of a label (specification 8). */
 const LABEL_LIMIT = 30;
 
-/** A request that adds a method: label and phone number as the options say. */
+/** Returns a request that adds a method, with label and phone number from the options. */
 export function confirmRequest(
   options: OptionValues,
   proof: { method: 'sms' | 'totp'; code: string; secret: Secret },
@@ -91,7 +91,7 @@ export function confirmRequest(
   return { method, ...named, ...(phoneNumber === undefined ? {} : { phoneNumber }) };
 }
 
-/** `--label`. Throws a usage error if it is longer than the service takes. */
+/** Returns `--label`. Throws a usage error if it is longer than the service accepts. */
 export function labelOption(options: OptionValues): string | undefined {
   const label = textOption(options, '--label');
   if (label !== undefined && label.length > LABEL_LIMIT) {
@@ -100,7 +100,7 @@ export function labelOption(options: OptionValues): string | undefined {
   return label;
 }
 
-/** Says that a method was added, and prints backup codes if it was the first. */
+/** Prints that a method was added, and backup codes if it was the first. */
 export async function reportConfirmation(
   method: string,
   { backupCodes }: Confirmation,
@@ -111,22 +111,22 @@ export async function reportConfirmation(
   await createOutput(input, context).value({ method, added: true, ...kept }, text);
 }
 
-/** Where backup codes go; a file is offered at a terminal. */
+/** Destination of backup codes; a terminal offers a file. */
 export const SAVE_CODES_OPTION = {
   flags: '--save-codes <file>',
   description: 'Write new backup codes to a file of mode 0600 instead of showing them.',
 };
 
-/** What became of new backup codes. */
+/** Result of saving new backup codes. */
 type KeptCodes = { readonly backupCodes: readonly string[] } | { readonly backupCodesSavedTo: string };
 
-/** A file for codes, and where it is. */
+/** A file for codes, and its path. */
 interface CodesFile extends SecretFile {
   readonly path: string;
 }
 
 /**
- * The file that `--save-codes` names, made before there are codes that could be lost. Rejects with a usage error if it
+ * Returns the file of `--save-codes`, created before codes exist that could be lost. Rejects with a usage error if it
  * cannot be created.
  */
 export async function namedCodesFile({ options }: CommandInput): Promise<CodesFile | undefined> {
@@ -135,8 +135,8 @@ export async function namedCodesFile({ options }: CommandInput): Promise<CodesFi
 }
 
 /**
- * Backup codes come once: they go to the file that was named, or that a person at a terminal names when asked.
- * Otherwise, and if writing fails, they are part of the result: it never rejects for a file.
+ * Saves the backup codes, which the service shows once: in the named file, or one that the user names at a terminal.
+ * Otherwise, and if writing fails, they are part of the result: it never rejects because of a file.
  */
 export async function keepBackupCodes(
   codes: readonly Secret[],
@@ -175,7 +175,7 @@ async function offeredFile(context: CommandContext): Promise<CodesFile | undefin
   }
 }
 
-/** The same for people. */
+/** Returns the result as text. */
 export function keptCodesText(kept: KeptCodes): string {
   if ('backupCodesSavedTo' in kept) return `Backup codes saved to ${kept.backupCodesSavedTo} (mode 0600).\n`;
   return `Backup codes, each good once and not shown again:\n${kept.backupCodes.map((code) => `  ${code}\n`).join('')}`;

@@ -9,18 +9,18 @@ import { secretOf } from '../secrets/secret-input.ts';
 
 type BearerTfa = MarketplaceClient['tfa'];
 
-/** How a person proves the second factor; whatever is left out is asked for. */
+/** Options for the second factor; missing ones are prompted for. */
 export const VERIFICATION_OPTIONS: readonly CommandOption[] = [
   { flags: '--method <method>', description: 'How the code comes.', choices: ['totp', 'sms', 'email'] },
   { flags: '--method-id <id>', description: 'Which method, if there are several of one kind.' },
-  { flags: '--code <code>', description: 'The code of six digits. Asked for if it is left out.' },
+  { flags: '--code <code>', description: 'The code of six digits; prompts if left out.' },
   { flags: '--secret <secret>', description: 'Of the challenge that sent the code; see --secret-file.' },
   { flags: '--secret-file <file>', description: 'A file with that secret. Default: GPU_RENT_TFA_SECRET.' },
   { flags: '--backup-code-file <file>', description: 'Use a backup code: a file with it; - is stdin.' },
   { flags: '--use-backup-code', description: 'Use a backup code, asked for without echo.' },
 ];
 
-/** The parts of a verification that the client's calls take. */
+/** The parts of a verification that the client's calls accept. */
 export type Verification =
   | {
       readonly method: 'sms' | 'email';
@@ -32,8 +32,8 @@ export type Verification =
   | { readonly backupCode: string };
 
 /**
- * Sends a code if one is needed, asks for what is missing, and returns what proves the second factor. Rejects with a
- * usage error if a code could not be used, and with a MarketplaceError.
+ * Sends a code if one is needed, prompts for missing parts, and returns the verification. Rejects with a usage error if
+ * a code could not be used, and with a MarketplaceError.
  */
 export async function verification(
   tfa: BearerTfa,
@@ -52,8 +52,8 @@ export async function verification(
 }
 
 /**
- * Throws a usage error before a code is sent that could not be used: a given code belongs to the challenge that sent it,
- * and without a terminal the new one cannot be typed, so that its secret would be lost.
+ * Throws a usage error before it sends a code that could not be used: a given code belongs to the challenge that sent
+ * it, and without a terminal the new one cannot be typed, so its secret would be lost.
  */
 export function requireTypedCode(method: string, options: OptionValues, { stdin }: CommandContext): void {
   if (textOption(options, '--code') !== undefined) {
@@ -69,7 +69,7 @@ export function requireTypedCode(method: string, options: OptionValues, { stdin 
   );
 }
 
-/** A backup code, if the options ask for one. Rejects with a usage error if it does not have the form of one. */
+/** Returns a backup code, if the options name one. Rejects with a usage error for an invalid form. */
 export async function backupCodeOf(
   options: OptionValues,
   context: CommandContext,
@@ -85,24 +85,24 @@ export async function backupCodeOf(
   throw usageError('The backup code has not the form XXXX-XXXX-XXXX.');
 }
 
-/** `--method`, checked by commander. */
+/** Returns `--method`, validated by commander. */
 export function methodOption(options: OptionValues): CodeMethod | undefined {
   const method = textOption(options, '--method');
   return method === 'totp' || method === 'sms' || method === 'email' ? method : undefined;
 }
 
-/** `--method-id` as a part of a request. */
+/** Returns `--method-id` as a part of a request. */
 export function methodIdOf(options: OptionValues): { readonly methodId?: string } {
   const methodId = textOption(options, '--method-id');
   return methodId === undefined ? {} : { methodId: parseId(methodId, '--method-id') };
 }
 
-/** The secret of a challenge that was begun before. Rejects with a usage error if its file cannot be read. */
+/** Returns the secret of an earlier challenge. Rejects with a usage error if its file cannot be read. */
 export function challengeSecret(options: OptionValues, context: CommandContext): Promise<Secret | undefined> {
   return secretOf(options, context, { flag: '--secret', env: 'GPU_RENT_TFA_SECRET' });
 }
 
-/** The code of six digits: given, or asked for. Rejects with a usage error for any other text. */
+/** Returns the code of six digits: given, or from a prompt. Rejects with a usage error for any other text. */
 export async function codeOf(options: OptionValues, context: CommandContext): Promise<string> {
   const given = textOption(options, '--code');
   const code = (given ?? (await ask(context, 'Code:', { instead: '--code' }))).replaceAll(/[\s-]/g, '');
@@ -110,7 +110,9 @@ export async function codeOf(options: OptionValues, context: CommandContext): Pr
   throw usageError('--code: a code has six digits.');
 }
 
-/** The primary method, otherwise the first; email if there is none. If the second factor is off no code is sent. */
+/**
+ * Returns the primary method, otherwise the first; email if there is none. If the second factor is off no code is sent.
+ */
 async function usualMethod(tfa: BearerTfa): Promise<CodeMethod> {
   const { enabled, methods } = await tfa.status();
   if (!enabled) {

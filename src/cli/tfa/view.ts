@@ -2,7 +2,7 @@ import type { TfaMethod, TfaStatus } from '../../markets/vast/tfa/methods.ts';
 import { timeText } from '../../views/amounts.ts';
 import type { View } from '../../views/table.ts';
 
-/** A method as JSON shows it: times in ISO 8601. */
+/** Returns a method in its JSON form: times in ISO 8601. */
 export function methodRow(method: TfaMethod) {
   return {
     ...method,
@@ -28,12 +28,12 @@ export const methodView: View<ReturnType<typeof methodRow>> = {
   ],
 };
 
-/** The status as JSON shows it. */
+/** Returns the status in its JSON form. */
 export function statusRow(status: TfaStatus) {
   return { ...status, methods: status.methods.map(methodRow) };
 }
 
-/** The status in one line, above the table of methods. */
+/** Returns the status in one line, above the table of methods. */
 export function statusLine(status: TfaStatus): string {
   if (!status.enabled) return 'Two-factor authentication is off.';
   const window = status.newMethodAuthorized ? ' A new method may be added now.' : '';

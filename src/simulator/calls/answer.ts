@@ -1,19 +1,19 @@
-/** A request as it reaches the service, from a socket or from the same process. */
+/** A request to the service, from a socket or from the same process. */
 export interface SimRequest {
   readonly method: string;
-  /** Path with query, as sent. */
+  /** Path with query, unchanged. */
   readonly url: string;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** Undefined if none came; bytes as a socket gives them. */
+  /** Undefined without a body; bytes from a socket. */
   readonly body: string | Uint8Array | undefined;
-  /** Who asks, for rate limits without a key. */
+  /** Address of the caller, for rate limits without a key. */
   readonly address: string;
   /** Scheme, host and port that the caller used. */
   readonly origin: string;
 }
 
-/** What becomes of a request. `reset` breaks the connection; `sent` false means before a byte arrived. */
+/** Result of a request. `reset` breaks the connection; `sent` false means before any byte arrived. */
 export type Answer =
   | {
       readonly type: 'reply';
@@ -29,7 +29,7 @@ export type Answer =
     }
   | { readonly type: 'reset'; readonly sent: boolean };
 
-/** An answer that arrives whole. */
+/** A complete answer. */
 export type HttpReply = Extract<Answer, { type: 'reply' }>;
 
 /** Content type of every JSON reply: a parameter makes some clients discard it. */

@@ -7,7 +7,7 @@ import type { SimRequest } from './answer.ts';
 import { pathId } from './fields.ts';
 import type { Caller, Profile, Route } from './route.ts';
 
-/** The refusal of a call that needs a key: a session of a 2FA login that has run out says so. */
+/** Returns the refusal of a call without a valid key; an expired session of a 2FA login has its own text. */
 export function refusedKey(store: WorldStore, secret: string | undefined): Refusal {
   const key = secret === undefined ? undefined : store.keyBySecret(secret);
   // 401 with the text on which public clients act.
@@ -15,7 +15,7 @@ export function refusedKey(store: WorldStore, secret: string | undefined): Refus
   return new Refusal(401, 'auth_error', 'Session expired. Please log in again.');
 }
 
-/** Where a key may stand beside the Authorization header. */
+/** Places of a key beside the Authorization header. */
 interface KeyPlaces {
   readonly profile: Profile;
   readonly store: WorldStore;
@@ -24,15 +24,15 @@ interface KeyPlaces {
 }
 
 /**
- * The key as sent: the header decides, then the session that a 2FA login gave (header or cookie), then, at the
- * public service alone, the query and the body (specification 5.1: every request carries the header). Empty
+ * Returns the key of a request. The header takes precedence, then the session of a 2FA login (header or cookie), then,
+ * at the public service only, the query and the body (specification 5.1: every request carries the header). Empty
  * counts as absent.
  */
 export function sentKey(request: SimRequest, { profile, store, query, body }: KeyPlaces): string | undefined {
   const bearer = bearerKey(request);
   if (bearer) return bearer;
   const session = sentSession(request);
-  // An API key is no session, wherever it stands.
+  // An API key is no session, wherever it is.
   if (session && store.keyBySecret(session)?.session) return session;
   return profile === 'public' ? keyOutsideHeader(query, body) : undefined;
 }
@@ -41,14 +41,14 @@ function bearerKey({ headers: { authorization } }: SimRequest): string | undefin
   return typeof authorization === 'string' ? /^Bearer\s+(\S+)\s*$/i.exec(authorization)?.[1] : undefined;
 }
 
-/** Where public clients put a key beside the header. */
+/** Returns the key in the other places that public clients use. */
 function keyOutsideHeader(query: URLSearchParams, body: JsonObject): string | undefined {
   const inQuery = query.get('api_key');
   if (inQuery) return inQuery;
   return typeof body.api_key === 'string' && body.api_key !== '' ? body.api_key : undefined;
 }
 
-/** The session of a caller that logged in without a key (specification 4.8, 5.6). */
+/** Returns the session of a caller that logged in without a key (specification 4.8, 5.6). */
 function sentSession({ headers }: SimRequest): string | undefined {
   const header = headers['x-session-key'];
   if (typeof header === 'string' && header !== '') return header;
@@ -58,8 +58,8 @@ function sentSession({ headers }: SimRequest): string | undefined {
 }
 
 /**
- * Throws a 401 `auth_error` if `tfa.requireLogin` is on and the plain key of an account with 2FA is used for more than
- * the login itself. Public clients read the text of this refusal as the request for a 2FA login.
+ * Throws a 401 `auth_error` if `tfa.requireLogin` is on and the plain key of an account with 2FA is used for another
+ * call than the login. Public clients recognize the text of this refusal as the request for a 2FA login.
  */
 export function requireLogin({ key, user }: Caller, route: Pick<Route, 'path'>, settings: Settings): void {
   if (!settings.tfa.requireLogin || key.session || user.tfaStatus === 'disabled') return;
@@ -67,7 +67,7 @@ export function requireLogin({ key, user }: Caller, route: Pick<Route, 'path'>, 
   throw new Refusal(401, 'auth_error', 'Two Factor Authentication is required: log in with a code first.');
 }
 
-/** Who holds that key; undefined if it is unknown, revoked or expired. */
+/** Returns the owner of that key; undefined if it is unknown, revoked or expired. */
 export function callerWith(store: WorldStore, secret: string | undefined, now: number): Caller | undefined {
   const key = secret === undefined ? undefined : store.keyBySecret(secret);
   if (!key || key.revokedAt !== null || (key.expiresAt !== null && key.expiresAt <= now)) return undefined;
@@ -76,9 +76,8 @@ export function callerWith(store: WorldStore, secret: string | undefined, now: n
 }
 
 /**
- * Whether a key may make a call (specification section 5). A full key may; a scoped one needs the
- * category of the route under `api`; the restricted key of an instance passes only where
- * {@link permitsInstance} lets it.
+ * Returns true if a key may make a call (specification section 5). A full key may; a scoped one needs the category of
+ * the route under `api`; the restricted key of an instance needs {@link permitsInstance}.
  */
 export function permits(key: ApiKey, call: Call): boolean {
   if (key.instanceId !== null) return permitsInstance(key.instanceId, call);
@@ -93,15 +92,15 @@ export function permits(key: ApiKey, call: Call): boolean {
 const CODE_OF_DEPLOYMENT = '/api/v0/deployment/:id/download_url';
 
 /**
- * The restricted key starts, stops or destroys its own instance and nothing else (specification 5.5), but
- * for the file of a deployment, which is asked for inside the container.
+ * Returns true if the restricted key of an instance may make the call: it starts, stops or destroys its own instance
+ * only (specification 5.5), and reads the file of a deployment inside its container.
  */
 function permitsInstance(instanceId: number, call: Call): boolean {
   if (call.route.path === CODE_OF_DEPLOYMENT) return true;
   if (call.route.path !== '/api/v0/instances/:id') return false;
   if (pathId(call.params.id) !== instanceId) return false;
   if (call.route.method === 'DELETE') return true;
-  // A label on the way would be more than starting or stopping.
+  // A label in the same call would exceed starting or stopping.
   const { state, label } = call.body;
   return call.route.method === 'PUT' && typeof state === 'string' && (label ?? null) === null;
 }
@@ -116,7 +115,7 @@ function permitsInstance(instanceId: number, call: Call): boolean {
 /** Names that are no endpoint. */
 const RESERVED: ReadonlySet<string> = new Set(['constraints', 'params']);
 
-/** Whether the category lets the call through; `keyParams` fills values such as `$id`. */
+/** Returns true if the category admits the call; `keyParams` fills in values such as `$id`. */
 export function scopeAllows(category: JsonObject, call: Call, keyParams: string | null): boolean {
   const params = paramsOf(keyParams);
   if (!meets(category.constraints, call, params)) return false;
@@ -127,8 +126,8 @@ export function scopeAllows(category: JsonObject, call: Call, keyParams: string 
 }
 
 /**
- * The name of an endpoint in a permissions object: `api.`, the resource in the singular, and the rest of
- * the path, or a verb if nothing is left (`api.instance.request_logs`, `api.instance.show`).
+ * Returns the name of an endpoint in a permissions object: `api.`, the singular resource, and the rest of the path, or
+ * a verb without a rest (`api.instance.request_logs`, `api.instance.show`).
  */
 export function endpointName(route: Pick<Route, 'method' | 'path'>): string {
   const parts = route.path
@@ -146,7 +145,10 @@ function verbOf(method: Route['method'], single: boolean): string {
   return verbs[method];
 }
 
-/** Whether every constrained parameter is named and has an allowed value in path, body and query alike. None constrained: yes. */
+/**
+ * Returns true if every constrained parameter is present and has an allowed value in path, body and query. Also true
+ * without constraints.
+ */
 function meets(constraints: Json | undefined, call: Call, params: JsonObject): boolean {
   if (constraints === undefined || constraints === null) return true;
   if (!isObject(constraints)) return false;
@@ -159,13 +161,13 @@ function meets(constraints: Json | undefined, call: Call, params: JsonObject): b
   });
 }
 
-/** Wherever the call names the parameter: its endpoint may take it from any of these places. */
+/** Returns all values of a parameter in the call: its endpoint may read it from any of these places. */
 function valuesOf(call: Call, name: string): readonly Json[] {
   const named = [ownValue(call.params, name), ownValue(call.body, name), ...call.query.getAll(name)];
   return named.filter((value): value is Json => value !== undefined && value !== null);
 }
 
-/** An unknown operator lets nothing through, and neither does a list or an object. */
+/** Returns the result of an operator; false for an unknown operator, and for a list or an object. */
 function compare(value: Json | undefined, operator: string, bound: Json | undefined): boolean {
   if (!isScalar(value) || !isScalar(bound)) return false;
   switch (operator) {
@@ -188,7 +190,7 @@ function filled(bound: Json, params: JsonObject): Json | undefined {
   return typeof bound === 'string' && bound.startsWith('$') ? ownValue(params, bound.slice(1)) : bound;
 }
 
-/** The values that `key_params` names; text that is no JSON object names none. */
+/** Returns the values in `key_params`; none if the text is no JSON object. */
 export function paramsOf(keyParams: string | null): JsonObject {
   if (!keyParams) return {};
   try {
@@ -199,7 +201,7 @@ export function paramsOf(keyParams: string | null): JsonObject {
   }
 }
 
-/** A call that has been routed and is about to be made. */
+/** A routed call before its endpoint runs. */
 export interface Call {
   readonly route: Route;
   readonly params: Readonly<Record<string, string | undefined>>;

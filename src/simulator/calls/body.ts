@@ -5,15 +5,15 @@ import type { Route } from './route.ts';
 
 /* The body of a call as its endpoint sees it. PURE. */
 
-/** What was read; a body that has to be refused counts as empty until its caller is known. */
+/** Result of reading a body; a refused body counts as empty until its caller is known. */
 interface ReadBody {
   readonly value: JsonObject;
   readonly refusal: Refusal | undefined;
 }
 
 /**
- * Reads the body of a call. A bad one is a refusal in the result and throws nothing: a key in it may prove who asks, so
- * it is refused only after the key was read.
+ * Reads the body of a call. An invalid body is a refusal in the result and throws nothing: a key in it may identify the
+ * caller, so it is refused only after the key was read.
  */
 export function readBody(request: SimRequest, route: Route, limit: number): ReadBody {
   const { body } = request;
@@ -32,7 +32,7 @@ export function readBody(request: SimRequest, route: Route, limit: number): Read
   }
 }
 
-/** What a route without JSON finds as its body: plain values, so that handlers need no other kind of context. */
+/** Returns the body of a route without JSON as plain values, so that handlers need no other kind of context. */
 function rawBody({ body, headers }: SimRequest): { base64: string; contentType: string } {
   return {
     base64: Buffer.from(body ?? '').toString('base64'),
@@ -48,8 +48,8 @@ function textOf(body: SimRequest['body']): string | undefined {
 
 const MAX_DEPTH = 32;
 /**
- * The body of a request as an object; `{}` if it is empty. Throws a 400 `bad_request` Refusal for malformed JSON,
- * for a body that is no object, for too deep nesting and for keys that would reach a prototype.
+ * Returns the body of a request as an object; `{}` if it is empty. Throws a 400 `bad_request` Refusal for malformed
+ * JSON, for a body that is no object, for excessive nesting and for keys that would reach a prototype.
  */
 export function parseBody(text: string | undefined): JsonObject {
   if (text === undefined || text.trim() === '') return {};
@@ -69,8 +69,8 @@ function parseJson(text: string): Json {
 }
 
 /**
- * Throws a 400 `bad_request` for what is nested too deep or has a key that would reach a prototype. Level by level, so
- * that depth costs no stack.
+ * Throws a 400 `bad_request` for excessive nesting and for keys that would reach a prototype. It works level by level,
+ * so depth uses no stack.
  */
 export function checkTree(root: Json, what: string): void {
   let level: Json[] = [root];
@@ -91,12 +91,12 @@ function childrenOf(value: Json): Json[] {
  * the whole body if it is no form. PURE.
  */
 
-/** The bytes of the file that an upload of that content type carries. */
+/** Returns the bytes of the file in an upload of that content type. */
 export function fileOf(body: Uint8Array, contentType: string): Uint8Array {
   const boundary = boundaryOf(contentType);
   if (boundary === undefined) return body;
   const form = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-  // Each part lies between two delimiters; the line break before a delimiter belongs to it.
+  // Each part is between two delimiters; the line break before a delimiter belongs to it.
   const parts: Part[] = [];
   let from = form.indexOf(`--${boundary}`);
   while (from !== -1) {

@@ -7,13 +7,15 @@ import { badRequest, Refusal } from '../refusal.ts';
  * fields are ignored; a wrong type is refused with 400 `bad_request` that names the field. PURE.
  */
 
-/** The fields that an endpoint reads, each with the schema of its value. The text of an issue follows the field's name. */
+/**
+ * The fields that an endpoint reads, with the schemas of their values. The text of an issue follows the field's name.
+ */
 export type Fields = Readonly<Record<string, z.ZodType>>;
 
-/** What an endpoint finds in a body. A field is read when it is asked for: refusals come in that order. */
+/** Values of a body. A field is read on access: refusals come in that order. */
 export type FieldValues<F extends Fields> = { readonly [Name in keyof F]: z.output<F[Name]> };
 
-/** The fields of a body. Reading one throws a 400 Refusal if its value does not fit the schema. */
+/** Returns the fields of a body. Reading one throws a 400 Refusal if its value does not match the schema. */
 export function fieldsOf<F extends Fields>(fields: F, body: () => JsonObject): FieldValues<F> {
   const getters = Object.entries(fields).map(
     ([name, field]) => [name, { get: () => readField(field, body(), name) }] as const,
@@ -21,7 +23,9 @@ export function fieldsOf<F extends Fields>(fields: F, body: () => JsonObject): F
   return Object.defineProperties({}, Object.fromEntries(getters)) as FieldValues<F>;
 }
 
-/** One field of a body. Throws a 400 Refusal, `bad_request` unless the schema names a code, that names the field. */
+/**
+ * Reads one field of a body. Throws a 400 Refusal that names the field, `bad_request` unless the schema names a code.
+ */
 export function readField<S extends z.ZodType>(field: S, body: JsonObject, name: string): z.output<S> {
   const read = field.safeParse(body[name]);
   if (read.success) return read.data;
@@ -42,7 +46,7 @@ const BOOLEANS: Readonly<Record<string, boolean>> = { true: true, True: true, fa
 const booleanLike = (value: unknown): unknown =>
   typeof value === 'string' ? (ownValue(BOOLEANS, value) ?? value) : given(value);
 
-/** Any JSON value, as it came. */
+/** Any JSON value, unchanged. */
 export const anything = z.custom<Json | undefined>();
 
 export const text = z.preprocess(given, z.string('must be a string.').optional());
@@ -55,7 +59,7 @@ export const integer = number.refine(
   'must be a whole number.',
 );
 
-/** A number from `min` to `max`. */
+/** Returns the schema of a number from `min` to `max`. */
 export const between = ({ min, max }: { readonly min: number; readonly max: number }) =>
   number.refine(
     (value) => value === undefined || (value >= min && value <= max),
@@ -75,7 +79,7 @@ export const list = z.preprocess(
   z.custom<readonly Json[]>((value) => Array.isArray(value), 'must be a list.').optional(),
 );
 
-/** The same field, and a refusal if it is absent or an empty text. */
+/** Returns the schema of a required field: it refuses an absent field and an empty text. */
 export const required = <T>(field: z.ZodType<T>) =>
   field.transform((value, issues): NonNullable<T> => {
     if (value !== undefined && value !== null && value !== '') return value;
@@ -84,8 +88,8 @@ export const required = <T>(field: z.ZodType<T>) =>
   });
 
 /**
- * The one id that a call gives under several names, or undefined if under none. Throws a 400 `bad_request` Refusal
- * if they contradict each other.
+ * Returns the id that a call gives under several names; undefined if under none. Throws a 400 `bad_request` Refusal if
+ * they contradict each other.
  */
 export function sameInteger(named: JsonObject): number | undefined {
   const ids = Object.keys(named).flatMap((name) => readField(integer, named, name) ?? []);
@@ -95,17 +99,23 @@ export function sameInteger(named: JsonObject): number | undefined {
   );
 }
 
-/** How many characters a text has, as people count them and not as UTF-16 does. */
+/** Returns the number of characters of a text, not of its UTF-16 units. */
 export function characters(text: string): number {
   return [...text].length;
 }
 
-/** The id in a path: digits alone. Other spellings of a number (`5.0`, `5e0`, `0x5`) are NaN, which names nothing. */
+/**
+ * Returns the id in a path: digits only. Other spellings of a number (`5.0`, `5e0`, `0x5`) are NaN, which matches
+ * nothing.
+ */
 export function pathId(text: string | undefined): number {
   return text !== undefined && /^\d+$/.test(text) ? Number(text) : Number.NaN;
 }
 
-/** Maximum number of conditions, order entries, columns or ids of one call: more than any client sends, few enough to hold up nobody. */
+/**
+ * Maximum number of conditions, order entries, columns or ids of one call: more than any client sends, and few enough
+ * to delay no other call.
+ */
 export const MAX_TERMS = 256;
 
 /** Throws a 400 `invalid_request` for a longer list; `what` names the field in the plural. */
@@ -132,7 +142,7 @@ const TYPES: Readonly<Record<FieldType, { readonly is: (value: Json) => boolean;
 };
 
 /**
- * The fields of a body that the specification names. Throws a 400 `bad_request` Refusal that names a field of
+ * Returns the fields of a body that the specification names. Throws a 400 `bad_request` Refusal that names a field of
  * another type.
  */
 export function writtenBody(written: WrittenFields, body: JsonObject): JsonObject {

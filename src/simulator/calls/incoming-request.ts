@@ -4,20 +4,20 @@ import { Refusal } from '../refusal.ts';
 import type { World } from '../world/world.ts';
 import { JSON_TYPE } from './answer.ts';
 
-/** Bounds of a body: bytes that are read before it is refused, and seconds that it may take. */
+/** Limits of a body: maximum bytes, and maximum seconds. */
 export interface BodyBounds {
   readonly bodyBytes: number;
   readonly bodyTimeoutSeconds: number;
 }
 
-/** How reading a body ended. `broken`: its sender is gone, nobody waits for an answer. */
+/** End of reading a body. `broken`: the sender has disconnected. */
 export type BodyOutcome =
   | { readonly type: 'body'; readonly bytes: Uint8Array | undefined }
   | { readonly type: 'too-large' }
   | { readonly type: 'too-slow' }
   | { readonly type: 'broken' };
 
-/** Reads a body to its end, its limit or its deadline; calls back once, at once if there is none. */
+/** Reads a body to its end, its limit or its deadline, and calls back once; at once without a body. */
 export function readIncomingBody(
   request: IncomingMessage,
   bounds: BodyBounds,
@@ -51,12 +51,12 @@ export function readIncomingBody(
 const hasNoBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0';
 
-/** Whether the body says itself that it is too large, before a byte of it came. */
+/** Returns true if the declared length of the body exceeds the limit. */
 export function isDeclaredTooLarge(request: IncomingMessage, bounds: BodyBounds): boolean {
   return Number(request.headers['content-length'] ?? 0) > bounds.bodyBytes;
 }
 
-/** What the sender of a body is told that was not read to its end. */
+/** Returns the refusal of a body that was not read to its end. */
 export function bodyRefusal(type: 'too-large' | 'too-slow', bounds: BodyBounds): Refusal {
   if (type === 'too-slow') return new Refusal(408, 'request_timeout', 'The body came too slowly.');
   return new Refusal(413, 'body_too_large', `The body is larger than ${bounds.bodyBytes} bytes.`);
@@ -65,12 +65,12 @@ export function bodyRefusal(type: 'too-large' | 'too-slow', bounds: BodyBounds):
 /* How large a body may be, known before a byte of it is read. PURE. */
 
 const LARGE_BYTES = 256 * 1_048_576;
-/** What a form has around its file. */
+/** Maximum bytes of a form around its file. */
 const FORM_BYTES = 65_536;
 
 /**
- * Bytes that a body may have: a whole world if control is served, the announced size of a file that was asked
- * for, the limit of the settings elsewhere. Uploads need no key, so one that nobody announced is not waited for.
+ * Returns the maximum bytes of a body: a whole world if control is served, the announced size of an expected file,
+ * otherwise the limit of the settings. Uploads need no key, so an unexpected one gets no larger limit.
  */
 export function bodyLimit(world: World, url: string, hasControl: boolean): number {
   const { bodyBytes } = world.settings.limits;
@@ -87,7 +87,7 @@ interface HeadRule {
   readonly refusal: Refusal;
 }
 
-/** What speaks against a request before a byte of its body is read; the first rule that it breaks decides. */
+/** Rules that refuse a request before its body is read; the first broken rule decides. */
 const HEAD_RULES: readonly HeadRule[] = [
   {
     breaks: ({ httpVersion, headers }) => httpVersion === '1.1' && headers.host === undefined,
@@ -107,18 +107,18 @@ const HEAD_RULES: readonly HeadRule[] = [
   },
 ];
 
-/** Why a request is refused by its head alone; undefined if nothing speaks against it. */
+/** Returns the refusal of a request by its head alone; undefined if it is valid. */
 export function refusalOfHead(request: IncomingMessage): Refusal | undefined {
   return HEAD_RULES.find(({ breaks }) => breaks(request))?.refusal;
 }
 
-/** What a request that is no HTTP is told, by the code of Node's parser; 400 for every other. */
+/** Refusals of requests that are no HTTP, by the code of Node's parser; 400 for every other. */
 const REFUSALS: ReadonlyMap<unknown, Refusal> = new Map([
   ['HPE_HEADER_OVERFLOW', new Refusal(431, 'headers_too_large', 'The headers are too large.')],
   ['ERR_HTTP_REQUEST_TIMEOUT', new Refusal(408, 'request_timeout', 'The request came too slowly.')],
 ]);
 
-/** Answers what never became a request: every error has a body with `error` and `msg`, this one too. */
+/** Answers a request that could not be parsed: like every error it has a body with `error` and `msg`. */
 export function answerBrokenRequest(error: Error, socket: Duplex): void {
   if (!socket.writable) {
     socket.destroy();
@@ -128,7 +128,7 @@ export function answerBrokenRequest(error: Error, socket: Duplex): void {
   endWith(socket, REFUSALS.get(code) ?? new Refusal(400, 'bad_request', 'This is not an HTTP/1.1 request.'));
 }
 
-/** CONNECT asks for a tunnel, and this is no proxy. The server has let go of the socket: it is ours to close. */
+/** Refuses CONNECT: this server is no proxy. It must close the socket, which the HTTP server has released. */
 export function refuseTunnel(socket: Duplex): void {
   socket.on('error', () => socket.destroy());
   socket.on('finish', () => socket.destroy());

@@ -3,26 +3,26 @@ import { secondOf } from '../world/ledger.ts';
 import type { Route } from './route.ts';
 
 const DAY_SECONDS = 86_400;
-/** Identities remembered before old ones are dropped. */
+/** Maximum number of remembered identities. */
 const MAX_ENTRIES = 50_000;
 
-/** What a call that came too early is answered with. */
+/** Answer to a call that came too early. */
 export type RateRefusal =
   | { readonly type: 'too-frequent'; readonly text: string }
   | { readonly type: 'quota'; readonly resetsAt: number };
 
-/** Remembers when each identity last called each endpoint. */
+/** Records the last call of each endpoint by each identity. */
 export interface RateLimit {
-  /** Undefined if the call may be made; it then counts as made. */
+  /** Records the call and returns undefined if it is allowed; else returns the refusal. */
   check(call: { route: Route; identity: string; now: number }): RateRefusal | undefined;
 }
 
-/** Searches are counted over this many pauses: ten a minute, in any order. */
+/** Number of pauses in the window of searches: ten a minute, in any order. */
 const SEARCHES_PER_WINDOW = 10;
 
 /**
  * Pauses between two calls of one endpoint by one identity, in simulated time; a refused call does not count. Searches
- * may come in bursts: as many as the pause allows within a window of ten.
+ * may come in bursts: the window of ten pauses admits ten of them.
  */
 export function createRateLimit(settings: () => Settings): RateLimit {
   /** The latest calls, oldest first: ten of a search, one of any other. */

@@ -6,7 +6,7 @@ import type { Profile, Reply } from './route.ts';
 
 /* Replies in their final form; `now` is simulated time. PURE. */
 
-/** A reply as it leaves, with the date of simulated time. */
+/** Returns a reply with the date of simulated time. */
 export function responseOf(now: number, reply: Reply): HttpReply {
   const date = httpDate(now);
   if (reply.type === 'text') {
@@ -30,13 +30,13 @@ export function responseOf(now: number, reply: Reply): HttpReply {
 /** The fields that specification 7 gives a failure. */
 const WRITTEN: ReadonlySet<string> = new Set(['error', 'msg', 'fail_count', 'locked_until']);
 
-/** The body of a failure: what specification 7 names, and at the public service what it adds. */
+/** Returns the body of a failure: the fields of specification 7, and at the public service its additions. */
 const failureBody = (body: JsonObject, profile: Profile): JsonObject =>
   profile === 'public'
     ? body
     : Object.fromEntries(Object.entries(body).filter(([name]) => WRITTEN.has(name)));
 
-/** A refusal in the form of specification 7. */
+/** Returns a refusal in the form of specification 7. */
 export function refusalResponse(now: number, refusal: Refusal, profile: Profile): HttpReply {
   const { code, message, extra } = refusal;
   const body = failureBody({ success: false, error: code, msg: message, ...extra }, profile);
@@ -44,14 +44,17 @@ export function refusalResponse(now: number, refusal: Refusal, profile: Profile)
   return responseOf(now, { type: 'json', status: refusal.status, body, headers });
 }
 
-/** How a service words a 429 for pace. */
+/** Form of a 429 for the rate of calls. */
 interface RateForm {
   readonly profile: Profile;
-  /** Of the public service; a failure of the specification has `error` and `msg`. */
+  /** Form of the public service; a failure of the specification has `error` and `msg`. */
   readonly body: 'text' | 'json';
 }
 
-/** A 429 for pace: plain text as the public service often has it, or JSON with `error` and `msg` (specification 7). */
+/**
+ * Returns a 429 for the rate of calls: plain text as the public service often sends it, or JSON with `error` and `msg`
+ * (specification 7).
+ */
 export function rateLimitResponse(now: number, refused: RateRefusal, form: RateForm): HttpReply {
   if (refused.type === 'quota') {
     const quota = { success: false, error: 'search_quota_exceeded', msg: 'Daily search quota exceeded.' };
@@ -68,7 +71,7 @@ export function rateLimitResponse(now: number, refused: RateRefusal, form: RateF
   return responseOf(now, { type: 'text', status: 429, body: refused.text, contentType: 'text/plain' });
 }
 
-/** An answer of a fault with the service's own date. */
+/** Returns a fault's answer with the service's own date. */
 export function stamped(now: number, reply: HttpReply): HttpReply {
   return { ...reply, headers: { date: httpDate(now), ...reply.headers } };
 }
@@ -76,7 +79,7 @@ export function stamped(now: number, reply: HttpReply): HttpReply {
 let cachedSecond = -1;
 let cachedText = '';
 
-/** The `Date` header of a time in ms since the epoch. One text serves a whole second. */
+/** Returns the `Date` header of a time in ms since the epoch. One text is reused for a whole second. */
 export function httpDate(time: number): string {
   const second = Math.floor(time / 1000);
   if (second !== cachedSecond) {

@@ -25,7 +25,7 @@ export type Category =
   | 'team_read'
   | 'team_write';
 
-/** Who makes the call: a key that exists, is not revoked and not expired, with its user. */
+/** Caller of a call: its valid key, and the user of the key. */
 export interface Caller {
   readonly key: ApiKey;
   readonly user: User;
@@ -34,33 +34,36 @@ export interface Caller {
 /** No field of a body. */
 type NoFields = Readonly<Record<never, never>>;
 
-/** What the handler of an endpoint with these fields sees; `query` holds decoded strings. */
+/** Context of the handler of an endpoint with these fields; `query` contains decoded strings. */
 export interface RouteContext<F extends Fields = NoFields> {
-  /** The world of this moment, already advanced to `now`. */
+  /** The present world, already advanced to `now`. */
   readonly world: World;
-  /** Taken back if the call is refused, but for what it keeps. */
+  /** Rolled back if the call is refused, except for kept writes. */
   readonly write: CallWriter;
   readonly now: number;
   readonly settings: Settings;
   readonly profile: Profile;
-  /** The key as it came, good or not; undefined if none came. */
+  /** The key as sent, valid or not; undefined without one. */
   readonly sentKey: string | undefined;
   /** Undefined only on routes whose `access` is not `key`. Use {@link callerOf} elsewhere. */
   readonly caller: Caller | undefined;
   readonly params: Readonly<Record<string, string | undefined>>;
   readonly query: URLSearchParams;
-  /** The whole body; `{}` if none came. */
+  /** The whole body; `{}` without one. */
   readonly json: JsonObject;
   /** The fields of the body that the endpoint declares. */
   readonly body: FieldValues<F>;
   readonly random: Random;
-  /** The fault of that name that strikes this call, used up by asking; undefined if none does. */
+  /** Takes the fault of that name that affects this call; undefined if there is none. */
   readonly fault: (name: FaultName, target?: FaultTarget) => ActiveFault | undefined;
-  /** Scheme, host and port under which this simulator is reached. */
+  /** Scheme, host and port of this simulator. */
   readonly origin: string;
 }
 
-/** A JSON reply, also as ready text; `text` if the body is not JSON, also as bytes. Errors are thrown as `Refusal`. */
+/**
+ * A JSON reply, also as rendered text; `text` for a body that is not JSON, also as bytes. Errors are thrown as
+ * `Refusal`.
+ */
 export type Reply =
   | {
       readonly type: 'json';
@@ -77,10 +80,10 @@ export type Reply =
     };
 
 /**
- * One endpoint. `path` is a find-my-way pattern without final slash (`/api/v0/instances/:id`); both slash
- * spellings are served. `access`: `key` needs a good key; `optional` looks at one if it came (the 2FA
- * calls that a secret may make); `open` ignores it. `pause` names the class of the rate limit. A handler
- * is synchronous: it reads `ctx.world`, writes by `ctx.write`, and answers; that makes every call atomic.
+ * An endpoint. `path` is a find-my-way pattern without final slash (`/api/v0/instances/:id`); both slash spellings are
+ * served. `access`: `key` requires a valid key; `optional` reads one if it was sent (the 2FA calls that accept a
+ * secret); `open` ignores it. `pause` names the class of the rate limit. A handler is synchronous: it reads
+ * `ctx.world`, writes by `ctx.write`, and answers, so every call is atomic.
  */
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -89,24 +92,24 @@ export interface Route {
   readonly access: 'key' | 'optional' | 'open';
   readonly pause?: Exclude<keyof Settings['pauses'], 'scale' | 'body' | 'searchesPerDay'>;
   readonly profiles: readonly Profile[];
-  /** What the `specification` profile reads of a request; left out, it reads what the public service reads. */
+  /** Fields that the `specification` profile reads of a request; by default those of the public service. */
   readonly written?: WrittenFields;
-  /** The body is no JSON: the handler finds its bytes as `json.base64` and what they are as `json.contentType`. */
+  /** Set if the body is no JSON: the handler gets its bytes as `json.base64` and its type as `json.contentType`. */
   readonly rawBody?: true;
   readonly fields: Fields;
   readonly handler: (ctx: RouteContext<never>) => Reply;
 }
 
-/** For calls that the specification writes down. */
+/** For calls in the specification. */
 export const BOTH: readonly Profile[] = ['specification', 'public'];
 /** For calls that only the public service has. */
 export const PUBLIC: readonly Profile[] = ['public'];
 
-/** A reply of status 200, or the one given. */
+/** Returns a JSON reply of status 200, or of the given status. */
 export const json = (body: Json, status = 200): Reply => ({ type: 'json', status, body });
 
 /**
- * The caller of a route whose `access` is `key`. Throws a TypeError, which is a bug, if the route admits calls
+ * Returns the caller of a route whose `access` is `key`. Throws a TypeError, which is a bug, if the route admits calls
  * without a key.
  */
 export function callerOf(ctx: RouteContext): Caller {
@@ -124,14 +127,14 @@ type Found =
     }
   | { readonly type: 'refused'; readonly refusal: Refusal };
 
-/** Finds the route of a request: with and without a final slash, also behind a doubled first one. */
+/** Finds the route of a request: with and without a final slash, also after a doubled first one. */
 export interface Router {
   find(method: string, path: string): Found;
 }
 
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE'] as const;
 
-/** A router over the routes of one profile; two routes with equal method and path are an error. */
+/** Returns a router over the routes of one profile; two routes with equal method and path are an error. */
 export function createRouter(routes: readonly Route[], profile: Profile): Router {
   const router = createFindMyWay({
     ignoreTrailingSlash: true,
@@ -167,7 +170,7 @@ function refusalOf(
   return new WrongMethod(others, `${shown} takes ${others.join(', ')}, not ${method.slice(0, 20)}.`);
 }
 
-/** What an endpoint is beside its path: `access` is `key` and `profiles` public only unless said otherwise. */
+/** Properties of an endpoint beside its path: by default `access` is `key` and `profiles` public only. */
 export interface EndpointRule<F extends Fields>
   extends Partial<Pick<Route, 'access' | 'profiles' | 'pause' | 'rawBody' | 'written'>> {
   readonly category: Category | null;
@@ -175,7 +178,10 @@ export interface EndpointRule<F extends Fields>
   readonly body?: F;
 }
 
-/** An endpoint in one line: `endpoint('POST /api/v0/ssh', { category: 'user_write', body: { ssh_key: text } }, create)`. */
+/**
+ * Returns an endpoint in one line:
+ * `endpoint('POST /api/v0/ssh', { category: 'user_write', body: { ssh_key: text } }, create)`.
+ */
 export function endpoint<F extends Fields>(
   spec: `${Route['method']} /${string}`,
   { body, ...rule }: EndpointRule<F>,

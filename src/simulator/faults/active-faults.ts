@@ -20,25 +20,22 @@ import { readWrongField } from './wrong-field.ts';
 
 /* Which faults are in force, and whether one strikes a call. They are rows of the world. */
 
-/** A call as faults see it. */
+/** A call, for the matching of faults. */
 export interface FaultScope {
   readonly route: Route;
   /** Path as sent, without query. */
   readonly path: string;
 }
 
-/** The call that a fault may strike, and on whom. */
+/** The call that a fault may affect, and its subject. */
 interface FaultedCall {
   readonly scope: FaultScope;
   readonly target: FaultTarget | undefined;
-  /** Whether the fault would change anything: one that would not is kept for another call. */
+  /** Returns true if the fault would change anything; otherwise it is kept for another call. */
   readonly changes?: (fault: ActiveFault) => boolean;
 }
 
-/**
- * The fault of that name that strikes, used up by asking. `target` undefined means that the asker looks at
- * instance and host itself.
- */
+/** Takes the fault of that name that applies. If `target` is undefined the caller checks instance and host itself. */
 export function takeFault(
   source: { store: WorldStore; random: Random },
   name: FaultName,
@@ -70,9 +67,9 @@ function useUp(store: WorldStore, fault: ActiveFault): void {
 }
 
 /**
- * An endpoint is named by its class (`rent`, `list`, `get`, `search` …), by its method in capitals (`GET`), by method and
- * path template (`PUT /api/v0/asks/:id`, also with `{id}`, without prefix or with a final slash), by path alone, or by the
- * path as sent.
+ * Returns true if the endpoint matches. It is named by its class (`rent`, `list`, `get`, `search` …), by its method in
+ * capitals (`GET`), by method and path template (`PUT /api/v0/asks/:id`, also with `{id}`, without prefix or with a
+ * final slash), by path alone, or by the path as sent.
  */
 export function matchesEndpoint(endpoint: string, scope: FaultScope): boolean {
   const [first = '', second] = endpoint.trim().split(/\s+/);
@@ -83,7 +80,7 @@ export function matchesEndpoint(endpoint: string, scope: FaultScope): boolean {
   return plain(path) === plain(scope.route.path) || bare(path) === bare(scope.path);
 }
 
-/** Whether there are calls of that name: a fault for others would never strike. */
+/** Returns true if calls of that name exist: a fault for others would never apply. */
 export function isEndpoint(endpoint: string, routes: readonly Route[]): boolean {
   const path = endpoint.trim().split(/\s+/).at(-1) ?? '';
   return routes.some((route) =>
@@ -91,7 +88,7 @@ export function isEndpoint(endpoint: string, routes: readonly Route[]): boolean 
   );
 }
 
-/** Whether a path as sent belongs to the route. */
+/** Returns true if a sent path matches the route. */
 function fits(path: string, route: Route): boolean {
   const [sent, pattern] = [path.split('/'), bare(route.path).split('/')];
   return (
@@ -108,9 +105,9 @@ const bare = (path: string): string =>
 const plain = (path: string): string => bare(path).replace(/\{[^}]*\}|:[A-Za-z_]+/g, ':');
 
 /**
- * Reads `{"name","endpoint"?,"count"?,"probability"?,"seconds"?,"instance"?,"host"?}`, and `{"field"?,"change"?,"value"?}`
- * of a `wrong-field`. Throws a 400 `bad_request`
- * Refusal for an unknown name and for a field that is out of bounds.
+ * Reads `{"name","endpoint"?,"count"?,"probability"?,"seconds"?,"instance"?,"host"?}`, and
+ * `{"field"?,"change"?,"value"?}` of a `wrong-field`. Throws a 400 `bad_request` Refusal for an unknown name and for an
+ * invalid field.
  */
 export function readFault(world: World, id: number, given: JsonObject): ActiveFault {
   const body = fieldsOf(FAULT, () => given);
@@ -131,14 +128,14 @@ export function readFault(world: World, id: number, given: JsonObject): ActiveFa
   };
 }
 
-/** Whether replies show contracts as they are now, when the fault is set. */
+/** Returns true if replies show contracts as they are when the fault is set. */
 const isOfThePast = (name: string, change: Json | undefined): boolean =>
   name === 'stale-list' || (name === 'wrong-field' && change === 'stale');
 
-/** Up to three centuries: a time that can be written down. */
+/** Up to three centuries, so that the end is a valid date. */
 const FAULT_SECONDS = { min: 0, max: 1e10 };
 
-/** The fields of a fault; those of a `wrong-field` aside. */
+/** The fields of a fault, without those of a `wrong-field`. */
 export const FAULT = {
   name: required(text),
   endpoint: text,
@@ -155,7 +152,7 @@ export const FAULT = {
   ),
 };
 
-/** How often and how long: once, unless a count, a probability or a time says otherwise. */
+/** Returns the number of uses and the duration: one use, unless a count, a probability or a time is given. */
 function readExtent(
   entry: FaultEntry,
   body: FieldValues<typeof FAULT>,
@@ -173,7 +170,7 @@ function readExtent(
   };
 }
 
-/** The fault as `/sim/faults` shows it. */
+/** Returns the row of a fault in `/sim/faults`. */
 export function faultRow(fault: ActiveFault): JsonObject {
   return {
     id: fault.id,
@@ -198,16 +195,16 @@ export interface FaultTargets {
   readonly machines: readonly number[];
 }
 
-/** A fault of the world that is about to be carried out. `share` is its `probability`. */
+/** A fault of the world before it takes effect. `share` is its `probability`. */
 export interface WorldFault {
   readonly fault: ActiveFault & { readonly name: WorldFaultName };
   readonly share: number | null;
 }
 
 /**
- * What the fault strikes: the instance or all of the host that it names. One that names neither strikes as
- * many live instances as its count says (one unless given), or each with its probability, chosen by the seed.
- * Refuses a name of nothing, and where nothing is left to draw.
+ * Returns the targets of the fault: the named instance, or all of the named host. Without either it selects, by the
+ * seed, as many live instances as its count (default one), or each with its probability. Refuses an unknown name, and
+ * an empty selection.
  */
 export function targetsOf(world: World, given: WorldFault): FaultTargets {
   const { fault, share } = given;
@@ -260,12 +257,12 @@ function randomContracts(world: World, { fault, share }: WorldFault): readonly C
   return hit.map(({ contract }) => contract);
 }
 
-/** The machines that a fault affects, as they are now. */
+/** Returns the present machines that a fault affects. */
 export function targetMachines(world: World, { machines }: FaultTargets): readonly Machine[] {
   return machines.flatMap((id) => world.tables.machines[id] ?? []);
 }
 
-/** The contracts that a fault affects and that are still live. */
+/** Returns the live contracts that a fault affects. */
 export function targetContracts(world: World, { contracts }: FaultTargets): readonly Contract[] {
   return contracts.flatMap((id) => world.tables.contracts[id] ?? []);
 }

@@ -4,9 +4,9 @@ import type { ActiveFault } from '../tables/faults.ts';
 
 /* What each fault of a call does: whether the endpoint is carried out, and what is answered. PURE. */
 
-/** Whether the endpoint runs, and when; `answer` makes the final answer of the reply it gave. */
+/** Plan of a call: whether and when the endpoint runs; `answer` makes the final answer from its reply. */
 export interface CallPlan {
-  /** Runs of the endpoint: 0 nothing happens, 2 it happens twice. */
+  /** Number of runs of the endpoint: 0 has no effect, 2 has it twice. */
   readonly runs: 0 | 1 | 2;
   readonly delayBeforeMs: number;
   readonly delayAfterMs: number;
@@ -48,7 +48,7 @@ const BROKEN = jsonAnswer(500, {
   msg: 'Something broke on our side.',
 });
 const UNLUCKY = { success: false, error: 'try_again', msg: 'The request could not be completed.' };
-/** An endpoint that ran always leaves a reply. */
+/** Returns the reply; an endpoint that ran always has one. */
 const given = (reply: HttpReply | undefined): Answer => reply ?? BROKEN;
 
 const delayOf = (fault: ActiveFault): number => (fault.seconds ?? DEFAULT_DELAY_SECONDS) * 1000;
@@ -89,12 +89,12 @@ const PLANS: Readonly<Record<CallFaultName, (fault: ActiveFault) => CallPlan>> =
     }),
 };
 
-/** How a call goes that this fault strikes. */
+/** Returns the plan of a call that this fault affects. */
 export function planOf(fault: ActiveFault & { readonly name: CallFaultName }): CallPlan {
   return PLANS[fault.name](fault);
 }
 
-/** A call that nothing strikes. */
+/** The plan of a call without a fault. */
 export const PLAIN_PLAN: CallPlan = afterwards(given);
 
 function fieldsOf(reply: HttpReply | undefined): object {

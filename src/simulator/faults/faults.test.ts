@@ -29,7 +29,7 @@ const fault = (service: SimulatedService, body: object): Promise<unknown> =>
 const live = (service: SimulatedService): number =>
   Object.keys(service.simulator.world().tables.contracts).length;
 
-/** A running machine, its path and a reader of its row. */
+/** Returns a running machine, its path and a reader of its row. */
 async function running(service: SimulatedService, offer = 1, body: object = {}) {
   const id = await rent(service, offer, body);
   service.advance(600);
@@ -38,7 +38,7 @@ async function running(service: SimulatedService, offer = 1, body: object = {}) 
 }
 
 describe('faults of a call', () => {
-  /** name, status (undefined: no reply arrives), whether the rental happened. */
+  /** Name, status (undefined: no reply arrives), and whether the rental happened. */
   const rows: readonly (readonly [string, number | undefined, boolean])[] = [
     ['refused', undefined, false],
     ['reset-before', undefined, false],

@@ -13,10 +13,10 @@ import { wronged } from './wrong-field.ts';
 const MEGABYTE = 1_000_000;
 const HUGE_BYTES = 100 * MEGABYTE;
 const SLOW_SECONDS = 600;
-/** A token of a list by id, behind no row: it leads to the first page again. */
+/** A token of a list by id, for no row: it leads to the first page again. */
 const FIRST_PAGE = pageToken([{ column: 'id', descending: false }], [0]);
 
-/** What mutations need beside the reply and the fault. */
+/** Sources of a mutation beside the reply and the fault. */
 interface MutationSource {
   readonly clock: Clock;
   readonly world: World;
@@ -54,7 +54,7 @@ const MUTATIONS: Readonly<Record<ReplyFaultName, Mutation>> = {
     edited(reply, (body, list, rows) => ({ ...body, [list]: rows.map(withoutPrice) })),
 };
 
-/** Faults that change a list, and so have nothing to do if there is none. */
+/** Faults that change a list, and have no effect without one. */
 const OF_LISTS: ReadonlySet<ReplyFaultName> = new Set([
   'empty-list',
   'truncated-list',
@@ -69,12 +69,12 @@ function wrongedBody(reply: HttpReply, fault: ActiveFault, world: World): JsonOb
   return body && wrong ? wronged(body, { world, fault: { ...fault, wrong } }) : undefined;
 }
 
-/** Whether that very fault changes anything in a reply to which its kind applies. */
+/** Returns true if this very fault changes anything in a reply of its kind. */
 export function changesReply(reply: HttpReply, fault: ActiveFault, world: World): boolean {
   return fault.name !== 'wrong-field' || wrongedBody(reply, fault, world) !== undefined;
 }
 
-/** Whether faults of that name change anything in this reply. */
+/** Returns true if faults of that name apply to this reply. */
 export function appliesTo(name: ReplyFaultName, reply: HttpReply): boolean {
   if (!OF_LISTS.has(name)) return true;
   const body = bodyOf(reply);
@@ -82,7 +82,7 @@ export function appliesTo(name: ReplyFaultName, reply: HttpReply): boolean {
   return body !== undefined && listKey(body) !== undefined;
 }
 
-/** The reply as the fault changes it. */
+/** Returns the reply with the change of the fault. */
 export function mutateReply(
   reply: HttpReply,
   fault: ActiveFault & { readonly name: ReplyFaultName },
@@ -122,7 +122,10 @@ function bodyOf(reply: HttpReply): JsonObject | undefined {
 const listKey = (body: JsonObject): string | undefined =>
   LIST_KEYS.find((key) => body[key] !== undefined && body[key] !== null);
 
-/** Replies without a list stay as they are; one instance counts as a list of one if rows are edited. */
+/**
+ * Returns the edited reply. Replies without a list stay unchanged; one instance counts as a list of one if rows are
+ * edited.
+ */
 function edited(reply: HttpReply, edit: Edit): Answer {
   const body = bodyOf(reply);
   const list = body && listKey(body);
@@ -144,7 +147,7 @@ function withCounts(body: JsonObject, count: number): JsonObject {
   };
 }
 
-/** What a careful client steps over without losing the other rows. */
+/** Returns a row that a careful client skips without losing the other rows. */
 function oddRow(row: Json): Json {
   return isObject(row)
     ? {

@@ -18,14 +18,14 @@ import {
 
 /* Faults that strike the world itself, at once. PURE. */
 
-/** What a fault does to its targets. */
+/** Effect of a fault on its targets. */
 type Apply = (world: World, fault: ActiveFault, targets: FaultTargets) => World;
 
 const OUTAGE_SECONDS = 60;
 const ANNOUNCED_SECONDS = 3600;
 const RAISE = 1.25;
 
-/** What each of them does. */
+/** Effects by fault. */
 const APPLY: Readonly<Record<WorldFaultName, Apply>> = {
   offline: (world, fault, targets) =>
     darken(world, targetMachines(world, targets), { state: 'offline', until: untilOf(world, fault) }),
@@ -50,7 +50,7 @@ const APPLY: Readonly<Record<WorldFaultName, Apply>> = {
   'price-increase': announcePrice,
 };
 
-/** The world after the fault, and the fault with its targets. Throws a Refusal if there are none. */
+/** Returns the world after the fault, and the fault with its targets. Throws a Refusal if there are none. */
 export function applyWorldFault(world: World, given: WorldFault): { world: World; fault: ActiveFault } {
   const { fault } = given;
   const targets = targetsOf(world, given);
@@ -59,7 +59,7 @@ export function applyWorldFault(world: World, given: WorldFault): { world: World
 
 const OUTAGES: ReadonlySet<string> = new Set(['offline', 'unknown', 'mass-outage']);
 
-/** Ends an outage before its time; other faults of the world leave nothing to take back. */
+/** Ends an outage early; other faults of the world leave nothing to undo. */
 export function endOutage(world: World, { name, targets }: ActiveFault): World {
   if (!OUTAGES.has(name) || !targets) return world;
   const dark = targetMachines(world, targets).filter(
@@ -83,7 +83,7 @@ function darken(
   return withRows(world, 'machines', dark);
 }
 
-/** A stopped container does not crash. */
+/** Crashes the containers of the targets; a stopped container does not crash. */
 function crash(world: World, fault: ActiveFault, targets: FaultTargets): World {
   const inUse = ({ intendedStatus, blockedBy }: Contract) =>
     intendedStatus === 'running' && blockedBy === null;
@@ -99,7 +99,7 @@ function crash(world: World, fault: ActiveFault, targets: FaultTargets): World {
   return withRows(world, 'contracts', crashed);
 }
 
-/** The price rises above the bid; the outbid step would do the rest, but the stop is seen at once. */
+/** Raises the price above the bid and stops the instance at once, instead of waiting for the outbid step. */
 function raiseBid(world: World, _fault: ActiveFault, targets: FaultTargets): World {
   const bids = targetContracts(world, targets).filter((contract) => contract.isBid);
   if (bids.length === 0) throw badRequest('outbid: name an instance that was rented with a bid.');
@@ -143,7 +143,7 @@ function settled(user: User, ended: readonly { userId: number; dollarsMicros: nu
   return micros === 0 ? user : { ...user, settledMicros: user.settledMicros + micros };
 }
 
-/** What is left is taken away, so that the credit step finds nothing. */
+/** Returns the user with the remaining credit removed, so that the credit step changes nothing. */
 function spent(world: World, user: User): User {
   const left = creditMicros(world, user, world.now);
   return left > 0 ? { ...user, depositedMicros: user.depositedMicros - left } : user;

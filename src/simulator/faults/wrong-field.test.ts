@@ -23,7 +23,7 @@ async function wrong(service: SimulatedService, body: object): Promise<void> {
 
 const listed = async (service: SimulatedService) => (await service.call(LIST)).body.instances;
 
-/** Another login of the market, with its key. */
+/** Returns another login of the market, with its key. */
 function addLogin(service: SimulatedService): string {
   const { store } = service.simulator;
   const { now, settings } = store.current();

@@ -14,18 +14,18 @@ import type { World } from '../world/world.ts';
  * The same fault changes every reply that it strikes in the same way. PURE.
  */
 
-/** `field` of a fault that changes all fields of a row but its id. */
+/** Value of `field` for a fault that changes all fields of a row except its id. */
 export const ALL_FIELDS = '*';
 const ID = 'id';
 const NEW_CONTRACT = 'new_contract';
 const LISTS = ['instances', 'offers'] as const;
 
-/** What is wrong. */
+/** The changed field. */
 export type WrongField = NonNullable<ActiveFault['wrong']>;
 
 const WRONG = { field: text, change: text, value: anything };
 
-/** Reads `field`, `change` and `value`. Throws a 400 `bad_request` Refusal for what means nothing together. */
+/** Reads `field`, `change` and `value`. Throws a 400 `bad_request` Refusal for an invalid combination. */
 export function readWrongField(given: JsonObject): WrongField {
   const body = fieldsOf(WRONG, () => given);
   const field = body.field ?? null;
@@ -48,13 +48,13 @@ function scalarOf(value: Json | undefined): string | number | boolean | null | u
   throw badRequest('value must be a text, a number, true, false or null.');
 }
 
-/** What a changed reply is made of beside its body. */
+/** Sources of a changed reply beside its body. */
 export interface WrongContext {
   readonly world: World;
   readonly fault: ActiveFault & { readonly wrong: WrongField };
 }
 
-/** The body with the field changed; undefined if the fault changes nothing in it. */
+/** Returns the body with the changed field; undefined if the fault changes nothing in it. */
 export function wronged(body: JsonObject, context: WrongContext): JsonObject | undefined {
   const list = LISTS.find((name) => isObject(body[name] ?? null) || Array.isArray(body[name]));
   if (list === undefined)
@@ -76,10 +76,10 @@ export function wronged(body: JsonObject, context: WrongContext): JsonObject | u
   return { ...body, [list]: (rows as readonly Json[]).map((row) => changed.get(row) ?? row) };
 }
 
-/** The reply to a read of a machine that is gone. */
+/** Returns true for the reply to a read of a destroyed machine. */
 const isAbsent = (body: JsonObject): boolean => LISTS.some((name) => body[name] === null);
 
-/** A reply without rows is none of a machine that is named. */
+/** Returns true if the fault names a machine: a reply without rows then does not match. */
 const isNamed = ({ fault }: WrongContext): boolean => fault.instance !== null || fault.host !== null;
 
 function concerns(row: JsonObject, { fault }: WrongContext): boolean {
@@ -108,7 +108,10 @@ interface FieldOptions {
   readonly context: WrongContext;
 }
 
-/** The row after the first change that makes a difference: that of the fault, or the drawn one and those after it. */
+/**
+ * Returns the row after the first change that makes a difference: that of the fault, or a random one and the ones after
+ * it.
+ */
 function changedField(row: JsonObject, field: string, options: FieldOptions): JsonObject | undefined {
   for (const change of changesFor(row[field] ?? null, options.context)) {
     const changed = afterChange(row, field, { ...options, ...change });
@@ -130,7 +133,7 @@ function afterChange(
   return after === undefined || after === before ? undefined : { ...row, [field]: after };
 }
 
-/** How a field is wrong. */
+/** A way of changing a field. */
 export interface Change {
   readonly change: ChangeName;
   readonly value?: WrongField['value'] | undefined;
@@ -156,7 +159,7 @@ const OF_NUMBERS: readonly Change[] = [
   { change: 'plus', value: MONTH_SECONDS },
   { change: 'plus', value: -MONTH_SECONDS },
 ];
-/** A text that no service says. */
+/** A text that no service sends. */
 export const WRONG_TEXT = 'something-else';
 const OF_TEXTS: readonly Change[] = [
   { change: 'other-row' },
@@ -164,7 +167,7 @@ const OF_TEXTS: readonly Change[] = [
   { change: 'set', value: WRONG_TEXT },
 ];
 
-/** How such a value may be wrong. */
+/** Returns the possible changes of such a value. */
 export function changesOf(value: Json): readonly Change[] {
   const own = { number: OF_NUMBERS, string: OF_TEXTS }[typeof value as string] ?? [];
   return [...own, ...OF_ANY];
@@ -178,7 +181,7 @@ function changesFor(before: Json, { world, fault }: WrongContext): readonly Chan
   return [...choices.slice(first), ...choices.slice(0, first)];
 }
 
-/** Undefined if a value of that type does not change so. */
+/** Returns the changed value; undefined if the change does not apply to its type. */
 function valueAfter(before: Json, { change, value }: Change): Json | undefined {
   switch (change) {
     case 'set':
@@ -216,7 +219,7 @@ function otherValue(
   return ownValue(otherRow(row, rows, { ...context, change }) ?? {}, field);
 }
 
-/** Another row as the service would show it; of the same reply before others. */
+/** Returns another row as the service would show it, preferably of the same reply. */
 function otherRow(
   row: JsonObject,
   rows: readonly JsonObject[],
@@ -238,7 +241,7 @@ function otherRow(
   return isUser && user && change !== 'stale' ? userRow(world, user, 'public') : undefined;
 }
 
-/** Contracts in whose place that one may be shown, the nearest by id first. */
+/** Returns the contracts that may be shown instead of this one, the nearest id first. */
 function contractsFor(contract: Contract, { world, fault, change }: OtherOptions): readonly Contract[] {
   if (change === 'stale') return (fault.snapshot ?? []).filter(({ id }) => id === contract.id);
   if (change !== 'other-row' && change !== 'other-login') return [];

@@ -11,13 +11,13 @@ import { openedPorts } from './container-options.ts';
  * pulled, `running`. PURE.
  */
 
-/** Seconds that an image takes on a machine; the same machine pulls the same image in the same time. */
+/** Returns the seconds to pull an image on a machine; the same machine pulls the same image in the same time. */
 export function pullSeconds(settings: Settings, seed: number, machine: Machine): number {
   const [shortest, longest] = settings.boot.pullSeconds;
   return between(shortest, longest, chance(seed, machine.id, 1)) * machine.pullFactor * settings.boot.scale;
 }
 
-/** Everything that a fresh contract goes through until it runs. */
+/** Returns the transitions of a new contract until it runs. */
 export function bootTimeline(options: {
   settings: Settings;
   seed: number;
@@ -34,7 +34,7 @@ export function bootTimeline(options: {
   return [...created, { at: loadingAt, status: 'loading' }, { at: runningAt, status: 'running' }];
 }
 
-/** A stopped machine comes up again: the image is there, so this is short. */
+/** Returns the transitions of a stopped machine that starts: the image is present, so they are short. */
 export function startTimeline(settings: Settings, now: number): readonly Transition[] {
   return [
     { at: now, status: 'loading' },
@@ -42,7 +42,7 @@ export function startTimeline(settings: Settings, now: number): readonly Transit
   ];
 }
 
-/** A reboot: `rebooting`, then `running`. */
+/** Returns the transitions of a reboot: `rebooting`, then `running`. */
 export function rebootTimeline(settings: Settings, now: number): readonly Transition[] {
   return [
     { at: now, status: 'rebooting' },
@@ -50,7 +50,7 @@ export function rebootTimeline(settings: Settings, now: number): readonly Transi
   ];
 }
 
-/** The contract after everything that is due at `now` has happened to it. */
+/** Returns the contract after every transition that is due at `now`. */
 export function passTransitions(contract: Contract, now: number): Contract {
   const due = contract.timeline.filter((transition) => transition.at <= now);
   const last = due.at(-1);
@@ -65,15 +65,15 @@ export function passTransitions(contract: Contract, now: number): Contract {
 }
 
 /**
- * The word that a list shows: the state of the machine while it is not up, else the contract's own.
- * A dead machine reads as disconnected.
+ * Returns the status that a list shows: that of the machine while it is not up, else the contract's own. A dead machine
+ * is shown as disconnected.
  */
 export function shownStatus(contract: Contract, machine: Machine | undefined): string | null {
   if (!machine || machine.state === 'up') return contract.actualStatus;
   return machine.state === 'unknown' ? 'unknown' : 'offline';
 }
 
-/** Progress that a person sees in `status_msg`. A healthy boot uses no word for an error. */
+/** Returns the progress text in `status_msg`. A healthy boot uses no word for an error. */
 export function statusMessage(contract: Contract, now: number): string | null {
   if (contract.statusMessage !== null) return contract.statusMessage;
   if (contract.actualStatus === 'running') return `success, running ${contract.image}`;
@@ -87,7 +87,7 @@ export function statusMessage(contract: Contract, now: number): string | null {
 
 /* Which host ports a machine hands out: unique over the whole market, so that loopback can stand for it. PURE. */
 
-/** Container ports that a rental opens on a machine with direct ports. */
+/** Returns the container ports that a rental opens on a machine with direct ports. */
 export function containerPorts(runtype: string, env: Readonly<Record<string, string>>): readonly string[] {
   const ports = new Set<string>(runtype === 'args' ? [] : ['22/tcp']);
   if (runtype.includes('jupyter')) ports.add('8080/tcp');
@@ -95,7 +95,7 @@ export function containerPorts(runtype: string, env: Readonly<Record<string, str
   return [...ports];
 }
 
-/** No container has such a port: the service opens one whose number is the same inside and outside. */
+/** First number that no container port has: the service opens such a port with the same number inside and outside. */
 const MIN_IDENTITY_PORT = 70_000;
 
 function containerSide(port: string, hostPort: number): string {
@@ -103,7 +103,7 @@ function containerSide(port: string, hostPort: number): string {
   return Number(number) < MIN_IDENTITY_PORT ? port : `${hostPort}/${protocol}`;
 }
 
-/** Host ports by container port; empty if the machine has no direct ports. */
+/** Returns the host ports by container port; empty if the machine has no direct ports. */
 export function assignPorts(
   world: World,
   requested: readonly string[],
@@ -124,7 +124,10 @@ export function assignPorts(
     : { ports, sshPort };
 }
 
-/** The next ports that no live contract holds, in turn, so that none is reused at once; shared when all are taken. */
+/**
+ * Returns the next ports that no live contract uses, in rotation, so that none is reused at once; shared when all are
+ * in use.
+ */
 function freePorts(world: World, count: number): readonly number[] {
   const { portBase, portCount } = world.settings.addresses;
   const taken = new Set<number>();

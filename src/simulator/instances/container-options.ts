@@ -7,7 +7,7 @@ import { invalidArgs } from '../refusal.ts';
  */
 
 /**
- * Variables and options of a rental in object form. Throws a 400 `invalid_args` Refusal if `env` is neither an
+ * Returns variables and options of a rental in object form. Throws a 400 `invalid_args` Refusal if `env` is neither an
  * object nor a string.
  */
 export function readEnv(value: Json | undefined): Readonly<Record<string, string>> {
@@ -17,7 +17,7 @@ export function readEnv(value: Json | undefined): Readonly<Record<string, string
   return Object.fromEntries(Object.entries(value).map(([name, text]) => [name, textOf(text)]));
 }
 
-/** `-e A=b -p 80:80` as the object form has it; quotes hold words together, wherever in a word they stand. */
+/** Converts `-e A=b -p 80:80` to the object form; quotes join words, anywhere in a word. */
 function fromFlags(text: string): Record<string, string> {
   const words = text.match(/(?:"[^"]*"|'[^']*'|\S)+/g) ?? [];
   const pairs: (readonly [string, string])[] = [];
@@ -32,7 +32,7 @@ function fromFlags(text: string): Record<string, string> {
   return Object.fromEntries(pairs);
 }
 
-/** Flags that take no value. */
+/** Flags without a value. */
 const BARE: ReadonlySet<string> = new Set(
   '--privileged --rm --init --read-only --no-healthcheck -d --detach -i --interactive -t --tty -it -P --publish-all'.split(
     ' ',
@@ -48,7 +48,7 @@ const SHORT: Readonly<Record<string, string>> = {
   '--net': '-n',
 };
 
-/** A word as a flag, under its short name, with a value that is written into it: `--env=A=b`, `-p80:80`. */
+/** Returns a word as a flag, under its short name, with a value in the same word: `--env=A=b`, `-p80:80`. */
 function splitFlag(argument: string): { flag?: string; value?: string } {
   const [, name, value] = /^(--[^=]+)=(.*)$/s.exec(argument) ?? /^(-[epv])(.+)$/s.exec(argument) ?? [];
   if (name !== undefined) return { flag: ownValue(SHORT, name) ?? name, value: unquoted(value ?? '') };
@@ -65,7 +65,7 @@ function pairOf(flag: string, value: string | undefined): readonly [string, stri
 
 const unquoted = (argument: string): string => argument.replace(/"([^"]*)"|'([^']*)'/g, '$1$2');
 
-/** Container ports that `-p` options open, as `8080/tcp`. */
+/** Returns the container ports that `-p` options open, as `8080/tcp`. */
 export function openedPorts(env: Readonly<Record<string, string>>): readonly string[] {
   return Object.keys(env)
     .map((key) => /^-p\s+(?:\d+:)?(\d+)(?:\/(tcp|udp))?$/.exec(key))

@@ -6,7 +6,7 @@ import type { Contract } from '../tables/contracts.ts';
  * runs `onstart`; in mode `args` the image's entrypoint stays, and arguments replace its CMD. PURE.
  */
 
-/** How an image was built. */
+/** Entrypoint and command of an image. */
 interface BuiltImage {
   readonly entrypoint: readonly string[];
   readonly cmd: readonly string[];
@@ -19,14 +19,14 @@ const IMAGES: Readonly<Record<string, BuiltImage>> = {
 };
 const OTHER_IMAGE: BuiltImage = { entrypoint: [], cmd: ['bash'] };
 
-/** What runs in a container. */
+/** Program of a container. */
 export type Program =
   | { readonly type: 'words'; readonly words: readonly string[] }
   | { readonly type: 'script'; readonly text: string }
-  /** The service's own set-up alone. */
+  /** The service's own set-up only. */
   | { readonly type: 'nothing' };
 
-/** The program of a contract, once its container runs. */
+/** Returns the program of a contract, when its container runs. */
 export function programOf(
   { image, runtype, onstart, args }: Pick<Contract, 'args' | 'image' | 'onstart' | 'runtype'>,
   { containers }: Pick<Settings, 'containers'>,
@@ -44,7 +44,7 @@ function nameOf(image: string): string {
     .replace(/:[^/:]*$/, '');
 }
 
-/** A line of the container's log. */
+/** Returns a line of the container's log. */
 export function describeProgram(program: Program): string {
   switch (program.type) {
     case 'words':

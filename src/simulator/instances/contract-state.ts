@@ -8,7 +8,10 @@ import { bootTimeline, passTransitions, rebootTimeline, startTimeline } from './
 
 /* What happens to one contract: each function takes the contract and gives the contract after it. PURE. */
 
-/** Compute halts, the disk goes on costing (specification 4.7); the user wants it stopped. */
+/**
+ * Returns the contract after a stop that its user requested: compute ends, the disk is still billed (specification
+ * 4.7).
+ */
 export function stopContract(contract: Contract, now: number, settings: Settings): Contract {
   const at = now + settings.boot.stopSeconds * settings.boot.scale * 1000;
   const stopping: Contract = {
@@ -20,7 +23,7 @@ export function stopContract(contract: Contract, now: number, settings: Settings
   return passTransitions(stopping, now);
 }
 
-/** The service stops it against the wish of its user: outbid, or no credit. */
+/** Returns the contract after a stop by the service against its user's intent: outbid, or no credit. */
 export function holdContract(
   contract: Contract,
   now: number,
@@ -36,7 +39,7 @@ export function holdContract(
   };
 }
 
-/** It comes up again and compute is billed from this moment. */
+/** Returns the contract after a start; compute is billed from now on. */
 export function startContract(contract: Contract, now: number, settings: Settings): Contract {
   const starting: Contract = {
     ...withCompute(contract, now),
@@ -47,17 +50,17 @@ export function startContract(contract: Contract, now: number, settings: Setting
   return passTransitions(starting, now);
 }
 
-/** What a container shows that has not come up yet. */
+/** Statuses of a container that is still starting. */
 const BOOTING: ReadonlySet<string | null> = new Set([null, 'created', 'loading']);
 
-/** Restarts the container in place; one that is still coming up has nothing to restart, and pulls on. */
+/** Restarts the container in place; one that is still starting has nothing to restart and continues to pull. */
 export function rebootContract(contract: Contract, now: number, settings: Settings): Contract {
   if (BOOTING.has(contract.actualStatus)) return contract;
   const rebooting: Contract = { ...contract, timeline: rebootTimeline(settings, now) };
   return passTransitions(rebooting, now);
 }
 
-/** Destroys the container and pulls the image again, on the same machine and under the same id. */
+/** Destroys the container and pulls the image again, on the same machine and with the same id. */
 export function recycleContract(
   contract: Contract,
   options: { now: number; settings: Settings; seed: number; machine: Machine },
@@ -74,7 +77,7 @@ export function recycleContract(
   return booting;
 }
 
-/** All billing stops (specification 4.6). */
+/** Returns the contract after its end: all billing stops (specification 4.6). */
 export function endContract(contract: Contract, now: number): EndedContract {
   const last = stopBilling({ ...contract, timeline: [] }, now);
   return {
@@ -91,7 +94,7 @@ export function endContract(contract: Contract, now: number): EndedContract {
   };
 }
 
-/** A status that a fault puts there; with `until` the machine runs again from then on. */
+/** Returns the contract with a status forced by a fault; with `until` the machine runs again from that time on. */
 export function forceStatus(
   contract: Contract,
   now: number,
@@ -108,8 +111,8 @@ export function forceStatus(
 }
 
 /**
- * Machines whose outage is over. What ran on them runs on, or, if a lost machine never runs again
- * (specification 3.1), keeps the word that it was last seen with.
+ * Ends the outages of machines that are over. Their containers run again or, if a lost machine never runs again
+ * (specification 3.1), keep the last status shown.
  */
 export function machinesBack(world: World, machines: readonly Machine[]): World {
   const up = machines.map((machine): Machine => ({ ...machine, state: 'up', stateUntil: null }));
@@ -124,12 +127,12 @@ export function machinesBack(world: World, machines: readonly Machine[]): World 
   return withRows(back, 'contracts', lost);
 }
 
-/** Only the disk is billed from `now`. */
+/** Returns the contract with only the disk billed from `now`. */
 export function withDiskOnly(contract: Contract, now: number): Contract {
   return rebill(contract, now, { gpuPerHour: 0, diskPerHour: contract.diskPricePerHour });
 }
 
-/** Disk and compute are billed from `now`, at the bid if there is one. */
+/** Returns the contract with disk and compute billed from `now`, at the bid if there is one. */
 export function withCompute(contract: Contract, now: number): Contract {
   return rebill(contract, now, {
     gpuPerHour: contract.bidPerHour ?? contract.gpuPricePerHour,

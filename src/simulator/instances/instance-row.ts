@@ -11,20 +11,20 @@ import { shownStatus, statusMessage } from './boot.ts';
 
 const dollars = (micros: number): number => micros / 1e6;
 
-/** How a row is shown; `shownAs` replaces its status if a fault asks for it. */
+/** Display of a row; `shownAs` replaces its status if a fault requires it. */
 export interface RowView {
   readonly world: World;
   readonly profile: Profile;
   readonly shownAs?: string | undefined;
 }
 
-/** The row in the profile's form: the `specification` shows the id and the three fields it names. */
+/** Returns the row in the profile's form: the `specification` shows the id and its three fields. */
 export function instanceRow(contract: Contract, view: RowView): JsonObject {
   if (view.profile === 'specification') return specifiedRow(contract, view);
   return { ...fixedFields(view.world, contract), ...movingFields(contract, view) };
 }
 
-/** JSON of the fields that do not move, and what it was written from beside the contract. */
+/** JSON of the constant fields, and their sources beside the contract. */
 interface FixedJson {
   readonly settings: World['settings'];
   readonly columns: Offer['columns'] | undefined;
@@ -34,7 +34,7 @@ interface FixedJson {
 
 const fixedJson = new WeakMap<Contract, FixedJson>();
 
-/** The JSON text of {@link instanceRow}: most of a list is the same in each look. */
+/** Returns the JSON text of {@link instanceRow}: most of a list is the same in each poll. */
 export function instanceJson(contract: Contract, view: RowView): string {
   if (view.profile === 'specification') return JSON.stringify(specifiedRow(contract, view));
   const moving = JSON.stringify(movingFields(contract, view)).slice(1);
@@ -73,8 +73,8 @@ const SPECIFIED: ReadonlySet<string | null> = new Set([
 ]);
 
 /**
- * The word of specification 3.1 for a state: `created` is not seen yet as anything but null, and a container that
- * does not run, whoever stopped it, reads `exited` (what follows a stop request is not shown there).
+ * Returns the word of specification 3.1 for a state: `created` is still shown as null, and a container that does not
+ * run is `exited`, regardless of who stopped it (the specification shows no state after a stop request).
  */
 function specifiedStatus(status: string | null): string | null {
   if (SPECIFIED.has(status)) return status;
@@ -82,7 +82,7 @@ function specifiedStatus(status: string | null): string | null {
   return status === 'rebooting' ? 'loading' : 'exited';
 }
 
-/** Status, load, time left and, while it runs, ports. */
+/** Status, load, remaining time and, while it runs, ports. */
 function movingFields(contract: Contract, { world, shownAs }: RowView): JsonObject {
   const machine = world.tables.machines[contract.machineId];
   const status = shownStatus(contract, machine);
@@ -112,7 +112,7 @@ const IDLE: JsonObject = {
   uptime_mins: null,
 };
 
-/** Load and temperatures move every second while it runs, and are null while it does not. */
+/** Returns load and temperatures: they change every second while it runs, and are null otherwise. */
 function usageFields(world: World, contract: Contract, machine: Machine | undefined): JsonObject {
   if (shownStatus(contract, machine) !== 'running') return IDLE;
   const second = secondOf(world.now);
@@ -131,14 +131,14 @@ function usageFields(world: World, contract: Contract, machine: Machine | undefi
   };
 }
 
-/** What the listing says now: the lowest bid, and how long the machine stays on offer. */
+/** Returns the present fields of the listing: the lowest bid, and how long the machine is on offer. */
 function listingFields(world: World, offer: Offer | undefined): JsonObject {
   if (!offer) return { min_bid: null, duration: 0 };
   const end = Number(offer.columns.end_date ?? 0);
   return { min_bid: dollars(offer.minBidPerHour), duration: Math.max(0, end - secondOf(world.now)) };
 }
 
-/** The port map is there only while the machine runs and is reached directly. */
+/** Returns the port map, which only exists while the machine runs and has direct ports. */
 function portFields(contract: Contract, status: string | null): JsonObject {
   const ports = Object.entries(contract.ports);
   if (status !== 'running' || ports.length === 0) return {};
@@ -150,7 +150,7 @@ function portFields(contract: Contract, status: string | null): JsonObject {
 
 /* What an instance's row shows as long as nobody changes its contract. PURE. */
 
-/** The part of a public row that time does not move. */
+/** Returns the part of a public row that does not change with time. */
 export function fixedFields(world: World, contract: Contract): JsonObject {
   const machine = world.tables.machines[contract.machineId];
   const offer = world.tables.offers[contract.offerId];
@@ -163,7 +163,7 @@ export function fixedFields(world: World, contract: Contract): JsonObject {
   };
 }
 
-/** Columns that an instance shares with the offer it came from. */
+/** Columns that an instance shares with its offer. */
 const SHARED = [
   'num_gpus',
   'gpu_name',
@@ -262,7 +262,7 @@ function moneyFields(contract: Contract): JsonObject {
   };
 }
 
-/** Clients add one to the ssh port of a machine that also runs jupyter, so the wire has one less. */
+/** Returns the ssh port: clients add one to that of a machine with jupyter, so the wire has one less. */
 function wireSshPort(contract: Contract): number {
   return contract.runtype.includes('jupyter') ? contract.sshPort - 1 : contract.sshPort;
 }

@@ -13,7 +13,7 @@ import { instanceJson, instanceRow } from './instance-row.ts';
  * that concern lists.
  */
 
-/** Contracts of the caller as lists show them at this moment. */
+/** Returns the caller's contracts as lists show them at this time. */
 export function listedContracts(ctx: RouteContext): readonly Contract[] {
   const userId = callerOf(ctx).user.id;
   const base = ctx.fault('stale-list')?.snapshot ?? rowsOf(ctx.world.tables.contracts);
@@ -29,15 +29,15 @@ function lagMs(ctx: RouteContext): number {
   return (fault ? (fault.seconds ?? 30) : ctx.settings.lists.lagSeconds) * 1000;
 }
 
-/** Status faults in force for this call; asked for once per call, so that a whole list agrees. */
+/** Status faults in effect for this call; taken once per call, so that a whole list is consistent. */
 export interface StatusFaults {
   readonly unknownStatus: ActiveFault | undefined;
   readonly flap: ActiveFault | undefined;
-  /** Whether a flapping row shows its other side in this look. */
+  /** True if a flapping row shows its other status in this call. */
   readonly flapped: boolean;
 }
 
-/** Looks for the faults that change status words. */
+/** Takes the faults that change statuses. */
 export function statusFaults(ctx: RouteContext, contract?: Contract): StatusFaults {
   const target = contract ? { instance: contract.id, host: contract.hostId } : undefined;
   const flap = ctx.fault('flap', target);
@@ -48,7 +48,7 @@ export function statusFaults(ctx: RouteContext, contract?: Contract): StatusFaul
   };
 }
 
-/** The row of a contract with status faults applied. */
+/** Returns the row of a contract with status faults applied. */
 export function shownRow(ctx: RouteContext, contract: Contract, faults: StatusFaults): JsonObject {
   return instanceRow(contract, {
     world: ctx.world,
@@ -57,7 +57,7 @@ export function shownRow(ctx: RouteContext, contract: Contract, faults: StatusFa
   });
 }
 
-/** The JSON text of {@link shownRow}. */
+/** Returns the JSON text of {@link shownRow}. */
 export function shownJson(ctx: RouteContext, contract: Contract, faults: StatusFaults): string {
   return instanceJson(contract, {
     world: ctx.world,
@@ -66,7 +66,7 @@ export function shownJson(ctx: RouteContext, contract: Contract, faults: StatusF
   });
 }
 
-/** The status word that a list filters by and shows. */
+/** Returns the status by which a list filters, and which it shows. */
 export function statusOf(ctx: RouteContext, contract: Contract, faults: StatusFaults): string | null {
   return (
     faultyStatus(contract, faults) ?? shownStatus(contract, ctx.world.tables.machines[contract.machineId])
@@ -85,7 +85,7 @@ function concerns(fault: ActiveFault | undefined, contract: Contract): boolean {
   return fault.host === null || fault.host === contract.hostId;
 }
 
-/** How many contracts carry each label; none counts under the empty text. */
+/** Returns the number of contracts by label; those without one count under the empty text. */
 export function labelCounts(contracts: readonly Contract[]): Record<string, Json> {
   const counts = new Map<string, number>();
   for (const { label } of contracts) counts.set(label ?? '', (counts.get(label ?? '') ?? 0) + 1);
@@ -104,7 +104,7 @@ export interface ListQuery {
   readonly order: readonly { readonly column: string; readonly descending: boolean }[];
   readonly limit: number;
   readonly columns: readonly string[] | undefined;
-  /** The token as it came; whoever knows the whole order reads it by {@link readToken}. */
+  /** The token as sent; with the whole order known it is read by {@link readToken}. */
   readonly after: string | undefined;
 }
 
@@ -212,7 +212,7 @@ function rowTest(column: string, operator: string, operand: Json): RowTest {
   return (read) => compare(read(column) ?? null, operand);
 }
 
-/** The columns asked for of a row; unknown ones come back null. */
+/** Returns the requested columns of a row; unknown ones are null. */
 export function selectedColumns(row: JsonObject, columns: readonly string[]): JsonObject {
   return Object.fromEntries(columns.map((name) => [name, ownValue(row, name) ?? null]));
 }
@@ -220,13 +220,14 @@ export function selectedColumns(row: JsonObject, columns: readonly string[]): Js
 const givenToken = (token: string | null): string | undefined =>
   token === null || token === '' || token === 'null' ? undefined : token;
 
-/** The opaque token of the page of that order which ends with a row of these sort keys. */
+/** Returns the opaque token of the page of that order which ends with a row of these sort keys. */
 export function pageToken(order: ListQuery['order'], keys: readonly Json[]): string {
   return Buffer.from(JSON.stringify({ order, keys })).toString('base64url');
 }
 
 /**
- * The sort keys in a token of that order, the id last. Throws a 400 `invalid_token` Refusal for any other token.
+ * Returns the sort keys in a token of that order, the id last. Throws a 400 `invalid_token` Refusal for any other
+ * token.
  */
 export function readToken(order: ListQuery['order'], token: string): readonly Json[] {
   const read = parsedToken(token);
@@ -245,7 +246,7 @@ function parsedToken(token: string): Json | undefined {
   }
 }
 
-/** Order of two values: null first, numbers by size, all else as text. */
+/** Returns the order of two values: null first, numbers by size, all else as text. */
 export function compareValues(left: Json | undefined, right: Json | undefined): number {
   const [first, second] = [left ?? null, right ?? null];
   if (first === second) return 0;
@@ -259,12 +260,12 @@ export function compareValues(left: Json | undefined, right: Json | undefined): 
 
 export interface Page<Row> {
   readonly rows: readonly Row[];
-  /** Rows that pass the filters, on all pages. */
+  /** Number of rows that pass the filters, on all pages. */
   readonly found: number;
   readonly nextToken: string | null;
 }
 
-/** `read` gives a column of a row without rendering all of it. */
+/** Returns a page. `read` reads a column of a row without rendering the row. */
 export function pageOf<Row extends { readonly id: number }>(
   all: readonly Row[],
   query: ListQuery,

@@ -9,7 +9,7 @@ afterEach(() => listening?.close());
 
 const PORT_BASE = 20_000 + ((process.pid * 37) % 8000);
 
-/** A machine with port 8000 that runs, and how to ask the market about it. */
+/** Returns a running machine with port 8000, and a function that reads it from the market. */
 async function runningMachine(
   machineServer: NonNullable<SimulatorOptions['machineServer']>,
   where: ListenOptions = {},
@@ -40,7 +40,7 @@ async function runningMachine(
   return { port, stop, id: new_contract };
 }
 
-/** Tries until it does not throw; listeners follow the market within a tenth of a second. */
+/** Retries until it does not throw; listeners follow the market within a tenth of a second. */
 async function eventually<T>(attempt: () => Promise<T>): Promise<T> {
   for (let tries = 0; ; tries += 1) {
     try {
@@ -98,7 +98,7 @@ describe('machines that answer', () => {
     expect(await (await eventually(() => fetch(`http://127.0.0.1:${port}/`))).text()).toBe('load 7');
   });
 
-  // All of 127.0.0.0/8 is this machine there.
+  // All of 127.0.0.0/8 is the local machine there.
   test.skipIf(process.platform !== 'linux')('on the address of the marketplace alone', async () => {
     const machine = await runningMachine(true, { host: '127.0.0.2' });
     const port = await machine.port('8000/tcp');

@@ -12,24 +12,24 @@ import { shownStatus } from './boot.ts';
  * documentation addresses; whoever tests against them maps 203.0.113.0/24 to the address of the listeners.
  */
 
-/** One port of a machine that runs. */
+/** A port of a running machine. */
 export interface MachinePort {
   readonly contract: Contract;
-  /** As in the port map: `8080/tcp`. */
+  /** Key in the port map: `8080/tcp`. */
   readonly containerPort: string;
   readonly hostPort: number;
 }
 
-/** What answers HTTP on a port; undefined leaves it to the default. */
+/** Handler of HTTP on a port; undefined selects the default. */
 export type MachineHttp = (port: MachinePort) => RequestListener | undefined;
 
-/** Answers a connection to the SSH port of a machine. The socket is paused: nothing of it was read. */
+/** Handler of a connection to the SSH port of a machine. The socket is paused and unread. */
 export type MachineShell = (port: MachinePort, socket: Socket) => void;
 
 export interface MachineServers {
-  /** Opens the ports of machines that run by now, and closes those of others. */
+  /** Opens the ports of machines that run now, and closes those of others. */
   follow(): void;
-  /** Breaks all connections and stops looking. */
+  /** Breaks all connections and stops polling. */
   close(): void;
 }
 
@@ -42,7 +42,7 @@ interface Options {
   readonly host: string;
   readonly store: WorldStore;
   readonly clock: Clock;
-  /** The world brought up to now, or as far as it is on its way there. */
+  /** Returns the world advanced to now, or to the point that it has reached. */
   readonly world: () => World;
   readonly http: MachineHttp;
   /** Undefined: the SSH port greets, and then says that there is no shell. */
@@ -82,8 +82,8 @@ function syncPorts(options: Options, open: Map<string, Listener>): void {
 const keyOf = ({ contract, containerPort }: MachinePort): string => `${contract.id} ${containerPort}`;
 
 /**
- * TCP ports of machines that run, and the SSH port of those that have no direct ports; none of a machine whose offer was
- * sold twice.
+ * Returns the TCP ports of running machines, and the SSH port of those without direct ports; none of a machine whose
+ * offer was sold twice.
  */
 export function runningPorts(world: World): readonly MachinePort[] {
   return Object.values(world.tables.contracts)
@@ -105,7 +105,7 @@ interface Listener {
   close(): void;
 }
 
-/** A port that another process holds is exchanged for a free one, which the port map then shows. */
+/** Opens a port. If another process uses it a free one is chosen, which the port map then shows. */
 function listenOn(options: Options, port: MachinePort): Listener {
   const server =
     port.containerPort === SSH_PORT
@@ -145,7 +145,7 @@ const SSH_DISCONNECT_BY_APPLICATION = 11;
 const SSH_BLOCK = 8;
 const SSH_MIN_PADDING = 4;
 
-/** The packet by which a server says why it ends a connection (RFC 4253, section 11.1). */
+/** Returns the packet by which a server says why it ends a connection (RFC 4253, section 11.1). */
 function sshDisconnect(why: string): Buffer {
   const uint32 = (value: number) => {
     const bytes = Buffer.alloc(4);
@@ -168,7 +168,9 @@ function sshDisconnect(why: string): Buffer {
   ]);
 }
 
-/** A machine that was given a certificate serves by TLS, to callers that its authorities signed for alone. */
+/**
+ * Returns the server of a machine. With a certificate it uses TLS and accepts only callers that its authorities signed.
+ */
 function httpServerOf({ contract: { env } }: MachinePort, answer: RequestListener): Server {
   const [cert, key, ca] = ['CERT', 'KEY', 'CA'].map((name) => env[`GPURENTAL_TLS_${name}`]);
   if (cert === undefined || key === undefined || ca === undefined) return createHttpServer(answer);
@@ -195,7 +197,7 @@ function listenElsewhere(options: Options, server: Server, port: MachinePort): v
   });
 }
 
-/** The default answer: 200 and who it is, whatever is asked. */
+/** Returns the default answer to any request: 200 and the identity of the machine. */
 function greet(port: MachinePort): RequestListener {
   return (request, response) => {
     request.resume();

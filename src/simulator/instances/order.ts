@@ -20,7 +20,7 @@ import { findTemplate, mergeTemplate } from './templates.ts';
 
 /* What the body of a rental asks for (specification 4.5), read and checked before anything changes. */
 
-/** A rental after its body was read and checked. */
+/** A validated rental request. */
 export interface Order {
   readonly image: string;
   readonly diskGB: number;
@@ -37,7 +37,7 @@ export interface Order {
   readonly volume: VolumeRequest | undefined;
 }
 
-/** The fields of a rental, of the request or of its template. */
+/** The fields of a rental, from the request or its template. */
 const ORDER = {
   image: text,
   disk: number,
@@ -58,7 +58,7 @@ const ORDER = {
 
 type OrderFields = FieldValues<typeof ORDER>;
 
-/** The order of a body, over its template if it names one; throws the refusal of what cannot be rented. */
+/** Returns the order of a body, merged with its template. Throws the refusal of an invalid order. */
 export function readOrder(ctx: RouteContext, given: JsonObject): Order {
   const template = findTemplate(ctx.world, given);
   const merged = template ? mergeTemplate(template, given) : given;
@@ -85,14 +85,14 @@ export function readOrder(ctx: RouteContext, given: JsonObject): Order {
   return order;
 }
 
-/** A word that is none would begin to bill a machine that was wanted stopped. */
+/** Returns the target state. An invalid word is refused: it would start billing a machine that should be stopped. */
 function readTargetState(body: OrderFields): 'running' | 'stopped' {
   const state = body.target_state || 'running';
   if (state === 'running' || state === 'stopped') return state;
   throw invalidArgs(`target_state must be "running" or "stopped", not "${state.slice(0, 50)}".`);
 }
 
-/** Without a launch mode, arguments decide it. */
+/** Returns true if arguments select the launch mode, without an explicit one. */
 function namesArgs(body: OrderFields): boolean {
   return body.args !== undefined || body.args_str !== undefined;
 }
@@ -140,14 +140,14 @@ function checkLengths(ctx: RouteContext, order: Order, body: OrderFields): void 
   if (env > limits.env) throw invalidArgs(`env has ${env} characters; ${limits.env} are allowed.`);
 }
 
-/** A VM whose user has no key registered could never be reached (specification 4.5). */
+/** Throws for a VM without a registered key: it could never be reached (specification 4.5). */
 function checkVm(ctx: RouteContext, body: OrderFields): void {
   if (body.vm !== true) return;
   const hasKey = callerOf(ctx).user.sshKey !== '';
   if (!hasKey) throw new Refusal(400, 'no_ssh_key_for_vm', 'Register an SSH key before you rent a VM.');
 }
 
-/** The label as this service keeps it; faults lose, cut or change it. */
+/** Returns the label as this service stores it; faults drop, cut or change it. */
 function keptLabel(ctx: RouteContext, label: string | undefined): string | null {
   if (label === undefined || label === '') return null;
   if (!ctx.settings.market.keepLabels || ctx.fault('label-dropped')) return null;
@@ -156,10 +156,10 @@ function keptLabel(ctx: RouteContext, label: string | undefined): string | null 
   return label;
 }
 
-/** The volume that a rental wants mounted: one of the caller's, or a new one of a volume offer. */
+/** The volume to mount: one of the caller's, or a new one of a volume offer. */
 export interface VolumeRequest {
   readonly mountPath: string | null;
-  /** Whether `id` names a volume offer, of which a volume is rented with the instance. */
+  /** True if `id` names a volume offer, whose volume is rented with the instance. */
   readonly createNew: boolean;
   readonly id: number;
   readonly name: string | undefined;
@@ -169,8 +169,8 @@ export interface VolumeRequest {
 const VOLUME = { mount_path: text, create_new: flag, volume_id: integer, name: text, size: number };
 
 /**
- * `volume_info` of a rental; undefined if it names no volume. Throws a 400 `bad_request` Refusal if a field is
- * missing or wrong.
+ * Reads `volume_info` of a rental; undefined if it names no volume. Throws a 400 `bad_request` Refusal if a field is
+ * missing or invalid.
  */
 function readVolumeRequest(info: JsonObject | undefined): VolumeRequest | undefined {
   if (info === undefined || Object.keys(info).length === 0) return undefined;

@@ -14,13 +14,13 @@ import { type Order, readOrder, type VolumeRequest } from './order.ts';
 
 /* Renting one offer (specification 4.5): every check first, then contract, key and listing together. */
 
-/** What a rental gives back. */
+/** Result of a rental. */
 export interface Rental {
   readonly contract: Contract;
   readonly instanceKey: ApiKey;
 }
 
-/** Rents the offer for the caller, or throws the refusal; nothing has changed then. */
+/** Rents the offer for the caller, or throws the refusal without any change. */
 export function rentOffer(ctx: RouteContext, offerId: number, body: JsonObject): Rental {
   const order = readOrder(ctx, body);
   const offer = rentableOffer(ctx, offerId, order);
@@ -38,7 +38,7 @@ export function rentOffer(ctx: RouteContext, offerId: number, body: JsonObject):
   return { contract, instanceKey };
 }
 
-/** The refusal of an offer that is gone: 410 if the caller asked to cancel, else 404. */
+/** Returns the refusal of an unavailable offer: 410 if the caller sent the cancel option, else 404. */
 export function noSuchAsk(offerId: number | string, cancel: boolean): Refusal {
   const msg = `no_such_ask Instance type by id ${offerId} is not available.`;
   return cancel
@@ -56,18 +56,18 @@ function rentableOffer(ctx: RouteContext, offerId: number, order: Order): Offer 
   return offer;
 }
 
-/** The offer after its sale. One that was sold twice stays with its first buyer. */
+/** Returns the offer after its sale. One that was sold twice stays with its first buyer. */
 function soldOffer(ctx: RouteContext, { soldAgain, ...offer }: Offer, { id, hostId }: Contract): Offer {
   if (soldAgain && offer.rentedBy !== null) return offer;
   const isSoldAgain = ctx.fault('sold-twice', { instance: id, host: hostId }) !== undefined;
   return { ...offer, rentedBy: id, ...(isSoldAgain && { soldAgain: true }) };
 }
 
-/** Whether another machine has the ports of the offer: those of a later buyer answer nothing. */
+/** Returns true if another machine has the ports of the offer: those of a later buyer do not answer. */
 const isHeld = (ctx: RouteContext, offer: Offer): boolean =>
   Object.values(ctx.world.tables.contracts).some(({ offerId }) => offerId === offer.id);
 
-/** GB beyond which a bill would be no number; no host has a disk like that. */
+/** Maximum GB: beyond it a bill would be no valid number, and no host has such a disk. */
 const MAX_DISK_GB = 1_000_000;
 
 function checkDisk(ctx: RouteContext, order: Order, offer: Offer): void {
@@ -92,7 +92,7 @@ function checkCredit(ctx: RouteContext): void {
   }
 }
 
-/** The volume to mount, rented now if the order wants a new one. It has to be within reach of the machine. */
+/** Returns the volume to mount, rented now if the order needs a new one. The machine must be able to reach it. */
 function mounted(ctx: RouteContext, request: VolumeRequest, machine: Machine): MountedVolume {
   const source = request.createNew ? rentableListing(ctx, request.id, 'local') : ownVolume(ctx, request.id);
   if (source.machineId !== null && source.machineId !== machine.id) {
@@ -108,7 +108,7 @@ function newVolume(ctx: RouteContext, { id, name, sizeGB = DEFAULT_VOLUME_GB }: 
   return rentVolume(ctx, rentableListing(ctx, id, 'local'), { sizeGB, name });
 }
 
-/** What a contract is made of. */
+/** Terms of a contract. */
 interface Agreed {
   readonly order: Order;
   readonly offer: Offer;
@@ -142,7 +142,7 @@ function makeContract(ctx: RouteContext, given: Agreed): Contract {
   return asCreated(ctx, contract, { order, machine });
 }
 
-/** What the renter asked for, as the contract keeps it. */
+/** Returns the renter's fields for the contract. */
 function orderedFields(order: Order) {
   return {
     label: order.label,
@@ -158,7 +158,7 @@ function orderedFields(order: Order) {
   };
 }
 
-/** Prices and the first span: compute and disk are billed from this moment. */
+/** Returns prices and the first span: compute and disk are billed from now on. */
 function priceFields(ctx: RouteContext, order: Order, offer: Offer) {
   const diskPerHour = diskMicrosPerHour(offer, order.diskGB, ctx.settings);
   const gpuPerHour = order.bidPerHour ?? offer.gpuPricePerHour;
@@ -171,7 +171,10 @@ function priceFields(ctx: RouteContext, order: Order, offer: Offer) {
   };
 }
 
-/** Some rentals begin stopped: asked for, by a fault, or because the machine cannot start. */
+/**
+ * Returns the contract as created. Some rentals begin stopped: on request, by a fault, or because the machine cannot
+ * start.
+ */
 function asCreated(
   ctx: RouteContext,
   contract: Contract,
@@ -184,7 +187,7 @@ function asCreated(
   return contract;
 }
 
-/** The boot of this rental, changed by the faults that concern it. */
+/** Returns the boot of this rental, with the effects of faults. */
 function plannedBoot(ctx: RouteContext, machine: Machine): readonly Transition[] {
   const target = { host: machine.hostId };
   const timeline = bootTimeline({ settings: ctx.settings, seed: ctx.world.seed, machine, now: ctx.now });
@@ -215,7 +218,7 @@ function makeInstanceKey(ctx: RouteContext, contract: Contract): ApiKey {
   };
 }
 
-/** The good reply of a rental. */
+/** Returns the reply of a successful rental. */
 export function rentalReply(rental: Rental): Record<string, Json> {
   return {
     success: true,
@@ -228,7 +231,7 @@ export function rentalReply(rental: Rental): Record<string, Json> {
 export const BULK = { ids: list };
 
 /**
- * Offer ids of a bulk rental: whole numbers, at least one and at most `limits.bulkRent`. Throws a 400
+ * Returns the offer ids of a bulk rental: whole numbers, at least one and at most `limits.bulkRent`. Throws a 400
  * `invalid_args` Refusal for anything else.
  */
 export function bulkIds(ctx: RouteContext<typeof BULK>): readonly number[] {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type SimulatedService, simulatedService } from '../../../test/builders/simulated-service.ts';
 
-/** The environment and ports of a machine, as its row shows them. */
+/** Returns the environment and ports in the row of a machine. */
 async function shown(service: SimulatedService, id: number) {
   const { instances } = (await service.call(`GET /api/v0/instances/${id}/`)).body;
   return { env: Object.fromEntries(instances.extra_env), ports: Object.keys(instances.ports ?? {}) };

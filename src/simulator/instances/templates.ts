@@ -8,8 +8,8 @@ import { readEnv } from './container-options.ts';
 /* Templates that a rental names. PURE. */
 
 /**
- * The template that a body names by hash or id; undefined if it names none. Throws a 400 Refusal if it names two,
- * or one that does not exist.
+ * Returns the template that a body names by hash or id; undefined if it names none. Throws a 400 Refusal if it names
+ * two, or one that does not exist.
  */
 export function findTemplate(world: World, body: JsonObject): Template | undefined {
   const hashes = ['template_hash_id', 'template_hash'].map((name) => readField(text, body, name) || null);
@@ -22,13 +22,13 @@ export function findTemplate(world: World, body: JsonObject): Template | undefin
     if (template) return template;
     throw invalidArgs(`There is no template ${name.hash ?? name.id}.`);
   });
-  // Several names have to mean the same template: a key may be bound to one of them.
+  // Several names must mean the same template: a key may be bound to one of them.
   const ids = new Set(found.map(({ id }) => id));
   if (ids.size <= 1) return found[0];
   throw invalidArgs(`template: ids and hashes name different templates (${[...ids].join(', ')}).`);
 }
 
-/** The template of that hash, else of that id, if there is one. */
+/** Returns the template of that hash, else of that id, if it exists. */
 export function knownTemplate(
   world: World,
   { hash, id }: { readonly hash: string | null; readonly id: number | null },
@@ -37,7 +37,10 @@ export function knownTemplate(
   return Object.values(world.tables.templates).find((template) => template.hashId === hash);
 }
 
-/** The request over its template: scalars of the request win, `env` is merged by key, in either of its forms. */
+/**
+ * Returns the request merged with its template: scalars of the request win, `env` is merged by key, in either of its
+ * forms.
+ */
 export function mergeTemplate(template: Template, request: JsonObject): JsonObject {
   const merged: Record<string, Json> = { ...template.body };
   for (const [name, value] of Object.entries(request)) {

@@ -76,7 +76,7 @@ describe('API keys (specification 2.5, 5)', () => {
 });
 
 describe('permissions (specification 5.3)', () => {
-  /** One call of each category, and what else it may touch. */
+  /** A call of each category, and the calls that it may include. */
   const calls = [
     ['misc', 'POST /api/v0/bundles/'],
     ['misc', 'PUT /api/v0/search/asks/'],
@@ -227,7 +227,7 @@ describe('the restricted instance_api_key (specification 5.5)', () => {
   });
 });
 
-/** What a fresh account has registered already. */
+/** The registered key of a new account. */
 const REGISTERED = { id: 1, key: expect.stringContaining('renter@example.com') };
 
 describe('SSH keys', () => {

@@ -37,7 +37,7 @@ function create(ctx: RouteContext<typeof KEY>): Reply {
   return json({ success: true, id: key.id, key: key.secret, name: key.name, permissions: key.permissions });
 }
 
-/** Categories that the specification (5.3) or public clients name; a key of any other could do nothing. */
+/** Categories that the specification (5.3) or public clients name; a key of any other would be useless. */
 const CATEGORIES: ReadonlySet<string> = new Set<Category | 'agents_read' | 'agents_write'>([
   'misc',
   'user_read',
@@ -54,7 +54,9 @@ const CATEGORIES: ReadonlySet<string> = new Set<Category | 'agents_read' | 'agen
   'agents_write',
 ]);
 
-/** Absent is full access (specification 5.3); anything else has named categories under `api`. */
+/**
+ * Returns the permissions: absent is full access (specification 5.3); anything else has named categories under `api`.
+ */
 function readPermissions(value: Json | undefined): JsonObject | null {
   if (value === undefined || value === null) return null;
   if (!isObject(value)) throw new Refusal(400, 'invalid_permissions', 'permissions must be an object.');
@@ -74,7 +76,7 @@ function readPermissions(value: Json | undefined): JsonObject | null {
   return value;
 }
 
-/** A scoped key hands out at most the categories it has itself. */
+/** Throws if a scoped key would create a key with categories that it lacks itself. */
 function refuseWider({ key }: Caller, permissions: JsonObject | null): void {
   if (key.permissions === null) return;
   const own = isObject(key.permissions.api) ? key.permissions.api : {};
@@ -84,7 +86,7 @@ function refuseWider({ key }: Caller, permissions: JsonObject | null): void {
   throw new Refusal(403, 'invalid_permissions', 'A scoped key cannot create a key that may do more.');
 }
 
-/** `key_params` is JSON text in public clients; an object is taken as well. What is nested too deep is refused. */
+/** Reads `key_params`: JSON text in public clients, or an object. Excessive nesting is refused. */
 function readKeyParams(given: Json | undefined): string | null {
   if (isObject(given)) return JSON.stringify(given);
   const params = readField(text, { key_params: given ?? null }, 'key_params') ?? null;
@@ -111,7 +113,7 @@ function newKey(
   };
 }
 
-/** Keys that a person made: neither sessions nor the restricted keys of instances. */
+/** Returns the keys that users created: no sessions and no restricted keys of instances. */
 function listed(ctx: RouteContext): readonly ApiKey[] {
   const { user } = callerOf(ctx);
   return Object.values(ctx.world.tables.apiKeys).filter(
@@ -155,7 +157,7 @@ function reset(ctx: RouteContext): Reply {
   return json({ success: true, new_api_key: next.secret });
 }
 
-/** The specification names these operations without their paths (4.9): those of the public service stand in. */
+/** The specification names these operations without their paths (4.9): those of the public service are used. */
 const KEY_READ = { category: 'user_read', profiles: BOTH } as const;
 const KEY_WRITE = { category: 'user_write', profiles: BOTH } as const;
 

@@ -2,7 +2,7 @@ import { createVerify } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { type SimulatedService, simulatedService } from '../../../test/builders/simulated-service.ts';
 
-/** A fast market: machines run in about two seconds. */
+/** Returns a fast market: machines run in about two seconds. */
 const fast = () => simulatedService({ catalog: 60, settings: { boot: { scale: 0.01 } } });
 
 interface Endpoint {
@@ -11,7 +11,7 @@ interface Endpoint {
   readonly key: string;
 }
 
-/** An endpoint `chat` with one worker group. */
+/** Returns an endpoint `chat` with one worker group. */
 async function endpointOf(service: SimulatedService, options: object): Promise<Endpoint> {
   const created = await service.call('POST /api/v0/endptjobs/', { endpoint_name: 'chat', ...options });
   const group = await service.call('POST /api/v0/workergroups/', {

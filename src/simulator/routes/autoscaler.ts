@@ -17,7 +17,7 @@ import {
 
 /* The autoscaler, at the root of the same origin: routes, workers, logs and updates. */
 
-/** The key of an endpoint may stand in the body. */
+/** The body may contain the key of an endpoint. */
 const KEY = { api_key: text };
 const GROUP = { ...KEY, id: integer, tail: integer };
 const UPDATE = { ...KEY, workergroup_id: integer, cancel_update: flag };
@@ -28,7 +28,7 @@ const ROUTED = {
   request_idx: integer,
 };
 
-/** Whether the caller owns the row, or shows the key that belongs to its endpoint. */
+/** Returns true if the caller owns the row, or sends the key of its endpoint. */
 function mayUse(ctx: RouteContext<typeof KEY>, row: { userId: number; apiKey: string }): boolean {
   if (ctx.caller?.user.id === row.userId) return true;
   return ctx.body.api_key === row.apiKey || ctx.query.get('api_key') === row.apiKey;
@@ -44,12 +44,12 @@ function groupById(ctx: RouteContext<typeof KEY>, id = -1): WorkerGroupRow | und
   return row && mayUse(ctx, row) ? row : undefined;
 }
 
-/** Workers as of this moment. */
+/** Returns the workers as of now. */
 function currentWorkers(ctx: RouteContext, endpointId: number): readonly WorkerRow[] {
   return workersOf(refreshWorkers(ctx.world, endpointId), endpointId);
 }
 
-/** A bare array, or `error_msg` while the endpoint has nothing that could have workers. */
+/** Returns a bare array, or `error_msg` while the endpoint has no worker group. */
 function endpointWorkers(ctx: RouteContext<typeof GROUP>): Reply {
   const row = endpointById(ctx);
   if (!row) return json({ error_msg: 'Endpoint not found for this key.' });
@@ -63,7 +63,7 @@ function groupWorkers(ctx: RouteContext<typeof GROUP>): Reply {
   return json(workers.map((worker) => workerRow(ctx.world, worker)));
 }
 
-/** All four levels as text, each line with its epoch second, newest last. */
+/** Returns all four levels as text, each line with its epoch second, newest last. */
 function logsOf(ctx: RouteContext<typeof GROUP>, row: EndpointGroupRow | undefined): Reply {
   if (!row) return json({ error: 'Not found for this key.' });
   const tail = ctx.body.tail ?? row.log.length;
@@ -80,13 +80,13 @@ function groupLogs(ctx: RouteContext<typeof GROUP>): Reply {
   return logsOf(ctx, group && ctx.world.tables.endpointGroups[group.endpointId]);
 }
 
-/** Restarts the workers of a group one after the other, or calls that off. */
+/** Restarts the workers of a group one after the other, or cancels that. */
 function updateWorkers(ctx: RouteContext<typeof UPDATE>): Reply {
   const group = groupById(ctx, ctx.body.workergroup_id);
   if (!group) return json({ error_msg: 'Worker group not found for this key.' });
   if (ctx.body.cancel_update) {
     ctx.write.put('workerGroups', { ...group, updating: [] });
-    // Public clients take anything but a true value for an update that was started.
+    // Public clients treat any value but true as a started update.
     return json({ success: true, cancelled: true });
   }
   const workers = workersOf(ctx.world, group.endpointId).filter(({ groupId }) => groupId === group.id);
@@ -95,7 +95,7 @@ function updateWorkers(ctx: RouteContext<typeof UPDATE>): Reply {
   return json({ success: true, workers_to_update: updating.length });
 }
 
-/** `POST /route/`: a signed address once a worker takes the request, else the index to ask again with. */
+/** Serves `POST /route/`: a signed address if a worker accepts the request, else the index to repeat it with. */
 function route(ctx: RouteContext<typeof ROUTED>): Reply {
   const name = ctx.body.endpoint;
   const row = Object.values(ctx.world.tables.endpointGroups).find(
@@ -128,7 +128,7 @@ function waiting(ctx: RouteContext, row: EndpointGroupRow, index: number) {
   return { endpoint: row.name, request_idx: index, status };
 }
 
-/** The pair of this world, made at the first look. */
+/** Returns the key pair of this world, created on first use. */
 function signingKey(ctx: RouteContext): SigningKey {
   const known = ctx.world.tables.signingKeys[1];
   if (known) return known;

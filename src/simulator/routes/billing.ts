@@ -12,7 +12,7 @@ interface Bill {
 
 type Kind = 'instance' | 'volume';
 
-/** What the caller has rented, and what it is. */
+/** Returns the caller's rentals and their kinds. */
 function ownContracts(ctx: RouteContext): ReadonlyMap<number, Kind> {
   const { tables } = ctx.world;
   const { id } = callerOf(ctx).user;
@@ -24,7 +24,7 @@ function ownContracts(ctx: RouteContext): ReadonlyMap<number, Kind> {
   ]);
 }
 
-/** The caller's rows of the ledger. */
+/** Returns the caller's rows of the ledger. */
 function ownCosts(ctx: RouteContext): readonly (LedgerRow & { readonly kind: Kind })[] {
   const kinds = ownContracts(ctx);
   return ledger(ctx.world).contracts.flatMap((cost) => {
@@ -35,7 +35,7 @@ function ownCosts(ctx: RouteContext): readonly (LedgerRow & { readonly kind: Kin
 
 const titleOf = (kind: Kind, id: number): string => `${kind === 'volume' ? 'Volume' : 'Instance'} ${id}`;
 
-/** `GET /users/me/invoices`: charges of contracts that ran in the span asked for. */
+/** Serves `GET /users/me/invoices`: charges of contracts that ran in the requested span. */
 function invoices(ctx: RouteContext): Reply {
   const { user } = callerOf(ctx);
   const [from, to] = [secondsOf(ctx, 'sdate', 0), secondsOf(ctx, 'edate', Number.POSITIVE_INFINITY)];
@@ -71,7 +71,7 @@ function secondsOf(ctx: RouteContext, name: string, fallback: number): number {
   return Number.isFinite(value) ? value : fallback;
 }
 
-/** One charge per contract; `day` is the last one that it was billed for. */
+/** Returns one charge per contract; `day` is its last billed day. */
 function charges(ctx: RouteContext): readonly Bill[] {
   return ownCosts(ctx).map(({ id, label, start, end, dollars, kind }) => {
     const until = end ?? secondOf(ctx.now);
@@ -92,7 +92,7 @@ function charges(ctx: RouteContext): readonly Bill[] {
   });
 }
 
-/** What was paid in: the credit that the account began with. */
+/** Returns the payments: the credit that the account began with. */
 function payments(ctx: RouteContext): readonly Bill[] {
   const { user } = callerOf(ctx);
   const when = secondOf(user.createdAt);
@@ -113,7 +113,7 @@ function payments(ctx: RouteContext): readonly Bill[] {
   return [{ id: user.id, row }];
 }
 
-/** A page of bills; `latest_first` turns the order round. */
+/** Returns a page of bills; `latest_first` reverses the order. */
 function paged(billsOf: (ctx: RouteContext) => readonly Bill[]): (ctx: RouteContext) => Reply {
   return (ctx) => {
     const query = readListQuery(ctx.query, { ...ctx.settings.lists, maxPage: 100 }, new Set());

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type SimulatedService, scoped, simulatedService } from '../../../test/builders/simulated-service.ts';
 
-/** Two volumes, 1 and 2 of the caller, and two templates. */
+/** Returns two volumes, 1 and 2 of the caller, and two templates. */
 async function stocked() {
   const service = simulatedService({ catalog: [{ id: 1, machineId: 7 }] });
   const listing = await service.call('POST /api/v0/volumes/', { machine: 7, size: 500 });

@@ -14,16 +14,16 @@ import { tfaControlRoutes } from './tfa.ts';
 
 /* The hand behind the curtain: time, ledger, faults and the world itself. Served only with --control. */
 
-/** Dates beyond have no four-digit year, which HTTP demands. */
+/** Maximum date: later ones have no four-digit year, which HTTP requires. */
 const LAST_TIME = Date.UTC(9999, 11, 31);
 
 const SUCCESS = json({ success: true });
 
-/** What the control endpoints need beside the context of a call. */
+/** Parts that the control endpoints need beside the context of a call. */
 export interface ControlParts {
   readonly store: WorldStore;
   readonly time: SimulatedTime;
-  /** Tells how long a push of the clock takes. */
+  /** Clock that measures how long an advance of time takes. */
   readonly clock: Clock;
   /** The endpoints that a fault may name. */
   readonly routes: readonly Route[];
@@ -31,7 +31,7 @@ export interface ControlParts {
 
 const CONTROL = { category: null, access: 'open', profiles: BOTH } as const;
 
-/** The endpoints under `/sim/`. */
+/** Returns the endpoints under `/sim/`. */
 export function controlRoutes(parts: ControlParts): readonly Route[] {
   return [
     endpoint('POST /sim/clock', { ...CONTROL, body: PUSH }, (ctx) => pushClock(ctx, parts)),
@@ -84,7 +84,7 @@ function setFault(ctx: RouteContext<typeof FAULT>, { store, routes }: ControlPar
   return json({ id: fault.id });
 }
 
-/** A fault of the world happens at once; every other waits for its call. */
+/** Returns a fault of the world after its effect; every other fault waits for its call. */
 function carriedOut(ctx: RouteContext<typeof FAULT>, store: WorldStore, fault: ActiveFault): ActiveFault {
   const { name } = fault;
   if (!isWorldFault(name)) return fault;
@@ -104,7 +104,7 @@ function deleteFault(ctx: RouteContext, store: WorldStore): Reply {
   return SUCCESS;
 }
 
-/** Takes a fault away; an outage that it caused ends. */
+/** Removes a fault; an outage that it caused ends. */
 function endFault(ctx: RouteContext, store: WorldStore, fault: ActiveFault): void {
   store.replace({ ...endOutage(ctx.world, fault), nextEventAt: 0 });
   ctx.write.remove('faults', fault.id);
@@ -119,15 +119,15 @@ function showWorld(ctx: RouteContext): Reply {
   return { type: 'json-text', status: 200, body: worldJson(ctx.world) };
 }
 
-/** Tables and settings of the document take the place of those of the world; what it leaves out stays. */
+/** Replaces tables and settings of the world by those of the document; missing ones stay. */
 function putWorld(ctx: RouteContext, store: WorldStore): Reply {
   store.replace(readWorld(ctx.world, ctx.json));
   return SUCCESS;
 }
 
 /**
- * A self-signed certificate for clients that load one before anything else. Its private key was thrown
- * away: simulated workers are reached without TLS.
+ * A self-signed certificate for clients that load one first. Its private key was discarded: simulated workers are
+ * reached without TLS.
  */
 const ROOT_CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIDKTCCAhGgAwIBAgIUV4F5w1KpfGYoRWKWf7jlhcz22IwwDQYJKoZIhvcNAQEL

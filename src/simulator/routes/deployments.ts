@@ -13,7 +13,7 @@ import { addWorkerGroup, searchParams, WORKERS } from './worker-groups.ts';
 /* Deployments: code that a user uploads, on the workers of an endpoint group of its own. */
 
 const DEFAULT_TAG = 'default';
-/** Versions that are kept; older ones are evicted. */
+/** Number of kept versions; older ones are evicted. */
 const KEPT_VERSIONS = 5;
 
 function ownDeployments(ctx: RouteContext): readonly DeploymentRow[] {
@@ -42,7 +42,7 @@ const DEPLOYMENT = {
 };
 type Deploy = RouteContext<typeof DEPLOYMENT>;
 
-/** Creates, or brings up to date what has the same name and tag; `action` says which. */
+/** Creates a deployment, or updates the one with the same name and tag; `action` tells which. */
 function deploy(ctx: Deploy): Reply {
   const { name } = ctx.body;
   const tag = ctx.body.tag || DEFAULT_TAG;
@@ -77,7 +77,7 @@ function deployNew(ctx: Deploy, named: { name: string; tag: string }): Reply {
   return deployReply(ctx, { row, action: 'created', upload: version, evicted: [] });
 }
 
-/** New code is a `soft_update`, another scaling or image an `autoscale_update`. */
+/** Updates a deployment: new code is a `soft_update`, another scaling or image an `autoscale_update`. */
 function redeploy(ctx: Deploy, row: DeploymentRow): Reply {
   const hash = ctx.body.file_hash;
   const version = row.versions.at(-1)?.fileHash === hash ? undefined : newVersion(ctx);
@@ -96,7 +96,7 @@ function redeploy(ctx: Deploy, row: DeploymentRow): Reply {
   });
 }
 
-/** The fields that every deploy may change. */
+/** Returns the fields that every deploy may change. */
 function changedFields(ctx: Deploy): Partial<DeploymentRow> {
   const given = {
     image: ctx.body.image || undefined,
@@ -108,7 +108,7 @@ function changedFields(ctx: Deploy): Partial<DeploymentRow> {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
-/** Gives the endpoint group the scaling fields of the body, the worker group its search. */
+/** Sets the scaling fields of the body on the endpoint group, and its search on the worker group. */
 function rescale(ctx: Deploy, row: DeploymentRow): boolean {
   const group = ctx.world.tables.endpointGroups[row.endpointId];
   const workers = ctx.world.tables.workerGroups[row.workerGroupId];
@@ -134,7 +134,7 @@ function newVersion(ctx: Deploy): DeploymentVersion {
 interface Deployed {
   readonly row: DeploymentRow;
   readonly action: 'created' | 'soft_update' | 'autoscale_update' | 'exists';
-  /** The version whose code is still to come. */
+  /** The version whose code has not been uploaded yet. */
   readonly upload: DeploymentVersion | undefined;
   readonly evicted: readonly number[];
 }
@@ -152,7 +152,7 @@ function deployReply(ctx: RouteContext, { row, action, upload, evicted }: Deploy
   });
 }
 
-/** The version that a file address names. */
+/** Returns the version of a file address. */
 function versionAt(ctx: RouteContext): { row: DeploymentRow; version: DeploymentVersion } {
   const row = ctx.world.tables.deployments[pathId(ctx.params.id)];
   const version = row?.versions.find(({ id }) => String(id) === ctx.params.version);
@@ -162,7 +162,7 @@ function versionAt(ctx: RouteContext): { row: DeploymentRow; version: Deployment
 
 const FORM = { base64: text, contentType: text };
 
-/** The file of the form is kept as it came: the simulator runs no code. */
+/** Stores the uploaded file unchanged: the simulator runs no code. */
 function upload(ctx: RouteContext<typeof FORM>): Reply {
   const { row, version } = versionAt(ctx);
   const form = Buffer.from(ctx.body.base64 ?? '', 'base64');
@@ -253,7 +253,7 @@ export const deploymentRoutes: readonly Route[] = [
 
 /* Deployments and their versions as replies show them; times are epoch seconds. */
 
-/** Where the file of a version is, below the origin. */
+/** Returns the path of a version's file below the origin. */
 export const fileKey = (row: DeploymentRow, version: DeploymentVersion): string =>
   `uploads/${row.id}/${version.id}`;
 
@@ -277,7 +277,7 @@ export function deploymentRow(world: World, row: DeploymentRow): JsonObject {
   };
 }
 
-/** The newest version is current, the newest that was uploaded is healthy. */
+/** Returns the versions: the newest is current, the newest uploaded one is healthy. */
 function versionFields(row: DeploymentRow): JsonObject {
   const current = row.versions.at(-1);
   const healthy = row.versions.findLast(({ file }) => file !== null);

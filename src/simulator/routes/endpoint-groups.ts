@@ -10,14 +10,14 @@ import { destroy } from './instances.ts';
 
 /* Endpoint groups (specification 4.9) under their path of the public service. */
 
-/** Options of a group that every call may name, also that of a deployment. */
+/** Options of a group that every call may name, including that of a deployment. */
 export const ENDPOINT_OPTIONS = { ...SCALING, endpoint_state: text, autoscaler_instance: text };
 const GROUP_BODY = { ...ENDPOINT_OPTIONS, endpoint_name: text };
 
-/** The refusal of an endpoint group that the caller has not. */
+/** Returns the refusal of an endpoint group that the caller does not own. */
 export const noSuchEndpoint = (): Refusal => invalidArgs('Endpointgroup not found for user');
 
-/** The caller's endpoint group with the id of the path. */
+/** Returns the caller's endpoint group with the id of the path. */
 function ownEndpoint(ctx: RouteContext): EndpointGroupRow {
   const id = pathId(ctx.params.id);
   const row = ctx.world.tables.endpointGroups[id];
@@ -32,8 +32,8 @@ function create(ctx: RouteContext<typeof GROUP_BODY>): Reply {
 }
 
 /**
- * An endpoint group of the caller with the options of the body. Its name is an option too, without a default
- * (specification 4.9): a group that is given none is named after its id, because requests are routed by name.
+ * Adds an endpoint group with the options of the body. Its name is an option without a default (specification 4.9):
+ * without one it is named after its id, because requests are routed by name.
  */
 export function addEndpoint(
   ctx: RouteContext<typeof ENDPOINT_OPTIONS>,
@@ -71,7 +71,7 @@ function readState(name: string | undefined): EndpointState | undefined {
   throw invalidArgs(`endpoint_state must be one of ${ENDPOINT_STATES.join(', ')}.`);
 }
 
-/** Null keeps what there is (14 keys come with every update). */
+/** Updates a group; null keeps the present value (14 keys come with every update). */
 function update(ctx: RouteContext<typeof GROUP_BODY>): Reply {
   const row = ownEndpoint(ctx);
   ctx.write.put('endpointGroups', {
@@ -89,7 +89,7 @@ function remove(ctx: RouteContext): Reply {
   return json({ success: true, deleted_workers: deleted, failed_workers: 0 });
 }
 
-/** Its worker groups and their machines go too; answers how many machines. */
+/** Deletes a group with its worker groups and machines; returns the number of machines. */
 export function dropEndpoint(ctx: RouteContext, id: number): number {
   const workers = workersOf(ctx.world, id);
   for (const worker of workers) destroyMachine(ctx, worker.id);
@@ -98,7 +98,7 @@ export function dropEndpoint(ctx: RouteContext, id: number): number {
   return workers.length;
 }
 
-/** Ends the contract of a worker and forgets it. */
+/** Ends the contract of a worker and removes it. */
 export function destroyMachine(ctx: RouteContext, workerId: number): void {
   const contract = ctx.world.tables.contracts[workerId];
   if (contract) destroy(ctx, contract);
@@ -124,7 +124,7 @@ function endpointRow(row: EndpointGroupRow): JsonObject {
   };
 }
 
-/** The specification shows no path for them (4.9): those of the public service stand in. */
+/** The specification shows no path for them (4.9): those of the public service are used. */
 const GROUP = { category: 'misc', profiles: BOTH } as const;
 
 export const endpointGroupRoutes: readonly Route[] = [

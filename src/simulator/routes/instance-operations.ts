@@ -20,7 +20,7 @@ const SUCCESS = json({ success: true });
 
 const BID = { price: number };
 
-/** A new bid; null is the price that wins now. */
+/** Changes the bid; null is the price that wins now. */
 function changeBid(ctx: RouteContext<typeof BID>): Reply {
   const contract = contractOfPath(ctx);
   if (!contract.isBid) throw invalidArgs(`Instance ${contract.id} was not rented with a bid.`);
@@ -38,7 +38,7 @@ function changeBid(ctx: RouteContext<typeof BID>): Reply {
   return SUCCESS;
 }
 
-/** Credit that no earlier prepayment set aside. */
+/** Returns the credit that no earlier prepayment reserved. */
 function freeCreditMicros(ctx: RouteContext): number {
   const { user } = callerOf(ctx);
   const prepaid = contractsOf(ctx.world, user.id).reduce((sum, row) => sum + row.prepaidMicros, 0);
@@ -47,7 +47,7 @@ function freeCreditMicros(ctx: RouteContext): number {
 
 const PREPAYMENT = { amount: number };
 
-/** Sets credit aside for one instance; a discount and the months it lasts are told, prices stay as they are. */
+/** Reserves credit for one instance; the reply shows a discount and its months, and prices stay. */
 function prepay(ctx: RouteContext<typeof PREPAYMENT>): Reply {
   const contract = contractOfPath(ctx);
   const amount = ctx.body.amount;
@@ -64,7 +64,7 @@ function prepay(ctx: RouteContext<typeof PREPAYMENT>): Reply {
   return json({ success: true, timescale: months, discount_rate: 0.1 });
 }
 
-/** New image, environment or script; the container is made again with them. */
+/** Changes image, environment or script; the container is recreated with them. */
 function updateTemplate(ctx: RouteContext): Reply {
   const contract = contractOfPath(ctx);
   const machine = ctx.world.tables.machines[contract.machineId];
@@ -120,7 +120,7 @@ function requestLogs(ctx: RouteContext<typeof LOGS>): Reply {
 
 const COMMAND = { command: required(text) };
 
-/** Only what the public service lets run on a stopped or running instance: `ls`, `rm` and `du`. */
+/** Runs a command: only those that the public service allows, `ls`, `rm` and `du`. */
 function execute(ctx: RouteContext<typeof COMMAND>): Reply {
   const contract = contractOfPath(ctx);
   const command = ctx.body.command;
@@ -129,7 +129,7 @@ function execute(ctx: RouteContext<typeof COMMAND>): Reply {
   return json({ success: true, result_url: url, writeable_path: `/var/lib/simulated/C.${contract.id}/` });
 }
 
-/** The text behind a result address. Whoever has the address may read it, as with a signed link. */
+/** Returns the text of a result address. Anyone with the address may read it, as with a signed link. */
 function showResult(ctx: RouteContext): Reply {
   const contract = ctx.world.tables.contracts[pathId(ctx.params.id)];
   if (!contract) throw notFound('This result is no longer there.');
@@ -147,7 +147,7 @@ function logLines(ctx: RouteContext, contract: Contract): readonly string[] {
   if (actualStatus === 'running') {
     lines.push(`${at(statusSince)} ${describeProgram(programOf(contract, ctx.settings))}`);
     lines.push(`${at(statusSince)} simulated container is up`);
-    // As a program writes: a line a minute, which stays.
+    // Like a program that writes a permanent line each minute.
     const minutes = Math.floor((ctx.now - statusSince) / MINUTE_MS);
     for (let minute = Math.max(1, minutes - MAX_LOG_MINUTES); minute <= minutes; minute += 1)
       lines.push(`${at(statusSince + minute * MINUTE_MS)} simulated container is up for ${minute} min`);
@@ -166,7 +166,7 @@ function commandLines(ctx: RouteContext): readonly string[] {
   return ['removed'];
 }
 
-/** Those of machines that are still there: a destroyed one has no price. */
+/** Returns the price increases of existing machines: a destroyed one has no price. */
 function ownIncreases(ctx: RouteContext): readonly PriceIncrease[] {
   const { id } = callerOf(ctx).user;
   const { priceIncreases, contracts } = ctx.world.tables;
@@ -242,7 +242,7 @@ function listKeys(ctx: RouteContext): Reply {
   return json({ success: true, ssh_keys: keysOf(contractOfPath(ctx)) });
 }
 
-/** A key of the account keeps its id there; any other gets one for this instance. */
+/** Attaches a key: one of the account keeps its id, any other gets one for this instance. */
 function attach(ctx: RouteContext<typeof PUBLIC_KEY_BODY>): Reply {
   const contract = contractOfPath(ctx);
   const text = readPublicKey(ctx);

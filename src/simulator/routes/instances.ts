@@ -26,7 +26,7 @@ import { contractMicros, creditMicros, ratePerHour, secondOf } from '../world/le
 
 /* Reading instances (specification 4.3 and 4.6), and the lists of the public service. */
 
-/** The caller's contract of that id; undefined if there is none, or it is another account's. */
+/** Returns the caller's contract with that id; undefined if it does not exist, or belongs to another account. */
 export function ownContract(ctx: RouteContext, id: number): Contract | undefined {
   const contract = ctx.world.tables.contracts[id];
   return contract?.userId === callerOf(ctx).user.id ? contract : undefined;
@@ -44,7 +44,7 @@ function listAll(ctx: RouteContext): Reply {
   return { type: 'json-text', status: 200, body };
 }
 
-/** Columns that the public list computes and does not filter by. */
+/** Columns that the public list computes and cannot filter by. */
 const COMPUTED: ReadonlySet<string> = new Set([
   'dph_total',
   'num_gpus',
@@ -149,7 +149,7 @@ export const instanceReadRoutes: readonly Route[] = [
 
 const SUCCESS = json({ success: true });
 
-/** The caller's contract, or 404 `no_such_instance`. */
+/** Returns the caller's contract. Throws 404 `no_such_instance`. */
 function requireContract(ctx: RouteContext, id: number): Contract {
   const contract = ownContract(ctx, id);
   if (!contract)
@@ -157,12 +157,12 @@ function requireContract(ctx: RouteContext, id: number): Contract {
   return contract;
 }
 
-/** The caller's contract with the id of the path, or a refusal. */
+/** Returns the caller's contract with the id of the path. Throws a refusal. */
 export const contractOfPath = (ctx: RouteContext): Contract => requireContract(ctx, pathId(ctx.params.id));
 
 const CHANGE = { state: text, label: text };
 
-/** One path stops, starts and labels; the key of the body tells which. */
+/** Stops, starts or labels: one path, and the key of the body selects. */
 function change(ctx: RouteContext<typeof CHANGE>): Reply {
   const contract = contractOfPath(ctx);
   const label = ctx.profile === 'public' ? newLabel(ctx) : undefined;
@@ -178,7 +178,7 @@ function change(ctx: RouteContext<typeof CHANGE>): Reply {
   return SUCCESS;
 }
 
-/** The label of the body, undefined if it holds none; throws before anything changes if it is too long. */
+/** Returns the label of the body; undefined if it has none. Throws before any change if it is too long. */
 function newLabel(ctx: RouteContext<typeof CHANGE>): string | undefined {
   const label = ctx.body.label;
   if (label !== undefined && label.length > ctx.settings.limits.label) {
@@ -196,7 +196,7 @@ function relabel(ctx: RouteContext, contract: Contract, label: string): void {
   ctx.write.put('contracts', { ...contract, label: kept });
 }
 
-/** The specification knows no start request: only the public profile takes `running`. */
+/** Stops or starts. The specification knows no start request: only the public profile accepts `running`. */
 function setState(ctx: RouteContext, contract: Contract, state: string): void {
   if (state === 'stopped') {
     ctx.write.put('contracts', stopContract(contract, ctx.now, ctx.settings));
@@ -236,7 +236,7 @@ function changeMany(ctx: RouteContext<typeof CHANGES>): Reply {
   return SUCCESS;
 }
 
-/** Each id once, whatever the list repeats. */
+/** Returns each id once. */
 function idsOf<Name extends string>(body: Readonly<Record<Name, readonly Json[] | undefined>>, name: Name) {
   const ids = body[name] ?? [];
   if (ids.length === 0) throw badRequest(`${name} must name at least one instance.`);

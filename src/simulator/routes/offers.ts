@@ -20,7 +20,7 @@ function search(ctx: RouteContext, filters: JsonObject): Reply {
   return { type: 'json-text', status: 200, body: `{"offers":[${rows.join(',')}]}` };
 }
 
-/** `{"select_cols": […], "q": {…}}`; the filters may also stand side by side. */
+/** Reads `{"select_cols": […], "q": {…}}`; the filters may also be at the top level. */
 function searchAsks(ctx: RouteContext): Reply {
   const inner = ctx.json.q;
   if (inner !== undefined && inner !== null && !isObject(inner))
@@ -37,7 +37,7 @@ function searchAsks(ctx: RouteContext): Reply {
   return json({ offers: matching(query, view).map(row) });
 }
 
-/** GET carries its filters in the query as JSON text. */
+/** Searches by GET, with the filters in the query as JSON text. */
 function searchByQuery(ctx: RouteContext): Reply {
   const text = ctx.query.get('q');
   if (text === null) return search(ctx, ctx.json);
@@ -58,7 +58,7 @@ function rent(ctx: RouteContext): Reply {
   return json(ctx.profile === 'public' ? { ...reply, ask_id: offerId } : reply);
 }
 
-/** Many offers with one body: each is rented or refused by itself. */
+/** Rents many offers with one body: each is rented or refused on its own. */
 function rentBulk(ctx: RouteContext<typeof BULK>): Reply {
   const results = bulkIds(ctx).map((id) => attempt(ctx, id));
   const rented = results.filter((result) => result.success === true);
@@ -81,7 +81,7 @@ function attempt(ctx: RouteContext, id: number): Record<string, Json> {
   }
 }
 
-/** Searches and rents the first offer that can still be had. */
+/** Searches and rents the first available offer. */
 function launch(ctx: RouteContext): Reply {
   const filters = isObject(ctx.json.q) ? ctx.json.q : ctx.json;
   const query = readSearch(filters, ctx.settings);
@@ -122,7 +122,7 @@ export const offerRoutes: readonly Route[] = [
 
 /* What anybody may ask of the market, and the lists of hosts and accounts that public clients read. */
 
-/** Asked at start-up without a key and without a timeout. */
+/** Returns the GPU names, which clients request at start-up without a key and without a timeout. */
 function gpuNames(ctx: RouteContext): Reply {
   const names = new Set(
     Object.values(ctx.world.tables.offers).map((offer) => String(offer.columns.gpu_name)),
@@ -130,10 +130,10 @@ function gpuNames(ctx: RouteContext): Reply {
   return json({ gpu_names: [...names].sort() });
 }
 
-/** Nobody hosts here: a renter has no machines. */
+/** Returns an empty list: a renter hosts no machines. */
 const noMachines = (): Reply => json({ success: true, machines: [] });
 
-/** What is known of any machine: a bare array, which public clients tabulate. */
+/** Returns the known fields of any machine: a bare array, which public clients tabulate. */
 function machine(ctx: RouteContext): Reply {
   const found = ctx.world.tables.machines[pathId(ctx.params.id)];
   return json(found ? [machineRow(ctx, found)] : []);

@@ -26,7 +26,7 @@ function list(ctx: RouteContext): Reply {
   return json({ success: true, secrets });
 }
 
-/** POST and PUT both set: public clients use the one for new and the other for known names. */
+/** Sets a variable by POST or PUT: public clients use one for new and the other for known names. */
 function set(ctx: RouteContext<typeof VARIABLE>): Reply {
   const name = readName(ctx);
   const value = ctx.body.value;

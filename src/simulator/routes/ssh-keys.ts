@@ -11,7 +11,7 @@ const PUBLIC_KEY = /^(ssh-(rsa|dss|ed25519)|ecdsa-sha2-\S+|sk-\S+) [A-Za-z0-9+/=
 /** A body with a public key. */
 export const PUBLIC_KEY_BODY = { ssh_key: required(text) };
 
-/** The public key of a body, in OpenSSH form. Throws a Refusal if it is absent or in another form. */
+/** Returns the public key of a body, in OpenSSH form. Throws a Refusal if it is absent or has another form. */
 export function readPublicKey(ctx: RouteContext<typeof PUBLIC_KEY_BODY>): string {
   const key = ctx.body.ssh_key.trim();
   if (!PUBLIC_KEY.test(key)) {
@@ -31,7 +31,7 @@ function ownKeys(ctx: RouteContext): readonly SshKey[] {
   );
 }
 
-/** The key of the account with that text. */
+/** Returns the key of the account with that text. */
 export function knownKey(ctx: RouteContext, text: string): SshKey | undefined {
   return ownKeys(ctx).find(({ key }) => key === text);
 }

@@ -28,7 +28,7 @@ function list(ctx: RouteContext): Reply {
   return json({ success: true, templates_found: templates.length, templates });
 }
 
-/** The parts of a body that a rental takes from a template. */
+/** Returns the parts of a body that a rental takes from a template. */
 function bodyOf(body: JsonObject): JsonObject {
   const {
     id: _id,
@@ -72,7 +72,7 @@ function own(ctx: RouteContext): Template {
   throw new Refusal(404, 'no_such_template', 'Name one of your templates by hash_id or template_id.');
 }
 
-/** A changed template gets a new hash: rentals that named the old one keep what they got. */
+/** Updates a template. It gets a new hash: rentals by the old one keep their values. */
 function update(ctx: RouteContext<typeof TEMPLATE>): Reply {
   const template = own(ctx);
   const changed: Template = {

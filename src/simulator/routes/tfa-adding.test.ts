@@ -58,7 +58,7 @@ describe.for(['public', 'specification'] as const)('2FA, %s profile', (profile) 
       const service = start();
       const { id, totpSecret } = await addMethod(service, 'totp');
       const { body } = await service.call('POST /api/v0/tfa/authorize-new-method/', {
-        // Public clients send text; the specification writes an integer.
+        // Public clients send text; the specification shows an integer.
         tfa_method_id: profile === 'public' ? String(id) : id,
       });
       const answer = { code: totpNow(service, totpSecret), secret: body.secret };

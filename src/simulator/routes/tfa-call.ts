@@ -7,21 +7,21 @@ import { findChallenge } from '../tfa/challenge.ts';
 import { runTfaStep, type TfaStep, tfaRefusal } from '../tfa/step.ts';
 import type { Proof } from '../tfa/verify.ts';
 
-/** Who makes a 2FA call (specification 4.8: logged out with a secret only, or with a Bearer token). */
+/** Caller of a 2FA call (specification 4.8: logged out with a secret only, or with a Bearer token). */
 export interface TfaCaller {
   readonly user: User;
-  /** No Bearer token came: the secret alone names the user. */
+  /** True without a Bearer token: the secret alone identifies the user. */
   readonly loggedOut: boolean;
 }
 
-/** The caller of an endpoint that needs a Bearer token. Throws an `auth_error` Refusal without one. */
+/** Returns the caller of an endpoint that requires a Bearer token. Throws an `auth_error` Refusal without one. */
 export function bearerCaller(ctx: RouteContext): TfaCaller {
   if (!ctx.caller) throw tfaRefusal('auth_error', 'Invalid user key');
   return personal({ user: ctx.caller.user, loggedOut: false });
 }
 
 /**
- * The caller of an endpoint that takes a Bearer token or a secret. Throws `missing` without either, and
+ * Returns the caller of an endpoint that accepts a Bearer token or a secret. Throws `missing` without either, and
  * `challenge_not_found` for an unknown secret.
  */
 export function bearerOrSecretCaller(ctx: TfaCall, missing: (ctx: RouteContext) => Refusal): TfaCaller {
@@ -34,24 +34,24 @@ export function bearerOrSecretCaller(ctx: TfaCall, missing: (ctx: RouteContext) 
   const user = account && ctx.world.tables.users[account.id];
   if (!user) throw tfaRefusal('challenge_not_found', 'No challenge belongs to this secret.');
   const caller = personal({ user, loggedOut: true });
-  // Whatever proves the second factor: a secret stands for a key as long as its challenge can be answered.
+  // For any second factor: a secret replaces a key as long as its challenge can be answered.
   moveTfa(ctx, user, (step) => findChallenge(step, secret));
   return caller;
 }
 
-/** Neither a Bearer token nor a secret, if a code could be sent (specification 7). */
+/** Returns the refusal without a Bearer token or a secret, if a code could be sent (specification 7). */
 export const noAuthentication = (): Refusal => tfaRefusal('auth_error', 'Give a Bearer token or a secret.');
 
 /**
- * The same if a login is completed: 401 if no Bearer token came at all (specification 7,
- * `missing_auth_value`), 403 if one came that is worth nothing (`auth_error`).
+ * Returns the refusal of a login: 401 without a Bearer token (specification 7, `missing_auth_value`), 403 with an
+ * invalid one (`auth_error`).
  */
 export function noAuthValue({ sentKey }: RouteContext): Refusal {
   if (sentKey) return tfaRefusal('auth_error', 'Invalid user key');
   return tfaRefusal('missing_auth_value', 'Give a Bearer token or a secret.', { status: 401 });
 }
 
-/** 2FA is a personal matter (specification 5.8). */
+/** Refuses a team's context: 2FA belongs to a person (specification 5.8). */
 function personal(caller: TfaCaller): TfaCaller {
   if (caller.user.inTeam) {
     throw tfaRefusal('team_user_forbidden', '2FA actions are done in the personal context, not in a team.');
@@ -60,8 +60,8 @@ function personal(caller: TfaCaller): TfaCaller {
 }
 
 /**
- * Moves the 2FA of a user by one step and keeps what it became, also when it was refused: failed attempts
- * and requested messages count. Answers the value of the step or throws its refusal.
+ * Runs one step of a user's 2FA and saves its state, also after a refusal: failed attempts and requested messages
+ * count. Returns the value of the step or throws its refusal.
  */
 export function moveTfa<T>(ctx: RouteContext, user: User, move: (step: TfaStep) => T): T {
   const outcome = runTfaStep(
@@ -85,7 +85,7 @@ export function moveTfa<T>(ctx: RouteContext, user: User, move: (step: TfaStep) 
   return outcome.result.value;
 }
 
-/** The 2FA row of a user, or what it is before anything was set up. */
+/** Returns the 2FA row of a user, or the default before any set-up. */
 export function tfaAccountOf(ctx: RouteContext, userId: number): TfaAccount {
   return ctx.world.tables.tfaAccounts[userId] ?? newTfaAccount(userId);
 }
@@ -115,7 +115,7 @@ const filledText = text.transform((value) => value || undefined);
 const isFit = (test: (value: string) => boolean) => (value: string | undefined) =>
   value === undefined || test(value);
 
-/** The fields of all 2FA calls: `written` of an endpoint names those that the specification gives it. */
+/** The fields of all 2FA calls: `written` of an endpoint names those in the specification. */
 export const TFA = {
   tfa_method: filledText,
   /** Public clients send a number or a string of digits. */
@@ -144,7 +144,7 @@ export const TFA = {
 /** A 2FA call. */
 export type TfaCall = RouteContext<typeof TFA>;
 
-/** What the specification names for a proof of a second factor. */
+/** Fields of the specification for a second factor. */
 export const PROOF = {
   tfa_method: 'text',
   code: 'text',
@@ -153,7 +153,7 @@ export const PROOF = {
   backup_code: 'text',
 } as const satisfies WrittenFields;
 
-/** The fields that prove a second factor. */
+/** Returns the fields that prove a second factor. */
 export function proofOf({ body }: TfaCall): Proof {
   return {
     tfaMethod: body.tfa_method,

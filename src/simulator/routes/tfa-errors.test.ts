@@ -16,7 +16,7 @@ import {
 } from '../../../test/builders/tfa-account.ts';
 import { tfaErrorStatus } from '../tfa/step.ts';
 
-/** One way to provoke an error: what is set up, and the call that is refused. */
+/** A way to provoke an error: the set-up, and the refused call. */
 interface Row {
   readonly code: keyof typeof tfaErrorStatus;
   readonly when: string;

@@ -5,7 +5,7 @@ import { addMethod, loginSecret, setTfa, smsChallenge, totpNow } from '../../../
 const status = async (service: SimulatedService) => (await service.call('GET /api/v0/tfa/status/')).body;
 const login = (service: SimulatedService, body: object) => service.call('POST /api/v0/tfa/', body);
 
-/** Wrong codes until the TOTP method is locked. */
+/** Sends wrong codes until the TOTP method is locked. */
 async function lock(service: SimulatedService): Promise<void> {
   for (let attempt = 0; attempt < 5; attempt += 1)
     await login(service, { tfa_method: 'totp', code: '000000' });

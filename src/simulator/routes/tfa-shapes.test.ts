@@ -20,14 +20,14 @@ type Caller = 'secret only' | 'Bearer' | 'Bearer and secret';
 interface Shape {
   readonly endpoint: string;
   readonly caller: Caller;
-  /** `yes`, or the error where the table forbids the shape. */
+  /** `yes`, or the error if the table forbids the shape. */
   readonly answer: string;
   readonly attempt: (service: SimulatedService) => Promise<Answered>;
 }
 
 const LOGGED_OUT = { key: null };
 
-/** A code by SMS to the first method, for this challenge. */
+/** Returns a code sent by SMS to the first method, for this challenge. */
 async function sentBySms(service: SimulatedService, secret?: string, options = {}) {
   const sent = await service.call('POST /api/v0/tfa/sms/', secret ? { secret } : {}, options);
   return { secret: sent.body.secret, code: service.lastCode() };
@@ -38,7 +38,7 @@ async function sentByEmail(service: SimulatedService) {
   return { secret: sent.body.secret, code: service.lastCode() };
 }
 
-/** An account with one SMS method whose last SMS is long past. */
+/** Returns an account with one SMS method whose last SMS was long ago. */
 async function withSms(service: SimulatedService): Promise<void> {
   await addMethod(service, 'sms');
   service.advance(61);

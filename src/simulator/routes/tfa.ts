@@ -67,7 +67,7 @@ function confirmNew(ctx: TfaCall): Reply {
   return confirm(ctx, { user, tfaMethod });
 }
 
-/** The deprecated form of confirm-new, which knew SMS alone and no legacy account (specification 7, 9). */
+/** Serves the deprecated form of confirm-new, which supports SMS only and no legacy account (specification 7, 9). */
 function submitTest(ctx: TfaCall): Reply {
   const { user } = bearerCaller(ctx);
   if (user.tfaStatus === 'legacy') {
@@ -144,7 +144,7 @@ const CONFIRM = {
 } as const;
 const UPDATE = { tfa_method_id: 'integer', tfa_method: 'text', label: 'text', is_primary: 'flag' } as const;
 
-/** The endpoints that only a Bearer token opens. */
+/** The endpoints that require a Bearer token. */
 export const tfaMethodRoutes: readonly Route[] = [
   endpoint('GET /api/v0/tfa/status', { ...READ, written: {} }, status),
   endpoint('POST /api/v0/tfa/authorize-new-method', { ...WRITE, written: REQUEST }, requestRight),
@@ -168,7 +168,7 @@ function sendEmail(ctx: TfaCall): Reply {
   return json({ success: true, msg: 'Verification code sent by email.', secret: challenge.secret });
 }
 
-/** One of the two SMS send endpoints, which differ only in the step they take. */
+/** Returns the handler of an SMS send endpoint; the two differ only in their step. */
 function smsHandler(send: (step: TfaStep, call: SmsCall) => Challenge): (ctx: TfaCall) => Reply {
   return (ctx) => {
     const { user, loggedOut } = bearerOrSecretCaller(ctx, noAuthentication);
@@ -180,7 +180,7 @@ function smsHandler(send: (step: TfaStep, call: SmsCall) => Challenge): (ctx: Tf
     };
     const challenge = moveTfa(ctx, user, (step) => send(step, call));
     const sent = { msg: 'Verification code sent by SMS.', secret: challenge.secret };
-    // Specification 4.8 gives `success` to the email call alone.
+    // In specification 4.8 only the email call returns `success`.
     return json(ctx.profile === 'public' ? { success: true, ...sent } : sent);
   };
 }
@@ -200,8 +200,8 @@ export const tfaCodeRoutes: readonly Route[] = [
 ];
 
 /**
- * `POST /tfa/`. A CLI caller (Bearer) finds the session key in the body, a logged-out one gets its session
- * as a cookie and a header and no key in the body (specification 4.8).
+ * Serves `POST /tfa/`. A CLI caller (Bearer) gets the session key in the body, a logged-out one gets its session as a
+ * cookie and a header and no key in the body (specification 4.8).
  */
 function login(ctx: TfaCall): Reply {
   const { user, loggedOut } = bearerOrSecretCaller(ctx, noAuthValue);
@@ -238,7 +238,7 @@ export const tfaLoginRoutes: readonly Route[] = [
   endpoint('POST /api/v0/tfa', { ...WRITE, written: { ...PROOF, admin: 'flag' } }, login),
 ];
 
-/** Codes that left for people, oldest first; `at` is epoch seconds. */
+/** Returns the sent codes, oldest first; `at` is epoch seconds. */
 function outbox(ctx: RouteContext): Reply {
   const rows = Object.values(ctx.world.tables.sentCodes);
   return json(rows.map(({ at, channel, to, code }) => ({ at: at / 1000, channel, to, code })));
@@ -247,8 +247,8 @@ function outbox(ctx: RouteContext): Reply {
 const PASSWORD = { username: required(text) };
 
 /**
- * Stands for the password step of the web console, which the specification does not show: answers the
- * `secret` with which a logged-out caller goes on.
+ * Replaces the password step of the web console, which the specification does not show: returns the `secret` with which
+ * a logged-out caller continues.
  */
 function passwordStep(ctx: RouteContext<typeof PASSWORD>): Reply {
   const { username: name } = ctx.body;

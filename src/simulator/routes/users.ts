@@ -6,7 +6,7 @@ import { userRow } from '../world/user-row.ts';
 
 /* The current user (specification 4.2) and its profile. */
 
-/** Public clients expect the key there, and take it out before they show the rest. */
+/** Returns the user with the key: public clients expect it there, and remove it before display. */
 function current(ctx: RouteContext): Reply {
   const { user, key } = callerOf(ctx);
   const row = userRow(ctx.world, user, ctx.profile);
@@ -15,7 +15,7 @@ function current(ctx: RouteContext): Reply {
 
 const PROFILE = { fullname: text, full_name: text, username: text, ssh_key: text };
 
-/** Any object is taken; the fields that a user owns are kept. */
+/** Updates the user from any object; only the user's own fields are kept. */
 function update(ctx: RouteContext<typeof PROFILE>): Reply {
   const { user } = callerOf(ctx);
   const fullName = ctx.body.fullname ?? ctx.body.full_name ?? user.fullName;

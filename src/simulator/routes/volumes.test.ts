@@ -4,7 +4,7 @@ import { type SimulatedService, simulatedService } from '../../../test/builders/
 const unlist = (service: SimulatedService, body: unknown) =>
   service.call('POST /api/v0/volumes/unlist', body);
 
-/** Listing 8 of a fresh world is free, 9 is rented by somebody. */
+// In a new world, listing 8 is free and 9 is rented by another account.
 describe('unlisting a volume (specification 4.1)', () => {
   test('unlists a listing that is not rented, with the message of the specification', async () => {
     const { status, body } = await unlist(simulatedService(), { id: 8 });
@@ -73,7 +73,7 @@ describe('renting volumes', () => {
       })
     ).body.offers;
 
-  /** Rents whatever is offered on that machine, with the volume that `info` names. */
+  /** Rents any offer of that machine, with the volume in `info`. */
   const rentOn = async (service: SimulatedService, machineId: number, info: object) => {
     const wanted = { machine_id: { eq: machineId }, rentable: { eq: true }, limit: 1 };
     const { body } = await service.call('POST /api/v0/bundles/', wanted);

@@ -28,7 +28,7 @@ import { volumeMicros } from '../world/ledger.ts';
 
 const UNLISTED = { id: integer };
 
-/** `POST /volumes/unlist` (specification 4.1). */
+/** Serves `POST /volumes/unlist` (specification 4.1). */
 function unlist(kind: VolumeKind): (ctx: RouteContext<typeof UNLISTED>) => Reply {
   return (ctx) => {
     const id = ctx.body.id;
@@ -100,7 +100,7 @@ const BOARD_COLUMNS = [
   'geolocation',
 ] as const;
 
-/** What public clients show of the machine that a volume is on. */
+/** Returns the fields of a volume's machine that public clients show. */
 function boardOf(ctx: RouteContext, volume: Volume): JsonObject {
   const offer = Object.values(ctx.world.tables.offers).find(
     ({ machineId }) => machineId === volume.machineId,
@@ -112,7 +112,7 @@ function boardOf(ctx: RouteContext, volume: Volume): JsonObject {
 
 const DELETED = { id: anything };
 
-/** The id comes in the query from public clients and in the body in the documentation. */
+/** Deletes a volume: its id is in the query of public clients and in the body of the documentation. */
 function remove(ctx: RouteContext<typeof DELETED>): Reply {
   const id = sameInteger({ '?id': ctx.query.get('id'), id: ctx.body.id ?? null });
   if (id === undefined) throw badRequest('id is required.');
@@ -125,7 +125,7 @@ function remove(ctx: RouteContext<typeof DELETED>): Reply {
   return json({ success: true, msg: `Deleted volume ${volume.id}.` });
 }
 
-/** All billing of the volume stops. */
+/** Ends all billing of the volume. */
 function end(ctx: RouteContext, volume: Volume): void {
   const { id, userId, name, createdAt } = volume;
   const dollarsMicros = volumeMicros(volume, ctx.now);
@@ -137,7 +137,7 @@ function end(ctx: RouteContext, volume: Volume): void {
   if (user) ctx.write.put('users', { ...user, settledMicros: user.settledMicros + dollarsMicros });
 }
 
-/** Older public clients have names of their own for the ids of a copy. */
+/** Reads an integer under either name: older public clients use other names for the ids of a copy. */
 function eitherInteger(ctx: RouteContext, name: string, older: string): number {
   const id = sameInteger({ [older]: ctx.json[older] ?? null, [name]: ctx.json[name] ?? null });
   if (id === undefined) throw badRequest(`${name} is required.`);
@@ -158,11 +158,11 @@ function clone(ctx: RouteContext<typeof COPY>): Reply {
   return json({ success: true, id: volume.id, volume_name: volume.name });
 }
 
-/** GB of one listing. */
+/** Maximum GB of one listing. */
 const LISTED_GB = { min: 1, max: 1_000_000 };
-/** Dollars per GB and month: with them and {@link LISTED_GB} every bill stays a number. */
+/** Maximum dollars per GB and month: with them and {@link LISTED_GB} every bill is a valid number. */
 const LISTED_DOLLARS = { min: 0, max: 1000 };
-/** To the end of the last year that an HTTP date can name. */
+/** End of the last year that an HTTP date can have. */
 const EPOCH_SECONDS = { min: 0, max: 253_402_300_799 };
 
 const LISTED = {
@@ -171,7 +171,7 @@ const LISTED = {
   end_date: between(EPOCH_SECONDS),
 };
 
-/** A host offers disk on one or several machines. */
+/** Returns the handler with which a host offers disk on one or several machines. */
 function listForRent(kind: VolumeKind): (ctx: RouteContext<typeof LISTED>) => Reply {
   return (ctx) => {
     const sizeGB = ctx.body.size ?? DEFAULT_VOLUME_GB;

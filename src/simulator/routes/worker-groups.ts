@@ -19,11 +19,11 @@ import { destroyMachine, noSuchEndpoint } from './endpoint-groups.ts';
 
 /* Worker groups: one resource under the names `/autojobs/` and `/workergroups/`. */
 
-/** GB of GPU memory that a group expects if nothing is said (documented default). */
+/** Default GB of GPU memory of a group (documented). */
 const DEFAULT_GPU_RAM_GB = 24;
 const DEFAULT_TEST_WORKERS = 3;
 
-/** The fields of a worker group that a deployment may name as well. */
+/** The fields of a worker group that a deployment may also set. */
 export const WORKERS = {
   template_hash: text,
   template_hash_id: text,
@@ -42,7 +42,7 @@ function create(ctx: RouteContext<typeof GROUP>): Reply {
   return json({ success: true, id: addWorkerGroup(ctx, target).id });
 }
 
-/** A worker group of that endpoint with the fields of the body. */
+/** Adds a worker group of that endpoint with the fields of the body. */
 export function addWorkerGroup(ctx: RouteContext<typeof WORKERS>, target: EndpointGroupRow): WorkerGroupRow {
   const row: WorkerGroupRow = {
     id: ctx.write.nextId('workerGroup'),
@@ -64,7 +64,7 @@ export function addWorkerGroup(ctx: RouteContext<typeof WORKERS>, target: Endpoi
   return row;
 }
 
-/** The template that a body names. One that is not known here may be a public one: its name is kept. */
+/** Returns the template that a body names. An unknown one may be public: its name is kept. */
 function templateNamed(
   ctx: RouteContext<typeof WORKERS>,
 ): Partial<Pick<WorkerGroupRow, 'templateHash' | 'templateId'>> {
@@ -77,7 +77,7 @@ function templateNamed(
   return { templateHash: known.hashId, templateId: known.id };
 }
 
-/** The caller's endpoint by `endpoint_id`, else by `endpoint_name`; undefined if neither is given or found. */
+/** Returns the caller's endpoint by `endpoint_id`, else by `endpoint_name`; undefined if neither is given or found. */
 function endpointNamed(ctx: RouteContext<typeof NAMED>): EndpointGroupRow | undefined {
   const id = ctx.body.endpoint_id;
   const name = ctx.body.endpoint_name;
@@ -87,14 +87,14 @@ function endpointNamed(ctx: RouteContext<typeof NAMED>): EndpointGroupRow | unde
   return id === undefined ? own.find((row) => row.name === name) : own.find((row) => row.id === id);
 }
 
-/** `search_params` of a body as text. */
+/** Returns `search_params` of a body as text. */
 export function searchParams({ search_params: given }: FieldValues<typeof WORKERS>): string | undefined {
   return isObject(given)
     ? JSON.stringify(given)
     : readField(text, { search_params: given ?? null }, 'search_params');
 }
 
-/** Filters that cannot be read would never find an offer: say so now. */
+/** Throws for unreadable filters, which would never find an offer. */
 function checkSearch(ctx: RouteContext, row: WorkerGroupRow): void {
   try {
     readSearch(readFilters(row), ctx.settings);
@@ -112,7 +112,7 @@ function ownGroup(ctx: RouteContext): WorkerGroupRow {
   throw new Refusal(404, 'no_such_workergroup', `There is no worker group ${ctx.params.id}.`);
 }
 
-/** Null keeps what there is. */
+/** Updates a worker group; null keeps the present value. */
 function update(ctx: RouteContext<typeof GROUP>): Reply {
   const row = ownGroup(ctx);
   const target = endpointNamed(ctx);
@@ -130,7 +130,7 @@ function update(ctx: RouteContext<typeof GROUP>): Reply {
   return json({ success: true });
 }
 
-/** Its machines may stay behind, as at the public service: a setting. */
+/** Deletes a worker group. By a setting its machines remain, as at the public service. */
 function remove(ctx: RouteContext): Reply {
   const row = ownGroup(ctx);
   const workers = workersOf(ctx.world, row.endpointId).filter(({ groupId }) => groupId === row.id);
@@ -166,7 +166,7 @@ function groupRow(ctx: RouteContext, row: WorkerGroupRow): JsonObject {
   };
 }
 
-/** The endpoints of one of the two names. */
+/** Returns the endpoints of one of the two names. */
 function under(name: 'autojobs' | 'workergroups'): readonly Route[] {
   return [
     endpoint(`POST /api/v0/${name}`, { category: 'misc', pause: 'endpointGroup', body: GROUP }, create),

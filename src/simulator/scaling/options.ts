@@ -1,10 +1,10 @@
 import { type FieldValues, integer, number } from '../calls/fields.ts';
 import type { ScalingOptions } from '../tables/endpoint-groups.ts';
 
-/** Loads and times beyond are no figures of a machine, and their sums would be no numbers. */
+/** Maximum load and time: larger ones are implausible, and their sums would be no valid numbers. */
 export const MAX_WORK = 1e12;
 
-/** An option of specification 4.9: its default, and the values that it takes. */
+/** An option of specification 4.9: its default and its valid values. */
 interface OptionRule {
   readonly fallback: number;
   readonly field: typeof number;
@@ -39,13 +39,13 @@ export const SCALING = {
   inactivity_timeout: integer,
 } as Readonly<Record<keyof ScalingOptions, typeof number>>;
 
-/** What a group starts with if nothing is given. */
+/** Default options of a group. */
 export const defaultOptions = {
   ...Object.fromEntries(entries.map(([name, { fallback }]) => [name, fallback])),
   inactivity_timeout: null,
 } as ScalingOptions;
 
-/** The options of a body over those there are: null and absent keep. */
+/** Returns the options of a body merged with the present ones: null and absent keep. */
 export function readOptions(body: FieldValues<typeof SCALING>, current: ScalingOptions): ScalingOptions {
   const names = Object.keys(SCALING) as readonly (keyof ScalingOptions)[];
   const options = names.map((name) => [name, body[name] ?? current[name]] as const);

@@ -10,12 +10,12 @@ import { refreshWorkers, runningSince, workersOf } from './worker-lifecycle.ts';
  * are what it needs stays so for months, and need not be looked at every ten seconds of them. PURE.
  */
 
-/** Milliseconds from one run of the rule to the next. */
+/** Returns the milliseconds between two runs of the rule. */
 export const tickMs = (world: World): number => Math.max(1, world.settings.workers.tickSeconds) * 1000;
 
 /**
- * Runs before this time, ms since the epoch, do nothing as long as nobody and nothing else changes the world;
- * 0 if the next one may act.
+ * Returns the time (ms since the epoch) before which runs have no effect as long as the world does not change
+ * otherwise; 0 if the next one may act.
  */
 export function quietUntil(world: World, endpoint: EndpointGroupRow): number {
   const workers = workersOf(world, endpoint.id);
@@ -35,7 +35,7 @@ export function quietUntil(world: World, endpoint: EndpointGroupRow): number {
 const hasLoad = ({ arrivals, queue, rates }: EndpointGroupRow): boolean =>
   arrivals.length > 0 || queue.length > 0 || rates.some(({ amount }) => amount > 0);
 
-/** Neither its machine, nor its model, nor its work, nor its reports will change it. */
+/** Returns true if no machine, model, work or report will change the worker. */
 function isSettled(world: World, worker: WorkerRow): boolean {
   const contract = world.tables.contracts[worker.id];
   if (!contract || contract.timeline.length > 0 || worker.report !== null) return false;
@@ -43,7 +43,7 @@ function isSettled(world: World, worker: WorkerRow): boolean {
   return worker.taken.length === 0 && isLoaded === (runningSince(world, worker.id) !== undefined);
 }
 
-/** Nothing to replace, to restart, to wake, to rent, to stop or to destroy. */
+/** Returns true if no worker has to be replaced, restarted, started, rented, stopped or destroyed. */
 function isSteady(world: World, endpoint: EndpointGroupRow, workers: readonly WorkerRow[]): boolean {
   if (groupsOf(world, endpoint.id).some(({ updating }) => updating.length > 0)) return false;
   if (workers.some((worker) => isBroken(world, worker))) return false;
@@ -54,7 +54,7 @@ function isSteady(world: World, endpoint: EndpointGroupRow, workers: readonly Wo
   return !isGrowing && !mayShrink(world, { hot, coldCount, targets });
 }
 
-/** Each run at which all ready workers are needed puts off any shrinking by `scaleDownSeconds`. */
+/** Returns true if a group may shrink: each run that needs all ready workers delays shrinking by `scaleDownSeconds`. */
 function mayShrink(
   world: World,
   given: { hot: readonly WorkerRow[]; coldCount: number; targets: WorkerTargets },
@@ -67,13 +67,16 @@ function mayShrink(
   return world.settings.workers.scaleDownSeconds <= 0 && (isTooMany || isTooHot);
 }
 
-/** When `inactivity_timeout` lets the last hot worker go; never if that is past or there is none. */
+/**
+ * Returns the time at which `inactivity_timeout` allows the last hot worker to stop; Infinity if that has passed or
+ * there is none.
+ */
 function inactiveAt(world: World, { options, lastActivityAt }: EndpointGroupRow): number {
   const at = lastActivityAt + Math.max(0, options.inactivity_timeout ?? 0) * 1000;
   return at > world.now ? at : Number.POSITIVE_INFINITY;
 }
 
-/** The world after the quiet runs of a group up to the one at `last`. */
+/** Returns the world after the quiet runs of a group up to the one at `last`. */
 export function passQuietRuns(world: World, endpoint: EndpointGroupRow, last: number): World {
   const { longSeconds, scaleDownSeconds } = world.settings.workers;
   const tick = tickMs(world);

@@ -7,13 +7,13 @@ import { workersOf } from './worker-lifecycle.ts';
 
 /* Where a request of an endpoint goes. PURE. */
 
-/** A request as `/route/` gets it; `index` undefined the first time. */
+/** A request to `/route/`; `index` is undefined the first time. */
 export interface RouteRequest {
   readonly cost: number;
   readonly index: number | undefined;
 }
 
-/** Placed on a worker, or told to wait and ask again with the same index. */
+/** The request is placed on a worker, or must wait and be repeated with the same index. */
 export type Routed =
   | {
       readonly type: 'placed';
@@ -24,8 +24,8 @@ export type Routed =
   | { readonly type: 'waiting'; readonly endpoint: EndpointGroupRow; readonly index: number };
 
 /**
- * The worker with the shortest queue takes it, unless all wait longer than `max_queue_time`. The load of a
- * request counts once, when it is first asked for.
+ * Routes a request to the worker with the shortest queue, unless all wait longer than `max_queue_time`. The load of a
+ * request counts once, at its first call.
  */
 export function routeRequest(world: World, endpoint: EndpointGroupRow, request: RouteRequest): Routed {
   const index = request.index ?? endpoint.nextRequestIndex;
@@ -60,7 +60,7 @@ function shortestQueue(world: World, endpoint: EndpointGroupRow): WorkerRow | un
   return best;
 }
 
-/** A fresh pair. Takes some tenths of a second, so it is made when a route is first asked for. */
+/** Returns a new key pair. It takes some tenths of a second, so it is created on the first route. */
 export function newSigningKey(id: number): SigningKey {
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   return {
@@ -70,12 +70,12 @@ export function newSigningKey(id: number): SigningKey {
   };
 }
 
-/** What a worker verifies: exactly this text, with four spaces and real line feeds. */
+/** Returns the text that a worker verifies: exactly this one, with four spaces and real line feeds. */
 function signedText(url: string): string {
   return `{\n    "url": "${url}"\n}`;
 }
 
-/** Base64 of RSA PKCS#1 v1.5 with SHA-256 over {@link signedText}. */
+/** Returns the Base64 of RSA PKCS#1 v1.5 with SHA-256 over {@link signedText}. */
 export function signRoute(key: SigningKey, url: string): string {
   return createSign('sha256').update(signedText(url)).sign(key.privatePem, 'base64');
 }

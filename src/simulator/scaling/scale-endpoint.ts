@@ -25,7 +25,7 @@ import {
 
 const LOG_LINES = 200;
 
-/** A run in progress: the world so far and what is to be said of it. */
+/** A run in progress: the world so far and its log lines. */
 interface Run {
   readonly world: World;
   readonly lines: readonly ScalingLogLine[];
@@ -58,7 +58,7 @@ function dropBroken(run: Run, endpoint: EndpointGroupRow): Run {
   return broken.reduce(destroy, run);
 }
 
-/** One worker of each group at a time is restarted for an update, and only while all others are up. */
+/** Restarts one worker of each group at a time for an update, only while all others are up. */
 function restartOutdated(run: Run, endpoint: EndpointGroupRow): Run {
   return groupsOf(run.world, endpoint.id).reduce(restartNext, run);
 }
@@ -88,7 +88,7 @@ function scaleActive(run: Run, endpoint: EndpointGroupRow): Run {
   return shrink(grow(adjusted, endpoint, targets), endpoint, targets);
 }
 
-/** A need that has to last before a hot worker is let go: the clock starts again whenever all are needed. */
+/** Records the time of the last full need for hot workers: a low need must last before one is stopped. */
 function holdHot(run: Run, endpoint: EndpointGroupRow, targets: WorkerTargets): Run {
   const ready = hotWorkers(run.world, endpoint).filter(({ loadedAt }) => loadedAt !== null);
   if (targets.hot < ready.length) return run;
@@ -97,7 +97,7 @@ function holdHot(run: Run, endpoint: EndpointGroupRow, targets: WorkerTargets): 
   return { ...run, world: withRows(run.world, 'endpointGroups', [{ ...current, holdUntil }]) };
 }
 
-/** Cold workers wake first, then new ones are rented. */
+/** Starts cold workers first, then rents new ones. */
 function grow(run: Run, endpoint: EndpointGroupRow, targets: WorkerTargets): Run {
   let current = run;
   let missing = targets.hot - hotWorkers(run.world, endpoint).length;
@@ -118,7 +118,10 @@ function grow(run: Run, endpoint: EndpointGroupRow, targets: WorkerTargets): Run
   return current;
 }
 
-/** The least performance per dollar goes first: hot ones that have been ready to the cold set, cold ones for good. */
+/**
+ * Removes the workers with the least performance per dollar first: hot ones that were ready become cold, cold ones are
+ * destroyed.
+ */
 function shrink(run: Run, endpoint: EndpointGroupRow, targets: WorkerTargets): Run {
   const holdUntil = run.world.tables.endpointGroups[endpoint.id]?.holdUntil ?? 0;
   if (run.world.now < holdUntil) return run;
@@ -151,12 +154,12 @@ function keepLog(run: Run, endpointId: number): World {
   return withRows(run.world, 'endpointGroups', [{ ...endpoint, log }]);
 }
 
-/** Worker groups of an endpoint. */
+/** Returns the worker groups of an endpoint. */
 export function groupsOf(world: World, endpointId: number): readonly WorkerGroupRow[] {
   return Object.values(world.tables.workerGroups).filter((group) => group.endpointId === endpointId);
 }
 
-/** Workers that run or are meant to run, oldest first. */
+/** Returns the workers that run or should run, oldest first. */
 export function hotWorkers(world: World, endpoint: EndpointGroupRow): readonly WorkerRow[] {
   return workersOf(world, endpoint.id).filter(
     ({ id }) => world.tables.contracts[id]?.intendedStatus === 'running',
@@ -169,7 +172,7 @@ function coldWorkers(world: World, endpoint: EndpointGroupRow): readonly WorkerR
   );
 }
 
-/** Most performance per dollar first, then the oldest. */
+/** Returns the workers by performance per dollar, the best first, then the oldest. */
 function byValue(world: World, workers: readonly WorkerRow[]): readonly WorkerRow[] {
   const value = ({ id, perf }: WorkerRow): number =>
     perf / Math.max(1, world.tables.contracts[id]?.gpuPricePerHour ?? 1);
@@ -178,13 +181,13 @@ function byValue(world: World, workers: readonly WorkerRow[]): readonly WorkerRo
 
 /* What is known of the load of an endpoint group. PURE. */
 
-/** The group with `amount` of work arriving now. */
+/** Returns the group with `amount` of work arriving now. */
 export function recordArrival(endpoint: EndpointGroupRow, now: number, amount: number): EndpointGroupRow {
   if (amount <= 0) return endpoint;
   return { ...endpoint, arrivals: [...endpoint.arrivals, { at: now, amount }], lastActivityAt: now };
 }
 
-/** The group without what has left its windows, and with the present rate noted. */
+/** Returns the group without expired entries of its windows, and with the present rate recorded. */
 export function noteRate(world: World, endpoint: EndpointGroupRow): EndpointGroupRow {
   const { rateSeconds, longSeconds } = world.settings.workers;
   const arrivals = endpoint.arrivals.filter(({ at }) => at > world.now - rateSeconds * 1000);
@@ -194,7 +197,7 @@ export function noteRate(world: World, endpoint: EndpointGroupRow): EndpointGrou
   return { ...endpoint, arrivals, rates, queue };
 }
 
-/** The demand on a group whose rate was just noted. */
+/** Returns the demand on a group whose rate was just recorded. */
 export function demandOn(world: World, endpoint: EndpointGroupRow, workers: readonly WorkerRow[]): Demand {
   const queued = endpoint.queue.reduce((sum, { cost }) => sum + cost, 0);
   const inHand = workers.reduce((sum, worker) => sum + loadOf(worker), 0);
@@ -212,7 +215,7 @@ export function demandOn(world: World, endpoint: EndpointGroupRow, workers: read
   };
 }
 
-/** Work per second over the rate span, or over the life of a younger group. */
+/** Returns the work per second over the rate span, or over the life of a younger group. */
 function rateOf(world: World, endpoint: EndpointGroupRow): number {
   const { rateSeconds, tickSeconds } = world.settings.workers;
   const ageSeconds = (world.now - endpoint.createdAt) / 1000;
@@ -225,27 +228,27 @@ function rateOf(world: World, endpoint: EndpointGroupRow): number {
  * them (load over target_util; cold_mult, min_cold_load and cold_workers for hot and cold together). PURE.
  */
 
-/** What the rule looks at. Rates are units of work per second. */
+/** Input of the rule. Rates are units of work per second. */
 export interface Demand {
-  /** Work arriving now. */
+  /** Rate of arriving work. */
   readonly rate: number;
   /** The highest rate of the long span. */
   readonly peakRate: number;
-  /** Work waiting or in hand. */
+  /** Waiting or running work. */
   readonly backlog: number;
-  /** Units per second of one worker, and whether any worker has shown it. */
+  /** Units per second of one worker, and whether any worker has proven it. */
   readonly perf: number;
   readonly isPerfKnown: boolean;
   readonly idleSeconds: number;
 }
 
-/** Workers wanted: `hot` run, the rest up to `total` is stopped and quick to wake. */
+/** Desired workers: `hot` run; the rest up to `total` is stopped and quick to start. */
 export interface WorkerTargets {
   readonly hot: number;
   readonly total: number;
 }
 
-/** Rounding noise that must not cost a worker: 21 / 0.7 / 10 is three workers. */
+/** Tolerance for rounding, which must not cost a worker: 21 / 0.7 / 10 is three workers. */
 const NOISE = 1e-9;
 
 export function workerTargets(options: ScalingOptions, demand: Demand): WorkerTargets {
@@ -268,7 +271,10 @@ function workersFor(capacity: number, perf: number): number {
   return Math.max(0, Math.ceil(capacity / perf - NOISE));
 }
 
-/** `inactivity_timeout`: absent or 0 is no gate, a negative value never lets the last one go. */
+/**
+ * Returns true if the last hot worker may stop. `inactivity_timeout`: absent or 0 is no condition, a negative value
+ * never allows it.
+ */
 function keepAwake(options: ScalingOptions, demand: Demand, hot: number): number {
   const gate = options.inactivity_timeout ?? 0;
   const isAwake = gate < 0 || (gate > 0 && demand.idleSeconds < gate);

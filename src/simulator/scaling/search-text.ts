@@ -48,7 +48,7 @@ const RENAMED: Readonly<Record<string, string>> = {
   flops_usd: 'flops_per_dphtotal',
 };
 
-/** Fields that people give in thousands of what the wire counts, and days for seconds. */
+/** Fields that people write in thousands of the wire's unit, and days for seconds. */
 const FACTORS: Readonly<Record<string, number>> = {
   gpu_ram: 1000,
   gpu_total_ram: 1000,
@@ -56,7 +56,7 @@ const FACTORS: Readonly<Record<string, number>> = {
   duration: 86_400,
 };
 
-/** The filters of a query in text; `any`, `?` and `*` remove what stood there. Refuses what it cannot read. */
+/** Returns the filters of a query text; `any`, `?` and `*` remove a filter. Refuses unreadable text. */
 export function parseSearchText(text: string): JsonObject {
   const filters: Record<string, Record<string, Json>> = {};
   for (const { field, operator, value } of terms(text.trim())) {
@@ -88,7 +88,7 @@ function readOperand(field: string, operator: string, value: string): Json {
   return items.map((item) => readValue(field, item.trim()));
 }
 
-/** `_` in a value means a space. */
+/** Replaces `_` in a value by a space. */
 function readValue(field: string, quoted: string): Json {
   const value = quoted.replace(/^["']|["']$/g, '');
   const literal = ownValue(LITERALS, value);

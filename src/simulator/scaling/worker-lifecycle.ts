@@ -23,7 +23,7 @@ interface Candidate {
   readonly offer: Offer;
 }
 
-/** The world with one worker more, or undefined if no group finds an offer or credit is used up. */
+/** Returns the world with one more worker; undefined if no group finds an offer or the credit is used up. */
 export function rentWorker(
   world: World,
   endpoint: EndpointGroupRow,
@@ -40,7 +40,7 @@ export function rentWorker(
 const value = (offer: Offer): number =>
   Number(offer.columns.dlperf ?? 0) / Math.max(1, offer.gpuPricePerHour);
 
-/** A worker is called at a port of its own, so only machines with open ports will do, unless a filter says more. */
+/** Filter for machines with open ports, unless the search has another: a worker is called at a port of its own. */
 const REACHABLE = { direct_port_count: { gte: 1 } };
 
 function bestOffer(world: World, group: WorkerGroupRow): Candidate | undefined {
@@ -53,7 +53,7 @@ function bestOffer(world: World, group: WorkerGroupRow): Candidate | undefined {
   return offer && { group, offer };
 }
 
-/** `search_params` is text, or the JSON text of an object. */
+/** Returns `search_params` as filters; it is text, or the JSON text of an object. */
 export function readFilters(group: Pick<WorkerGroupRow, 'searchParams'>): JsonObject {
   const text = group.searchParams.trim();
   if (!text.startsWith('{')) return parseSearchText(text);
@@ -92,13 +92,13 @@ function place(
   return { world: withRows(withOffer, 'workers', [worker]), worker };
 }
 
-/** 128 bits that follow from world and worker alone. */
+/** Returns 128 bits that depend on world and worker alone. */
 function workerToken(seed: number, id: number): string {
   const words = [1, 2, 3, 4].map((part) => Math.floor(chance(seed, id, 900 + part) * 2 ** 32));
   return words.map((part) => part.toString(16).padStart(8, '0')).join('');
 }
 
-/** What the contract of a worker has no say in. */
+/** Fields of a contract that a worker group cannot set. */
 const BARE = {
   runtype: 'ssh',
   args: [],
@@ -151,19 +151,19 @@ function workerContract(
   };
 }
 
-/** What the template asks for, as far as the offer has it. */
+/** Returns the disk of the template, at most that of the offer. */
 function workerDiskGB(world: World, template: Template | undefined, offer: Offer): number {
   const fallback = world.settings.workers.workerDiskGB;
   return Math.min(numberOf(template?.body.disk) ?? fallback, numberOf(offer.columns.disk_space) ?? fallback);
 }
 
-/** What the template asks for, in either form; one that cannot be read asks for nothing. */
+/** Returns the environment of the template, in either form; none if it is unreadable. */
 function templateEnv(template: Template | undefined): Readonly<Record<string, string>> {
   const given = template?.body.env;
   return typeof given === 'string' || isObject(given) ? readEnv(given) : {};
 }
 
-/** What the worker library reads from its container (wire reference, section 13). */
+/** Returns the variables that the worker library reads in its container (wire reference, section 13). */
 function workerEnv(
   world: World,
   given: { worker: WorkerRow; endpoint: EndpointGroupRow; offer: Offer; ports: Contract['ports'] },
@@ -196,7 +196,7 @@ const textOf = (value: unknown): string | undefined =>
 
 /* What the scaling rule does to the machine of a worker, without a request of its user. PURE. */
 
-/** The machine is destroyed, its offer is free again, the worker is gone. */
+/** Destroys the machine, frees its offer and removes the worker. */
 export function destroyWorker(world: World, id: number): World {
   const without = withoutRows(world, 'workers', [id]);
   const contract = world.tables.contracts[id];
@@ -210,14 +210,14 @@ export function destroyWorker(world: World, id: number): World {
   return withRows(withRows(settled, 'users', paid), 'offers', freed);
 }
 
-/** It becomes cold: compute is no longer billed, its disk is kept. */
+/** Stops a worker: compute is no longer billed, its disk is kept. */
 export function stopWorker(world: World, id: number): World {
   const contract = world.tables.contracts[id];
   if (!contract) return world;
   return withRows(world, 'contracts', [stopContract(contract, world.now, world.settings)]);
 }
 
-/** A cold one wakes up. */
+/** Starts a cold worker. */
 export function startWorker(world: World, id: number): World {
   const contract = world.tables.contracts[id];
   if (!contract) return world;
@@ -226,12 +226,12 @@ export function startWorker(world: World, id: number): World {
 
 /* What became of workers since the last look. PURE. */
 
-/** Workers of an endpoint, oldest first. */
+/** Returns the workers of an endpoint, oldest first. */
 export function workersOf(world: World, endpointId: number): readonly WorkerRow[] {
   return Object.values(world.tables.workers).filter((worker) => worker.endpointId === endpointId);
 }
 
-/** The world with the workers of an endpoint as they are now; those whose machine is gone have left. */
+/** Returns the world with the workers of an endpoint as of now, without those whose machine was destroyed. */
 export function refreshWorkers(world: World, endpointId: number): World {
   const workers = workersOf(world, endpointId);
   const gone = workers.filter(({ id }) => world.tables.contracts[id] === undefined);
@@ -248,14 +248,17 @@ export function refreshWorkers(world: World, endpointId: number): World {
   );
 }
 
-/** Without its report if that is stale. */
+/** Returns the worker, without a stale report. */
 function trusted(world: World, worker: WorkerRow): WorkerRow {
   const staleMs = world.settings.workers.staleReportSeconds * 1000;
   const isStale = worker.report !== null && world.now - worker.report.at > staleMs;
   return isStale ? { ...worker, report: null } : worker;
 }
 
-/** A model is loaded some time after its machine runs, and lost with it. Reporting workers say it themselves. */
+/**
+ * Returns the worker with its model loaded some time after its machine runs; a stop unloads it. Reporting workers
+ * report it themselves.
+ */
 function loaded(world: World, worker: WorkerRow): WorkerRow {
   const since = runningSince(world, worker.id);
   if (since === undefined) return { ...worker, loadedAt: null, taken: [], doneOnFirst: 0 };
@@ -265,7 +268,7 @@ function loaded(world: World, worker: WorkerRow): WorkerRow {
   return at > world.now ? worker : { ...worker, loadedAt: at, workedUntil: at };
 }
 
-/** Since when the machine of a worker runs and is meant to run; undefined if it does not. */
+/** Returns the time since which the machine of a worker has been running as intended; undefined if it is not. */
 export function runningSince(world: World, contractId: number): number | undefined {
   const contract = world.tables.contracts[contractId];
   if (contract?.intendedStatus !== 'running') return undefined;

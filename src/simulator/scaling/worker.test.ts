@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { WorkerRow } from '../tables/endpoint-groups.ts';
 import { dropRequests, loadOf, queueSeconds, takeRequest, workUntil } from './worker.ts';
 
-/** A loaded worker of 10 units a second; names only what matters. */
+/** Returns a loaded worker of 10 units per second; callers set only relevant fields. */
 function worker(change: Partial<WorkerRow> = {}): WorkerRow {
   return {
     id: 1,

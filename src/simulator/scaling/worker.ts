@@ -8,7 +8,7 @@ import { MAX_WORK } from './options.ts';
 
 /* A worker as `/get_endpoint_workers/` shows it: numbers are numbers or absent, never null. PURE. */
 
-/** Where a worker takes requests: as it reports, else the open port of its machine. */
+/** Returns the address for a worker's requests: the reported one, else the open port of its machine. */
 export function workerUrl(world: World, worker: WorkerRow): string {
   if (worker.report?.url) return worker.report.url;
   const contract = world.tables.contracts[worker.id];
@@ -43,7 +43,7 @@ function loadColumns(worker: WorkerRow): JsonObject {
   };
 }
 
-/** `measured_perf` means something once the worker is idle. */
+/** Returns true if `measured_perf` is valid, when the worker is idle. */
 function perfColumns(world: World, worker: WorkerRow): JsonObject {
   return {
     perf: worker.perf,
@@ -60,14 +60,14 @@ function offerColumns(world: World, worker: WorkerRow): JsonObject {
   return { dlperf: Number(dlperf ?? 0), reliability: Number(reliability ?? 0), gpu_name: String(gpu_name) };
 }
 
-/** The status of the worker, or that it waits for its turn to be updated. */
+/** Returns the status of the worker, or that it waits for its update. */
 function statusOf(world: World, worker: WorkerRow): string {
   const status = workerStatus(world, worker);
   const isNext = world.tables.workerGroups[worker.groupId]?.updating.includes(worker.id) ?? false;
   return status === 'idle' && isNext ? 'update_ready' : status;
 }
 
-/** Values of `status` in a worker row, as public clients know them. */
+/** Values of `status` in a worker row, as in public clients. */
 export type WorkerStatus =
   | 'idle'
   | 'model_loading'
@@ -91,7 +91,7 @@ const STATUSES: Readonly<Record<string, WorkerStatus>> = {
   offline: 'unavail',
 };
 
-/** What a worker is doing: the state of its machine, then of its model. PURE. */
+/** Returns the status of a worker: the state of its machine, then that of its model. PURE. */
 export function workerStatus(world: World, worker: WorkerRow): WorkerStatus {
   const contract = world.tables.contracts[worker.id];
   if (!contract) return 'destroying';
@@ -112,7 +112,7 @@ function stoppedStatus(contract: Contract): WorkerStatus {
   return contract.intendedStatus === 'running' && contract.blockedBy === null ? 'starting' : 'stopped';
 }
 
-/** Broken for good: it is destroyed and another one is rented. */
+/** Returns true if the worker is permanently broken: it is then destroyed and another one is rented. */
 export function isBroken(world: World, worker: WorkerRow): boolean {
   const status = workerStatus(world, worker);
   return status === 'error' || status === 'unavail';
@@ -120,7 +120,9 @@ export function isBroken(world: World, worker: WorkerRow): boolean {
 
 /* What a worker has in hand. A simulated one works its requests off one after the other. PURE. */
 
-/** The worker at `now`: finished requests gone. A reporting worker says so itself, so nothing changes. */
+/**
+ * Returns the worker at `now` without finished requests. A reporting worker reports them itself, so it stays unchanged.
+ */
 export function workUntil(worker: WorkerRow, now: number): WorkerRow {
   if (worker.report || worker.loadedAt === null) return { ...worker, workedUntil: now };
   let done = worker.doneOnFirst + (worker.perf * (now - worker.workedUntil)) / 1000;
@@ -134,18 +136,18 @@ export function workUntil(worker: WorkerRow, now: number): WorkerRow {
   return { ...worker, taken, doneOnFirst: taken.length === 0 ? 0 : done, workedUntil: now };
 }
 
-/** Units of work in hand: as reported, plus what was routed to it since; else what is not worked off. */
+/** Returns the units of unfinished work: the reported ones plus those routed since; else the simulated rest. */
 export function loadOf(worker: WorkerRow): number {
   if (worker.report) return worker.report.curLoad + worker.routedSinceReport;
   return worker.taken.reduce((sum, { cost }) => sum + cost, 0) - worker.doneOnFirst;
 }
 
-/** Seconds a new request would wait. */
+/** Returns the seconds that a new request would wait. */
 export function queueSeconds(worker: WorkerRow): number {
   return loadOf(worker) / Math.max(worker.perf, 1e-9);
 }
 
-/** The worker with one request more. */
+/** Returns the worker with one more request. */
 export function takeRequest(worker: WorkerRow, request: { index: number; cost: number }): WorkerRow {
   return {
     ...worker,
@@ -154,7 +156,7 @@ export function takeRequest(worker: WorkerRow, request: { index: number; cost: n
   };
 }
 
-/** The worker without the requests it says are over. */
+/** Returns the worker without the requests that it reports as finished. */
 export function dropRequests(worker: WorkerRow, indexes: ReadonlySet<number>): WorkerRow {
   const [first] = worker.taken;
   const taken = worker.taken.filter(({ index }) => !indexes.has(index));
@@ -163,7 +165,7 @@ export function dropRequests(worker: WorkerRow, indexes: ReadonlySet<number>): W
 
 /* `POST /worker_status/`: what a worker says of itself. PURE. */
 
-/** What a report changes: the worker, and the work that came to it by other ways than `/route/`. */
+/** Changes by a report: the worker, and the work that did not come by `/route/`. */
 export interface Reported {
   readonly worker: WorkerRow;
   readonly foreignLoad: number;
@@ -184,8 +186,8 @@ export const REPORT = {
 };
 
 /**
- * `loadtime` is 0 until the model is loaded, `max_perf` is the benchmark result, a non-empty `error_msg`
- * means broken. `new_load` repeats what was routed since the last report; only the rest is news.
+ * Applies a report. `loadtime` is 0 until the model is loaded, `max_perf` is the benchmark result, a non-empty
+ * `error_msg` means broken. `new_load` includes the work routed since the last report; only the rest is new.
  */
 export function applyReport(worker: WorkerRow, body: FieldValues<typeof REPORT>, now: number): Reported {
   const perf = body.max_perf ?? 0;

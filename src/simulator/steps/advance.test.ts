@@ -9,7 +9,7 @@ import { advance } from './advance.ts';
 
 const START = Date.UTC(2026, 0, 1);
 
-/** Everything below reads the world alone: nothing in it may be changed in place. */
+/** Freezes a world: the code below only reads it. */
 function deepFreeze<T>(value: T): T {
   if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
     Object.freeze(value);
@@ -18,7 +18,7 @@ function deepFreeze<T>(value: T): T {
   return value;
 }
 
-/** A world in which much is going on: boots, an outage, interruptible machines, little credit. */
+/** Returns a busy world: boots, an outage, interruptible machines, little credit. */
 async function busyWorld(seed: number): Promise<World> {
   let now = START;
   const clock = { now: () => now, monotonic: () => now, setTimer: () => ({ cancel: () => undefined }) };

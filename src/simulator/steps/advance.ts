@@ -1,37 +1,36 @@
 import type { World } from '../world/world.ts';
 
 /**
- * One thing that happens by itself as time passes. `nextAt` says when it next has something to do
- * (Infinity: never), `run` does what is due at `world.now` and returns the world after it, sharing all
- * rows that did not change; afterwards `nextAt` must lie in the future. Both are PURE: no clock, and
- * chance only by `chance(world.seed, …)`.
+ * A step of simulated time. `nextAt` returns the time of its next event (Infinity: never). `run` handles what is due at
+ * `world.now` and returns the world after it, sharing all unchanged rows; afterwards `nextAt` must be in the future.
+ * Both are PURE: no clock, and random values only by `chance(world.seed, …)`.
  */
 export interface AdvanceStep {
   readonly name: string;
   nextAt(world: World): number;
   run(world: World): World;
   /**
-   * Present if nothing else depends on the moment at which the step runs: does all that is due until
-   * then in one go, so that a thousand boots cost one new table and not a thousand. `isFree` says that no
-   * other step does anything at `until` itself.
+   * Present if no other step depends on the time at which this one runs: it handles all events until then at once, so
+   * that a thousand boots cost one new table instead of a thousand. `isFree` tells that no other step acts at `until`
+   * itself.
    */
   runUntil?(world: World, until: number, isFree: boolean): World;
 }
 
-/** Rounds at one instant: steps that go on having something to do would hang the server, so stop and say who. */
+/** Maximum rounds at one instant: steps that are always due would hang the server, so it throws with their names. */
 const MAX_ROUNDS_AT_ONCE = 1000;
 
 /**
- * The world brought to `now`, event after event in the order of their times, so that one long step and
- * many short ones end in the same world. Time never goes back: an earlier `now` changes nothing. Throws if steps
- * never come to rest. PURE.
+ * Returns the world advanced to `now`, event after event in the order of their times, so that one long step and many
+ * short ones end in the same world. Time never goes back: an earlier `now` changes nothing. Throws if steps never
+ * finish. PURE.
  */
 export const advance = (world: World, now: number, steps: readonly AdvanceStep[]): World =>
   advancePart(world, { now, rounds: Number.POSITIVE_INFINITY }, steps);
 
 /**
- * {@link advance} through at most so many instants at which something happens: if there are more, the `now` of the
- * result is less than the one asked for, and going on from it comes to the same. Throws as {@link advance} does. PURE.
+ * Advances through at most that many instants with events. If there are more, the `now` of the result is earlier than
+ * requested, and continuing from it gives the same world. Throws like {@link advance}. PURE.
  */
 export function advancePart(
   world: World,
@@ -62,7 +61,7 @@ function nextEvent(world: World, steps: readonly AdvanceStep[]): number {
   return next;
 }
 
-/** A time that is no number would let no comparison with it ever come true. */
+/** Returns the time of a step's next event. Throws for NaN, with which no comparison would be true. */
 function dueTime(world: World, step: AdvanceStep): number {
   const at = step.nextAt(world);
   if (!Number.isNaN(at)) return at;

@@ -21,10 +21,10 @@ import type { AdvanceStep } from './advance.ts';
 
 const SECONDS_PER_HOUR = 3600;
 const MS_PER_HOUR = 3_600_000;
-/** Credit that lasts longer than this is looked at again later, instead of being foretold to the second. */
+/** Credit that lasts longer than this is checked again later, instead of being predicted to the second. */
 const FAR_HOURS = 1;
 
-/** What one user costs at `world.now`. */
+/** Cost of one user at `world.now`. */
 interface Running {
   readonly user: User;
   readonly leftMicros: number;
@@ -33,7 +33,7 @@ interface Running {
   readonly computing: readonly Contract[];
 }
 
-/** Users with contracts that cost compute now; one pass over all contracts. */
+/** Returns the users with contracts whose compute costs now, in one pass over all contracts. */
 function runningUsers(world: World): readonly Running[] {
   const byUser = Map.groupBy(rowsOf(world.tables.contracts), (contract) => contract.userId);
   const volumes = Map.groupBy(rowsOf(world.tables.volumes), (volume) => volume.userId);
@@ -64,18 +64,18 @@ function costsCompute(contract: Contract): boolean {
   return open !== undefined && open.until === null && open.gpuPerHour > 0;
 }
 
-/** When to look again: at once if nothing is left, at the very second if that is near. */
+/** Returns the time of the next check: at once without credit, at the exact second if that is near. */
 function nextCheckAt(world: World, running: Running): number {
   if (running.leftMicros <= 0) return world.now;
   const hours = running.leftMicros / running.ratePerHour;
   return hours > FAR_HOURS ? world.now + (hours / 2) * MS_PER_HOUR : exhaustedAt(world, running);
 }
 
-/** The first whole second at which nothing is left, at present rates. */
+/** Returns the first whole second at which no credit is left, at present rates. */
 function exhaustedAt(world: World, running: Running): number {
   const leftAt = (second: number): number => creditMicros(world, running.user, second * 1000);
   const now = secondOf(world.now);
-  // Money moves in whole seconds, so the guess is at most a rounding away from the second sought.
+  // Money changes in whole seconds, so the estimate differs from the exact second at most by rounding.
   const guess = Math.round((running.leftMicros / running.ratePerHour) * SECONDS_PER_HOUR);
   let second = now + Math.max(1, guess);
   while (leftAt(second) > 0) second += 1;
@@ -102,7 +102,7 @@ export const creditStep: AdvanceStep = {
 
 const LOST: ReadonlySet<string | null> = new Set(['exited', 'unknown', 'offline']);
 
-/** The contract billed as its status asks for; the same contract if that is so already. */
+/** Returns the contract billed by its status; the same contract if nothing changes. */
 function rebilled(world: World, contract: Contract): Contract {
   if (contract.intendedStatus !== 'running' || contract.blockedBy !== null) return contract;
   const isLost = LOST.has(shownStatus(contract, world.tables.machines[contract.machineId]));
@@ -118,7 +118,7 @@ function due(world: World): readonly Contract[] {
   });
 }
 
-/** When a container will crash, or one that crashed runs again; its bill changes at that moment. */
+/** Returns the time at which a container will crash, or run again after a crash; its bill then changes. */
 function nextTurn(contract: Contract): number {
   const turn = contract.timeline.find(
     ({ status }) => status === 'exited' || contract.actualStatus === 'exited',
@@ -126,10 +126,7 @@ function nextTurn(contract: Contract): number {
   return turn?.at ?? Number.POSITIVE_INFINITY;
 }
 
-/**
- * Where `billing.computeWhileLost` is off, a lost machine costs its disk alone until it runs again.
- * PURE.
- */
+/** Bills only the disk of a lost machine until it runs again, if `billing.computeWhileLost` is off. PURE. */
 export const lostBillingStep: AdvanceStep = {
   name: 'lost billing',
   nextAt(world) {
@@ -143,7 +140,7 @@ export const lostBillingStep: AdvanceStep = {
   run: (world) => withRows(world, 'contracts', due(world)),
 };
 
-/** The contract at its new price; compute is billed at it from `now` if compute is billed at all. PURE. */
+/** Returns the contract at its new price; compute is billed at it from `now` if it is billed at all. PURE. */
 export function atNewPrice(contract: Contract, increase: PriceIncrease, now: number): Contract {
   const priced = { ...contract, gpuPricePerHour: increase.gpuPricePerHour };
   const computes = ratePerHour(contract) > contract.diskPricePerHour;
@@ -154,7 +151,7 @@ export function atNewPrice(contract: Contract, increase: PriceIncrease, now: num
   });
 }
 
-/** A price increase that nobody answered takes effect when it is due. PURE. */
+/** Applies a price increase without an answer when it is due. PURE. */
 export const priceIncreasesStep: AdvanceStep = {
   name: 'price increases',
   nextAt(world) {

@@ -14,7 +14,7 @@ function listed(service: SimulatedService): number {
   return Object.values(tables.offers).filter(({ columns }) => Number(columns.end_date) * 1000 > now).length;
 }
 
-/** Listed offers of a market on each day of a year, and those that a search finds at its end. */
+/** Returns the listed offers of a market on each day of a year, and those that a search finds at its end. */
 async function yearOf(catalog: number): Promise<readonly number[]> {
   const service = simulatedService({ seed: 3, catalog });
   const counts = [listed(service)];

@@ -11,12 +11,15 @@ import type { AdvanceStep } from './advance.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_SECONDS = 86_400;
-/** Shortest and longest listing, as in the catalog. */
+/** Minimum and maximum duration of a listing, as in the catalog. */
 const LISTED_DAYS = { min: 3, max: 365 };
 
 const endOf = ({ columns }: Offer): number => Number(columns.end_date ?? Number.POSITIVE_INFINITY);
 
-/** When a host lists an ended offer again; never while the offer is rented, or if hosts do not list again. */
+/**
+ * Returns the time at which a host lists an ended offer again; Infinity while it is rented, or if hosts do not list
+ * again.
+ */
 function relistedAt(world: World, offer: Offer): number {
   const hours = world.settings.market.relistHours;
   if (offer.rentedBy !== null || hours === null) return Number.POSITIVE_INFINITY;
@@ -31,7 +34,7 @@ interface NextListing {
   readonly at: number;
 }
 
-/** Looking into each offer of a large market takes longer than most calls. */
+/** Cached, because reading each offer of a large market takes longer than most calls. */
 const known = new WeakMap<readonly Offer[], NextListing>();
 
 function nextListingAt(world: World): number {
@@ -47,7 +50,7 @@ function nextListingAt(world: World): number {
   return at;
 }
 
-/** The offer after all listings that its host begins until then. */
+/** Returns the offer after all listings that its host begins until then. */
 function relistedUntil(world: World, offer: Offer, until: number): Offer {
   let current = offer;
   for (let at = relistedAt(world, offer); at <= until; at = relistedAt(world, current))

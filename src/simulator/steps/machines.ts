@@ -7,7 +7,7 @@ import type { World } from '../world/world.ts';
 import { rowsOf, withRows } from '../world/world-store.ts';
 import type { AdvanceStep } from './advance.ts';
 
-/** Each contract enters the last state of its timeline that is due. */
+/** Moves each contract to the last state of its timeline that is due. */
 function passAll(world: World, until: number): World {
   const passed = rowsOf(world.tables.contracts)
     .filter((contract) => (contract.timeline[0]?.at ?? Number.POSITIVE_INFINITY) <= until)
@@ -15,7 +15,7 @@ function passAll(world: World, until: number): World {
   return withRows(world, 'contracts', passed);
 }
 
-/** Boots, starts and reboots go on. PURE. */
+/** Continues boots, starts and reboots. PURE. */
 export const transitionsStep: AdvanceStep = {
   name: 'transitions',
   nextAt(world) {
@@ -30,7 +30,7 @@ export const transitionsStep: AdvanceStep = {
   runUntil: passAll,
 };
 
-/** Machines come back when their outage is over; a dead one never does. PURE. */
+/** Brings machines back when their outage is over, except dead ones. PURE. */
 export const outagesStep: AdvanceStep = {
   name: 'outages',
   nextAt(world) {
@@ -53,7 +53,7 @@ export const outagesStep: AdvanceStep = {
  * held and bids enough again resumes. PURE.
  */
 
-/** The first multiple of the interval after `time`. */
+/** Returns the first multiple of the interval after `time`. */
 function nextTick(time: number, intervalMs: number): number {
   return (Math.floor(time / intervalMs) + 1) * intervalMs;
 }
@@ -80,7 +80,7 @@ export const bidPricesStep: AdvanceStep = {
   },
 };
 
-/** Whether its bid is below what the machine costs now. */
+/** Returns true if its bid is below the present price of the machine. */
 function isOutbid(world: World, contract: Contract): boolean {
   const offer = world.tables.offers[contract.offerId];
   return contract.isBid && offer !== undefined && (contract.bidPerHour ?? 0) < offer.minBidPerHour;

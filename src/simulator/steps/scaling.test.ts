@@ -9,7 +9,7 @@ import { withoutRows, withRows } from '../world/world-store.ts';
 import { type AdvanceStep, advance, advancePart } from './advance.ts';
 import { quietScalingStep, scalingStep } from './scaling.ts';
 
-/** The rule as it is meant: every group is looked at at every tick. */
+/** The rule without optimization: it checks every group at every tick. */
 const everyTick: AdvanceStep = {
   name: 'every tick',
   nextAt: (world) =>
@@ -24,11 +24,11 @@ const literalSteps = [
   everyTick,
 ];
 
-/** What a user or the world does to the first group or one of its workers. */
+/** Change by a user or the world of the first group or one of its workers. */
 type Change = (world: World) => World;
 const FIRST_GROUP = 1;
 
-/** A deployment without heartbeats: after that time its endpoint group is stopped. */
+/** Returns a deployment without heartbeats: after that time its endpoint group is stopped. */
 const expiring = ({ now }: World, ttlSeconds: number): DeploymentRow => ({
   id: 1,
   userId: 1,

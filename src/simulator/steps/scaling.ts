@@ -8,7 +8,7 @@ import type { AdvanceStep } from './advance.ts';
 
 /* Endpoint groups scale their workers at every tick, each group in its own rhythm. PURE. */
 
-/** The next tick of a group: in any case, and the next at which the rule may act. Infinity: never. */
+/** Ticks of a group: the next one, and the next at which the rule may act. Infinity: never. */
 interface Ticks {
   readonly next: number;
   readonly acting: number;
@@ -45,7 +45,7 @@ export const scalingStep: AdvanceStep = {
   },
 };
 
-/** Ticks at which the rule only notes that it ran, as many as lie before anything else happens, in one go. */
+/** Handles all ticks at once that only record a run, up to the next other event. */
 export const quietScalingStep: AdvanceStep = {
   name: 'quiet scaling',
   nextAt(world) {
@@ -69,7 +69,7 @@ function passTicks(world: World, until: number, isFree: boolean): World {
   return current;
 }
 
-/** Where something else happens at `until`, what it leaves is for the tick of that moment to see. */
+/** Returns the last quiet tick. If another event happens at `until`, the tick of that time must see its result. */
 function lastQuietTick(
   world: World,
   endpoint: EndpointGroupRow,

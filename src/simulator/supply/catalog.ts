@@ -16,7 +16,7 @@ import { FIRST_OFFER, makeOffer, micros } from './offer-row.ts';
  * that fit together, and the same for the same seed. PURE.
  */
 
-/** Ids begin where nobody mistakes them for indexes. */
+/** First id, high enough never to be confused with an index. */
 const FIRST_MACHINE = 10_001;
 const FIRST_HOST = 50_001;
 
@@ -25,7 +25,7 @@ export interface Catalog {
   readonly offers: readonly Offer[];
 }
 
-/** What a test or demo says of an offer; the rest is filled in. Money is dollars. */
+/** Fields of an offer that a test or demo sets; defaults fill the rest. Money is dollars. */
 export interface OfferSketch {
   readonly id?: number;
   readonly machineId?: number;
@@ -44,7 +44,7 @@ export interface OfferSketch {
   readonly columns?: Readonly<Record<string, Column>>;
 }
 
-/** At least `count` offers of a seeded market. `now` is milliseconds. */
+/** Returns at least `count` offers of a seeded market. `now` is milliseconds. */
 export function seededCatalog(options: { seed: number; count: number; now: number }): Catalog {
   const random = seededRandom(options.seed ^ 0x0ff3);
   const machines: Machine[] = [];
@@ -73,7 +73,7 @@ export function seededCatalog(options: { seed: number; count: number; now: numbe
   return { machines, offers };
 }
 
-/** Exactly the offers sketched; offers that name one machine share it. */
+/** Returns exactly the given offers; offers that name one machine share it. */
 export function catalogOf(sketches: readonly OfferSketch[], now: number): Catalog {
   const random = seededRandom(sketches.length + 1);
   const machines = new Map<number, Machine>();
@@ -90,7 +90,7 @@ export function catalogOf(sketches: readonly OfferSketch[], now: number): Catalo
   return { machines: [...machines.values()], offers };
 }
 
-/** What a sketch leaves out. */
+/** Defaults of a sketch. */
 const PLAIN = {
   gpuName: 'RTX 4090',
   gpuCount: 1,
@@ -141,7 +141,7 @@ function pickModel(random: Random): GpuModel {
   return defaultModel();
 }
 
-/** GPU counts of the offers that a machine is cut into. */
+/** Returns the GPU counts of the offers into which a machine is divided. */
 function slices(model: GpuModel, random: Random): readonly number[] {
   const cuts: readonly (readonly number[])[] = model.serverCpu
     ? [[8], [4, 4], [4, 2, 1, 1], [2, 2], [1], [1, 1], [8]]

@@ -6,7 +6,7 @@ import { pick, round, span } from '../world/chance.ts';
 
 const DAY = 86_400;
 
-/** What offers of one machine have in common. */
+/** Properties that offers of one machine share. */
 export interface Traits {
   readonly place: Place;
   readonly verified: boolean;
@@ -24,7 +24,7 @@ export interface Traits {
   readonly endSecondsAhead: number;
 }
 
-/** A machine of a host, up and listed. */
+/** Returns a machine of a host, up and listed. */
 export function randomMachine(id: number, hostId: number, random: Random): Machine {
   return {
     id,
@@ -52,7 +52,9 @@ const DRIVERS = [
   ['580.82.09', 13],
 ] as const;
 
-/** What the offers of one machine share: a server's board for server GPUs, a desktop's for the others. */
+/**
+ * Returns the shared properties of a machine's offers: a server board for server GPUs, a desktop board for the others.
+ */
 export function randomTraits(model: GpuModel, random: Random): Traits {
   const isServer = model.serverCpu;
   const [driver, cuda] = pick(DRIVERS, random) ?? DRIVERS[1];
@@ -83,13 +85,13 @@ function randomCpu(isServer: boolean, random: Random): Traits['cpu'] {
   };
 }
 
-/** A GPU model as the market offers it: figures of one GPU. */
+/** A GPU model on the market: figures of one GPU. */
 export interface GpuModel {
   readonly name: string;
   readonly arch: 'nvidia' | 'amd';
   /** Memory, MB. */
   readonly memoryMB: number;
-  /** Capability times 100, as the wire has it. */
+  /** Capability times 100, as on the wire. */
   readonly computeCap: number;
   readonly tflops: number;
   readonly dlperf: number;
@@ -98,7 +100,7 @@ export interface GpuModel {
   readonly watts: number;
   /** Usual price, dollars an hour. */
   readonly price: number;
-  /** How often it is seen, relative to the others. */
+  /** Frequency relative to the others. */
   readonly weight: number;
   readonly serverCpu: boolean;
 }
@@ -179,13 +181,13 @@ const model =
     serverCpu,
   });
 
-/** What hosts list, most figures as their makers state them. */
+/** Models that hosts list; most figures are those of their makers. */
 export const GPU_MODELS: readonly GpuModel[] = [...NVIDIA.map(model('nvidia')), ...AMD.map(model('amd'))];
 
-/** Where a host stands, as offers say it. */
+/** Location of a host in offers. */
 export interface Place {
   readonly geolocation: string;
-  /** One number per country: what a two-letter `geolocation` filter compares with. */
+  /** Number of the country, with which a two-letter `geolocation` filter compares. */
   readonly geolocode: number;
 }
 
@@ -216,14 +218,14 @@ const NAMES = [
   'South Africa, ZA',
 ] as const;
 
-/** The number of a two-letter country; other texts get numbers that no country has. */
+/** Returns the number of a two-letter country; other texts get numbers that no country has. */
 export function countryCode(country: string): number {
   const letters = country.trim().toUpperCase();
   if (!/^[A-Z]{2}$/.test(letters)) return -1;
   return (letters.charCodeAt(0) - 64) * 27 + (letters.charCodeAt(1) - 64);
 }
 
-/** A place by its name, which ends in the letters of its country: `Sweden, SE`, or just `SE`. */
+/** Returns a place by its name, which ends in the letters of its country: `Sweden, SE`, or just `SE`. */
 export function placeNamed(geolocation: string): Place {
   return { geolocation, geolocode: countryCode(geolocation.slice(geolocation.lastIndexOf(' ') + 1)) };
 }

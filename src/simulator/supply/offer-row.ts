@@ -15,7 +15,7 @@ import type { GpuModel, Traits } from './machine-traits.ts';
 
 export type PricingType = 'on-demand' | 'bid' | 'reserved';
 
-/** What a row depends on beside the offer itself. */
+/** Inputs of a row beside the offer itself. */
 export interface OfferView {
   readonly world: World;
   readonly now: number;
@@ -27,7 +27,7 @@ export interface OfferView {
 
 const dollars = (micros: number): number => Math.round(micros) / 1e6;
 
-/** Dollars an hour for a disk of that size. */
+/** Returns the dollars per hour for a disk of that size. */
 export function diskMicrosPerHour(offer: Offer, diskGB: number, settings: Settings): number {
   return Math.round((offer.diskPricePerGBMonth * diskGB) / settings.billing.hoursPerMonth);
 }
@@ -49,11 +49,11 @@ const perDollar = (offer: Offer, view: OfferView, name: string): number =>
 const reservedMicros = (offer: Offer, view: OfferView): number =>
   totalMicros(offer, view) - gpuMicros(offer, view) * number(offer, 'discount_rate');
 
-/** Seconds until the host takes the offer back; 0 if that is past. */
+/** Returns the seconds until the host withdraws the offer; 0 if that has passed. */
 export const secondsLeft = (offer: Offer, view: Pick<OfferView, 'now'>): number =>
   Math.max(0, number(offer, 'end_date') - Math.floor(view.now / 1000));
 
-/** Whether the service sells the offer: it is free, or sold twice by a fault. */
+/** Returns true if the service sells the offer: it is free, or sold twice by a fault. */
 export const isForSale = ({ rentedBy, soldAgain }: Offer): boolean => rentedBy === null || soldAgain === true;
 
 function isRentable(offer: Offer, view: OfferView): boolean {
@@ -66,7 +66,7 @@ function isRentedByCaller(offer: Offer, view: OfferView): boolean {
   return contract !== undefined && contract.userId === view.callerId;
 }
 
-/** The disk that can be rented as a volume beside the offer, all of it, and what it costs an hour. */
+/** Returns the disk that can be rented as a volume beside the offer, all of it, with its hourly price. */
 function volumeOf(
   offer: Offer,
   { world }: OfferView,
@@ -78,7 +78,7 @@ function volumeOf(
   return { id: listing.id, sizeGB, dph: dollars(monthly / world.settings.billing.hoursPerMonth) };
 }
 
-/** Columns that are computed; the name is the wire's. */
+/** Computed columns by wire name. */
 export const COMPUTED: Readonly<Record<string, (offer: Offer, view: OfferView) => Column>> = {
   id: (offer) => offer.id,
   ask_contract_id: (offer) => offer.id,
@@ -108,14 +108,14 @@ export const COMPUTED: Readonly<Record<string, (offer: Offer, view: OfferView) =
 
 const COMPUTED_NAMES = Object.keys(COMPUTED);
 
-/** Reads one column of any offer, found by its name once; undefined if there is no such column. */
+/** Returns a reader of one column, found by its name once; undefined if the column does not exist. */
 export function columnReader(name: string): (offer: Offer, view: OfferView) => Column | undefined {
   return ownValue(COMPUTED, name) ?? ((offer) => ownValue(offer.columns, name));
 }
 
 /**
- * The row of the `specification` profile: the id, and the names that it filters and sorts by (2.2). No other field
- * of an offer is shown there, a price neither.
+ * Returns the row of the `specification` profile: the id, and the names by which it filters and sorts (2.2). It shows
+ * no other field of an offer, and no price.
  */
 export function specifiedOffer(offer: Offer, view: OfferView): JsonObject {
   const columns = ['gpu_name', 'num_gpus', 'gpu_ram', 'direct_port_count', 'rentable', 'dlperf_per_dphtotal'];
@@ -123,10 +123,10 @@ export function specifiedOffer(offer: Offer, view: OfferView): JsonObject {
   return { id: offer.id, verified: offer.columns.vericode === 1, ...Object.fromEntries(shown) };
 }
 
-/** The beginning of a row with the columns that do not change, by the object that holds them: most of a reply is the same each time. */
+/** Cached starts of rows with the constant columns, by their object: most of a reply is the same each time. */
 const fixedJson = new WeakMap<Offer['columns'], string>();
 
-/** The complete row of a reply as JSON text. */
+/** Returns the complete row of a reply as JSON text. */
 export function offerJson(offer: Offer, view: OfferView): string {
   let fixed = fixedJson.get(offer.columns);
   if (fixed === undefined) {
@@ -156,13 +156,13 @@ function computedColumns(offer: Offer, view: OfferView): Record<string, Json> {
 
 /* An offer with every column of the wire that neither time nor caller changes. PURE. */
 
-/** Ids of the offers that a catalog draws begin here, where nobody mistakes them for indexes. */
+/** First id of an offer in the catalog, high enough never to be confused with an index. */
 export const FIRST_OFFER = 8_000_001;
 
-/** The nearest whole micro-dollar of a price of the catalog. */
+/** Returns the nearest whole micro-dollar of a price of the catalog. */
 export const micros = (dollars: number): number => microDollars(dollars) ?? 0;
 
-/** An offer of some GPUs of a machine. `now` is milliseconds. */
+/** Returns an offer of some GPUs of a machine. `now` is milliseconds. */
 export function makeOffer(given: {
   id: number;
   machine: Machine;
@@ -220,7 +220,7 @@ function gpuColumns({ model, gpuCount, traits, machine }: Given): Columns {
   };
 }
 
-/** Three-part driver versions compare as nine digits: `535.86.05` is 535086005. */
+/** Returns a three-part driver version as nine digits for comparison: `535.86.05` is 535086005. */
 export function driverNumber(version: string): number {
   const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number);
   return major * 1_000_000 + minor * 1000 + patch;

@@ -8,7 +8,7 @@ const filters = (count: number): object => Object.fromEntries(names(count).map((
 const listQuery = (name: string, value: unknown): string =>
   `${name}=${encodeURIComponent(JSON.stringify(value))}`;
 
-/** Calls that name `count` things, by the field that names them. */
+/** Calls that name `count` items, by their field. */
 const CALLS: readonly (readonly [string, string, (count: number) => readonly [string, unknown?]])[] = [
   ['a search', 'filters', (count) => ['POST /api/v0/bundles/', filters(count)]],
   ['a search', 'order', (count) => ['POST /api/v0/bundles/', { order: names(count) }]],

@@ -15,7 +15,7 @@ import { COMPUTED, driverNumber, type PricingType } from './offer-row.ts';
 const OPERATORS = ['eq', 'neq', 'gt', 'gte', 'lt', 'lte', 'in', 'notin'] as const;
 export type Operator = (typeof OPERATORS)[number];
 
-/** One test that an offer has to pass. */
+/** A test that an offer must pass. */
 export interface Condition {
   readonly column: string;
   readonly operator: Operator;
@@ -30,7 +30,7 @@ export interface SearchQuery {
   readonly storageGB: number;
 }
 
-/** Keys that steer the search and are no columns. */
+/** Keys that control the search and are no columns. */
 const CONTROL_KEYS: ReadonlySet<string> = new Set([
   'order',
   'type',
@@ -58,7 +58,7 @@ const PRICING: Readonly<Record<string, PricingType>> = {
   reserved: 'reserved',
 };
 
-/** Reads the body of a search; in the `specification` profile what is written down has to be so. */
+/** Reads the body of a search; the `specification` profile accepts only the documented form. */
 export function readSearch(body: JsonObject, settings: Settings, profile: Profile = 'public'): SearchQuery {
   if (profile === 'specification') checkWrittenSearch(body);
   const filters = Object.entries(body).filter(([key, value]) => !CONTROL_KEYS.has(key) && value !== null);
@@ -77,7 +77,7 @@ export function readSearch(body: JsonObject, settings: Settings, profile: Profil
   };
 }
 
-/** The public service shows offers that can be rented, unless a search says otherwise. */
+/** Adds the defaults: the public service shows rentable offers unless a search overrides it. */
 function withDefaults(
   filters: readonly (readonly [string, Json])[],
   profile: Profile,
@@ -102,7 +102,7 @@ function readFilter(key: string, value: Json): Condition[] {
   });
 }
 
-/** A reliability that is aimed at is one to reach, not one to meet exactly. */
+/** Returns the intended operator: a required reliability is a minimum, not an exact value. */
 const meant = (key: string, operator: Operator): Operator =>
   key === 'target_reliability' && operator === 'eq' ? 'gte' : operator;
 
@@ -117,7 +117,7 @@ function readOperand(key: string, operator: Operator, operand: Json): Column | r
   return (operand as readonly Json[]).map((item) => coerce(key, item));
 }
 
-/** Whether a direction descends. */
+/** True for a descending direction. */
 const DIRECTIONS: Readonly<Record<string, boolean>> = { asc: false, desc: true };
 
 function readOrder(order: Json | undefined): SearchQuery['order'] {
@@ -125,7 +125,7 @@ function readOrder(order: Json | undefined): SearchQuery['order'] {
   if (!Array.isArray(order)) throw badRequest('order must be a list of [field, "asc" or "desc"].');
   assertTermCount(order.length, 'order');
   const read = (order as readonly Json[]).map(readOrderEntry);
-  // Later entries of a column never decide.
+  // Later entries of a column have no effect.
   return read.filter(({ column }, index) => read.findIndex((entry) => entry.column === column) === index);
 }
 
@@ -136,7 +136,7 @@ function readOrderEntry(entry: Json): SearchQuery['order'][number] {
   if (typeof field !== 'string' || descending === undefined) {
     throw badRequest('order must be a list of [field, "asc" or "desc"].');
   }
-  // What a field is sorted by: places by name, flags by their codes.
+  // Sort value of a field: places by name, flags by their codes.
   return {
     column: field === 'geolocation' || Object.hasOwn(COMPUTED, field) ? field : renamed(field),
     descending,
@@ -156,7 +156,7 @@ function readLimit(body: JsonObject, settings: Settings): number {
   return Math.min(Math.floor(limit), settings.lists.searchMax);
 }
 
-/** At most so many, to the letter: 0 and less are none. */
+/** Returns the literal limit: 0 and less mean none. */
 function writtenLimit(body: JsonObject, settings: Settings): number {
   const limit = typeof body.limit === 'number' ? body.limit : settings.lists.searchDefault;
   return Math.max(0, Math.min(limit, settings.lists.searchMax));
@@ -171,7 +171,7 @@ function readStorage(body: JsonObject): number {
 
 /* The names and values of filters as the columns of offers have them. PURE. */
 
-/** Columns whose filter names another column, or means it in another unit. */
+/** Columns whose filter names another column, or uses another unit. */
 const RENAMED: Readonly<Record<string, string>> = {
   reliability2: 'reliability',
   dphtotal: 'dph_total',
@@ -192,7 +192,7 @@ const RENAMED: Readonly<Record<string, string>> = {
   target_reliability: 'expected_reliability',
 };
 
-/** The column that a filter means. */
+/** Returns the column of a filter. */
 export const renamed = (key: string): string => ownValue(RENAMED, key) ?? key;
 
 const THOUSANDS: ReadonlySet<string> = new Set(['gpu_ram_GB', 'cpu_ram_GB', 'gpu_totalram_GB']);
@@ -225,11 +225,11 @@ const TEXTS: ReadonlySet<string> = new Set([
   'time_remaining',
 ]);
 
-/** 400 `invalid_request` that names the filter. */
+/** Returns the refusal 400 `invalid_request` that names the filter. */
 export const invalidFilter = (key: string, why: string): Refusal =>
   new Refusal(400, 'invalid_request', `${key}: ${why}.`);
 
-/** How the values of a filter are read; the first that concerns the column decides. */
+/** Readers of a filter's values; the first one for the column is used. */
 const READERS: readonly {
   readonly of: (key: string) => boolean;
   readonly read: (key: string, value: Plain) => Column;
@@ -246,7 +246,7 @@ const READERS: readonly {
 type Plain = string | number | boolean;
 
 /**
- * The value in the form of its column: numbers from text, flags as their codes, places as theirs. Throws a Refusal
+ * Returns the value in the form of its column: numbers from text, flags as codes, places as numbers. Throws a Refusal
  * for a list or an object.
  */
 export function coerce(key: string, value: Json): Column {
@@ -257,7 +257,7 @@ export function coerce(key: string, value: Json): Column {
   return reader ? reader.read(key, value) : value;
 }
 
-/** Versions of exactly three parts compare as nine digits. */
+/** Returns a version of exactly three parts as nine digits for comparison. */
 function driverVersion(value: Plain): Column {
   if (typeof value === 'string' && /^\d+\.\d+\.\d+$/.test(value)) return driverNumber(value);
   return numberFrom(value) ?? value;
@@ -266,7 +266,7 @@ function driverVersion(value: Plain): Column {
 const TRUE: readonly Plain[] = [true, 'true', 'True', 1, '1'];
 const FALSE: readonly Plain[] = [false, 'false', 'False', 0, '0'];
 
-/** A number of 0 or 1 asked for as false or true. */
+/** Returns 0 or 1 for false or true; undefined for anything else. */
 function flagFrom(value: Plain): number | undefined {
   if (TRUE.includes(value)) return 1;
   return FALSE.includes(value) ? 0 : undefined;
@@ -278,7 +278,7 @@ function truth(key: string, value: Plain): boolean {
   throw invalidFilter(key, 'this column is true or false');
 }
 
-/** A number, also from text; undefined for everything else. */
+/** Returns a number, also from text; undefined for everything else. */
 export function numberFrom(value: Json | undefined): number | undefined {
   if (typeof value === 'number') return value;
   if (typeof value !== 'string' || value.trim() === '') return undefined;
@@ -288,7 +288,7 @@ export function numberFrom(value: Json | undefined): number | undefined {
 
 /* What the specification writes down of a search (2.2, 4.4), for its profile. PURE. */
 
-/** Filters that it names, by the type of their values. */
+/** Documented filters, by the type of their values. */
 const FILTERS: Readonly<Record<string, 'boolean' | 'string' | 'integer' | 'number'>> = {
   verified: 'boolean',
   rentable: 'boolean',
@@ -299,10 +299,13 @@ const FILTERS: Readonly<Record<string, 'boolean' | 'string' | 'integer' | 'numbe
   dlperf_per_dphtotal: 'number',
 };
 
-/** Pricing types: one is written down, of the other only that it exists; its literal is the public service's. */
+/**
+ * Pricing types: the specification documents one, and of the other only its existence; its literal is the public
+ * service's.
+ */
 const TYPES: readonly Json[] = ['on-demand', 'bid'];
 
-/** What else a search may hold, and how. */
+/** Other parts of a search, and their forms. */
 const CONTROLS: readonly {
   readonly key: string;
   readonly is: (value: Json) => boolean;
@@ -318,9 +321,8 @@ const CONTROLS: readonly {
 ];
 
 /**
- * Throws a 400 `bad_request` if a written part of a search has another form: filters are `{op: value}` with values of
- * their type. Which other filters and operators there are the specification leaves open; those of the public service
- * stand in.
+ * Throws a 400 `bad_request` if a documented part of a search has another form: filters are `{op: value}` with values
+ * of their type. The specification leaves other filters and operators open; those of the public service are used.
  */
 export function checkWrittenSearch(body: JsonObject): void {
   for (const [key, type] of Object.entries(FILTERS)) checkFilter(key, type, body[key] ?? null);

@@ -12,12 +12,12 @@ import type { Condition, Operator, SearchQuery } from './search-query.ts';
 
 type Test = (offer: Offer, index: number, view: OfferView) => boolean;
 
-/** What rows of this search depend on. */
+/** Returns the inputs of this search's rows. */
 export function viewOf(world: World, query: SearchQuery, callerId: number | undefined): OfferView {
   return { world, now: world.now, callerId, pricing: query.pricing, storageGB: query.storageGB };
 }
 
-/** The offers that a query finds, in its order and within its limit. */
+/** Returns the offers that a query finds, in its order and within its limit. */
 export function matching(query: SearchQuery, view: OfferView): readonly Offer[] {
   const offers = rowsOf(view.world.tables.offers);
   const tests = query.conditions.flatMap((condition) => testOf(condition, offers) ?? []);
@@ -25,7 +25,10 @@ export function matching(query: SearchQuery, view: OfferView): readonly Offer[] 
   return firstInOrder(found, query, view);
 }
 
-/** Undefined for a column that no offer has: clients pass unknown fields on, and none is refused. */
+/**
+ * Returns the test of a condition; undefined for a column that no offer has: clients pass unknown fields on, and none
+ * is refused.
+ */
 function testOf({ column, operator, operand }: Condition, offers: readonly Offer[]): Test | undefined {
   const compare = comparison(operator, operand);
   const computed = ownValue(COMPUTED, column);
@@ -40,7 +43,7 @@ function testOf({ column, operator, operand }: Condition, offers: readonly Offer
 
 type Values = readonly (Column | undefined)[];
 
-/** Columns of offers that nothing changes, side by side: looking into each offer takes most of a search. */
+/** Constant columns of offers, side by side: reading each offer takes most of a search. */
 const known = new WeakMap<readonly Offer[], Map<string, Values>>();
 
 function valuesOf(offers: readonly Offer[], column: string): Values | undefined {
@@ -48,16 +51,16 @@ function valuesOf(offers: readonly Offer[], column: string): Values | undefined 
   const kept = columns.get(column);
   if (kept) return kept;
   const values = offers.map((offer) => ownValue(offer.columns, column));
-  // Names that clients make up are not worth keeping.
+  // Names that clients invent are not worth caching.
   if (values.every((value) => value === undefined)) return undefined;
   known.set(offers, columns.set(column, values));
   return values;
 }
 
-/** Whether a value passes a test. */
+/** Returns true if a value passes a test. */
 export type Compare = (value: Column) => boolean;
 
-/** What each operator asks of the relation between a value and its operand. */
+/** Tests of each operator on the relation between a value and its operand. */
 const BY_RELATION: Readonly<Record<'gt' | 'gte' | 'lt' | 'lte', (relation: number) => boolean>> = {
   gt: (relation) => relation > 0,
   gte: (relation) => relation >= 0,
@@ -65,7 +68,7 @@ const BY_RELATION: Readonly<Record<'gt' | 'gte' | 'lt' | 'lte', (relation: numbe
   lte: (relation) => relation <= 0,
 };
 
-/** The test that an operator and its operand make. */
+/** Returns the test of an operator and its operand. */
 export function comparison(operator: Operator, operand: Column | readonly Column[]): Compare {
   const members = new Set(Array.isArray(operand) ? (operand as readonly Column[]) : [operand as Column]);
   switch (operator) {
@@ -83,7 +86,9 @@ export function comparison(operator: Operator, operand: Column | readonly Column
   }
 }
 
-/** Above, equal or below as a number's sign; NaN, which no test accepts, if the two cannot be compared. */
+/**
+ * Returns the sign of the comparison: above, equal or below; NaN, which no test accepts, if the two cannot be compared.
+ */
 function relation(value: Column, bound: Column): number {
   if (value === null || bound === null || typeof value !== typeof bound) return Number.NaN;
   if (value === bound) return 0;
@@ -95,7 +100,7 @@ interface Keyed {
   readonly keys: readonly Column[];
 }
 
-/** The first `limit` offers in order; only those that can be among them are ever moved. */
+/** Returns the first `limit` offers in order; only the candidates for them are ever moved. */
 function firstInOrder(offers: readonly Offer[], query: SearchQuery, view: OfferView): readonly Offer[] {
   const { order, limit } = query;
   const readers = order.map(({ column }) => columnReader(column));
@@ -110,7 +115,7 @@ function firstInOrder(offers: readonly Offer[], query: SearchQuery, view: OfferV
   return best.map(({ offer }) => offer);
 }
 
-/** Where a row belongs among rows in order. */
+/** Returns the position of a row among ordered rows. */
 function placeOf(rows: readonly Keyed[], row: Keyed, order: SearchQuery['order']): number {
   let [low, high] = [0, rows.length];
   while (low < high) {
@@ -130,7 +135,7 @@ function compareKeyed(left: Keyed, right: Keyed, order: SearchQuery['order']): n
   return left.offer.id - right.offer.id;
 }
 
-/** Null sorts below everything. */
+/** Compares two columns; null is below everything. */
 export function compareColumns(left: Column, right: Column): number {
   if (left === right) return 0;
   if (left === null) return -1;

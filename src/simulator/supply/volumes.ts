@@ -12,12 +12,12 @@ import type { Condition, SearchQuery } from './search-query.ts';
 
 /* Disk volumes and the hosts' ask listings they are rented from (specification 2.1, 3.2, 4.1). PURE. */
 
-/** A listing is active while a volume rented from it exists. */
+/** Returns true if a listing is active: a volume rented from it exists. */
 export function isActive(world: World, listingId: number): boolean {
   return Object.values(world.tables.volumes).some((volume) => volume.listingId === listingId);
 }
 
-/** The listing that its host may unlist now. Throws the refusals of specification 4.1. */
+/** Returns the listing that its host may unlist now. Throws the refusals of specification 4.1. */
 export function listingToUnlist(
   world: World,
   named: { id: number; userId: number; kind: VolumeKind },
@@ -35,14 +35,14 @@ export function listingToUnlist(
   return listing;
 }
 
-/** Instances that a volume is attached to. */
+/** Returns the instances to which a volume is attached. */
 export function attachedTo(world: World, volume: Volume): readonly Contract[] {
   return Object.values(world.tables.contracts).filter(({ volumes }) =>
     volumes.some(({ id }) => id === volume.id),
   );
 }
 
-/** The listings that a search finds, in its order and within its limit, as rows of the wire. */
+/** Returns the listings that a search finds, in its order and within its limit, as rows of the wire. */
 export function findListings(world: World, query: SearchQuery, kind: VolumeKind): readonly JsonObject[] {
   // One offer of each machine: its board, network and place are those of the volume.
   const boards = new Map(Object.values(world.tables.offers).map((offer) => [offer.machineId, offer]));
@@ -95,7 +95,7 @@ function sorted(rows: readonly Row[], query: SearchQuery): readonly Row[] {
 const OWN_FREE_LISTING = 8;
 const OWN_ACTIVE_LISTING = 9;
 
-/** What the first user of a fresh world lists as a host, so that unlisting can be tried at once. */
+/** Returns the listings of the first user as a host, so that unlisting can be tried at once. */
 export function firstUserVolumes(
   userId: number,
   now: number,
@@ -118,7 +118,7 @@ export function firstUserVolumes(
     machineId: null,
     sizeGB: 20,
     name: 'V.1',
-    // Another account's affair: it makes the listing active and costs nobody anything.
+    // Rented by another account: it makes the listing active and costs nothing.
     pricePerHour: 0,
     createdAt: now,
   };
@@ -131,7 +131,10 @@ export function firstUserVolumes(
   };
 }
 
-/** Every fourth machine lists disk, every sixteenth of these over the network; the same for the same seed. */
+/**
+ * Returns the disk listings: of every fourth machine, and of every sixteenth of these over the network; the same for
+ * the same seed.
+ */
 export function seededListings(
   seed: number,
   machines: readonly Machine[],
@@ -154,19 +157,19 @@ export function seededListings(
 
 /* Renting a volume, by itself or together with an instance; from then on it is billed until it is deleted. */
 
-/** Size of a volume whose renter names none, GB. */
+/** Default size of a volume, GB. */
 export const DEFAULT_VOLUME_GB = 15;
 
 const noSuchVolume = (msg: string): Refusal => new Refusal(404, 'no_such_volume', msg);
 
-/** The volume offer of that id and kind. Throws 404 `no_such_volume` if there is none. */
+/** Returns the volume offer of that id and kind. Throws 404 `no_such_volume` if there is none. */
 export function rentableListing(ctx: RouteContext, id: number, kind: VolumeKind): VolumeListing {
   const listing = ctx.world.tables.volumeListings[id];
   if (!listing || listing.kind !== kind) throw noSuchVolume(`There is no volume offer ${id}.`);
   return listing;
 }
 
-/** The caller's volume of that id. Throws 404 `no_such_volume` if there is none. */
+/** Returns the caller's volume of that id. Throws 404 `no_such_volume` if there is none. */
 export function ownVolume(ctx: RouteContext, id: number): Volume {
   const volume = ctx.world.tables.volumes[id];
   if (!volume || volume.userId !== callerOf(ctx).user.id) throw noSuchVolume(`There is no volume ${id}.`);

@@ -3,7 +3,7 @@ import { amount, jsonObject, type Row, rowId, time } from './row.ts';
 
 /* Rented instances, live and ended, and the price increases announced for them. */
 
-/** A stretch of a contract's life at one price; `until` null is the stretch that runs now. */
+/** A span of a contract's life at one price; `until` null is the running span. */
 const billingSpan = z.strictObject({
   from: time,
   until: time.nullable(),
@@ -12,7 +12,7 @@ const billingSpan = z.strictObject({
 });
 export type BillingSpan = Row<typeof billingSpan>;
 
-/** A change of state that will happen by itself. */
+/** A scheduled change of state. */
 const transition = z.strictObject({
   at: time,
   status: z.string().nullable(),
@@ -20,7 +20,7 @@ const transition = z.strictObject({
 });
 export type Transition = Row<typeof transition>;
 
-/** A volume as the instance sees it that has it mounted. */
+/** A volume in the view of the instance that mounts it. */
 const mountedVolume = z.strictObject({
   id: rowId,
   mountPath: z.string().nullable(),
@@ -50,29 +50,29 @@ export const contractRow = z.strictObject({
   gpuPricePerHour: amount,
   diskPricePerHour: amount,
   createdAt: time,
-  /** What it would show if its machine were up; {@link shownStatus} adds the machine's own state. */
+  /** Status of the contract if its machine is up; {@link shownStatus} adds the machine's own state. */
   actualStatus: z.string().nullable(),
   intendedStatus: z.enum(['running', 'stopped', 'frozen']),
   statusMessage: z.string().nullable(),
-  /** When the present `actualStatus` was entered. */
+  /** Start of the present `actualStatus`. */
   statusSince: time,
   /** Coming changes, earliest first. */
   timeline: z.array(transition),
   spans: z.array(billingSpan),
-  /** Host ports by container port (`22/tcp`), given at the first boot and kept. */
+  /** Host ports by container port (`22/tcp`), assigned at the first boot and kept. */
   ports: z.record(z.string(), z.int().min(1).max(65_535)),
   sshPort: z.int().min(0).max(65_535),
   jupyterToken: z.string(),
-  /** Why it stands still although its user wants it to run. */
+  /** Reason why it is stopped although its user wants it to run. */
   blockedBy: z.enum(['outbid', 'credit', 'cannot-start']).nullable(),
   prepaidMicros: amount,
   volumes: z.array(mountedVolume),
-  /** Free-form notes of other parts, such as the worker group that owns it. */
+  /** Notes of other parts, such as the worker group that owns it. */
   notes: jsonObject,
 });
 export type Contract = Row<typeof contractRow>;
 
-/** What is left of a destroyed contract. */
+/** Remaining row of a destroyed contract. */
 export const endedContractRow = z.strictObject({
   id: rowId,
   userId: rowId,
@@ -83,12 +83,12 @@ export const endedContractRow = z.strictObject({
   createdAt: time,
   endedAt: time,
   dollarsMicros: z.number(),
-  /** The contract as it was when it ended, for lists that still show it. */
+  /** The contract at its end, for lists that still show it. */
   last: contractRow,
 });
 export type EndedContract = Row<typeof endedContractRow>;
 
-/** A price increase that a user has not answered yet. */
+/** A price increase without the user's answer. */
 export const priceIncreaseRow = z.strictObject({
   id: rowId,
   contractId: rowId,
@@ -99,7 +99,7 @@ export const priceIncreaseRow = z.strictObject({
 });
 export type PriceIncrease = Row<typeof priceIncreaseRow>;
 
-/** A template that a rental may name. */
+/** A template for rentals. */
 export const templateRow = z.strictObject({
   id: rowId,
   userId: rowId,

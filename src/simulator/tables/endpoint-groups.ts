@@ -18,12 +18,12 @@ const scalingOptions = z.strictObject({
   max_workers: count,
   max_queue_time: amount,
   target_queue_time: amount,
-  /** Null: no gate. */
+  /** Null: no condition. */
   inactivity_timeout: z.number().nullable(),
 });
 export type ScalingOptions = Row<typeof scalingOptions>;
 
-/** An amount or a rate, and when it was seen. */
+/** An amount or a rate, with its time. */
 const loadSample = z.strictObject({ at: time, amount });
 export type LoadSample = Row<typeof loadSample>;
 
@@ -31,7 +31,7 @@ export type LoadSample = Row<typeof loadSample>;
 const queuedRequest = z.strictObject({
   index: count,
   cost: amount,
-  /** When it is given up unless it is asked for again. */
+  /** Time at which it is dropped unless it is repeated. */
   expiresAt: time,
 });
 export type QueuedRequest = Row<typeof queuedRequest>;
@@ -43,26 +43,26 @@ export const endpointGroupRow = z.strictObject({
   id: rowId,
   userId: rowId,
   name: z.string(),
-  /** Belongs to the endpoint alone; `/route/` needs it. */
+  /** Key of the endpoint alone; `/route/` requires it. */
   apiKey: z.string(),
   state: z.enum(ENDPOINT_STATES),
   options: scalingOptions,
   autoscalerInstance: z.string(),
-  /** Where its workers send their reports: scheme, host and port under which it was made. */
+  /** Address for the reports of its workers: scheme, host and port under which it was created. */
   reportAddress: z.string(),
   createdAt: time,
   nextRequestIndex: count,
-  /** Work that arrived, over the last rate span. */
+  /** Work that arrived within the last rate span. */
   arrivals: z.array(loadSample),
-  /** The rate at each run of the rule, over the last long span. */
+  /** The rate at each run of the rule, within the last long span. */
   rates: z.array(loadSample),
   queue: z.array(queuedRequest),
   lastActivityAt: time,
-  /** When the rule last ran. */
+  /** Time of the last run of the rule. */
   scaledAt: time,
-  /** Until when no worker may leave the hot set. */
+  /** Time until which no worker may leave the hot set. */
   holdUntil: time,
-  /** What the rule did, oldest first, a bounded number of lines. */
+  /** Actions of the rule, oldest first, a bounded number of lines. */
   log: z.array(logLine),
 });
 export type EndpointGroupRow = Row<typeof endpointGroupRow>;
@@ -80,12 +80,12 @@ export const workerGroupRow = z.strictObject({
   testWorkers: count,
   apiKey: z.string(),
   createdAt: time,
-  /** Workers that still have to be restarted with a newer version, in turn. */
+  /** Workers that still need a restart with a newer version, in order. */
   updating: z.array(rowId),
 });
 export type WorkerGroupRow = Row<typeof workerGroupRow>;
 
-/** Work that a worker has taken and not finished. */
+/** Accepted work of a worker that is not finished. */
 const takenRequest = z.strictObject({ index: count, cost: amount });
 export type TakenRequest = Row<typeof takenRequest>;
 
@@ -99,7 +99,7 @@ const workerReport = z.strictObject({
 });
 export type WorkerReport = Row<typeof workerReport>;
 
-/** One simulated worker; `id` is that of its contract. */
+/** A simulated worker; `id` is that of its contract. */
 export const workerRow = z.strictObject({
   id: rowId,
   groupId: rowId,
@@ -107,32 +107,32 @@ export const workerRow = z.strictObject({
   createdAt: time,
   /** `MASTER_TOKEN` of its container: its reports carry it as `mtoken`. */
   token: z.string(),
-  /** Since when it takes requests; null while it cannot. */
+  /** Time since which it accepts requests; null while it cannot. */
   loadedAt: time.nullable(),
-  /** Units per second: guessed from the GPU until it reports. */
+  /** Units per second: estimated from the GPU until it reports. */
   perf: amount,
-  /** Requests in its hands, oldest first. */
+  /** Accepted requests, oldest first. */
   taken: z.array(takenRequest),
   /** Work done on the first of {@link taken}, as of {@link workedUntil}. */
   doneOnFirst: amount,
   workedUntil: time,
-  /** What its last report said; null for a worker that only the simulator runs. */
+  /** Last report of the worker; null for one that only the simulator runs. */
   report: workerReport.nullable(),
-  /** Work routed to it since its last report, which that report's `new_load` repeats. */
+  /** Work routed to it since its last report, which that report's `new_load` includes. */
   routedSinceReport: amount,
 });
 export type WorkerRow = Row<typeof workerRow>;
 
 /* Deployments: code of a user that runs on the workers of an endpoint group of its own. */
 
-/** One upload of the code. */
+/** An upload of the code. */
 const deploymentVersion = z.strictObject({
   id: rowId,
   fileHash: z.string(),
   fileSize: amount,
   label: z.string().nullable(),
   createdAt: time,
-  /** The bytes that were uploaded, in base64; null until they arrive. */
+  /** The uploaded bytes, in base64; null until they arrive. */
   file: z.string().nullable(),
 });
 export type DeploymentVersion = Row<typeof deploymentVersion>;
@@ -145,7 +145,7 @@ export const deploymentRow = z.strictObject({
   image: z.string(),
   endpointId: rowId,
   workerGroupId: rowId,
-  /** Oldest first; the last one is current. */
+  /** Versions, oldest first; the last one is current. */
   versions: z.array(deploymentVersion).min(1),
   storage: z.string().nullable(),
   /** Seconds without a heartbeat after which it is stopped; null: never. */

@@ -3,7 +3,7 @@ import { CHANGES, FAULTS } from '../fault-catalogue.ts';
 import { contractRow } from './contracts.ts';
 import { amount, count, type Row, rowId, time } from './row.ts';
 
-/** A fault that has been asked for and is not used up. */
+/** A requested fault that is not used up. */
 export const faultRow = z.strictObject({
   id: rowId,
   name: z.enum(Object.keys(FAULTS)),
@@ -14,9 +14,9 @@ export const faultRow = z.strictObject({
   instance: rowId.nullable(),
   host: rowId.nullable(),
   createdAt: time,
-  /** When it goes away by itself; null if count or deletion ends it. */
+  /** Time at which it ends by itself; null if count or deletion ends it. */
   expiresAt: time.nullable(),
-  /** What a `wrong-field` changes; what is null is drawn. */
+  /** Change of a `wrong-field`; null parts are random. */
   wrong: z
     .strictObject({
       field: z.string().nullable(),
@@ -24,9 +24,9 @@ export const faultRow = z.strictObject({
       value: z.union([z.string(), z.number(), z.boolean(), z.null()]).exactOptional(),
     })
     .exactOptional(),
-  /** Contracts as they were when a `stale-list`, or a `stale` field, was set. */
+  /** Contracts at the time when a `stale-list`, or a `stale` field, was set. */
   snapshot: z.array(contractRow).exactOptional(),
-  /** Ids of what a fault of the world hit when it was set. */
+  /** Ids that a fault of the world affected when it was set. */
   targets: z.strictObject({ contracts: z.array(rowId), machines: z.array(rowId) }).exactOptional(),
 });
 export type ActiveFault = Row<typeof faultRow>;

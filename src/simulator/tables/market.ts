@@ -12,7 +12,7 @@ export const machineRow = z.strictObject({
   state: z.enum(['up', 'offline', 'unknown', 'dead']),
   /** End of a passing outage; null while up and for ever when dead. */
   stateUntil: time.nullable(),
-  /** Multiplies the image pull of this machine. */
+  /** Factor of the image pull of this machine. */
   pullFactor: amount,
   reliability: amount,
   listed: z.boolean(),
@@ -30,14 +30,14 @@ export const offerRow = z.strictObject({
   id: rowId,
   machineId: rowId,
   hostId: rowId,
-  /** Contract that holds it now. */
+  /** Contract that rents it now. */
   rentedBy: rowId.nullable(),
-  /** True if the service goes on selling it once more although it is rented. */
+  /** True if the service sells it once more although it is rented. */
   soldAgain: z.literal(true).exactOptional(),
   gpuPricePerHour: amount,
   diskPricePerGBMonth: amount,
   minBidPerHour: amount,
-  /** Columns in wire names that neither time, request nor caller changes. */
+  /** Columns by wire name that are constant over time, requests and callers. */
   columns: z.record(z.string(), column),
 });
 export type Offer = Row<typeof offerRow>;
@@ -60,7 +60,7 @@ export const volumeListingRow = z.strictObject({
   sizeGB: amount,
   dollarsPerGBMonth: amount,
   endsAt: time.nullable(),
-  /** Makes unlisting fail with `Unable to delete volume listing.`: something only a world can say. */
+  /** True if unlisting fails with `Unable to delete volume listing.`: only a world document can set it. */
   undeletable: z.boolean(),
   createdAt: time,
 });
@@ -75,13 +75,13 @@ export const volumeRow = z.strictObject({
   machineId: rowId.nullable(),
   sizeGB: amount,
   name: z.string(),
-  /** Agreed when it was rented; 0 bills nothing. */
+  /** Price at the rental; 0 bills nothing. */
   pricePerHour: amount,
   createdAt: time,
 });
 export type Volume = Row<typeof volumeRow>;
 
-/** What is left of a volume that was deleted. */
+/** Remaining row of a deleted volume. */
 export const endedVolumeRow = z.strictObject({
   id: rowId,
   userId: rowId,

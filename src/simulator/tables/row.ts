@@ -7,9 +7,9 @@ import { isObject, type Json, type JsonObject } from '../json.ts';
  * milliseconds of simulated time since the epoch. PURE.
  */
 
-/** The id of a row, or of the row it names. */
+/** The id of a row, or of a referenced row. */
 export const rowId = z.int().min(0);
-/** Milliseconds since the epoch; dates beyond have no four-digit year, which HTTP demands. */
+/** Milliseconds since the epoch; later dates have no four-digit year, which HTTP requires. */
 export const time = z
   .number()
   .min(0)
@@ -22,7 +22,7 @@ export const jsonObject = z.custom<JsonObject>((value) => isObject(value as Json
 /** The type of a schema's values. Rows are never changed in place, so every field and list is readonly. */
 export type Row<S extends z.ZodType> = DeepReadonly<z.infer<S>>;
 
-/** Records stay as they are: their values are changed by nobody either. */
+/** Records stay as they are: their values are never changed either. */
 type DeepReadonly<T> = T extends readonly unknown[]
   ? { readonly [I in keyof T]: DeepReadonly<T[I]> }
   : T extends object

@@ -12,7 +12,7 @@ const commonFields = {
   /** Null if no lockout was imposed since the last success. */
   lockedUntil: time.nullable(),
   createdAt: time,
-  /** Null in worlds kept by older versions, for a method that never verified after its confirmation. */
+  /** Null in worlds of older versions, for a method that never verified after its confirmation. */
   lastUsed: time.nullable(),
 };
 
@@ -36,14 +36,14 @@ export type MethodType = TfaMethod['method'];
 const backupCodeRow = z.strictObject({
   code: z.string(),
   usedAt: time.nullable(),
-  /** Set when the whole set was replaced or 2FA was disabled: the row stays, the code is dead. */
+  /** Set when the whole set was replaced or 2FA was disabled: the row stays, the code is invalid. */
   deletedAt: time.nullable(),
 });
 export type BackupCode = z.infer<typeof backupCodeRow>;
 
-/** How a challenge is answered. */
+/** Ways to answer a challenge. */
 const proof = z.discriminatedUnion('type', [
-  /** The password step named the user; no code left yet, so a TOTP code or a send has to follow. */
+  /** The password step identified the user; no code was sent yet, so a TOTP code or a send must follow. */
   z.strictObject({ type: z.literal('login') }),
   z.strictObject({ type: z.literal('email'), code: z.string() }),
   z.strictObject({
@@ -60,9 +60,9 @@ export type ChallengeProof = z.infer<typeof proof>;
 const challenge = z.strictObject({
   secret: z.string(),
   proof,
-  /** A resend does not move it. */
+  /** A resend does not change it. */
   createdAt: time,
-  /** When the last code left. */
+  /** Time of the last sent code. */
   sentAt: time.nullable(),
 });
 export type Challenge = z.infer<typeof challenge>;
@@ -75,18 +75,18 @@ export const tfaAccountRow = z.strictObject({
   methods: z.array(z.discriminatedUnion('method', [smsMethod, totpMethod])),
   backupCodes: z.array(backupCodeRow),
   challenges: z.array(challenge),
-  /** Every SMS that was asked for, kept for the rate limits. */
+  /** Every requested SMS, kept for the rate limits. */
   smsSends: z.array(z.strictObject({ at: time, phoneNumber: z.string() })),
   /** Secret of the authorization that waits for its code (step 1 done, step 2 not). */
   pendingAuthorization: z.string().nullable(),
-  /** Until when methods may be added. */
+  /** Time until which methods may be added. */
   authorizedUntil: time.nullable(),
 });
 export type TfaAccount = Row<typeof tfaAccountRow>;
 /** A copy of an account that may be changed. */
 export type MutableTfaAccount = z.infer<typeof tfaAccountRow>;
 
-/** A code that left for a person, as `GET /sim/outbox` lists it. */
+/** A code that was sent to a person, in `GET /sim/outbox`. */
 export const sentCodeRow = z.strictObject({
   id: rowId,
   at: time,
@@ -96,7 +96,7 @@ export const sentCodeRow = z.strictObject({
 });
 export type SentCode = Row<typeof sentCodeRow>;
 
-/** An account on which 2FA was never set up. */
+/** Returns an account on which 2FA was never set up. */
 export function newTfaAccount(userId: number): TfaAccount {
   return {
     id: userId,

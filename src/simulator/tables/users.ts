@@ -10,16 +10,16 @@ export const userRow = z.strictObject({
   username: z.string(),
   fullName: z.string(),
   sshKey: z.string(),
-  /** Paid in so far; credit is this less all that the ledger charged. */
+  /** Total payments; credit is this less all charges of the ledger. */
   depositedMicros: z.number(),
-  /** Charged by contracts that have ended; those of live ones are computed when asked. */
+  /** Charges of ended contracts; those of live ones are computed on demand. */
   settledMicros: z.number(),
   emailVerifiedAt: time.nullable(),
   phoneNumber: z.string().nullable(),
   tfaStatus: z.enum(['enabled', 'disabled', 'legacy']),
   hasBilling: z.boolean(),
   isAdmin: z.boolean(),
-  /** True if calls of this login are made in a team's context. */
+  /** True if calls of this login have a team's context. */
   inTeam: z.boolean(),
   createdAt: time,
 });
@@ -34,7 +34,7 @@ export const apiKeyRow = z.strictObject({
   permissions: jsonObject.nullable(),
   keyParams: z.string().nullable(),
   instanceId: rowId.nullable(),
-  /** Set for the session keys that a 2FA login gives out. */
+  /** Set for session keys of a 2FA login. */
   session: z.boolean(),
   createdAt: time,
   expiresAt: time.nullable(),
@@ -42,7 +42,7 @@ export const apiKeyRow = z.strictObject({
 });
 export type ApiKey = Row<typeof apiKeyRow>;
 
-/** A public key that the account's machines let in. */
+/** A public key that the account's machines accept. */
 export const sshKeyRow = z.strictObject({
   id: rowId,
   userId: rowId,
@@ -52,7 +52,7 @@ export const sshKeyRow = z.strictObject({
 });
 export type SshKey = Row<typeof sshKeyRow>;
 
-/** An environment variable of the account, given to every container and shown masked. */
+/** An environment variable of the account, set in every container and shown masked. */
 export const variableRow = z.strictObject({
   id: rowId,
   userId: rowId,

@@ -20,16 +20,16 @@ export interface AuthorizeCall {
   readonly backupCode?: string | undefined;
 }
 
-/** Public clients take a backup-code authorization as done only by this text. */
+/** Public clients recognize a completed backup-code authorization only by this text. */
 export const AUTHORIZED = 'Authorization successful.';
 
-/** Either a challenge to answer, or done at once by a backup code. */
+/** Either a challenge to answer, or completed at once by a backup code. */
 export type Authorization =
   | { readonly type: 'challenge'; readonly secret: string }
   | { readonly type: 'granted' };
 
 /**
- * `POST /tfa/authorize-new-method/`: requests the right to add a method. Throws `challenge_creation_failed` or
+ * Serves `POST /tfa/authorize-new-method/`: requests permission to add a method. Throws `challenge_creation_failed` or
  * `service_unavailable` while a store is down, and the Refusal of a wrong backup code.
  */
 export function requestAuthorization(step: TfaStep, call: AuthorizeCall): Authorization {
@@ -48,9 +48,9 @@ export function requestAuthorization(step: TfaStep, call: AuthorizeCall): Author
 }
 
 /**
- * `PUT /tfa/authorize-new-method/`: answers a challenge and opens the window of 30 minutes. Any sent code
+ * Serves `PUT /tfa/authorize-new-method/`: answers a challenge and opens the window of 30 minutes. Any sent code
  * authorizes, whichever endpoint sent it (specification 3.3 and 4.8); while a requested authorization waits for its
- * code, only its own challenge does. Throws the Refusal of what is missing, unknown, expired or wrong.
+ * code, only its own challenge does. Throws the Refusal of a missing, unknown, expired or wrong part.
  */
 export function completeAuthorization(
   step: TfaStep,
@@ -77,12 +77,12 @@ export function completeAuthorization(
   grant(step);
 }
 
-/** Whether a method may be added now. */
+/** Returns true if a method may be added now. */
 export function isAuthorized(authorizedUntil: number | null, now: number): boolean {
   return authorizedUntil !== null && now <= authorizedUntil;
 }
 
-/** Throws a Refusal if the right to add a method was never granted or has run out. */
+/** Throws a Refusal if permission to add a method was never granted or has expired. */
 export function requireAuthorization(step: TfaStep): void {
   requireStore(step);
   if (isAuthorized(step.account.authorizedUntil, step.now)) return;
@@ -102,7 +102,7 @@ function requireStore(step: TfaStep): void {
   throw tfaRefusal('service_unavailable', 'Authorizations cannot be checked right now. Try again.');
 }
 
-/** A user without methods is forced to email (specification 4.8). */
+/** Starts the challenge; a user without methods gets an email (specification 4.8). */
 function startChallenge(step: TfaStep, call: AuthorizeCall): Challenge {
   const factor = call.tfaMethod === undefined ? undefined : factorNamed(call.tfaMethod);
   if (factor === 'email' || step.account.methods.length === 0) return sendEmailCode(step, undefined);

@@ -2,16 +2,17 @@ import type { Challenge, ChallengeProof, SmsMethod, TfaMethod } from '../tables/
 import { challengeSecret, sixDigits } from './codes.ts';
 import { methodsOfType, type TfaErrorCode, type TfaStep, tfaRefusal } from './step.ts';
 
-/** An expired challenge answers `2fa_expired` for a day, then it is forgotten. */
+/** An expired challenge answers `2fa_expired` for a day, then it is removed. */
 const FORGET_AFTER_MS = 24 * 3_600_000;
 
-/** Whether a challenge can still be answered (specification 8: 10 minutes). */
+/** Returns true if a challenge can still be answered (specification 8: 10 minutes). */
 export function isAlive(step: TfaStep, challenge: Challenge): boolean {
   return step.now - challenge.createdAt <= step.settings.challengeSeconds * 1000;
 }
 
 /**
- * The live challenge of a secret. Throws `challenge_not_found` if there is none, `2fa_expired` if it is too old.
+ * Returns the live challenge of a secret. Throws `challenge_not_found` if there is none, `2fa_expired` if it is too
+ * old.
  */
 export function findChallenge(step: TfaStep, secret: string): Challenge {
   const challenge = step.account.challenges.find((candidate) => candidate.secret === secret);
@@ -22,7 +23,7 @@ export function findChallenge(step: TfaStep, secret: string): Challenge {
   return challenge;
 }
 
-/** Keeps a new challenge; long dead ones are dropped on the way. */
+/** Stores a new challenge and drops long expired ones. */
 export function createChallenge(step: TfaStep, proof: ChallengeProof): Challenge {
   const challenge: Challenge = {
     secret: challengeSecret(step.random),
@@ -37,22 +38,20 @@ export function createChallenge(step: TfaStep, proof: ChallengeProof): Challenge
   return challenge;
 }
 
-/** A challenge is answered once. */
+/** Removes a challenge after its answer. */
 export function consumeChallenge(step: TfaStep, secret: string): void {
   step.account.challenges = step.account.challenges.filter((kept) => kept.secret !== secret);
 }
 
 /**
- * The password step of the web console: names the user, so that a logged-out caller can go on with the
+ * Runs the password step of the web console: it identifies the user, so that a logged-out caller can continue with the
  * secret alone (specification 2.7: returned by login steps).
  */
 export function beginLogin(step: TfaStep): { secret: string } {
   return { secret: createChallenge(step, { type: 'login' }).secret };
 }
 
-/**
- * The address that codes go to (specification 4.8, prerequisite). Throws `missing_email` or `email_not_verified`.
- */
+/** Returns the address for codes (specification 4.8, prerequisite). Throws `missing_email` or `email_not_verified`. */
 export function verifiedEmail(step: TfaStep): string {
   if (!step.user.email) throw tfaRefusal('missing_email', 'The account has no email address.');
   if (step.user.emailVerifiedAt === null) {
@@ -62,8 +61,8 @@ export function verifiedEmail(step: TfaStep): string {
 }
 
 /**
- * Sends a code by email. With a secret the code answers that challenge, without one a fresh challenge is
- * made (specification 4.8: a Bearer call without `secret` always creates one).
+ * Sends a code by email. With a secret the code answers that challenge; without one a new challenge is created
+ * (specification 4.8: a Bearer call without `secret` always creates one).
  */
 export function sendEmailCode(step: TfaStep, secret: string | undefined): Challenge {
   const to = verifiedEmail(step);
@@ -77,19 +76,19 @@ export function sendEmailCode(step: TfaStep, secret: string | undefined): Challe
   return challenge;
 }
 
-/** What a caller said about where an SMS should go. */
+/** Destination of an SMS in the call. */
 export interface SmsRequest {
   readonly phoneNumber?: string | undefined;
   readonly methodId?: number | undefined;
 }
 
-/** Where it goes. `methodId` null: the number is no method of the account. */
+/** Destination of an SMS. `methodId` null: the number is no method of the account. */
 export interface SmsTarget {
   readonly phoneNumber: string;
   readonly methodId: number | null;
 }
 
-/** The method with that id. Throws `not_found` if the account has none. */
+/** Returns the method with that id. Throws `not_found` if the account has none. */
 export function methodById(step: TfaStep, id: number): TfaMethod {
   const method = step.account.methods.find((candidate) => candidate.id === id);
   if (!method) throw tfaRefusal('not_found', `No method of this account has the tfa_method_id ${id}.`);
@@ -97,7 +96,8 @@ export function methodById(step: TfaStep, id: number): TfaMethod {
 }
 
 /**
- * The SMS method with that id. Throws `not_found` if there is none, `invalid_tfa_method` if it is of another type.
+ * Returns the SMS method with that id. Throws `not_found` if there is none, `invalid_tfa_method` if it is of another
+ * type.
  */
 export function smsMethodById(step: TfaStep, id: number): SmsMethod {
   const method = methodById(step, id);
@@ -108,8 +108,8 @@ export function smsMethodById(step: TfaStep, id: number): SmsMethod {
 }
 
 /**
- * The number an SMS goes to: that of the named method, the one given, that of the primary SMS method, the one on
- * file, in this order (specification 4.8). A logged-out caller reaches only numbers the account already trusts.
+ * Returns the number of an SMS: that of the named method, the given one, that of the primary SMS method, the one on
+ * file, in this order (specification 4.8). A logged-out caller reaches only numbers that the account already trusts.
  * Throws `missing_phone_number` if there is none.
  */
 export function chooseSmsTarget(
@@ -152,7 +152,7 @@ interface DeliveryRule {
   readonly refuses: (step: TfaStep, target: SmsTarget) => boolean;
 }
 
-/** What stops an SMS before the provider is asked, in this order: the account first, then the number. */
+/** Rules that refuse an SMS before the provider is called, in this order: the account first, then the number. */
 const admissionRules: readonly DeliveryRule[] = [
   {
     code: 'sms_fraud_detected',
@@ -176,7 +176,7 @@ const admissionRules: readonly DeliveryRule[] = [
   },
 ];
 
-/** What the provider itself answers. */
+/** Refusals of the provider. */
 const providerRules: readonly DeliveryRule[] = [
   {
     code: 'twilio_rate_limited',
@@ -190,7 +190,7 @@ const providerRules: readonly DeliveryRule[] = [
   },
 ];
 
-/** Refuses by the first rule that applies; what passes counts against the limits, delivered or not. */
+/** Refuses by the first rule that applies; an accepted SMS counts towards the limits, delivered or not. */
 export function admitSms(step: TfaStep, target: SmsTarget): void {
   applyRules(admissionRules, step, target);
   const oldest = step.now - Math.max(step.settings.smsWindowSeconds, step.settings.phoneCapSeconds) * 1000;
@@ -219,13 +219,13 @@ type SmsProof = Extract<Challenge['proof'], { type: 'sms' }>;
 /** A call of one of the two SMS send endpoints. `secret` undefined: a Bearer token alone. */
 export interface SmsCall extends SmsRequest {
   readonly secret?: string | undefined;
-  /** No Bearer token came. */
+  /** True without a Bearer token. */
   readonly loggedOut: boolean;
 }
 
 /**
- * `POST /tfa/sms/`: sends a first code. `tfa_challenge_exists` if a code to that number is recent.
- * Admin users need no verified email here (specification 4.8).
+ * Serves `POST /tfa/sms/`: sends a first code. `tfa_challenge_exists` if a code to that number is recent. Admin users
+ * need no verified email here (specification 4.8).
  */
 export function sendSmsCode(step: TfaStep, call: SmsCall): Challenge {
   requireVerifiedEmail(step);
@@ -234,8 +234,8 @@ export function sendSmsCode(step: TfaStep, call: SmsCall): Challenge {
 }
 
 /**
- * Sends a code that starts a challenge, or that answers the `pending` one from now on. Throws
- * `tfa_challenge_exists` if the number got a code a moment ago, and the Refusal of a rate limit.
+ * Sends a code that starts a challenge, or that answers the `pending` one from now on. Throws `tfa_challenge_exists` if
+ * the number got a code a moment ago, and the Refusal of a rate limit.
  */
 export function sendFirstCode(
   step: TfaStep,
@@ -249,8 +249,8 @@ export function sendFirstCode(
 }
 
 /**
- * `POST /tfa/sms/resend/`: another code for a challenge that an SMS started. With the secret the challenge and its
- * ten minutes stay; a Bearer call without one gets a fresh challenge in place of its latest. Throws
+ * Serves `POST /tfa/sms/resend/`: another code for a challenge that an SMS started. With the secret the challenge and
+ * its ten minutes stay; a Bearer call without one replaces its latest challenge by a new one. Throws
  * `no_challenge_found` if no code was sent yet.
  */
 export function resendSmsCode(step: TfaStep, call: SmsCall): Challenge {

@@ -14,12 +14,12 @@ import {
 import { methodsOfType, type TfaStatus, type TfaStep, tfaRefusal } from './step.ts';
 import { chooseMethod, epochSeconds, failureCounts, type Proof, requireTfa, verifyFactor } from './verify.ts';
 
-/** `DELETE /tfa/`. */
+/** Body of `DELETE /tfa/`. */
 export interface RemoveCall extends Proof {
   readonly targetId?: number | undefined;
 }
 
-/** What is left after a removal. */
+/** Result of a removal. */
 export type Removal =
   | { readonly type: 'removed'; readonly remaining: number }
   | { readonly type: 'disabled' };
@@ -46,7 +46,7 @@ export function removeMethod(step: TfaStep, call: RemoveCall): Removal {
   return { type: 'removed', remaining: step.account.methods.length };
 }
 
-/** `PUT /tfa/update/`. */
+/** Body of `PUT /tfa/update/`. */
 export interface UpdateCall {
   readonly methodId?: number | undefined;
   readonly tfaMethod?: string | undefined;
@@ -54,13 +54,13 @@ export interface UpdateCall {
   readonly isPrimary?: boolean | undefined;
 }
 
-/** The method after an update, and whether the update named anything to change. */
+/** The method after an update, and whether the update contained a change. */
 export interface Updated {
   readonly method: TfaMethod;
   readonly isNamed: boolean;
 }
 
-/** Renames a method or moves the primary mark; exactly one method carries it. */
+/** Renames a method or moves the primary mark; exactly one method has it. */
 export function updateMethod(step: TfaStep, call: UpdateCall): Updated {
   const method = methodToUpdate(step, call);
   const { label, isPrimary } = call;
@@ -82,7 +82,10 @@ function methodToUpdate(step: TfaStep, call: UpdateCall): TfaMethod {
   throw badRequest('Give tfa_method_id or tfa_method.');
 }
 
-/** Undefined: the method that verifies. An emailed code is no method, so it has to name one of several. */
+/**
+ * Returns the method to remove; undefined: the verifying one. An emailed code is no method, so it must name one of
+ * several.
+ */
 function targetOf(step: TfaStep, call: RemoveCall): TfaMethod | undefined {
   if (call.targetId !== undefined) return methodById(step, call.targetId);
   if (call.backupCode !== undefined) throw badRequest('target_id is required with backup_code.');
@@ -92,14 +95,14 @@ function targetOf(step: TfaStep, call: RemoveCall): TfaMethod | undefined {
   return only;
 }
 
-/** The preferred method, else the one that has the mark, else the oldest carries it alone. */
+/** Makes one method primary: the preferred one, else the present one, else the oldest. */
 function keepOnePrimary(step: TfaStep, preferred?: TfaMethod): void {
   const { methods } = step.account;
   const primary = preferred ?? methods.find(({ isPrimary }) => isPrimary) ?? methods[0];
   for (const method of methods) method.isPrimary = method === primary;
 }
 
-/** `POST /tfa/confirm-new/`. `secret` is that of the SMS challenge, or the base32 one of totp-setup. */
+/** Body of `POST /tfa/confirm-new/`. `secret` is that of the SMS challenge, or the base32 one of totp-setup. */
 export interface ConfirmCall {
   readonly tfaMethod: string;
   readonly code?: string | undefined;
@@ -113,14 +116,14 @@ interface Confirmation extends ConfirmCall {
   readonly secret: string;
 }
 
-/** The method that was added, and backup codes when it is the first one. */
+/** The added method, and backup codes if it is the first one. */
 export interface Confirmed {
   readonly method: TfaMethod;
   readonly backupCodes?: readonly string[];
 }
 
 /**
- * Adds a method within the authorization window, once its first code is right. Throws `missing_params`,
+ * Adds a method within the authorization window if its first code is right. Throws `missing_params`,
  * `authorization_required`, or the Refusal of its code.
  */
 export function confirmNewMethod(step: TfaStep, call: ConfirmCall): Confirmed {
@@ -137,7 +140,7 @@ export function confirmNewMethod(step: TfaStep, call: ConfirmCall): Confirmed {
   return first ? { method, backupCodes: issueBackupCodes(step) } : { method };
 }
 
-/** A type that is stored. Throws `invalid_tfa_method` for email and everything else. */
+/** Returns a stored type. Throws `invalid_tfa_method` for email and everything else. */
 export function methodTypeNamed(name: string): MethodType {
   if (name === 'sms' || name === 'totp') return name;
   throw tfaRefusal('invalid_tfa_method', 'tfa_method must be sms or totp.');
@@ -182,7 +185,7 @@ function refuseDuplicate(step: TfaStep, type: MethodType, isSame: (method: TfaMe
   throw tfaRefusal('duplicate_tfa_method', `This ${type} method is already configured.`);
 }
 
-/** What every new method starts with; the first one is primary. The code that confirmed it was its first use. */
+/** Returns the initial fields of a new method; the first one is primary. The confirming code was its first use. */
 export function newMethod(step: TfaStep, label: string) {
   return {
     id: step.nextMethodId(),
@@ -196,9 +199,9 @@ export function newMethod(step: TfaStep, label: string) {
 }
 
 /**
- * `PUT /tfa/regen-backup-codes/`: verifies a factor and replaces all codes with ten new ones. A legacy account
- * without method rows first gets its number on file as an SMS method (specification 3.3). Throws
- * `missing_phone_number` if it has none, and the Refusal of a wrong factor.
+ * Serves `PUT /tfa/regen-backup-codes/`: verifies a factor and replaces all codes by ten new ones. A legacy account
+ * without method rows first gets its number on file as an SMS method (specification 3.3). Throws `missing_phone_number`
+ * if it has none, and the Refusal of a wrong factor.
  */
 export function regenerateBackupCodes(step: TfaStep, proof: Proof): readonly string[] {
   requireTfa(step, proof);
@@ -218,7 +221,7 @@ export function regenerateBackupCodes(step: TfaStep, proof: Proof): readonly str
   return issueBackupCodes(step);
 }
 
-/** A method as status and update show it (specification 2.6): numbers masked, TOTP secrets never. */
+/** Returns a method in the form of status and update (specification 2.6): numbers masked, without TOTP secrets. */
 export function methodView(method: TfaMethod, owner: { userId: number; now: number }): JsonObject {
   const phone = method.method === 'sms' ? { phone_number: maskNumber(method.phoneNumber) } : {};
   return {
@@ -234,7 +237,7 @@ export function methodView(method: TfaMethod, owner: { userId: number; now: numb
   };
 }
 
-/** `GET /tfa/status/`. `tfa_enabled` does not tell `enabled` from `legacy`. */
+/** Serves `GET /tfa/status/`. `tfa_enabled` does not distinguish `enabled` from `legacy`. */
 export function statusView(account: TfaAccount, status: TfaStatus, now: number): JsonObject {
   const methods: Json = account.methods.map((method) => methodView(method, { userId: account.id, now }));
   return {
@@ -246,7 +249,7 @@ export function statusView(account: TfaAccount, status: TfaStatus, now: number):
   };
 }
 
-/** The last four digits stay visible. */
+/** Returns the number with only its last four digits visible. */
 function maskNumber(phoneNumber: string): string {
   return phoneNumber.slice(-4).padStart(phoneNumber.length, '*');
 }

@@ -3,20 +3,20 @@ import { Refusal } from '../refusal.ts';
 import type { TfaSettings } from '../settings.ts';
 import type { MethodType, MutableTfaAccount, SentCode, TfaAccount, TfaMethod } from '../tables/tfa.ts';
 
-/** What the user object shows as `tfa_status` (specification 2.4). */
+/** Value of `tfa_status` in the user object (specification 2.4). */
 export type TfaStatus = 'enabled' | 'disabled' | 'legacy';
 
-/** What 2FA has to know of a user. */
+/** Facts about a user for 2FA. */
 export interface TfaUser {
   readonly id: number;
   readonly email: string | null;
   readonly emailVerifiedAt: number | null;
-  /** The number on file; a legacy account's second factor. */
+  /** The number on file; the second factor of a legacy account. */
   readonly phoneNumber: string | null;
   readonly isAdmin: boolean;
 }
 
-/** One step of 2FA: the account that it changes, and everything it may read. */
+/** A step of 2FA: the account that it changes, and its inputs. */
 export interface TfaStep {
   readonly account: MutableTfaAccount;
   status: TfaStatus;
@@ -26,23 +26,23 @@ export interface TfaStep {
   readonly random: Random;
   /** Next id of a method. */
   readonly nextMethodId: () => number;
-  /** How often other accounts sent to a number since a time. */
+  /** Number of sends by other accounts to a number since a time. */
   readonly foreignSends: (phoneNumber: string, since: number) => number;
   /** Codes that this step sends. */
   readonly sent: Omit<SentCode, 'id'>[];
 }
 
-/** The methods of one type, in the order they were added. */
+/** Returns the methods of one type, in the order they were added. */
 export function methodsOfType(account: TfaAccount, type: MethodType): readonly TfaMethod[] {
   return account.methods.filter(({ method }) => method === type);
 }
 
-/** Where a step starts and what it may look at. */
+/** Start and inputs of a step. */
 export interface TfaInput extends Omit<TfaStep, 'account' | 'sent'> {
   readonly account: TfaAccount;
 }
 
-/** Where it ended. A refusal keeps what it moved: failed attempts and asked-for messages count. */
+/** Result of a step. A refusal keeps its changes: failed attempts and requested messages count. */
 export interface TfaOutcome<T> {
   readonly account: TfaAccount;
   readonly status: TfaStatus;
@@ -52,7 +52,7 @@ export interface TfaOutcome<T> {
     | { readonly type: 'refused'; readonly refusal: Refusal };
 }
 
-/** Runs one move of a 2FA machine on a copy: the input stays as it was, whatever happens. */
+/** Runs one step of 2FA on a copy: the input never changes. */
 export function runTfaStep<T>(input: TfaInput, move: (step: TfaStep) => T): TfaOutcome<T> {
   const step: TfaStep = { ...input, account: structuredClone(input.account) as MutableTfaAccount, sent: [] };
   const result = attempt(() => move(step));
@@ -69,8 +69,8 @@ function attempt<T>(move: () => T): TfaOutcome<T>['result'] {
 }
 
 /**
- * The 2FA codes of specification 7 with their status. `missing_auth_value` is 401 instead of 400 when both
- * the secret and the Bearer token are missing: the caller of {@link tfaRefusal} says so.
+ * The 2FA codes of specification 7 with their status. `missing_auth_value` is 401 instead of 400 if both the secret and
+ * the Bearer token are missing: the caller of {@link tfaRefusal} passes it.
  */
 export const tfaErrorStatus = {
   bad_request: 400,
@@ -109,13 +109,13 @@ export const tfaErrorStatus = {
 
 export type TfaErrorCode = keyof typeof tfaErrorStatus;
 
-/** Counts that `tfa_locked` and `2fa_verification_failed` carry; `locked_until` in epoch seconds or null. */
+/** Counts in `tfa_locked` and `2fa_verification_failed`; `locked_until` in epoch seconds or null. */
 export interface FailureCounts {
   readonly fail_count: number;
   readonly locked_until: number | null;
 }
 
-/** A refusal of a 2FA call, under the status of its code unless the case has another. */
+/** Returns a refusal of a 2FA call, under the status of its code unless the case has another. */
 export function tfaRefusal(
   code: TfaErrorCode,
   msg: string,

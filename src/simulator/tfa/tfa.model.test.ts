@@ -11,7 +11,7 @@ import { confirmNewMethod, regenerateBackupCodes, removeMethod } from './methods
 import { runTfaStep, type TfaStatus, type TfaStep } from './step.ts';
 import { completeLogin } from './verify.ts';
 
-/** The machines under test, with one account and a clock of their own. */
+/** The code under test, with one account and a clock of its own. */
 class Machine {
   account: TfaAccount = newTfaAccount(1);
   status: TfaStatus = 'disabled';
@@ -20,7 +20,7 @@ class Machine {
   readonly random = seededRandom(3);
   methodIds = 0;
 
-  /** The value of a step, or the code of its refusal. */
+  /** Returns the value of a step, or the code of its refusal. */
   move<T>(step: (step: TfaStep) => T): { ok: T } | { refused: string } {
     const before = JSON.stringify(this.account);
     const input = this.account;
@@ -50,12 +50,12 @@ class Machine {
   }
 }
 
-/** What the specification says of the account, kept apart from how the machines keep it. */
+/** State of the account by the specification, separate from its stored form. */
 interface Model {
   now: number;
   methods: { secret: string; id: number; failures: number; lockedUntil: number }[];
   codes: { code: string; used: boolean }[];
-  /** Codes that were sent and not used, oldest first. */
+  /** Unused sent codes, oldest first. */
   challenges: { secret: string; code: string; at: number }[];
   /** Secret of the authorization that was requested last and not granted since. */
   requested: string | undefined;
@@ -68,7 +68,7 @@ const MINUTE = 60_000;
 const wrongFor = (code: string): string => (code === '000000' ? '000001' : '000000');
 const isLocked = (model: Model, method: Model['methods'][number]): boolean => model.now < method.lockedUntil;
 
-/** What verifying the first method has to answer, by the rules of lockout. */
+/** Returns the expected answer to a verification of the first method, by the rules of lockout. */
 function expectVerification(model: Model, isRight: boolean): string | undefined {
   const [method] = model.methods;
   if (!method) return undefined;
@@ -120,7 +120,7 @@ class SendEmail implements Command {
   toString = () => 'send a code by email';
 }
 
-/** Challenges of more than a day ago are forgotten when the next one is created. */
+/** Removes challenges of more than a day ago, when the next one is created. */
 function keepChallenge(model: Model, sent: { secret: string; code: string }): void {
   model.challenges = model.challenges.filter(({ at }) => model.now - at <= 24 * 60 * MINUTE);
   model.challenges.push({ ...sent, at: model.now });
@@ -128,7 +128,7 @@ function keepChallenge(model: Model, sent: { secret: string; code: string }): vo
 
 class CompleteAuthorization implements Command {
   readonly isRight: boolean;
-  /** Which of the sent codes, counted from the newest; beyond them a secret that names none. */
+  /** Index of a sent code from the newest; beyond them a secret without a challenge. */
   readonly back: number;
   constructor(isRight: boolean, back: number) {
     this.isRight = isRight;
@@ -251,7 +251,7 @@ class UseBackupCode implements Command {
   toString = () => `backup code ${this.index}`;
 }
 
-/** What has to hold after every step. */
+/** Checks the invariants that hold after every step. */
 function checkInvariants(model: Model, real: Machine): void {
   expect(real.account.methods.map(({ id }) => id)).toEqual(model.methods.map(({ id }) => id));
   expect(real.status).toBe(model.methods.length > 0 ? 'enabled' : 'disabled');
@@ -261,7 +261,7 @@ function checkInvariants(model: Model, real: Machine): void {
   expect(backupCodesRemaining(real.account.backupCodes)).toBe(model.codes.filter(({ used }) => !used).length);
 }
 
-/** The command, and the invariants after it. */
+/** Returns the command with a check of the invariants after it. */
 const checked = (command: Command): Command => ({
   check: (model) => command.check(model),
   run(model, real) {

@@ -4,7 +4,7 @@ import { consumeChallenge, findChallenge, methodById } from './challenge.ts';
 import { backupCodesRemaining, isTotpSecret, totpStep, useBackupCode } from './codes.ts';
 import { type FailureCounts, methodsOfType, type TfaStep, tfaRefusal } from './step.ts';
 
-/** What a caller sent to prove a second factor (specification 4.8). */
+/** Second factor of a caller (specification 4.8). */
 export interface Proof {
   readonly tfaMethod?: string | undefined;
   readonly methodId?: number | undefined;
@@ -13,7 +13,7 @@ export interface Proof {
   readonly backupCode?: string | undefined;
 }
 
-/** How a caller proved it. */
+/** The verified factor. */
 export type Verified =
   | { readonly by: 'backupCode' }
   /** An emailed code, or an SMS to a legacy account's number: no stored method. */
@@ -22,14 +22,14 @@ export type Verified =
 
 type FactorName = MethodType | 'email';
 
-/** The factor of that name. Throws `invalid_tfa_method` if it is none of `sms`, `totp`, `email`. */
+/** Returns the factor of that name. Throws `invalid_tfa_method` for another name than `sms`, `totp`, `email`. */
 export function factorNamed(name: string): FactorName {
   if (name === 'sms' || name === 'totp' || name === 'email') return name;
   throw tfaRefusal('invalid_tfa_method', 'tfa_method must be one of sms, totp, email.');
 }
 
 /**
- * Verifies a second factor and uses the proof up. Throws the refusal of the specification if the proof is incomplete or
+ * Verifies a second factor and uses up the proof. Throws the refusal of the specification if the proof is incomplete or
  * wrong; a wrong code counts against its method.
  */
 export function verifyFactor(step: TfaStep, proof: Proof): Verified {
@@ -52,7 +52,7 @@ export function verifyFactor(step: TfaStep, proof: Proof): Verified {
   return verifyChallenge(step, challenge, { code: proof.code, methodId: proof.methodId });
 }
 
-/** The answer to a challenge; a TOTP challenge is answered by the current code of its method. */
+/** Verifies the answer to a challenge; a TOTP challenge is answered by the current code of its method. */
 export function verifyChallenge(
   step: TfaStep,
   challenge: Challenge,
@@ -64,8 +64,8 @@ export function verifyChallenge(
 }
 
 /**
- * The answer to a challenge that authorizes a new method: a code that reached its owner does, also on a number
- * that is no method yet (specification 3.3 sets no condition on where the code went).
+ * Verifies the answer to a challenge that authorizes a new method: any code that reached its owner counts, also on a
+ * number that is no method yet (specification 3.3 sets no condition on its destination).
  */
 export function verifyForAuthorization(step: TfaStep, challenge: Challenge, code: string): void {
   const { proof } = challenge;
@@ -97,7 +97,7 @@ function judgeAnswer(
   }
 }
 
-/** A number that is no method proves something only as the second factor of a legacy account. */
+/** Verifies a number that is no method, which only counts as the second factor of a legacy account. */
 function verifyLegacyNumber(
   step: TfaStep,
   proof: { phoneNumber: string; code: string },
@@ -140,14 +140,14 @@ function isSpent(step: TfaStep, method: TotpMethod, used: number): boolean {
   return step.settings.totpSingleUse && method.lastStep !== null && used <= method.lastStep;
 }
 
-/** The factor a proof is about: the one named, that of the method with the id, or `sms` (specification 4.8). */
+/** Returns the factor of a proof: the named one, that of the method with the id, or `sms` (specification 4.8). */
 function factorOf(step: TfaStep, proof: Proof): FactorName {
   if (proof.tfaMethod !== undefined) return factorNamed(proof.tfaMethod);
   return proof.methodId === undefined ? 'sms' : methodById(step, proof.methodId).method;
 }
 
 /**
- * The method of that type: the one with the id, or the only one. Throws `not_found` if there is none
+ * Returns the method of that type: the one with the id, or the only one. Throws `not_found` if there is none
  * (`tfa_method_not_configured` for TOTP), and 400 if there are several and no id.
  */
 export function chooseMethod(step: TfaStep, type: MethodType, id: number | undefined): TfaMethod {
@@ -165,33 +165,33 @@ export function chooseMethod(step: TfaStep, type: MethodType, id: number | undef
   return only;
 }
 
-/** `tfa_method_not_configured` speaks of TOTP secrets alone (specification 7): any other method is just not there. */
+/** `tfa_method_not_configured` concerns TOTP secrets only (specification 7): any other method is just missing. */
 function noMethodOf(type: MethodType): Refusal {
   const msg = `The account has no ${type} method.`;
   return type === 'totp' ? tfaRefusal('tfa_method_not_configured', msg) : tfaRefusal('not_found', msg);
 }
 
-/** Seconds since the epoch, as the wire has times. */
+/** Returns the seconds since the epoch, as the wire has times. */
 export function epochSeconds(milliseconds: number): number {
   return Math.floor(milliseconds / 1000);
 }
 
-/** Whether that method takes no verification now. */
+/** Returns true if that method accepts no verification now. */
 export function isLocked(method: TfaMethod, now: number): boolean {
   return method.lockedUntil !== null && now < method.lockedUntil;
 }
 
-/** What a status entry or an error says of failed attempts; after a lockout the count starts again. */
+/** Returns the failed attempts in a status entry or an error; after a lockout the count restarts. */
 export function failureCounts(method: TfaMethod, now: number): FailureCounts {
   if (method.lockedUntil === null) return { fail_count: method.failCount, locked_until: null };
   if (!isLocked(method, now)) return { fail_count: 0, locked_until: null };
-  // Rounded up: who waits until then finds the method open.
+  // Rounded up: a caller that waits until then finds the method unlocked.
   return { fail_count: method.failCount, locked_until: Math.ceil(method.lockedUntil / 1000) };
 }
 
 /**
- * Throws `tfa_locked` for a verification by a locked method. Attempts made meanwhile neither count nor extend the
- * lockout: public clients repeat a 429 three times by themselves.
+ * Throws `tfa_locked` for a verification by a locked method. Attempts meanwhile neither count nor extend the lockout:
+ * public clients repeat a 429 three times by themselves.
  */
 export function admitAttempt(method: TfaMethod, now: number): void {
   if (isLocked(method, now)) {
@@ -215,14 +215,14 @@ export function refuseAttempt(step: TfaStep, method: TfaMethod): never {
   });
 }
 
-/** A success ends the count. */
+/** Resets the count after a success. */
 export function acceptAttempt(method: TfaMethod, now: number): void {
   method.failCount = 0;
   method.lockedUntil = null;
   method.lastUsed = now;
 }
 
-/** What a completed login tells beside the user object (specification 4.8). */
+/** Result of a completed login beside the user object (specification 4.8). */
 export interface LoginResult {
   /** Present after a backup code while at least one remains. */
   readonly backup_codes_remaining?: number;
@@ -231,7 +231,7 @@ export interface LoginResult {
 }
 
 /**
- * `POST /tfa/`: completes a login by a second factor. Throws `auth_error` if a user who is no admin asks for an
+ * Serves `POST /tfa/`: completes a login by a second factor. Throws `auth_error` if a user who is no admin requests an
  * admin session, and the Refusal of a wrong factor.
  */
 export function completeLogin(step: TfaStep, proof: Proof & { admin: boolean }): LoginResult {
@@ -249,8 +249,8 @@ export function completeLogin(step: TfaStep, proof: Proof & { admin: boolean }):
 }
 
 /**
- * Throws a Refusal if there is no second factor to verify, once the request itself is right. A backup code is
- * judged as such: an account without 2FA has none.
+ * Throws a Refusal if a valid request finds no second factor to verify. A backup code has its own refusal: an account
+ * without 2FA has none.
  */
 export function requireTfa(step: TfaStep, proof: Proof): void {
   if (proof.backupCode !== undefined) return;

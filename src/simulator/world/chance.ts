@@ -1,8 +1,8 @@
 import type { Random } from '../../lib/random.ts';
 
 /**
- * A number in [0, 1) that depends on its arguments alone: the same world shows the same figures on every
- * machine, and nothing has to be remembered between two looks. PURE.
+ * Returns a number in [0, 1) that depends on its arguments alone: the same world shows the same figures on every
+ * machine, without stored state. PURE.
  */
 export function chance(seed: number, ...parts: readonly number[]): number {
   let hash = (seed ^ 0x9e3779b9) >>> 0;
@@ -15,17 +15,17 @@ export function chance(seed: number, ...parts: readonly number[]): number {
   return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32;
 }
 
-/** A number between two bounds, by {@link chance}. */
+/** Returns a number between two bounds, by {@link chance}. */
 export function between(low: number, high: number, share: number): number {
   return low + (high - low) * share;
 }
 
-/** One of a list; undefined only if it is empty. */
+/** Returns a random item of a list; undefined only if it is empty. */
 export const pick = <T>(list: readonly T[], random: Random): T | undefined =>
   list[Math.floor(random.next() * list.length)];
 
-/** A number between two bounds. */
+/** Returns a random number between two bounds. */
 export const span = (random: Random, low: number, high: number): number => low + random.next() * (high - low);
 
-/** A number cut to so many digits behind the point. */
+/** Returns a number rounded to that many digits after the point. */
 export const round = (value: number, digits: number): number => Number(value.toFixed(digits));

@@ -12,24 +12,24 @@ import { rowsOf } from './world-store.ts';
 
 const SECONDS_PER_HOUR = 3600;
 
-/** The whole second that a time lies in. */
+/** Returns the whole second of a time. */
 export const secondOf = (time: number): number => Math.floor(time / 1000);
 
-/** Cost of one span up to `now`. */
+/** Returns the cost of one span up to `now`. */
 export function spanMicros(span: BillingSpan, now: number): MicroDollars {
   const end = span.until === null ? now : Math.min(span.until, now);
   const seconds = Math.max(0, secondOf(end) - secondOf(span.from));
   return Math.round(((span.gpuPerHour + span.diskPerHour) * seconds) / SECONDS_PER_HOUR);
 }
 
-/** What a contract has cost until `now`. */
+/** Returns the cost of a contract until `now`. */
 export function contractMicros(contract: Contract, now: number): MicroDollars {
   let sum = 0;
   for (const span of contract.spans) sum += spanMicros(span, now);
   return sum;
 }
 
-/** What a rented volume has cost until `now`. */
+/** Returns the cost of a rented volume until `now`. */
 export function volumeMicros(volume: Volume, now: number): MicroDollars {
   return spanMicros(
     { from: volume.createdAt, until: null, gpuPerHour: 0, diskPerHour: volume.pricePerHour },
@@ -37,7 +37,7 @@ export function volumeMicros(volume: Volume, now: number): MicroDollars {
   );
 }
 
-/** Dollars an hour that a contract costs at this moment. */
+/** Returns the present dollars per hour of a contract. */
 export function ratePerHour(contract: Contract): MicroDollars {
   const open = contract.spans.at(-1);
   return open && open.until === null ? open.gpuPerHour + open.diskPerHour : 0;
@@ -69,12 +69,12 @@ function closed(spans: readonly BillingSpan[], now: number): readonly BillingSpa
   return spans.map((span) => (span.until === null ? { ...span, until: Math.max(now, span.from) } : span));
 }
 
-/** Contracts of one user that have not been destroyed. */
+/** Returns the contracts of one user that have not been destroyed. */
 export function contractsOf(world: World, userId: number): Contract[] {
   return rowsOf(world.tables.contracts).filter((contract) => contract.userId === userId);
 }
 
-/** Credit left: paid in, less everything charged until `now`. May be negative: disks go on costing. */
+/** Returns the remaining credit: payments less all charges until `now`. May be negative: disks are still billed. */
 export function creditMicros(world: World, user: User, now: number): MicroDollars {
   let spent = user.settledMicros;
   for (const contract of rowsOf(world.tables.contracts)) {
@@ -86,7 +86,7 @@ export function creditMicros(world: World, user: User, now: number): MicroDollar
   return user.depositedMicros - spent;
 }
 
-/** One row of `GET /sim/ledger`; times are epoch seconds, money is dollars. */
+/** A row of `GET /sim/ledger`; times are epoch seconds, money is dollars. */
 export interface LedgerRow {
   readonly id: number;
   readonly label: string | null;
@@ -95,7 +95,7 @@ export interface LedgerRow {
   readonly dollars: number;
 }
 
-/** All contracts ever, rented volumes among them, by id; what they cost together, and how many still bill. */
+/** Returns all contracts ever, including rented volumes, by id; their total cost, and the number that still bills. */
 export function ledger(world: World): {
   readonly now: number;
   readonly dollars: number;
@@ -130,7 +130,7 @@ function liveContracts(world: World): readonly Cost[] {
   }));
 }
 
-/** Volumes that cost something; they bill until they are deleted. */
+/** Returns the volumes with a price; they bill until they are deleted. */
 function liveVolumes(world: World): readonly Cost[] {
   return rowsOf(world.tables.volumes)
     .filter(({ pricePerHour }) => pricePerHour > 0)

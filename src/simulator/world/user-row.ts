@@ -4,7 +4,7 @@ import type { User } from '../tables/users.ts';
 import { creditMicros } from './ledger.ts';
 import type { World } from './world.ts';
 
-/** The user object as the profile shows it; a 2FA login answers with it as well. */
+/** Returns the user object in the profile's form; a 2FA login answers with it as well. */
 export function userRow(world: World, user: User, profile: Profile): JsonObject {
   const specified = {
     id: user.id,

@@ -4,10 +4,10 @@ import { rowsOf } from './world-store.ts';
 
 /* What of a host's listed disk is for rent, and where. PURE. */
 
-/** Listings of a seeded market begin here. */
+/** First id of the listings of a seeded market. */
 export const FIRST_LISTING = 6_000_001;
 
-/** GB of a listing that is not rented. */
+/** Returns the GB of a listing that are not rented. */
 export function freeGB(world: World, listing: VolumeListing): number {
   let free = listing.sizeGB;
   for (const { listingId, sizeGB } of rowsOf(world.tables.volumes)) {
@@ -16,10 +16,10 @@ export function freeGB(world: World, listing: VolumeListing): number {
   return free;
 }
 
-/** Listings by machine, for as long as the table is not written. */
+/** Listings by machine, cached until the table is written. */
 const byMachine = new WeakMap<readonly VolumeListing[], ReadonlyMap<number | null, VolumeListing>>();
 
-/** The disk that is listed on a machine; undefined if there is none. */
+/** Returns the listed disk of a machine; undefined if there is none. */
 export function listingOn(world: World, machineId: number): VolumeListing | undefined {
   const listings = rowsOf(world.tables.volumeListings);
   let known = byMachine.get(listings);

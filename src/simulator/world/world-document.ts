@@ -10,10 +10,10 @@ import { emptyTables, type RowOf, type TableName, tableSchemas, type World } fro
  * `hosts`, each with its machines, in place of the table of machines. PURE.
  */
 
-/** What is written under a name of its own, in a form of its own. */
+/** Parts with a name and a form of their own. */
 const SPECIAL: ReadonlySet<string> = new Set(['now', 'seed', 'settings', 'counters', 'hosts']);
 
-/** The JSON text of the document. */
+/** Returns the JSON text of the document. */
 export function worldJson(world: World): string {
   const { machines, ...tables } = world.tables;
   const rows = Object.entries(tables).map(([name, table]) => [name, Object.values(table)] as const);
@@ -29,9 +29,9 @@ export function worldJson(world: World): string {
 }
 
 /**
- * The world with what the document holds in place of its own: whole tables, settings one by one; what it leaves out
- * stays. Time is never set back, so `now` is passed over. Throws a 400 `bad_request`, with the place and what to do,
- * for unknown names, other types, and rows that name what does not exist.
+ * Returns the world with the parts of the document: whole tables, single settings; missing ones stay. Time never goes
+ * back, so `now` is ignored. Throws a 400 `bad_request`, with position and correction, for unknown names, other types,
+ * and rows that reference missing ones.
  */
 export function readWorld(world: World, document: JsonObject): World {
   const given = readTables(document);
@@ -50,7 +50,7 @@ export function readWorld(world: World, document: JsonObject): World {
 
 const TABLES = Object.keys(tableSchemas).map((name) => (name === 'machines' ? 'hosts' : name));
 
-/** The tables that the document holds, by their own names. */
+/** Returns the tables of the document, by their own names. */
 function readTables(document: JsonObject): Readonly<Record<string, Record<number, JsonObject>>> {
   const named = Object.entries(document).filter(([name]) => !SPECIAL.has(name));
   const tables = named.map(([name, rows]) => [name, readTable(name, rows)] as const);
@@ -66,7 +66,7 @@ function readTable(name: string, rows: Json): Record<number, JsonObject> {
   return readRows(name as TableName, rows);
 }
 
-/** The machines of all hosts, each under the host that it names. */
+/** Returns the machines of all hosts, each with the id of its host. */
 function machinesOf(hosts: Json): readonly Json[] {
   if (!Array.isArray(hosts)) throw badRequest('hosts must be a list of {"id", "machines"}.');
   return (hosts as readonly Json[]).flatMap((host) => {
@@ -107,7 +107,7 @@ function readSeed(current: number, given: Json | undefined): number {
   return given;
 }
 
-/** Given settings over current ones; groups are merged, anything else takes the place of what was there. */
+/** Returns the given settings merged with the current ones; groups are merged, anything else is replaced. */
 function readSettings(current: World['settings'], given: Json | undefined): World['settings'] {
   if (given === undefined || given === null) return current;
   if (!isObject(given)) throw badRequest('settings must be an object of groups.');
@@ -127,7 +127,7 @@ function readSettings(current: World['settings'], given: Json | undefined): Worl
   return { ...groups, ...merged } as unknown as World['settings'];
 }
 
-/** A field of the rows of one table that holds the id of a row of another, or null. */
+/** A field of the rows of one table that contains the id of a row of another, or null. */
 interface Reference {
   readonly from: TableName;
   readonly field: string;
@@ -138,7 +138,10 @@ function reference<T extends TableName>(from: T, field: keyof RowOf<T> & string,
   return { from, field, to };
 }
 
-/** What always holds in a market. History (`ended…`), keys and price rises of ended contracts name what is gone. */
+/**
+ * References that always hold in a market. History (`ended…`), keys and price increases of ended contracts reference
+ * deleted rows.
+ */
 const REFERENCES: readonly Reference[] = [
   reference('apiKeys', 'userId', 'users'),
   reference('offers', 'machineId', 'machines'),
@@ -161,12 +164,12 @@ const REFERENCES: readonly Reference[] = [
   reference('deployments', 'workerGroupId', 'workerGroups'),
 ];
 
-/** The table of machines has another name in the document. */
+/** Returns the name of a table in the document, which differs for machines. */
 const shown = (table: TableName): string => (table === 'machines' ? 'hosts' : table);
 
 /**
- * Says which row names one that is not there, and what to do; undefined if each is there. Looks at what
- * the given tables name and at what names them. PURE.
+ * Returns the row that references a missing one, with a correction; undefined if none does. It checks the references of
+ * the given tables in both directions. PURE.
  */
 export function danglingReference(
   tables: World['tables'],
@@ -185,14 +188,14 @@ export function danglingReference(
 
 type Issue = z.core.$ZodIssue;
 
-/** What a shape is called: a row has fields, the settings are settings. */
+/** Names of a shape in messages: a row has fields, the settings are settings. */
 export interface ShapeNames {
-  /** Where it stands in the document: `users 401`, `settings`. */
+  /** Position in the document: `users 401`, `settings`. */
   readonly place: string;
   readonly field: 'field' | 'setting';
 }
 
-/** Refuses what differs from the shape: the first difference, with its place and what to write instead. */
+/** Throws for the first difference from the shape, with its position and a correction. */
 export function differenceIn(
   shape: z.ZodType,
   value: Json,
@@ -236,7 +239,7 @@ const TYPES: Readonly<Record<string, string>> = {
   tuple: 'a list',
 };
 
-/** What would have been right, as the rest of a sentence that begins with "must be". */
+/** Returns the expected value, as the rest of a sentence that begins with "must be". */
 function expectationOf(issue: Issue): string {
   if (issue.code === 'invalid_type') return TYPES[issue.expected] ?? issue.message;
   if (issue.code === 'too_small' || issue.code === 'too_big') return boundOf(issue);
@@ -244,7 +247,7 @@ function expectationOf(issue: Issue): string {
   return options ? oneOf(options) : issue.message;
 }
 
-/** The words of which one may stand there. */
+/** Returns the words of which one is allowed. */
 function optionsOf(issue: Issue): readonly string[] | undefined {
   if (issue.code === 'invalid_value') return issue.values.map(String);
   if (issue.code === 'invalid_union' && 'options' in issue) return issue.options?.map(String);
@@ -266,8 +269,8 @@ const UNITS: Readonly<Record<string, string>> = { string: ' characters long', ar
 type Counters = World['counters'];
 
 /**
- * The counters, replaced by those that a document has. Throws a 400 `bad_request` for an unknown name or what is not a
- * whole number. PURE.
+ * Returns the counters, replaced by those in a document. Throws a 400 `bad_request` for an unknown name or a value that
+ * is no whole number. PURE.
  */
 export function readCounters(current: Counters, given: Json | undefined): Counters {
   if (given === undefined || given === null) return current;
@@ -285,7 +288,10 @@ export function readCounters(current: Counters, given: Json | undefined): Counte
   return { ...current, ...(given as Counters) };
 }
 
-/** Counters behind which no row lies: the next number would be that of a row, and take its place. PURE. */
+/**
+ * Returns the counters raised above all rows: otherwise the next number would be that of an existing row, and replace
+ * it. PURE.
+ */
 export function aheadOfRows(counters: Counters, tables: World['tables']): Counters {
   const raised = Object.entries(idsByKind(tables)).flatMap(([kind, ids]) => {
     const highest = ids.reduce((most, id) => Math.max(most, id), counters[kind] ?? 0);
@@ -297,7 +303,7 @@ export function aheadOfRows(counters: Counters, tables: World['tables']): Counte
 const ids = (...tables: readonly object[]): readonly number[] =>
   tables.flatMap((table) => Object.keys(table).map(Number));
 
-/** The numbers that rows have, by the kind from which the next one is drawn. */
+/** Returns the ids of rows, by the kind from which the next one is taken. */
 function idsByKind(tables: World['tables']) {
   return {
     user: ids(tables.users),
@@ -320,7 +326,7 @@ function idsByKind(tables: World['tables']) {
   };
 }
 
-/** A time in milliseconds, kept among the counters: the last change of bid prices. */
+/** A time in milliseconds among the counters: the last change of bid prices. */
 const LAST_PRICES = 'bidPricesAt';
 
 const KINDS: readonly string[] = [...Object.keys(idsByKind(emptyTables())), 'networkDisk', LAST_PRICES];

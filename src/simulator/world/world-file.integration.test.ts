@@ -23,7 +23,7 @@ const headers = { authorization: 'Bearer k' };
 
 const OFFERS = 200;
 
-/** The simulator as a process of its own; resolves when it is ready. */
+/** Starts the simulator as a process of its own; resolves when it is ready. */
 async function start(file: string): Promise<{ url: string; child: ChildProcess }> {
   const script = `
     import { createSimulator } from ${JSON.stringify(new URL('../simulator.ts', import.meta.url).href)};
@@ -52,7 +52,10 @@ interface Ledger {
 const ledgerOf = async (url: string): Promise<Ledger> =>
   (await (await fetch(`${url}/sim/ledger`)).json()) as Ledger;
 
-/** What a service acknowledged before it was gone: contracts by id, and whether they were destroyed. */
+/**
+ * Returns the changes that a service acknowledged before it was killed: contracts by id, and whether they were
+ * destroyed.
+ */
 async function rentUntilGone(url: string, offers: readonly number[]): Promise<ReadonlyMap<number, boolean>> {
   const acknowledged = new Map<number, boolean>();
   try {
@@ -66,7 +69,7 @@ async function rentUntilGone(url: string, offers: readonly number[]): Promise<Re
       if (gone.ok) acknowledged.set(id, true);
     }
   } catch {
-    // The process was killed: what was not answered was not acknowledged.
+    // The process was killed: unanswered calls were not acknowledged.
   }
   return acknowledged;
 }

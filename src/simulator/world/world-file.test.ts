@@ -111,12 +111,12 @@ describe('a world on disk', () => {
   test('the database of another program is refused and left as it was', () => {
     const path = join(folder, 'other.db');
     const other = new DatabaseSync(path);
-    other.exec('CREATE TABLE theirs (id INTEGER)');
+    other.exec('CREATE TABLE foreign_rows (id INTEGER)');
     other.close();
     expect(() => openWorldFile(path)).toThrow('another program');
     const after = new DatabaseSync(path);
     const names = after.prepare('SELECT name FROM sqlite_master').all();
-    expect(names).toEqual([{ name: 'theirs' }]);
+    expect(names).toEqual([{ name: 'foreign_rows' }]);
     after.close();
   });
 });

@@ -3,11 +3,11 @@ import type { TimeAnchor } from '../catch-up.ts';
 import { emptyTables, type TableName, type World } from './world.ts';
 import type { Change } from './world-store.ts';
 
-/** A world kept on disk. What `save` returned from survives the death of the process. */
+/** A world on disk. A change survives the death of the process when `save` has returned. */
 export interface WorldFile {
-  /** The world as last saved, and where its time stood; undefined in a fresh file. */
+  /** Returns the world as last saved, with its time; undefined in a new file. */
   load(): { readonly world: World; readonly anchor: TimeAnchor } | undefined;
-  /** Writes the head of the world and the rows that changed, all or nothing. */
+  /** Writes the head of the world and the changed rows, all or nothing. */
   save(world: World, changes: readonly Change[], anchor: TimeAnchor): void;
   /** Writes every row. */
   saveAll(world: World, anchor: TimeAnchor): void;
@@ -16,10 +16,13 @@ export interface WorldFile {
 
 type Head = Omit<World, 'tables'> & { readonly anchor: TimeAnchor };
 
-/** Marks a file as ours (`PRAGMA application_id`), so that the database of another program is left alone. */
+/**
+ * Identifies a file as that of a simulator (`PRAGMA application_id`), so that the database of another program is left
+ * unchanged.
+ */
 const APPLICATION_ID = 0x67_70_75_72;
 
-/** Held until the file is closed or the process dies: two simulators would write over each other. */
+/** Lock until the file is closed or the process ends: two simulators would overwrite each other. */
 const LOCK = 'PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT;';
 
 const SCHEMA = `
@@ -31,8 +34,8 @@ const SCHEMA = `
 `;
 
 /**
- * Opens or makes the file, for this process alone. One row of SQLite per row of the world, so a change costs
- * what it changes. Throws if the file is no database, another program's, or open elsewhere.
+ * Opens or creates the file, for this process alone. Each row of the world is one row of SQLite, so a change costs only
+ * its own size. Throws if the file is no database, belongs to another program, or is open elsewhere.
  */
 export function openWorldFile(path: string): WorldFile {
   const database = new DatabaseSync(path);
@@ -84,7 +87,7 @@ function createWriter(database: DatabaseSync) {
       const { tables: _tables, ...rest } = world;
       putHead.run(JSON.stringify({ ...rest, anchor } satisfies Head));
     },
-    /** A row that is no longer there is dropped. */
+    /** Writes a row, or drops one that no longer exists. */
     row(table: string, id: number, row: unknown): void {
       if (row === undefined) dropRow.run(table, id);
       else putRow.run(table, id, JSON.stringify(row));

@@ -4,10 +4,10 @@ import { type SimulatedService, simulatedService } from '../../../test/builders/
 import { readStrictly } from '../../../test/settings/reader.ts';
 import type { Json, JsonObject } from '../json.ts';
 
-/** Documents that are tried; a longer run asks for more. */
+/** Documents to try; a longer run sets more. */
 const RUNS = readStrictly(process.env, (reader) => reader.whole('FUZZ_RUNS', 1, 10_000_000)) ?? 60;
 
-/** A market in which every table has a row that calls can make. */
+/** Returns a market in which every table has a row that calls can create. */
 async function livelyMarket(): Promise<SimulatedService> {
   const service = simulatedService({ catalog: 12 });
   const call = async (spec: string, body?: unknown): Promise<Json> => {

@@ -1,52 +1,52 @@
 import type { ApiKey } from '../tables/users.ts';
 import type { RowOf, TableName, World } from './world.ts';
 
-/** How handlers change the world. Every write is seen at once by whoever reads `ctx.world` afterwards. */
+/** Changes of the world by handlers. Every write is visible at once to later reads of `ctx.world`. */
 export interface WorldWriter {
-  /** Puts a row under its id, in place of the one that was there. */
+  /** Puts a row under its id, in place of the previous one. */
   put<T extends TableName>(table: T, row: RowOf<T>): void;
   remove(table: TableName, id: number): void;
-  /** The next number of a kind (`contract`, `apiKey`, …), from 1 or from where the world stands. */
+  /** Returns the next number of a kind (`contract`, `apiKey`, …), from 1 or from the world's counter. */
   nextId(kind: string): number;
 }
 
-/** A row that was written or removed since the last look, for persistence. */
+/** A row that was written or removed since the last read, for persistence. */
 export interface Change {
   readonly table: TableName;
   readonly id: number;
 }
 
-/** A writer for one call: what a refused call wrote is taken back, unless it is there to stay. */
+/** A writer for one call: the writes of a refused call are rolled back, unless they are kept. */
 export interface CallWriter extends WorldWriter {
-  /** What was written so far stays, whatever becomes of the call: a wrong code counts. */
+  /** Keeps the writes so far, whatever the result of the call: a wrong code counts. */
   keep(): void;
-  /** Takes back what was written since, ids included. */
+  /** Rolls back the writes since then, ids included. */
   undo(): void;
 }
 
-/** Owns the current world: the only place where one world follows another. */
+/** Owns the current world: the only place that replaces one world by another. */
 export interface WorldStore extends WorldWriter {
   current(): World;
-  /** Takes the world that `advance` or `PUT /sim/world` made. */
+  /** Replaces the world by that of `advance` or `PUT /sim/world`. */
   replace(world: World): void;
-  /** The key with that secret, revoked ones included. */
+  /** Returns the key with that secret, revoked ones included. */
   keyBySecret(secret: string): ApiKey | undefined;
-  /** Rows touched since the last call, each once. Empty unless changes are tracked. */
+  /** Returns the rows changed since the last call, each once. Empty unless changes are tracked. */
   takeChanges(): readonly Change[];
 }
 
 type Rows = Record<number, { readonly id: number }>;
 
 /**
- * Takes ownership of `initial`: its tables are written in place, so that one write costs the same in a
- * world of ten rows and of ten thousand. Rows themselves are never changed.
+ * Takes ownership of `initial`: its tables are written in place, so that a write has the same cost in a world of ten
+ * rows and of ten thousand. Rows themselves are never changed.
  */
 export function createWorldStore(initial: World, options: { trackChanges: boolean }): WorldStore {
   let world = initial;
   let keys = indexKeys(world);
   const changes = createChanges(options.trackChanges);
 
-  /** The rows of a table for writing; whatever is written may be due at once. */
+  /** Returns the rows of a table for writing; any write may make a step due at once. */
   const rowsToWrite = (table: TableName): Rows => {
     const rows = world.tables[table] as Rows;
     forgetRows(rows);
@@ -111,7 +111,7 @@ function indexKeys(world: World): Map<string, number> {
   return new Map(Object.values(world.tables.apiKeys).map((key) => [key.secret, key.id]));
 }
 
-/** Names each row that is not the same object in both worlds. */
+/** Reports each row that is not the same object in both worlds. */
 function differences(before: World, after: World, note: (table: TableName, id: number) => void): void {
   for (const table of Object.keys(after.tables) as TableName[]) {
     const old = before.tables[table] as Rows;
@@ -122,7 +122,7 @@ function differences(before: World, after: World, note: (table: TableName, id: n
   }
 }
 
-/** Writes through to the store and remembers how to take each write back. */
+/** Writes through to the store and records how to undo each write. */
 export function callWriter(store: WorldStore): CallWriter {
   const steps: (() => void)[] = [];
   const rowOf = <T extends TableName>(table: T, id: number): RowOf<T> | undefined =>
@@ -153,9 +153,7 @@ export function callWriter(store: WorldStore): CallWriter {
   };
 }
 
-/**
- * The world with some rows of one table in place of those of the same id, every other row shared. PURE.
- */
+/** Returns the world with some rows of one table replaced by id, sharing every other row. PURE. */
 export function withRows<T extends TableName>(world: World, table: T, rows: readonly RowOf<T>[]): World {
   if (rows.length === 0) return world;
   const copy: Record<number, RowOf<T>> = { ...(world.tables[table] as Record<number, RowOf<T>>) };
@@ -163,7 +161,7 @@ export function withRows<T extends TableName>(world: World, table: T, rows: read
   return { ...world, tables: { ...world.tables, [table]: copy } };
 }
 
-/** The world without some rows of one table. PURE. */
+/** Returns the world without some rows of one table. PURE. */
 export function withoutRows(world: World, table: TableName, ids: readonly number[]): World {
   if (ids.length === 0) return world;
   const copy: Record<number, unknown> = { ...world.tables[table] };
@@ -171,23 +169,23 @@ export function withoutRows(world: World, table: TableName, ids: readonly number
   return { ...world, tables: { ...world.tables, [table]: copy } };
 }
 
-/** Lists of rows by the table they were made of; gone with the table, or when it is written. */
+/** Lists of rows by their table; dropped with the table, or when it is written. */
 const lists = new WeakMap<object, readonly unknown[]>();
 
 /**
- * The rows of a table as a list, made once for as long as the table is not written. Use it within one pass;
- * a list that is kept over a write goes stale.
+ * Returns the rows of a table as a list, cached until the table is written. Use it within one pass; a list that is kept
+ * over a write is stale.
  */
 export function rowsOf<Row>(table: Readonly<Record<number, Row>>): readonly Row[] {
   const known = lists.get(table);
-  // The list was made of this very table.
+  // The list was made from this very table.
   if (known) return known as readonly Row[];
   const list = Object.values(table);
   lists.set(table, list);
   return list;
 }
 
-/** Must be called by whoever writes a table in place. */
+/** Drops the cached list of a table. Call it after each write in place. */
 export function forgetRows(table: object): void {
   lists.delete(table);
 }

@@ -22,7 +22,7 @@ import { apiKeyRow, sshKeyRow, userRow, variableRow } from '../tables/users.ts';
  * `tableSchemas` below. Persistence and `/sim/world` follow by themselves.
  */
 
-/** What a row of each table has to look like when it comes from outside. */
+/** Schemas of the rows of each table, for input from outside. */
 export const tableSchemas = {
   users: userRow,
   apiKeys: apiKeyRow,
@@ -56,23 +56,23 @@ export type TableName = keyof Tables;
 export type RowOf<T extends TableName> = Tables[T][number];
 
 export interface World {
-  /** Simulated time that the world has been brought to. */
+  /** Simulated time of the world. */
   readonly now: number;
-  /** Nothing changes by itself before this time; 0 after every write. */
+  /** Time before which no step is due; 0 after every write. */
   readonly nextEventAt: number;
   readonly seed: number;
   readonly settings: Settings;
-  /** Last number given out, by kind. */
+  /** Last assigned number, by kind. */
   readonly counters: Readonly<Record<string, number>>;
   readonly tables: Tables;
 }
 
-/** Tables without a row. */
+/** Returns tables without a row. */
 export function emptyTables(): Tables {
   return Object.fromEntries(Object.keys(tableSchemas).map((name) => [name, {}])) as unknown as Tables;
 }
 
-/** A world in which nothing exists yet. */
+/** Returns an empty world. */
 export function emptyWorld(options: { now: number; seed: number; settings?: Settings }): World {
   return {
     now: options.now,

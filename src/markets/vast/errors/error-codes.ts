@@ -150,7 +150,7 @@ export const ADVICE_BY_KIND: Readonly<Record<MarketplaceErrorKind, string>> = {
   conflict: 'Look at the present state, then try what fits it.',
   insufficientCredit: 'Add credit to the account.',
   verificationFailed: 'Check the code, or send a new one.',
-  throttled: 'Wait a little and try again.',
+  throttled: 'Wait and try again.',
   quotaExceeded: 'Wait until the quota renews.',
   locked: 'Wait until the lock ends, or use another method.',
   gone: 'The service no longer serves this form: use the newer one.',
