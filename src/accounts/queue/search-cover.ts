@@ -1,4 +1,4 @@
-import { comparedFact, searchCover, valueIn } from '../../api/v1alpha1/offer-fields.ts';
+import { comparedPart, searchCover, valueIn } from '../../api/v1alpha1/offer-fields.ts';
 import type { Offer, OfferFilter, OfferQuery, OfferScalar } from '../../market/offer.ts';
 
 /** The most rows that one search asks for: all offers of a usual marketplace. */
@@ -79,9 +79,10 @@ function testOf(filter: OfferFilter): (offer: Offer) => boolean {
   const allowed = joins === 'any' && valuesOf([filter]);
   if (allowed) {
     const set = new Set(allowed);
+    const part = comparedPart(field);
     return (offer) => {
       const known = valueIn(offer, field) ?? null;
-      return known === null || set.has(comparedFact(field, known));
+      return known === null || set.has(part(known));
     };
   }
   if (operator !== joins || typeof value !== 'number') return () => true;

@@ -41,7 +41,8 @@ function setUp({ paced = false } = {}) {
         };
         flights.push({
           ...{ query, reply, break: breakWith },
-          answer: (...ids) => reply((ids.length > 0 ? ids : ['any']).map((id) => offer({ id }))),
+          answer: (...ids) =>
+            reply((ids.length > 0 ? ids : ['any']).map((id) => offer({ id, gpuName: undefined }))),
           fail: (kind) => breakWith(new MarketplaceError('told to fail', { kind, outcome: 'refused' })),
         });
       });
@@ -80,7 +81,8 @@ const endOf = (answer: SearchAnswer) => {
   if (answer.type !== 'queued' || !answer.ended) throw new Error('no search has begun for it');
   return answer.ended;
 };
-const rows = (count: number) => Array.from({ length: count }, (_, id) => offer({ id: String(id) }));
+const rows = (count: number) =>
+  Array.from({ length: count }, (_, id) => offer({ id: String(id), gpuName: undefined }));
 
 describe('a search that is on its way', () => {
   test('is waited for by all objects that it covers, and by no other', async () => {
@@ -486,7 +488,7 @@ describe('a reply', () => {
 
   test('with offers for one object answers others that want a larger disk and none of these offers (H8)', async () => {
     const { clock, ask, flight, called } = setUp({ paced: true });
-    const gpus = (...values: string[]) => [{ field: 'gpu_name', operator: 'in', value: values }] as const;
+    const gpus = (...values: string[]) => [{ field: 'gpuName', operator: 'in', value: values }] as const;
     const wide = { queries: [query('A', { filters: gpus('A', 'B'), limit: 2_000 })] as const };
     for (const name of ['V', 'W', 'X', 'Y']) ask(name, want(name, { exact: true }));
     for (let index = 0; index < 4; index += 1) await flight(index).answer();
@@ -496,7 +498,7 @@ describe('a reply', () => {
     ask('A smaller', ofDisk(10, { queries: [query('A', { storageGB: 10 })] }));
     called.length = 0;
     await clock.advance(0);
-    await flight(4).reply([offer({ id: '1', fields: { gpu_name: 'B' } })]);
+    await flight(4).reply([offer({ id: '1', gpuName: 'B' })]);
     expect(called).toEqual(['wide', 'A larger']);
   });
 
@@ -505,7 +507,7 @@ describe('a reply', () => {
     for (const name of ['W', 'X', 'Y', 'Z']) ask(name, want(name, { exact: true }));
     for (let index = 0; index < 4; index += 1) await flight(index).answer();
     scheduler.background({ ...everyGpu, storageGB: 60 }, 600_000);
-    await flight(4).reply([offer({ id: '1', fields: { gpu_name: 'B' } })]);
+    await flight(4).reply([offer({ id: '1', gpuName: 'B' })]);
     for (const size of [50, 40, 30]) ask(`${size}`, { queries: [query('A', { storageGB: size })] });
     await clock.advance(13_000);
     expect(flights.slice(5).map((each) => each.query.storageGB)).toEqual([30]);

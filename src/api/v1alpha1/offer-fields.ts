@@ -294,9 +294,10 @@ export function factOf(row: OfferField, facts: Partial<OfferFacts>): Fact | unde
   return typeof value === 'boolean' && row.type === 'boolean' ? value : undefined;
 }
 
-/** Returns the compared part of a field value, such as the country of a place. */
-export function comparedFact(name: string, value: Fact): Fact {
-  return OFFER_FIELD_ROWS.find(([, { fact }]) => fact === name)?.[1].reads?.(value) ?? value;
+/** Returns the reader of the part of a field that requirements compare, such as the country of a place. */
+export function comparedPart(name: string): (value: Fact) => Fact {
+  const row = OFFER_FIELD_ROWS.find(([, { fact }]) => fact === name)?.[1];
+  return (value) => row?.reads?.(value) ?? value;
 }
 
 /** Returns a fact, or a field that only one market has; undefined if it is unknown. */
