@@ -194,12 +194,16 @@ export class Scene {
     return isMarked && this.takerOf(contract.id) === undefined;
   }
 
-  /** The object that has taken over a contract, which there was before it; the label of the former one may still come. */
+  /**
+   * The object that has taken over a contract, which there was before it; the label of the former one may still come. Where a
+   * person wrote its record, nothing says whether it has.
+   */
   takerOf(id: number): JsonObject | undefined {
     return [...this.objects.values()].find((object) => {
       const adopt = objectAt(objectAt(object, 'spec'), 'adopt');
-      const recorded = idAt(statusAt(object), 'instanceId');
-      return idAt(adopt, 'instanceId') === id && adopt['policy'] === 'Manage' && recorded === id;
+      const isTaken =
+        idAt(statusAt(object), 'instanceId') === id || this.isHandled(String(metadataOf(object)['uid']));
+      return idAt(adopt, 'instanceId') === id && adopt['policy'] === 'Manage' && isTaken;
     });
   }
 
