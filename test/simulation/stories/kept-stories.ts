@@ -32,6 +32,25 @@ function reportStopped(stage: Stage, endpoint: WrongField['endpoint'], count: nu
 const ignoreStops = (stage: Stage, seconds: number): void =>
   stage.cast({ call: 'label', seconds, fate: ANSWERED });
 
+/** A stopped machine is asked to start, which is carried out when its object is deleted; `then` follows the call. */
+function startedLate(what: string, then: (stage: Stage) => void): Story {
+  return {
+    name: `an object is deleted that keeps its machine stopped, ${what}`,
+    seconds: 600,
+    plot: (stage) => {
+      stage.at(100, () => {
+        stage.users.setDeletionPolicy('a', 'Stop');
+        stage.users.setPowerState('a', 'Stopped');
+      });
+      stage.at(AT_WORK, () => {
+        stage.strike({ call: 'label', fate: { lateMs: 100_000 }, meanwhile: () => then(stage) });
+        stage.users.setPowerState('a', 'Running');
+      });
+      stage.at(AT_WORK + 3, () => stage.users.delete('a'));
+    },
+  };
+}
+
 /** A machine that `deletionPolicy: Stop` keeps bills its disk only once its object is gone. */
 export const KEPT_STORIES: readonly Story[] = [
   keptStopped(
@@ -84,19 +103,9 @@ export const KEPT_STORIES: readonly Story[] = [
       stage.strike({ call: 'label', meanwhile: () => stage.after(0.01, () => stage.killAll()) });
     },
   ),
-  {
-    name: 'an object is deleted that keeps its machine stopped, and a call that starts the machine is carried out late',
-    seconds: 600,
-    plot: (stage) => {
-      stage.at(100, () => {
-        stage.users.setDeletionPolicy('a', 'Stop');
-        stage.users.setPowerState('a', 'Stopped');
-      });
-      stage.at(AT_WORK, () => {
-        stage.strike({ call: 'label', fate: { lateMs: 100_000 } });
-        stage.users.setPowerState('a', 'Running');
-      });
-      stage.at(AT_WORK + 3, () => stage.users.delete('a'));
-    },
-  },
+  startedLate('and a call that starts the machine is carried out late', () => {}),
+  startedLate(
+    'a call that starts the machine is carried out late, and the process that sent it died',
+    (stage) => stage.after(0.01, () => stage.killAll()),
+  ),
 ];
