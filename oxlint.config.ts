@@ -6,6 +6,7 @@ const LAYERS = [
   'main',
   'config',
   'cli',
+  'replay',
   'server',
   'gateway',
   'controllers',
@@ -66,6 +67,7 @@ const ARROWS: readonly { layer: Layer; refuses: readonly Layer[]; because: strin
       'main',
       'config',
       'cli',
+      'replay',
       'server',
       'gateway',
       'controllers',
@@ -100,7 +102,18 @@ const ARROWS: readonly { layer: Layer; refuses: readonly Layer[]; because: strin
   },
   {
     layer: 'accounts',
-    refuses: ['main', 'config', 'cli', 'server', 'gateway', 'controllers', 'views', 'simulator', 'markets'],
+    refuses: [
+      'main',
+      'config',
+      'cli',
+      'replay',
+      'server',
+      'gateway',
+      'controllers',
+      'views',
+      'simulator',
+      'markets',
+    ],
     because:
       'accounts serves the controllers and never calls back into one; it knows markets by their port alone.',
   },
@@ -110,6 +123,7 @@ const ARROWS: readonly { layer: Layer; refuses: readonly Layer[]; because: strin
       'main',
       'config',
       'cli',
+      'replay',
       'gateway',
       'controllers',
       'accounts',
@@ -206,13 +220,32 @@ const cliRules = [
   },
 ];
 
+const replayRules = [
+  {
+    files: ['src/replay/**'],
+    rules: {
+      'no-restricted-imports': refusing([
+        refusal(
+          LAYERS.filter((layer) => !['replay', 'controllers', 'views', 'api', 'lib'].includes(layer)),
+          "replay plays a load through the operator's decisions, from plain values: controllers, views, api and lib only.",
+        ),
+        {
+          group: ['../**/controllers/**', `!../**/controllers/*/${PUBLIC_FILE}`],
+          message: CLI_BECAUSE.replace('cli', 'replay'),
+        },
+      ]),
+      'oxc/no-async-await': 'error' as const,
+    },
+  },
+];
+
 const controllerPatterns = (name: string, isTest = false) => [
   refusal(
     CONTROLLERS.filter((other) => other !== name),
     'Controllers never import each other: they meet through the cluster.',
   ),
   refusal(
-    ['main', 'config', 'cli', 'server', 'gateway', 'simulator', ...(isTest ? [] : ['markets'])],
+    ['main', 'config', 'cli', 'replay', 'server', 'gateway', 'simulator', ...(isTest ? [] : ['markets'])],
     'A controller gets what it needs as arguments from main.ts: it knows markets by their port alone, and no simulator.',
   ),
   ...(name === 'endpoint-group'
@@ -387,11 +420,12 @@ export default defineConfig({
     ...layerRules,
     ...marketRules,
     ...cliRules,
+    ...replayRules,
     ...controllerRules,
     vocabularyRule,
     {
       files: [
-        'src/{api,market,markets,runtime,ownership,instance,reach,views,accounts,controllers,gateway,simulator}/**/*.ts',
+        'src/{api,market,markets,runtime,ownership,instance,reach,views,accounts,controllers,replay,gateway,simulator}/**/*.ts',
         'src/config.ts',
         'src/config/*.ts',
       ],

@@ -1,7 +1,7 @@
-import type { WorkerModel } from '../../src/cli/replay/fleet.ts';
-import type { WhatIf } from '../../src/cli/replay/replay.ts';
-import type { Trace } from '../../src/cli/replay/trace.ts';
 import { type Random, seededRandom } from '../../src/lib/random.ts';
+import type { WorkerModel } from '../../src/replay/fleet.ts';
+import type { WhatIf } from '../../src/replay/replay.ts';
+import type { Trace } from '../../src/replay/trace.ts';
 
 const HOURS = 24;
 export const POINT_SECONDS = 10;

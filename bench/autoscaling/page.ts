@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { pictureOf } from '../../src/cli/replay/chart.ts';
-import type { Outcome } from '../../src/cli/replay/outcome.ts';
+import { pictureOf } from '../../src/replay/chart.ts';
+import type { Outcome } from '../../src/views/replay.ts';
 
 const PAGE = new URL('../../docs/concepts/autoscaling.md', import.meta.url);
 const PICTURE = new URL('../../docs/concepts/autoscaling.svg', import.meta.url);

@@ -1,8 +1,8 @@
-import type { Policy } from '../../src/cli/replay/replay.ts';
 import { autoscale } from '../../src/controllers/endpoint-group/autoscale/autoscale.ts';
 import type { ScalingInput } from '../../src/controllers/endpoint-group/autoscale/bounds.ts';
 import { hotOf } from '../../src/controllers/endpoint-group/autoscale/cover.ts';
 import { loadOver } from '../../src/controllers/endpoint-group/load/state.ts';
+import type { Policy } from '../../src/replay/replay.ts';
 
 /** A rule for the number of workers, in words, with the numbers that it was tuned to. */
 export interface Contender {

@@ -4,6 +4,7 @@ import { groupExplanationSchema, instanceExplanationSchema } from './explanation
 import { groupSnapshotSchema } from './group-figures.ts';
 import { instanceSnapshotSchema } from './instance-figures.ts';
 import { plansSchema } from './plan.ts';
+import { replaySummarySchema, ticksSchema } from './replay.ts';
 import { reportSchema } from './report.ts';
 
 /** A command whose JSON and YAML have a schema. */
@@ -40,6 +41,16 @@ export const JSON_OUTPUTS = {
     command: 'gpu-rent plan -f FILE -o json',
     summary: 'A list in the order of the files.',
     schema: plansSchema,
+  },
+  simulateTicks: {
+    command: 'gpu-rent simulate epg -o json',
+    summary: 'The first of two lines: a list of ticks.',
+    schema: ticksSchema,
+  },
+  simulateSummary: {
+    command: 'gpu-rent simulate epg -o json, last line',
+    summary: 'The figures of the whole replay.',
+    schema: replaySummarySchema,
   },
   explainInstance: {
     command: 'gpu-rent explain gpui/NAME -o json',

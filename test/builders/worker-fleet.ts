@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http';
-import { serve } from '../../src/cli/replay/queueing.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { type Transport, TransportError } from '../../src/lib/transport.ts';
+import { serve } from '../../src/replay/queueing.ts';
 import { shownStatus } from '../../src/simulator/instances/boot.ts';
 import type { Simulator } from '../../src/simulator/simulator.ts';
 import type { Contract } from '../../src/simulator/tables/contracts.ts';

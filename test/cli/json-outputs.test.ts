@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { labels } from '../../src/api/v1alpha1/names.ts';
 import { JSON_OUTPUTS } from '../../src/views/json-outputs.ts';
@@ -130,6 +132,23 @@ test.each(CASES)(
     golden.expect(headline, steady(stdout).trimEnd());
   },
 );
+
+test('simulate epg prints ticks and a summary as their schemas say', async () => {
+  const group = JSON.stringify({
+    ...{ apiVersion: 'gpurental.dev/v1alpha1', kind: 'EndpointGroup', metadata: { name: 'chat' } },
+    spec: { template: { spec }, expectedPerf: '100', maxWorkers: 9 },
+  });
+  const trace = join(here.cluster.cli.home, 'load.csv');
+  writeFileSync(trace, 'seconds,load\n0,50\n60,250\n120,0\n');
+  const line = ['simulate', 'epg', '-f', '-', '--trace', trace, '-o', 'json'];
+  const { stdout } = await here.cluster.cli.run(line, { stdin: group });
+  const [ticks, summary] = stdout
+    .trim()
+    .split('\n')
+    .map((text) => JSON.parse(text));
+  expect(JSON_OUTPUTS.simulateTicks.schema.parse(ticks)).toHaveLength(13);
+  expect(JSON_OUTPUTS.simulateSummary.schema.parse(summary)).toMatchObject({ seconds: 130, offered: 18_000 });
+});
 
 test('the golden text has no other command', () => {
   golden.expectNoOther(CASES.map(({ headline }) => headline));

@@ -3,7 +3,7 @@ import { dayUnder, type Row, rowOf, tableOf } from '../../bench/autoscaling/comp
 import { CONTENDERS, SHOWN_SEED } from '../../bench/autoscaling/contenders.ts';
 import { pageWith, pictureOfDay, readPage, readPicture } from '../../bench/autoscaling/page.ts';
 import { GRIDS } from '../../bench/autoscaling/tune.ts';
-import type { Outcome } from '../../src/cli/replay/outcome.ts';
+import type { Outcome } from '../../src/views/replay.ts';
 
 describe('docs/concepts/autoscaling.md', () => {
   let outcomes: readonly Outcome[] = [];

@@ -79,6 +79,20 @@ const PLANTED: readonly Planted[] = [
     says: 'from plain values',
   },
   {
+    title: 'a replay that imports the inside of a controller',
+    file: 'src/replay/planted-inside.ts',
+    source: "import { x } from '../controllers/endpoint-group/decide.ts';\nexport const y = x;\n",
+    rule: 'no-restricted-imports',
+    says: 'its public.ts only',
+  },
+  {
+    title: 'a replay that calls the command line',
+    file: 'src/replay/planted-command.ts',
+    source: "import { x } from '../cli/command-error.ts';\nexport const y = x;\n",
+    rule: 'no-restricted-imports',
+    says: 'from plain values',
+  },
+  {
     title: 'a way to a machine that asks a view',
     file: 'src/reach/planted-view.ts',
     source: "import { x } from '../views/table.ts';\nexport const y = x;\n",

@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
+import type { WhatIf } from '../../replay/replay.ts';
+import type { Outcome, Tick } from '../../views/replay.ts';
 import { formatTable } from '../../views/table.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
 import { usageError } from '../command-error.ts';
 import { textOption } from '../option-values.ts';
-import type { Outcome, Tick } from '../replay/outcome.ts';
-import type { WhatIf } from '../replay/replay.ts';
 import { readTextFile } from '../secrets/secret-input.ts';
 
 /** Replays a load through the operator's own scaling rules: effects and cost of these settings. */
@@ -45,7 +45,7 @@ export const simulateEpg: Command = {
 const TICKS_AT_ONCE = 1000;
 
 async function replayed(whatIf: WhatIf, signal: AbortSignal): Promise<Outcome> {
-  const { replayTicks } = await import('../replay/replay.ts');
+  const { replayTicks } = await import('../../replay/replay.ts');
   const ticks = replayTicks(whatIf);
   for (let count = 1; ; count += 1) {
     const step = ticks.next();
@@ -68,7 +68,7 @@ async function readWhatIf(input: CommandInput, context: CommandContext): Promise
   const [{ readGroup }, { readTrace }, { usualWorker, usualWorkerNote }, { readWorkers }, { beginWith }] =
     await Promise.all([
       import('../simulate/group-file.ts'),
-      import('../replay/trace.ts'),
+      import('../simulate/trace-file.ts'),
       import('../simulate/workers.ts'),
       import('../simulate/workers.ts'),
       import('../simulate/workers.ts'),
@@ -107,14 +107,14 @@ function filesOf({ options }: CommandInput): Files {
 }
 
 async function shown(outcome: Outcome, format: string | undefined, name: string): Promise<string> {
-  const { csvOf, jsonOf, summaryText } = await import('../replay/outcome.ts');
+  const { csvOf, jsonOf, summaryText } = await import('../../views/replay.ts');
   switch (format) {
     case 'json':
       return jsonOf(outcome);
     case 'csv':
       return csvOf(outcome);
     case 'svg': {
-      const { pictureOf } = await import('../replay/chart.ts');
+      const { pictureOf } = await import('../../replay/chart.ts');
       return pictureOf(outcome, `epg/${name}`);
     }
     case 'wide':
@@ -125,7 +125,7 @@ async function shown(outcome: Outcome, format: string | undefined, name: string)
 }
 
 async function tableOf(ticks: readonly Tick[]): Promise<string> {
-  const { short, TICK_COLUMNS } = await import('../replay/outcome.ts');
+  const { short, TICK_COLUMNS } = await import('../../views/replay.ts');
   const columns = TICK_COLUMNS.map((column) => ({
     header: column,
     text: (tick: Tick) => (column === 'dollars' ? tick.dollars.toFixed(4) : short(tick[column])),

@@ -4,9 +4,9 @@ import { formatDollars, type MicroDollars, parseDollars } from '../../lib/money.
 import { counted as numbered } from '../../lib/plural.ts';
 import { wholeGigabytes } from '../../lib/quantity.ts';
 import { formatDuration, parseDuration } from '../../lib/time.ts';
+import type { FirstWorker, WorkerModel } from '../../replay/fleet.ts';
+import type { WhatIf } from '../../replay/replay.ts';
 import { usageError } from '../command-error.ts';
-import type { FirstWorker, WorkerModel } from '../replay/fleet.ts';
-import type { WhatIf } from '../replay/replay.ts';
 import { type Fault, faultError, type YamlPath, yamlSources } from './yaml-source.ts';
 
 /** Workers that a user describes. */

@@ -1,4 +1,4 @@
-import type { Outcome, Tick } from './outcome.ts';
+import type { Outcome, Tick } from '../views/replay.ts';
 
 const WIDTH = 960;
 const LEFT = 70;

@@ -1,6 +1,6 @@
-import type { EndpointGroupSpec } from '../../api/v1alpha1/endpoint-group.ts';
-import { type Change, type ScalingWorker, usualPerf } from '../../controllers/endpoint-group/public.ts';
-import { parseDuration } from '../../lib/time.ts';
+import type { EndpointGroupSpec } from '../api/v1alpha1/endpoint-group.ts';
+import { type Change, type ScalingWorker, usualPerf } from '../controllers/endpoint-group/public.ts';
+import { parseDuration } from '../lib/time.ts';
 import { type Fleet, type FleetWorker, isServing, type WorkerModel } from './fleet.ts';
 
 /** Time limits of a spec for workers, in milliseconds. */

@@ -1,5 +1,3 @@
-import { usageError } from '../command-error.ts';
-
 /** Offered load from a time on, until the next point. */
 export interface TracePoint {
   readonly seconds: number;
@@ -193,17 +191,4 @@ function lastBefore(points: Trace['points'], seconds: number): number {
     else high = middle;
   }
   return Math.max(0, low - 1);
-}
-
-/** Returns the trace of a file. Throws a usage error that names the line if it is invalid. */
-export function readTrace(text: string, file: string): Trace {
-  try {
-    return parseTrace(text);
-  } catch (error) {
-    if (!(error instanceof TraceError)) throw error;
-    throw usageError(
-      `${file}:${error.line}: ${error.message}.`,
-      `${error.remedy.slice(0, 1).toUpperCase()}${error.remedy.slice(1)}.`,
-    );
-  }
 }

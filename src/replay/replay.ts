@@ -1,4 +1,4 @@
-import type { EndpointGroupSpec } from '../../api/v1alpha1/endpoint-group.ts';
+import type { EndpointGroupSpec } from '../api/v1alpha1/endpoint-group.ts';
 import {
   autoscale,
   type Choice,
@@ -14,9 +14,10 @@ import {
   type ScalingWorker,
   scalingOptions,
   withArrivals,
-} from '../../controllers/endpoint-group/public.ts';
-import { type MicroDollars, parseDollars } from '../../lib/money.ts';
-import { parseDuration } from '../../lib/time.ts';
+} from '../controllers/endpoint-group/public.ts';
+import { type MicroDollars, parseDollars } from '../lib/money.ts';
+import { parseDuration } from '../lib/time.ts';
+import type { Outcome, Tick } from '../views/replay.ts';
 import { choosableWorkers, type Deadlines, deadlinesOf, ordered, perfOfNew } from './autoscaler-adapter.ts';
 import {
   type FirstWorker,
@@ -27,15 +28,7 @@ import {
   type WorkerModel,
   waitingWork,
 } from './fleet.ts';
-import {
-  type Counted,
-  dollarsOf,
-  type Outcome,
-  queueSecondsOf,
-  rounded,
-  summaryOf,
-  type Tick,
-} from './outcome.ts';
+import { type Counted, dollarsOf, queueSecondsOf, rounded, summaryOf } from './outcome.ts';
 import { isSteadyBetween, offeredBetween, type Trace } from './trace.ts';
 
 /** Returns the desired numbers: by the operator's own rules, or by others for comparison. */
@@ -78,6 +71,12 @@ export function* replayTicks(whatIf: WhatIf): Generator<Tick, Outcome> {
     yield tick;
   }
   return { ticks, summary: summaryOf(ticks, count * TICK_SECONDS, state) };
+}
+
+/** Replays a whole trace at once. */
+export function replay(whatIf: WhatIf): Outcome {
+  const ticks = replayTicks(whatIf);
+  for (let step = ticks.next(); ; step = ticks.next()) if (step.done) return step.value;
 }
 
 /** Values that stay the same from tick to tick. */

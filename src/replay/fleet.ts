@@ -1,4 +1,4 @@
-import type { MicroDollars } from '../../lib/money.ts';
+import type { MicroDollars } from '../lib/money.ts';
 import {
   amountOf,
   type FrontQueue,
