@@ -11,6 +11,8 @@ function requirements(change: Record<string, unknown> = {}): Requirements {
   return first;
 }
 
+const NOTHING: ChoiceInput['excluded'] = { offers: new Set(), machines: new Set(), hosts: new Set() };
+
 function input(
   change: Record<string, unknown>,
   offers: ChoiceInput['offers'],
@@ -22,7 +24,7 @@ function input(
     diskGB: 10,
     requiredPorts: {},
     offers,
-    excluded: { offers: new Set(), machines: new Set(), hosts: new Set() },
+    excluded: NOTHING,
     ...more,
   };
 }
@@ -288,5 +290,78 @@ describe('an offer that ends before the machine may (B14)', () => {
   test('is not one whose end is unknown', () => {
     const unknown = { ...short, remainingSeconds: undefined };
     expect(idOf([unknown, long], 72 * HOUR_MS)).toBe('1');
+  });
+});
+
+describe('equal objects that read one reply', () => {
+  const priced = (count: number) =>
+    Array.from({ length: count }, (_, id) =>
+      offer({ id: String(id), pricePerHour: ((id * 37) % 101) * 1000 + 1 }),
+    );
+
+  test('get the offers one after another by the order, without one that is taken', () => {
+    const offers = priced(40);
+    const taken = new Set<string>();
+    const reserved = { has: (id: string) => taken.has(id) };
+    const chosen = offers.map(() => {
+      const id = chosenId(input({}, offers, { excluded: { ...NOTHING, reserved } }));
+      taken.add(id);
+      return id;
+    });
+    const byPrice = offers.toSorted((left, right) => (left.pricePerHour ?? 0) - (right.pricePerHour ?? 0));
+    expect(chosen).toEqual(byPrice.map(({ id }) => id));
+    // A rental that failed releases its offer, wherever it stands in the order.
+    taken.delete(chosen[3] ?? '');
+    expect(chosenId(input({}, offers, { excluded: { ...NOTHING, reserved } }))).toBe(chosen[3]);
+  });
+
+  test('examine each offer once, however many they are', () => {
+    let reads = 0;
+    const offers = priced(200).map((each) => ({
+      ...each,
+      get gpuName() {
+        reads += 1;
+        return 'RTX 4090';
+      },
+    }));
+    chooseOffer(input({ gpuNames: ['RTX 4090'] }, offers));
+    const first = reads;
+    for (let count = 0; count < 100; count += 1) chooseOffer(input({ gpuNames: ['RTX 4090'] }, offers));
+    expect(first).toBeGreaterThan(0);
+    expect(reads).toBe(first);
+  });
+
+  test('choose as each would alone, whatever they want and whatever is excluded', () => {
+    const offers = priced(30).map((each, at) => ({
+      ...each,
+      ...{
+        gpuName: at % 3 === 0 ? undefined : 'RTX 4090',
+        machineId: String(at % 7),
+        hostId: String(at % 5),
+      },
+    }));
+    const ids = fc.uniqueArray(fc.integer({ min: 0, max: 29 }).map(String));
+    const drawn = fc.record({
+      want: fc.record({
+        maxPricePerHour: fc.constantFrom('0.02', '0.05', '1.00'),
+        gpuNames: fc.constantFrom(undefined, ['RTX 4090']),
+        order: fc.constantFrom(undefined, [{ field: 'dph_total', direction: 'Desc' }]),
+      }),
+      excluded: fc.record({ offers: ids, machines: ids, hosts: ids }),
+      mustState: fc.boolean(),
+      limits: fc.constantFrom({}, { maxPricePerHour: 30_000 }),
+    });
+    fc.assert(
+      fc.property(fc.array(drawn, { minLength: 1, maxLength: 30 }), (objects) => {
+        for (const { want, excluded, mustState, limits } of objects) {
+          const { offers: ownOffers, machines, hosts } = excluded;
+          const sets = { offers: new Set(ownOffers), machines: new Set(machines), hosts: new Set(hosts) };
+          const more = { excluded: sets, mustState, limits };
+          const change = Object.fromEntries(Object.entries(want).filter(([, value]) => value !== undefined));
+          const alone = chooseOffer(input(change, [...offers], more));
+          expect(chooseOffer(input(change, offers, more))).toEqual(alone);
+        }
+      }),
+    );
   });
 });

@@ -6,11 +6,13 @@ import type { OfferRequirements } from '../../api/v1alpha1/offer-requirements.ts
 import {
   type DeclaredPorts,
   filterRequirements,
+  neededDirectPorts,
   type Requirement,
   requirementOn,
   requirementsOn,
   searchFilter,
 } from '../../api/v1alpha1/requirements.ts';
+import { LazyOrder } from '../../lib/lazy-order.ts';
 import { formatDollars, type MicroDollars, parseDollars } from '../../lib/money.ts';
 import { alternatives, nearestModels } from '../../lib/text.ts';
 import { compareIds } from '../../market/ids.ts';
@@ -49,29 +51,81 @@ export type Choice =
   | { readonly type: 'unclear' }
   | { readonly type: 'none'; readonly lacks: Lack };
 
-/** The first offer by the wanted order that passes every check and is not excluded. Ties go to the lowest id. */
+/**
+ * Offer to rent: the first one in the order of preference that passes every check and is not excluded. Ties go to the
+ * lowest id.
+ */
 export function chooseOffer(input: ChoiceInput): Choice {
-  const checks = offerChecks(input.requirements, input);
-  const telling = (offer: Offer) => checks.every((check) => check.isKnown(offer));
-  const found = input.mustState
-    ? chooseOffer({ ...input, offers: input.offers.filter(telling), mustState: false })
-    : undefined;
-  if (found?.type === 'chosen') return found;
-  const fitting = checks.filter(({ kind }) => kind === 'fit');
-  const matching = forRent(input.offers).filter((offer) => passes(fitting, offer));
-  const affordable = matching.filter((offer) => passes(checks, offer));
-  const free = affordable.filter((offer) => !isExcluded(offer, input.excluded));
-  if (found) return free.length > 0 ? { type: 'unclear' } : found;
-  const offer = firstOf(free, byOrder(input.requirements.order, input.neededMs));
-  if (offer) return { type: 'chosen', offer, pricePerHour: totalPrice(offer, input.requirements) };
-  return { type: 'none', lacks: lackOf(checks, matching, affordable) };
+  const candidates = candidatesOf(input);
+  const isFree = (offer: Offer) => !isExcluded(offer, input.excluded);
+  const first = firstWhere(candidates.ordered, (offer) => isFree(offer) && candidates.isTelling(offer));
+  if (first) return { type: 'chosen', offer: first, pricePerHour: totalPrice(first, input.requirements) };
+  if (candidates.affordable.some(isFree)) return { type: 'unclear' };
+  return { type: 'none', lacks: lackOf(candidates) };
 }
 
 /** Offers that pass every check, also those that are excluded for now. */
 export function matchingOffers(input: ChoiceInput): readonly Offer[] {
-  const checks = offerChecks(input.requirements, input);
-  const isTelling = (offer: Offer) => !input.mustState || checks.every((check) => check.isKnown(offer));
-  return forRent(input.offers).filter((offer) => passes(checks, offer) && isTelling(offer));
+  const { affordable, isTelling } = candidatesOf(input);
+  return affordable.filter(isTelling);
+}
+
+/** Offers of one reply for one want, without regard to exclusions. */
+interface Candidates {
+  readonly checks: readonly OfferCheck[];
+  /** Offers that fit, at any price. */
+  readonly matching: readonly Offer[];
+  /** Offers that pass every check. */
+  readonly affordable: readonly Offer[];
+  /** The affordable offers in the order of preference. */
+  readonly ordered: Iterable<Offer>;
+  /** True if the offer may be rented by what it states itself. */
+  readonly isTelling: (offer: Offer) => boolean;
+}
+
+/**
+ * Candidates by reply and want. A burst of equal objects reads one reply: it is filtered and ordered once for all of
+ * them, and each object takes the first candidate that is still free.
+ */
+const known = new WeakMap<readonly Offer[], Map<string, Candidates>>();
+/** Maximum wants of one reply whose candidates are kept. */
+const MAX_WANTS = 16;
+
+function candidatesOf(input: ChoiceInput): Candidates {
+  const wants = known.get(input.offers) ?? new Map<string, Candidates>();
+  known.set(input.offers, wants);
+  const key = wantKey(input);
+  const found = wants.get(key) ?? newCandidates(input);
+  // The want that was used longest ago comes first.
+  wants.delete(key);
+  wants.set(key, found);
+  const [oldest] = wants.keys();
+  if (wants.size > MAX_WANTS && oldest !== undefined) wants.delete(oldest);
+  return found;
+}
+
+/** Text of everything that decides which offers pass, and in which order. */
+function wantKey({ requirements, limits, diskGB, requiredPorts, neededMs, mustState }: ChoiceInput): string {
+  const ports = neededDirectPorts(requiredPorts);
+  return JSON.stringify([requirements, limits, diskGB, ports, neededMs ?? 0, mustState === true]);
+}
+
+function newCandidates(input: ChoiceInput): Candidates {
+  const { requirements, neededMs, mustState = false } = input;
+  const checks = offerChecks(requirements, input);
+  const fitting = checks.filter(({ kind }) => kind === 'fit');
+  const matching = forRent(input.offers).filter((offer) => passes(fitting, offer));
+  const affordable = matching.filter((offer) => passes(checks, offer));
+  return {
+    ...{ checks, matching, affordable },
+    ordered: new LazyOrder(affordable, byOrder(requirements.order, neededMs)),
+    isTelling: (offer) => !mustState || checks.every((check) => check.isKnown(offer)),
+  };
+}
+
+function firstWhere<T>(items: Iterable<T>, holds: (item: T) => boolean): T | undefined {
+  for (const item of items) if (holds(item)) return item;
+  return undefined;
 }
 
 /** Every search asks for offers that can be rented; a row that denies it is not believed. */
@@ -135,24 +189,12 @@ function isExcluded(offer: Offer, excluded: Exclusions): boolean {
   );
 }
 
-function lackOf(
-  checks: readonly OfferCheck[],
-  matching: readonly Offer[],
-  affordable: readonly Offer[],
-): Lack {
+function lackOf({ checks, ...all }: Candidates): Lack {
+  const [matching, affordable] = [all.matching.filter(all.isTelling), all.affordable.filter(all.isTelling)];
   if (matching.length === 0 || affordable.length > 0) return 'match';
-  const known = checks.filter(({ kind }) => kind !== 'price');
-  const priced = matching.filter((offer) => passes(known, offer));
+  const others = checks.filter(({ kind }) => kind !== 'price');
+  const priced = matching.filter((offer) => passes(others, offer));
   return priced.length > 0 ? 'affordable' : 'priced';
-}
-
-function firstOf(
-  offers: readonly Offer[],
-  compare: (left: Offer, right: Offer) => number,
-): Offer | undefined {
-  let first = offers[0];
-  for (const offer of offers) if (first && compare(offer, first) < 0) first = offer;
-  return first;
 }
 
 /** Whatever is not known comes last, in either direction. What ends too soon comes after all that does not. */
