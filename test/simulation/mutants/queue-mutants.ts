@@ -81,4 +81,18 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     find: '      this.#startOver();\n      this.fields.destroyNotBefore = 0;',
     replace: '      this.fields.destroyNotBefore = 0;',
   },
+  {
+    name: 'broad-reply-finds',
+    loses: 'the smallest disk first, where a broad reply holds offers for others',
+    file: 'accounts/queue/search-scheduler.ts',
+    find: 'return reply.covers(withItsDisk) && mayHold(reply, withItsDisk);',
+    replace: 'return reply.covers(withItsDisk) && reply.offers.length > 0;',
+  },
+  {
+    name: 'shared-reply-rules-nothing-out',
+    loses: 'what a reply with offers for others says of larger disks',
+    file: 'accounts/queue/search-scheduler.ts',
+    find: 'const isRuledOut = covers(query) && !mayHold({ key, offers }, withItsDisk);',
+    replace: 'const isRuledOut = covers(query) && offers.length === 0 && withItsDisk !== undefined;',
+  },
 ];

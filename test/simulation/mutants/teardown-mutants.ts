@@ -117,4 +117,25 @@ export const TEARDOWN_MUTANTS: readonly Mutant[] = [
     find: '  for (const scope of namespaces.length > 0 ? namespaces : [EVERYWHERE]) controller.queue.add(scope);\n',
     replace: '',
   },
+  {
+    name: 'kept-without-read',
+    loses: 'the read that confirms the stop of a machine which outlives its object',
+    file: `${GPU}/rules/deleting.ts`,
+    find: 'return readConfirmation(facts, instanceId, (read) => hasStopped(memory, read));',
+    replace: "return 'confirmed';",
+  },
+  {
+    name: 'late-start-of-kept-forgotten',
+    loses: 'the wait for a start that is carried out late, before a stopped machine is left',
+    file: `${GPU}/rules/deleting.ts`,
+    find: 'return awaitLateStart(facts) ?? letMachineGo(facts, deletionPolicy);',
+    replace: 'return letMachineGo(facts, deletionPolicy);',
+  },
+  {
+    name: 'kept-when-asked-to-stop',
+    loses: 'the state that shows the stop of a machine which outlives its object',
+    file: `${GPU}/rules/deleting.ts`,
+    find: 'if (!isFailing(shown)) return isStopped(shown);',
+    replace: 'if (!isFailing(shown)) return isStopped(shown) || stopAskedAt !== undefined;',
+  },
 ];
