@@ -2,10 +2,12 @@ import type { EndpointGroup } from '../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
 import type { KindNames } from '../api/v1alpha1/names.ts';
+import { isKubeError } from '../runtime/kube/kube-error.ts';
+import type { KubeObject } from '../runtime/kube/kube-object.ts';
 import type { Command, CommandContext, CommandInput, CommandOption, OptionSet } from './command.ts';
-import { usageError } from './command-error.ts';
+import { failed, usageError } from './command-error.ts';
 import { getObject } from './objects/cluster-objects.ts';
-import { parseObject, shownName } from './objects/object-name.ts';
+import { type ObjectName, parseObject, shownName } from './objects/object-name.ts';
 import { changeOneByOne } from './output/one-by-one.ts';
 import { createOutput } from './output/output.ts';
 import { confirmed, YES } from './secrets/prompt.ts';
@@ -42,6 +44,8 @@ export interface ObjectChange<T> {
   readonly byId?: string;
   /** Throws the obstacle to the change. All objects are checked before the first is changed. */
   readonly check?: (target: ChangedObject<T>) => void;
+  /** True if an object that is being deleted is changed as well. */
+  readonly alsoDeleting?: boolean;
   /** Question before an irreversible change. */
   readonly question?: (targets: readonly ChangedObject<T>[]) => string;
   /** Resolves to the action as a participle. */
@@ -73,16 +77,23 @@ export function objectChangeCommand<T extends GpuInstance | EndpointGroup | Mark
       const output = createOutput(input, context);
       await withCluster(input, context, async (cluster) => {
         const targets = new Map<string, ChangedObject<T>>();
-        for (const { resource, name } of named) {
+        const read = async ({ resource, name }: Pick<ObjectName, 'resource' | 'name'>) => {
           const shown = shownName(resource, name);
           const target = { resource, shown, object: await getObject<T>(cluster, resource, name) };
+          if (!definition.alsoDeleting) refuseDeleting(target);
           definition.check?.(target);
-          targets.set(shown, target);
+          return target;
+        };
+        for (const each of named) {
+          const target = await read(each);
+          targets.set(target.shown, target);
         }
         if (question) await confirmed(question([...targets.values()]), input, context);
         await changeOneByOne(output, [...targets.keys()], async (shown) => {
           const target = targets.get(shown) as ChangedObject<T>;
-          const did = await definition.change(target, { cluster, input, context });
+          const means = { cluster, input, context };
+          const again = () => read({ resource: target.resource, name: target.object.metadata.name });
+          const did = await retried(target, again, (latest) => definition.change(latest, means));
           const [kind = '', name = ''] = shown.split('/');
           return { kind, name, did };
         });
@@ -92,8 +103,39 @@ export function objectChangeCommand<T extends GpuInstance | EndpointGroup | Mark
   };
 }
 
+const MAX_TRIES = 5;
+
+/** Changes the object as it is now: one that was written meanwhile is read and judged again. Rejects if another took its name. */
+async function retried<T extends KubeObject>(
+  target: ChangedObject<T>,
+  read: () => Promise<ChangedObject<T>>,
+  change: (latest: ChangedObject<T>) => Promise<string>,
+): Promise<string> {
+  let latest = target;
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await change(latest);
+    } catch (error) {
+      if (!isKubeError(error, 'conflict') || tries === MAX_TRIES) throw error;
+      latest = await read();
+      if (latest.object.metadata.uid !== target.object.metadata.uid) throw error;
+    }
+  }
+}
+
+function refuseDeleting({ object, shown }: ChangedObject<KubeObject>): void {
+  const { deletionTimestamp, namespace } = object.metadata;
+  if (deletionTimestamp === undefined) return;
+  throw failed(
+    `${shown} is being deleted; nothing was changed.`,
+    `Wait for its end: gpu-rent wait ${shown} --for delete -n ${namespace}`,
+  );
+}
+
 /** Changed parts of an object. */
 export interface ObjectPatch {
+  /** Refused with a conflict if the object was written since it was read. */
+  readonly onlyAsRead?: boolean;
   readonly annotations?: Readonly<Record<string, string | null>>;
   readonly spec?: Readonly<Record<string, unknown>>;
 }
@@ -102,16 +144,20 @@ export interface ObjectPatch {
 export async function patchObject(
   { cluster: { kube, namespace } }: ChangeMeans,
   { resource, object }: ChangedObject<GpuInstance | EndpointGroup | MarketplaceAccount>,
-  { annotations, spec }: ObjectPatch,
+  { annotations, spec, onlyAsRead = false }: ObjectPatch,
 ): Promise<void> {
-  const { uid, name, namespace: own = namespace } = object.metadata;
+  const { uid, name, namespace: own = namespace, resourceVersion } = object.metadata;
   await kube.patch(
     resource,
     { namespace: own, name },
     {
       type: 'merge',
       body: {
-        metadata: { ...(uid === undefined ? {} : { uid }), ...(annotations && { annotations }) },
+        metadata: {
+          ...(uid === undefined ? {} : { uid }),
+          ...(onlyAsRead && { resourceVersion }),
+          ...(annotations && { annotations }),
+        },
         ...(spec && { spec }),
       },
       fieldManager: 'gpu-rent',

@@ -177,7 +177,9 @@ describe('restart', () => {
 });
 
 test('hold sets its annotation, and --release removes it', async () => {
-  expect(await gpuRent('hold trainer')).toMatchObject({ stdout: 'gpui/trainer on hold\n' });
+  expect(await gpuRent('hold trainer')).toMatchObject({
+    stdout: expect.stringMatching(/^gpui\/trainer on hold\b/),
+  });
   expect(await gpuRent('hold trainer --release')).toMatchObject({ stdout: 'gpui/trainer released\n' });
   const held = (value: string | null) => ({ metadata: { annotations: { [annotations.hold]: value } } });
   expect(writes()).toMatchObject([

@@ -19,6 +19,7 @@ import { meansAll } from '../fleet.ts';
 import { type ChangedObject, type ChangeMeans, objectChangeCommand, patchObject } from '../object-change.ts';
 import { accountOf, getObject } from '../objects/cluster-objects.ts';
 import { parseTime, switchOption, textOption } from '../option-values.ts';
+import { dueText, holding, starting, stopping } from '../power-change.ts';
 import { YES } from '../secrets/prompt.ts';
 import { accountTarget } from '../sessions/account-access.ts';
 import { withMarketplaceAt } from '../sessions/marketplace-session.ts';
@@ -28,7 +29,7 @@ type InstanceTarget = ChangedObject<GpuInstance>;
 /** Stops the machines of objects: spec.powerState becomes Stopped. */
 const stopNamed = powerCommand({
   verb: 'stop',
-  powerState: 'Stopped',
+  power: stopping,
   description:
     'Sets spec.powerState: Stopped. The machine keeps its disk, which bills, and gives its GPU back: a later start fails if someone else rents it by then. If Git holds the object, change powerState there, or a sync starts the machine again. A machine without an object: gpu-rent stop instance ID.',
 });
@@ -55,18 +56,18 @@ export const stopCommand: Command = {
 /** Starts the machines of stopped objects: spec.powerState becomes Running. */
 export const startCommand = powerCommand({
   verb: 'start',
-  powerState: 'Running',
+  power: starting,
   description:
     'Sets spec.powerState: Running; without a machine one is rented. gpu-rent wait gpui/NAME waits for it. A machine without an object: gpu-rent start instance ID.',
 });
 
 interface Powering {
   readonly verb: 'stop' | 'start';
-  readonly powerState: 'Stopped' | 'Running';
+  readonly power: typeof stopping;
   readonly description: string;
 }
 
-function powerCommand({ verb, powerState, description }: Powering): Command {
+function powerCommand({ verb, power, description }: Powering): Command {
   return objectChangeCommand<GpuInstance>({
     ...{ verb, description, byId: `${verb} instance` },
     kinds: [gpuInstanceResource],
@@ -76,9 +77,9 @@ function powerCommand({ verb, powerState, description }: Powering): Command {
       refuseWorker(target, verb);
     },
     async change(target, means) {
-      const isSo = target.object.spec.powerState === powerState;
-      if (!isSo) await patchObject(means, target, { spec: { powerState } });
-      return `powerState ${isSo ? 'is' : 'set to'} ${powerState}`;
+      const { patch, did } = power(target);
+      if (patch) await patchObject(means, target, patch);
+      return did;
     },
   });
 }
@@ -115,7 +116,7 @@ export const replaceCommand = objectChangeCommand<GpuInstance>({
   verb: 'replace',
   byId: 'destroy instance',
   description:
-    'The present machine is destroyed with its disk, then another is rented by the same spec. Asks first; without a terminal it needs --yes. The request names the present machine: if it is gone by then, its successor is kept.',
+    'The present machine is destroyed with its disk, then another is rented by the same spec. Asks first; without a terminal it needs --yes. The request names the present machine: if it is gone by then, its successor is kept. stop and hold withdraw the request.',
   kinds: [gpuInstanceResource],
   examples: ['gpu-rent replace gpui/trainer', 'gpu-rent replace gpui/trainer --yes'],
   check(target) {
@@ -133,6 +134,11 @@ export const replaceCommand = objectChangeCommand<GpuInstance>({
         `${shown} is paused: its machine is not replaced.`,
         `End the pause: gpu-rent resume ${shown} -n ${namespace}`,
       );
+    if (object.spec.powerState === 'Stopped')
+      throw failed(
+        `${shown} is stopped: its machine is not replaced, and its disk is kept.`,
+        `Start it first: gpu-rent start ${shown} -n ${namespace}`,
+      );
     if (rentedAtOf(object) === undefined)
       throw failed(
         `${shown}: the operator has not recorded yet when its machine was rented.`,
@@ -144,7 +150,8 @@ export const replaceCommand = objectChangeCommand<GpuInstance>({
   async change(target, means) {
     // Later than the rental of the present machine, and earlier than any successor: it can mean no other machine.
     const at = formatTime((rentedAtOf(target.object) ?? 0) + 1000);
-    await patchObject(means, target, { annotations: { [annotations.replaceAt]: at } });
+    // A stop or hold of the same moment is judged first.
+    await patchObject(means, target, { annotations: { [annotations.replaceAt]: at }, onlyAsRead: true });
     return `machine ${machineOf(target)} is to be replaced`;
   },
 });
@@ -156,6 +163,13 @@ export const wakeCommand = objectChangeCommand<EndpointGroup>({
     'Requests one hot worker from the group now, as a request would: a cold worker is started, or one is rented. The bounds and limits of the group hold.',
   kinds: [endpointGroupResource],
   examples: ['gpu-rent wake epg/chat'],
+  check({ object, shown }) {
+    if (!object.spec.pause.scaleUp) return;
+    throw failed(
+      `${shown} is paused: no worker is woken.`,
+      `End the pause: gpu-rent resume ${shown} -n ${object.metadata.namespace}`,
+    );
+  },
   async change(target, means) {
     await patchObject(means, target, { annotations: { [annotations.wakeAt]: requestText() } });
     return 'asked to wake a worker';
@@ -171,15 +185,20 @@ export const holdCommand = objectChangeCommand<GpuInstance>({
   examples: ['gpu-rent hold gpui/trainer', 'gpu-rent hold gpui/trainer --release'],
   options: [{ flags: '--release', description: 'End the hold.' }],
   async change(target, means) {
-    const isReleased = switchOption(means.input.options, '--release');
-    await patchObject(means, target, { annotations: { [annotations.hold]: isReleased ? null : 'true' } });
-    return isReleased ? 'released' : 'on hold';
+    if (switchOption(means.input.options, '--release')) {
+      await patchObject(means, target, { annotations: { [annotations.hold]: null } });
+      return `released${dueText(target.object, 'now')}`;
+    }
+    const { patch, did } = holding(target);
+    if (patch) await patchObject(means, target, patch);
+    return did;
   },
 });
 
 /** Requests a reconcile of objects now. */
 export const reconcileCommand = objectChangeCommand<GpuInstance | EndpointGroup | MarketplaceAccount>({
   verb: 'reconcile',
+  alsoDeleting: true,
   description:
     'Sets the annotation gpurental.dev/requested-at and waits until the operator has seen it; of an account the key is checked again. Exit code 4 if that takes longer than --timeout.',
   kinds: [gpuInstanceResource, endpointGroupResource, marketplaceAccountResource],

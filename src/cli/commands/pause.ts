@@ -4,6 +4,7 @@ import { endpointGroupResource, gpuInstanceResource } from '../../api/v1alpha1/n
 import type { Command, CommandContext, CommandInput } from '../command.ts';
 import { ALL, FleetChanges, listFleet, meansAll } from '../fleet.ts';
 import { type ChangedObject, type ChangeMeans, objectChangeCommand, patchObject } from '../object-change.ts';
+import { dueText } from '../power-change.ts';
 import { withCluster } from '../sessions/cluster-session.ts';
 
 /** Pauses renting and replacing; running machines keep running and billing. */
@@ -35,7 +36,8 @@ function pausingCommand({ verb, paused, description }: Pausing): Command {
     const isGroup = target.resource === endpointGroupResource;
     const spec = isGroup ? { pause: { scaleUp: paused, scaleDown: paused } } : { paused };
     await patchObject(means, target, { spec });
-    return did;
+    if (isGroup) return did;
+    return `${did}${dueText(target.object as GpuInstance, paused ? 'after gpu-rent resume' : 'now')}`;
   };
   const named = objectChangeCommand<GpuInstance | EndpointGroup>({
     ...{ verb, description, change },

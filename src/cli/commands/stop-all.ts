@@ -11,6 +11,7 @@ import type { CommandContext, CommandInput } from '../command.ts';
 import { type Fleet, FleetChanges, listFleet } from '../fleet.ts';
 import { type ChangedObject, patchObject } from '../object-change.ts';
 import { listAccounts } from '../objects/cluster-objects.ts';
+import { stopping } from '../power-change.ts';
 import { confirmed } from '../secrets/prompt.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
 
@@ -24,8 +25,9 @@ export async function stopAll(input: CommandInput, context: CommandContext): Pro
     const changes = new FleetChanges(input, context);
     const means = { cluster, input, context };
     const stop = async (target: ChangedObject<GpuInstance>) => {
-      await patchObject(means, target, { spec: { powerState: 'Stopped' } });
-      return 'powerState set to Stopped';
+      const { patch, did } = stopping(target);
+      if (patch) await patchObject(means, target, patch);
+      return did;
     };
     const pause = async (target: ChangedObject<EndpointGroup>) => {
       await patchObject(means, target, { spec: { pause: { scaleUp: true, scaleDown: true } } });

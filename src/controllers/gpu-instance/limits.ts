@@ -1,5 +1,6 @@
 import { annotations } from '../../api/v1alpha1/names.ts';
 import { totalCost } from '../../instance/cost.ts';
+import { asHandled, requestedReplacement } from '../../instance/replace-request.ts';
 import { formatDollars, parseDollars } from '../../lib/money.ts';
 import { fittingText } from '../../lib/text.ts';
 import { formatTime, parseDuration, parseTime } from '../../lib/time.ts';
@@ -88,11 +89,8 @@ export function replaceIsDue(facts: Pick<Facts, 'object' | 'clock'>): boolean {
 
 /** Milliseconds until the requested replacement; undefined without one, or if two lists disagree on the time. */
 function replaceIsDueIn(facts: Pick<Facts, 'object' | 'clock'>): number | undefined {
-  const { metadata, status } = facts.object;
-  const annotation = metadata.annotations?.[annotations.replaceAt];
-  const [at, rentedAt, now] = [parseTime(annotation), parseTime(status?.rentedAt), facts.clock.confirmedNow];
-  if (at === undefined || rentedAt === undefined || now === undefined) return undefined;
-  return status?.replacedAt === asHandled(annotation ?? '') || rentedAt >= at ? undefined : at - now;
+  const [at, now] = [requestedReplacement(facts.object), facts.clock.confirmedNow];
+  return at === undefined || now === undefined ? undefined : at - now;
 }
 
 /** Its time has come, and there is nothing to replace, or it was replaced; or it names no time, which is told once. */
@@ -100,11 +98,6 @@ export function replaceIsHandled(facts: Pick<Facts, 'object' | 'clock'>, annotat
   const [at, now] = [parseTime(annotation), facts.clock.confirmedNow];
   if (at === undefined) return true;
   return now !== undefined && at <= now && !replaceIsDue(facts);
-}
-
-/** A value of the annotation as the status holds it. */
-export function asHandled(annotation: string): string {
-  return annotation.slice(0, 253);
 }
 
 /** Events for an annotation that names no time, until the status records that it was handled. */
