@@ -95,7 +95,8 @@ export function forwardArguments(
     ({ local, remote }) => `Forwarding ${address}:${local} to port ${remote} of ${target.shown}`,
   );
   return [
-    ...quietOptions(target, login),
+    // At this level ssh reports a connection that the machine refuses.
+    ...[...sshOptions(target, login), ...NOTICE_CUTS, '-o', 'LogLevel=INFO'],
     ...['-o', 'ExitOnForwardFailure=yes', '-N', '-T', '-n'],
     // Neither a shell nor ssh reads a character of these words in another way.
     ...['-o', 'PermitLocalCommand=yes'],

@@ -64,6 +64,19 @@ describe.skipIf(SSHD === undefined)('gpu-rent port-forward', () => {
     await until('no port is left open', async () => !(await isOpen(one)));
   });
 
+  test('reports a connection to a port at which nothing listens, and forwards the next one', async () => {
+    const [local, closed, good] = [await findFreePort(), await findFreePort(), await findFreePort()];
+    const abort = new AbortController();
+    const running = start([`${local}:${closed}`, `${good}:${remote}`], abort.signal);
+    await until('it listens', async () => (await isOpen(local)) && (await isOpen(good)));
+    await expect(fetch(`http://127.0.0.1:${local}/`)).rejects.toThrow();
+    expect(await (await fetch(`http://127.0.0.1:${good}/still`)).text()).toBe('page /still');
+    abort.abort(new Interrupted());
+    const { stderr } = await running;
+    expect(stderr).toMatch(/open failed: connect failed: Connection refused/);
+    expect(stderr).not.toMatch(/Authenticated|debug/);
+  });
+
   test('fails at once where a local port is taken', async () => {
     const { exitCode, stdout, stderr } = await start([`${remote}:80`]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 255, stdout: '' });
