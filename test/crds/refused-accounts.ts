@@ -94,7 +94,7 @@ export const refusedAccounts: readonly Refused[] = [
     given: 'a limit that is no number, and refusals only that',
     spec: { ...base, limits: { maxPricePerHour: 'much', maxSpendPerHour: '1' } },
     refusals: [
-      'spec.limits.maxPricePerHour: Invalid value: "much": write dollars as a decimal in quotes with at most six digits behind the point, such as "0.80"',
+      'spec.limits.maxPricePerHour: Invalid value: "much": write a positive amount of dollars in quotes with at most six digits behind the point, such as "0.80"',
     ],
   },
   {
@@ -108,7 +108,7 @@ export const refusedAccounts: readonly Refused[] = [
     given: 'dollars with a sign',
     spec: { ...base, limits: { minCredit: '$5' } },
     refusals: [
-      'spec.limits.minCredit: Invalid value: "$5": write dollars as a decimal in quotes with at most six digits behind the point, such as "0.80"',
+      'spec.limits.minCredit: Invalid value: "$5": write a positive amount of dollars in quotes with at most six digits behind the point, such as "0.80"',
     ],
   },
   {

@@ -59,14 +59,14 @@ const offers: readonly Refused[] = [
     given: 'a bid with a sign, and refusals only that',
     spec: offer({ pricing: 'Interruptible', bid: '$5', maxPricePerHour: '1' }),
     refusals: [
-      'spec.offers[0].bid: Invalid value: "$5": write dollars as a decimal in quotes with at most six digits behind the point, such as "0.80"',
+      'spec.offers[0].bid: Invalid value: "$5": write a positive amount of dollars in quotes with at most six digits behind the point, such as "0.80"',
     ],
   },
   {
     given: 'a price with seven digits behind the point',
     spec: offer({ maxPricePerHour: '0.1234567' }),
     refusals: [
-      'spec.offers[0].maxPricePerHour: Invalid value: "0.1234567": write dollars as a decimal in quotes with at most six digits behind the point, such as "0.80"',
+      'spec.offers[0].maxPricePerHour: Invalid value: "0.1234567": write a positive amount of dollars in quotes with at most six digits behind the point, such as "0.80"',
     ],
   },
   {
@@ -150,7 +150,9 @@ const container: readonly Refused[] = [
   {
     given: 'a disk that is too small',
     spec: { ...base, disk: '4G' },
-    refusals: ['spec.disk: Invalid value: "4G": write a size between 8G and 100T'],
+    refusals: [
+      'spec.disk: Invalid value: "4G": write a size with its unit between 8G and 100T, such as 32Gi',
+    ],
   },
   { given: 'a disk in binary units', spec: { ...base, disk: '32Gi' }, refusals: [] },
   {

@@ -63,7 +63,7 @@ const disk = text({
     { rule: 'isQuantity(self)', message: 'write a size with its unit, such as 32G or 32Gi' },
     {
       rule: "!isQuantity(self) || (quantity(self).compareTo(quantity('8G')) >= 0 && quantity(self).compareTo(quantity('100T')) <= 0)",
-      message: 'write a size between 8G and 100T',
+      message: 'write a size with its unit between 8G and 100T, such as 32Gi',
     },
   ],
 });

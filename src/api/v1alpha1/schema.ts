@@ -155,7 +155,8 @@ export function dollars(field: FieldNotes): z.ZodString {
     ...field,
     maxLength: 16,
     pattern: DOLLARS,
-    write: 'write dollars as a decimal in quotes with at most six digits behind the point, such as "0.80"',
+    write:
+      'write a positive amount of dollars in quotes with at most six digits behind the point, such as "0.80"',
   });
 }
 
