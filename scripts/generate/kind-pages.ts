@@ -213,8 +213,8 @@ const ANNOTATION_MEANINGS: Readonly<Record<keyof typeof annotations, string>> = 
   hold: 'GpuInstance: never replace or destroy the machine, except when the object is deleted.',
   closeBreaker:
     'MarketplaceAccount: close the open breaker now, so that unhealthy machines are replaced one at a time; a new value closes it again.',
-  confirmOrphans: 'MarketplaceAccount: the machines that `MassOrphaned` names may be destroyed, slowly.',
-  confirmRollback: 'MarketplaceAccount: a person has looked at the machines that `MemoryRolledBack` names.',
+  confirmOrphans: 'MarketplaceAccount: the machines that `OrphansHeld` names may be destroyed, slowly.',
+  confirmRollback: 'MarketplaceAccount: a person has looked at the machines that `OrphansHeld` names.',
   staticLoad: 'EndpointGroup: load in units per second; overrides `spec.load.static.load`.',
   wakeAt: 'EndpointGroup: wake one worker now; a new value wakes again.',
   rentalIntent: 'GpuInstance: the record of a rental that is under way. Written by the operator only.',

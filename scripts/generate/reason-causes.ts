@@ -113,10 +113,14 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     fix: ' spec:\n   offers:\n     - gpuNames: [RTX 4090]\n-      pricing: Interruptible\n+      pricing: OnDemand',
   },
   CannotStart: {
+    example: 'Worker a did not wake within spec.wakeTimeout (60s), so it is replaced.',
     causes: [
       ["Another customer has the machine's GPUs", 'gpu-rent show instance ID'],
       ['The host is slow to start', `${INSTANCE} -o jsonpath='{.spec.timeouts.start}'`],
+      ["Another customer has the machine's GPUs", WORKERS],
+      ['The model loads longer than that', `${GROUP} -o jsonpath='{.spec.wakeTimeout}'`],
     ],
+    fix: ' kind: EndpointGroup\n spec:\n-  wakeTimeout: 60s\n+  wakeTimeout: 5m',
   },
   ReplacementOff: {
     causes: [
@@ -172,6 +176,7 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     ],
   },
   NameTaken: {
+    example: 'Groups llm-a and llm-b share Service llm and declare different ports.',
     causes: [
       [
         'An object of yours has the name',
@@ -180,6 +185,10 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
       [
         'Another GpuInstance or EndpointGroup has it',
         "kubectl get service NAME -n NAMESPACE -o jsonpath='{.metadata.ownerReferences}'",
+      ],
+      [
+        'One template has another port or name',
+        'kubectl get epg -n NAMESPACE -o jsonpath=\'{range .items[*]}{.metadata.name} {.spec.template.spec.ports}{"\\n"}{end}\'',
       ],
     ],
   },
@@ -217,16 +226,7 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
       ],
     ],
   },
-  LabelCopied: {
-    example: 'Machine 20000007 carries the label of GpuInstance trainer outside its time. It bills.',
-    causes: [["A person copied the label in the marketplace's console", 'gpu-rent orphans']],
-  },
-  LateRental: {
-    example:
-      'Machine 20000007 started 12m after its purchase: the marketplace carried the rental out late. It bills $0.30/h.',
-    causes: [['The marketplace answered a rental with an error and rented all the same', 'gpu-rent orphans']],
-  },
-  IdentityLost: {
+  IdentityInvalid: {
     example: 'Secret gpu-rental-operator-identity is missing although machines were rented with it.',
     causes: [
       [
@@ -237,29 +237,19 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
         'The operator runs in another namespace than before',
         'kubectl get lease -A --field-selector metadata.name=gpu-rental-operator',
       ],
-    ],
-  },
-  ClusterChanged: {
-    example:
-      'The identity of this installation belongs to another cluster, so no orphaned machine is destroyed.',
-    causes: [
       [
         'The cluster was copied or restored from a backup',
         "kubectl get namespace kube-system -o jsonpath='{.metadata.uid}'",
       ],
     ],
   },
-  MassOrphaned: {
+  OrphansHeld: {
     example: '7 of 8 machines lost their GpuInstances at once, more than maxUnhealthy allows.',
     causes: [
       ['Objects were deleted without their finalizers, or the CRDs were', 'kubectl get gpui -A'],
       ['You deleted them on purpose', 'gpu-rent orphans'],
+      ['etcd was restored from a snapshot', MACHINES],
     ],
-    fix: ' kind: MarketplaceAccount\n metadata:\n   annotations:\n+    gpurental.dev/confirm-orphans: "2026-11-25T10:00:00Z"   # a new value each time',
-  },
-  MemoryRolledBack: {
-    causes: [['etcd was restored from a snapshot', MACHINES]],
-    fix: ' kind: MarketplaceAccount\n metadata:\n   annotations:\n+    gpurental.dev/confirm-rollback: "2026-11-25T10:00:00Z"   # a new value each time',
   },
   NoOffers: {
     example: '3 offers match, and none names its price.',
@@ -323,20 +313,15 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     ],
     fix: ' spec:\n-  image: ghcr.io/acme/server:1\n+  image: ghcr.io/acme/server:1.2\n+  imagePullSecretRef:\n+    name: registry',
   },
-  TooManyRentals: {
-    example: '5 machines were rented within an hour, as many as spec.replacement.maxPerHour allows.',
-    causes: [
-      ['The image ends on every machine', HISTORY],
-      ['Hosts fail; their ids differ in the history', 'gpu-rent avoid list'],
-    ],
-    fix: ' spec:\n   replacement:\n-    maxPerHour: 5\n+    maxPerHour: 10   # only if so many are meant',
-  },
   BreakerOpen: {
     example:
       '6 of 8 machines of the account are unhealthy, more than spec.maxUnhealthy allows, so none is replaced.',
     causes: [
       ['An outage of the marketplace', `${ACCOUNT} -o yaml`],
       ['A new image that fails on every machine', 'kubectl get gpui -A -o wide'],
+      ['An outage of the marketplace', `${ACCOUNT} -o yaml`],
+      ['A new image that fails on every machine', 'kubectl get gpui -A -o wide'],
+      ['The outage lasts longer than spec.maxUnhealthyHold', 'kubectl get gpui -A -o wide'],
     ],
     fix: ' kind: MarketplaceAccount\n metadata:\n   annotations:\n+    gpurental.dev/close-breaker: "2026-11-25T10:00:00Z"   # replaces one at a time',
   },
@@ -380,6 +365,9 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
       ],
       ['A ResourceQuota of the namespace is used up', 'kubectl describe quota -n NAMESPACE'],
       ['An admission policy forbids the object', 'kubectl get validatingadmissionpolicies'],
+      ['A ResourceQuota', 'kubectl describe quota -n NAMESPACE'],
+      ['An admission policy', 'kubectl get validatingadmissionpolicybinding'],
+      ['A missing right', DOCTOR],
     ],
   },
   LimitReached: {
@@ -399,21 +387,32 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     ],
     fix: ' kind: MarketplaceAccount\n spec:\n-  suspend: true\n+  suspend: false',
   },
-  AccountLimitReached: {
+  AtLimit: {
     example: 'limits.maxInstances of 3 leaves no room for another machine.',
     causes: [
       ['Other objects use the account', 'gpu-rent cost -A'],
       ['Retained or orphaned machines count too', 'gpu-rent orphans'],
+      ['Machines cost what they should', 'gpu-rent cost -A'],
+      ['Deleted objects spent it', `${ACCOUNT} -o jsonpath='{.status.deletedObjects}'`],
+      ['The image ends on every machine', HISTORY],
+      ['Hosts fail; their ids differ in the history', 'gpu-rent avoid list'],
+      ['The load is more than the limit serves', EXPLAIN_GROUP],
+      ['The next worker would pass the limit', 'gpu-rent cost -n NAMESPACE'],
     ],
     fix: ' kind: MarketplaceAccount\n spec:\n   limits:\n-    maxInstances: 3\n+    maxInstances: 5',
   },
   InsufficientCredit: {
     example: 'The marketplace refuses the rental: insufficient credit.',
-    causes: [['The credit is used up', 'gpu-rent show user']],
+    causes: [
+      ['The credit is used up', 'gpu-rent show user'],
+      ['The credit is used up', 'gpu-rent show user'],
+    ],
+    fix: ' kind: MarketplaceAccount\n spec:\n   limits:\n-    minCredit: "20"\n+    minCredit: "2"',
   },
   InputMissing: {
     example: 'Secret team/key is the API key of a MarketplaceAccount, which no machine may get.',
     causes: [
+      ['The Secret has keys in plain text, or in base64', SECRET_KEYS],
       ['It was not created in this namespace', 'kubectl get secret -n NAMESPACE'],
       ['External Secrets or Sealed Secrets has not created it yet', 'kubectl get events -n NAMESPACE'],
       ['The value is under another key', SECRET_KEYS],
@@ -432,10 +431,14 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
       ['The key was revoked or replaced at the marketplace', 'gpu-rent show user'],
       ['The Secret holds another value than you think', SECRET_KEYS],
       ['The key belongs to another marketplace than spec.url', `${ACCOUNT} -o jsonpath='{.spec.url}'`],
+      ['The Secret holds the key of a session', 'gpu-rent tfa status'],
     ],
   },
   KeyTooNarrow: {
-    causes: [['The key was created with fewer categories', 'gpu-rent list api-keys']],
+    causes: [
+      ['The key was created with fewer categories', 'gpu-rent list api-keys'],
+      ['The key lacks the category user_read', 'gpu-rent show user'],
+    ],
   },
   LoginChanged: {
     causes: [['A key of another user was put into the Secret', 'gpu-rent show user']],
@@ -446,14 +449,17 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
       ['The new key may not destroy', 'gpu-rent list api-keys'],
     ],
   },
-  TwoFactorRequired: {
-    causes: [['The Secret holds the key of a session', 'gpu-rent tfa status']],
-  },
-  URLNotAllowed: {
+  AddressInvalid: {
     causes: [
       [
         'The operator has no flag --marketplace-url for it',
         "kubectl get deployment gpu-rental-operator -n gpu-rental-system -o jsonpath='{..args}'",
+      ],
+      ['A proxy that opens TLS has an authority of its own', 'openssl s_client -connect HOST:443 -showcerts'],
+      ["The node's clock is wrong", 'date -u'],
+      [
+        'DNS of the cluster gives a private address',
+        'kubectl run -it --rm dns --image=busybox --restart=Never -- nslookup HOST',
       ],
     ],
     fix: ' # values.yaml of the chart\n marketplace:\n   urls:\n     - https://console.vast.ai\n+    - https://x.example',
@@ -466,20 +472,8 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
         "kubectl get deployment gpu-rental-operator -n gpu-rental-system -o jsonpath='{..env}'",
       ],
       ['The marketplace is down', DOCTOR],
-    ],
-  },
-  CertificateInvalid: {
-    causes: [
-      ['A proxy that opens TLS has an authority of its own', 'openssl s_client -connect HOST:443 -showcerts'],
-      ["The node's clock is wrong", 'date -u'],
-    ],
-  },
-  AddressRefused: {
-    causes: [
-      [
-        'DNS of the cluster gives a private address',
-        'kubectl run -it --rm dns --image=busybox --restart=Never -- nslookup HOST',
-      ],
+      ['spec.url leads to something else', 'curl -sI URL'],
+      ['A proxy answers with a page of its own', OPERATOR_LOG],
     ],
   },
   Throttled: {
@@ -492,141 +486,49 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     ],
     fix: ' kind: MarketplaceAccount\n spec:\n-  pollInterval: 5s\n+  pollInterval: 20s',
   },
-  MalformedReply: {
-    causes: [
-      ['spec.url leads to something else', 'curl -sI URL'],
-      ['A proxy answers with a page of its own', OPERATOR_LOG],
-    ],
-  },
-  LowCredit: {
-    causes: [['The credit is used up', 'gpu-rent show user']],
-    fix: ' kind: MarketplaceAccount\n spec:\n   limits:\n-    minCredit: "20"\n+    minCredit: "2"',
-  },
-  SpendLimitReached: {
-    example: 'limits.maxSpendPerMonth of $5.00 is reached.',
-    causes: [
-      ['Machines cost what they should', 'gpu-rent cost -A'],
-      ['Deleted objects spent it', `${ACCOUNT} -o jsonpath='{.status.deletedObjects}'`],
-    ],
-    fix: ' kind: MarketplaceAccount\n spec:\n   limits:\n-    maxSpendPerMonth: "5"\n+    maxSpendPerMonth: "20"',
-  },
-  CreditUnknown: {
-    causes: [['The key lacks the category user_read', 'gpu-rent show user']],
-  },
-  MachinesRemain: {
-    causes: [
-      ['Objects use the account', 'kubectl get gpui -A'],
-      ['Orphaned machines are destroyed first', 'gpu-rent orphans'],
-    ],
-  },
   OrphanFound: {
     example: 'Machine 20000009 bills $0.30/h, and no GpuInstance claims it.',
     causes: [
       ['Its object was deleted without its finalizer', 'gpu-rent orphans'],
-      ['A rental was carried out late', 'kubectl get events -A --field-selector reason=LateRental'],
+      ['A rental was carried out late', 'kubectl get events -A --field-selector reason=OrphanFound'],
+      ['The marketplace answered a rental with an error and rented all the same', 'gpu-rent orphans'],
+      ["A person copied the label in the marketplace's console", 'gpu-rent orphans'],
     ],
-  },
-  BreakerOpened: {
-    example:
-      '6 of 8 machines are unhealthy, more than spec.maxUnhealthy (40%) allows: replacing and sweeping stopped.',
-    causes: [
-      ['An outage of the marketplace', `${ACCOUNT} -o yaml`],
-      ['A new image that fails on every machine', 'kubectl get gpui -A -o wide'],
-    ],
-  },
-  BreakerReleased: {
-    example:
-      '6 machines stayed unhealthy for spec.maxUnhealthyHold (30m), so they are replaced one at a time.',
-    causes: [['The outage lasts longer than spec.maxUnhealthyHold', 'kubectl get gpui -A -o wide']],
-  },
-  PickersSilent: {
-    example: 'No picker of the gateway has reported for 15 s.',
-    causes: [
-      ['The picker does not run', 'kubectl get pods -A -l app.kubernetes.io/component=gateway'],
-      ['Its reports are refused', 'kubectl logs -n GATEWAY_NAMESPACE deployment/GATEWAY -c picker'],
-    ],
-  },
-  CallerKeysInvalid: {
-    example:
-      'Secret llm-callers has no usable key. Store the SHA-256 of each key: printf %s "$KEY" | sha256sum. No SHA-256: alice.',
-    causes: [['The Secret has keys in plain text, or in base64', SECRET_KEYS]],
   },
   EndpointsLeftOut: {
     example: 'ConfigMap llm-endpoints leaves 2 of 5 workers out: their addresses are IPv6.',
-    causes: [['Workers with IPv6 addresses, or many labels', WORKERS]],
-  },
-  AtMaxWorkers: {
-    causes: [['The load is more than the limit serves', EXPLAIN_GROUP]],
-    fix: ' kind: EndpointGroup\n spec:\n-  maxWorkers: 2\n+  maxWorkers: 12',
-  },
-  AtSpendCeiling: {
-    example: '1 more worker would be rented; the present ones cost $0.40/h of maxSpendPerHour $1.20.',
-    causes: [['The next worker would pass the limit', 'gpu-rent cost -n NAMESPACE']],
-    fix: ' kind: EndpointGroup\n spec:\n-  maxSpendPerHour: "1.20"\n+  maxSpendPerHour: "2.50"',
+    causes: [
+      ['Workers with IPv6 addresses, or many labels', WORKERS],
+      ['The host is behind NAT or in a private network', WORKERS],
+    ],
   },
   Saturated: {
     example: '1 worker is ready, none of them with room for more work.',
     causes: [
       ['More workers start', GROUP],
       ['A limit keeps the group small', EXPLAIN_GROUP],
+      ['One request takes longer than spec.targetQueueTime', EXPLAIN_GROUP],
     ],
-  },
-  TargetQueueTimeTooShort: {
-    causes: [['One request takes longer than spec.targetQueueTime', EXPLAIN_GROUP]],
     fix: ' kind: EndpointGroup\n spec:\n-  targetQueueTime: 1s\n+  targetQueueTime: 10s',
   },
-  MetricsMissing: {
+  LoadUnavailable: {
+    example: 'No picker of the gateway has reported for 15 s.',
     causes: [
       ['No worker is ready yet', WORKERS],
       ['Port or path of spec.load is wrong', EXPLAIN_GROUP],
       ['Pushed reports do not arrive', OPERATOR_LOG],
-    ],
-  },
-  MetricsInvalid: {
-    causes: [
       ['The preset does not fit what the workers serve', `${GROUP} -o jsonpath='{.spec.load}'`],
       ['The worker has a fault', WORKERS],
-    ],
-  },
-  LoadSourceUnreachable: {
-    causes: [
       ['Workers do not serve figures on that port', `${GROUP} -o jsonpath='{.spec.load}'`],
       [
         'Prometheus is not set: --prometheus-url',
         "kubectl get deployment gpu-rental-operator -n gpu-rental-system -o jsonpath='{..args}'",
       ],
+      ['The load source has no figure of capacity', `${GROUP} -o jsonpath='{.spec.load.type}'`],
+      ['The picker does not run', 'kubectl get pods -A -l app.kubernetes.io/component=gateway'],
+      ['Its reports are refused', 'kubectl logs -n GATEWAY_NAMESPACE deployment/GATEWAY -c picker'],
     ],
-  },
-  PerfUnknown: {
-    causes: [['The load source has no figure of capacity', `${GROUP} -o jsonpath='{.spec.load.type}'`]],
     fix: ' kind: EndpointGroup\n spec:\n+  expectedPerf: "10"   # load units that one worker serves',
-  },
-  WakeTimedOut: {
-    example: 'Worker a did not wake within spec.wakeTimeout (60s), so it is replaced.',
-    causes: [
-      ["Another customer has the machine's GPUs", WORKERS],
-      ['The model loads longer than that', `${GROUP} -o jsonpath='{.spec.wakeTimeout}'`],
-    ],
-    fix: ' kind: EndpointGroup\n spec:\n-  wakeTimeout: 60s\n+  wakeTimeout: 5m',
-  },
-  AddressNotPublishable: {
-    causes: [['The host is behind NAT or in a private network', WORKERS]],
-  },
-  ServicePortsDiffer: {
-    example: 'Groups llm-a and llm-b share Service llm and declare different ports.',
-    causes: [
-      [
-        'One template has another port or name',
-        'kubectl get epg -n NAMESPACE -o jsonpath=\'{range .items[*]}{.metadata.name} {.spec.template.spec.ports}{"\\n"}{end}\'',
-      ],
-    ],
-  },
-  WriteRefused: {
-    causes: [
-      ['A ResourceQuota', 'kubectl describe quota -n NAMESPACE'],
-      ['An admission policy', 'kubectl get validatingadmissionpolicybinding'],
-      ['A missing right', DOCTOR],
-    ],
   },
   WorkersFailing: {
     causes: [

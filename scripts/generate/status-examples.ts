@@ -139,7 +139,7 @@ const instance: Required<GpuInstanceStatus> = {
 
 const group: Required<EndpointGroupStatus> = {
   observedGeneration: 3,
-  conditions: [ready('Stable', '3 workers are ready.', 3)],
+  conditions: [ready('Ready', '3 workers are ready.', 3)],
   outage,
   replicas: 3,
   selector: 'gpurental.dev/endpoint-group=llm',

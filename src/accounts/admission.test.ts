@@ -149,7 +149,7 @@ describe('limits under concurrency', () => {
     ticket.use();
     setting.objects = [recorded('a')];
     ticket.settle({ rented: false });
-    expect(tickets.request(ask('b', '2'))).toMatchObject({ reason: 'AccountLimitReached' });
+    expect(tickets.request(ask('b', '2'))).toMatchObject({ reason: 'AtLimit' });
     expect(tickets.request(ask('a', '2')).type).toBe('ticket');
   });
 
@@ -175,13 +175,13 @@ describe('limits under concurrency', () => {
     const tickets = office(false, 1000 * DOLLAR, 1);
     const ticket = ticketOf(tickets.request(ask('a', '1')));
     const second = () => tickets.request(ask('b', '2'));
-    expect(second()).toMatchObject({ reason: 'TooManyRentals' });
+    expect(second()).toMatchObject({ reason: 'AtLimit' });
     ticket.use();
     setting.objects = [recorded('a')];
-    expect(second()).toMatchObject({ reason: 'TooManyRentals' });
+    expect(second()).toMatchObject({ reason: 'AtLimit' });
     ticket.settle({ rented: true });
     setting.objects = [recorded('a', { hasOpenIntent: false, instanceId: '5', rentals: [clock.now()] })];
-    expect(second()).toMatchObject({ reason: 'TooManyRentals' });
+    expect(second()).toMatchObject({ reason: 'AtLimit' });
     expect(tickets.sums().rentalsLastHour).toBe(1);
   });
 
@@ -192,7 +192,7 @@ describe('limits under concurrency', () => {
     const tickets = office();
     ticketOf(tickets.request(ask('a', '1')));
     expect(tickets.sums()).toMatchObject({ liveMachines: 1, dollarsPerHour: DOLLAR });
-    expect(tickets.request(ask('b', '2'))).toMatchObject({ reason: 'AccountLimitReached' });
+    expect(tickets.request(ask('b', '2'))).toMatchObject({ reason: 'AtLimit' });
   });
 });
 
@@ -224,7 +224,7 @@ describe('rentals whose outcome is unknown', () => {
     rentWithoutAnswer(tickets, 'a');
     rentWithoutAnswer(tickets, 'b');
     await clock.advance(210_000);
-    expect(tickets.request(ask('c', '9'))).toMatchObject({ reason: 'AccountLimitReached' });
+    expect(tickets.request(ask('c', '9'))).toMatchObject({ reason: 'AtLimit' });
     expect(tickets.sums()).toMatchObject({ dollarsPerHour: 2 * DOLLAR, liveMachines: 2 });
   });
 
@@ -240,7 +240,7 @@ describe('rentals whose outcome is unknown', () => {
     rentWithoutAnswer(office(), 'a');
     const restarted = office();
     expect(restarted.sums().dollarsPerHour).toBe(3 * DOLLAR);
-    expect(restarted.request(ask('b', '9'))).toMatchObject({ reason: 'AccountLimitReached' });
+    expect(restarted.request(ask('b', '9'))).toMatchObject({ reason: 'AtLimit' });
     setting.limits = { maxSpendPerHour: 2 * DOLLAR, maxPricePerHour: 1.5 * DOLLAR };
     expect(restarted.sums().dollarsPerHour).toBe(1.5 * DOLLAR);
   });
@@ -271,7 +271,7 @@ describe('a price that is unknown (S4, L3)', () => {
   ])('is refused where %s does not leave room for the highest allowed one', (_, limits) => {
     setting.limits = limits;
     setting.objects = [recorded('a', { hasOpenIntent: false, maxPrice: DOLLAR })];
-    expect(office().request(unknown('a'))).toMatchObject({ reason: 'AccountLimitReached' });
+    expect(office().request(unknown('a'))).toMatchObject({ reason: 'AtLimit' });
   });
 
   test('is rented at the highest allowed one where the account permits it', () => {
@@ -281,7 +281,7 @@ describe('a price that is unknown (S4, L3)', () => {
     ticketOf(tickets.request(unknown('a'))).use();
     expect(tickets.sums().dollarsPerHour).toBe(2 * DOLLAR);
     expect(tickets.request({ ...unknown('b'), offerId: '2' })).toMatchObject({
-      reason: 'AccountLimitReached',
+      reason: 'AtLimit',
     });
   });
 
@@ -297,11 +297,11 @@ describe('a price that is unknown (S4, L3)', () => {
     setting.limits = { maxSpendPerHour: DOLLAR };
     setting.objects = [recorded('a', { ...held, hasUnknownPrice: false, maxPrice: 2 * DOLLAR })];
     const start = { objectUid: 'a', pricePerHour: undefined, timeoutMs: 1000 };
-    expect(office().requestStart(start)).toMatchObject({ reason: 'AccountLimitReached' });
+    expect(office().requestStart(start)).toMatchObject({ reason: 'AtLimit' });
     setting.limits = { maxSpendPerHour: 2 * DOLLAR };
     const tickets = office();
     expect(tickets.requestStart(start).type).toBe('permitted');
-    expect(tickets.request(ask('b', '2'))).toMatchObject({ reason: 'AccountLimitReached' });
+    expect(tickets.request(ask('b', '2'))).toMatchObject({ reason: 'AtLimit' });
   });
 });
 
@@ -450,7 +450,7 @@ test('starting a stopped machine asks for money, not for a turn or a place', () 
   expect(tickets.requestStart(start('b'))).toMatchObject({ type: 'permitted' });
   setting.limits = { maxSpendPerHour: DOLLAR };
   expect(tickets.requestStart(start('b'))).toMatchObject({
-    reason: 'AccountLimitReached',
+    reason: 'AtLimit',
   });
 });
 
@@ -490,7 +490,7 @@ describe('a start', () => {
     setting.objects = sleepers(1);
     const tickets = office();
     const { settle } = permitted(tickets.requestStart(start('s0')));
-    expect(tickets.request(ask('a', '1'))).toMatchObject({ reason: 'AccountLimitReached' });
+    expect(tickets.request(ask('a', '1'))).toMatchObject({ reason: 'AtLimit' });
     settle({ started: false });
     setting.limits = { maxSpendPerHour: 1.01 * DOLLAR };
     expect(tickets.request(ask('a', '1')).type).toBe('ticket');
@@ -510,7 +510,7 @@ describe('a start', () => {
     expect(tickets.requestStart(start('s0')).type).toBe('permitted');
     const other = office();
     other.requestReplacement({ objectUid: 'a', offerId: '1', pricePerHour: 2 * DOLLAR });
-    expect(other.requestStart(start('s0'))).toMatchObject({ reason: 'AccountLimitReached' });
+    expect(other.requestStart(start('s0'))).toMatchObject({ reason: 'AtLimit' });
   });
 
   test('that is asked for again does not stand in its own way', () => {
@@ -567,7 +567,7 @@ describe('where labels do not come back', () => {
     first.use();
     first.settle({ rented: 'unknown' });
     expect(tickets.sums().liveMachines).toBe(1);
-    expect(tickets.request(ask('b', '2'))).toMatchObject({ reason: 'AccountLimitReached' });
+    expect(tickets.request(ask('b', '2'))).toMatchObject({ reason: 'AtLimit' });
   });
 });
 
@@ -586,7 +586,7 @@ describe('a rental in place of the machine of its object (P1)', () => {
     setting.objects = [holder('a'), holder('b')];
     setting.limits = { maxInstances: 2, maxSpendPerHour: 2 * DOLLAR };
     expect(office().requestReplacement(replacement('a', '1'))).toEqual({ type: 'fits' });
-    expect(office().request(ask('c', '1'))).toMatchObject({ reason: 'AccountLimitReached' });
+    expect(office().request(ask('c', '1'))).toMatchObject({ reason: 'AtLimit' });
   });
 
   test('is refused when the limit leaves no room even without that machine', () => {
@@ -594,7 +594,7 @@ describe('a rental in place of the machine of its object (P1)', () => {
     setting.limits = { maxInstances: 0 };
     expect(office().requestReplacement(replacement('a', '1'))).toMatchObject({
       type: 'refused',
-      reason: 'AccountLimitReached',
+      reason: 'AtLimit',
     });
   });
 
@@ -606,7 +606,7 @@ describe('a rental in place of the machine of its object (P1)', () => {
   test('is refused when the offer names no price and the account limits prices', () => {
     setting.limits = { maxPricePerHour: DOLLAR };
     expect(office().requestReplacement({ ...replacement('a', '1'), pricePerHour: undefined })).toMatchObject({
-      reason: 'AccountLimitReached',
+      reason: 'AtLimit',
     });
   });
 
@@ -622,8 +622,8 @@ describe('a rental in place of the machine of its object (P1)', () => {
     setting.objects = [holder('a'), holder('b')];
     const account = office(false, 1000 * DOLLAR, 1);
     expect(account.requestReplacement(replacement('a', '1')).type).toBe('fits');
-    expect(account.requestReplacement(replacement('b', '2'))).toMatchObject({ reason: 'TooManyRentals' });
-    expect(account.request(ask('c', '3'))).toMatchObject({ reason: 'TooManyRentals' });
+    expect(account.requestReplacement(replacement('b', '2'))).toMatchObject({ reason: 'AtLimit' });
+    expect(account.request(ask('c', '3'))).toMatchObject({ reason: 'AtLimit' });
     expect(account.request(ask('a', '1')).type).toBe('ticket');
   });
 

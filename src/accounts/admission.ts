@@ -325,7 +325,7 @@ export class Admission {
     if (pricePerHour !== undefined || !refusesUnknownPrice(limits)) return undefined;
     const message =
       'The offer names no price. The account sets limits.maxPricePerHour, and limits.allowUnknownPrice is not set.';
-    return refuse('AccountLimitReached', message, ASK_AGAIN_MS);
+    return refuse('AtLimit', message, ASK_AGAIN_MS);
   }
 
   #brake(rule: typeof mayRent, pricePerHour: MicroDollars, account: UnderWay): Refused | undefined {

@@ -23,7 +23,7 @@ const identity = newIdentity(
   { kubeSystemUid: undefined, scope: '*' },
 );
 const KNOWN: InstallationState = { type: 'known', identity, sweep: 'allowed' };
-const LOST: InstallationState = { type: 'lost', why: { reason: 'IdentityLost', message: 'm' } };
+const LOST: InstallationState = { type: 'lost', why: { reason: 'IdentityInvalid', message: 'm' } };
 
 const proof = (use: 'full' | 'teardown' = 'full', key = 'key', mayDestroy = true): ProvenKey => ({
   login: LOGIN,

@@ -204,7 +204,7 @@ describe('a proven account gives a ticket', () => {
     const rentals = [10, 20, 30].map((minute) => `${MONTH}-20T11:${minute}:00Z`);
     const account = proven({ status: { deletedObjects: { month: MONTH, spent: '0', rentals } } });
     account.proved(CALM);
-    expect(reasonOf(account)).toBe('TooManyRentals');
+    expect(reasonOf(account)).toBe('AtLimit');
   });
 });
 

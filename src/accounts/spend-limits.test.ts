@@ -58,25 +58,25 @@ describe('whether one more machine fits', () => {
     ],
     ['credit above minCredit', ask({ credit: 5 * DOLLAR + 1 }, { minCredit: 5 * DOLLAR }), 'fits'],
     ['a price at the cap', ask({}, { maxPricePerHour: DOLLAR }), 'fits'],
-    ['a price above the cap', ask({}, { maxPricePerHour: DOLLAR - 1 }), 'AccountLimitReached'],
+    ['a price above the cap', ask({}, { maxPricePerHour: DOLLAR - 1 }), 'AtLimit'],
     ['the last allowed machine', ask({ liveMachines: 4 }, { maxInstances: 5 }), 'fits'],
-    ['one machine too many', ask({ liveMachines: 5 }, { maxInstances: 5 }), 'AccountLimitReached'],
+    ['one machine too many', ask({ liveMachines: 5 }, { maxInstances: 5 }), 'AtLimit'],
     [
       'a machine that no object claims where one more is allowed',
       ask({ liveMachines: 4, orphanMachines: 1 }, { maxInstances: 5 }),
-      'AccountLimitReached',
+      'AtLimit',
     ],
     [
       'an hour that the machines fill which no object claims',
       ask({ dollarsPerHour: 4 * DOLLAR, orphanDollarsPerHour: 6 * DOLLAR }, { maxSpendPerHour: 10 * DOLLAR }),
-      'AccountLimitReached',
+      'AtLimit',
     ],
     [
       'as many machines as the operator bears, some of them without an object',
       ask({ liveMachines: 15, orphanMachines: 5 }),
-      'AccountLimitReached',
+      'AtLimit',
     ],
-    ['maxInstances 0', ask({}, { maxInstances: 0 }), 'AccountLimitReached'],
+    ['maxInstances 0', ask({}, { maxInstances: 0 }), 'AtLimit'],
     [
       'an hour that is just full',
       ask({ dollarsPerHour: 9 * DOLLAR }, { maxSpendPerHour: 10 * DOLLAR }),
@@ -85,12 +85,12 @@ describe('whether one more machine fits', () => {
     [
       'an hour that would overflow',
       ask({ dollarsPerHour: 9 * DOLLAR + 1 }, { maxSpendPerHour: 10 * DOLLAR }),
-      'AccountLimitReached',
+      'AtLimit',
     ],
     [
       'a month that is used up',
       ask({ spentThisMonth: 30 * DOLLAR }, { maxSpendPerMonth: 30 * DOLLAR }),
-      'AccountLimitReached',
+      'AtLimit',
     ],
     [
       'a month that is not',
@@ -104,17 +104,17 @@ describe('whether one more machine fits', () => {
     [
       'an hourly price that lists show above the recorded one (A1)',
       ask({ dollarsPerHour: DOLLAR, unconfirmedPerHour: 9 * DOLLAR }, { maxSpendPerHour: 10 * DOLLAR }),
-      'AccountLimitReached',
+      'AtLimit',
     ],
     [
       'what such a price would have cost this month (A1)',
       ask({ spentThisMonth: 2 * DOLLAR, unconfirmedThisMonth: 3 * DOLLAR }, { maxSpendPerMonth: 5 * DOLLAR }),
-      'AccountLimitReached',
+      'AtLimit',
     ],
     ['a machine without a price', ask({ dollarsPerHour: 50 * DOLLAR }, {}, 0), 'fits'],
-    ['the operator’s rentals per hour', ask({ rentalsLastHour: 10 }), 'TooManyRentals'],
-    ['the operator’s live machines', ask({ liveMachines: 20 }), 'AccountLimitReached'],
-    ['the operator’s dollars per hour', ask({ dollarsPerHour: 49 * DOLLAR + 1 }), 'AccountLimitReached'],
+    ['the operator’s rentals per hour', ask({ rentalsLastHour: 10 }), 'AtLimit'],
+    ['the operator’s live machines', ask({ liveMachines: 20 }), 'AtLimit'],
+    ['the operator’s dollars per hour', ask({ dollarsPerHour: 49 * DOLLAR + 1 }), 'AtLimit'],
   ] as const)('%s: %s', (_, input, expected) => {
     const decision = mayRent(input);
     expect(decision.type === 'fits' ? 'fits' : decision.reason).toBe(expected);
@@ -145,7 +145,7 @@ describe('whether one more machine fits', () => {
 
   test('too many rentals of which one is under way are asked for again soon: it may come to nothing', () => {
     const found = { rentalsLastHour: 10, rentalsUnderWay: 1, oldestRentalAt: NOW - HOUR + 90_000 };
-    expect(mayRent(ask(found))).toMatchObject({ reason: 'TooManyRentals', retryAfterMs: 10_000 });
+    expect(mayRent(ask(found))).toMatchObject({ reason: 'AtLimit', retryAfterMs: 10_000 });
   });
 
   test.each([
@@ -266,7 +266,7 @@ describe('adding an account up', () => {
     const spent = sumAccount(input({ deleted, objects: added(present), credit: 100 * DOLLAR }));
     const asked = (maxSpendPerMonth: number) => ({ ...ask({}, { maxSpendPerMonth }), sums: spent });
     for (const may of [mayRent, mayStart]) {
-      expect(may(asked(9 * DOLLAR))).toMatchObject({ type: 'stopped', reason: 'AccountLimitReached' });
+      expect(may(asked(9 * DOLLAR))).toMatchObject({ type: 'stopped', reason: 'AtLimit' });
       expect(may(asked(9 * DOLLAR + 1))).toEqual({ type: 'fits' });
     }
   });

@@ -154,7 +154,7 @@ export interface BrakeInput {
 }
 
 /** Reasons of the catalogue by which a limit refuses a rental or a start. */
-export type LimitRefusal = 'InsufficientCredit' | 'AccountLimitReached' | 'TooManyRentals';
+export type LimitRefusal = 'InsufficientCredit' | 'AtLimit' | 'AtLimit';
 
 /** `fits`, or the first rule that does not let the account have one more machine at that price. */
 export type BrakeDecision =
@@ -200,28 +200,28 @@ const RULES: readonly BrakeRule[] = [
     message: ({ limits }) => `More than $${formatDollars(limits.minCredit ?? 0)} of credit must remain.`,
   },
   {
-    reason: 'AccountLimitReached',
+    reason: 'AtLimit',
     stopsStarts: true,
     stops: (input) => isOver(input.pricePerHour, input.limits.maxPricePerHour),
     message: (input) =>
       `$${formatDollars(input.pricePerHour)}/h is above the account's limits.maxPricePerHour of $${formatDollars(input.limits.maxPricePerHour ?? 0)}.`,
   },
   {
-    reason: 'AccountLimitReached',
+    reason: 'AtLimit',
     stopsStarts: false,
     stops: ({ sums, limits }) => isOver(billing(sums) + 1, limits.maxInstances),
     message: ({ sums, limits }) =>
       `The account has ${machines(sums)}; limits.maxInstances is ${limits.maxInstances}.`,
   },
   {
-    reason: 'AccountLimitReached',
+    reason: 'AtLimit',
     stopsStarts: true,
     stops: (input) => isOver(hourlyAfter(input), input.limits.maxSpendPerHour),
     message: (input) =>
       `${reportedText(input.sums)}All machines would cost $${formatDollars(hourlyAfter(input))}/h; limits.maxSpendPerHour is $${formatDollars(input.limits.maxSpendPerHour ?? 0)}.`,
   },
   {
-    reason: 'AccountLimitReached',
+    reason: 'AtLimit',
     stopsStarts: true,
     stops: ({ sums, limits }) =>
       limits.maxSpendPerMonth !== undefined &&
@@ -230,7 +230,7 @@ const RULES: readonly BrakeRule[] = [
       `${reportedText(sums)}$${formatDollars(sums.spentThisMonth + sums.unconfirmedThisMonth)} is spent this month (UTC); limits.maxSpendPerMonth is $${formatDollars(limits.maxSpendPerMonth ?? 0)}.`,
   },
   {
-    reason: 'TooManyRentals',
+    reason: 'AtLimit',
     stopsStarts: false,
     stops: ({ sums, settings }) => sums.rentalsLastHour >= settings.maxRentalsPerHour,
     message: ({ sums, settings, now }) =>
@@ -239,14 +239,14 @@ const RULES: readonly BrakeRule[] = [
       sums.rentalsUnderWay > 0 ? ASK_AGAIN_MS : countsFor(sums.oldestRentalAt ?? now, now),
   },
   {
-    reason: 'AccountLimitReached',
+    reason: 'AtLimit',
     stopsStarts: false,
     stops: ({ sums, settings }) => billing(sums) >= settings.maxLiveMachines,
     message: ({ sums, settings }) =>
       `The account has ${machines(sums)}; --max-live-machines is ${settings.maxLiveMachines}.`,
   },
   {
-    reason: 'AccountLimitReached',
+    reason: 'AtLimit',
     stopsStarts: true,
     stops: (input) => isOver(hourlyAfter(input), input.settings.maxDollarsPerHour),
     message: (input) =>

@@ -128,7 +128,7 @@ test.each([
 
 test('keeps of the conditions only the one that is read', () => {
   const read = { type: 'WorkersBlocked', status: 'True', reason: 'NoOffers', message: 'why' };
-  const other = { type: 'Ready', status: 'False', reason: 'ScalingUp', message: 'one more' };
+  const other = { type: 'Ready', status: 'False', reason: 'Scaling', message: 'one more' };
   expect(group({}, [other, read]).status?.conditions).toEqual([read]);
 });
 

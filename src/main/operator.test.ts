@@ -260,7 +260,7 @@ test('reports a lost identity if no account is left to find it by', async () => 
   await pass(60);
   expect(world.processes[0]?.operator.installation.state()).toMatchObject({
     type: 'lost',
-    why: { reason: 'IdentityLost' },
+    why: { reason: 'IdentityInvalid' },
   });
 });
 

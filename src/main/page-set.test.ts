@@ -100,7 +100,7 @@ describe('replies to probes of the kubelet', () => {
     path: string,
     { isReady = true, isLeading = true, isLost = false, health = well } = {},
   ): Promise<readonly [number, string]> {
-    const why = { reason: 'IdentityLost', message: 'The identity is missing.' };
+    const why = { reason: 'IdentityInvalid', message: 'The identity is missing.' };
     const process = {
       caches: { accounts: { health: () => health } },
       manager: { isReady: () => isReady, isLeading: () => isLeading },

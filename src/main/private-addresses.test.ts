@@ -39,8 +39,8 @@ async function publishedUnder(flags: RawOptions) {
 test('the address of a machine is published where it is private by --allow-private-addresses alone', async () => {
   const allowed = await publishedUnder({ allowPrivateAddresses: true });
   expect(allowed.addresses).toEqual(['10.1.2.3']);
-  expect(allowed.events).not.toContain('AddressNotPublishable');
+  expect(allowed.events).not.toContain('EndpointsLeftOut');
   const refused = await publishedUnder({});
   expect(refused.addresses).toEqual([]);
-  expect(refused.events).toContain('AddressNotPublishable');
+  expect(refused.events).toContain('EndpointsLeftOut');
 });

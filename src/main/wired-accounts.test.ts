@@ -59,9 +59,9 @@ describe('rentals of an account', () => {
   });
 
   test.each([
-    ['maxRentalsPerHour', '1', 'TooManyRentals'],
-    ['maxLiveMachines', '1', 'AccountLimitReached'],
-    ['maxDollarsPerHour', '1', 'AccountLimitReached'],
+    ['maxRentalsPerHour', '1', 'AtLimit'],
+    ['maxLiveMachines', '1', 'AtLimit'],
+    ['maxDollarsPerHour', '1', 'AtLimit'],
   ])('are refused by the spend limits: %s', async (flag, value, reason) => {
     expect(await twoAsk({ ...UNPACED, [flag]: value })).toEqual(['ticket', reason]);
   });

@@ -56,7 +56,7 @@ describe('what happens next', () => {
   });
 
   test('is what goes on by itself, without what is only unknown because of it', () => {
-    const steps = next(['Ready', 'False', 'NoOffers'], ['Rented', 'Unknown', 'CreditUnknown']);
+    const steps = next(['Ready', 'False', 'NoOffers'], ['Rented', 'Unknown', 'KeyTooNarrow']);
     expect(steps).toEqual([expect.stringMatching(/^Goes on by itself .* Relax spec\.offers/)]);
   });
 

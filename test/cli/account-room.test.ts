@@ -84,7 +84,7 @@ describe('plan', () => {
     expect(exitCode).toBe(3);
     expect(stdout).toMatch(/^gpui\/planned would rent nothing: /);
     expect(stdout).toContain(said);
-    expect(stdout).toContain('(AccountLimitReached)');
+    expect(stdout).toContain('(AtLimit)');
   });
 
   test('counts what comes before in the same plan, and not what a planned object already has', async () => {
@@ -210,7 +210,7 @@ describe('plan', () => {
     ['NoOffers', { offers: [{ maxPricePerHour: '0.001' }] }],
     ['NoOffers', { offers: [{ maxPricePerHour: '100', gpuNames: ['No Such GPU'] }] }],
     ['InvalidSpec', { onStart: incompressible() }],
-    ['AccountLimitReached', { accountRef: { name: 'few' } }],
+    ['AtLimit', { accountRef: { name: 'few' } }],
   ])('words %s as explain does of an object that exists', async (reason, part) => {
     const name = `asked-${Object.keys(part)[0]?.toLowerCase()}-${reason.toLowerCase()}-${JSON.stringify(part).length}`;
     const value = { ...named('roomy'), ...part };
@@ -258,7 +258,7 @@ describe('explain', () => {
   test.each(LIMITS)('says what the operator says where account %s has no room', async (account, said) => {
     const { stdout } = await explain(`new-${account}`);
     expect(stdout).toMatch(/^Rule: +backing-off$/m);
-    expect(stdout).toContain('AccountLimitReached');
+    expect(stdout).toContain('AtLimit');
     expect(stdout).toContain(said);
     expect(stdout).toMatch(/^Would do: +nothing$/m);
   });

@@ -96,7 +96,7 @@ describe('the pages for administrators, typed as they are written', () => {
     await type(`${glass} delete secret gpu-rental-operator-identity -n gpu-rental-system`);
     await startOperator();
     await until('the loss is seen', async () =>
-      (await type('kubectl get gpuacct default -o yaml')).includes('reason: IdentityLost'),
+      (await type('kubectl get gpuacct default -o yaml')).includes('reason: IdentityInvalid'),
     );
     await type(under('Identity loss')[0]);
     await restartOperator();

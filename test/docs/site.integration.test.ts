@@ -51,7 +51,7 @@ test.skipIf(problem !== undefined)('opens in a browser, finds a word, and leads 
   await page.until(`document.querySelector('#app')?.__vue_app__ !== undefined`);
   await page.evaluate(`document.querySelector('.DocSearch-Button').click()`);
   await page.until(`document.activeElement?.matches('.search-input') === true`);
-  await page.type('MemoryRolledBack');
+  await page.type('OrphansHeld');
   const result = `[...document.querySelectorAll('.results a')].find((link) => link.hash === '#memoryrolledback')`;
   await page.until(`${result} !== undefined`);
   await page.evaluate(`${result}.click()`);

@@ -219,8 +219,8 @@ describe('what pickers say', () => {
     const { life } = await serving();
     await life.pass(700);
     expect(life.status()).toMatchObject({ hot: 1, ready: 1, gateway: { pickers: 0 } });
-    expect(life.condition('GatewayConnected')).toMatchObject({ status: 'False', reason: 'PickersSilent' });
-    expect(life.condition('MetricsAvailable')).toMatchObject({ status: 'False', reason: 'MetricsMissing' });
+    expect(life.condition('GatewayConnected')).toMatchObject({ status: 'False', reason: 'LoadUnavailable' });
+    expect(life.condition('MetricsAvailable')).toMatchObject({ status: 'False', reason: 'LoadUnavailable' });
   });
 
   test('is missed with the reason where the operator takes no reports', async () => {
@@ -228,6 +228,9 @@ describe('what pickers say', () => {
     life.begin({ gateway: {}, load: { type: 'Gateway' } });
     await life.until('it is told', () => life.condition('MetricsAvailable')?.status === 'False', 120);
     expect(life.condition('MetricsAvailable')?.message).toContain('--gateway-reports');
-    expect(life.condition('GatewayConnected')).toMatchObject({ status: 'Unknown', reason: 'PickersUnseen' });
+    expect(life.condition('GatewayConnected')).toMatchObject({
+      status: 'Unknown',
+      reason: 'LoadUnavailable',
+    });
   });
 });

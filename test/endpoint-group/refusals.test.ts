@@ -39,7 +39,7 @@ describe('a worker that a quota forbids', () => {
     expect(life.status()).toMatchObject({ hot: 0, cold: 4, total: 4 });
     const why = {
       status: 'False',
-      reason: 'WriteRefused',
+      reason: 'NotPermitted',
       message: expect.stringContaining('exceeded quota'),
     };
     expect(life.condition('Ready')).toMatchObject(why);
@@ -87,7 +87,7 @@ describe('a worker that cannot be taken in', () => {
     expect(life.workers()).toHaveLength(5);
     expect(life.condition('Ready')).toMatchObject({
       status: 'False',
-      reason: 'WriteRefused',
+      reason: 'NotPermitted',
       message: expect.stringMatching(/^Taking in llm-\w+ is refused: an admission webhook denied/),
     });
     life.edit({ minLoad: '0' });
@@ -112,7 +112,7 @@ describe('a worker that cannot be stopped', () => {
     life.edit({ minLoad: '0' });
     await life.pass(600);
     expect(life.status()).toMatchObject({ hot: 2, observedGeneration: 2 });
-    expect(life.condition('Ready')).toMatchObject({ status: 'False', reason: 'WriteRefused' });
+    expect(life.condition('Ready')).toMatchObject({ status: 'False', reason: 'NotPermitted' });
     refusal.isOn = false;
     await life.until('they go', () => life.billing().length === 0);
     expect(life.condition('Ready')).toMatchObject({ status: 'True' });

@@ -24,7 +24,7 @@ describe('a group whose workers alone know of its load', () => {
     await life.fault('host-death', { host: hostOf(life) });
     await life.until(
       'it is missed',
-      () => life.condition('MetricsAvailable')?.reason === 'MetricsMissing',
+      () => life.condition('MetricsAvailable')?.reason === 'LoadUnavailable',
       300,
     );
     await life.until('it serves again', () => life.status().ready === 1, 1200);
@@ -42,7 +42,7 @@ describe('a group whose workers alone know of its load', () => {
     if (process) life.world.crash(process.machine, 'in a test');
     await life.pass(150);
     expect(life.status()).toMatchObject({ hot: 4, ready: 0 });
-    expect(life.condition('MetricsAvailable')).toMatchObject({ status: 'False', reason: 'MetricsMissing' });
+    expect(life.condition('MetricsAvailable')).toMatchObject({ status: 'False', reason: 'LoadUnavailable' });
     await life.until('all serve', () => life.status().ready === 4, 1200);
     await life.pass(60);
     expect(life.status().hot).toBeGreaterThanOrEqual(4);

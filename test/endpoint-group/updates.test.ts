@@ -66,7 +66,7 @@ describe('a new template', () => {
         { name: 'metrics', containerPort: 9100 },
       ],
     });
-    await life.until('it is told of', () => life.condition('Ready')?.reason === 'ServicePortsDiffer');
+    await life.until('it is told of', () => life.condition('Ready')?.reason === 'NameTaken');
     await life.pass(300);
     expect(uids(life)).toEqual(before);
     life.edit({ endpointName: 'alone' });

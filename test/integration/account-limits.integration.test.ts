@@ -11,7 +11,7 @@ test('a limit of the account holds the next object back, and lets it go as soon 
   const bench = shared();
   await running(bench, 'first');
   await bench.createInstance('second');
-  const told = await reached(bench, 'second', 'AccountLimitReached');
+  const told = await reached(bench, 'second', 'AtLimit');
   expect(conditionOf(told, 'Ready')?.message).toContain('limits.maxInstances is 1');
   expect(rents(bench)).toHaveLength(1);
   const reference = { namespace: bench.namespace, name: 'default' };

@@ -60,16 +60,12 @@ test('hosts that die while the group grows are made up for, and never more than 
 });
 
 const LIES: readonly (readonly [string, Answer, string])[] = [
-  ['negative', reply({ new_load: -1 }), 'MetricsInvalid'],
-  ['NaN', { status: 200, body: '{"new_load": NaN}' }, 'MetricsInvalid'],
-  ['10^30', reply({ new_load: 1e30 }), 'MetricsInvalid'],
-  [
-    'of 10 MB',
-    { status: 200, body: `{"new_load": 1, "x": "${'y'.repeat(10_000_000)}"}` },
-    'LoadSourceUnreachable',
-  ],
-  ['an error', { status: 500, body: '' }, 'LoadSourceUnreachable'],
-  ['silence', { type: 'silent' }, 'LoadSourceUnreachable'],
+  ['negative', reply({ new_load: -1 }), 'LoadUnavailable'],
+  ['NaN', { status: 200, body: '{"new_load": NaN}' }, 'LoadUnavailable'],
+  ['10^30', reply({ new_load: 1e30 }), 'LoadUnavailable'],
+  ['of 10 MB', { status: 200, body: `{"new_load": 1, "x": "${'y'.repeat(10_000_000)}"}` }, 'LoadUnavailable'],
+  ['an error', { status: 500, body: '' }, 'LoadUnavailable'],
+  ['silence', { type: 'silent' }, 'LoadUnavailable'],
 ];
 
 function reply(figures: Record<string, unknown>): Answer {

@@ -99,7 +99,7 @@ describe('a machine that is lost', () => {
 
   test.each([
     ['waits when it crashed on two machines', 2, 'RepeatedFailure'],
-    ['stops at maxPerHour when that comes first', 1, 'TooManyRentals'],
+    ['stops at maxPerHour when that comes first', 1, 'AtLimit'],
   ] as const)('scenario 30: an image that crashes at start %s', async (_, maxPerHour, reason) => {
     const bench = await readyBench();
     await bench.fault('crash-image');
@@ -213,7 +213,7 @@ describe('an edit that cannot be rented (P1)', () => {
     await limit(bench, 0);
     await patchInstance(bench, { spec: { image: 'example/image:2' } });
     const blocked = await blockedJob(bench);
-    expect(conditionOf(blocked, 'ReplacementBlocked')?.message).toContain('AccountLimitReached');
+    expect(conditionOf(blocked, 'ReplacementBlocked')?.message).toContain('AtLimit');
     expect(destroys(bench)).toEqual([]);
     await limit(bench, 1);
     const next = await replaced(bench, before.status?.instanceId);

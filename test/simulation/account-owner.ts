@@ -118,10 +118,10 @@ export class AccountOwner {
   /** Whether the account says that memory may have been rolled back. */
   seesRollback(): boolean {
     const account = this.#world.kube.writes.read(this.#account) ?? {};
-    return JSON.stringify(statusAt(account)).includes('MemoryRolledBack');
+    return JSON.stringify(statusAt(account)).includes('OrphansHeld');
   }
 
-  /** A person has looked at the machines that `MemoryRolledBack` names: objects removed by force look like a restore. */
+  /** A person has looked at the machines that `OrphansHeld` names: objects removed by force look like a restore. */
   confirmRollback(): void {
     this.#annotate('confirms that memory may have been rolled back', 'gpurental.dev/confirm-rollback');
   }
@@ -129,10 +129,10 @@ export class AccountOwner {
   /** Whether the account says that many machines lost their objects at once. */
   seesMassOrphans(): boolean {
     const account = this.#world.kube.writes.read(this.#account) ?? {};
-    return JSON.stringify(statusAt(account)).includes('MassOrphaned');
+    return JSON.stringify(statusAt(account)).includes('OrphansHeld');
   }
 
-  /** A person has looked at the machines that `MassOrphaned` names, and wants them destroyed. */
+  /** A person has looked at the machines that `OrphansHeld` names, and wants them destroyed. */
   confirmOrphans(): void {
     this.#annotate('confirms the orphans', 'gpurental.dev/confirm-orphans');
   }

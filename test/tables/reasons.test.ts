@@ -32,9 +32,9 @@ describe('a private set of reasons', () => {
 
   test.each([
     ["const A: ReadonlySet<Reason> = new Set<Reason>(['Paused']);", true],
-    ["const A: ReadonlySet<string> = new Set(['Paused', 'Held']);", true],
-    ["const A = new Set<string>([\n  'Paused',\n  'Held',\n]);", true],
-    ["return ['Paused', 'Held'].includes(reason);", true],
+    ["const A: ReadonlySet<string> = new Set(['Paused', 'Queued']);", true],
+    ["const A = new Set<string>([\n  'Paused',\n  'Queued',\n]);", true],
+    ["return ['Paused', 'Queued'].includes(reason);", true],
     ['const A: Partial<Readonly<Record<Reason, string>>> = {};', true],
     ["const A = new Set(['GET', 'HEAD']);", false],
     ["const A: Readonly<Record<Kind, Reason>> = { a: 'Paused' };", false],

@@ -137,7 +137,7 @@ const rows: readonly (readonly [happens: string, must: string, notShown?: string
   ],
   [
     'etcd is restored from a backup',
-    '`MemoryRolledBack`: nothing unclaimed is destroyed before a person confirms',
+    '`OrphansHeld`: nothing unclaimed is destroyed before a person confirms',
   ],
   ['A second cluster with the same login', 'Its machines are counted as foreign and never touched'],
   ['A cluster is cloned with its Secret', 'The uid of kube-system differs: no sweeps'],
@@ -193,7 +193,7 @@ const rows: readonly (readonly [happens: string, must: string, notShown?: string
   ],
   [
     'Finalizers are stripped and many objects removed at once',
-    '`MassOrphaned`: no orphaned machine is destroyed before a person confirms, then slowly',
+    '`OrphansHeld`: no orphaned machine is destroyed before a person confirms, then slowly',
   ],
   [
     'An outage ends while destroys wait in the queue',

@@ -151,11 +151,11 @@ export const alerts: readonly Alert[] = [
   },
   {
     alert: 'GpuRentalMassOrphaned',
-    expr: `max by (namespace, name) (gpu_rental_marketplaceaccount_${CONDITION}{type="Stalled",status="True",reason="MassOrphaned"}) > 0`,
+    expr: `max by (namespace, name) (gpu_rental_marketplaceaccount_${CONDITION}{type="Stalled",status="True",reason="OrphansHeld"}) > 0`,
     for: '1m',
     severity: 'critical',
     summary:
-      'Many machines of account {{ $labels.namespace }}/{{ $labels.name }} lost their GpuInstances at once.',
+      'Many machines of account {{ $labels.namespace }}/{{ $labels.name }} lost their GpuInstances at once, or a backup was restored.',
     description: 'They bill. The operator destroys none of them until a person confirms.',
   },
   {

@@ -121,7 +121,7 @@ export class Installation {
     });
     switch (decision.type) {
       case 'lost':
-        return this.#become({ type: 'lost', why: { reason: 'IdentityLost', message: decision.message } });
+        return this.#become({ type: 'lost', why: { reason: 'IdentityInvalid', message: decision.message } });
       case 'use':
         if (decision.scopeToSave !== undefined) {
           const body = { stringData: { scope: decision.scopeToSave } };

@@ -70,9 +70,9 @@ export const annotations = {
   hold: `${GROUP}/hold`,
   /** On an account: close the open breaker now, so that machines are replaced one at a time; a new value closes it again. */
   closeBreaker: `${GROUP}/close-breaker`,
-  /** On an account: a person has looked at the machines named by `MemoryRolledBack`. */
+  /** On an account: a person has looked at the machines named by `OrphansHeld`. */
   confirmRollback: `${GROUP}/confirm-rollback`,
-  /** On an account: a person has looked at the machines named by `MassOrphaned`, and they may be destroyed. */
+  /** On an account: a person has looked at the machines named by `OrphansHeld`, and they may be destroyed. */
   confirmOrphans: `${GROUP}/confirm-orphans`,
   /** On an EndpointGroup: load in units per second, overrides `spec.load.static`. */
   staticLoad: `${GROUP}/static-load`,

@@ -31,6 +31,8 @@ export type Outage = z.output<typeof outage>;
 export function outageCause({ reason, httpStatus, code }: Omit<Outage, 'since'>): string {
   const cause = facetsOf(reason).cause;
   if (cause !== undefined) return httpStatus === undefined ? cause : `${cause} (HTTP ${httpStatus})`;
+  if (httpStatus !== undefined && httpStatus < 400)
+    return `Marketplace returned a reply that cannot be read (HTTP ${httpStatus})`;
   if (httpStatus !== undefined) return `Marketplace returned HTTP ${httpStatus}`;
   return code === undefined ? 'Marketplace did not answer' : `Marketplace was unreachable (${code})`;
 }

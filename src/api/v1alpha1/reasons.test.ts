@@ -28,12 +28,12 @@ describe('the catalogue of reasons', () => {
   });
 
   test('holds the words that come as events alone', () => {
-    for (const reason of ['OrphanFound', 'BreakerOpened', 'Surplus', 'SoldToOther', 'Released'])
+    for (const reason of ['OrphanFound', 'SoldToOther', 'Released'])
       expect(Object.keys(reasons)).toContain(reason);
   });
 
   test('stalls what only a person can end, and nothing else', () => {
-    expect(isTerminal('IdentityLost')).toBe(true);
+    expect(isTerminal('IdentityInvalid')).toBe(true);
     expect(isTerminal('InvalidSpec')).toBe(true);
     expect(isTerminal('NoOffers')).toBe(false);
     expect(isTerminal('Ready')).toBe(false);

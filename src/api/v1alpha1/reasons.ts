@@ -69,8 +69,8 @@ const troubleReasons = {
   ),
   CannotStart: retryable(
     { avoids: 'machine', mayBeImage: true, patience: 'start', ground: 'status' },
-    'The stopped machine did not start within spec.timeouts.start; its GPUs may be rented to someone else.',
-    'You need not do anything: another machine is rented, unless spec.replacement.policy is Never. To wait longer, raise spec.timeouts.start.',
+    'The stopped machine did not start within spec.timeouts.start, or spec.wakeTimeout of its group; its GPUs may be rented to someone else.',
+    'You need not do anything: another machine is rented, unless spec.replacement.policy is Never. To wait longer, raise the timeout.',
   ),
   ReplacementOff: terminal(
     { endsForGood: true, isLasting: true, phase: 'Lost' },
@@ -106,7 +106,6 @@ const troubleReasons = {
     'Another machine is due, and none can be rented now, so the present one is kept.',
     'Do what the message names, or revert the change. The operator searches again by itself, at longer and longer intervals.',
   ),
-  Surplus: progress({}, 'A second machine of this object is being destroyed.'),
   DestroyFailing: retryable(
     { endsMachine: true, endsService: true },
     'The machine cannot be destroyed, and it bills.',
@@ -120,8 +119,8 @@ const troubleReasons = {
 const ownershipReasons = {
   NameTaken: retryable(
     {},
-    'A Secret, Service, EndpointSlice or ConfigMap of the name that is needed exists and belongs to something else.',
-    'Remove or rename the other object, or use another name for this one.',
+    'A Secret, Service, EndpointSlice or ConfigMap of the name that is needed belongs to something else, or its groups declare different ports.',
+    'Remove or rename the other object, or use another name for this one. Give groups with the same spec.endpointName the same ports.',
   ),
   AdoptionTargetInvalid: terminal(
     { waitsFor: 'machine' },
@@ -176,11 +175,6 @@ const rentingReasons = {
     'Machine after machine failed in the same way, so the spec is the likely cause and the next rental waits.',
     'Correct the image, its pull Secret, the start script or the probe: a change of the spec ends the wait. The annotation gpurental.dev/requested-at rents once more at once.',
   ),
-  TooManyRentals: retryable(
-    { isLasting: true, isNotItsOwn: true },
-    'As many machines were rented within an hour as spec.replacement.maxPerHour allows, so the next one waits.',
-    'Find out in status.history why the machines ended; raise spec.replacement.maxPerHour if so many are meant.',
-  ),
   BreakerOpen: retryable(
     { passes: 'asAccountReports', isLasting: true, isNotItsOwn: true },
     'More machines of the account are unhealthy than spec.maxUnhealthy allows, so none is replaced or swept.',
@@ -189,12 +183,7 @@ const rentingReasons = {
   Paused: progress(
     { billsWhileIdle: true, isLasting: true, isNotItsOwn: true, phase: 'Paused' },
     'The object is paused: spec.paused is true.',
-    'Set spec.paused to false to go on.',
-  ),
-  Held: progress(
-    { billsWhileIdle: true, isNotItsOwn: true },
-    'The annotation gpurental.dev/hold keeps the machine from being replaced. Limits of the spec end it all the same.',
-    'Remove the annotation to go on.',
+    'To go on, set spec.paused or spec.pause of a group to false, or remove the annotation gpurental.dev/hold.',
   ),
   AccountMissing: retryable(
     { isLasting: true, isNotItsOwn: true },
@@ -238,15 +227,15 @@ const rentingReasons = {
     'A limit of this object on lifetime or cost is reached.',
     'Raise spec.maxLifetime or spec.maxTotalCost, or delete the object.',
   ),
-  AccountLimitReached: retryable(
-    { isLasting: true, isNotItsOwn: true },
-    'A limit of the MarketplaceAccount leaves no room for another machine.',
-    'Raise the limit that the message names, or wait until other machines end.',
+  AtLimit: retryable(
+    { isLasting: true, isNotItsOwn: true, needsFix: true },
+    'A limit leaves no room: of the account, of rentals in an hour, or of the size or price of a group.',
+    'Raise the limit that the message names, or wait until there is room.',
   ),
   InsufficientCredit: retryable(
-    { isLasting: true, isNotItsOwn: true },
-    'The login has too little credit.',
-    "Add credit in the marketplace's console.",
+    { isLasting: true, isNotItsOwn: true, needsFix: true, loses: 'account', cause: 'Credit is used up' },
+    'The login has too little credit: not more than spec.limits.minCredit of the account, or too little for a rental.',
+    "Add credit in the marketplace's console, or lower spec.limits.minCredit.",
   ),
   InputMissing: retryable(
     { isLasting: true, needsFix: true, loses: 'account', cause: 'The Secret of the API key cannot be used' },
@@ -257,13 +246,10 @@ const rentingReasons = {
 
 /** The account, its login and the machines that no object claims. */
 const accountReasons = {
-  Authenticated: good('The key proves the pinned login.'),
-  Funded: good('Credit and spending leave room for rentals.'),
-  ListComplete: good('The marketplace answers with complete lists.'),
   KeyRejected: terminal(
     { loses: 'account', cause: 'Marketplace refused the API key' },
     'The marketplace does not accept the key.',
-    'Put a valid key into the Secret.',
+    'Put a valid API key into the Secret, not the key of a session.',
   ),
   KeyTooNarrow: terminal(
     { loses: 'account', cause: 'The API key lacks a right' },
@@ -280,30 +266,15 @@ const accountReasons = {
     'The Secret is gone, or its key is refused or may not destroy, so the key that the operator kept is used, to list and destroy only.',
     'Restore the Secret, with a key of the same login.',
   ),
-  TwoFactorRequired: terminal(
-    { loses: 'account', cause: 'Marketplace requires a two-factor login for the key' },
-    'The marketplace wants a two-factor login for this key.',
-    'Use an API key instead of a session key.',
-  ),
-  URLNotAllowed: terminal(
-    {},
-    "The address in spec.url is not one of the operator's marketplaces.",
-    'Add it to the operator by --marketplace-url, or make another account with one of them: spec.url cannot change.',
+  AddressInvalid: terminal(
+    { cause: 'The address or the certificate of the marketplace cannot be used' },
+    "The address in spec.url is not one of the operator's marketplaces, leads to a private address, or has no valid certificate.",
+    'Correct what the message names. An address is allowed by --marketplace-url and --allow-private-addresses; a certificate needs the right clock and authorities.',
   ),
   Unreachable: retryable(
     { passes: 'withMarketplace', isNotItsOwn: true, loses: 'marketplace' },
     'The marketplace does not answer.',
     'Check the network and the status of the marketplace; it is asked again by itself.',
-  ),
-  CertificateInvalid: terminal(
-    { cause: 'The certificate of the marketplace cannot be trusted' },
-    "The marketplace's certificate is not valid.",
-    'Check spec.url, the clock of the node and its certificate authorities.',
-  ),
-  AddressRefused: terminal(
-    { cause: 'The operator may not call the address of the marketplace' },
-    'The address in spec.url leads to a private or link-local address, which is not called.',
-    'Correct spec.url, or start the operator with --allow-private-addresses.',
   ),
   Throttled: retryable(
     {
@@ -315,182 +286,42 @@ const accountReasons = {
     'The marketplace limits the number of requests, so they are spaced further apart.',
     'You need not do anything. If this stays, raise spec.pollInterval of the MarketplaceAccount.',
   ),
-  MalformedReply: retryable(
-    { needsFix: true, loses: 'marketplace', cause: 'Marketplace returned a reply that cannot be read' },
-    'The marketplace answers something that cannot be read, so it is not believed.',
-    'Check that spec.url is the address of a marketplace.',
-  ),
-  LowCredit: retryable(
-    { needsFix: true, loses: 'account', cause: 'Credit is used up' },
-    'The credit of the login is not above spec.limits.minCredit.',
-    "Add credit in the marketplace's console, or lower spec.limits.minCredit.",
-  ),
-  SpendLimitReached: retryable(
-    { needsFix: true },
-    'The spending of the hour or month reached its limit, so nothing is rented.',
-    'Raise the limit that the message names, or wait.',
-  ),
-  CreditUnknown: retryable(
-    {},
-    'The key may not read the credit of the login.',
-    'Use a key with the category user_read.',
-  ),
-  MachinesRemain: retryable(
-    {},
-    'Machines of the account remain, so it cannot be removed yet.',
-    'Delete the objects that the message names. Machines that no object claims are destroyed first where spec.orphanPolicy is Destroy; set it to Report to let them be.',
-  ),
   OrphanFound: retryable(
     {},
-    'A machine of ours bills, and no object claims it. This is an event; status.machines.orphaned of the account counts them.',
-    'List them by gpu-rent orphans, then destroy them by gpu-rent destroy instance ID --force.',
+    'A machine with our label bills, and no GpuInstance claims it. This is an event; status.machines of the account counts them.',
+    'List them by gpu-rent orphans, then destroy them by gpu-rent destroy instance ID --force. The operator never touches one with a copied label: find out who rented it.',
   ),
-  BreakerOpened: retryable(
+  IdentityInvalid: terminal(
     {},
-    'More machines of the account are unhealthy than spec.maxUnhealthy allows, so replacing and sweeping stopped. This is an event; while it lasts, objects say BreakerOpen.',
-    'Check the status of the marketplace. If the machines are gone for good, set the annotation gpurental.dev/close-breaker on the MarketplaceAccount to replace them one at a time.',
+    'The identity of this installation is missing or belongs to another cluster, so nothing is destroyed by it.',
+    'Restore the Secret gpu-rental-operator-identity from a backup, or delete it if this cluster is a copy; the message says which.',
   ),
-  BreakerReleased: retryable(
+  OrphansHeld: terminal(
     {},
-    'Machines stayed unhealthy for spec.maxUnhealthyHold, so they are replaced one at a time, at most 10% in 10 minutes. This is an event.',
-    'Check the status of the marketplace. Set the annotation gpurental.dev/hold on objects whose machines must be kept.',
-  ),
-  LabelCopied: retryable(
-    {},
-    'A machine carries our label outside its time, beside the original or edited. It bills, and the operator never touches it.',
-    "Find out who rented the machine. Destroy it in the marketplace's console if it is not needed; change its label only if it is yours.",
-  ),
-  LateRental: retryable(
-    {},
-    'A machine carries our label but started after its time: the marketplace carried a rental out late. It bills.',
-    "Destroy it in the marketplace's console. With orphanPolicy Destroy the operator does so when it is older than --late-orphan-age (1h).",
-  ),
-  IdentityLost: terminal(
-    {},
-    'The identity of this installation is missing although machines were rented with it, so nothing is rented or destroyed.',
-    'Restore the Secret gpu-rental-operator-identity from a backup, or follow the command that the message names.',
-  ),
-  ClusterChanged: terminal(
-    {},
-    'The identity of this installation belongs to another cluster, so no orphaned machine is destroyed.',
-    'If this cluster is a copy, delete the Secret gpu-rental-operator-identity here.',
-  ),
-  MassOrphaned: terminal(
-    {},
-    'More machines lost their GpuInstances at once than maxUnhealthy allows, so no orphaned machine is destroyed.',
-    'Restore the objects, or set the annotation gpurental.dev/confirm-orphans on the MarketplaceAccount to a new value, such as the time, to destroy the machines slowly.',
-  ),
-  MemoryRolledBack: terminal(
-    {},
-    'Machines of ours are younger than the newest rental on record: the cluster was restored from a backup, so no orphaned machine is destroyed.',
-    'Look at the machines that the message names, then set the annotation gpurental.dev/confirm-rollback on the MarketplaceAccount to a value that it has not had, such as the time.',
+    'Many machines lost their GpuInstances at once, or the cluster was restored from a backup, so no orphaned machine is destroyed.',
+    'Restore the objects or look at the machines, then set the annotation that the message names on the MarketplaceAccount to a new value, such as the time.',
   ),
 } as const;
 
 /** Groups. */
 const groupReasons = {
-  Stable: good('The number of workers is the desired one.'),
   ScaledToZero: good('No worker is hot, since there is no load.'),
-  MetricsFresh: good('Load figures arrive and are believable.'),
-  ScalingUp: progress({}, 'Workers are being rented or woken.'),
-  ScalingDown: progress({}, 'Workers are being stopped or destroyed.'),
-  Waking: progress({}, 'A cold worker is being woken.'),
-  RollingUpdate: progress({}, 'Workers of an old template are being replaced.'),
-  Draining: progress({}, 'Workers finish their work before they go.'),
-  NoReadyWorkers: progress({}, 'No worker is ready.'),
-  ScalingPaused: progress(
-    {},
-    'Scaling is paused by spec.pause.',
-    'Set spec.pause.scaleUp or spec.pause.scaleDown to false to go on.',
-  ),
-  NoReplicas: progress(
-    {},
-    'No worker is started, since spec.replicas is 0.',
-    'Raise spec.replicas, or leave it out.',
-  ),
-  PickersReport: good('Pickers of the gateway report what they count.'),
-  PickersUnseen: progress(
-    {},
-    'No picker of the gateway has reported since this operator leads.',
-    'Run gpu-rent endpoint-picker with the address of the operator, and the operator with --gateway-reports.',
-  ),
-  PickersSilent: retryable(
-    {},
-    'No picker of the gateway has reported for 15 s.',
-    'Look at the log of gpu-rent endpoint-picker: it says why its reports are not taken.',
-  ),
-  CallerKeysRead: good('The gateway knows the callers by the Secret of spec.gateway.keys.'),
-  CallerKeysUnread: progress(
-    {},
-    'The gateway has not read the Secret of spec.gateway.keys.',
-    'Allow pickers to get that Secret, in the chart by gateway.secrets.',
-  ),
-  CallerKeysInvalid: retryable(
-    {},
-    'The Secret of spec.gateway.keys has values that are no SHA-256.',
-    'Store the hexadecimal SHA-256 of each key: printf %s "$KEY" | sha256sum.',
-  ),
-  EndpointsWritten: good('The ConfigMap of the ready workers says which they are.'),
+  Scaling: progress({}, 'Workers are being rented, woken, drained, replaced or stopped.'),
+  NoReadyWorkers: progress({}, 'No worker is ready, or none is to run.'),
   EndpointsLeftOut: retryable(
     {},
-    'The ConfigMap of the ready workers does not list all of them.',
-    'Its readers take IPv4 addresses and at most 1 MiB: keep such workers out by the filters of the template, give workers fewer labels, or use several groups.',
-  ),
-  AtMaxWorkers: retryable({}, 'The load needs more workers than spec.maxWorkers.', 'Raise spec.maxWorkers.'),
-  AtSpendCeiling: retryable(
-    {},
-    'The load needs more workers than spec.maxSpendPerHour pays for.',
-    'Raise spec.maxSpendPerHour.',
+    'A ready worker is not published: its address is private or not IPv4, or the ConfigMap of the workers has no room.',
+    'Other workers serve meanwhile. Delete the GpuInstance of that worker to get another machine, run the operator with --allow-private-addresses true, or use several groups.',
   ),
   Saturated: retryable(
     {},
-    'Every hot worker is full.',
-    'You need not do anything while workers are added; otherwise raise spec.maxWorkers or spec.maxSpendPerHour.',
+    'Every hot worker is full, or requests take longer than spec.targetQueueTime, which looks like a queue.',
+    'You need not do anything while workers are added; otherwise raise spec.maxWorkers, spec.maxSpendPerHour or spec.targetQueueTime.',
   ),
-  TargetQueueTimeTooShort: retryable(
+  LoadUnavailable: retryable(
     {},
-    'Requests take longer than spec.targetQueueTime, which looks like a queue.',
-    'Raise spec.targetQueueTime, or use a load source that tells waiting from running requests.',
-  ),
-  MetricsMissing: retryable(
-    {},
-    'No worker reports its load, so the number of workers is not lowered.',
-    'Check port and path under spec.load, and that the worker serves its figures.',
-  ),
-  MetricsInvalid: retryable(
-    {},
-    'The load figures cannot be true, so no worker is removed by them.',
-    'Check the names of the figures under spec.load, and the worker.',
-  ),
-  LoadSourceUnreachable: retryable(
-    {},
-    'The load source does not answer.',
-    'Check the load source that the message names.',
-  ),
-  PerfUnknown: retryable(
-    {},
-    'No worker has reported what it can do, so one is measured first and no more are hot.',
-    'Set spec.expectedPerf. The sources Static and Prometheus and the preset VLLM never tell it.',
-  ),
-  WakeTimedOut: retryable(
-    {},
-    'A cold worker did not wake within spec.wakeTimeout, so it is replaced.',
-    'You need not do anything. If this happens often, raise spec.wakeTimeout.',
-  ),
-  AddressNotPublishable: retryable(
-    {},
-    'A worker has an address that may not be published, so it is not used.',
-    'You need not do anything: the other workers serve. To get another machine for it, delete the GpuInstance of that worker. Where machines have private addresses on purpose, run the operator with --allow-private-addresses true.',
-  ),
-  ServicePortsDiffer: retryable(
-    {},
-    'Groups that share a Service declare different ports.',
-    'Give the groups with the same spec.endpointName the same ports.',
-  ),
-  WriteRefused: retryable(
-    {},
-    'Kubernetes refuses a write by which the group would change its workers: a quota, an admission policy or a missing right forbids it.',
-    'Raise the quota, change the policy or grant the right that the message names. Everything else that the group decides is done meanwhile.',
+    'No load figures arrive from workers, source or gateway, or they cannot be true, so no worker is removed by them.',
+    'Check the load source under spec.load that the message names, and what the workers report. For a gateway, run gpu-rent endpoint-picker with the address of the operator, and the operator with --gateway-reports.',
   ),
   WorkersFailing: retryable(
     { mayBeImage: true },

@@ -134,13 +134,13 @@ test('an https Prometheus that proves nothing is not believed by a real process,
     });
 
   const doubting = gpuRent('operator', ...flags);
-  expect(await says('LoadSourceUnreachable')).toContain('with --prometheus-ca');
+  expect(await says('LoadUnavailable')).toContain('with --prometheus-ca');
   expect(asked).toBe(0);
   doubting.child.kill('SIGTERM');
   expect(await doubting.exitCode).toBe(0);
 
   const trusting = gpuRent('operator', ...flags, '--prometheus-ca', join(folder, 'ca.pem'));
-  await says('MetricsFresh');
+  await says('Ready');
   trusting.child.kill('SIGTERM');
   expect(await trusting.exitCode).toBe(0);
 

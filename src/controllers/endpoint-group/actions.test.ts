@@ -292,7 +292,7 @@ describe('the event of a change', () => {
       destroyed('Broken'),
     ],
     [
-      'Warning WakeTimedOut (Wake): 2 workers did not wake in time and are destroyed.',
+      'Warning CannotStart (Wake): 2 workers did not wake in time and are destroyed.',
       destroyed('WakeTimedOut'),
     ],
   ])('reads: %s', (text, change) => {

@@ -221,7 +221,7 @@ const CHANGE_EVENTS: readonly ChangeEvent[] = [
   },
   {
     counts: isDestroyed('WakeTimedOut'),
-    ...{ type: 'Warning', reason: 'WakeTimedOut', action: 'Wake' },
+    ...{ type: 'Warning', reason: 'CannotStart', action: 'Wake' },
     what: {
       one: 'did not wake in time and is destroyed',
       many: 'did not wake in time and are destroyed',

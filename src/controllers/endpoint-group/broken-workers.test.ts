@@ -103,7 +103,7 @@ describe('a worker that reports an error (S2)', () => {
         record: record({ error: 'CUDA error' }),
       }),
     });
-    expect(says(decision, 'Ready')).toMatchObject({ status: 'True', reason: 'Stable' });
+    expect(says(decision, 'Ready')).toMatchObject({ status: 'True', reason: 'Ready' });
     expect(says(decision, 'Ready')?.message).toContain('Worker a reports: "CUDA error"');
   });
 
@@ -315,7 +315,7 @@ describe('the conditions of a group with several broken workers', () => {
     const given = { group: wants(4), workers, loadState, memory: calm(4) };
     expect(ready(given)).toMatchObject({
       status: 'False',
-      reason: 'ScalingUp',
+      reason: 'Scaling',
       message: '1 of 4 hot workers are ready. Worker a reports: "CUDA error 7". 2 more report errors.',
     });
     expect(ready({ ...given, workers: workers.toReversed() })).toEqual(ready(given));
@@ -374,7 +374,7 @@ describe('the conditions of a group with several broken workers', () => {
     const decision = decide(
       observedGroup({ group: wants(1), workers, loadState: reports(['a']), memory: calm(1) }),
     );
-    expect(says(decision, 'Progressing')).toMatchObject({ status: 'True', reason: 'ScalingUp' });
+    expect(says(decision, 'Progressing')).toMatchObject({ status: 'True', reason: 'Scaling' });
   });
 
   test('leave out what holds no more, and keep what is written by others', () => {

@@ -10,7 +10,6 @@ import type { Choice } from './autoscale/plan.ts';
 import type { Counts } from './counts.ts';
 import { type Facts, isHot } from './facts.ts';
 import { livePickers } from './load/pickers.ts';
-import type { LoadProblem } from './load/state.ts';
 import type { LoadView } from './load/view.ts';
 import { endpointFileName, publishesFile } from './publish/endpoint-file.ts';
 import { hasGateway } from './publish/endpoints.ts';
@@ -82,7 +81,7 @@ function ready(situation: Situation): ConditionState {
   const update = updating(situation);
   if (update) return no(update.reason, update.message);
   const gap = poolGap(situation);
-  if (decision.hot > 0) return yes('Stable', `${workersAre(counts.ready)} ready.${broken(situation)}${gap}`);
+  if (decision.hot > 0) return yes('Ready', `${workersAre(counts.ready)} ready.${broken(situation)}${gap}`);
   return sleepsBlind(situation) ?? yes('ScaledToZero', `No worker is hot, since there is no load.${gap}`);
 }
 
@@ -97,7 +96,7 @@ function sleepsBlind({ load }: Situation): ConditionState | undefined {
   const { metrics, problem } = load.view;
   if (metrics !== 'missing' || !problem) return undefined;
   return no(
-    MISSING_BY[problem.kind],
+    'LoadUnavailable',
     `No worker is hot, and whether there is load is not known: ${problem.detail}.`,
   );
 }
@@ -147,8 +146,8 @@ function short(situation: Situation): ConditionState {
   if (faults(situation) !== '' && counts.ready === 0) return no('WorkersFailing', ready);
   const why = blockedWorkers(workers.all, 'Hot');
   const wanting = why === undefined ? ready : `${ready} ${why}`;
-  if (counts.ready > 0) return no('ScalingUp', wanting);
-  return no(counts.waking > 0 ? 'Waking' : 'NoReadyWorkers', wanting);
+  if (counts.ready > 0) return no('Scaling', wanting);
+  return no(counts.waking > 0 ? 'Starting' : 'NoReadyWorkers', wanting);
 }
 
 function serviceProblem({ service }: Situation['publication']): Obstacle | undefined {
@@ -163,7 +162,7 @@ function addressProblem({ publication: { problems } }: Situation): Obstacle | un
       ? ` ${problems.length - 1} more ${agreeing(problems.length - 1, 'is', 'are')} like it.`
       : '';
   return {
-    reason: 'AddressNotPublishable',
+    reason: 'EndpointsLeftOut',
     message: `Worker ${first.worker} ${first.detail}; it is not used.${more}`,
   };
 }
@@ -176,7 +175,7 @@ function refusalProblem({ refusals }: Situation): Obstacle | undefined {
     refusals.length > 1
       ? ` And so ${agreeing(refusals.length - 1, 'is', 'are')} ${refusals.length - 1} more.`
       : '';
-  return { reason: 'WriteRefused', message: `${first.detail}.${more}` };
+  return { reason: 'NotPermitted', message: `${first.detail}.${more}` };
 }
 
 /** A spec that is not carried out yet. A group whose pool follows the load, and serves what is wanted, is done. */
@@ -211,7 +210,7 @@ function updating(situation: Situation): ConditionState | undefined {
   if (counts.old === 0 || group.spec.updateStrategy.type !== 'RollingUpdate') return undefined;
   const blocked = replacementBlocked(situation);
   if (blocked) return blocked;
-  return yes('RollingUpdate', `${workersAre(counts.old)} of an old template.`);
+  return yes('Scaling', `${workersAre(counts.old)} of an old template.`);
 }
 
 /** What happens to the workers now. */
@@ -219,20 +218,20 @@ function underWay(situation: Situation): ConditionState | undefined {
   const { counts, decision } = situation;
   const update = updating(situation);
   if (update) return update;
-  if (counts.draining > 0) return yes('Draining', `${workersAre(counts.draining)} finishing work.`);
-  if (counts.waking > 0) return yes('Waking', `${workersAre(counts.waking)} being woken.`);
+  if (counts.draining > 0) return yes('Scaling', `${workersAre(counts.draining)} finishing work.`);
+  if (counts.waking > 0) return yes('Starting', `${workersAre(counts.waking)} being woken.`);
   if (counts.hot < decision.hot || counts.starting > 0)
     return yes(
-      'ScalingUp',
+      'Scaling',
       `${counts.hot} of ${counted(decision.hot, 'hot worker')} ${agreeing(decision.hot, 'exists', 'exist')}, ${counts.starting} ${agreeing(counts.starting, 'starts', 'start')}.${poolGap(situation)}`,
     );
   const kept = counts.hot + counts.cold;
   if (kept < decision.total)
     return yes(
-      'ScalingUp',
+      'Scaling',
       `${kept} of ${counted(decision.total, 'worker')} ${agreeing(decision.total, 'exists', 'exist')}.`,
     );
-  if (counts.leaving > 0) return yes('ScalingDown', `${workersAre(counts.leaving)} being destroyed.`);
+  if (counts.leaving > 0) return yes('Scaling', `${workersAre(counts.leaving)} being destroyed.`);
   return undefined;
 }
 
@@ -247,10 +246,10 @@ function metricsAvailable({ load, group }: Situation): ConditionState | undefine
   if (group.spec.replicas !== undefined) return undefined;
   const { metrics, problem } = load.view;
   if (metrics === 'told' || (metrics === 'doubtful' && !problem))
-    return yes('MetricsFresh', 'Load figures arrive and are believable.');
+    return yes('Ready', 'Load figures arrive and are believable.');
   if (metrics === 'doubtful' && problem?.kind === 'invalid') {
     return no(
-      'MetricsInvalid',
+      'LoadUnavailable',
       `Load figures cannot be true: ${problem.detail}. No worker is removed by them.`,
     );
   }
@@ -259,22 +258,15 @@ function metricsAvailable({ load, group }: Situation): ConditionState | undefine
 
 function metricsMissing(problem: LoadView['problem']): ConditionState {
   const detail = problem?.detail ?? 'no worker has reported for 90 s';
-  const reason = problem ? MISSING_BY[problem.kind] : 'MetricsMissing';
-  return no(reason, `No load figures arrive: ${detail}. The number of workers is not lowered.`);
+  return no('LoadUnavailable', `No load figures arrive: ${detail}. The number of workers is not lowered.`);
 }
-
-const MISSING_BY: Readonly<Record<LoadProblem['kind'], Reason>> = {
-  unreachable: 'LoadSourceUnreachable',
-  invalid: 'MetricsInvalid',
-  silent: 'MetricsMissing',
-};
 
 function progressing(situation: Situation): ConditionState {
   const { group, counts, decision } = situation;
   const { pause } = group.spec;
   if (pause.scaleUp || pause.scaleDown) {
     const directions = [pause.scaleUp ? 'up' : '', pause.scaleDown ? 'down' : ''].filter(Boolean);
-    return yes('ScalingPaused', `Scaling ${directions.join(' and ')} is paused.`);
+    return yes('Paused', `Scaling ${directions.join(' and ')} is paused.`);
   }
   if (counts.stalled > 0 && counts.ready < decision.hot)
     return no(
@@ -285,7 +277,7 @@ function progressing(situation: Situation): ConditionState {
   if (refusal) return no(refusal.reason, refusal.message);
   const busy = underWay(situation);
   if (busy) return yes(busy.reason, busy.message);
-  return unmeasured(situation) ?? yes('Stable', 'The number of workers is the desired one.');
+  return unmeasured(situation) ?? yes('Ready', 'The number of workers is the desired one.');
 }
 
 /** Most sources never tell what a worker can do: then a group waits for it for ever. */
@@ -293,7 +285,7 @@ function unmeasured({ decision, group }: Situation): ConditionState | undefined 
   const { perf, capacities } = decision.terms;
   if (perf !== undefined || capacities.hot === 0 || group.spec.replicas !== undefined) return undefined;
   return no(
-    'PerfUnknown',
+    'LoadUnavailable',
     'No worker tells what it can do, and spec.expectedPerf is not set: one worker is hot, whatever the load.',
   );
 }
@@ -302,7 +294,7 @@ function atMaxWorkers({ decision, group }: Situation): ConditionState | undefine
   const { maxWorkers } = group.spec;
   if (decision.missingWorkers === 0) return undefined;
   return yes(
-    'AtMaxWorkers',
+    'AtLimit',
     `The load needs ${counted(maxWorkers + decision.missingWorkers, 'worker')}, maxWorkers is ${maxWorkers}.`,
   );
 }
@@ -310,7 +302,7 @@ function atMaxWorkers({ decision, group }: Situation): ConditionState | undefine
 function atSpendCeiling({ choice, group, counts }: Situation): ConditionState | undefined {
   if (choice.cutByCeiling === 0) return undefined;
   return yes(
-    'AtSpendCeiling',
+    'AtLimit',
     `${choice.cutByCeiling} more ${agreeing(choice.cutByCeiling, 'worker', 'workers')} would be rented or woken; the present ones cost $${formatDollars(counts.pricePerHour)}/h of maxSpendPerHour $${group.spec.maxSpendPerHour}.`,
   );
 }
@@ -323,7 +315,7 @@ function saturated({ counts }: Situation): ConditionState | undefined {
 function targetQueueTimeTooShort({ isSlow, group }: Situation): ConditionState | undefined {
   if (!isSlow) return undefined;
   return yes(
-    'TargetQueueTimeTooShort',
+    'Saturated',
     `Work in the workers has looked like a queue above targetQueueTime ${group.spec.targetQueueTime} for five minutes although the capacity suffices.`,
   );
 }
@@ -382,14 +374,14 @@ function groupObstacle(
 ): Obstacle | undefined {
   const { spec } = group;
   if (workers.all.some(isHot)) return undefined;
-  if (spec.pause.scaleUp) return { reason: 'ScalingPaused', message: 'spec.pause.scaleUp is true.' };
-  if (spec.replicas === 0) return { reason: 'NoReplicas', message: 'spec.replicas is 0.' };
+  if (spec.pause.scaleUp) return { reason: 'Paused', message: 'spec.pause.scaleUp is true.' };
+  if (spec.replicas === 0) return { reason: 'NoReadyWorkers', message: 'spec.replicas is 0.' };
   // Whether one could be started is found out when one is wanted.
   if (decision.hot === 0) return undefined;
   if (refused) return refused;
   if (choice.cutByCeiling === 0 || choice.changes.length > 0) return undefined;
   return {
-    reason: 'AtSpendCeiling',
+    reason: 'AtLimit',
     message: `maxSpendPerHour $${spec.maxSpendPerHour} leaves no room for a worker.`,
   };
 }
@@ -424,12 +416,20 @@ function gatewayConnected({ group, load, clock: { now } }: Situation): Condition
   if (live > 0)
     return {
       status: 'True',
-      reason: 'PickersReport',
+      reason: 'Ready',
       message: `${counted(live, 'picker')} ${agreeing(live, 'reports', 'report')} what the gateway counts.`,
     };
   if (pickers.since === undefined)
-    return { status: 'Unknown', reason: 'PickersUnseen', message: reasons.PickersUnseen.sentence };
-  return { status: 'False', reason: 'PickersSilent', message: reasons.PickersSilent.sentence };
+    return {
+      status: 'Unknown',
+      reason: 'LoadUnavailable',
+      message: 'No picker of the gateway has reported since this operator leads.',
+    };
+  return {
+    status: 'False',
+    reason: 'LoadUnavailable',
+    message: 'No picker of the gateway has reported for 15 s.',
+  };
 }
 
 /** Whether callers can be known by their keys, as the pickers say that read the Secret. */
@@ -444,23 +444,23 @@ function callerKeysUsable({ group, load, clock: { now } }: Situation): Condition
   if (states.has('Unusable'))
     return {
       status: 'False',
-      reason: 'CallerKeysInvalid',
+      reason: 'InputMissing',
       message: `Secret ${secret} has no usable key. ${HASH_REMEDY}${unusable && ` No SHA-256: ${unusable}.`}`,
     };
   if (unusable !== '')
     return {
       status: 'False',
-      reason: 'CallerKeysInvalid',
+      reason: 'InputMissing',
       message: `Secret ${secret}: values of ${unusable} are no SHA-256. ${HASH_REMEDY}`,
     };
   if (states.has('Read'))
     return {
       status: 'True',
-      reason: 'CallerKeysRead',
+      reason: 'Ready',
       message: `The gateway knows callers by Secret ${secret}.`,
     };
   const message = `No picker has read Secret ${secret}. Allow pickers to get it (chart: gateway.secrets).`;
-  return { status: 'Unknown', reason: 'CallerKeysUnread', message };
+  return { status: 'Unknown', reason: 'InputMissing', message };
 }
 
 const HASH_REMEDY = 'Store the SHA-256 of each key: printf %s "$KEY" | sha256sum.';
@@ -475,7 +475,7 @@ function endpointsPublished({ group, publication }: Situation): ConditionState |
   if (unlisted + tooMany === 0)
     return {
       status: 'True',
-      reason: 'EndpointsWritten',
+      reason: 'Ready',
       message: `ConfigMap ${name} lists the ready workers.`,
     };
   const why = [

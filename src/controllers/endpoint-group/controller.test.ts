@@ -193,12 +193,12 @@ describe('the controller of groups', () => {
     };
     await cluster.clock.advance(20_000);
     expect(await reason()).toMatchObject({
-      reason: 'WriteRefused',
+      reason: 'NotPermitted',
       message: expect.stringContaining('etcd is away'),
     });
     cluster.intercept = () => undefined;
     await cluster.clock.advance(40_000);
-    expect((await reason())?.reason).not.toBe('WriteRefused');
+    expect((await reason())?.reason).not.toBe('NotPermitted');
     await controller.stop();
   });
 
@@ -232,7 +232,7 @@ describe('the controller of groups', () => {
       'tells of a write that is refused, and does not wait for the next tick',
       403,
       'Forbidden',
-      'WriteRefused',
+      'NotPermitted',
     ],
   ])('%s', async (_, status, reason, told) => {
     const cluster = memoryCluster();

@@ -210,11 +210,11 @@ describe('figures that do not come, or cannot be true', () => {
     });
     const doubtful = decide(observe({ workers: four, loadState: lying, memory: calm }));
     expect(doubtful.actions).toEqual([]);
-    expect(says(doubtful, 'MetricsAvailable')).toMatchObject({ status: 'False', reason: 'MetricsInvalid' });
+    expect(says(doubtful, 'MetricsAvailable')).toMatchObject({ status: 'False', reason: 'LoadUnavailable' });
     expect(says(doubtful, 'MetricsAvailable')?.message).toContain('new_load is negative');
     const missing = decide(observe({ workers: four, memory: calm }));
     expect(missing.actions).toEqual([]);
-    expect(says(missing, 'MetricsAvailable')).toMatchObject({ status: 'False', reason: 'MetricsMissing' });
+    expect(says(missing, 'MetricsAvailable')).toMatchObject({ status: 'False', reason: 'LoadUnavailable' });
   });
 
   test('do not grow it either, unless a wake is requested', () => {
@@ -243,8 +243,8 @@ describe('figures that do not come, or cannot be true', () => {
     const detail = 'Prometheus: loadQuery answers with 2 series';
     const loadState = withProblem(EMPTY_LOAD, '', { kind: 'invalid', detail, at: NOW });
     const decision = decide(observe({ source: 'group', loadState, memory: calmOf(0) }));
-    expect(says(decision, 'MetricsAvailable')).toMatchObject({ reason: 'MetricsInvalid' });
-    expect(says(decision, 'Ready')).toMatchObject({ status: 'False', reason: 'MetricsInvalid' });
+    expect(says(decision, 'MetricsAvailable')).toMatchObject({ reason: 'LoadUnavailable' });
+    expect(says(decision, 'Ready')).toMatchObject({ status: 'False', reason: 'LoadUnavailable' });
   });
 
   test('a source that cannot be reached is named', () => {
@@ -256,7 +256,7 @@ describe('figures that do not come, or cannot be true', () => {
     const decision = decide(observe({ workers: [worker('a')], loadState, memory: calm }));
     expect(says(decision, 'MetricsAvailable')).toMatchObject({
       status: 'False',
-      reason: 'LoadSourceUnreachable',
+      reason: 'LoadUnavailable',
     });
     expect(says(decision, 'MetricsAvailable')?.message).toContain('it cannot be reached');
   });
@@ -333,7 +333,7 @@ describe('workers of another template', () => {
     const workers = [worker('a', older), { ...hidden, templateHash: templateHash(floor) }];
     const decision = decide(observe({ group: floor, workers, loadState: reports(['a', 'b']) }));
     expect(decision.actions).toEqual([]);
-    expect(says(decision, 'Ready')).toMatchObject({ status: 'False', reason: 'AddressNotPublishable' });
+    expect(says(decision, 'Ready')).toMatchObject({ status: 'False', reason: 'EndpointsLeftOut' });
   });
 });
 
@@ -1041,7 +1041,7 @@ describe('the Secrets of a gateway', () => {
     const observed = observe({ isTick, identity: { problem, isDue: false } });
     const decision = decide(observed);
     expect(says(decision, 'Ready')).toMatchObject({
-      reason: 'WriteRefused',
+      reason: 'NotPermitted',
       message: expect.stringContaining(`${problem}.`),
     });
     expect(decision.waiting).toEqual([{ action: 'identity', detail: problem }]);
@@ -1069,19 +1069,19 @@ describe('events of a decision', () => {
   test('name what keeps workers of an old template, and a container in which nothing runs', () => {
     const group = groupObject({ minLoad: '50' });
     const { events } = decide(observe({ group, workers: [outdated], outlook: blocked }));
-    expect(events.map(({ reason }) => reason)).toEqual(['NothingStarts', 'ReplacementBlocked']);
+    expect(events.map(({ reason }) => reason)).toEqual(['InvalidSpec', 'ReplacementBlocked']);
   });
 
   test('name a service that the group needs and has lost', () => {
     const before = condition('MetricsAvailable', 'True', '2026-11-20T11:10:00Z');
     const group = groupObject({ minLoad: '50' }, { status: { everReady: true, conditions: [before] } });
     const { services } = decide(observe({ group, workers: [worker('a')] }));
-    expect(services.map(({ reason }) => reason)).toEqual(['MetricsMissing']);
+    expect(services.map(({ reason }) => reason)).toEqual(['LoadUnavailable']);
   });
 
   test('name no service that a group loses while it is being deleted', () => {
     const metadata = { deletionTimestamp: '2026-11-20T11:59:00Z' };
     const { events, services } = decide(observe({ group: groupObject({}, { metadata }) }));
-    expect([events.map(({ reason }) => reason), services]).toEqual([['NothingStarts'], []]);
+    expect([events.map(({ reason }) => reason), services]).toEqual([['InvalidSpec'], []]);
   });
 });

@@ -107,7 +107,7 @@ describe('the load of a gateway', () => {
       expect.objectContaining({
         type: 'MetricsAvailable',
         status: 'False',
-        reason: 'MetricsMissing',
+        reason: 'LoadUnavailable',
         message: expect.stringContaining('no picker of the gateway reports'),
       }),
     );
@@ -324,17 +324,17 @@ describe('workers of a group with a gateway are blocked', () => {
     [
       'by a pause',
       { group: groupObject({ gateway: {}, pause: paused }), memory: calm(0) },
-      'ScalingPaused: spec.pause.scaleUp is true.',
+      'Paused: spec.pause.scaleUp is true.',
     ],
     [
       'by a person who asks for none',
       { group: groupObject({ gateway: {}, replicas: 0 }), memory: calm(0) },
-      'NoReplicas: spec.replicas is 0.',
+      'NoReadyWorkers: spec.replicas is 0.',
     ],
     [
       'by their ceiling',
       { group: groupObject({ gateway: {}, maxSpendPerHour: '0.10', template: cheap }), memory: calm(0) },
-      'AtSpendCeiling: maxSpendPerHour $0.10 leaves no room for a worker.',
+      'AtLimit: maxSpendPerHour $0.10 leaves no room for a worker.',
     ],
     [
       'by a write that is refused',
@@ -342,7 +342,7 @@ describe('workers of a group with a gateway are blocked', () => {
         memory: calm(0),
         refused: [{ action: 'create 0', detail: 'Making a worker is refused: quota' }],
       },
-      'WriteRefused: Making a worker is refused: quota.',
+      'NotPermitted: Making a worker is refused: quota.',
     ],
     [
       'by a Service that cannot be written, since no worker is led to then',
@@ -458,7 +458,7 @@ describe('a group says of its gateway', () => {
   test('who reports, what waits and where it is', () => {
     const sent = [...steady({ heldRequests: 2 }), ...steady({ heldRequests: 1 }, 'b')];
     expect(says(sent, { gatewayUrl: 'https://gateway.example/' })).toEqual({
-      condition: 'True PickersReport: 2 pickers report what the gateway counts.',
+      condition: 'True Ready: 2 pickers report what the gateway counts.',
       gateway: {
         url: 'https://gateway.example/team/llm',
         pickers: 2,
@@ -469,19 +469,19 @@ describe('a group says of its gateway', () => {
   });
 
   test('that one reports', () => {
-    expect(says(steady()).condition).toBe('True PickersReport: 1 picker reports what the gateway counts.');
+    expect(says(steady()).condition).toBe('True Ready: 1 picker reports what the gateway counts.');
   });
 
   test('that none has reported yet', () => {
     expect(says([])).toEqual({
-      condition: 'Unknown PickersUnseen: No picker of the gateway has reported since this operator leads.',
+      condition: 'Unknown LoadUnavailable: No picker of the gateway has reported since this operator leads.',
       gateway: { pickers: 0, heldRequests: 0 },
     });
   });
 
   test('that all fell silent', () => {
     expect(says([{ secondsAgo: 15, heldRequests: 2 }])).toEqual({
-      condition: 'False PickersSilent: No picker of the gateway has reported for 15 s.',
+      condition: 'False LoadUnavailable: No picker of the gateway has reported for 15 s.',
       gateway: { pickers: 0, heldRequests: 0, reportedAt: '2026-11-20T11:59:45Z' },
     });
   });
@@ -604,19 +604,19 @@ describe('B09: a group says of the keys of its callers', () => {
   const read = { state: 'Read', unusable: [] } as const;
 
   test.each([
-    [read, 'True CallerKeysRead: The gateway knows callers by Secret llm-callers.'],
+    [read, 'True Ready: The gateway knows callers by Secret llm-callers.'],
     [{ state: 'Missing', unusable: [] }, 'False InputMissing: There is no Secret llm-callers.'],
     [
       { state: 'Unread', unusable: [] },
-      'Unknown CallerKeysUnread: No picker has read Secret llm-callers. Allow pickers to get it (chart: gateway.secrets).',
+      'Unknown InputMissing: No picker has read Secret llm-callers. Allow pickers to get it (chart: gateway.secrets).',
     ],
     [
       { state: 'Unusable', unusable: ['alice', 'bob'] },
-      'False CallerKeysInvalid: Secret llm-callers has no usable key. Store the SHA-256 of each key: printf %s "$KEY" | sha256sum. No SHA-256: alice, bob.',
+      'False InputMissing: Secret llm-callers has no usable key. Store the SHA-256 of each key: printf %s "$KEY" | sha256sum. No SHA-256: alice, bob.',
     ],
     [
       { state: 'Read', unusable: ['bob'] },
-      'False CallerKeysInvalid: Secret llm-callers: values of bob are no SHA-256. Store the SHA-256 of each key: printf %s "$KEY" | sha256sum.',
+      'False InputMissing: Secret llm-callers: values of bob are no SHA-256. Store the SHA-256 of each key: printf %s "$KEY" | sha256sum.',
     ],
   ] as const)('when a picker reports %o', (keys, condition_) => {
     expect(says(steady({ keys: { ...keys, unusable: [...keys.unusable] } }))).toBe(condition_);
@@ -625,7 +625,7 @@ describe('B09: a group says of the keys of its callers', () => {
   test('when one of two pickers has not read them yet', () => {
     const other = { state: 'Unread' as const, unusable: [] };
     const sent = [...steady({ keys: { ...read, unusable: [] } }), ...steady({ keys: other }, 'b')];
-    expect(says(sent)).toMatch(/^True CallerKeysRead/);
+    expect(says(sent)).toMatch(/^True Ready/);
   });
 
   test('never without keys', () => {

@@ -15,7 +15,9 @@ const withCondition = (
   everReady = true,
 ): EndpointGroupStatus => ({
   ...{ everReady },
-  conditions: [{ type, status, reason: 'MetricsMissing', message: 'No figures.', lastTransitionTime: SINCE }],
+  conditions: [
+    { type, status, reason: 'LoadUnavailable', message: 'No figures.', lastTransitionTime: SINCE },
+  ],
 });
 const notes = (before: EndpointGroupStatus | undefined, now: EndpointGroupStatus) =>
   serviceEvents(before, now, NOW).map(({ type, reason, note }) => `${type} ${reason}: ${note}`);
@@ -26,7 +28,7 @@ describe('P3: a group', () => {
     (type) => {
       const well = withCondition(type, 'True');
       const lost = withCondition(type, 'False');
-      expect(notes(well, lost)).toEqual(['Warning MetricsMissing: No figures.']);
+      expect(notes(well, lost)).toEqual(['Warning LoadUnavailable: No figures.']);
       expect(notes(lost, lost)).toEqual([]);
       expect(notes(lost, well)).toEqual([
         expect.stringMatching(/^Normal ServiceRestored: .* again after 73s\. Cause: No figures\.$/),
@@ -56,7 +58,7 @@ test('P3: a refused write is reported once, and once that none is refused any mo
   const refused = [{ action: 'create 0', detail: 'Making a worker is refused: quota' }];
   const reasons = (before: typeof refused, now: typeof refused) =>
     refusalEvents(before, now).map(({ type, reason }) => `${type} ${reason}`);
-  expect(reasons([], refused)).toEqual(['Warning WriteRefused']);
+  expect(reasons([], refused)).toEqual(['Warning NotPermitted']);
   expect(reasons(refused, refused)).toEqual([]);
   expect(reasons(refused, [])).toEqual(['Normal ServiceRestored']);
 });

@@ -45,7 +45,7 @@ function outageEvents(
 /** One event when Kubernetes begins to refuse writes that the group needs, and one when it refuses none any more. */
 export function refusalEvents(before: readonly Refusal[], now: readonly Refusal[]): readonly EventNote[] {
   const [first] = now;
-  if (first && before.length === 0) return [lost('WriteRefused', `${first.detail}.`)];
+  if (first && before.length === 0) return [lost('NotPermitted', `${first.detail}.`)];
   if (first || before.length === 0) return [];
   return [restored(`Kubernetes refuses no write of the group any more. Before: ${before[0]?.detail}.`)];
 }

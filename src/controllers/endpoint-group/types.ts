@@ -28,7 +28,7 @@ export type Published =
   | { readonly type: 'done' }
   | {
       readonly type: 'problem';
-      readonly reason: 'NameTaken' | 'NotPermitted' | 'ServicePortsDiffer';
+      readonly reason: 'NameTaken' | 'NotPermitted';
       readonly detail: string;
       /** It keeps every worker from being published, also one that is still to be rented. */
       readonly forAll?: true;

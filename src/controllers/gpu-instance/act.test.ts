@@ -717,7 +717,7 @@ describe('a start', () => {
     expect(memory.view().startSentAt).toBe(started === false ? undefined : NOW);
   });
 
-  test.for(['AccountLimitReached', 'InsufficientCredit'] as const)(
+  test.for(['AtLimit', 'InsufficientCredit'] as const)(
     'is not sent where the account says %s, and that is said',
     async (reason) => {
       const { ports, sent, receipt } = situation({ startRefused: reason });

@@ -383,7 +383,7 @@ describe('what a status says of the children', () => {
     expect(step).toMatchObject({
       events: [
         { type: 'Normal', reason: 'InstanceReady' },
-        { type: 'Warning', reason: 'AddressNotPublishable', action: 'Publishing', note },
+        { type: 'Warning', reason: 'EndpointsLeftOut', action: 'Publishing', note },
       ],
     });
     const offline = decide(

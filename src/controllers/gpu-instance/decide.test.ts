@@ -165,7 +165,7 @@ describe('an object without a machine', () => {
         intent: intent({ attempt: 2 }),
         status: { attempt: 2, rentals: [time(-4000), time(-1800), time(-60)] },
       },
-      { rule: 'too-many-rentals', phase: 'Pending', says: 'TooManyRentals', afterMs: 1_800_000 },
+      { rule: 'too-many-rentals', phase: 'Pending', says: 'AtLimit', afterMs: 1_800_000 },
     ],
     [
       'does not buy while one with its label is listed that says not when it began',
@@ -191,7 +191,7 @@ describe('an object without a machine', () => {
     [
       'destroys a machine again that it gave up, and that is listed again',
       { spec: { paused: true }, status: { attempt: 1, history: [past('1')] }, machines: [machineOf(1)] },
-      { rule: 'destroy-surplus', actions: ['destroy 1 (Surplus)'], afterMs: 0 },
+      { rule: 'destroy-surplus', actions: ['destroy 1 (Deleting)'], afterMs: 0 },
     ],
     [
       'buys the next one as a new purchase after the last came to nothing',
@@ -513,7 +513,7 @@ describe('a second machine of the same object', () => {
         machines: [machineOf(1, { id: '3' }), machineOf(2, { id: '1' })],
         status: holding({ attempt: 2 }),
       },
-      { rule: 'destroy-surplus', actions: ['destroy 3 (Surplus)'], afterMs: 0 },
+      { rule: 'destroy-surplus', actions: ['destroy 3 (Deleting)'], afterMs: 0 },
     ],
     [
       'is destroyed when it is of the same purchase and the recorded one is listed, whichever id is lower',
@@ -522,7 +522,7 @@ describe('a second machine of the same object', () => {
         machines: [machineOf(1, { id: '4' }), machineOf(1, { id: '9' })],
         status: holding({ instanceId: '9' }),
       },
-      { rule: 'destroy-surplus', actions: ['destroy 4 (Surplus)'], afterMs: 0 },
+      { rule: 'destroy-surplus', actions: ['destroy 4 (Deleting)'], afterMs: 0 },
     ],
     [
       'is left alone while the recorded one of the same purchase is not listed',
@@ -564,7 +564,9 @@ describe('a second machine of the same object', () => {
         intent: intent({ attempt: 2 }),
         machines: [machineOf(1, { id: '3' }), machineOf(2, { id: '1' })],
         status: holding({ attempt: 2 }),
-        memory: { destroys: [{ instanceId: '3', reason: 'Surplus', answeredAt: at(-20), endedAt: at(-20) }] },
+        memory: {
+          destroys: [{ instanceId: '3', reason: 'Deleting', answeredAt: at(-20), endedAt: at(-20) }],
+        },
         observed: { published: undefined },
       },
       { publish: true },
@@ -831,7 +833,7 @@ describe('what holds a replacement back', () => {
     [
       'hold',
       lost({ annotations: { 'gpurental.dev/hold': 'yes' } }),
-      { rule: 'lost', phase: 'Lost', says: 'Held', afterMs: 60_000 },
+      { rule: 'lost', phase: 'Lost', says: 'Paused', afterMs: 60_000 },
     ],
     [
       'paused',
@@ -943,7 +945,7 @@ describe('a machine that works and is no longer wanted', () => {
           observed: { probe: { ready: false, detail: 'Port 8080 does not answer.' } },
         },
       ),
-      { rule: 'run', phase: 'Running', says: 'NotReachable, Held', afterMs: 60_000 },
+      { rule: 'run', phase: 'Running', says: 'NotReachable, Paused', afterMs: 60_000 },
     ],
     [
       'is destroyed when its lifetime is over',

@@ -4,7 +4,7 @@ import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import { CHILDREN_CHECK_MS, Memories, ObjectMemory, SteadyClock } from './memory.ts';
 import { EXPLAINED_MS } from './retry.ts';
 
-const REFUSAL = { reason: 'AccountLimitReached', detail: 'limits.maxInstances is 1.' } as const;
+const REFUSAL = { reason: 'AtLimit', detail: 'limits.maxInstances is 1.' } as const;
 
 describe('when children are looked at again', () => {
   const clock = createVirtualClock();

@@ -129,5 +129,5 @@ function unpublishedEvent({
 }: Extract<Published, { readonly type: 'done' }>): readonly EventNote[] {
   if (unpublished === undefined) return [];
   const note = `The Service does not lead to the machine: ${unpublished}. The connection Secret has its address; --allow-private-addresses true publishes private ones.`;
-  return [{ type: 'Warning', reason: 'AddressNotPublishable', action: 'Publishing', note }];
+  return [{ type: 'Warning', reason: 'EndpointsLeftOut', action: 'Publishing', note }];
 }

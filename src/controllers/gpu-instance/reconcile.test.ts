@@ -544,7 +544,7 @@ describe('a pass that buys', () => {
   test.for([
     ['OfferReserved', 1_000, 50, undefined],
     ['Queued', 1_000, 1_000, undefined],
-    ['TooManyRentals', 5_000, 0, { reason: 'TooManyRentals', detail: 'm' }],
+    ['AtLimit', 5_000, 0, { reason: 'AtLimit', detail: 'm' }],
   ] as const)(
     'without a ticket (%s) writes nothing and asks again',
     async ([reason, retryAfterMs, afterMs, said]) => {

@@ -150,7 +150,7 @@ describe('the record of a purchase', () => {
   });
 
   test('writes nothing without a ticket', async () => {
-    const refusal = { type: 'refused', reason: 'TooManyRentals', message: 'm', retryAfterMs: 5 } as const;
+    const refusal = { type: 'refused', reason: 'AtLimit', message: 'm', retryAfterMs: 5 } as const;
     const { ports, sent } = situation({ ticket: refusal });
     const { observed, decision } = purchase();
     expect(await record(observed, decision, ports)).toEqual({ type: 'refused', refusal });

@@ -55,11 +55,11 @@ export function destroySurplus(facts: Facts): Step | undefined {
     rule: 'destroy-surplus',
     because: 'Lists and a read show more than one machine of this object.',
     record: { type: 'nothing', because: 'attempt' },
-    actions: ids.map((instanceId) => ({ type: 'destroy', instanceId, reason: 'Surplus' })),
+    actions: ids.map((instanceId) => ({ type: 'destroy', instanceId, reason: 'Deleting' })),
     events: [
       {
         type: 'Warning',
-        reason: 'Surplus',
+        reason: 'Deleting',
         action: 'Destroying',
         note: `Destroying surplus machines of this object: ${going.map(({ row }) => pricedId(row)).join(', ')}.`,
       },

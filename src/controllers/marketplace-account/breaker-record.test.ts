@@ -110,7 +110,7 @@ describe('the event of a release', () => {
 
   test('is shown when the maximum hold is over', () => {
     const before = { open: true, since: OPENED, unhealthy: 6 };
-    expect(reasons({ state: slow('hold'), before })).toEqual(['BreakerReleased']);
+    expect(reasons({ state: slow('hold'), before })).toEqual(['BreakerOpen']);
   });
 
   test('is not shown twice, nor when a person released the breaker', () => {

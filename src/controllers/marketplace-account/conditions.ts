@@ -30,7 +30,7 @@ const isUnknown = (reason: Reason, message: string): ConditionState => ({
 /** Whether the key proves the pinned login, and may do what a rental needs. */
 export function authenticated(observed: Observed): ConditionState {
   const { url, proof, account } = observed;
-  if (url.type === 'refused') return isFalse('URLNotAllowed', urlMessage(url, account.spec.url));
+  if (url.type === 'refused') return isFalse('AddressInvalid', urlMessage(url, account.spec.url));
   switch (proof.type) {
     case 'none':
       return noKey(observed) ?? isUnknown('Pending', 'The key has not been tried yet.');
@@ -58,7 +58,7 @@ function ownKeyProven({ account }: Observed, { login, mayDestroy }: Proven): Con
     );
   }
   if (!mayDestroy) return isFalse('KeyTooNarrow', TOO_NARROW);
-  return isTrue('Authenticated', `The key proves user ${login.userId}.`);
+  return isTrue('Ready', `The key proves user ${login.userId}.`);
 }
 
 const TOO_NARROW =
@@ -124,7 +124,7 @@ const REJECTED: Partial<Readonly<Record<MarketplaceErrorKind, ConditionState>>> 
     'The key is of a session that ended. Put an API key into the Secret.',
   ),
   twoFactorRequired: isFalse(
-    'TwoFactorRequired',
+    'KeyRejected',
     'The marketplace wants a two-factor login for this key. Use an API key instead of a session key.',
   ),
   forbidden: isFalse(
@@ -145,7 +145,7 @@ function rejected({ kind, httpStatus }: Failure): ConditionState | undefined {
 export function reachable(observed: Observed): ConditionState {
   const { url, session } = observed;
   if (url.type === 'refused') {
-    return isUnknown('URLNotAllowed', 'Nothing is asked at an address that is not allowed.');
+    return isUnknown('AddressInvalid', 'Nothing is asked at an address that is not allowed.');
   }
   const failure = listFailure(observed);
   if (!session) {
@@ -155,7 +155,7 @@ export function reachable(observed: Observed): ConditionState {
   if (failure) return unreachable(observed, failure);
   if (session.health.lastCompleteAt === undefined)
     return isUnknown('Pending', 'The machines of the login are being listed.');
-  return isTrue('ListComplete', 'The marketplace answers with complete lists.');
+  return isTrue('Ready', 'The marketplace answers with complete lists.');
 }
 
 /** Names cause and beginning: how long it lasts would change at each poll. */
@@ -164,7 +164,7 @@ function unreachable(observed: Observed, { kind, badCertificate }: Failure): Con
   const cause = outage ? `${outageCause(outage)}, no complete list since ${outage.since}` : 'No list arrives';
   if (badCertificate) {
     return isFalse(
-      'CertificateInvalid',
+      'AddressInvalid',
       "The marketplace's certificate cannot be trusted; check spec.url, the clock and the authorities.",
     );
   }
@@ -173,10 +173,10 @@ function unreachable(observed: Observed, { kind, badCertificate }: Failure): Con
     case 'quotaExceeded':
       return isFalse('Throttled', `${cause}; requests are spaced further apart.`);
     case 'malformedReply':
-      return isFalse('MalformedReply', `${cause}; such a reply is not believed.`);
+      return isFalse('Unreachable', `${cause}; a reply that cannot be read is not believed.`);
     case 'blockedAddress':
       return isFalse(
-        'AddressRefused',
+        'AddressInvalid',
         'The URL leads to an address that the operator may not call; correct it, or use --allow-private-addresses.',
       );
     case 'redirected':
@@ -201,13 +201,17 @@ export function funded({ account, proof, session }: Observed): ConditionState {
   if (reached) {
     const amount = dollars(limits[reached.limit]);
     const figures = session ? reportedText(session.sums) : '';
-    return isFalse('SpendLimitReached', `${figures}limits.${reached.limit} of ${amount} is reached.`);
+    return isFalse('AtLimit', `${figures}limits.${reached.limit} of ${amount} is reached.`);
   }
   const credit = proof.type === 'proven' ? proof.user.credit : session?.sums.credit;
   const least = limits.minCredit ?? 0;
-  if (credit === undefined) return isUnknown('CreditUnknown', 'The credit is not known.');
-  if (credit > least) return isTrue('Funded', 'Credit and spending leave room for rentals.');
-  return isFalse('LowCredit', `The credit is not above ${dollars(least)}. Add credit at the marketplace.`);
+  if (credit === undefined)
+    return isUnknown('KeyTooNarrow', 'The credit is not known: use a key with the category user_read.');
+  if (credit > least) return isTrue('Ready', 'Credit and spending leave room for rentals.');
+  return isFalse(
+    'InsufficientCredit',
+    `The credit is not above ${dollars(least)}. Add credit at the marketplace.`,
+  );
 }
 
 const SPEND_LIMITS: readonly {
@@ -232,7 +236,7 @@ export function unreadiness(observed: Observed): Unreadiness | undefined {
   // A marketplace that does not answer is the cause of a key that cannot be verified.
   if (auth.status === 'Unknown' && reach.status === 'False') return reach;
   if (auth.status !== 'True') return auth;
-  if (installation.type === 'lost') return { reason: 'IdentityLost', message: installation.why.message };
+  if (installation.type === 'lost') return { reason: 'IdentityInvalid', message: installation.why.message };
   if (reach.status !== 'True') return reach;
   if (installation.type === 'pending') return { reason: 'Pending', message: installation.why.message };
   return undefined;
@@ -242,12 +246,12 @@ function deleting(observed: Observed): Unreadiness {
   const { blockers } = observed;
   const orphans = orphansOnDeletion(observed);
   if (blockers.length === 0 && orphans.type === 'awaited')
-    return { reason: 'MachinesRemain', message: orphans.message };
+    return { reason: 'Deleting', message: orphans.message };
   if (blockers.length === 0) return { reason: 'Deleting', message: 'The account is being removed.' };
   const named = blockers.slice(0, 10).join(', ');
   const more = blockers.length > 10 ? ` and ${blockers.length - 10} more` : '';
   return {
-    reason: 'MachinesRemain',
+    reason: 'Deleting',
     message: `GpuInstances still have machines of this account: ${named}${more}. Delete them, and the account goes too.`,
   };
 }
@@ -299,7 +303,7 @@ function massOrphaned(observed: Observed): Unreadiness | undefined {
   const named = ids.slice(0, 10).join(', ');
   const more = ids.length > 10 ? ` and ${ids.length - 10} more` : '';
   const message = `${ids.length} machines lost their GpuInstances at once and are not destroyed: ${named}${more}. Restore the objects, or set the annotation gpurental.dev/confirm-orphans to a new value, such as the time, to destroy them slowly.`;
-  return { reason: 'MassOrphaned', message };
+  return { reason: 'OrphansHeld', message };
 }
 
 /** Why the account needs a person to act; undefined if it does not. */
@@ -310,12 +314,12 @@ export function stalled(observed: Observed): Unreadiness | undefined {
   if (installation.type === 'known' && installation.sweep === 'clusterChanged') {
     const message =
       'The identity of this installation belongs to another cluster, so nothing unclaimed is swept. If this cluster is a copy, delete the Secret gpu-rental-operator-identity here.';
-    return { reason: 'ClusterChanged', message };
+    return { reason: 'IdentityInvalid', message };
   }
   const { rolledBack = [] } = rollbackRecord(observed);
   if (rolledBack.length === 0) return massOrphaned(observed);
   return {
-    reason: 'MemoryRolledBack',
+    reason: 'OrphansHeld',
     message: `Machines ${rolledBack.join(', ')} are ours and younger than every rental on record: the cluster was restored from a backup. Look at them, then set the annotation gpurental.dev/confirm-rollback to a value that it has not had, such as the time; until then no orphaned machine is destroyed.`,
   };
 }

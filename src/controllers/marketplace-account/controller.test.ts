@@ -39,7 +39,7 @@ const AUTHENTICATED = [
   {
     type: 'Authenticated',
     status: 'True' as const,
-    reason: 'Authenticated',
+    reason: 'Ready',
     message: '',
     lastTransitionTime: '2026-11-20T00:00:00Z',
   },

@@ -122,7 +122,7 @@ function breakerEvent({ account, session: facts }: Observed): readonly EventNote
   const state = facts?.breaker;
   const { open = false, releasedAt } = account.status?.breaker ?? {};
   if (state?.type === 'slow' && state.releasedBy === 'hold' && releasedAt === undefined)
-    return [warning('BreakerReleased', state.message)];
+    return [warning('BreakerOpen', state.message)];
   if (state?.type !== 'open' || state.cause === 'listFailed' || open) return [];
-  return [warning('BreakerOpened', state.message)];
+  return [warning('BreakerOpen', state.message)];
 }

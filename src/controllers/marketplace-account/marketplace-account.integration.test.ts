@@ -133,9 +133,9 @@ test('a URL that the operator does not list is refused, and nothing is sent', as
   await bench.putKey('anything');
   await bench.createAccount({ url: 'https://elsewhere.example' });
   await bench.start();
-  const found = await condition(bench, 'Authenticated', 'False', 'URLNotAllowed');
+  const found = await condition(bench, 'Authenticated', 'False', 'AddressInvalid');
   expect(found.message).toContain('--marketplace-url');
-  await condition(bench, 'Stalled', 'True', 'URLNotAllowed');
+  await condition(bench, 'Stalled', 'True', 'AddressInvalid');
   expect(bench.calls).toHaveLength(0);
 });
 
@@ -263,7 +263,7 @@ describe('the kept key', () => {
     await runningInstance(bench, 'worker');
     const kept = await keptName(bench);
     await bench.kube.delete(marketplaceAccountResource, { namespace: bench.namespace, name: 'default' });
-    const found = await condition(bench, 'Ready', 'False', 'MachinesRemain');
+    const found = await condition(bench, 'Ready', 'False', 'Deleting');
     expect(found.message).toContain(`${bench.namespace}/worker`);
     await bench.kube.delete(gpuInstanceResource, { namespace: bench.namespace, name: 'worker' });
     await until('the account is gone', async () => (await bench.account()) === undefined);
@@ -291,7 +291,7 @@ describe('a marketplace in trouble', () => {
     const bench = await readyAccount();
     for (const name of ['one', 'two']) await runningInstance(bench, name);
     await bench.fault('truncated-list', { count: 100_000 });
-    await condition(bench, 'Reachable', 'False', 'MalformedReply');
+    await condition(bench, 'Reachable', 'False', 'Unreachable');
     await new Promise((resolve) => setTimeout(resolve, 2_000));
     await bench.clearFaults();
     await condition(bench, 'Ready', 'True');
@@ -317,7 +317,7 @@ test('scenario 35: without credit nothing is rented, and with credit it goes on 
   await bench.createAccount({ limits: { minCredit: '2000' } });
   await bench.start();
   await bench.createInstance('waiting');
-  await condition(bench, 'Funded', 'False', 'LowCredit');
+  await condition(bench, 'Funded', 'False', 'InsufficientCredit');
   await until('the object says why', async () => {
     const conditions = (await bench.instance('waiting'))?.status?.conditions ?? [];
     return conditions.some(({ reason }) => reason === 'InsufficientCredit');
@@ -357,7 +357,7 @@ describe('scenarios 20 and 29: many machines that turn bad at once', () => {
     expect(await bench.metrics()).toMatch(/gpu_rental_breaker_open\{.*\} 1/);
     await until('the event is written', async () => {
       const events = await cluster.kubectl(['get', 'events', '-n', bench.namespace]);
-      return events.includes('BreakerOpened');
+      return events.includes('BreakerOpen');
     });
     await bench.kube.patch(
       marketplaceAccountResource,

@@ -29,7 +29,7 @@ describe('machines that lost their objects at once (H5)', () => {
   test('are written down, and the account waits for a person', () => {
     expect(record({ found: ['7', '5'] })).toStrictEqual({ massOrphaned: ['5', '7'] });
     expect(stalled(situation({ found: ['7', '5'] }))).toMatchObject({
-      reason: 'MassOrphaned',
+      reason: 'OrphansHeld',
       message: expect.stringContaining(
         '2 machines lost their GpuInstances at once and are not destroyed: 5, 7.',
       ),

@@ -155,8 +155,8 @@ test('P4: used up credit is reported at its start and at its end', () => {
     proof: proven({ user: { ...proven().user, credit: 0 } }),
   };
   const { status, events } = decide(observed(empty));
-  expect(status.outage).toMatchObject({ reason: 'LowCredit' });
-  expect(events.map(({ reason }) => reason)).toEqual(['LowCredit']);
+  expect(status.outage).toMatchObject({ reason: 'InsufficientCredit' });
+  expect(events.map(({ reason }) => reason)).toEqual(['InsufficientCredit']);
   expect(notesOf({ account: accountWith({ status }), now: NOW + 60_000 })).toEqual([
     'Normal ServiceRestored: Service restored after 60s. Cause: Credit is used up.',
   ]);

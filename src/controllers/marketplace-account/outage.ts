@@ -11,15 +11,15 @@ const TOLERATED_CHECKS = 1;
 
 /** The reason that a failed request gives for a marketplace that does not serve. */
 export function reasonOf({ kind, badCertificate }: Failure): Reason {
-  if (badCertificate) return 'CertificateInvalid';
+  if (badCertificate) return 'AddressInvalid';
   switch (kind) {
     case 'throttled':
     case 'quotaExceeded':
       return 'Throttled';
     case 'malformedReply':
-      return 'MalformedReply';
+      return 'Unreachable';
     case 'blockedAddress':
-      return 'AddressRefused';
+      return 'AddressInvalid';
     case 'forbidden':
       return 'KeyTooNarrow';
     default:

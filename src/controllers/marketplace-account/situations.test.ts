@@ -76,7 +76,7 @@ describe('the key of an account', () => {
         url: { type: 'refused', url: 'https://x.example', allowed: [url, 'https://y.example'] },
         proof: NONE,
       },
-      ['disconnect', 'ready URLNotAllowed', 'event URLNotAllowed'],
+      ['disconnect', 'ready AddressInvalid', 'event AddressInvalid'],
     ],
     ['has no Secret', broken(secretMissing), ['disconnect', 'ready InputMissing', 'event InputMissing']],
     [
@@ -125,7 +125,7 @@ describe('the key of an account', () => {
     [
       'wants a second factor',
       { proof: failed('twoFactorRequired') },
-      ['disconnect', 'ready TwoFactorRequired', 'event TwoFactorRequired'],
+      ['disconnect', 'ready KeyRejected', 'event KeyRejected'],
     ],
     [
       'may not read its user',
@@ -184,31 +184,31 @@ describe('the marketplace', () => {
     ],
     ['limits the requests', lists('throttled'), [...answered('Throttled'), 'event Throttled']],
     ['has no quota left for them', lists('quotaExceeded'), [...answered('Throttled'), 'event Throttled']],
-    ['answers rubbish', lists('malformedReply'), [...answered('MalformedReply'), 'event MalformedReply']],
+    ['answers rubbish', lists('malformedReply'), [...answered('Unreachable'), 'event Unreachable']],
     [
       'answers rubbish still, as was told',
       {
         ...lists('malformedReply'),
         account: accountWith({ status: decide(observed(lists('malformedReply'))).status }),
       },
-      answered('MalformedReply'),
+      answered('Unreachable'),
     ],
     [
       'is where no request may go',
       lists('blockedAddress'),
-      [...answered('AddressRefused'), 'event AddressRefused'],
+      [...answered('AddressInvalid'), 'event AddressInvalid'],
     ],
     ['redirects', lists('redirected'), [...answered('Unreachable'), 'event Unreachable']],
     ['lists nothing for this key', lists('forbidden'), [...answered('KeyTooNarrow'), 'event KeyTooNarrow']],
     [
       'has a certificate that cannot be trusted',
       lists('unavailable', {}, true),
-      [...answered('CertificateInvalid'), 'event CertificateInvalid'],
+      [...answered('AddressInvalid'), 'event AddressInvalid'],
     ],
     [
       'cannot be asked at all, since its certificate cannot be trusted',
       { session: undefined, proof: failed('unavailable', { badCertificate: true }) },
-      ['ready CertificateInvalid', 'event CertificateInvalid'],
+      ['ready AddressInvalid', 'event AddressInvalid'],
     ],
     [
       'cannot be asked at all',
@@ -263,17 +263,17 @@ describe('money', () => {
   });
   const OPEN = ['keepKey', 'connect', 'ready for rentals'];
   table([
-    ['is gone', spending({}, {}, 0), [...OPEN, 'event LowCredit']],
-    ['is exactly what has to remain', spending({ minCredit: '100' }), [...OPEN, 'event LowCredit']],
+    ['is gone', spending({}, {}, 0), [...OPEN, 'event InsufficientCredit']],
+    ['is exactly what has to remain', spending({ minCredit: '100' }), [...OPEN, 'event InsufficientCredit']],
     [
       'of a month is used up',
       spending({ maxSpendPerMonth: '5' }, { spentThisMonth: 5_000_000 }),
-      [...OPEN, 'event SpendLimitReached'],
+      [...OPEN, 'event AtLimit'],
     ],
     [
       'of an hour is used up',
       spending({ maxSpendPerHour: '2' }, { dollarsPerHour: 2_000_000 }),
-      [...OPEN, 'event SpendLimitReached'],
+      [...OPEN, 'event AtLimit'],
     ],
     ['may not be read', spending({}, { credit: 1 }, undefined), OPEN],
     [
@@ -309,7 +309,7 @@ describe('money', () => {
         }),
         figuresWrittenAt: observed().now,
       },
-      [...OPEN, 'event LowCredit'],
+      [...OPEN, 'event InsufficientCredit'],
     ],
     [
       'moves as machines come: then, too, since their number is written at once',
@@ -334,7 +334,7 @@ describe('money', () => {
         }),
         figuresWrittenAt: observed().now,
       },
-      [...OPEN, 'event ServiceRestored', 'event SpendLimitReached'],
+      [...OPEN, 'event ServiceRestored', 'event AtLimit'],
     ],
     [
       'stays as it was written while there is no session',
@@ -355,10 +355,10 @@ describe('the installation', () => {
     ],
     [
       'has lost its identity',
-      { installation: { type: 'lost', why: { reason: 'IdentityLost', message: 'Restore it.' } } },
-      ['keepKey', 'connect', 'resolveIdentity', 'ready IdentityLost', 'event IdentityLost'],
+      { installation: { type: 'lost', why: { reason: 'IdentityInvalid', message: 'Restore it.' } } },
+      ['keepKey', 'connect', 'resolveIdentity', 'ready IdentityInvalid', 'event IdentityInvalid'],
     ],
-    ['belongs to another cluster', { installation: ELSEWHERE }, [...CONNECTED, 'event ClusterChanged']],
+    ['belongs to another cluster', { installation: ELSEWHERE }, [...CONNECTED, 'event IdentityInvalid']],
     [
       'belongs to another cluster, as was told',
       {
@@ -380,12 +380,12 @@ describe('the installation', () => {
           },
         }),
       },
-      [...CONNECTED, 'event MemoryRolledBack'],
+      [...CONNECTED, 'event OrphansHeld'],
     ],
     [
       'was rolled back, which no restart and no later rental makes undone',
       { account: accountWith({ status: { rolledBack: ['5'] } }), newestRentalAt: observed().now },
-      [...CONNECTED, 'event MemoryRolledBack'],
+      [...CONNECTED, 'event OrphansHeld'],
     ],
     [
       'was rolled back, and a person has looked',
@@ -405,7 +405,7 @@ describe('the installation', () => {
           status: { rolledBack: ['5'], rollbackConfirmed: 'seen' },
         }),
       },
-      [...CONNECTED, 'event MemoryRolledBack'],
+      [...CONNECTED, 'event OrphansHeld'],
     ],
     [
       'has nothing that was rolled back, and what a person said is remembered',
@@ -478,7 +478,7 @@ describe('what is on record', () => {
     [
       'has a mass failure, told once',
       { session: breaker('massFailure') },
-      [...CONNECTED, 'event BreakerOpened'],
+      [...CONNECTED, 'event BreakerOpen'],
     ],
     [
       'has a mass failure that goes on, since its first poll',
@@ -509,7 +509,7 @@ describe('what is on record', () => {
           metadata: { annotations: wanted },
         }),
       },
-      [...CONNECTED, 'event BreakerOpened'],
+      [...CONNECTED, 'event BreakerOpen'],
     ],
     [
       'remembers that a person wanted a breaker closed that was not open',
@@ -534,7 +534,7 @@ describe('an account that is deleted', () => {
   const deletionTimestamp = '2026-11-20T12:00:00Z';
   const going = accountWith({ metadata: { deletionTimestamp } });
   const GOES = ['disconnect', 'dropKeptKey', 'removeFinalizer'];
-  const WAITS = ['keepKey', 'connect', 'ready MachinesRemain'];
+  const WAITS = ['keepKey', 'connect', 'ready Deleting'];
   const machines = { objects: 0, rented: 0, billing: 2, retained: 0, orphaned: 2, foreign: 0 };
   const ON_RECORD = { machines };
   const destroying = (status?: MarketplaceAccountStatus) =>
@@ -547,7 +547,7 @@ describe('an account that is deleted', () => {
     [
       'waits for the machines of its objects',
       { account: going, blockers: ['team/a', 'team/b'] },
-      ['keepKey', 'connect', 'ready MachinesRemain'],
+      ['keepKey', 'connect', 'ready Deleting'],
     ],
     ['goes when there are none', { account: going }, GOES],
     [
@@ -576,7 +576,7 @@ describe('an account that is deleted', () => {
     [
       'waits for those on record while the marketplace does not answer',
       { account: destroying(ON_RECORD), session: undefined, proof: failed('unavailable') },
-      ['ready MachinesRemain'],
+      ['ready Deleting'],
     ],
     [
       'waits for them while it is being found out who this installation is',
@@ -585,7 +585,7 @@ describe('an account that is deleted', () => {
         session: session({ pendingOrphans: ['5'] }),
         installation: { type: 'pending', why: { reason: 'IdentityPending', message: '' } },
       },
-      ['keepKey', 'connect', 'resolveIdentity', 'ready MachinesRemain'],
+      ['keepKey', 'connect', 'resolveIdentity', 'ready Deleting'],
     ],
     [
       'goes where none is on record and this process has not swept yet',

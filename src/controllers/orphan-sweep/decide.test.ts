@@ -123,7 +123,7 @@ test('scenario 87: reports a late machine once, with its price, and as an orphan
   expect(events).toEqual([
     {
       type: 'Warning',
-      reason: 'LateRental',
+      reason: 'OrphanFound',
       action: 'SweepOrphans',
       note: expect.stringContaining('Machine 5 carries our label, bills $0.50/h'),
     },
@@ -206,7 +206,7 @@ describe('events', () => {
 
   test('a copied label once', () => {
     const given = observed({ candidates: [], copied: ['8'] });
-    expect(decide(given)).toMatchObject({ actions: [], events: [{ reason: 'LabelCopied' }] });
+    expect(decide(given)).toMatchObject({ actions: [], events: [{ reason: 'OrphanFound' }] });
     expect(decide({ ...given, before: decide(given).findings }).events).toEqual([]);
   });
 });

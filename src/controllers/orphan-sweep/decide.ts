@@ -162,11 +162,11 @@ function events(
     ...found.map((orphan) => warning('OrphanFound', foundNote(orphan))),
     ...late.map(({ instanceId, pricePerHour }): EventNote => {
       const note = `Machine ${instanceId} carries our label, ${hourly(pricePerHour)}, and started after the label's time: a late rental. It is an orphan when it is older than --late-orphan-age.`;
-      return warning('LateRental', note);
+      return warning('OrphanFound', note);
     }),
     ...labelled.map((id): EventNote => {
       const note = `Machine ${id} bills and carries our label, edited or outside its time window. The operator never destroys it. Check who rented it; destroy it in the console if it is not needed.`;
-      return warning('LabelCopied', note);
+      return warning('OrphanFound', note);
     }),
     ...(others.length > 0 && (before.others ?? []).length === 0 ? [otherInstallations(others)] : []),
   ];

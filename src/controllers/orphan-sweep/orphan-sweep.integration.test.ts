@@ -127,7 +127,7 @@ test('scenario 65: a cluster restored from a backup destroys nothing until a per
   await bench.start();
   const stalled = await until('it stalls', async () => {
     const conditions = (await bench.account())?.status?.conditions ?? [];
-    return conditions.find(({ type, reason }) => type === 'Stalled' && reason === 'MemoryRolledBack');
+    return conditions.find(({ type, reason }) => type === 'Stalled' && reason === 'OrphansHeld');
   });
   expect(stalled.message).toContain(String(bench.billing()[0]?.id));
   await severalSweeps(bench);
@@ -162,7 +162,7 @@ test('scenario 67: a cluster cloned with its Secret sweeps nothing and says so',
   await bench.start();
   await until('it stalls', async () => {
     const conditions = (await bench.account())?.status?.conditions ?? [];
-    return conditions.some(({ type, reason }) => type === 'Stalled' && reason === 'ClusterChanged');
+    return conditions.some(({ type, reason }) => type === 'Stalled' && reason === 'IdentityInvalid');
   });
   await severalSweeps(bench);
   expect(bench.billing()).toHaveLength(1);
@@ -171,8 +171,12 @@ test('scenario 67: a cluster cloned with its Secret sweeps nothing and says so',
 
 describe('scenario 68: our label on a machine that we did not rent', () => {
   test.each([
-    ['a late rental, whose label is an hour old, is reported and not swept before its time', 1, 'LateRental'],
-    ['a copy, whose label is older than a day, is reported and never touched', 25, 'LabelCopied'],
+    [
+      'a late rental, whose label is an hour old, is reported and not swept before its time',
+      1,
+      'OrphanFound',
+    ],
+    ['a copy, whose label is older than a day, is reported and never touched', 25, 'OrphanFound'],
   ] as const)('%s', async (_, hours, reason) => {
     const bench = await withMachine();
     const old = makeLabel(await identityOf(bench), {
@@ -191,7 +195,7 @@ describe('scenario 68: our label on a machine that we did not rent', () => {
     const bench = await withMachine();
     const [machine] = bench.billing();
     addMachine(bench, (machine?.label ?? '').replace(/:1:/, ':2:'));
-    await until('an event tells it', async () => (await eventsOf(bench)).includes('LabelCopied'));
+    await until('an event tells it', async () => (await eventsOf(bench)).includes('OrphanFound'));
     await severalSweeps(bench);
     expect(bench.billing()).toHaveLength(2);
     expect(destroys(bench)).toBe(0);
@@ -205,7 +209,7 @@ test('an identity that is lost beside rentals is missed loudly and never replace
   await bench.start();
   const stalled = await until('it stalls', async () => {
     const conditions = (await bench.account())?.status?.conditions ?? [];
-    return conditions.find(({ type, reason }) => type === 'Stalled' && reason === 'IdentityLost');
+    return conditions.find(({ type, reason }) => type === 'Stalled' && reason === 'IdentityInvalid');
   });
   expect(stalled.message).toContain('reset identity');
   expect(

@@ -22,7 +22,7 @@ export const RESTRAINT_MUTANTS: readonly Mutant[] = [
     name: 'held-is-replaced',
     loses: 'the annotation that holds a machine',
     file: `${RULES}/ending.ts`,
-    find: "  if (object.metadata.annotations?.[annotations.hold] !== undefined) return blocker('Held');\n",
+    find: "  if (object.metadata.annotations?.[annotations.hold] !== undefined) return blocker('Paused', HELD);\n",
     replace: '',
   },
   {

@@ -73,7 +73,7 @@ export const limitsOf = (account: JsonObject): JsonObject => objectAt(objectAt(a
 /** Whether its sweep waits for a person, or for its breaker to close. */
 export function holdsSweep(account: JsonObject): boolean {
   const status = statusAt(account);
-  return objectAt(status, 'breaker')['open'] === true || /MemoryRolledBack|MassOrphaned/.test(textOf(status));
+  return objectAt(status, 'breaker')['open'] === true || /OrphansHeld|OrphansHeld/.test(textOf(status));
 }
 
 /** Whether that machine lost its object together with many, and waits for its turn since a person has confirmed. */

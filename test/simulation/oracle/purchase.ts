@@ -25,7 +25,7 @@ export const hasKeptLabel = ({ label }: Contract): boolean => RETAINED_LABEL.tes
 
 /**
  * Whether a machine began when its label says. A process whose clock is wrong by more than a minute labels
- * machines that no label proves to be ours: they are reported and never touched (design: `LabelCopied`).
+ * machines that no label proves to be ours: they are reported and never touched (design: `OrphanFound`).
  */
 export function fitsItsLabel({ label, createdAt }: Contract): boolean {
   const issuedAt = Number(/:(\d+):[0-9a-f]+$/.exec(label ?? '')?.[1]);

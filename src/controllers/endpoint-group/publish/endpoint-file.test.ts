@@ -210,13 +210,8 @@ describe('the status says of the list', () => {
   const former = groupInDefault({}, { status: recorded });
 
   test.each<[string, PublishedFile | undefined, EndpointGroup, readonly unknown[]]>([
-    ['its name before it is tried', undefined, group, ['True', 'EndpointsWritten', REF.name]],
-    [
-      'that it is whole',
-      { type: 'written', unlisted: 0, tooMany: 0 },
-      group,
-      ['True', 'EndpointsWritten', REF.name],
-    ],
+    ['its name before it is tried', undefined, group, ['True', 'Ready', REF.name]],
+    ['that it is whole', { type: 'written', unlisted: 0, tooMany: 0 }, group, ['True', 'Ready', REF.name]],
     [
       'that workers are missing',
       { type: 'written', unlisted: 1, tooMany: 0 },

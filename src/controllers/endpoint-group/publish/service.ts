@@ -301,7 +301,7 @@ export class SharedService {
         case 'refused':
           return {
             type: 'problem',
-            reason: 'ServicePortsDiffer',
+            reason: 'NameTaken',
             detail: `Service ${name} is shared and has other ports than the template of this group; give all its groups the same ports.`,
           };
       }

@@ -126,7 +126,7 @@ describe('a Service that groups share', () => {
 
   const portsDiffer = {
     type: 'problem',
-    reason: 'ServicePortsDiffer',
+    reason: 'NameTaken',
     detail:
       'Service llm is shared and has other ports than the template of this group; give all its groups the same ports.',
     forAll: true,

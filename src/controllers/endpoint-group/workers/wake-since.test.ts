@@ -37,7 +37,7 @@ describe('a machine could have started', () => {
   });
 
   test.each<[string, Status, number?]>([
-    ['while a limit of the account forbids it', says('AccountLimitReached')],
+    ['while a limit of the account forbids it', says('AtLimit')],
     ['while the account may not be used', says('AccountNotReady')],
     ['while the credit does not suffice', says('InsufficientCredit')],
     ['while the marketplace does not answer', says('Unreachable')],

@@ -302,7 +302,7 @@ export function blockedBy(facts: Facts, planned: PlannedEnd): Blocker | undefine
   const { kind } = planned;
   // A budget that an annotation lifts is none: to keep the machine, raise the limit in the spec.
   if (kind === 'limit') return heldInMass(facts);
-  if (object.metadata.annotations?.[annotations.hold] !== undefined) return blocker('Held');
+  if (object.metadata.annotations?.[annotations.hold] !== undefined) return blocker('Paused', HELD);
   if (spec.paused) return blocker('Paused');
   if (kind === 'lost' && spec.replacement.policy === 'Never')
     return blocker('ReplacementOff', keptDetail(facts, planned));
@@ -354,6 +354,8 @@ function heldInMass({ account: { facts: accountFacts } }: Pick<Facts, 'account'>
   const isHeld = breaker?.type === 'open' && breaker.cause === 'massEnds';
   return isHeld ? blocker('BreakerOpen', breaker.message) : undefined;
 }
+
+const HELD = `The annotation ${annotations.hold} keeps the machine from being replaced; limits of the spec end it all the same.`;
 
 const NOTHING_TO_RENT = 'No other machine can be rented: spec.offers or spec.image is missing.';
 

@@ -123,7 +123,7 @@ describe('a machine whose host is offline for lists', () => {
     [
       'is not read by itself while its end is held back (C2)',
       lost({ annotations: HOLD, observed: { confirmed: undefined } }),
-      { rule: 'lost', phase: 'Lost', says: 'Held', afterMs: 60_000 },
+      { rule: 'lost', phase: 'Lost', says: 'Paused', afterMs: 60_000 },
     ],
   ]);
 

@@ -32,7 +32,7 @@ function outdated(situation: Given = {}): Given {
 
 const keeps = (afterMs: number) => ({ rule: 'run', phase: 'Running', says: 'Ready', kept: true, afterMs });
 const refused = (
-  reason: 'AccountLimitReached' | 'InsufficientCredit' | 'OfferReserved',
+  reason: 'AtLimit' | 'InsufficientCredit' | 'OfferReserved',
   retryAfterMs = 10_000,
 ): ObservedParts => ({
   ...IN_HAND,
@@ -76,7 +76,7 @@ describe('a machine of an old spec (P1)', () => {
     ],
     [
       'serves on if the account has no room even without it, as with maxInstances 0, and says that it does not count and what to do',
-      outdated({ observed: refused('AccountLimitReached') }),
+      outdated({ observed: refused('AtLimit') }),
       keeps(10_000),
     ],
     [
@@ -480,7 +480,7 @@ describe('what a pass reports of a search that it made (P1)', () => {
 
   test('is a longer back-off after each refusal by the account', () => {
     const replacement = { ...backingOff, notBefore: at(0) };
-    const observed = refused('AccountLimitReached');
+    const observed = refused('AtLimit');
     expect(decisionOf(outdated({ memory: { replacement }, observed })).blocked?.afterMs).toBe(40_000);
   });
 });

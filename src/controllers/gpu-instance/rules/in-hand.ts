@@ -172,7 +172,7 @@ function admitted(
   const { reason, detail, retryAfterMs } = room;
   if (reason === 'OfferReserved' || reason === 'Queued')
     return { type: 'searching', requeue: { afterMs: retryAfterMs } };
-  const uncounted = reason === 'AccountLimitReached' ? ' The machine to replace is not counted.' : '';
+  const uncounted = reason === 'AtLimit' ? ' The machine to replace is not counted as running.' : '';
   const { message } = conditionState('False', reason, `${detail}${uncounted}`);
   return noneFound(facts, { reason, detail: message }, { atLeastMs: retryAfterMs });
 }

@@ -67,7 +67,7 @@ describe('a machine that is kept while the next search waits', () => {
 
 test('a block by a person is a condition that is True', () => {
   const { status } = decisionOf(outdated([], { annotations: { 'gpurental.dev/hold': '' } }));
-  expect(status?.verdict.ReplacementBlocked).toMatchObject({ status: 'True', reason: 'Held' });
+  expect(status?.verdict.ReplacementBlocked).toMatchObject({ status: 'True', reason: 'Paused' });
 });
 
 describe('a step without a verdict', () => {

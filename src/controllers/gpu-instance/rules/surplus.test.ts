@@ -11,7 +11,7 @@ const two = (situation: Given = {}): Given =>
   );
 const mark = (instanceId: string, seconds: number) => ({
   instanceId,
-  reason: 'Surplus' as const,
+  reason: 'Deleting' as const,
   answeredAt: at(seconds),
   endedAt: at(seconds),
 });
@@ -21,12 +21,12 @@ describe('machines that are too many', () => {
     [
       'are destroyed together',
       two(),
-      { rule: 'destroy-surplus', actions: ['destroy 2 (Surplus)', 'destroy 3 (Surplus)'], afterMs: 0 },
+      { rule: 'destroy-surplus', actions: ['destroy 2 (Deleting)', 'destroy 3 (Deleting)'], afterMs: 0 },
     ],
     [
       'are destroyed although the object is paused',
       two({ spec: { paused: true } }),
-      { rule: 'destroy-surplus', actions: ['destroy 2 (Surplus)', 'destroy 3 (Surplus)'], afterMs: 0 },
+      { rule: 'destroy-surplus', actions: ['destroy 2 (Deleting)', 'destroy 3 (Deleting)'], afterMs: 0 },
     ],
     [
       'scenario 116: stay while one list shows their label (A3)',
@@ -61,17 +61,17 @@ describe('machines that are too many', () => {
     [
       'are destroyed once that time is over, however long a rental was put off',
       two({ memory: { destroyNotBefore: at(0), notBefore: at(3_600) } }),
-      { rule: 'destroy-surplus', actions: ['destroy 2 (Surplus)', 'destroy 3 (Surplus)'], afterMs: 0 },
+      { rule: 'destroy-surplus', actions: ['destroy 2 (Deleting)', 'destroy 3 (Deleting)'], afterMs: 0 },
     ],
     [
       'are not destroyed twice within half the time that lists may lag',
       two({ memory: { destroys: [mark('2', -31)] } }),
-      { rule: 'destroy-surplus', actions: ['destroy 3 (Surplus)'], afterMs: 0 },
+      { rule: 'destroy-surplus', actions: ['destroy 3 (Deleting)'], afterMs: 0 },
     ],
     [
       'are destroyed again where a list begun later still shows them',
       two({ memory: { destroys: [mark('2', -32), mark('3', -5)] } }),
-      { rule: 'destroy-surplus', actions: ['destroy 2 (Surplus)'], afterMs: 0 },
+      { rule: 'destroy-surplus', actions: ['destroy 2 (Deleting)'], afterMs: 0 },
     ],
     [
       'are destroyed again where somebody wrote another machine into the status after the first destroy was answered',
@@ -80,7 +80,7 @@ describe('machines that are too many', () => {
         machines: [machineOf(1)],
         memory: { destroys: [mark('1', -40)] },
       },
-      { rule: 'destroy-surplus', actions: ['destroy 1 (Surplus)'], afterMs: 0 },
+      { rule: 'destroy-surplus', actions: ['destroy 1 (Deleting)'], afterMs: 0 },
     ],
     [
       'are waited for while their list may only lag',

@@ -203,7 +203,7 @@ describe('an object without a machine waits', () => {
         spec: { replacement: { maxPerHour: 2 } },
         status: { attempt: 3, rentals: [time(-3599), time(-1)] },
       },
-      { rule: 'too-many-rentals', phase: 'Pending', says: 'TooManyRentals', afterMs: 1000 },
+      { rule: 'too-many-rentals', phase: 'Pending', says: 'AtLimit', afterMs: 1000 },
     ],
     [
       'after something failed that is not worth a condition',

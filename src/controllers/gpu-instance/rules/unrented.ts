@@ -232,7 +232,7 @@ function tooManyRentals(facts: Pick<Facts, 'object' | 'clock'>, stage: Unrented)
   if (recent.length < spec.replacement.maxPerHour || oldest === undefined) return undefined;
   const waitMs = countsFor(oldest, facts.clock.now);
   return idle(facts, stage, {
-    reason: 'TooManyRentals',
+    reason: 'AtLimit',
     detail: `${counted(recent.length, 'machine')} ${agreeing(recent.length, 'was', 'were')} rented within an hour; spec.replacement.maxPerHour is ${spec.replacement.maxPerHour}. The next is rented after ${formatTime(facts.clock.now + waitMs)}.`,
     requeue: { afterMs: Math.max(1000, waitMs) },
   });
