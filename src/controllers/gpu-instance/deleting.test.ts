@@ -523,7 +523,11 @@ describe('a deletion that keeps the machine', () => {
       'waits for a start of a process before this one, which may have asked the stopped machine',
       withMachine(
         { state: 'stopped' },
-        { spec: stop, status: { actualStatus: 'stopped' }, memory: { firstSeenAt: at(-100) } },
+        {
+          spec: stop,
+          status: { actualStatus: 'stopped' },
+          memory: { firstSeenAt: at(-100), foundMachine: '1' },
+        },
       ),
       { rule: 'keep-machine', phase: 'Deleting', says: 'Stopping', afterMs: 50_001 },
     ],
@@ -534,8 +538,16 @@ describe('a deletion that keeps the machine', () => {
         {
           spec: stop,
           status: { actualStatus: 'running', actualStatusSince: time(-3_600) },
-          memory: { firstSeenAt: at(-100) },
+          memory: { firstSeenAt: at(-100), foundMachine: '1' },
         },
+      ),
+      { rule: 'keep-machine', actions: ['retain 1 (Stop)', 'release'] },
+    ],
+    [
+      'waits for no start of a process before this one, which rented the machine',
+      withMachine(
+        { state: 'stopped' },
+        { spec: stop, status: { actualStatus: 'stopped' }, memory: { firstSeenAt: at(-100) } },
       ),
       { rule: 'keep-machine', actions: ['retain 1 (Stop)', 'release'] },
     ],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { given, intent, NOW, withMachine } from '../../../test/builders/observed.ts';
+import { type Given, given, intent, NOW, withMachine } from '../../../test/builders/observed.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import { CHILDREN_CHECK_MS, Memories, ObjectMemory, SteadyClock } from './memory.ts';
 import { EXPLAINED_MS } from './retry.ts';
@@ -238,4 +238,19 @@ describe('why nothing matched', () => {
 
 test('an object that was never looked at has no first look', () => {
   expect(new ObjectMemory().view().firstSeenAt).toBe(Number.POSITIVE_INFINITY);
+});
+
+test('the machine that a process found is that of its first look', () => {
+  const clock = createVirtualClock();
+  const look = { recorded: undefined, list: undefined, steady: new SteadyClock(clock), serviceNow: NOW };
+  const seenIn = (...situations: readonly Given[]) => {
+    const memory = new ObjectMemory();
+    for (const situation of situations) {
+      const { object, purchase } = given(situation);
+      memory.note({ ...look, object, intent: purchase.intent });
+    }
+    return memory.view().foundMachine;
+  };
+  expect(seenIn(withMachine())).toBe('1');
+  expect(seenIn({}, withMachine())).toBeUndefined();
 });

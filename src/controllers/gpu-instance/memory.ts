@@ -126,6 +126,7 @@ export class ObjectMemory extends Retry {
   /** Notes what a reconcile sees, before it decides. */
   note({ object, intent, recorded, list, steady, serviceNow }: ObjectObservation): void {
     const { metadata, spec, status } = object;
+    if (!Number.isFinite(this.fields.firstSeenAt)) this.fields.foundMachine = status?.instanceId;
     this.fields.firstSeenAt = Math.min(this.fields.firstSeenAt, steady.now());
     // What failed by an older spec may work by this one.
     if (this.#generation !== undefined && this.#generation !== metadata.generation) {

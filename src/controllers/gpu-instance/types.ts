@@ -222,6 +222,8 @@ export interface MemoryFields {
   readonly intentDeadline?: { readonly attempt: number; readonly at: number } | undefined;
   /** When this process first looked at the object. */
   readonly firstSeenAt: number;
+  /** Machine on record at that time: a process before this one may have asked it to start. */
+  readonly foundMachine?: string | undefined;
   /** When a start of the machine was last sent that may have been carried out since, or may still be. */
   readonly startSentAt?: number | undefined;
   /** When the start that is under way was answered with success. */

@@ -357,7 +357,7 @@ function awaitLateStart(facts: Pick<Facts, 'object' | 'machine' | 'clock' | 'mem
   const machine = machineToKeep(facts);
   if (facts.object.spec.deletionPolicy !== 'Stop' || !machine) return undefined;
   const { instanceId, row } = machine;
-  const until = startedUntil(facts);
+  const until = startedUntil(facts, instanceId);
   const { list } = facts.machine;
   if (list !== undefined && list.begunSteady > until) return undefined;
   const wait = until - facts.clock.steadyNow;
@@ -369,17 +369,22 @@ function awaitLateStart(facts: Pick<Facts, 'object' | 'machine' | 'clock' | 'mem
 }
 
 /** Until when a start of the machine may be carried out, in steady time: one of this process, or of one before it. */
-function startedUntil({ object, clock, memory }: Pick<Facts, 'object' | 'clock' | 'memory'>): number {
-  const { constants, now, steadyNow } = clock;
-  const { status = {} } = object;
-  const sentAt = memory.startSentAt ?? Number.NEGATIVE_INFINITY;
-  // A process asks a machine to start only while it is stopped: one that runs was asked before it ran.
+function startedUntil(facts: Pick<Facts, 'object' | 'clock' | 'memory'>, instanceId: string): number {
+  const { constants } = facts.clock;
+  const { startSentAt = Number.NEGATIVE_INFINITY, foundMachine } = facts.memory;
+  const sentBefore = foundMachine === instanceId ? sentBeforeThisProcess(facts) : Number.NEGATIVE_INFINITY;
+  return Math.max(startSentAt, sentBefore) + constants.rentCallMs + constants.lateCallMs;
+}
+
+/** Latest time of a start that a former process sent. It asks only stopped machines: one that runs was asked before. */
+function sentBeforeThisProcess({
+  object: { status = {} },
+  clock: { now, steadyNow },
+  memory: { firstSeenAt },
+}: Pick<Facts, 'object' | 'clock' | 'memory'>): number {
   const shownSince = parseTime(status.actualStatusSince);
-  const isSince = shownSince !== undefined && !isStopped(recordedState(status));
-  const sentBefore = isSince
-    ? Math.min(memory.firstSeenAt, steadyNow - (now - shownSince))
-    : memory.firstSeenAt;
-  return Math.max(sentAt, sentBefore) + constants.rentCallMs + constants.lateCallMs;
+  if (shownSince === undefined || isStopped(recordedState(status))) return firstSeenAt;
+  return Math.min(firstSeenAt, steadyNow - (now - shownSince));
 }
 
 /** Confirmation that a kept machine has stopped: its object lets go of it then, so two lists and a read have to agree. */
