@@ -1,6 +1,22 @@
 import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { isReason } from '../../src/api/v1alpha1/reasons.ts';
+import type { GpuInstance } from '../../src/api/v1alpha1/gpu-instance.ts';
+import { gpuInstanceStoredStatus } from '../../src/api/v1alpha1/gpu-instance-form.ts';
+import {
+  isReason,
+  type Reason,
+  type ReasonEntry,
+  reasonLink,
+  reasons,
+} from '../../src/api/v1alpha1/reasons.ts';
+import { statusCodec } from '../../src/api/v1alpha1/status-codec.ts';
+import { statusOf, verdict } from '../../src/controllers/gpu-instance/status.ts';
+import { watchConditions } from '../../src/server/condition-metrics.ts';
+import { createMetricRegistry } from '../../src/server/metric-registry.ts';
+import { instanceReport } from '../../src/views/instance-report.ts';
+import { formatReport } from '../../src/views/report.ts';
+import { given, NOW } from '../builders/observed.ts';
 
 const CATALOGUE = 'src/api/v1alpha1/reasons.ts';
 const LITERALS = /'([A-Z][A-Za-z]+)'/g;
@@ -42,4 +58,64 @@ describe('a private set of reasons', () => {
   ])('is found in %s: %s', (source, isOne) => {
     expect(privateSets(source).length > 0).toBe(isOne);
   });
+});
+
+/** An object with a status of that reason, as the API server stores it and as readers get it. */
+function reported(reason: Reason) {
+  const { object } = given();
+  const finding = { phase: 'Pending', reason, machine: { type: 'none' } } as const;
+  const status = statusOf(object, { fields: {}, verdict: verdict(finding) }, NOW);
+  const stored = statusCodec.encode({ ...object, status });
+  return { stored, read: statusCodec.decode(stored) as GpuInstance };
+}
+
+async function metricsOf(object: GpuInstance): Promise<string> {
+  const registry = createMetricRegistry();
+  const source = { list: () => [object], onChange: () => {} };
+  const clock = { now: () => NOW } as Parameters<typeof watchConditions>[2]['clock'];
+  watchConditions(registry, 'gpuinstance', { source, clock });
+  return registry.expose();
+}
+
+/** The section of a reason on its page of the reference. */
+function sectionOf(reason: string): string {
+  const [page = ''] = reasonLink(reason).split('#');
+  const text = readFileSync(join('docs/reference', page), 'utf8');
+  return text.split(/^## /m).find((section) => section.startsWith(`${reason}\n`)) ?? '';
+}
+
+describe('the catalogue', () => {
+  test('has at most 70 reasons', () => {
+    expect(Object.keys(reasons).length).toBeLessThanOrEqual(70);
+  });
+
+  test('has no two reasons that ask the same of a person in the same words', () => {
+    const remedies = Object.values<ReasonEntry>(reasons).flatMap(({ remedy }) => remedy ?? []);
+    expect(remedies.toSorted()).toEqual([...new Set(remedies)].toSorted());
+  });
+
+  test.each(Object.entries<ReasonEntry>(reasons))(
+    '%s goes from the decision to status, metrics, report and reference',
+    async (reason, { kind, sentence, remedy = '' }) => {
+      const { stored, read } = reported(reason as Reason);
+      expect(gpuInstanceStoredStatus.safeParse(stored.status).error).toBeUndefined();
+      const conditions = read.status?.conditions ?? [];
+      const carrier = kind === 'terminal' ? 'Stalled' : 'Reconciling';
+      const needsPage = kind === 'terminal' || kind === 'retryable';
+      for (const type of ['Ready', carrier]) {
+        const found = conditions.find((condition) => condition.type === type);
+        expect(found).toMatchObject({ reason, message: expect.stringContaining(sentence) });
+        expect(found?.message).toContain(remedy);
+      }
+      const ready = conditions.find(({ type }) => type === 'Ready')?.message ?? '';
+      expect(ready.includes(reasonLink(reason))).toBe(needsPage);
+      expect(await metricsOf(read)).toMatch(new RegExp(`type="Ready",status="False",reason="${reason}"`));
+      const report = instanceReport(read, [], NOW);
+      expect(formatReport(report, { now: NOW, paint: (_, text) => text })).toContain(reason);
+      if (needsPage) expect(report.next.join(' ')).toContain(remedy);
+      const section = sectionOf(reason);
+      expect(section).toContain(sentence);
+      expect(section).toContain(remedy);
+    },
+  );
 });
