@@ -7,12 +7,12 @@ import {
   marketplaceAccountResource,
 } from './v1alpha1/names.ts';
 
-/** One grant that the operator needs from Kubernetes, with the reason for a reviewer. */
+/** A permission that the operator needs from Kubernetes, with the reason for a reviewer. */
 export interface Grant {
   readonly group: string;
   readonly resources: readonly string[];
   readonly verbs: readonly string[];
-  /** Only these objects. */
+  /** Names of the only objects that it covers. */
   readonly names?: readonly string[];
   readonly why: string;
 }
@@ -22,13 +22,13 @@ const accounts = marketplaceAccountResource.plural;
 const groups = endpointGroupResource.plural;
 const kinds = [accounts, instances, groups] as const;
 
-/** In every watched namespace: a ClusterRole, or one Role per namespace. */
+/** For every watched namespace: a ClusterRole, or one Role per namespace. */
 export const watchedGrants: readonly Grant[] = [
   {
     group: GROUP,
     resources: kinds,
     verbs: ['get', 'list', 'watch', 'patch'],
-    why: 'Follow our objects, and read one again whose version had moved on, or whose machine is about to be destroyed; put finalizers and rental intents on them.',
+    why: 'Watch objects of the operator, read an object again after a conflict or before its machine is destroyed, and write finalizers and rental intents.',
   },
   {
     group: GROUP,
@@ -58,7 +58,7 @@ export const watchedGrants: readonly Grant[] = [
     group: '',
     resources: ['services'],
     verbs: ['get', 'list', 'create', 'patch', 'delete'],
-    why: 'Lead to rented machines inside the cluster, and find those whose object was deleted by force.',
+    why: 'Publish rented machines inside the cluster, and find those whose object was deleted by force.',
   },
   {
     group: 'discovery.k8s.io',
@@ -80,7 +80,7 @@ export const watchedGrants: readonly Grant[] = [
   },
 ];
 
-/** Cluster-wide only; in namespaced mode the operator does without. */
+/** Cluster-wide only; in namespaced mode the operator works without it. */
 export const clusterGrants: readonly Grant[] = [
   {
     group: '',
@@ -91,15 +91,15 @@ export const clusterGrants: readonly Grant[] = [
 ];
 
 /**
- * In the whole cluster, with `--metrics-authentication kubernetes` or `--gateway-reports kubernetes` only: reviews belong to
- * no namespace.
+ * For the whole cluster, with `--metrics-authentication kubernetes` or `--gateway-reports kubernetes` only: reviews
+ * have no namespace.
  */
 export const metricsGrants: readonly Grant[] = [
   {
     group: 'authentication.k8s.io',
     resources: ['tokenreviews'],
     verbs: ['create'],
-    why: 'Know whose token a reader of the metrics, or a picker that reports, sends.',
+    why: 'Review the token of a reader of the metrics, or of a reporting picker.',
   },
   {
     group: 'authorization.k8s.io',
@@ -109,10 +109,10 @@ export const metricsGrants: readonly Grant[] = [
   },
 ];
 
-/** What a reader of the metrics needs then. */
+/** Permission of a reader of the metrics in that case. */
 export const METRICS_READER = { nonResourceURLs: ['/metrics'], verbs: ['get'] } as const;
 
-/** What `gpu-rent endpoint-picker` needs in every namespace that it serves, beside `get` on Secrets by their names. */
+/** Permissions of `gpu-rent endpoint-picker` in every served namespace, beside `get` on Secrets by name. */
 export const pickerGrants: readonly Grant[] = [
   {
     group: GROUP,
@@ -128,10 +128,10 @@ export const pickerGrants: readonly Grant[] = [
   },
 ];
 
-/** What `gpu-rent endpoint-picker` needs to report. */
+/** Permission of `gpu-rent endpoint-picker` to report. */
 export const GATEWAY_REPORTER = { nonResourceURLs: [GATEWAY_REPORTS_PATH], verbs: ['post'] } as const;
 
-/** In the operator's own namespace. */
+/** Permissions in the operator's own namespace. */
 export const ownGrants: readonly Grant[] = [
   {
     group: 'coordination.k8s.io',

@@ -1,13 +1,15 @@
 import * as z from 'zod';
 
-/** Where the operator takes reports of pickers: a POST of a {@link GatewayReport}. Callers are allowed to `post` it. */
+/**
+ * Path of the operator for reports of pickers: a POST of a {@link GatewayReport}. Callers need permission to `post` it.
+ */
 export const GATEWAY_REPORTS_PATH = '/gateway/reports';
-/** The longest body of a report, in bytes: a worker takes about a hundred. */
+/** Maximum bytes of a report's body; a worker takes about a hundred. */
 export const MAX_GATEWAY_REPORT_BYTES = 1_048_576;
 
-/** No gateway counts as much in its life: a number above is a mistake, and would lose its fractions. */
+/** Maximum of a counter: no gateway counts as much in its life, and a larger number would lose its fractions. */
 const MAX_COUNT = 2 ** 53;
-/** No gateway has as many requests, nor so much work, at a time. */
+/** Maximum number of requests, and of their work, at a time. */
 const MAX_NOW = 1e12;
 
 const counter = z.number().min(0).max(MAX_COUNT);
@@ -16,23 +18,23 @@ const requests = z.int().min(0).max(MAX_NOW);
 const name = z.string().min(1).max(253);
 
 const workerReport = z.object({
-  /** Of its GpuInstance. */
+  /** Name of its GpuInstance. */
   name,
-  /** In flight through this picker. */
+  /** Requests in flight through this picker. */
   requests,
-  /** Units of work that these requests count as. */
+  /** Units of work of these requests. */
   work: amount,
   /**
-   * Units of work per second that the worker can do: measured while it had more to do than that. Left out otherwise, since
-   * what a worker is given is not what it can do, and a group would grow for ever by it.
+   * Units of work per second that the worker can do, measured at full load. Left out otherwise: the work that a worker
+   * gets is not its capacity, and the group would grow without limit by it.
    */
   perf: amount.optional(),
-  /** Why requests to it fail; left out for one that does what it should. */
+  /** Reason why requests to it fail; left out for a healthy worker. */
   failing: z.string().max(256).optional(),
 });
 
 const keysReport = z.object({
-  /** `Unread`: not yet, or the picker may not. `Unusable`: no value is a SHA-256. */
+  /** `Unread`: not read yet, or the picker has no permission. `Unusable`: no value is a SHA-256. */
   state: z.enum(['Read', 'Unread', 'Missing', 'Unusable']),
   /** Names in the Secret whose values are no SHA-256, the first ten. */
   unusable: z.array(name).max(10),
@@ -41,30 +43,32 @@ const keysReport = z.object({
 const groupReport = z.object({
   namespace: name,
   name,
-  /** Of `spec.gateway.keys`; left out for a group without, and by older pickers. */
+  /** Keys of `spec.gateway.keys`; left out for a group without keys, and by older pickers. */
   keys: keysReport.optional(),
-  /** Counter: work of all requests that came in, refused ones too. It never falls while the picker lives. */
+  /**
+   * Counter: work of all requests that arrived, including refused ones. It never decreases during the picker's life.
+   */
   arrivedWork: counter,
-  /** Counter: what of `arrivedWork` was too much. The difference is the work that was really done or is under way. */
+  /** Counter: the excess of estimates in `arrivedWork`. The difference is the work that is done or in progress. */
   overestimatedWork: counter,
-  /** Counter: the part of `arrivedWork` that was turned away. */
+  /** Counter: the part of `arrivedWork` that was rejected. */
   refusedWork: counter,
-  /** Now, as all that follows. */
+  /** Present values, here and below. */
   heldRequests: requests,
   heldWork: amount,
   workers: z.array(workerReport).max(1000),
 });
 
 /**
- * What one process of `gpu-rent endpoint-picker` says of all groups that it serves. Counters begin at 0 with each process,
- * which has a name of its own. What the operator does not know in it is ignored, so that either may be the newer one.
+ * Report of one process of `gpu-rent endpoint-picker` on all groups that it serves. Counters begin at 0 with each
+ * process, which has a unique name. The operator ignores unknown fields, so either side may be the newer one.
  */
 export const gatewayReport = z.object({
-  /** Of the process: the name of its Pod with a random end. */
+  /** Name of the process: that of its Pod with a random suffix. */
   picker: z.string().regex(/^[a-zA-Z0-9]([-a-zA-Z0-9_.]{0,126}[a-zA-Z0-9])?$/),
   /**
-   * True until a report of this process was accepted: its counters have risen from 0 since. Otherwise an operator that does
-   * not know the picker takes them as a base, since they may have been counted long ago.
+   * True until a report of this process was accepted: its counters have risen from 0 since. Otherwise an operator that
+   * does not know the picker takes them as a base, since they may have been counted long ago.
    */
   first: z.boolean().optional(),
   groups: z.array(groupReport).max(1000),
@@ -73,9 +77,9 @@ export const gatewayReport = z.object({
 export type GatewayReport = z.output<typeof gatewayReport>;
 export type GatewayGroupReport = GatewayReport['groups'][number];
 
-/** What the operator answers: what the reporter shares the workers with. */
+/** Answer of the operator: the state of the other pickers, which share the workers. */
 export const gatewayReply = z.object({
-  /** Pickers that reported lately, the reporter too. */
+  /** Number of pickers that reported lately, including the caller. */
   pickers: z.int().min(1),
   /** The groups of the report that exist. */
   groups: z.array(
@@ -83,8 +87,8 @@ export const gatewayReply = z.object({
       namespace: name,
       name,
       /**
-       * In flight through the other pickers, together, and the largest `perf` that one of them has measured. A worker of
-       * which there is neither is left out.
+       * Work in flight through the other pickers together, and the largest `perf` that one of them measured. A worker
+       * without either is left out.
        */
       workers: z.array(z.object({ name, requests, work: amount, perf: amount.optional() })),
     }),

@@ -46,7 +46,7 @@ function withdrawnText(object: GpuInstance): string {
     : `; the request to replace ${machineText(object)} is withdrawn, its disk is kept`;
 }
 
-/** What a requested replacement does once nothing holds it back; empty without such a request. */
+/** Returns the effect of a requested replacement when no condition blocks it; empty without such a request. */
 export function dueText(object: GpuInstance, when: string): string {
   return requestedReplacement(object) === undefined
     ? ''

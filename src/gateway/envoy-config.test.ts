@@ -5,7 +5,7 @@ import { PRIVATE_HEADERS } from './request-notes.ts';
 const MIB = 2 ** 20;
 const PLACE = { host: '127.0.0.1', port: 1 };
 
-/** What every object of the configuration has by this name, in the order of the text. */
+/** Returns all values of a key in the configuration, in the order of the text. */
 function all(name: string, options: Partial<BootstrapOptions> = {}): readonly unknown[] {
   const found: unknown[] = [];
   const search = (value: unknown): void => {
@@ -27,7 +27,7 @@ interface Action {
   }[];
 }
 
-/** The part of the heap at which Envoy begins with an action. */
+/** Returns the share of the heap at which Envoy starts an action. */
 function beginOf(name: string): number {
   const [actions = []] = all('actions') as [readonly Action[]];
   const trigger = actions.find((action) => action.name.endsWith(name))?.triggers[0];

@@ -2,7 +2,7 @@ import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import { annotations } from '../api/v1alpha1/names.ts';
 import { parseTime } from '../lib/time.ts';
 
-/** The time of a requested replacement that the machine has not met yet; undefined without one. */
+/** Returns the time of a requested replacement that is still pending; undefined without one. */
 export function requestedReplacement({
   metadata,
   status,
@@ -13,7 +13,7 @@ export function requestedReplacement({
   return status?.replacedAt === asHandled(annotation ?? '') || rentedAt >= at ? undefined : at;
 }
 
-/** A value of the annotation as the status holds it. */
+/** Returns a value of the annotation in the form of the status. */
 export function asHandled(annotation: string): string {
   return annotation.slice(0, 253);
 }

@@ -1,5 +1,5 @@
 /**
- * Items in order, sorted only as far as somebody iterates. The first item costs one pass over all items, and each further
+ * Items in order, sorted only as far as a caller iterates. The first item costs one pass over all items, and each further
  * one the logarithm of their number. All iterations share the work. Items must not change.
  */
 export class LazyOrder<T> implements Iterable<T> {

@@ -35,7 +35,7 @@ export const replaySummarySchema = z.strictObject({
   dollars: z.number(),
 });
 
-/** One tick of a replay, after its decision. */
+/** A tick of a replay, after its decision. */
 export type Tick = z.infer<typeof tickSchema>;
 
 /** Figures of a whole replay. */

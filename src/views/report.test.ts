@@ -25,7 +25,7 @@ describe('what happens next', () => {
     ];
     expect(next(...stopped)).toEqual([]);
     expect(next(...stopped, ['Reconciling', 'True', 'Starting'])).toEqual([
-      expect.stringMatching(/^The operator is at work: The machine was asked to start/),
+      expect.stringMatching(/^The operator is at work: The operator requested the start/),
     ]);
   });
 

@@ -1,6 +1,6 @@
 import { hostAndPort, readHostAndPort } from '../../lib/host-port.ts';
 
-/** A port of a container and where it is reached. */
+/** A port of a container and its public address. */
 export interface ReachedPort {
   readonly containerPort: number;
   readonly protocol: 'TCP' | 'UDP';
@@ -8,7 +8,7 @@ export interface ReachedPort {
   readonly name?: string | undefined;
 }
 
-/** `22=203.0.113.7:40022`, `http:8080=203.0.113.7:40080`, `53/UDP=203.0.113.7:40053`. */
+/** Returns `22=203.0.113.7:40022`, `http:8080=203.0.113.7:40080`, `53/UDP=203.0.113.7:40053`. */
 export function portText(
   { containerPort, protocol, publicPort, name }: ReachedPort,
   address: string,
@@ -17,7 +17,7 @@ export function portText(
   return `${name === undefined ? '' : `${name}:`}${inside}=${hostAndPort(address, publicPort)}`;
 }
 
-/** The inverse of {@link portText}; undefined for any other text. */
+/** Returns the port of a text from {@link portText}; undefined for any other text. */
 export function readPortText(
   text: unknown,
 ): { readonly port: ReachedPort; readonly address: string } | undefined {

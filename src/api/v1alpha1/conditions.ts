@@ -1,4 +1,4 @@
-/** What a condition means, and how to read its absence. */
+/** Meaning of a condition, and of its absence. */
 export interface ConditionType {
   /** `normal-true`: True is good. `abnormal-true`: absent while false. */
   readonly polarity: 'normal-true' | 'abnormal-true';
@@ -8,7 +8,7 @@ export interface ConditionType {
 const summary = {
   Ready: { polarity: 'normal-true', sentence: 'Everything matches the spec.' },
   Reconciling: { polarity: 'abnormal-true', sentence: 'The operator is at work on it.' },
-  Stalled: { polarity: 'abnormal-true', sentence: 'It will not go on before a person changes something.' },
+  Stalled: { polarity: 'abnormal-true', sentence: 'It does not continue until a person acts.' },
 } as const satisfies Record<string, ConditionType>;
 
 const replacementBlocked = {
@@ -18,7 +18,7 @@ const replacementBlocked = {
 
 export const gpuInstanceConditions = {
   ...summary,
-  Rented: { polarity: 'normal-true', sentence: 'A machine of ours is rented for this object.' },
+  Rented: { polarity: 'normal-true', sentence: 'A machine is rented for this object.' },
   Running: {
     polarity: 'normal-true',
     sentence: 'The container runs, its ports are mapped, and its readiness probe succeeds if it has one.',
@@ -66,7 +66,7 @@ export const endpointGroupConditions = {
   },
   GatewayConnected: {
     polarity: 'normal-true',
-    sentence: 'A picker of the gateway reports what it counts; of groups with a gateway only.',
+    sentence: 'A picker of the gateway reports its requests; only for groups with a gateway.',
   },
   CallerKeysUsable: {
     polarity: 'normal-true',

@@ -5,7 +5,7 @@ import { choice, flag, integer, line, list, notes, text } from './schema.ts';
 
 const DNS_SUBDOMAIN = '^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$';
 
-/** The name of another object in the same namespace. */
+/** Returns the schema of the name of another object in the same namespace. */
 export function objectName(description: string): z.ZodString {
   return text({
     description,
@@ -16,7 +16,7 @@ export function objectName(description: string): z.ZodString {
   });
 }
 
-/** A namespace's name. */
+/** Returns the schema of a namespace's name. */
 export function namespaceName(description: string): z.ZodString {
   return text({
     description,
@@ -27,7 +27,7 @@ export function namespaceName(description: string): z.ZodString {
   });
 }
 
-/** A key inside a Secret's data. */
+/** Returns the schema of a key in a Secret's data. */
 export function secretKey(description: string): z.ZodString {
   return text({
     description,
@@ -47,7 +47,7 @@ const secretKeySelector = z.object({
   }).optional(),
 });
 
-/** One value out of a Secret of the object's own namespace; never of another one. */
+/** A value in a Secret of the object's own namespace; never of another one. */
 export const secretSource = z
   .object({
     secretKeyRef: secretKeySelector.meta(notes({ description: 'A key of a Secret.', atomic: true })),
@@ -79,7 +79,7 @@ export const envVar = z
   })
   .meta(
     notes({
-      description: 'One environment variable, as in a Pod.',
+      description: 'An environment variable, as in a Pod.',
       rules: [
         {
           rule: '!(has(self.value) && has(self.valueFrom))',
@@ -115,7 +115,7 @@ export const containerPort = z
     }),
     protocol: choice(['TCP', 'UDP'], { description: 'The transport protocol.' }).default('TCP'),
   })
-  .meta(notes({ description: 'One port that the marketplace maps to a public one.' }));
+  .meta(notes({ description: 'A port that the marketplace maps to a public one.' }));
 
 const portReference = z.union([z.int(), z.string()]).meta({
   ...notes({
@@ -132,14 +132,14 @@ const portReference = z.union([z.int(), z.string()]).meta({
   'x-kubernetes-int-or-string': true,
 });
 
-/** What a request line may hold; anything else has to be percent-encoded. */
+/** Characters that a request line may contain; all others must be percent-encoded. */
 const REQUEST_PATH = {
   maxLength: 1024,
   pattern: '^/[!-~]*$',
   write: 'write a path that begins with "/"; percent-encode spaces and characters outside ASCII',
 } as const;
 
-/** The path of an HTTP request, as it is sent. */
+/** Returns the schema of the path of an HTTP request, in its sent form. */
 export function requestPath(description: string, example: string): z.ZodString {
   return text({ description, example, ...REQUEST_PATH });
 }
@@ -193,7 +193,7 @@ const httpGet = z
     port: portReference,
     scheme: choice(['HTTP', 'HTTPS'], {
       description:
-        'How to connect; a certificate is not verified. A worker of a gateway with link TLS is reached by mutual TLS, whatever stands here.',
+        'Protocol; certificates are not verified. A worker of a gateway with link TLS is reached by mutual TLS in any case.',
     }).default('HTTP'),
     httpHeaders: list(httpHeader, {
       description: 'Headers to send.',
@@ -216,7 +216,7 @@ export const readinessProbe = z
       0,
     ),
     periodSeconds: integer({ description: 'Time between probes.', min: 1, max: 3600 }).default(10),
-    timeoutSeconds: integer({ description: 'How long one probe may take.', min: 1, max: 60 }).default(5),
+    timeoutSeconds: integer({ description: 'Timeout of one probe.', min: 1, max: 60 }).default(5),
     successThreshold: integer({
       description: 'Successes in a row that make it ready.',
       min: 1,
@@ -251,7 +251,7 @@ export const workerPort = portReference;
 
 const labelRequirement = z.object({
   key: text({ description: 'The label.', example: 'team', maxLength: 317 }),
-  operator: choice(['In', 'NotIn', 'Exists', 'DoesNotExist'], { description: 'How it is compared.' }),
+  operator: choice(['In', 'NotIn', 'Exists', 'DoesNotExist'], { description: 'Comparison of the values.' }),
   values: list(z.string().max(63), {
     description: 'The values; none for Exists and DoesNotExist.',
     example: '[research]',

@@ -21,13 +21,13 @@ export interface PrinterColumn {
   readonly priority?: 1;
 }
 
-/** All that a custom resource definition says beside the names. */
+/** The properties of a CRD beside the names. */
 export interface KindDefinition {
   readonly names: KindNames;
   readonly description: string;
   readonly spec: z.ZodType;
   readonly status: z.ZodType;
-  /** Rules that see the whole object, such as its name. */
+  /** Rules on the whole object, such as its name. */
   readonly rules: readonly CelRule[];
   readonly columns: readonly PrinterColumn[];
   readonly selectableFields: readonly string[];
@@ -46,7 +46,7 @@ const ready: PrinterColumn = {
   name: 'Ready',
   type: 'string',
   jsonPath: conditionPath('Ready', 'status'),
-  description: 'Whether everything matches the spec',
+  description: 'True if everything matches the spec',
 };
 const reason: PrinterColumn = {
   name: 'Reason',
@@ -58,7 +58,7 @@ const message: PrinterColumn = {
   name: 'Message',
   type: 'string',
   jsonPath: conditionPath('Ready', 'message'),
-  description: 'What the Ready condition says',
+  description: 'Reason of the Ready condition',
   priority: 1,
 };
 const age: PrinterColumn = {
@@ -68,7 +68,7 @@ const age: PrinterColumn = {
   description: 'Time since creation',
 };
 
-/** A name that labels, Secrets and a Service can carry on; `longest` leaves room for what is appended. */
+/** Returns a rule for names that labels, Secrets and a Service can contain; `longest` leaves room for a suffix. */
 function nameFits(longest: number): CelRule {
   return {
     rule: `size(self.metadata.name) <= ${longest}`,
@@ -81,7 +81,7 @@ const LABEL = "'^[a-z]([-a-z0-9]*[a-z0-9])?$'";
 
 export const marketplaceAccountDefinition: KindDefinition = {
   names: marketplaceAccountResource,
-  description: 'One login at a GPU marketplace: its key, its limits, and how its machines are watched.',
+  description: 'A login at a GPU marketplace: its key, its limits, and the monitoring of its machines.',
   spec: marketplaceAccountSpec,
   status: marketplaceAccountStatus,
   rules: [nameFits(63)],
@@ -93,13 +93,13 @@ export const marketplaceAccountDefinition: KindDefinition = {
       name: 'Machines',
       type: 'integer',
       jsonPath: '.status.machines.billing',
-      description: 'Machines of ours that bill',
+      description: 'Rented machines that bill',
     },
     {
       name: '$/h',
       type: 'string',
       jsonPath: '.status.pricePerHour',
-      description: 'What they cost together in an hour',
+      description: 'Hourly cost of all machines',
     },
     { name: 'Credit', type: 'string', jsonPath: '.status.credit', description: 'Credit left' },
     age,
@@ -121,7 +121,7 @@ export const marketplaceAccountDefinition: KindDefinition = {
       name: 'Runway',
       type: 'string',
       jsonPath: '.status.runway',
-      description: 'How long the credit lasts',
+      description: 'Time until the credit is used up',
       priority: 1,
     },
     message,
@@ -131,7 +131,7 @@ export const marketplaceAccountDefinition: KindDefinition = {
 
 export const gpuInstanceDefinition: KindDefinition = {
   names: gpuInstanceResource,
-  description: 'One rented GPU machine: what to rent, what runs on it, and what happens when it ends.',
+  description: 'A rented GPU machine: offers to rent from, the container, and the actions when it ends.',
   spec: gpuInstanceSpec,
   status: gpuInstanceStoredStatus,
   rules: [
@@ -156,13 +156,13 @@ export const gpuInstanceDefinition: KindDefinition = {
       name: '$/h',
       type: 'string',
       jsonPath: '.status.cost.pricePerHour',
-      description: 'What it costs in an hour',
+      description: 'Hourly cost',
     },
     {
       name: 'Endpoint',
       type: 'string',
       jsonPath: '.status.endpoint.address',
-      description: 'Where it is reached',
+      description: 'Address',
     },
     ready,
     reason,
@@ -222,7 +222,7 @@ export const endpointGroupDefinition: KindDefinition = {
       name: '$/h',
       type: 'string',
       jsonPath: '.status.pricePerHour',
-      description: 'What all workers cost in an hour',
+      description: 'Hourly cost of all workers',
     },
     ready,
     reason,
@@ -231,7 +231,7 @@ export const endpointGroupDefinition: KindDefinition = {
       name: 'Endpoint',
       type: 'string',
       jsonPath: '.status.endpoint',
-      description: 'Where they are reached',
+      description: 'Address of the Service',
       priority: 1,
     },
     {
@@ -251,7 +251,7 @@ export const endpointGroupDefinition: KindDefinition = {
   },
 };
 
-/** Every kind of the group, in the order in which people meet them. */
+/** All kinds of the group, in the order of documentation. */
 export const definitions: readonly KindDefinition[] = [
   marketplaceAccountDefinition,
   gpuInstanceDefinition,

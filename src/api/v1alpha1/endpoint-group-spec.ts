@@ -27,7 +27,7 @@ const template = z
           example: '{owner: team-a}',
         }).optional(),
       })
-      .meta(notes({ description: 'What each worker carries.' }))
+      .meta(notes({ description: 'Metadata of each worker.' }))
       .optional(),
     spec: gpuInstanceSpecSchema({ serviceByDefault: false }).meta(
       notes({ description: 'The GpuInstance that each worker is.' }),
@@ -35,7 +35,7 @@ const template = z
   })
   .meta(
     notes({
-      description: 'What each worker is made from.',
+      description: 'Template of each worker.',
       rules: [
         {
           rule: '!has(self.spec.adopt)',
@@ -117,7 +117,7 @@ const updateStrategy = z
       example: '25%',
     }).default(1),
   })
-  .meta(notes({ description: 'What a change of the template does to workers that exist.' }));
+  .meta(notes({ description: 'Effect of a changed template on existing workers.' }));
 
 export const endpointGroupSpec = z
   .object({
@@ -142,7 +142,7 @@ export const endpointGroupSpec = z
       example: '"300"',
     }).default('0'),
     targetUtilizationPercent: integer({
-      description: 'The share of hot capacity that is to be used.',
+      description: 'Target utilization of the hot capacity.',
       min: 1,
       max: 100,
     }).default(90),
@@ -178,7 +178,8 @@ export const endpointGroupSpec = z
       max: '24h',
     }).default('10s'),
     inactivityTimeout: duration({
-      description: 'Time without traffic before the last hot worker goes. Without it the load alone decides.',
+      description:
+        'Time without traffic before the last hot worker is stopped. Without it the load alone decides.',
       example: '10m',
       min: '1s',
     }).optional(),
@@ -186,13 +187,13 @@ export const endpointGroupSpec = z
       'Allow',
     ),
     wakeTimeout: duration({
-      description: 'How long a cold worker may take to run before it is destroyed and replaced.',
+      description: 'Maximum time for a cold worker to start; then it is destroyed and replaced.',
       min: '1s',
       max: '1h',
     }).default('60s'),
     notReadyTimeout: duration({
       description:
-        'How long a worker may run without being ready before it is destroyed and replaced, one at a time. One that reports an error is out of the Service at once and replaced after 60 s. Each replacement in a row waits twice as long as the one before, up to 1h.',
+        'Maximum time for a running worker to become ready; then it is destroyed and replaced, one at a time. One that reports an error is out of the Service at once and replaced after 60 s. Each replacement in a row waits twice as long as the one before, up to 1h.',
       min: '1m',
       max: '24h',
     }).default('10m'),
@@ -201,7 +202,7 @@ export const endpointGroupSpec = z
       example: '"250"',
     }).optional(),
     spreadBy: choice(['None', 'Machine', 'Host', 'Region'], {
-      description: 'What two workers should not share while other offers match.',
+      description: 'Hardware that two workers should not share while other offers match.',
     }).default('None'),
     updateStrategy: updateStrategy.prefault({}),
     maxSpendPerHour: dollars({
@@ -211,10 +212,10 @@ export const endpointGroupSpec = z
     }).optional(),
     pause: z
       .object({
-        scaleUp: flag({ description: 'No worker is rented or woken.' }).default(false),
-        scaleDown: flag({ description: 'No worker is stopped or destroyed for want of load.' }).default(
-          false,
-        ),
+        scaleUp: flag({ description: 'The group rents and starts no worker.' }).default(false),
+        scaleDown: flag({
+          description: 'The group stops or destroys no worker because of low load.',
+        }).default(false),
       })
       .meta(notes({ description: 'Stops scaling in one direction or both.' }))
       .prefault({}),

@@ -67,7 +67,7 @@ const failingWorker = z.object({
   worker: text({ description: 'Its name.', maxLength: 253 }),
   instanceId: marketplaceId('Its machine.'),
   since: timestamp({ description: 'When it first reported an error.' }),
-  error: text({ description: 'What it reported then.', maxLength: 160 }),
+  error: text({ description: 'Its load in that report.', maxLength: 160 }),
 });
 
 const replacement = z.object({
@@ -87,7 +87,7 @@ const gatewayWorker = z.object({
 
 const gatewayStatus = z.object({
   url: text({
-    description: 'Where clients reach the group, if the operator has `--gateway-url`.',
+    description: 'URL for clients of the group, if the operator has `--gateway-url`.',
     maxLength: 512,
   }).optional(),
   pickers: count('Pickers that reported within 15 s.'),
@@ -120,15 +120,15 @@ export const endpointGroupStatus = z
     updated: count('Workers of the present template.').optional(),
     load: decimal({ description: 'Work that arrives per second.' }).optional(),
     utilizationPercent: count('Load as a share of the capacity of ready workers.').optional(),
-    pricePerHour: dollars({ description: 'What all workers together cost in an hour.' }).optional(),
+    pricePerHour: dollars({ description: 'Hourly cost of all workers.' }).optional(),
     endpoint: text({
-      description: 'Where the workers are reached inside the cluster.',
+      description: 'Address of the workers inside the cluster.',
       maxLength: 320,
     }).optional(),
     templateHash: text({ description: 'The hash of the present template.', maxLength: 128 }).optional(),
-    everReady: flag({ description: 'Whether the group has had a ready worker.' }).optional(),
+    everReady: flag({ description: 'True if the group has had a ready worker.' }).optional(),
     lastActivity: timestamp({ description: 'When work was last seen, or a wake.' }).optional(),
-    panicUntil: timestamp({ description: 'Until when a burst keeps hot workers from going.' }).optional(),
+    panicUntil: timestamp({ description: 'Time until which a burst keeps hot workers.' }).optional(),
     loadMaxima: list(loadMaximum, {
       description: 'The largest load of each minute of the last hour, so that a restart forgets none.',
       max: 61,
@@ -150,8 +150,7 @@ export const endpointGroupStatus = z
     gateway: gatewayStatus
       .meta(
         notes({
-          description:
-            'What the gateway of the group tells; all but `url` and `pickers` is written with the load.',
+          description: 'Report of the gateway; all but `url` and `pickers` is written with the load.',
           atomic: true,
         }),
       )
@@ -176,7 +175,7 @@ export const endpointGroupStatus = z
   .meta(notes({ description: 'Observed state. Written by the operator only.', atomic: true }));
 
 export type EndpointGroupSpec = z.output<typeof endpointGroupSpec>;
-/** As people write it: everything with a default may be left out. */
+/** The spec as users write it: every field with a default is optional. */
 export type EndpointGroupManifestSpec = z.input<typeof endpointGroupSpec>;
 export type EndpointGroupStatus = z.output<typeof endpointGroupStatus>;
 /** Workers that follow a load. */

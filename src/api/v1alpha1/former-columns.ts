@@ -3,8 +3,8 @@ import type { IdFact, OFFER_FIELDS, OfferFieldName } from './offer-fields.ts';
 type Fact = (typeof OFFER_FIELDS)[OfferFieldName]['fact'] | IdFact;
 
 /**
- * Columns of Vast.ai that specs and records named before offers had names of their own. Records and orders are read by
- * them, and the schema refuses filters by them.
+ * Columns of Vast.ai in specs and records from before offers had neutral names. Records and orders are read by them,
+ * and the schema refuses filters by them.
  */
 export const FORMER_COLUMNS: ReadonlyMap<string, Fact> = new Map<string, Fact>([
   ['machine_id', 'machineId'],
@@ -22,7 +22,7 @@ export const FORMER_COLUMNS: ReadonlyMap<string, Fact> = new Map<string, Fact>([
   ['allocated_storage', 'diskGB'],
 ]);
 
-/** Name of a field of an offer that is the same for every market; a field that only one market has keeps its name. */
+/** Returns the neutral name of an offer's field; a field that only one market has keeps its name. */
 export function fieldName(name: string): string {
   return FORMER_COLUMNS.get(name) ?? name;
 }

@@ -56,10 +56,10 @@ const cors = z
     }),
   );
 
-/** How `gpu-rent endpoint-picker` serves the requests of a group. */
+/** Settings of `gpu-rent endpoint-picker` for the requests of a group. */
 export const gatewaySpec = z
   .object({
-    enabled: flag({ description: 'Whether the gateway serves this group.' }).default(true),
+    enabled: flag({ description: 'True if the gateway serves this group.' }).default(true),
     hold: duration({
       description:
         'The longest a request waits for a worker, before it is answered 503. Clients should wait longer.',
@@ -80,7 +80,7 @@ export const gatewaySpec = z
     }).optional(),
     maxHeldBytes: text({
       description:
-        'Maximum memory for requests that wait in one picker: 64 KiB each, and up to 128 KiB of its body. Over it the newest request of the client that takes most is answered 503.',
+        'Maximum memory for requests that wait in one picker: 64 KiB each, and up to 128 KiB of its body. Above it the newest request of the client with the most memory gets 503.',
       form: 'quantity',
       example: '200Mi',
       maxLength: 8,
@@ -89,7 +89,7 @@ export const gatewaySpec = z
     }).default('200Mi'),
     work: choice(['Requests', 'OpenAITokens', 'Header'], {
       description:
-        'What a request counts as, in units of expectedPerf. Requests: 1. OpenAITokens: the tokens of a request of the OpenAI API, estimated by its body and corrected by the usage in its response, and 1 of any other. Header: the decimal in its header x-gpurental-work, at least 0.01, if the caller is one of trustedCallers; else 1.',
+        'Work of a request, in units of expectedPerf. Requests: 1. OpenAITokens: the tokens of a request of the OpenAI API, estimated by its body and corrected by the usage in its response, and 1 of any other. Header: the decimal in its header x-gpurental-work, at least 0.01, if the caller is one of trustedCallers; else 1.',
     }).default('Requests'),
     trustedCallers: list(
       text({
@@ -100,7 +100,7 @@ export const gatewaySpec = z
       {
         example: '[scheduler]',
         description:
-          'Callers whose header x-gpurental-work counts, by their names in spec.gateway.keys; `*` trusts all, and left out none is trusted. A caller that understates its work gets more than its turn, and more work into a worker than it can do in time.',
+          'Callers whose header x-gpurental-work counts, by their names in spec.gateway.keys; `*` trusts all; by default none is trusted. A caller that understates its work gets more than its share, and overloads a worker.',
         max: 64,
         list: { type: 'set' },
       },
@@ -119,7 +119,7 @@ export const gatewaySpec = z
       }),
       {
         description:
-          'Paths that ask for no work, as health checks do. A GET of one, and each HEAD and OPTIONS, goes to a ready worker, and is answered 503 at once without one: it waits for none, wakes none, and is no load.',
+          'Paths of requests without work, such as health checks. A GET of one, and each HEAD and OPTIONS, goes to a ready worker, and gets 503 at once without one: it waits for no worker, starts none, and is no load.',
         max: 32,
         list: { type: 'set' },
       },
@@ -127,11 +127,11 @@ export const gatewaySpec = z
     cors: cors.optional(),
     routing: choice(['LeastWait', 'Session'], {
       description:
-        'Which worker a request goes to. LeastWait: the one that will have done it first. Session: the one that had the session before, which is named by the header x-gpurental-session, else x-session-id, while it accepts requests; then another one becomes its worker.',
+        'Choice of the worker. LeastWait: the worker expected to finish the request first. Session: the worker of the session, which the header x-gpurental-session, else x-session-id, names, while it accepts requests; then another one becomes its worker.',
     }).default('LeastWait'),
     link: choice(['TLS', 'Plain'], {
       description:
-        'How requests travel to a worker. TLS: each proves to the other who it is, by a certificate that the operator issues; the worker gets its own in GPURENTAL_TLS_CERT, _KEY and _CA. Plain: without encryption. Workers made for another link are replaced.',
+        'Encryption between gateway and worker. TLS: both sides prove their identity by a certificate that the operator issues; the worker gets its own in GPURENTAL_TLS_CERT, _KEY and _CA. Plain: no encryption. Workers of another link are replaced.',
     }).default('Plain'),
     keys: z
       .object({
@@ -139,7 +139,7 @@ export const gatewaySpec = z
           'A Secret in the namespace of this object. Each key of its data is the name of a caller, its value the hexadecimal SHA-256 of the bearer key of that caller; several, one a line.',
         ),
       })
-      .meta(notes({ description: 'Who may call; everyone who reaches the gateway when left out.' }))
+      .meta(notes({ description: 'Allowed callers; by default every client of the gateway.' }))
       .optional(),
     publish: choice(['FileDiscovery'], {
       description:
@@ -158,6 +158,6 @@ export const gatewaySpec = z
   .meta(
     notes({
       description:
-        'One URL for the group: requests wait while workers start, and each goes to the worker that has the least to do. Needs `gpu-rent endpoint-picker` and Envoy.',
+        'One URL for the group: requests wait while workers start, and each goes to the worker with the shortest wait. Needs `gpu-rent endpoint-picker` and Envoy.',
     }),
   );

@@ -29,7 +29,7 @@ const endpoint = z
       list: { type: 'atomic' },
     }).optional(),
   })
-  .meta(notes({ description: 'Where the machine is reached.' }));
+  .meta(notes({ description: 'Address of the machine.' }));
 
 const cost = z
   .object({
@@ -51,8 +51,8 @@ const pastMachine = z
   .meta(notes({ description: 'A former machine.', keepsUnknown: true }));
 
 /**
- * The status as the API server stores it. It keeps unknown keys for one release, so that an operator reads the fields of
- * the form before the record once.
+ * The status as the API server stores it. It keeps unknown keys for one release, so that an operator can read the
+ * fields of the form before the record.
  */
 export const gpuInstanceStoredStatus = z
   .object({
@@ -80,14 +80,14 @@ export const gpuInstanceStoredStatus = z
     }),
   );
 
-/** What people do not read of an object. */
+/** Returns the parts of an object that are not shown to people. */
 const rest = (object: z.ZodObject, description: string) =>
   z.object(object.shape).partial().meta({ description }).optional();
 
 type Ssh = NonNullable<GpuInstanceStatus['ssh']>;
 
 const {
-  // Fields that people read whole.
+  // Fields that are shown to people in full.
   observedGeneration: _generation,
   phase: _phase,
   conditions: _conditions,
@@ -100,7 +100,10 @@ const {
   ...remembered
 } = gpuInstanceStatus.shape;
 
-/** A GpuInstance: the row says which field of the status in memory people read where; the record has the rest. */
+/**
+ * Form of the status of a GpuInstance: each row maps a field in memory to the place where people read it; the record
+ * has the rest.
+ */
 export const gpuInstanceForm: StatusForm = {
   rows: [
     field('observedGeneration'),

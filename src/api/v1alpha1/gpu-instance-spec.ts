@@ -20,7 +20,7 @@ import {
   writtenMarketplaceId,
 } from './schema.ts';
 
-/** However much progress an image pull shows, loading ends here. */
+/** Maximum time of loading, whatever the progress of an image pull. */
 export const LOADING_HARD_CAP = '60m';
 
 const accountRef = z
@@ -47,7 +47,7 @@ const image = textOfForms({
 const MAX_WORDS = 64;
 
 const argument = line({
-  description: 'One word, passed on as it is.',
+  description: 'One word, passed on unchanged.',
   maxLength: 2_048,
   pattern: '^[^\\x00]*$',
   write: 'write a word without NUL characters',
@@ -71,7 +71,7 @@ const disk = text({
 const timeouts = z
   .object({
     provisioning: duration({
-      description: 'From the rental until the machine loads.',
+      description: 'Time from the rental until the machine loads.',
       min: '1s',
       max: '24h',
     }).default('5m'),
@@ -81,12 +81,12 @@ const timeouts = z
       max: LOADING_HARD_CAP,
     }).default('20m'),
     start: duration({
-      description: 'From a start until a stopped machine runs.',
+      description: 'Time from a start until a stopped machine runs.',
       min: '1s',
       max: '24h',
     }).default('2m'),
   })
-  .meta(notes({ description: 'How long each step may take before the machine counts as lost.' }));
+  .meta(notes({ description: 'Timeouts after which the machine counts as lost.' }));
 
 const tolerance = z
   .object({
@@ -94,21 +94,19 @@ const tolerance = z
       2,
     ),
     unknown: duration({
-      description: 'How long `unknown` (no heartbeat from the host) is waited out.',
+      description: 'Tolerated time of `unknown` (no heartbeat from the host).',
       max: '24h',
     }).default('60s'),
     offline: duration({
-      description: 'How long `offline` (the host is disconnected) is waited out.',
+      description: 'Tolerated time of `offline` (the host is disconnected).',
       max: '24h',
     }).default('60s'),
   })
-  .meta(notes({ description: 'What is endured before a machine counts as lost.' }));
+  .meta(notes({ description: 'Tolerated outages before a machine counts as lost.' }));
 
 const replacement = z
   .object({
-    policy: choice(['Always', 'Never'], { description: 'Whether a lost machine is replaced.' }).default(
-      'Always',
-    ),
+    policy: choice(['Always', 'Never'], { description: 'Policy for a lost machine.' }).default('Always'),
     tolerance: tolerance.prefault({}),
     maxPerHour: integer({
       description: 'Rentals in one hour at most; successful ones count, too.',
@@ -117,7 +115,9 @@ const replacement = z
     }).default(5),
   })
   .meta(
-    notes({ description: 'How a lost machine is replaced: destroyed, confirmed gone, then rented again.' }),
+    notes({
+      description: 'Replacement of a lost machine: it is destroyed, confirmed gone, then another is rented.',
+    }),
   );
 
 const adopt = z
@@ -128,7 +128,7 @@ const adopt = z
     }),
     policy: choice(['Manage', 'Observe'], {
       description:
-        'Manage: it becomes ours, relabelled and claimed. Observe: it is shown, never stopped, destroyed or relabelled.',
+        'Manage: the operator labels and claims it. Observe: it is shown, never stopped, destroyed or relabelled.',
     }).default('Manage'),
   })
   .meta(
@@ -145,7 +145,7 @@ const PROBE_PORT_DECLARED = (action: string): string =>
 const CAN_DO_WITHOUT_RENTING =
   "has(self.adopt) && (self.adopt.policy == 'Observe' || self.replacement.policy == 'Never')";
 
-/** Rules of {@link startFields}: what the marketplace would drop in silence is refused. */
+/** Rules of {@link startFields}: they refuse values that the marketplace would drop silently. */
 const startRules: readonly CelRule[] = [
   {
     rule: '!(has(self.onStart) && has(self.onStartFrom))',
@@ -231,7 +231,7 @@ const specRules: readonly CelRule[] = [
   },
 ];
 
-/** What is rented, and with which account. */
+/** Fields of the rental and its account. */
 const rentingFields = {
   accountRef: accountRef.prefault({}),
   offers: list(offerRequirements, {
@@ -244,7 +244,7 @@ const rentingFields = {
   adopt: adopt.optional(),
 };
 
-/** How the container starts. */
+/** Fields of the container's start. */
 const startFields = {
   command: list(argument, {
     description:
@@ -267,7 +267,7 @@ const startFields = {
   }).optional(),
   onStart: text({
     description:
-      'A script that runs when the container starts. The marketplace takes 4048 characters; a longer one is packed (gzip, base64) and refused if it is still too long.',
+      'A script that runs when the container starts. The marketplace accepts 4048 characters; a longer one is packed (gzip, base64) and refused if it is still too long.',
     example: '"nvidia-smi && ./train.sh"',
     maxLength: 65_536,
   }).optional(),
@@ -280,7 +280,7 @@ const startFields = {
     .optional(),
 };
 
-/** What runs on it. */
+/** Fields of the container. */
 const containerFields = {
   image: image.optional(),
   imagePullSecretRef: z
@@ -307,31 +307,32 @@ const containerFields = {
     list: { type: 'map', keys: ['containerPort', 'protocol'] },
   }).optional(),
   ssh: flag({
-    description: 'Whether SSH is needed. Then nothing is rented before the login has an SSH key registered.',
+    description:
+      'True if SSH is needed. The operator then rents nothing until the login has a registered SSH key.',
   }).default(false),
   readinessProbe: readinessProbe.optional(),
 };
 
-/** How long, and what follows when something changes. */
+/** Fields of the machine's life and of changes. */
 const lifeFields = {
   powerState: choice(['Running', 'Stopped'], {
     description: 'Stopped: the machine keeps its disk, which bills, and no GPU.',
   }).default('Running'),
   paused: flag({
-    description: 'Nothing is rented or replaced. It is still watched, and still deleted.',
+    description: 'Stop renting and replacing for this object. It is still watched, and can be deleted.',
   }).default(false),
   timeouts: timeouts.prefault({}),
   replacement: replacement.prefault({}),
   onVanish: choice(['Recreate', 'Hold'], {
-    description: 'What follows when someone else destroyed the machine.',
+    description: 'Policy after another client destroyed the machine.',
   }).default('Recreate'),
   onContractEnd: choice(['Replace', 'Keep'], {
     description:
-      'What follows when the rental contract has ended and the marketplace has stopped the machine. `Replace`, also if left out: it is replaced once another machine can be rented, and its disk is lost. `Keep`: it stays stopped, so that its disk can be read for as long as the host keeps it.',
+      'Policy after the rental contract ended and the marketplace stopped the machine. `Replace`, also if left out: it is replaced once another machine can be rented, and its disk is lost. `Keep`: it stays stopped, so that its disk can be read for as long as the host keeps it.',
   }).optional(),
   onPriceAbove: choice(['Report', 'Replace'], {
     description:
-      'What follows when the real price is more than 5 % over that of the offer, or over the maximum in `offers`. A limit of the account ends no machine.',
+      'Policy if the real price is more than 5 % above that of the offer, or above the maximum in `offers`. A limit of the account ends no machine.',
   }).default('Report'),
   updateStrategy: z
     .object({
@@ -340,20 +341,21 @@ const lifeFields = {
           'Replace: a machine that the changed spec would not rent is replaced. OnDelete: the spec is used by the next machine.',
       }).default('Replace'),
     })
-    .meta(notes({ description: 'What a change of the spec does to the machine that runs.' }))
+    .meta(notes({ description: 'Effect of a changed spec on the running machine.' }))
     .prefault({}),
   deletionPolicy: choice(['Destroy', 'Stop', 'Retain'], {
     description:
-      'What deletion of this object does to the machine. Stop and Retain leave one that bills. It may be changed to Retain while deleting, when a key is gone for ever.',
+      'Effect of the deletion of this object on the machine. Stop and Retain leave a machine that bills. It may be changed to Retain during deletion, if the key is lost.',
   }).default('Destroy'),
   maxLifetime: duration({
-    description: 'How long the object may hold machines; then the deletion policy is applied to the machine.',
+    description:
+      'Maximum time for which the object has machines; then the deletion policy is applied to the machine.',
     example: '8h',
     min: '1m',
   }).optional(),
   maxTotalCost: dollars({
     description:
-      'What all its machines may cost together; then the deletion policy is applied to the machine.',
+      'Maximum cost of all its machines together; then the deletion policy is applied to the machine.',
     example: '"25"',
   }).optional(),
 };
@@ -361,16 +363,16 @@ const lifeFields = {
 const serviceField = (byDefault: boolean) =>
   z
     .object({
-      enabled: flag({ description: 'Whether a Service of the same name leads to the machine.' }).default(
+      enabled: flag({ description: 'True to create a Service of the same name for the machine.' }).default(
         byDefault,
       ),
     })
-    .meta(notes({ description: 'How the machine is reached inside the cluster.' }))
+    .meta(notes({ description: 'Access to the machine inside the cluster.' }))
     .prefault({});
 
 /**
- * The spec of a GpuInstance. Inside the template of a group only the default of the Service differs:
- * a group publishes its workers itself.
+ * Returns the schema of a GpuInstance's spec. In the template of a group only the default of the Service differs: a
+ * group publishes its workers itself.
  */
 export function gpuInstanceSpecSchema(options: { readonly serviceByDefault: boolean }) {
   return z

@@ -4,7 +4,7 @@ import { type CustomObject, conditions, observedGeneration } from './object.ts';
 import { outage } from './outage.ts';
 import { choice, dollars, flag, integer, list, marketplaceId, notes, text, timestamp } from './schema.ts';
 
-/** States of a machine; the compiler compares them with those of the port to markets. */
+/** States of a machine; the compiler compares them with those of the market port. */
 const machineStates = [
   'pending',
   'loading',
@@ -20,7 +20,7 @@ const machineStates = [
 
 export const gpuInstanceSpec = gpuInstanceSpecSchema({ serviceByDefault: true });
 
-/** In words for people; derived from the conditions and never read back. */
+/** Text for people; derived from the conditions and never read back. */
 export const gpuInstancePhases = [
   'Pending',
   'Renting',
@@ -38,7 +38,7 @@ export const gpuInstancePhases = [
   'Failed',
 ] as const;
 
-/** Characters of `status.sealedKey`. */
+/** Maximum characters of `status.sealedKey`. */
 export const MAX_SEALED_KEY = 1024;
 
 const count = (description: string) => z.int().meta(notes({ description }));
@@ -61,7 +61,7 @@ const gpu = z
 const cost = z
   .object({
     pricePerHour: dollars({
-      description: 'What the machine costs in an hour now, disk included.',
+      description: 'Present hourly price of the machine, including the disk.',
     }).optional(),
     priceAssumed: flag({
       description:
@@ -70,7 +70,7 @@ const cost = z
     priceOffered: flag({
       description: 'Lists show another price than the offer, and no price of the machine was confirmed yet.',
     }).optional(),
-    storagePricePerHour: dollars({ description: 'What it costs in an hour while stopped.' }).optional(),
+    storagePricePerHour: dollars({ description: 'Hourly price while stopped.' }).optional(),
     reported: z
       .object({
         pricePerHour: dollars({ description: 'The hourly price that lists show.' }),
@@ -83,13 +83,12 @@ const cost = z
         }),
       )
       .optional(),
-    accrued: dollars({ description: 'What this object has cost until `since`, all machines together.' }),
+    accrued: dollars({ description: 'Cost of all machines of this object until `since`.' }),
     accruedBeforeMonth: dollars({
-      description: 'What of `accrued` is from before the month (UTC) of `since`; left out where nothing is.',
+      description: 'Part of `accrued` from before the month (UTC) of `since`; left out if it is 0.',
     }).optional(),
     since: timestamp({
-      description:
-        'Until when `accrued` counts; from then on `pricePerHour`, where there is one, is still to be added.',
+      description: 'End of `accrued`; from then on `pricePerHour` is to be added if it is set.',
     }).optional(),
   })
   .meta(
@@ -111,7 +110,7 @@ const machineFact = z.object({
 });
 
 const pastMachine = z.object({
-  attempt: count('Which rental of this object it was.'),
+  attempt: count('Number of this rental of the object.'),
   instanceId: marketplaceId("The machine's contract."),
   machineId: marketplaceId('The physical machine.').optional(),
   hostId: marketplaceId('Its host.').optional(),
@@ -122,9 +121,9 @@ const pastMachine = z.object({
     description:
       'When a machine that vanished was proven gone; left out if the reply to a destroy dates the end. Slow replacement counts from here.',
   }).optional(),
-  rentedMinutes: count('How many minutes it was rented.'),
+  rentedMinutes: count('Minutes for which it was rented.'),
   cost: dollars({ description: 'What it cost.' }),
-  pricePerHour: dollars({ description: 'What it cost in an hour when it ended.' }).optional(),
+  pricePerHour: dollars({ description: 'Hourly price at its end.' }).optional(),
   rentedAt: timestamp({ description: 'When it was rented.' }).optional(),
   runningAt: timestamp({
     description: 'When it was first seen running; left out if it never ran.',
@@ -135,22 +134,22 @@ const pastMachine = z.object({
   }).optional(),
 });
 
-/** Characters of a text of the marketplace that a status repeats. */
+/** Maximum characters of a marketplace text in a status. */
 export const MAX_STATUS_TEXT = 160;
 
 const repeatedFailure = z
   .object({
     reason: text({
-      description: 'How the last machine failed: `LoadingTimedOut`, `Exited` or `NotReachable`.',
+      description: 'Failure of the last machine: `LoadingTimedOut`, `Exited` or `NotReachable`.',
       maxLength: 128,
     }),
-    machines: count('How many machines in a row failed; from the second one on the next rental waits.'),
+    machines: count('Number of consecutive failed machines; from the second on the next rental waits.'),
     machineId: marketplaceId('The physical machine that failed last.').optional(),
     at: timestamp({
       description:
         'When it ended. The wait counts from here: 1 minute after two machines, doubling to an hour.',
     }),
-    cost: dollars({ description: 'What these machines cost together.' }),
+    cost: dollars({ description: 'Cost of these machines together.' }),
     text: text({
       description: 'The last status text of the marketplace, in printable characters.',
       maxLength: MAX_STATUS_TEXT,
@@ -174,12 +173,10 @@ export const gpuInstanceStatus = z
     }).optional(),
     conditions: conditions.optional(),
     outage: outage.optional(),
-    attempt: count(
-      'How many rentals of this object have been settled; the number of the present one.',
-    ).optional(),
+    attempt: count('Number of settled rentals of this object, including the present one.').optional(),
     instanceId: marketplaceId("The machine's contract at the marketplace.").optional(),
     claim: text({
-      description: 'Proves that `instanceId` is ours; a changed one is not believed.',
+      description: 'Proof that the operator rented `instanceId` for this object; a changed one is refused.',
       maxLength: 128,
     }).optional(),
     unconfirmed: z
@@ -195,7 +192,7 @@ export const gpuInstanceStatus = z
       maxLength: MAX_SEALED_KEY,
     }).optional(),
     offerId: marketplaceId('The offer that was rented.').optional(),
-    offerIndex: count('Which alternative of `spec.offers` it was.').optional(),
+    offerIndex: count('Index of its alternative in `spec.offers`.').optional(),
     offerPricePerHour: dollars({ description: 'The price that the offer named.' }).optional(),
     machineId: marketplaceId('The physical machine.').optional(),
     hostId: marketplaceId('The host that owns it.').optional(),
@@ -204,7 +201,7 @@ export const gpuInstanceStatus = z
       maxLength: 64,
     }).optional(),
     machineState: choice(machineStates, {
-      description: 'The state that this word stands for, if `actualStatus` does not tell it.',
+      description: 'State of the machine, if it does not follow from `actualStatus`.',
     }).optional(),
     actualStatusSince: timestamp({ description: 'Since when it says so.' }).optional(),
     rentedAt: timestamp({ description: "The machine's start date by the marketplace's clock." }).optional(),
@@ -242,7 +239,7 @@ export const gpuInstanceStatus = z
     }).optional(),
     facts: list(machineFact, {
       description:
-        'What the marketplace said of the machine when it was rented. A changed requirement under `spec.offers` is compared with it; what is not known never replaces the machine.',
+        'Facts of the machine at the rental. A changed requirement under `spec.offers` is compared with them; an unknown fact never replaces the machine.',
       max: 264,
       list: { type: 'atomic' },
     }).optional(),
@@ -257,7 +254,7 @@ export const gpuInstanceStatus = z
       .optional(),
     publicAddress: text({ description: 'The address of direct ports.', maxLength: 253 }).optional(),
     ports: list(mappedPort, {
-      description: 'Where each port of the container is reached.',
+      description: 'Public address of each port of the container.',
       max: 64,
       list: { type: 'atomic' },
     }).optional(),
@@ -269,7 +266,7 @@ export const gpuInstanceStatus = z
       list: { type: 'atomic' },
     }).optional(),
     avoid: list(avoided, {
-      description: 'What this object does not rent for a while, since it failed.',
+      description: 'Offers, machines and hosts that this object avoids after failures.',
       max: 64,
       list: { type: 'atomic' },
     }).optional(),
@@ -300,9 +297,9 @@ export const gpuInstanceStatus = z
   .meta(notes({ description: 'Observed state in memory; `gpu-instance-form.ts` stores it.' }));
 
 export type GpuInstanceSpec = z.output<typeof gpuInstanceSpec>;
-/** As people write it: everything with a default may be left out. */
+/** The spec as users write it: every field with a default is optional. */
 export type GpuInstanceManifestSpec = z.input<typeof gpuInstanceSpec>;
 export type GpuInstanceStatus = z.output<typeof gpuInstanceStatus>;
 export type GpuInstancePhase = (typeof gpuInstancePhases)[number];
-/** One rented machine. */
+/** A rented machine. */
 export type GpuInstance = CustomObject<'GpuInstance', GpuInstanceSpec, GpuInstanceStatus>;

@@ -1,6 +1,6 @@
 /** The highest port number of TCP and UDP. */
 export const MAX_PORT = 65_535;
-/** From this number on, a declared port is an identity port: the marketplace chooses one number for inside and outside. */
+/** First number of an identity port: the marketplace chooses one number for inside and outside. */
 export const MIN_IDENTITY_PORT = 70_000;
 export const MAX_IDENTITY_PORT = 79_999;
 
@@ -13,14 +13,14 @@ interface PortMapping extends DeclaredPort {
   readonly publicPort: number;
 }
 
-/** True if the marketplace chooses the number of this port at each rental. No Service can open such a port. */
+/** Returns true if the marketplace chooses the number of this port at each rental. No Service can open such a port. */
 export function isIdentityPort({ containerPort }: DeclaredPort): boolean {
   return containerPort >= MIN_IDENTITY_PORT;
 }
 
 /**
- * The mapping of a declared port. The mapping of an identity port has one number inside and outside, and no other
- * declared port has that number. Undefined if there is none, or if several mappings fit.
+ * Returns the mapping of a declared port. The mapping of an identity port has one number inside and outside, and no
+ * other declared port has that number. Undefined if none fits, or several do.
  */
 export function mappingOf<Mapping extends PortMapping>(
   port: DeclaredPort,

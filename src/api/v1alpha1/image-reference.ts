@@ -6,19 +6,19 @@
 import type { TextForm } from './schema.ts';
 
 const COMPONENT = '[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?';
-/** A registry has a dot or a port in its name; anything else is the begin of a path on Docker Hub. */
+/** A registry has a dot or a port in its name; any other text is the beginning of a path on Docker Hub. */
 const HOST = `((localhost|${COMPONENT}([.]${COMPONENT})+)(:[0-9]{1,5})?|${COMPONENT}:[0-9]{1,5})`;
 const PATH = '[a-z0-9]+(([.]|_|__|-+)[a-z0-9]+)*';
 const TAG = '[a-zA-Z0-9_][-a-zA-Z0-9_.]{0,127}';
 const DIGEST = '(sha256:[a-f0-9]{64}|sha512:[a-f0-9]{128})';
-/** The marketplace resolves it to the tag that fits the machine's driver. */
+/** Tag that the marketplace resolves to the one for the machine's driver. */
 const AUTOMATIC_TAG = ':?@vastai-automatic-tag';
-/** Longest path that registries accept. */
+/** Maximum length of a path in registries. */
 const MAX_PATH = 255;
 
 export const MAX_IMAGE_LENGTH = 512;
 
-/** Each form assumes those before it. */
+/** Forms of a reference; each assumes the previous ones. */
 export const IMAGE_FORMS: readonly TextForm[] = [
   {
     pattern: '^([^:]|:[^/]|:/[^/])*:?/?$',
@@ -50,7 +50,7 @@ export const IMAGE_FORMS: readonly TextForm[] = [
 
 const EXPRESSIONS = IMAGE_FORMS.map(({ pattern, write }) => ({ expression: new RegExp(pattern), write }));
 
-/** What to write in place of a reference that no registry can serve; undefined if one can. */
+/** Returns the correction of a reference that no registry can serve; undefined for a valid one. */
 export function imageProblem(image: string): string | undefined {
   if (image === '' || image.length > MAX_IMAGE_LENGTH)
     return `write an image reference of 1 to ${MAX_IMAGE_LENGTH} characters`;

@@ -34,18 +34,16 @@ const httpPull = z
     path: requestPath('The path to ask for.', '/metrics').optional(),
     scheme: choice(['HTTP', 'HTTPS'], {
       description:
-        'How to connect; a certificate is not verified. A worker of a gateway with link TLS is reached by mutual TLS, whatever stands here.',
+        'Protocol; certificates are not verified. A worker of a gateway with link TLS is reached by mutual TLS in any case.',
     }).default('HTTP'),
     format: choice(['JSON', 'Prometheus'], {
-      description: 'What the worker answers; by the preset when left out.',
+      description: 'Form of the reply; by default that of the preset.',
     }).optional(),
     preset: choice(['Pyworker', 'VLLM', 'Custom'], {
       description: 'Names of path, format and figures. Custom: all of them are given here.',
     }).default('Pyworker'),
     figures: figures.optional(),
-    timeout: duration({ description: 'How long one reply may take.', min: '100ms', max: '10s' }).default(
-      '3s',
-    ),
+    timeout: duration({ description: 'Timeout of one reply.', min: '100ms', max: '10s' }).default('3s'),
   })
   .meta(
     notes({
@@ -90,14 +88,14 @@ const prometheus = z
   })
   .meta(notes({ description: "Queries to the Prometheus that the operator's `--prometheus-url` names." }));
 
-/** Which type a field belongs to, and whether a type that is left out is that one where the field is written. */
+/** The type of each field, and whether the presence of the field implies the type. */
 const FIELDS = [
   { field: 'static', type: 'Static', isImplied: false },
   { field: 'httpPull', type: 'HTTPPull', isImplied: true },
   { field: 'prometheus', type: 'Prometheus', isImplied: false },
 ] as const;
 
-/** Where the load of a group is read. */
+/** Source of a group's load. */
 export const loadSource = z
   .object({
     type: choice(['HTTPPull', 'Static', 'Push', 'Prometheus', 'Gateway'], {
@@ -110,7 +108,7 @@ export const loadSource = z
   })
   .meta(
     notes({
-      description: 'Where the load is read.',
+      description: 'Source of the load.',
       rules: [
         ...FIELDS.map(({ field, type, isImplied }) => ({
           rule: `!has(self.${field}) || ${isImplied ? '!has(self.type) ||' : 'has(self.type) &&'} self.type == '${type}'`,
@@ -131,13 +129,13 @@ export const loadSource = z
 export type LoadSource = z.output<typeof loadSource>;
 type LoadType = NonNullable<LoadSource['type']>;
 
-/** What of a group says where its load is read. */
+/** The fields of a group that determine the source of its load. */
 export interface LoadTyped {
   readonly load: Pick<LoadSource, 'type' | 'httpPull'>;
   readonly gateway?: { readonly enabled: boolean } | undefined;
 }
 
-/** Where the load of a group is read: as it is written, else at its gateway, else at the workers. */
+/** Returns the source of a group's load: the written one, else its gateway, else the workers. */
 export function loadTypeOf({ load, gateway }: LoadTyped): LoadType {
   if (load.type !== undefined) return load.type;
   return gateway?.enabled === true && load.httpPull === undefined ? 'Gateway' : 'HTTPPull';

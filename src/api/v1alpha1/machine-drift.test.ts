@@ -30,7 +30,7 @@ const MANIFEST: GpuInstanceManifestSpec = {
   offers: [ALTERNATIVE],
 };
 
-/** A machine that was rented by {@link MANIFEST}, on an offer that satisfies it exactly. */
+/** Returns a machine that was rented by {@link MANIFEST}, on an offer that satisfies it exactly. */
 function rented(changes: Partial<Parameters<typeof machineFacts>[0]> = {}) {
   const bought = spec(MANIFEST);
   const known = { ...offer(), gpuName: 'RTX 4090', reliability: 0.98, fields: { cpu_cores: 16 }, ...changes };
@@ -254,7 +254,7 @@ describe('the hash of a request', () => {
     expect(specHash(spec(one))).toBe(specHash(spec(other)));
   });
 
-  // Another one would have every machine replaced by an upgrade of the operator: raise VERSION with it.
+  // Another value would replace every machine at an upgrade of the operator: raise VERSION with it.
   test('stays from version to version', () => {
     expect(specHash(spec(MANIFEST))).toMatchInlineSnapshot(`"v2:6abe20b3585e7259"`);
   });
@@ -299,7 +299,7 @@ test('facts keep what is known, in whole texts that fit', () => {
   expect(facts.map(({ field }) => field)).not.toContain('reliability');
 });
 
-/** Facts as versions before neutral names recorded them. */
+/** Facts in the form of versions before neutral names. */
 const FORMER_FACTS = [
   { field: 'cpu_cores', value: '16' },
   { field: 'gpu_name', value: 'RTX 4090' },

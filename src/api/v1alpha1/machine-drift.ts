@@ -16,13 +16,13 @@ import type { OfferRequirements } from './offer-requirements.ts';
 import { factValue, filterRequirements, type Requirement, requirementsOn } from './requirements.ts';
 import { trimmedOf } from './trimmed-spec.ts';
 
-/** Raised when {@link machineRequest} changes: a hash of another version says nothing about drift. */
+/** Raised when {@link machineRequest} changes: a hash of another version proves no drift. */
 const VERSION = 'v2';
 
-/** The marketplace's least disk is 8 GB; the CRD refuses less. */
+/** Minimum disk of the marketplace, 8 GB; the CRD refuses less. */
 const DEFAULT_DISK_GB = 10;
 
-/** Disk to rent, in whole decimal GB, rounded up. */
+/** Returns the disk to rent, in whole decimal GB, rounded up. */
 export function diskGB({ disk }: Pick<GpuInstanceSpec, 'disk'>): number {
   return wholeGigabytes(disk) ?? DEFAULT_DISK_GB;
 }
@@ -44,15 +44,14 @@ type RequestSpec = Pick<
 type Env = NonNullable<GpuInstanceSpec['env']>[number];
 
 /**
- * What a rental by this spec sends, in one form for all texts that mean the same: the order of `env` and `ports`, the
- * names of ports, the unit of `disk` and whatever a default adds are not in it. Secrets stand for themselves by name and
- * key: a changed value is used at the next rental. A field that the spec leaves out adds nothing, so that hashes from
- * before that field stay equal.
+ * Returns the request of a rental by this spec, in one form for all specs with the same meaning: without the order of
+ * `env` and `ports`, names of ports, the unit of `disk` and defaults. Secrets are represented by name and key: a
+ * changed value is used at the next rental. A missing field adds nothing, so hashes from before that field stay equal.
  */
 export function machineRequest(spec: RequestSpec): object {
   const { image, imagePullSecretRef, onStart, onStartFrom, env = [], ports = [], ssh } = spec;
   const { args, command, entrypoint } = spec;
-  // However the words are spread over command and args, the container runs the same.
+  // The container runs the same, however the words are divided between command and args.
   const words = command ? { command: [...command, ...(args ?? [])] } : { args };
   return {
     image,
@@ -78,10 +77,10 @@ function secretKey({ name, key }: { readonly name: string; readonly key: string 
   return `${name}/${key}`;
 }
 
-/** An object as the cache holds it is never changed, and asked for at every pass. */
+/** Cached: an object in the cache never changes, and each reconcile needs its hash. */
 const hashes = new WeakMap<RequestSpec, string>();
 
-/** The hash of {@link machineRequest}, with its version. Of a trimmed spec it is the hash that the whole one had. */
+/** Returns the hash of {@link machineRequest}, with its version. For a trimmed spec it is the hash of the whole one. */
 export function specHash(spec: RequestSpec): string {
   const known = trimmedOf(spec)?.hash ?? hashes.get(spec);
   if (known !== undefined) return known;
@@ -90,12 +89,12 @@ export function specHash(spec: RequestSpec): string {
   return hash;
 }
 
-/** The hash to keep on record: that of another version, or none, says nothing and is written anew. */
+/** Returns the hash to record: a missing one, or one of another version, is replaced. */
 export function currentHash(recorded: string | undefined, spec: RequestSpec): string {
   return recorded?.startsWith(`${VERSION}:`) ? recorded : specHash(spec);
 }
 
-/** What the marketplace said of a machine, as a status keeps it. */
+/** Facts of the marketplace about a machine, in a status. */
 export type MachineFacts = NonNullable<GpuInstanceStatus['facts']>;
 
 const RECORDED = OFFER_FIELD_ROWS.flatMap(([, row]) => (isRecorded(row) ? [row] : []));
@@ -104,8 +103,8 @@ const MAX_FACTS = 264;
 const MAX_VALUE = 256;
 
 /**
- * Facts of a machine to compare with later requirements: those of the table, and the fields of its market that `fields` names. Unknown
- * facts are left out.
+ * Returns the facts of a machine for comparison with later requirements: those of the table, and the market's own
+ * fields in `fields`. Unknown facts are left out.
  */
 export function machineFacts(known: Partial<OfferFacts>, fields: readonly string[]): MachineFacts {
   const values: Readonly<Record<string, unknown>> = {
@@ -120,14 +119,14 @@ export function machineFacts(known: Partial<OfferFacts>, fields: readonly string
     .slice(-MAX_FACTS);
 }
 
-/** Fields of a market that the filters of a spec name. */
+/** Returns the market's own fields that the filters of a spec name. */
 export function filteredFields(offers: GpuInstanceSpec['offers']): readonly string[] {
   return [
     ...new Set((offers ?? []).flatMap(({ filters = [] }) => filters.map(({ field }) => fieldName(field)))),
   ];
 }
 
-/** Recorded facts by their names. The text of a name such as `4090` is no number. */
+/** Returns the recorded facts by name. A text in a name such as `4090` is no number. */
 function factsIn(recorded: MachineFacts): OfferFacts {
   const read = (name: string, value: string) =>
     TEXT_FACTS.has(name) || isIdFact(name) ? value : factValue(value);
@@ -135,20 +134,22 @@ function factsIn(recorded: MachineFacts): OfferFacts {
   return { fields: Object.fromEntries(named.map(([name, value]) => [name, read(name, value)])) };
 }
 
-/** Why a machine is not what its spec asks for. */
+/** Reason why a machine does not match its spec. */
 export type Drift =
-  /** The rental would send something else. */
+  /** The rental would send another request. */
   | { readonly type: 'request' }
-  /** It satisfies no alternative of `offers` any more. */
+  /** The machine no longer satisfies any alternative of `offers`. */
   | { readonly type: 'offers'; readonly detail: string };
 
 type Machine = Pick<NonNullable<GpuInstance['status']>, 'specHash' | 'facts' | 'instanceId'>;
 type OfferedSpec = RequestSpec & Pick<GpuInstanceSpec, 'offers'>;
 
-/** Facts that the list shows of a machine. */
+/** Facts of a machine in the list. */
 type ShownMachine = Pick<OfferFacts, (typeof SHOWN_FACTS)[number]> & { readonly diskGB: number | undefined };
 
-/** What a machine lacks of what was rented, for people. What either side leaves out is no difference. */
+/**
+ * Returns the differences of a machine from the rented offer as text. A fact that either side lacks is no difference.
+ */
 export function differencesFromRental(
   { specHash: recordedHash, facts = [] }: Machine,
   spec: RequestSpec,
@@ -167,9 +168,9 @@ export function differencesFromRental(
 }
 
 /**
- * Whether a rented machine is another than this spec would rent; undefined where it is not. A further or wider
- * alternative, another order of them and another price make no machine wrong; neither does what is not known of it, nor a
- * hash of another version. A machine that `adopt` names was chosen by a person: `offers` say what replaces it later.
+ * Returns the reason why a rented machine differs from the one that this spec would rent; undefined if it matches. A
+ * further or wider alternative, another order of them and another price are no drift; neither are unknown facts, nor a
+ * hash of another version. A machine in `adopt` was chosen by a person: `offers` apply to its replacement.
  */
 export function driftOf(
   machine: Machine,
@@ -181,7 +182,7 @@ export function driftOf(
   return detail === undefined ? undefined : { type: 'offers', detail };
 }
 
-/** What the machine lacks for the first alternative, where it satisfies none. */
+/** Returns the missing requirements of the first alternative, if the machine satisfies none. */
 function unsatisfied(recorded: MachineFacts, spec: OfferedSpec): string | undefined {
   const lacking = lackingFor(recorded, spec);
   const [first] = lacking;
@@ -190,8 +191,8 @@ function unsatisfied(recorded: MachineFacts, spec: OfferedSpec): string | undefi
 }
 
 /**
- * The alternatives that a rented machine satisfies, as far as is known of it, whatever their order is by now; all of them
- * if it satisfies none. Their maximum prices are those that it may cost.
+ * Returns the alternatives that a rented machine satisfies by its known facts, in any order; all of them if it
+ * satisfies none. Their maximum prices apply to it.
  */
 export function satisfiedOffers({ facts = [] }: Machine, spec: OfferedSpec): readonly OfferRequirements[] {
   const { offers = [] } = spec;
@@ -200,7 +201,7 @@ export function satisfiedOffers({ facts = [] }: Machine, spec: OfferedSpec): rea
   return satisfied.length === 0 ? offers : satisfied;
 }
 
-/** What the machine lacks for each alternative. */
+/** Returns the missing requirements of the machine for each alternative. */
 function lackingFor(recorded: MachineFacts, spec: OfferedSpec): readonly (readonly string[])[] {
   const facts = factsIn(recorded);
   return (spec.offers ?? []).map((requirements) =>

@@ -53,7 +53,7 @@ const limits = z
     }).optional(),
     allowUnknownPrice: flag({
       description:
-        'Whether objects that set `allowUnknownPrice` may rent offers without a price although `maxPricePerHour` is set. Each such machine counts as the highest price it may cost.',
+        'True to let objects with `allowUnknownPrice` rent offers without a price although `maxPricePerHour` is set. Each such machine counts with its maximum price.',
       example: 'true',
     }).optional(),
     maxSpendPerHour: dollars({
@@ -93,7 +93,7 @@ const allowedNamespaces = z
   })
   .meta(
     notes({
-      description: 'From which namespaces objects may name this account.',
+      description: 'Namespaces whose objects may use this account.',
       rules: [
         {
           rule: "self.from != 'Selector' || has(self.selector)",
@@ -131,7 +131,7 @@ export const marketplaceAccountSpec = z
       ),
     suspend: flag({
       description:
-        'Nothing is rented or started with this account. Running machines keep running and billing; a machine that is lost is kept, and its replacement waits. Objects can still be deleted.',
+        'Stop renting and starting with this account. Running machines keep running and billing; a lost machine is kept, and its replacement waits. Objects can still be deleted.',
       example: 'true',
     }).optional(),
     pollInterval: duration({
@@ -144,7 +144,7 @@ export const marketplaceAccountSpec = z
     limits: limits.prefault({}),
     orphanPolicy: choice(['Report', 'Destroy'], {
       description:
-        'What happens to a machine of ours that no object claims: it is reported, or destroyed after `--orphan-age`. A machine listed again after the operator destroyed it is destroyed in either case.',
+        'Policy for a machine that this operator rented and no object claims: report it, or destroy it after `--orphan-age`. A machine listed again after the operator destroyed it is destroyed in either case.',
     }).default('Report'),
     adoption: choice(['None', 'Unlabelled'], {
       description:
@@ -152,12 +152,12 @@ export const marketplaceAccountSpec = z
     }).default('None'),
     maxUnhealthy: countOrShare({
       description:
-        'How many machines of the account may be unhealthy (exited, unknown, offline or missing) at the same time before the breaker opens and stops replacing and sweeping. It also opens if more than 5 turn unhealthy within 2 minutes, in several lists. One machine beside healthy ones is always replaced; `100%` turns the breaker off unless a list fails.',
+        'Maximum number of unhealthy machines (exited, unknown, offline or missing) at the same time; above it the breaker opens, which stops replacing and sweeping. It also opens if more than 5 turn unhealthy within 2 minutes, in several lists. One machine beside healthy ones is always replaced; `100%` turns the breaker off unless a list fails.',
       example: '20%',
     }).default('20%'),
     maxUnhealthyHold: duration({
       description:
-        'How long the breaker stays open before unhealthy machines are replaced all the same: one at a time, at most 10% in 10 minutes.',
+        'Time after which the open breaker lets unhealthy machines be replaced: one at a time, at most 10% in 10 minutes.',
       example: '30m',
       max: '24h',
     }).default('30m'),
@@ -190,11 +190,13 @@ const counts = z
   .object({
     objects: z.int().meta(notes({ description: 'GpuInstances that name this account.' })),
     rented: z.int().meta(notes({ description: 'Machines that an object claims.' })),
-    billing: z.int().meta(notes({ description: 'Machines of ours that bill, claimed or not.' })),
+    billing: z
+      .int()
+      .meta(notes({ description: 'Machines rented by this operator that bill, claimed or not.' })),
     retained: z
       .int()
       .meta(notes({ description: 'Machines kept on purpose after their object was deleted.' })),
-    orphaned: z.int().meta(notes({ description: 'Machines of ours that no object claims.' })),
+    orphaned: z.int().meta(notes({ description: 'Machines rented by this operator that no object claims.' })),
     copied: z
       .int()
       .meta(
@@ -203,7 +205,7 @@ const counts = z
         }),
       )
       .optional(),
-    foreign: z.int().meta(notes({ description: 'Machines of the login that are not ours.' })),
+    foreign: z.int().meta(notes({ description: 'Machines of the login that this operator did not rent.' })),
   })
   .meta(notes({ description: 'Machines of the login.', atomic: true }));
 
@@ -214,7 +216,7 @@ const avoided = z.object({
   failures: z
     .int()
     .min(1)
-    .meta(notes({ description: 'How often it failed; each doubles the time.' })),
+    .meta(notes({ description: 'Number of failures; each doubles the time.' })),
   reason: text({ description: 'Why, as a word of the catalogue.', maxLength: 128 }),
   namespace: text({
     description: 'The only namespace whose objects report it; left out if several do, or a person added it.',
@@ -228,13 +230,13 @@ const retained = z.object({
   ownerUid: text({ description: 'The uid of that object.', maxLength: 64 }),
   since: timestamp({ description: 'When it was given up.' }),
   policy: choice(['Stop', 'Retain'], { description: 'The deletion policy that kept it.' }),
-  pricePerHour: dollars({ description: 'What it costs in an hour.' }).optional(),
+  pricePerHour: dollars({ description: 'Hourly cost.' }).optional(),
 });
 
 const deletedObjects = z
   .object({
     month: text({ description: 'The calendar month (UTC) of `spent`.', example: '2026-11', maxLength: 7 }),
-    spent: dollars({ description: 'What objects that are deleted by now spent in that month.' }),
+    spent: dollars({ description: 'Spending of deleted objects in that month.' }),
     rentals: list(timestamp({ description: 'When a machine was rented.' }), {
       description: 'Rentals of deleted objects in the last hour.',
       max: 1000,
@@ -247,13 +249,11 @@ const deletedObjects = z
       list: { type: 'atomic' },
     }).optional(),
   })
-  .meta(
-    notes({ description: 'What deleted objects leave behind for limits and the spend brake.', atomic: true }),
-  );
+  .meta(notes({ description: 'Record of deleted objects for limits.', atomic: true }));
 
 const breaker = z
   .object({
-    open: flag({ description: 'Whether more machines are unhealthy than `maxUnhealthy` allows.' }),
+    open: flag({ description: 'True if more machines are unhealthy than `maxUnhealthy` allows.' }),
     since: timestamp({ description: 'When that last changed.' }),
     unhealthy: z
       .int()
@@ -261,7 +261,7 @@ const breaker = z
       .optional(),
     releasedAt: timestamp({
       description:
-        'When `maxUnhealthyHold` or a person let replacement go on slowly, while as many machines are unhealthy.',
+        'Time from which replacement continues slowly, by `maxUnhealthyHold` or a person, while as many machines are unhealthy.',
     }).optional(),
     closedBy: text({
       description:
@@ -295,7 +295,7 @@ export const marketplaceAccountStatus = z
       description: 'Two-factor login of the user; left out where the key may not read it.',
     }).optional(),
     sshKeyRegistered: flag({
-      description: 'Whether the login has an SSH key; left out where the key may not read it.',
+      description: 'True if the login has an SSH key; left out if the key may not read it.',
     }).optional(),
     labelsEchoed: flag({
       description: "Whether the marketplace gives labels back; learnt from the account's first rental.",
@@ -303,8 +303,10 @@ export const marketplaceAccountStatus = z
     credit: dollars({
       description: 'Credit left; written when it moves by 10 %, at most hourly.',
     }).optional(),
-    pricePerHour: dollars({ description: 'What the machines of ours cost together in an hour.' }).optional(),
-    runway: duration({ description: 'How long the credit lasts at that price.' }).optional(),
+    pricePerHour: dollars({
+      description: 'Hourly cost of all machines that this operator rented.',
+    }).optional(),
+    runway: duration({ description: 'Time until the credit is used up at that price.' }).optional(),
     machines: counts.optional(),
     avoid: list(avoided, {
       description: 'Machines and hosts that failed and are not rented for a while.',
@@ -317,7 +319,8 @@ export const marketplaceAccountStatus = z
       list: { type: 'atomic' },
     }).optional(),
     lastRentalAt: timestamp({
-      description: 'The newest rental known; a younger machine of ours proves that memory was rolled back.',
+      description:
+        'The newest known rental; a younger machine of this operator proves that the cluster was restored from a backup.',
     }).optional(),
     labelCopies: list(marketplaceId("The machine's contract."), {
       description:
@@ -370,17 +373,17 @@ export const marketplaceAccountStatus = z
   .meta(notes({ description: 'Observed state. Written by the operator only.', atomic: true }));
 
 export type MarketplaceAccountSpec = z.output<typeof marketplaceAccountSpec>;
-/** As people write it: everything with a default may be left out. */
+/** The spec as users write it: every field with a default is optional. */
 export type MarketplaceAccountManifestSpec = z.input<typeof marketplaceAccountSpec>;
 export type MarketplaceAccountStatus = z.output<typeof marketplaceAccountStatus>;
-/** One login at a marketplace. */
+/** A login at a marketplace. */
 export type MarketplaceAccount = CustomObject<
   'MarketplaceAccount',
   MarketplaceAccountSpec,
   MarketplaceAccountStatus
 >;
 
-/** The market of an account. One that was stored before the field existed has Vast, whatever the installed CRD is. */
+/** Returns the market of an account. One from before the field existed has Vast, whatever the installed CRD is. */
 export function marketOf({
   spec: { market = 'Vast' },
 }: {

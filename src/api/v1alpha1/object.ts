@@ -4,7 +4,7 @@ import { fittingText } from '../../lib/text.ts';
 import type { API_VERSION } from './names.ts';
 import { choice, list, notes, text, timestamp } from './schema.ts';
 
-/** One of our objects, as the API server gives it: the defaults of the definition are filled in. */
+/** An object of the operator, from the API server: the defaults of the CRD are filled in. */
 export interface CustomObject<Kind extends string, Spec, Status> {
   readonly apiVersion: typeof API_VERSION;
   readonly kind: Kind;
@@ -14,27 +14,26 @@ export interface CustomObject<Kind extends string, Spec, Status> {
 }
 
 export const condition = z.object({
-  type: text({ description: 'What the condition speaks about.', maxLength: 316 }),
+  type: text({ description: 'Type of the condition.', maxLength: 316 }),
   status: choice(['True', 'False', 'Unknown'], { description: 'Whether it holds.' }),
-  reason: text({ description: 'One word of the catalogue of reasons.', maxLength: 128 }),
+  reason: text({ description: 'Reason in the catalogue of reasons.', maxLength: 128 }),
   message: z
     .string()
     .max(4096)
-    .meta(notes({ description: 'What happened and what to do, for people.' })),
+    .meta(notes({ description: 'Event and advice, for people.' })),
   lastTransitionTime: timestamp({ description: 'When `status` last changed.' }),
   observedGeneration: z
     .int()
     .min(-1)
     .meta(
       notes({
-        description:
-          'The generation of the spec that this was judged by; if left out, the one of the status.',
+        description: 'The generation of the spec that was evaluated; if left out, the one of the status.',
       }),
     )
     .optional(),
 });
 
-/** As Kubernetes' own `metav1.Condition`. */
+/** A condition in the form of Kubernetes' own `metav1.Condition`. */
 export type Condition = z.output<typeof condition>;
 
 /**
@@ -61,8 +60,8 @@ export const observedGeneration = z
 export const MAX_TOKEN_LENGTH = 253;
 
 /**
- * The request token that a person set as an annotation, as a status echoes it: truncated to what its field accepts, since
- * an echo that the schema refuses would fail every write of that status. Undefined if the annotation is absent or empty.
+ * Returns the request token that a user set as an annotation, for the status: truncated to the maximum of its field,
+ * since a longer echo would fail every write of that status. Undefined if the annotation is absent or empty.
  */
 export function requestToken({ annotations }: ObjectMeta, annotation: string): string | undefined {
   return fittingText(annotations?.[annotation], MAX_TOKEN_LENGTH);

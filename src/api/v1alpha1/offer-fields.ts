@@ -12,20 +12,20 @@ type Fact = Exclude<FactValue, null>;
 /** Comparison of the fact of an offer with the requested value. */
 type Comparison = 'oneOf' | 'equal' | 'atLeast' | 'atMost';
 
-/** Requested value of a field, and the requirement as a person wrote it: `gpuNames RTX 4090`. */
+/** Requested value of a field, and the requirement in the user's form: `gpuNames RTX 4090`. */
 export interface Ask {
   readonly label: string;
   readonly value: FactValue | readonly FactValue[];
 }
 
 /**
- * A field of an offer: everything that the operator knows of it. The schema of `spec.offers`, the fields that `filters`
+ * A field of an offer with all the operator's knowledge of it. The schema of `spec.offers`, the fields that `filters`
  * may not name, the search, the choice, shared searches, recorded facts and drift derive from these rows.
  */
 export interface OfferField {
   /** Schema of the field in an alternative of `spec.offers`; a row without one is set elsewhere. */
   readonly schema?: z.ZodType;
-  /** Place where users write it, if that is not the name of the row; null if the operator alone sets it. */
+  /** Place where users write it, if it differs from the name of the row; null if only the operator sets it. */
   readonly place?: string | null;
   /** Object that has it. Only a machine, its host and its contract drift. */
   readonly of: 'machine' | 'host' | 'contract' | 'price' | 'search';
@@ -43,7 +43,7 @@ export interface OfferField {
   differs?(shown: Fact, rented: Fact): string | undefined;
 }
 
-/** A row with its schema; `asks` takes the values that the schema yields. */
+/** Returns a row with its schema; `asks` takes the values that the schema yields. */
 function field<Schema extends z.ZodType, const Row extends Omit<OfferField, 'schema' | 'asks'>>(
   schema: Schema,
   row: Row,
@@ -52,7 +52,7 @@ function field<Schema extends z.ZodType, const Row extends Omit<OfferField, 'sch
   return { ...row, schema, ...(asks && { asks }) };
 }
 
-/** Memory of one GPU model is counted a little differently from row to row. */
+/** Rows state the memory of one GPU model with small differences. */
 const MEMORY_TOLERANCE = 0.05;
 
 const minGpuMemory = text({
@@ -169,14 +169,14 @@ export const OFFER_FIELDS = {
     list(
       text({
         description: 'A country.',
-        // Room for a name, so that the rule answers and not the length.
+        // Room for a longer name, so that the rule refuses it and not the length.
         maxLength: 32,
         pattern: '^[A-Z]{2}$',
         write: 'write the two-letter code of a country in capitals, such as US',
       }),
       {
         description:
-          'Countries that will do, as two-letter codes in quotes (YAML takes a bare NO for false). Any when left out.',
+          'Accepted countries, as two-letter codes in quotes (YAML reads a bare NO as false). Any by default.',
         example: '["SE", "NO", "FI"]',
         max: 64,
         list: { type: 'set' },
@@ -188,7 +188,7 @@ export const OFFER_FIELDS = {
       fact: 'region',
       type: 'text',
       isShown: true,
-      // Services word a place as `California, US`; the country stands behind the last comma.
+      // Services write a place as `California, US`; the country is after the last comma.
       reads: (place) =>
         String(place)
           .slice(String(place).lastIndexOf(',') + 1)
@@ -200,7 +200,7 @@ export const OFFER_FIELDS = {
     },
   ),
   verified: field(
-    flag({ description: 'Only hosts whose identity the marketplace has checked.' }).default(true),
+    flag({ description: 'True for hosts whose identity the marketplace has verified.' }).default(true),
     {
       of: 'host',
       compares: 'equal',
@@ -223,7 +223,7 @@ export const OFFER_FIELDS = {
   ),
   bid: field(
     dollars({
-      description: 'What you bid for an hour of the machine. Only with `pricing: Interruptible`.',
+      description: 'Your bid per hour of the machine. Only with `pricing: Interruptible`.',
       example: '"0.25"',
     }).optional(),
     { of: 'price', compares: 'atMost', fact: 'minBid', type: 'number' },
@@ -252,7 +252,7 @@ export const OFFER_FIELDS = {
 /** Name of a row of {@link OFFER_FIELDS}. */
 export type OfferFieldName = keyof typeof OFFER_FIELDS;
 
-/** All rows by name, as their readers walk them. */
+/** All rows by name. */
 export const OFFER_FIELD_ROWS: readonly (readonly [name: string, row: OfferField])[] =
   Object.entries(OFFER_FIELDS);
 
@@ -277,15 +277,17 @@ export function isOfferFact(name: string): boolean {
   return FACTS.has(name);
 }
 
-/** Known facts of an offer, or of the machine that was rented by it. An undefined one is unknown, and rules nothing out. */
+/**
+ * Known facts of an offer, or of the machine that was rented by it. An undefined one is unknown, and excludes nothing.
+ */
 export type OfferFacts = {
   readonly [Name in OfferFieldName as Rows[Name]['fact']]?: Values[Rows[Name]['type']] | undefined;
 } & { readonly [Name in IdFact]?: string | undefined } & {
-  /** Recorded facts by their names, and fields that only this market has. */
+  /** Recorded facts by name, and fields that only this market has. */
   readonly fields: Readonly<Record<string, FactValue | undefined>>;
 };
 
-/** Fact of a row; undefined if it is unknown or of another type. */
+/** Returns the fact of a row; undefined if it is unknown or of another type. */
 export function factOf(row: OfferField, facts: Partial<OfferFacts>): Fact | undefined {
   const named: Readonly<Record<string, unknown>> = facts;
   const value = row.fact in named ? named[row.fact] : facts.fields?.[row.fact];
@@ -306,7 +308,7 @@ export function valueIn(facts: Partial<OfferFacts>, name: string): FactValue | u
   return isOfferFact(name) && name in named ? (named[name] as FactValue | undefined) : facts.fields?.[name];
 }
 
-/** True if a machine may cease to satisfy the row, so that its facts record it. */
+/** Returns true if a machine may cease to satisfy the row, so that its facts record it. */
 export function isRecorded({ of }: OfferField): boolean {
   return of === 'machine' || of === 'host' || of === 'contract';
 }
@@ -322,7 +324,7 @@ export const SHOWN_FACTS = OFFER_FIELD_ROWS.flatMap(([, { isShown, fact }]) =>
 
 const COVERS = { oneOf: 'any', equal: 'any', atLeast: 'gte', atMost: 'lte' } as const;
 
-/** Facts that a search filters by, and how the wider of two filters is known: by its values or its bound. */
+/** Facts by which a search filters, and the comparison of two filters: by values or by bound. */
 export function searchCover(): Readonly<Record<string, 'gte' | 'lte' | 'any'>> {
   const searched = OFFER_FIELD_ROWS.filter(([, { of }]) => of !== 'contract');
   return Object.fromEntries(searched.map(([, { fact, compares }]) => [fact, COVERS[compares]]));

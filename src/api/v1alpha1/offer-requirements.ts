@@ -60,7 +60,7 @@ const offerFilter = z
   .object({
     field: filterField(false),
     operator: choice(['Eq', 'Neq', 'Gt', 'Gte', 'Lt', 'Lte', 'In', 'NotIn'], {
-      description: 'How it is compared.',
+      description: 'Comparison of the values.',
     }),
     value: text({
       description: 'A number, true, false or a word, in quotes. Required unless the operator is In or NotIn.',
@@ -90,12 +90,12 @@ const orderKey = z
   .object({
     field: filterField(true),
     direction: choice(['Asc', 'Desc'], {
-      description: 'Which comes first: the smallest or the largest.',
+      description: 'Direction: the smallest or the largest first.',
     }).default('Asc'),
   })
   .meta(notes({ description: 'One sort key.' }));
 
-/** One alternative of what may be rented. */
+/** An alternative of the rental. */
 export const offerRequirements = z
   .object({
     ...FIELD_SCHEMAS,
@@ -110,14 +110,14 @@ export const offerRequirements = z
       list: { type: 'atomic' },
     }).optional(),
     order: list(orderKey, {
-      description: 'Which offer is taken first; the offer id breaks ties.',
+      description: 'Order of offers; the offer id breaks ties.',
       max: 8,
       list: { type: 'atomic' },
     }).default([{ field: 'pricePerHour', direction: 'Asc' }]),
   })
   .meta(
     notes({
-      description: 'One alternative of what may be rented.',
+      description: 'An alternative of the rental.',
       rules: [
         {
           rule: "self.pricing != 'Interruptible' || has(self.bid)",

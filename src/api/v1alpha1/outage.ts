@@ -19,15 +19,15 @@ export const outage = z
   })
   .meta(
     notes({
-      description: 'The service whose loss stops the object now; left out while none is lost.',
+      description: 'The service whose outage blocks the object; left out without an outage.',
       atomic: true,
     }),
   );
 
-/** A service that is lost. */
+/** A service outage. */
 export type Outage = z.output<typeof outage>;
 
-/** The cause with its figure, as the beginning of a sentence: `Marketplace returned HTTP 503`. */
+/** Returns the cause with its figure, as the beginning of a sentence: `Marketplace returned HTTP 503`. */
 export function outageCause({ reason, httpStatus, code }: Omit<Outage, 'since'>): string {
   const cause = facetsOf(reason).cause;
   if (cause !== undefined) return httpStatus === undefined ? cause : `${cause} (HTTP ${httpStatus})`;
@@ -37,13 +37,13 @@ export function outageCause({ reason, httpStatus, code }: Omit<Outage, 'since'>)
   return code === undefined ? 'Marketplace did not answer' : `Marketplace was unreachable (${code})`;
 }
 
-/** What people read during an outage: `Marketplace returned HTTP 503 for 73s; retrying.` `now` in epoch milliseconds. */
+/** Returns the text for an outage: `Marketplace returned HTTP 503 for 73s; retrying.` `now` in epoch milliseconds. */
 export function outageText(outage: Outage, now: number): string {
   const duration = outageDuration(outage, now);
   return `${outageCause(outage)}${duration === '0s' ? '' : ` for ${duration}`}; retrying.`;
 }
 
-/** How long it has lasted, in whole seconds up to two minutes: `73s`, `5m`. */
+/** Returns the duration of an outage, in whole seconds up to two minutes: `73s`, `5m`. */
 export function outageDuration({ since }: Outage, now: number): string {
   const seconds = Math.max(0, Math.round((now - (parseTime(since) ?? now)) / 1000));
   return seconds < 120 ? `${seconds}s` : formatDuration(seconds * 1000);

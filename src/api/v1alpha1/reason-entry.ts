@@ -1,6 +1,6 @@
 /**
- * Traits of a reason that the code reads. They stand in the catalogue only: a set of reasons elsewhere would not learn of
- * a new one.
+ * Traits of a reason that the code reads. They are in the catalogue only: a set of reasons elsewhere would miss a new
+ * one.
  */
 export interface ReasonFacets {
   /** Part that the account avoids after this end. */
@@ -9,7 +9,7 @@ export interface ReasonFacets {
   readonly mayBeImage?: true;
   /** Timeout or tolerance of the spec that passed before this end; without one a single report proves little. */
   readonly patience?: 'provisioning' | 'loading' | 'start' | 'offline';
-  /** What has to be confirmed before a machine ends for this reason; without it none does. */
+  /** Confirmation that is needed before a machine ends for this reason; without it none does. */
   readonly ground?: 'status' | 'contract' | 'price' | 'request';
   /** Many machines of an account reach this end at once if one thing is wrong with all of them. */
   readonly endsInMass?: true;
@@ -27,14 +27,16 @@ export interface ReasonFacets {
   readonly waitsFor?: 'account' | 'machine';
   /** Result of a search of offers: none can be rented. */
   readonly search?: 'foundNothing';
-  /** It ends by itself, usually soon: without an event, if the account reports it, or with the marketplace. */
+  /**
+   * The condition ends by itself, usually soon: without an event, if the account reports it, or with the marketplace.
+   */
   readonly passes?: 'withinMoments' | 'asAccountReports' | 'withMarketplace';
   /**
    * A worker gets no machine, or does not start, until a person acts or the market changes. AccountNotReady does not last:
    * after each start of the operator it is true for seconds, and requests in the queue must outlive them.
    */
   readonly isLasting?: true;
-  /** It keeps a machine from its start, and neither the machine nor its host is the cause. */
+  /** The reason delays the start of a machine, and neither the machine nor its host is the cause. */
   readonly isNotItsOwn?: true;
   /** A person has to fix it, although the operator continues by itself afterwards. */
   readonly needsFix?: true;
@@ -46,41 +48,41 @@ export interface ReasonFacets {
   readonly phase?: 'Paused' | 'Failed' | 'Lost';
 }
 
-/** One word of the catalogue. */
+/** A reason of the catalogue. */
 export interface ReasonEntry extends ReasonFacets {
   /**
    * `good`: nothing to do. `progress`: the operator is at work. `retryable`: it continues by itself when the
    * cause ends. `terminal`: Stalled until a person acts.
    */
   readonly kind: 'good' | 'progress' | 'retryable' | 'terminal';
-  /** What happened. */
+  /** Event in one sentence. */
   readonly sentence: string;
-  /** What a person can do; left out if nothing is to be done. */
+  /** Advice; left out if there is none. */
   readonly remedy?: string;
 }
 
-/** A reason with nothing to do. */
+/** Returns a reason with nothing to do. */
 export const good = <const Facets extends ReasonFacets>(sentence: string, facets?: Facets) => ({
   ...facets,
   kind: 'good' as const,
   sentence,
 });
 
-/** A reason of an operator at work. Every reason that is not good states its facets, `{}` if none applies. */
+/** Returns a reason of an operator at work. Every reason that is not good states its facets, `{}` if none applies. */
 export const progress = <const Facets extends ReasonFacets>(
   facets: Facets,
   sentence: string,
   remedy?: string,
 ) => ({ ...facets, kind: 'progress' as const, sentence, ...(remedy && { remedy }) });
 
-/** A reason that ends with its cause. */
+/** Returns a reason that ends with its cause. */
 export const retryable = <const Facets extends ReasonFacets>(
   facets: Facets,
   sentence: string,
   remedy: string,
 ) => ({ ...facets, kind: 'retryable' as const, sentence, remedy });
 
-/** A reason that stalls the object until a person acts. */
+/** Returns a reason that stalls the object until a person acts. */
 export const terminal = <const Facets extends ReasonFacets>(
   facets: Facets,
   sentence: string,

@@ -2,75 +2,75 @@ import { good, progress, type ReasonEntry, retryable, terminal } from './reason-
 
 export type { ReasonEntry } from './reason-entry.ts';
 
-/** The life of a machine as it should go. */
+/** The normal life of a machine. */
 const lifeReasons = {
   Ready: good('Everything matches the spec.'),
   Rented: good('A machine is rented.'),
   Stopped: good('The machine is stopped as requested.', { billsWhileIdle: true }),
-  Pending: progress({}, 'The operator has not come to it yet; the message says what comes first.'),
+  Pending: progress({}, 'The operator has not reached it yet; the message names the steps before it.'),
   Provisioning: progress({}, 'The machine is being provisioned.'),
   Loading: progress({}, 'The image is loading.'),
-  Starting: progress({}, 'The machine was asked to start.'),
-  Stopping: progress({ endsService: true }, 'The machine was asked to stop.'),
+  Starting: progress({}, 'The operator requested the start of the machine.'),
+  Stopping: progress({ endsService: true }, 'The operator requested the stop of the machine.'),
   Replacing: progress(
     { endsMachine: true, endsService: true },
-    'The machine is being destroyed, so that another can be rented.',
+    'The machine is being destroyed before another is rented.',
   ),
-  Deleting: progress({}, 'The object is being deleted; its machine goes first.'),
+  Deleting: progress({}, 'The object is being deleted, after its machine.'),
   NotRunning: progress({ billsWhileIdle: true }, 'The container does not run.'),
   NotReachable: retryable(
     {},
-    'The machine runs and cannot be reached: a port has no public address, or the readiness probe fails.',
-    "Look at the container's log, and check spec.ports and spec.readinessProbe.",
+    'The machine runs but cannot be reached: a port has no public address, or the readiness probe fails.',
+    "Check the container's log, spec.ports and spec.readinessProbe.",
   ),
   ReconcileError: retryable(
     {},
-    'Reconciling the object fails: with an error that the operator does not expect, or because Kubernetes does not answer. It retries with backoff; other objects are not affected.',
-    "If this stays, look at the operator's log for this object at level error, and at the API server and its admission webhooks.",
+    'Reconciling the object fails with an unexpected error, or Kubernetes does not answer. The operator retries with backoff; other objects are not affected.',
+    "If this persists, check the operator's log for errors of this object, and the API server with its admission webhooks.",
   ),
 } as const;
 
-/** Why a machine ended or is not trusted. */
+/** Reasons why a machine ended or is not trusted. */
 const troubleReasons = {
   Exited: retryable(
     { avoids: 'machine', mayBeImage: true, ground: 'status' },
     'The container ended.',
-    "Look at the container's log; if spec.image or spec.onStart is at fault, every replacement ends the same way.",
+    "Check the container's log: if spec.image or spec.onStart is the cause, every replacement ends the same way.",
   ),
   HostOffline: retryable(
     { avoids: 'host', patience: 'offline', ground: 'status' },
     'The host of the machine is offline or sends no heartbeat to the marketplace.',
-    'You need not do anything: if it stays away, another machine is rented, unless spec.replacement.policy is Never.',
+    'No action needed: if it stays offline, another machine is rented, unless spec.replacement.policy is Never.',
   ),
   Vanished: retryable(
     {},
-    'The machine was destroyed, and not by this operator.',
-    'You need not do anything: another machine is rented. Set spec.onVanish to Hold to be asked first.',
+    'Another client destroyed the machine.',
+    'No action needed: another machine is rented. Set spec.onVanish to Hold to decide yourself.',
   ),
   VanishedHeld: terminal(
     { phase: 'Lost' },
-    'The machine was destroyed, and not by this operator; spec.onVanish is Hold, so no other is rented.',
+    'Another client destroyed the machine; spec.onVanish is Hold, so no other is rented.',
     'Set spec.onVanish to Recreate to rent another, or delete the object.',
   ),
   ProvisioningTimedOut: retryable(
     { avoids: 'machine', patience: 'provisioning', ground: 'status' },
     'The machine was not provisioned within spec.timeouts.provisioning.',
-    'You need not do anything: another machine is rented. If this happens often, raise spec.timeouts.provisioning.',
+    'No action needed: another machine is rented. If this happens often, raise spec.timeouts.provisioning.',
   ),
   LoadingTimedOut: retryable(
     { avoids: 'machine', mayBeImage: true, patience: 'loading', ground: 'status' },
     'The image did not load within spec.timeouts.loading.',
-    'Check that spec.image exists and how large it is; for a large image raise spec.timeouts.loading.',
+    'Check that spec.image exists; for a large image raise spec.timeouts.loading.',
   ),
   SoldToOther: retryable(
     { avoids: 'machine', ground: 'status' },
-    'The marketplace gave this machine to another customer: by a higher bid, or because it sold one offer twice.',
-    'You need not do anything: another machine is rented, unless spec.replacement.policy is Never. With pricing Interruptible, raise bid in spec.offers or set pricing to OnDemand.',
+    'Another customer has this machine: by a higher bid, or because the marketplace sold the offer twice.',
+    'No action needed: another machine is rented, unless spec.replacement.policy is Never. With pricing Interruptible, raise bid in spec.offers or set pricing to OnDemand.',
   ),
   CannotStart: retryable(
     { avoids: 'machine', mayBeImage: true, patience: 'start', ground: 'status' },
-    'The stopped machine did not start within spec.timeouts.start, or spec.wakeTimeout of its group; its GPUs may be rented to someone else.',
-    'You need not do anything: another machine is rented, unless spec.replacement.policy is Never. To wait longer, raise the timeout.',
+    'The stopped machine did not start within spec.timeouts.start, or spec.wakeTimeout of its group; another customer may rent its GPUs.',
+    'No action needed: another machine is rented, unless spec.replacement.policy is Never. To wait longer, raise the timeout.',
   ),
   ReplacementOff: terminal(
     { endsForGood: true, isLasting: true, phase: 'Lost' },
@@ -79,8 +79,8 @@ const troubleReasons = {
   ),
   PriceRaised: retryable(
     { isChosen: true, ground: 'price', endsInMass: true },
-    'The machine costs more than its offer said.',
-    'Set spec.onPriceAbove to Replace to have it replaced; with Report, or where only a limit of the account is passed, it is kept at this price.',
+    'The machine costs more than its offer.',
+    'Set spec.onPriceAbove to Replace to replace it; with Report, or if only a limit of the account is exceeded, it is kept at this price.',
   ),
   DiffersFromOffer: retryable(
     {},
@@ -94,42 +94,42 @@ const troubleReasons = {
   ),
   SpecChanged: progress(
     { isChosen: true, ground: 'request', endsInMass: true },
-    'The spec changed, and the machine still is as the old spec said.',
+    'The spec changed, and the machine still matches the old one.',
     'With spec.updateStrategy.type OnDelete, set the annotation gpurental.dev/replace-at when a replacement suits.',
   ),
   ReplaceRequested: progress(
     { isChosen: true, ground: 'request' },
-    'The annotation gpurental.dev/replace-at asks for another machine.',
+    'The annotation gpurental.dev/replace-at requests another machine.',
   ),
   ReplacementBlocked: retryable(
     {},
     'Another machine is due, and none can be rented now, so the present one is kept.',
-    'Do what the message names, or revert the change. The operator searches again by itself, at longer and longer intervals.',
+    'Follow the message, or revert the change. The operator searches again at growing intervals.',
   ),
   DestroyFailing: retryable(
     { endsMachine: true, endsService: true },
     'The machine cannot be destroyed, and it bills.',
-    "Check the key of the MarketplaceAccount. If the key is lost for ever, set spec.deletionPolicy to Retain, delete the object, and destroy the machine in the marketplace's console.",
+    "Check the key of the MarketplaceAccount. If the key is lost, set spec.deletionPolicy to Retain, delete the object, and destroy the machine in the marketplace's console.",
   ),
   Destroyed: good('The machine is confirmed gone.'),
-  Released: good('The machine was given up as spec.deletionPolicy says, and it still bills.'),
+  Released: good('The machine was released by spec.deletionPolicy, and it still bills.'),
 } as const;
 
-/** Whose a machine is. */
+/** Reasons about the owner of a machine. */
 const ownershipReasons = {
   NameTaken: retryable(
     {},
-    'A Secret, Service, EndpointSlice or ConfigMap of the name that is needed belongs to something else, or its groups declare different ports.',
+    'A Secret, Service, EndpointSlice or ConfigMap with the required name has another owner, or its groups declare different ports.',
     'Remove or rename the other object, or use another name for this one. Give groups with the same spec.endpointName the same ports.',
   ),
   AdoptionTargetInvalid: terminal(
     { waitsFor: 'machine' },
-    'The machine in spec.adopt.instanceId cannot be taken over: the marketplace does not list it, or it has an owner.',
-    'Make a new object whose spec.adopt.instanceId names an existing machine of this login without a label or claim.',
+    'The machine in spec.adopt.instanceId cannot be adopted: the marketplace does not list it, or it has an owner.',
+    'Create a new object whose spec.adopt.instanceId names an existing machine of this login without a label or claim.',
   ),
   RecordUnreadable: terminal(
     {},
-    "The operator's record in the annotation gpurental.dev/rental-intent or in status.record was edited, or is of a newer version, so nothing is rented or destroyed by it.",
+    "The operator's record in the annotation gpurental.dev/rental-intent or in status.record was edited, or is of a newer version, so the operator neither rents nor destroys by it.",
     "Install the newer version again, if one wrote it. Otherwise look for machines of this object in the marketplace's console, then delete the object.",
   ),
   CopiedObject: terminal(
@@ -139,7 +139,7 @@ const ownershipReasons = {
   ),
 } as const;
 
-/** Why nothing is rented. */
+/** Reasons why nothing is rented. */
 const rentingReasons = {
   Queued: progress(
     {},
@@ -157,18 +157,18 @@ const rentingReasons = {
   ),
   InvalidSpec: terminal(
     { isLasting: true, isNotItsOwn: true },
-    'The spec asks for something that cannot work.',
+    'The spec has a value that cannot work.',
     'Correct the field that the message names.',
   ),
   RentalUncertain: retryable(
     {},
-    'The marketplace did not answer a rental, or named a machine without its label; nothing else is rented until its lists show which machine there is.',
-    "Where no machine is named here, you need not do anything unless this stays: then look in the marketplace's console for a machine that this object does not name.",
+    'The marketplace did not answer a rental, or named a machine without its label; no other is rented until its lists show the result.',
+    "If no machine is named here and this persists, check the marketplace's console for a machine that this object does not name.",
   ),
   OldMachineNotGone: retryable(
     { endsMachine: true, endsService: true, passes: 'withinMoments' },
     'The old machine is not confirmed gone, so no other is rented.',
-    "If this stays, destroy that machine in the marketplace's console.",
+    "If this persists, destroy that machine in the marketplace's console.",
   ),
   RepeatedFailure: retryable(
     {},
@@ -183,21 +183,21 @@ const rentingReasons = {
   Paused: progress(
     { billsWhileIdle: true, isLasting: true, isNotItsOwn: true, phase: 'Paused' },
     'The object is paused: spec.paused is true.',
-    'To go on, set spec.paused or spec.pause of a group to false, or remove the annotation gpurental.dev/hold.',
+    'To continue, set spec.paused or spec.pause of a group to false, or remove the annotation gpurental.dev/hold.',
   ),
   AccountMissing: retryable(
     { isLasting: true, isNotItsOwn: true },
     'The MarketplaceAccount does not exist, or the operator does not watch its namespace.',
-    'Create the account, let the operator watch its namespace, or make a new object whose spec.accountRef names an existing one.',
+    'Create the account, let the operator watch its namespace, or create a new object whose spec.accountRef names an existing one.',
   ),
   AccountNotReady: retryable(
     { passes: 'asAccountReports', isNotItsOwn: true },
     'The MarketplaceAccount is not ready.',
-    'Look at the conditions of the MarketplaceAccount; this object goes on when it is ready.',
+    'Check the conditions of the MarketplaceAccount; this object continues when it is ready.',
   ),
   Suspended: retryable(
     { isLasting: true, isNotItsOwn: true },
-    'The MarketplaceAccount is suspended: nothing is rented or started.',
+    'The MarketplaceAccount is suspended: the operator neither rents nor starts machines with it.',
     'Run gpu-rent resume account NAME, or set spec.suspend of the MarketplaceAccount to false.',
   ),
   NotAllowedByAccount: terminal(
@@ -212,8 +212,8 @@ const rentingReasons = {
       loses: 'account',
       cause: 'The operator may not read the Secret of the API key',
     },
-    'Kubernetes refuses a write that the operator needs: a right is missing, or a quota or an admission policy forbids it.',
-    'Grant the right, raise the quota or change the policy that the message names.',
+    'Kubernetes refuses a write that the operator needs: a permission is missing, or a quota or an admission policy forbids it.',
+    'Grant the permission, raise the quota or change the policy that the message names.',
   ),
   LimitReached: terminal(
     {
@@ -239,12 +239,12 @@ const rentingReasons = {
   ),
   InputMissing: retryable(
     { isLasting: true, needsFix: true, loses: 'account', cause: 'The Secret of the API key cannot be used' },
-    'Something that the object needs is missing or cannot be used: a Secret, a key in it, or an SSH key of the login.',
-    'Create or correct what the message names, or change the spec.',
+    'A Secret, a key in it, or an SSH key of the login is missing or cannot be used.',
+    'Create or correct the named object, or change the spec.',
   ),
 } as const;
 
-/** The account, its login and the machines that no object claims. */
+/** Reasons of the account, its login and orphaned machines. */
 const accountReasons = {
   KeyRejected: terminal(
     { loses: 'account', cause: 'Marketplace refused the API key' },
@@ -252,29 +252,29 @@ const accountReasons = {
     'Put a valid API key into the Secret, not the key of a session.',
   ),
   KeyTooNarrow: terminal(
-    { loses: 'account', cause: 'The API key lacks a right' },
-    'The key may not do all that is needed, so nothing is rented that could not be destroyed.',
+    { loses: 'account', cause: 'The API key lacks a permission' },
+    'The key lacks permissions, so the operator rents no machine that it could not destroy.',
     'Use a key with the categories that the message names.',
   ),
   LoginChanged: terminal(
     {},
-    'The key belongs to another login, so nothing is changed or destroyed with it.',
-    'Put back a key of the pinned login, and make another MarketplaceAccount for the other one.',
+    'The key belongs to another login, so the operator changes and destroys nothing with it.',
+    'Restore a key of the pinned login, and create another MarketplaceAccount for the other one.',
   ),
   UsingKeptKey: retryable(
     { needsFix: true, loses: 'account', cause: 'The API key of the Secret cannot be used' },
-    'The Secret is gone, or its key is refused or may not destroy, so the key that the operator kept is used, to list and destroy only.',
+    'The Secret is missing, or its key is refused or may not destroy, so the operator uses the key that it kept, to list and destroy only.',
     'Restore the Secret, with a key of the same login.',
   ),
   AddressInvalid: terminal(
     { cause: 'The address or the certificate of the marketplace cannot be used' },
     "The address in spec.url is not one of the operator's marketplaces, leads to a private address, or has no valid certificate.",
-    'Correct what the message names. An address is allowed by --marketplace-url and --allow-private-addresses; a certificate needs the right clock and authorities.',
+    'Follow the message. An address is allowed by --marketplace-url and --allow-private-addresses; a certificate needs the right clock and authorities.',
   ),
   Unreachable: retryable(
     { passes: 'withMarketplace', isNotItsOwn: true, loses: 'marketplace' },
     'The marketplace does not answer.',
-    'Check the network and the status of the marketplace; it is asked again by itself.',
+    'Check the network and the status of the marketplace; the operator keeps retrying.',
   ),
   Throttled: retryable(
     {
@@ -284,30 +284,30 @@ const accountReasons = {
       cause: 'Marketplace limited the number of requests',
     },
     'The marketplace limits the number of requests, so they are spaced further apart.',
-    'You need not do anything. If this stays, raise spec.pollInterval of the MarketplaceAccount.',
+    'No action needed. If this persists, raise spec.pollInterval of the MarketplaceAccount.',
   ),
   OrphanFound: retryable(
     {},
-    'A machine with our label bills, and no GpuInstance claims it. This is an event; status.machines of the account counts them.',
-    'List them by gpu-rent orphans, then destroy them by gpu-rent destroy instance ID --force. The operator never touches one with a copied label: find out who rented it.',
+    'A machine rented by this operator bills, and no GpuInstance claims it. This is an event; status.machines of the account counts them.',
+    'List them by gpu-rent orphans, then destroy them by gpu-rent destroy instance ID --force. The operator never destroys one with a copied label: find out who rented it.',
   ),
   IdentityInvalid: terminal(
     {},
-    'The identity of this installation is missing or belongs to another cluster, so nothing is destroyed by it.',
+    'The identity of this installation is missing or belongs to another cluster, so the operator destroys nothing by it.',
     'Restore the Secret gpu-rental-operator-identity from a backup, or delete it if this cluster is a copy; the message says which.',
   ),
   OrphansHeld: terminal(
     {},
     'Many machines lost their GpuInstances at once, or the cluster was restored from a backup, so no orphaned machine is destroyed.',
-    'Restore the objects or look at the machines, then set the annotation that the message names on the MarketplaceAccount to a new value, such as the time.',
+    'Restore the objects or check the machines, then set the annotation that the message names on the MarketplaceAccount to a new value, such as the time.',
   ),
 } as const;
 
-/** Groups. */
+/** Reasons of groups. */
 const groupReasons = {
-  ScaledToZero: good('No worker is hot, since there is no load.'),
-  Scaling: progress({}, 'Workers are being rented, woken, drained, replaced or stopped.'),
-  NoReadyWorkers: progress({}, 'No worker is ready, or none is to run.'),
+  ScaledToZero: good('No worker is hot because there is no load.'),
+  Scaling: progress({}, 'Workers are being rented, started, drained, replaced or stopped.'),
+  NoReadyWorkers: progress({}, 'No worker is ready, or none is desired.'),
   EndpointsLeftOut: retryable(
     {},
     'A ready worker is not published: its address is private or not IPv4, or the ConfigMap of the workers has no room.',
@@ -315,22 +315,22 @@ const groupReasons = {
   ),
   Saturated: retryable(
     {},
-    'Every hot worker is full, or requests take longer than spec.targetQueueTime, which looks like a queue.',
-    'You need not do anything while workers are added; otherwise raise spec.maxWorkers, spec.maxSpendPerHour or spec.targetQueueTime.',
+    'Every hot worker is full, or requests take longer than spec.targetQueueTime.',
+    'No action needed while workers are added; otherwise raise spec.maxWorkers, spec.maxSpendPerHour or spec.targetQueueTime.',
   ),
   LoadUnavailable: retryable(
     {},
-    'No load figures arrive from workers, source or gateway, or they cannot be true, so no worker is removed by them.',
+    'No load figures arrive from workers, source or gateway, or they are implausible, so no worker is removed.',
     'Check the load source under spec.load that the message names, and what the workers report. For a gateway, run gpu-rent endpoint-picker with the address of the operator, and the operator with --gateway-reports.',
   ),
   WorkersFailing: retryable(
     { mayBeImage: true },
     'Workers cannot be rented, or they do not boot.',
-    'Look at the conditions of the GpuInstances that belong to the group.',
+    'Check the conditions of the GpuInstances of the group.',
   ),
 } as const;
 
-/** Every reason that a condition or an event of ours can carry. */
+/** All reasons of conditions and events of this operator. */
 export const reasons = {
   ...lifeReasons,
   ...rentingReasons,
@@ -342,12 +342,15 @@ export const reasons = {
 
 export type Reason = keyof typeof reasons;
 
-/** Entry of the reason of a condition or event, with its facets; without any if this version does not know it. */
+/**
+ * Returns the entry of the reason of a condition or event, with its facets; without any if this version does not know
+ * it.
+ */
 export function facetsOf(reason: string | undefined): Partial<ReasonEntry> {
   return reason !== undefined && isReason(reason) ? reasons[reason] : {};
 }
 
-/** Narrows a word of a condition to a reason of the catalogue. */
+/** Narrows the reason of a condition to one of the catalogue. */
 export function isReason(reason: string): reason is Reason {
   return Object.hasOwn(reasons, reason);
 }
@@ -357,20 +360,20 @@ export type ReasonWith<Facet extends keyof ReasonEntry> = {
   [Name in Reason]: (typeof reasons)[Name] extends { readonly [Key in Facet]: unknown } ? Name : never;
 }[Reason];
 
-/** Whether a reason stalls its object until a person acts. */
+/** Returns true if a reason stalls its object until a person acts. */
 export function isTerminal(reason: Reason): boolean {
   return reasons[reason].kind === 'terminal';
 }
 
 const REFERENCE = 'https://github.com/gpu-rental-operator/gpu-rental-operator/blob/main/docs/reference';
 
-/** The kind of object whose controller sets a reason first; a group also shows the reasons of its workers. */
+/** Returns the kind of object whose controller sets a reason first; a group also shows the reasons of its workers. */
 export function reasonKind(reason: string): 'GpuInstance' | 'MarketplaceAccount' | 'EndpointGroup' {
   if (reason in accountReasons) return 'MarketplaceAccount';
   return reason in groupReasons ? 'EndpointGroup' : 'GpuInstance';
 }
 
-/** The page of `docs/reference` with the section of a reason, and the anchor of that section. */
+/** Returns the page of `docs/reference` with the section of a reason, and the anchor of that section. */
 export function reasonLink(reason: string): string {
   return `reasons-${reasonKind(reason).toLowerCase()}.md#${reason.toLowerCase()}`;
 }
@@ -381,10 +384,10 @@ interface Spoken {
   readonly message: string;
 }
 
-/** The conditions that people read first. */
+/** The conditions that users read first. */
 const LEADING = ['Ready', 'Stalled'];
 
-/** The condition with the link to its reason's section, if something is wrong and people look there first. */
+/** Returns the condition with the link to its reason's section, if it reports a problem and users read it first. */
 export function withPage<Condition extends Spoken>(condition: Condition): Condition {
   const { type, reason, message } = condition;
   if (!LEADING.includes(type) || !isTrouble(reason)) return condition;

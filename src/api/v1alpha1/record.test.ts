@@ -36,7 +36,7 @@ const condition = fc.record({
   observedGeneration: fc.nat(3),
 });
 
-/** Statuses as the operator writes them; `undefined` is a field that is left out. */
+/** Statuses as the operator writes them; `undefined` is a missing field. */
 const statuses = fc
   .record({
     observedGeneration: fc.nat(3),
@@ -175,7 +175,7 @@ describe('a record', () => {
   );
 });
 
-/** The mark, which `toEqual` compares. */
+/** Returns the mark, which `toEqual` compares. */
 function pickSymbols(status: object): object {
   return Object.fromEntries(
     Object.getOwnPropertySymbols(status).map((symbol) => [

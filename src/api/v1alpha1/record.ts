@@ -12,31 +12,34 @@ export const MAX_RECORD = 16_384;
 /** The schema of `status.record`. */
 export const recordField = text({
   description:
-    'What only the operator remembers, as JSON. `gpu-rent explain` prints it. Do not edit: a claim that does not verify, or a text that cannot be read, makes the operator search the machine by its label.',
+    'Internal record of the operator, as JSON. `gpu-rent explain` prints it. Do not edit: a claim that does not verify, or a text that cannot be read, makes the operator search the machine by its label.',
   maxLength: MAX_RECORD,
 });
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** One row of a form: a stored field for people, and the fields of the status in memory that it shows. */
+/** A row of a form: a stored field for people, and the fields of the status in memory that it shows. */
 export interface FieldRow {
   /** The path below `status`. */
   readonly stored: string;
   /** Paths in memory. */
   readonly memory: readonly string[];
-  /** The stored value, and what of the values in memory it does not show. Undefined if it can show nothing of them. */
+  /**
+   * Returns the stored value, and the part of the values in memory that it does not show. Undefined if it can show
+   * nothing of them.
+   */
   readonly split: (values: readonly unknown[]) => Split | undefined;
-  /** The inverse, from the stored value and what the record holds beside it. Undefined for a value that says nothing. */
+  /** Returns the values in memory from the stored value and the record. Undefined for a value without information. */
   readonly join: (stored: unknown, rest: readonly unknown[]) => readonly unknown[] | undefined;
 }
 
 interface Split {
   readonly stored: unknown;
-  /** Goes into the record, under the same paths. */
+  /** Paths that go into the record unchanged. */
   readonly rest?: readonly unknown[];
 }
 
-/** A field that people read as it is in memory. */
+/** Returns the row of a field whose stored form is its form in memory. */
 export function field(stored: string, memory: string = stored): FieldRow {
   return {
     stored,
@@ -46,7 +49,7 @@ export function field(stored: string, memory: string = stored): FieldRow {
   };
 }
 
-/** Fields that people read as a text or a list of texts. */
+/** Returns the row of fields that are stored as a text or a list of texts. */
 export function written<V extends readonly unknown[]>(
   stored: string,
   memory: { readonly [K in keyof V]: string },
@@ -66,7 +69,7 @@ export function written<V extends readonly unknown[]>(
   };
 }
 
-/** A list of which people read some keys of each entry; `missing` completes an entry that a person added. */
+/** Returns the row of a list whose entries show some keys; `missing` completes an entry that a person added. */
 export function columns(name: string, keys: Readonly<Record<string, string>>, missing: Json): FieldRow {
   const shown = Object.entries(keys);
   const inMemory = new Set(Object.values(keys));
@@ -93,24 +96,24 @@ export function columns(name: string, keys: Readonly<Record<string, string>>, mi
   };
 }
 
-/** How the status of a kind is stored: rows for people, and the record for everything else. */
+/** Stored form of a kind's status: rows for people, and the record for the rest. */
 export interface StatusForm {
   readonly rows: readonly FieldRow[];
   /** The schema of the record, without `v`. */
   readonly record: z.ZodObject;
-  /** The status in memory, which was also the stored form before the record. */
+  /** The status in memory; before the record it was also the stored form. */
   readonly memory: z.ZodObject;
   /** Condition types whose generation is the one of the status. */
   readonly conditions: ReadonlySet<string>;
-  /** Keys of the record that are left out, in this order, if it is too long. */
+  /** Keys of the record that are dropped, in this order, if it is too long. */
   readonly dropped: readonly string[];
-  /** Stored fields that mean nothing without the record. */
+  /** Stored fields that are useless without the record. */
   readonly needRecord: readonly string[];
 }
 
 /**
- * The status as the API server stores it. Keeps the unknown keys and the newer record of the status that was read; drops
- * what the form allows to drop if the record is too long.
+ * Returns the status as the API server stores it. It keeps the unknown keys and the newer record of the status that was
+ * read, and drops optional keys if the record is too long.
  */
 export function encodeStatus(form: StatusForm, status: Json): Json {
   const rest: Record<string, unknown> = { ...status };
@@ -130,7 +133,7 @@ export function encodeStatus(form: StatusForm, status: Json): Json {
   return record === undefined ? stored : { ...stored, record };
 }
 
-/** Undefined if there is nothing to remember. */
+/** Returns the text of the record; undefined if there is nothing to record. */
 function recordText({ dropped }: StatusForm, fields: Json): string | undefined {
   const kept = { ...fields };
   const droppable = [...dropped];
@@ -145,8 +148,8 @@ function recordText({ dropped }: StatusForm, fields: Json): string | undefined {
 }
 
 /**
- * The status in memory of a stored one. Never throws: a record that cannot be read is left out with the fields that mean
- * nothing without it, and {@link storedForm} tells.
+ * Returns the status in memory of a stored one. Never throws: an unreadable record is left out with the fields that are
+ * useless without it, and {@link storedForm} reports it.
  */
 export function decodeStatus(form: StatusForm, stored: Json): Json {
   const reading = readRecord(form, stored);
@@ -215,7 +218,7 @@ function formOf(reading: Reading): StoredForm | undefined {
   }
 }
 
-/** A status as operators stored it before the record: every field by itself. */
+/** Returns true for a status from before the record: every field is stored by itself. */
 function isFlat({ rows, memory }: StatusForm, stored: Json): boolean {
   const names = new Map(rows.map(({ stored: path }) => [rootOf(path), path.includes('.')]));
   return Object.entries(stored).some(([key, value]) => {
@@ -263,7 +266,7 @@ function put(object: Record<string, unknown>, path: string, value: unknown): voi
   }
 }
 
-/** Sets what is left of a value; an object without a key left is removed. */
+/** Sets the rest of a value; removes an object without keys. */
 function replace(object: Record<string, unknown>, path: string, value: unknown): void {
   const [key = path, ...rest] = path.split('.');
   const child = object[key];

@@ -16,28 +16,28 @@ import type { OfferFilter, OfferRequirements } from './offer-requirements.ts';
 
 type FilterOperator = 'eq' | 'neq' | 'gt' | 'gte' | 'lt' | 'lte' | 'in' | 'notin';
 
-/** A requirement as the marketplace's search takes it. */
+/** A requirement in the form of the marketplace's search. */
 export interface RequirementFilter {
   readonly field: string;
   readonly operator: FilterOperator;
   readonly value: FactValue | readonly FactValue[];
 }
 
-/** One requirement: how it is tested here, and what the search is asked for. */
+/** A requirement: its local test, and its filters in the search. */
 export interface Requirement {
-  /** As a person wrote it: `gpuNames RTX 4090`. */
+  /** The requirement in the user's form: `gpuNames RTX 4090`. */
   readonly label: string;
-  /** What is not known passes. */
+  /** Returns true if the facts pass; an unknown fact passes. */
   readonly passes: (facts: OfferFacts) => boolean;
-  /** Whether it is known. */
+  /** Returns true if the fact is known. */
   readonly isKnown: (facts: OfferFacts) => boolean;
   readonly filters: readonly RequirementFilter[];
 }
 
-/** What of a spec decides how many direct ports a machine needs. */
+/** The fields of a spec that determine the number of direct ports. */
 export type DeclaredPorts = Partial<Pick<GpuInstanceSpec, 'ports' | 'ssh'>>;
 
-/** Requirements of an alternative on one kind of thing, in the order of its fields. */
+/** Returns the requirements of an alternative on one kind of object, in the order of its fields. */
 export function requirementsOn(
   kind: OfferField['of'],
   requirements: OfferRequirements,
@@ -51,12 +51,12 @@ export function requirementsOn(
   });
 }
 
-/** Requirement on the field of that name. */
+/** Returns the requirement on the field of that name. */
 export function requirementOn(name: OfferFieldName, ask: Ask): Requirement {
   return requirementBy(OFFER_FIELDS[name], ask);
 }
 
-/** Filter of a search on the field of that name. */
+/** Returns the filter of a search on the field of that name. */
 export function searchFilter(name: OfferFieldName, value: Ask['value']): RequirementFilter {
   return filterBy(OFFER_FIELDS[name], value);
 }
@@ -73,7 +73,9 @@ function requirementBy(row: OfferField, { label, value }: Ask): Requirement {
   };
 }
 
-/** Direct ports without which a declared port, or SSH, could not be reached from outside: one for each of them. */
+/**
+ * Returns the number of direct ports that declared ports and SSH need to be reached from outside: one for each of them.
+ */
 export function neededDirectPorts({ ports = [], ssh }: DeclaredPorts): number {
   const needed = ports.map(({ containerPort, protocol }) => `${containerPort}/${protocol}`);
   return new Set([...needed, ...(ssh ? ['22/TCP'] : [])]).size;
@@ -82,7 +84,7 @@ export function neededDirectPorts({ ports = [], ssh }: DeclaredPorts): number {
 type Comparison = (left: FactValue, right: FactValue) => boolean;
 type Known = Exclude<FactValue, null>;
 
-/** What is null is neither more nor less than anything. */
+/** Compares two values; null is neither more nor less than any other. */
 const ordered =
   (compares: (left: Known, right: Known) => boolean): Comparison =>
   (left, right) =>
@@ -118,7 +120,7 @@ function filterBy({ fact: field, compares }: OfferField, value: Ask['value']): R
     : { field, operator: 'in', value: values };
 }
 
-/** Requirements on fields that have no place of their own. Fields that only the market resolves pass here. */
+/** Returns the requirements on fields without a place of their own. Fields that only the market resolves pass here. */
 export function filterRequirements({ filters = [] }: OfferRequirements): readonly Requirement[] {
   return filters.map(filterRequirement);
 }
@@ -154,7 +156,7 @@ function filterRequirement(filter: OfferFilter): Requirement {
   };
 }
 
-/** A value as people write it in quotes: a number, true, false or a word. */
+/** Returns the value of a text: a number, true, false or a word. */
 export function factValue(text: string): FactValue {
   if (text === 'true' || text === 'false') return text === 'true';
   return /^-?[0-9]+(\.[0-9]+)?$/.test(text) ? Number(text) : text;

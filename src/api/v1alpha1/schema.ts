@@ -1,11 +1,11 @@
 import * as z from 'zod';
 import { DURATION_PATTERN } from '../../lib/time.ts';
 
-/** A CEL rule as a custom resource definition carries it (`x-kubernetes-validations`). */
+/** A CEL rule in the form of a CRD (`x-kubernetes-validations`). */
 export interface CelRule {
   readonly rule: string;
   readonly message: string;
-  /** Says the same as `message` with the values that were given; falls back to it. */
+  /** CEL expression of the message with the given values; falls back to `message`. */
   readonly messageExpression?: string;
   readonly fieldPath?: string;
   readonly reason?:
@@ -15,18 +15,18 @@ export interface CelRule {
     | 'FieldValueDuplicate';
 }
 
-/** How server-side apply merges a list. */
+/** Merge behaviour of a list in server-side apply. */
 export type ListType =
   | { readonly type: 'atomic' }
   | { readonly type: 'set' }
   | { readonly type: 'map'; readonly keys: readonly string[] };
 
-/** What the reference page and the definition say about one field. */
+/** Properties of a field for the reference page and the CRD. */
 export interface FieldNotes {
   readonly description: string;
-  /** Shown in the reference; YAML, as one would write it behind the field's name. */
+  /** Example in the reference; YAML, as written after the field's name. */
   readonly example?: string;
-  /** What the reference calls the type of a string that has a form. */
+  /** Name of the type in the reference, for a string with a form. */
   readonly form?: 'dollars' | 'decimal' | 'share' | 'duration' | 'quantity';
   readonly rules?: readonly CelRule[];
   readonly list?: ListType;
@@ -36,7 +36,10 @@ export interface FieldNotes {
   readonly keepsUnknown?: boolean;
 }
 
-/** The JSON-schema annotations of those notes. `x-example` and `x-form` are for the reference and stay out of the CRD. */
+/**
+ * Returns the JSON-schema annotations of those notes. `x-example` and `x-form` are for the reference and stay out of
+ * the CRD.
+ */
 export function notes(field: FieldNotes): Record<string, unknown> {
   return {
     description: field.description,
@@ -50,20 +53,20 @@ export function notes(field: FieldNotes): Record<string, unknown> {
   };
 }
 
-/** A regular expression as a CEL string literal. */
+/** Returns a regular expression as a CEL string literal. */
 function celLiteral(pattern: string): string {
   return `'${pattern.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 }
 
 /**
- * A bounded string whose form is checked by CEL instead of `pattern`, because only CEL can tell the
- * writer what to write. The same expression guards zod's own parse.
+ * Returns a bounded string whose form CEL checks instead of `pattern`, because only CEL can tell the user what to
+ * write. The same expression guards zod's own parse.
  */
 export function text(field: TextField): z.ZodString {
   return formed(z.string().min(1), field);
 }
 
-/** As {@link text}, and it may be empty. */
+/** Returns a string like {@link text} that may be empty. */
 export function line(field: TextField): z.ZodString {
   return formed(z.string(), field);
 }
@@ -82,13 +85,13 @@ function formed(string: z.ZodString, field: TextField): z.ZodString {
   return withForms(bounded, { ...rest, forms: [form] });
 }
 
-/** One form that a text must have, and what to write instead. */
+/** A form that a text must have, with the correction. */
 export interface TextForm {
   readonly pattern: string;
   readonly write: string;
 }
 
-/** As {@link text}, with several forms: a text is told only the first that it does not have. */
+/** Returns a string like {@link text} with several forms: only the first violated one is reported. */
 export function textOfForms(
   field: FieldNotes & { readonly maxLength: number; readonly forms: readonly TextForm[] },
 ): z.ZodString {
@@ -117,8 +120,8 @@ function withForms(
 const DOLLARS = '^[0-9]{1,9}([.][0-9]{1,6})?$';
 
 /**
- * A comparison in CEL that holds wherever a field does not have its form: what is wrong with the form is said
- * by the field's own rule, and a conversion that fails would be said beside it.
+ * Returns a CEL comparison that is true if a field has an invalid form: the field's own rule reports that, and a failed
+ * conversion would be reported too.
  */
 export function whereWritten(
   form: 'dollars' | 'duration',
@@ -129,12 +132,12 @@ export function whereWritten(
   return `${fields.map((field) => `!${field}.matches(${pattern})`).join(' || ')} || ${comparison}`;
 }
 
-/** An id of a marketplace: text, because marketplaces differ in what they use. */
+/** Returns the schema of an id of a marketplace: text, because marketplaces use different forms. */
 export function marketplaceId(description: string): z.ZodString {
   return text({ description, maxLength: MAX_ID });
 }
 
-/** As {@link marketplaceId}, written by a person. */
+/** Returns the schema of a {@link marketplaceId} that a user writes. */
 export function writtenMarketplaceId(field: FieldNotes): z.ZodString {
   return text({
     ...field,
@@ -144,10 +147,10 @@ export function writtenMarketplaceId(field: FieldNotes): z.ZodString {
   });
 }
 
-/** Longer than the ids of any marketplace: a UUID has 36 characters. */
+/** Maximum length of an id; a UUID has 36 characters. */
 const MAX_ID = 128;
 
-/** Dollars as a decimal string, exact to the micro-dollar. */
+/** Returns the schema of dollars as a decimal string, exact to the micro-dollar. */
 export function dollars(field: FieldNotes): z.ZodString {
   return text({
     example: '"0.80"',
@@ -160,7 +163,7 @@ export function dollars(field: FieldNotes): z.ZodString {
   });
 }
 
-/** A non-negative decimal as a string: loads and multipliers, never floats. */
+/** Returns the schema of a non-negative decimal as a string: for loads and multipliers, never floats. */
 export function decimal(field: FieldNotes): z.ZodString {
   return text({
     example: '"2.5"',
@@ -173,7 +176,7 @@ export function decimal(field: FieldNotes): z.ZodString {
   });
 }
 
-/** A share such as `99.5%`. */
+/** Returns the schema of a share such as `99.5%`. */
 export function percentage(field: FieldNotes): z.ZodString {
   return text({
     example: '99.5%',
@@ -185,7 +188,7 @@ export function percentage(field: FieldNotes): z.ZodString {
   });
 }
 
-/** A duration such as `90s` or `1h30m`, with CEL bounds where they are given. */
+/** Returns the schema of a duration such as `90s` or `1h30m`, with CEL bounds if they are given. */
 export function duration(field: FieldNotes & { readonly min?: string; readonly max?: string }): z.ZodString {
   const bounds: CelRule[] = [];
   if (field.min)
@@ -209,7 +212,7 @@ export function duration(field: FieldNotes & { readonly min?: string; readonly m
   });
 }
 
-/** A whole number within bounds. */
+/** Returns the schema of a whole number within bounds. */
 export function integer(field: FieldNotes & { readonly min: number; readonly max: number }): z.ZodInt {
   return z.int().min(field.min).max(field.max).meta(notes(field));
 }
@@ -218,7 +221,7 @@ export function flag(field: FieldNotes): z.ZodBoolean {
   return z.boolean().meta(notes(field));
 }
 
-/** A count or a share, as Kubernetes writes them: `3` or `20%`. */
+/** Returns the schema of a count or a share in Kubernetes' form: `3` or `20%`. */
 export function countOrShare(field: FieldNotes) {
   const form: CelRule = {
     rule: `type(self) == int ? self >= 0 : self.matches('^(100|[0-9]{1,2})%$')`,
@@ -231,17 +234,17 @@ export function countOrShare(field: FieldNotes) {
   });
 }
 
-/** A time as the API server writes it. */
+/** Returns the schema of a time in the API server's form. */
 export function timestamp(field: FieldNotes): z.ZodString {
   return z.string().meta({ ...notes(field), format: 'date-time' });
 }
 
-/** A word of ours; open sets belong in `text`. */
+/** Returns the schema of a closed set of words; open sets are `text`. */
 export function choice<const W extends readonly [string, ...string[]]>(words: W, field: FieldNotes) {
   return z.enum(words).meta(notes(field));
 }
 
-/** A bounded list of known merge behaviour. */
+/** Returns the schema of a bounded list with known merge behaviour. */
 export function list<T extends z.ZodType>(
   item: T,
   field: FieldNotes & { readonly min?: number; readonly max: number; readonly list: ListType },
@@ -250,17 +253,17 @@ export function list<T extends z.ZodType>(
   return (field.min === undefined ? bounded : bounded.min(field.min)).meta(notes(field));
 }
 
-/** A bounded map of strings, such as labels. */
+/** Returns the schema of a bounded map of strings, such as labels. */
 export function stringMap(field: FieldNotes) {
   return z.record(z.string(), z.string()).meta(notes(field));
 }
 
-/** A rule that refuses any change of the value it stands on, once there is one. */
+/** Returns a rule that refuses any change of a value after it is set. */
 export function immutable(message: string): CelRule {
   return { rule: 'self == oldSelf', message, reason: 'FieldValueForbidden' };
 }
 
-/** A rule for the parent of an optional field: it may be neither added, changed nor removed. */
+/** Returns a rule for the parent of an optional field, which may be neither added, changed nor removed. */
 export function immutableField(field: string, message: string): CelRule {
   return {
     rule: `has(self.${field}) == has(oldSelf.${field}) && (!has(self.${field}) || self.${field} == oldSelf.${field})`,

@@ -17,7 +17,10 @@ interface Declared {
   };
 }
 
-/** The name that slices give the port that serves: the one that `spec.gateway` names, else the first of TCP. No identity port. */
+/**
+ * Returns the name of the serving port in slices: the one in `spec.gateway`, else the first of TCP. Never an identity
+ * port.
+ */
 export function servingPortName({ spec }: Declared): string | undefined {
   const { port } = spec.gateway ?? {};
   const declared = (spec.template.spec.ports ?? []).filter(

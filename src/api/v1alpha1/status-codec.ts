@@ -6,11 +6,11 @@ import { decodeStatus, encodeStatus, type StatusForm } from './record.ts';
 /** Kinds whose status in memory differs from the stored one. */
 export const statusForms: Readonly<Record<string, StatusForm>> = { GpuInstance: gpuInstanceForm };
 
-/** Objects of our kinds between the API server and memory. Other objects pass unchanged. */
+/** Converts objects of the operator's kinds between the API server and memory. Other objects pass unchanged. */
 export const statusCodec = {
-  /** The object as readers get it. Never throws. */
+  /** Returns the object for readers. Never throws. */
   decode: <T extends object>(object: T): T => changed(object, decodeStatus),
-  /** The object as the API server stores it. */
+  /** Returns the object as the API server stores it. */
   encode: <T extends object>(object: T): T => changed(object, encodeStatus),
 };
 

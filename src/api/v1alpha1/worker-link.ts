@@ -1,6 +1,6 @@
 import { annotations, endpointGroupResource, GROUP, RESERVED_ENV_PREFIX } from './names.ts';
 
-/** How requests travel from the gateway to a worker. */
+/** Transport of requests from the gateway to a worker. */
 export type Link = 'TLS' | 'Plain';
 
 interface Gatewayed {
@@ -25,12 +25,12 @@ interface Meta {
   };
 }
 
-/** By which link workers of a group are to be reached; Plain without a gateway. */
+/** Returns the transport for the workers of a group; Plain without a gateway. */
 export function linkOfGroup({ spec: { gateway } }: Gatewayed): Link {
   return gateway?.enabled === true && gateway.link === 'TLS' ? 'TLS' : 'Plain';
 }
 
-/** By which link this worker is reached: as its group was when the worker was made. */
+/** Returns the transport for this worker: that of its group when the worker was created. */
 export function linkOfWorker({ metadata }: Meta): Link {
   return metadata.annotations?.[annotations.link] === 'TLS' ? 'TLS' : 'Plain';
 }
@@ -51,34 +51,34 @@ export function tlsGroupOf(worker: Meta): WorkerGroup | undefined {
   return { namespace, name: owner.name, uid: owner.uid };
 }
 
-/** The name that every worker of a group proves by its certificate. */
+/** Returns the name that every worker of a group proves by its certificate. */
 export function groupDnsName({ namespace, name }: Pick<WorkerGroup, 'namespace' | 'name'>): string {
   return `${name}.${namespace}.gpurental.internal`;
 }
 
-/** The name that this worker alone proves. */
+/** Returns the name that this worker alone proves. */
 export function workerDnsName(uid: string, group: Pick<WorkerGroup, 'namespace' | 'name'>): string {
   return `${uid}.${groupDnsName(group)}`;
 }
 
-/** Holds the keys by which certificates of a group are signed: read by the operator alone. */
+/** Returns the name of the Secret with the signing keys of a group's certificates: only the operator reads it. */
 export function authoritySecretName(group: string): string {
   return `${group}-gateway-ca`;
 }
 
-/** Holds the certificate by which gateway and operator call the workers of a group. */
+/** Returns the name of the Secret with the certificate with which gateway and operator call the workers of a group. */
 export function clientSecretName(group: string): string {
   return `${group}-gateway-client`;
 }
 
-/** Their types: machines get no Secret of a type of this group. */
+/** Types of these Secrets: machines get no Secret of a type of this API group. */
 export const AUTHORITY_SECRET_TYPE = `${GROUP}/gateway-ca` as const;
 export const CLIENT_SECRET_TYPE = `${GROUP}/gateway-client` as const;
 
 /** Keys of a client Secret. */
 export const clientKeys = { certificate: 'tls.crt', key: 'tls.key', authorities: 'ca.crt' } as const;
 
-/** What a machine is given, as base64 of PEM: a value of several lines does not pass every way into an environment. */
+/** Variables of a machine, as base64 of PEM: not every way into an environment keeps line breaks. */
 export const tlsEnv = {
   certificate: `${RESERVED_ENV_PREFIX}TLS_CERT`,
   key: `${RESERVED_ENV_PREFIX}TLS_KEY`,

@@ -20,7 +20,7 @@ import type { Publisher } from './publish/publisher.ts';
 import type { Action, Refusal } from './types.ts';
 import { templateHash, updatePatch, workerManifest, workerName } from './workers/template.ts';
 
-/** What acts reach. */
+/** Effects of actions. */
 export interface GroupEffects {
   readonly cluster: KubeClient;
   /** Workers that the group has now. */

@@ -15,7 +15,7 @@ export interface KnownAccount extends Omit<AccountFacts, keyof Watched | 'credit
   readonly watched: Watched | undefined;
 }
 
-/** The facts of an account that decisions use; one read counts as a login in which nothing is suspect. */
+/** Returns the facts of an account that decisions use; one read counts as a login in which nothing is suspect. */
 export function accountFacts({ credit, watched, ...known }: KnownAccount): AccountFacts {
   const { limits, breaker } = known;
   return {

@@ -56,7 +56,7 @@ function situation(
     readonly ticketUsable?: boolean;
     readonly laterMs?: number;
     readonly startRefused?: TicketRefusal;
-    /** The offer that stands in the intent. */
+    /** The offer in the intent. */
     readonly offer?: string;
     readonly without?: 'account';
     /** Duration that the call may take, by its intent. */
@@ -176,8 +176,8 @@ const fails =
   () => {
     throw new MarketplaceError('told to fail', { kind, outcome, ...more });
   };
-/** Every field of a receipt, made by nobody. */
-/** The status writer of an account that fails in one respect. */
+/** A receipt with all fields, created without a decision. */
+/** Returns the status writer of an account that fails in one respect. */
 const bookOf = ({ statusWriter }: ActDeps, change: Partial<AccountStatusWriter>) =>
   ({ ...statusWriter, ...change }) as AccountStatusWriter;
 const lookalike = (fields: object): Receipt<GpuInstance> => fields as Receipt<GpuInstance>;
@@ -333,7 +333,7 @@ describe('a rent', () => {
   });
 });
 
-/** As the client does: a call that waited for its place asks before it leaves. */
+/** Waits for a request slot like the client, and checks the permission before sending. */
 const whenItsPlaceIsFree = async (...parameters: never[]) => {
   const options = parameters.at(-1) as CallOptions | undefined;
   if (options?.mayLeave && !(await options.mayLeave()))
@@ -467,7 +467,7 @@ const destroyedAt = (seconds: number) => ({
  */
 const OLD_COST = { pricePerHour: '1.00', accrued: '3.00', since: time(-20 * 86_400 + 36_000) };
 
-/** An object that is older than the month. */
+/** Returns an object that is older than the month. */
 function bornInOctober(status: NonNullable<Given['status']>): ObservedParts {
   const { object } = given(withMachine({}, { status }));
   return { object: { ...object, metadata: { ...object.metadata, creationTimestamp: time(-30 * 86_400) } } };

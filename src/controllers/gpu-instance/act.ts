@@ -38,7 +38,7 @@ export type ActDeps = Pick<
   readonly knownMachines: () => (instanceId: string) => boolean;
 };
 
-/** An action, what it was decided on, and the proof that it stands on the object. */
+/** An action, its decision, and the proof that the decision is recorded on the object. */
 export interface RecordedAction {
   readonly observed: Observed;
   readonly action: Action;
@@ -48,7 +48,7 @@ export interface RecordedAction {
 /** Result of an action. */
 export type Acted =
   | { readonly type: 'done' }
-  /** Not sent: while it waited for its place, what it was decided on changed. */
+  /** Not sent: its basis changed while it waited for a request slot. */
   | { readonly type: 'withdrawn' }
   | { readonly type: 'rented'; readonly rented: RentedFacts }
   | { readonly type: 'failed'; readonly after: AfterFailure; readonly failure: Failure };
@@ -103,7 +103,10 @@ interface LastCheck {
 
 type QueuedDeps = ActDeps & LastCheck;
 
-/** A permission may be taken back at any time: what raises spending is asked for while the account allows it. */
+/**
+ * Returns the last check before a call. A permission may be withdrawn at any time, so a call that raises spending is
+ * checked right before it is sent.
+ */
 function lastCheck(
   { observed: { object }, action }: RecordedAction,
   { session, isStillDecided, isStillDecidedNow }: ActDeps,
@@ -125,7 +128,10 @@ function lastCheck(
   };
 }
 
-/** A person may suspend the account, or take a namespace from it, between the decision and the call. */
+/**
+ * Returns true if spending is still allowed: a person may suspend the account, or exclude a namespace, between the
+ * decision and the call.
+ */
 function maySpend(session: AccountSession | undefined, namespace: string): boolean {
   return session !== undefined && session.permits(namespace) === true && !session.admission.isSuspended;
 }
@@ -154,7 +160,9 @@ async function carryOut({ observed, action, receipt }: RecordedAction, deps: Que
   }
 }
 
-/** A change that not every market offers. Throws a MarketplaceError, outcome `refused`, if this one does not. */
+/**
+ * Returns a change that not every market offers. Throws a MarketplaceError, outcome `refused`, if this one does not.
+ */
 function offered<Name extends 'stop' | 'start' | 'relabel'>(
   market: Market,
   name: Name,
@@ -201,13 +209,16 @@ async function rent(
   }
 }
 
-/** A reply named a machine that cannot be the new one: what the rental came to is for the lists to say. */
+/**
+ * Returns the error of a reply that named a machine which cannot be the new one: lists decide the outcome of the
+ * rental.
+ */
 function notNew(instanceId: string): MarketplaceError {
   const why = `the reply to a rental names machine ${instanceId}, which existed before it or is another object's`;
   return new MarketplaceError(`rent an offer: ${why}`, { kind: 'malformedReply', outcome: 'unknown' });
 }
 
-/** Remaining time of the call. Throws if the call may no longer be sent, and gives the ticket back. */
+/** Returns the remaining time of the call. Throws if the call may no longer be sent, and gives the ticket back. */
 function callMs({ decidedAt }: Purchase, { intent, ticket, object }: PurchaseReceipt, deps: ActDeps): number {
   const { clock, session } = deps;
   const age = clock.now() - decidedAt;
@@ -225,7 +236,7 @@ function notRented(ticket: PurchaseReceipt['ticket'], why: string): MarketplaceE
   return new MarketplaceError(`The rental was not sent: ${why}.`, options);
 }
 
-/** Record of a purchase that worked, without the key of the machine. */
+/** Returns the record of a purchase that worked, without the key of the machine. */
 export function rentedFacts(purchase: Purchase, instanceId: string, answeredAt: number): RentedFacts {
   return {
     attempt: purchase.attempt,
@@ -309,7 +320,7 @@ async function start(
   return DONE;
 }
 
-/** True if the call was certainly not carried out. */
+/** Returns true if the call was certainly not carried out. */
 function wasRefused(error: unknown): boolean {
   return error instanceof MarketplaceError && error.outcome === 'refused';
 }

@@ -28,7 +28,7 @@ const secret = connectionSecret(owner, publication, { workerToken: 't', instance
 const service = instanceService(owner) ?? secret;
 const [slice = secret] = endpointSlices(owner, publication, { allowPrivate: false });
 
-/** A cluster that has this child, changed in this way by somebody. */
+/** Returns a cluster with this child, as changed by another writer. */
 async function clusterWith(resource: Resource, child: KubeObject, patch: Record<string, unknown> = {}) {
   const cluster = memoryCluster();
   const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'team' } };

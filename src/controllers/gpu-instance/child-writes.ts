@@ -81,14 +81,14 @@ async function ensured({
 
 const MAX_DETAIL = 1024;
 
-/** Names the right, the quota or the admission policy that the API server names. */
+/** Returns the permission, the quota or the admission policy that the API server names. */
 function refusalDetail({ kind, metadata }: KubeObject, { message }: Error): string {
   return `${kind} ${metadata.name} cannot be written: ${message}`.slice(0, MAX_DETAIL);
 }
 
-/** A merge patch of what differs in the parts that we write, if anything does. */
+/** Returns a merge patch of the differing parts that the operator writes; undefined without a difference. */
 function changeOf(present: Present, child: KubeObject & Partial<Pick<Present, 'addressType'>>): ChildChange {
-  // The type of the addresses of a slice cannot be changed: such a slice is made anew.
+  // The address type of a slice cannot be changed: such a slice is recreated.
   if (present.addressType !== child.addressType) return { type: 'recreate' };
   const before: Readonly<Record<string, unknown>> = { ...present };
   const parts = Object.entries(child).filter(([part]) => !GIVEN_ONCE.has(part));
@@ -126,7 +126,9 @@ function dataChanges(
   return { data: { ...Object.fromEntries(changed), ...Object.fromEntries(gone.map((key) => [key, null])) } };
 }
 
-/** True if `present` has everything that `desired` has; defaults that the API server filled in do not matter. */
+/**
+ * Returns true if `present` has everything that `desired` has; defaults that the API server filled in do not matter.
+ */
 function contains(present: unknown, desired: unknown): boolean {
   if (typeof desired !== 'object' || desired === null) return present === desired;
   if (typeof present !== 'object' || present === null) return false;
@@ -139,10 +141,10 @@ type Child = readonly [resource: Resource, child: KubeObject];
 type Place = readonly [resource: Resource, ref: ObjectRef];
 
 /**
- * Deletes what of an object's Service and slices is not desired now: a former machine, spec, or version of the operator
- * may have left it, and it would lead to a machine that is somebody else's by now. A process asks once for each and
- * remembers that there is none; nothing was left by an object that never published. Objects of other owners stay.
- * Undefined where that worked, or what keeps it from it.
+ * Deletes an object's Service and slices that are not desired now: they may be left from a former machine, spec, or
+ * version of the operator, and would route to a machine that another customer may rent now. A process reads each once
+ * and remembers that none is left; an object that never published has none. Objects of other owners stay. Undefined on
+ * success, else the obstacle.
  */
 export async function removeLeftOver(
   owner: GpuInstance,
@@ -180,13 +182,13 @@ export async function removeOrphans(
   for (const place of childrenAtEnd(owner, memory)) await removeOne(place, goes, cluster);
 }
 
-/** Stands on an object until the garbage collector has taken its owner references away. */
+/** Finalizer of an object until the garbage collector has removed its owner references. */
 const ORPHAN_FINALIZER = 'orphan';
 
 const isOrphaning = ({ metadata }: GpuInstance): boolean =>
   metadata.finalizers?.includes(ORPHAN_FINALIZER) ?? false;
 
-/** Possible places of children of the object, without those that this process knows to be absent. */
+/** Returns the possible places of children of the object, without those that this process knows to be absent. */
 function childrenAtEnd(owner: GpuInstance, { absentChildren }: ObjectMemory): readonly Place[] {
   const { namespace, name } = owner.metadata;
   const secret: Place = [secretResource, { namespace, name: connectionSecretName(name) }];
@@ -210,9 +212,9 @@ async function removeOne(
 }
 
 /**
- * Looks, while the end of its machine is proven, whether the children of an object go with it, so that
- * {@link removeOrphans} need not ask: orphaning them changes the object before it takes their owner away. What cannot be
- * read now is asked for then.
+ * Checks, while the end of the machine is being proven, whether the children of an object are owned by it, so that
+ * {@link removeOrphans} need not read them: orphaning changes the object before it removes the owner references.
+ * Unreadable children are read at that time.
  */
 export async function noteOwnedChildren(
   owner: GpuInstance,
@@ -230,7 +232,7 @@ export async function noteOwnedChildren(
   }
 }
 
-/** The Service outlasts a machine that is away for a while: what it leads to is told by the slices. */
+/** Returns the children that may exist. The Service outlasts a short outage of the machine: only its slices change. */
 function mayBeThere(owner: GpuInstance, serving: boolean): readonly Place[] {
   const { namespace, name, generation } = owner.metadata;
   // Its spec was always this one, which wants none.

@@ -45,8 +45,9 @@ export function isOwnedBy({ metadata }: KubeObject, owner: GpuInstance): boolean
 }
 
 /**
- * True if this object created a child that has no owner any more: `kubectl delete --cascade=orphan` removes the owner
- * reference before our finalizer runs. A child with another owner is a stranger's, whatever its labels.
+ * Returns true if this object created a child that has no owner any more: `kubectl delete --cascade=orphan` removes the
+ * owner reference before the operator's finalizer runs. A child with another owner is never touched, whatever its
+ * labels.
  */
 export function isOrphanOf({ metadata }: KubeObject, owner: GpuInstance): boolean {
   const { ownerReferences = [], labels: given = {} } = metadata;
@@ -57,7 +58,7 @@ export function isOrphanOf({ metadata }: KubeObject, owner: GpuInstance): boolea
 const SSH_PORT_NAME = 'ssh';
 const SSH_PORT = 22;
 
-/** The connection Secret in the shape of the service binding specification. */
+/** Returns the connection Secret in the shape of the service binding specification. */
 export function connectionSecret(
   owner: GpuInstance,
   { fields }: Publication,
@@ -88,7 +89,7 @@ export function connectionSecret(
   };
 }
 
-/** The selector-less Service; undefined where it is not wanted or the machine opens no port. */
+/** Returns the selector-less Service; undefined if it is disabled or the machine opens no port. */
 export function instanceService(owner: GpuInstance): ServiceObject | undefined {
   const { spec, metadata } = owner;
   const ports = servicePorts(owner);
@@ -97,9 +98,8 @@ export function instanceService(owner: GpuInstance): ServiceObject | undefined {
 }
 
 /**
- * The slices that lead the Service to the machine: one for its direct address, and one for SSH where that is
- * reached elsewhere. Only addresses that a marketplace may name are published, and never a host name: the API
- * server takes none.
+ * Returns the slices of the Service: one for the machine's direct address, and one for SSH if that has another address.
+ * Only addresses that a marketplace may name are published, and never a host name: the API server accepts none.
  */
 export function endpointSlices(
   owner: GpuInstance,
@@ -138,7 +138,7 @@ export function reachedEverywhere(owner: GpuInstance): StatusFields {
   return { ports, publicAddress: direct, ssh: { host: ssh, port: SSH_PORT } };
 }
 
-/** Reason why a desired Service has no endpoint although the machine has an address. */
+/** Returns the reason why a desired Service has no endpoint although the machine has an address. */
 export function unpublished(
   owner: GpuInstance,
   { fields: { publicAddress } }: Publication,
@@ -215,7 +215,7 @@ function sshPort(owner: GpuInstance, fields: StatusFields): ServicePort | undefi
     : undefined;
 }
 
-/** The port whose public address the marketplace tells by itself; another one may be called ssh, too. */
+/** Returns true for the SSH port, whose public address the marketplace reports; another port may be named ssh, too. */
 function isSsh({ name, port }: Pick<ServicePort, 'name' | 'port'>): boolean {
   return name === SSH_PORT_NAME && port === SSH_PORT;
 }

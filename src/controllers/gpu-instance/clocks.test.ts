@@ -6,7 +6,10 @@ import { withRow } from './status.ts';
 
 const HOUR_S = 3600;
 
-/** Our wall clock is wrong by so many seconds; elapsed time and the service's clock are right. */
+/**
+ * Returns a situation in which the operator's wall clock is wrong by that many seconds; elapsed time and the service's
+ * clock are right.
+ */
 const clockOff = (seconds: number, situation: Given = {}): Given => ({
   ...situation,
   observed: { now: at(seconds), ...situation.observed },

@@ -22,7 +22,7 @@ const conflict = new KubeError('someone was faster', {
 let running: Controller | undefined;
 afterEach(() => running?.stop());
 
-/** An object whose account is missing: a pass writes its status, and that is all. */
+/** Returns an object whose account is missing: a reconcile only writes its status. */
 function objectOf(name: string, { deleting = false } = {}): GpuInstance {
   const { object } = given();
   const metadata = { ...object.metadata, name, uid: `uid-${name}` };
@@ -33,7 +33,7 @@ function objectOf(name: string, { deleting = false } = {}): GpuInstance {
   };
 }
 
-/** The controller of objects, one at a time, over these; and what it asked and wrote, in order. */
+/** Returns the controller of these objects, one at a time, with its requests and writes in order. */
 function situation(first: readonly GpuInstance[], { lostRaces = 0 } = {}) {
   const clock = createVirtualClock({ startMs: NOW });
   const did: string[] = [];
@@ -176,7 +176,7 @@ test('after a finalizer that could not be taken off the API server is asked, too
 });
 
 describe('a machine is asked whether it serves', () => {
-  /** An object with a machine that runs, and a probe of it. */
+  /** Returns an object with a running machine, and a probe of it. */
   function probed(): GpuInstance {
     const { spec, ...object } = objectOf('a');
     const readinessProbe = { tcpSocket: { port: 22 }, periodSeconds: 10, timeoutSeconds: 1 };

@@ -154,7 +154,10 @@ class InstanceLoop {
   }
 }
 
-/** The dependencies of one reconcile of `object`, with the session and the status writer of the account that it names now. */
+/**
+ * Returns the dependencies of one reconcile of `object`, with the session and the status writer of the account that it
+ * names now.
+ */
 export function depsOf(object: GpuInstance, shared: SharedDeps, own: ObjectDeps): Deps {
   const { accounts, instances, events } = shared;
   const ref = accountRefOf(object);

@@ -26,8 +26,8 @@ import { destroySurplus, surplusMachines } from './surplus.ts';
 import type { AbsenceView, Action, Observed, Step } from './types.ts';
 
 /**
- * The next step for one object, from what was seen alone. Every choice is made here: which offer, which
- * machine, when to look again. Where a rule needs to see more, the step says what, and is asked again with it.
+ * Returns the next step for one object, from the observation alone. It makes every choice: the offer, the machine, the
+ * time of the next reconcile. If a rule needs more input, the step names it, and the decision is repeated with it.
  */
 export function decide(observed: Observed): Step {
   const facts = deriveFacts(observed);
@@ -122,8 +122,8 @@ function byMachine(facts: Facts, { machine, state }: Extract<Stage, { type: 'mac
 }
 
 /**
- * True if the same action is decided again on `seen`, which is newer than the observation behind the first decision.
- * Results of lookups in between, such as single reads, come from `before`: they cannot be repeated at this moment.
+ * Returns true if the same action is decided again on `seen`, which is newer than the observation behind the first
+ * decision. Results of lookups in between, such as single reads, come from `before`: they cannot be repeated now.
  */
 export function stillDecides(
   seen: Observed,

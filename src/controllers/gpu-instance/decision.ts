@@ -5,13 +5,13 @@ import type { Decision, Recording, StatusFields, Step } from './types.ts';
 /** Rule of a stage: its condition, and the reason for its position. */
 export interface Rule<S> {
   readonly name: string;
-  /** Why the rule decides so: one sentence for people. */
+  /** Reason for the decision: one sentence for people. */
   readonly because: string;
-  /** undefined: it does not apply, the next rule is asked. */
+  /** Returns undefined if the rule does not apply: the next rule is tried. */
   readonly decide: (facts: Facts, stage: S) => Step | undefined;
 }
 
-/** The step of the first rule that applies, under that rule's name. */
+/** Returns the step of the first rule that applies, under that rule's name. */
 export function firstOf<S>(rules: readonly Rule<S>[], facts: Facts, stage: S): Step | undefined {
   for (const rule of rules) {
     const step = rule.decide(facts, stage);
@@ -20,7 +20,7 @@ export function firstOf<S>(rules: readonly Rule<S>[], facts: Facts, stage: S): S
   return undefined;
 }
 
-/** The same step in the name of a rule. */
+/** Returns the same step under the name of a rule. */
 export function named({ name, because }: Pick<Rule<never>, 'name' | 'because'>, step: Step): Step {
   return step.type === 'decision' ? { ...step, rule: name, because } : step;
 }
@@ -34,7 +34,7 @@ type Parts = Named &
     readonly finding?: Finding;
   };
 
-/** A decision that does nothing but what is given. Actions without a word on recording record the status first. */
+/** Returns a decision with only the given parts. Actions without a recording mode record the status first. */
 export function decision({ fields, finding, ...parts }: Parts): Decision {
   const actions = parts.actions ?? [];
   const record: Recording =
@@ -57,7 +57,10 @@ export function decision({ fields, finding, ...parts }: Parts): Decision {
 const BACKOFF_BASE_MS = 5_000;
 const BACKOFF_MAX_MS = 300_000;
 
-/** Delay after `failures` failures in a row: 5 s doubling to 5 min, or to `maxMs`, with a spread of up to a fifth. */
+/**
+ * Returns the delay after `failures` failures in a row: 5 s doubling to 5 min, or to `maxMs`, with a spread of up to a
+ * fifth.
+ */
 export function backoffMs(failures: number, jitter: number, maxMs = BACKOFF_MAX_MS): number {
   const plain = Math.min(maxMs, BACKOFF_BASE_MS * 2 ** Math.min(10, Math.max(0, failures - 1)));
   return Math.round(plain * (0.9 + 0.2 * jitter));

@@ -40,7 +40,7 @@ const goneByUs = (seconds: number, begun: readonly number[], read?: AbsenceView[
   memory: { destroys: [mark('1', seconds)] },
   observed: absent('1', begun, read),
 });
-/** A machine of that purchase, which began when that says. */
+/** Returns a machine of that purchase with this start. */
 function markedAsKept(attempt = 1, began: Pick<MachineRow, 'startedAt'> = { startedAt: at(-9) }) {
   const label = makeRetainedLabel(identity, { uid: UID, attempt, issuedAt: at(-5) });
   return listed(row({ id: '8', label, ...began }));

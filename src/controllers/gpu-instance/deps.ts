@@ -46,7 +46,7 @@ export interface ObjectDeps {
   readonly log: Logger;
   /** Waits for the marketplace without occupying a worker slot. */
   readonly aside: ReconcileContext['aside'];
-  /** As the API server has it at this moment; undefined if it is gone. Rejects with a KubeError. */
+  /** Reads the object from the API server; undefined if it was deleted. Rejects with a KubeError. */
   readonly readNow: () => Promise<GpuInstance | undefined>;
   /** Enqueues the object: an answer or a rental slot that it waited for is there. */
   readonly wake: () => void;
@@ -54,7 +54,7 @@ export interface ObjectDeps {
   readonly onNextList: () => void;
 }
 
-/** Everything outside the object that a reconcile uses: every step takes this one value, or part of it. */
+/** Dependencies of a reconcile outside the object: every step takes this one value, or part of it. */
 export interface Deps extends SharedDeps, ObjectDeps {
   /** Undefined if the login of the account was never proven in this process. */
   readonly session: AccountSession | undefined;
@@ -70,9 +70,9 @@ export interface GpuInstanceMetrics {
   rented(account: string): void;
   /** `kind` is that of a MarketplaceError. */
   rentalFailed(account: string, kind: string): void;
-  /** A destroy was answered with success. */
+  /** Counts a destroy that was answered with success. */
   destroyed(account: string, reason: string): void;
-  /** Dollars per hour of machines whose destroy keeps failing, by object; 0 once it worked. */
+  /** Sets the dollars per hour of machines whose destroy keeps failing, by object; 0 after it succeeded. */
   destroyFailing(key: string, pricePerHour: MicroDollars): void;
   /** Records the whole cost of one ended machine. */
   ended(account: string, reason: string, cost: MicroDollars): void;

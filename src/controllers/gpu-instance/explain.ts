@@ -71,9 +71,9 @@ const MAX_WAITS = 6;
 const NEXT_LIST_MS = 10_000;
 
 /**
- * When the operator acts next on an object for which `explained` does nothing: the same rules at the times to which they
- * postpone the decision, with a list that shows the same. Undefined if nothing follows from time alone. Rejects as
- * {@link explainInstance} does.
+ * Returns the operator's next action on an object for which `explained` has none: the same rules at the times to which
+ * they postpone the decision, with an unchanged list. Undefined if nothing follows from time alone. Rejects like
+ * {@link explainInstance}.
  */
 export async function forecast(
   object: GpuInstance,
@@ -134,8 +134,8 @@ function observeAt(object: GpuInstance, { deps, memory, inMs }: Moment) {
 }
 
 /**
- * The memory of an operator that has watched the object since its machine reported the present status, and has seen the
- * present list: what it tolerates counts from then.
+ * Returns the memory of an operator that has watched the object since its machine reported the present status, and has
+ * seen the present list: its tolerances count from then.
  */
 function rememberedBy(object: GpuInstance, deps: ExplainDeps, inMs: number): ObjectMemory {
   const memory = new ObjectMemory();
@@ -160,9 +160,7 @@ function later(clock: Clock, ms: number): Clock {
 /** Agreement by a single list: no other list can contradict it. */
 const UNCONTESTED: Agreement = { heldMs: () => 0, spacingMs: 0 };
 
-/**
- * Snapshot as the operator would take it if this list were its only one, and another list shows the same `inMs` later.
- */
+/** Returns the snapshot of an operator with this list alone, and an equal list `inMs` later. */
 function snapshotOf(
   deps: ExplainDeps,
   { steady, inMs }: { readonly steady: SteadyClock; readonly inMs: number },

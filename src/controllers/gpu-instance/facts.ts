@@ -8,9 +8,9 @@ import type { ListedMachine, ListView, Observed, PassTimes, SeenMachines, SeenPu
 
 /** Machines of one object, and which of them is proven to be its own. */
 export interface KnownMachines extends SeenMachines {
-  /** Undefined if the status names none, or the claim is not ours: then the record proves nothing. */
+  /** Undefined if the status names none, or its claim is not valid: then the record proves nothing. */
   readonly owned: OwnedMachine | undefined;
-  /** Proof of the recorded machine, if the claim is ours. */
+  /** Proof of the recorded machine, if the claim is valid. */
   readonly recordProof: RecordProof;
   /** The recorded machine if lists say that it is not of its purchase: the reply to the rental decides nothing then. */
   readonly disowned: OwnedMachine | undefined;
@@ -54,7 +54,9 @@ export interface OwnedMachine {
   readonly attempt: number;
 }
 
-/** Everything that more than one rule asks of an observation. Pure: the same observation gives the same facts. */
+/**
+ * Returns the values that several rules derive from an observation. Pure: the same observation gives the same facts.
+ */
 export function deriveFacts(seen: Observed): Facts {
   const { object, account, clock } = seen;
   const login = account.facts?.login;
@@ -78,13 +80,13 @@ export function deriveFacts(seen: Observed): Facts {
     clock: {
       ...clock,
       serviceNow: serviceNow(serviceTime, clock.now),
-      // Of a service that never says its time: ours, as long as no jump of the wall clock brought it there.
+      // For a service that never sends its time it is the operator's, unless a jump of the wall clock produced it.
       confirmedNow: confirmedNow(serviceTime, Math.min(clock.now, clock.steadyNow)),
     },
   };
 }
 
-/** True if the object is being deleted. */
+/** Returns true if the object is being deleted. */
 export function isDeleting({ metadata }: Facts['object']): boolean {
   return metadata.deletionTimestamp !== undefined;
 }
@@ -92,7 +94,10 @@ export function isDeleting({ metadata }: Facts['object']): boolean {
 type RecordFacts = Pick<KnownMachines, 'owned' | 'recordProof' | 'disowned'> &
   Pick<KnownPurchase, 'settledAttempt'>;
 
-/** The recorded machine. If lists contradict it, its purchase is open again, as if the reply to the rental were missing. */
+/**
+ * Returns the recorded machine. If lists contradict it, its purchase is open again, as if the reply to the rental were
+ * missing.
+ */
 function recordOf(observed: Observed, login: Login | undefined): RecordFacts {
   const attempt = observed.object.status?.attempt ?? 0;
   const owned = ownedMachineOf(observed, login, attempt);
@@ -104,8 +109,8 @@ function recordOf(observed: Observed, login: Login | undefined): RecordFacts {
 }
 
 /**
- * Memory without an answered rental that must not decide: one that lists contradict, and one that is not saved yet of an
- * object that is being deleted, whose machine goes by its label.
+ * Returns the memory without an answered rental that must not decide: one that lists contradict, and an unsaved one of
+ * a deleted object, whose machine is found by its label.
  */
 function believedMemory(
   observed: Pick<Observed, 'object' | 'account' | 'memory'>,
@@ -119,7 +124,7 @@ function believedMemory(
   return isDoubtful && memory.rented ? { ...memory, rented: undefined } : memory;
 }
 
-/** Latest list, in which the recorded machine has the fields that a read in this pass confirmed. */
+/** Returns the latest list, in which the recorded machine has the fields that a read in this pass confirmed. */
 function listAfterRead({ machine: { list, confirmed } }: Pick<Observed, 'machine'>): ListView | undefined {
   if (!list?.recorded || confirmed?.instanceId !== list.recorded.id) return list;
   const { read } = confirmed;
@@ -147,12 +152,12 @@ export type IntentOutcome =
   | { readonly type: 'unknown'; readonly intent: RentalIntent; readonly settlesAt: number }
   /** A machine carries the label of exactly this purchase, and began outside the label's window. */
   | { readonly type: 'late'; readonly intent: RentalIntent; readonly machine: Machine }
-  /** More than one new machine could be it, or one that may be somebody's own. */
+  /** Several new machines could be the rented one, or one that may belong to a person. */
   | { readonly type: 'ambiguous'; readonly intent: RentalIntent; readonly candidates: readonly Machine[] };
 
 /**
- * The newest intent of this object whose result is not recorded. The annotation counts, and what this process
- * wrote last where someone took the annotation away.
+ * Returns the newest intent of this object whose result is not recorded. The annotation counts, or this process's last
+ * write if the annotation was removed.
  */
 function openIntentOf(
   { purchase: { intent, uid }, memory }: Pick<Observed, 'purchase' | 'memory'>,
@@ -164,18 +169,18 @@ function openIntentOf(
   return newest && newest.attempt > settledAttempt ? newest : undefined;
 }
 
-/** From when on complete lists that do not show the machine prove that none will come. */
+/** Returns the time from which complete lists without the machine prove that none will come. */
 export function settlesAt(intent: RentalIntent, observed: Pick<Observed, 'clock' | 'memory'>): number {
   const { lateCallMs, listLagMs } = observed.clock.constants;
   return deadlineOf(intent, observed) + lateCallMs + listLagMs;
 }
 
-/** The deadline of an intent in steady time. */
+/** Returns the deadline of an intent in steady time. */
 export function deadlineOf(intent: RentalIntent, { memory }: Pick<Observed, 'memory'>): number {
   return memory.intentDeadline?.attempt === intent.attempt ? memory.intentDeadline.at : intent.deadline;
 }
 
-/** Outcome of the open intent. A single reply never decides it, except a definite refusal. */
+/** Returns the outcome of the open intent. A single reply never decides it, except a definite refusal. */
 function outcomeOf(
   observed: Pick<Observed, 'machine' | 'clock' | 'memory'>,
   intent: RentalIntent | undefined,
@@ -195,7 +200,10 @@ function outcomeOf(
   return { type: 'unknown', intent, settlesAt: at };
 }
 
-/** True if two complete lists were read that began after `at` (steady time) and far enough apart: one may lack what exists. */
+/**
+ * Returns true if two complete lists were read that began after `at` (steady time) and far enough apart: one may lack
+ * an existing machine.
+ */
 export function listsAgreeAfter(
   { machine: { listsBegun }, clock: { constants } }: Pick<Observed, 'machine' | 'clock'>,
   at: number,
@@ -206,7 +214,9 @@ export function listsAgreeAfter(
   );
 }
 
-/** True if there are two lists, and the first and the last of them began so far apart. `begun`: in order. */
+/**
+ * Returns true if there are two lists, and the first and the last of them began far enough apart. `begun`: in order.
+ */
 export function areApart(begun: readonly number[], spacingMs: number): boolean {
   const [first] = begun;
   const last = begun.at(-1);
@@ -230,7 +240,10 @@ export interface LateMachine {
   readonly attempt: number;
 }
 
-/** Late machine of any purchase that was closed without a machine. While it is listed, nothing else is rented. */
+/**
+ * Returns the late machine of any purchase that was closed without a machine. While it is listed, nothing else is
+ * rented.
+ */
 export function lateMachineOfClosed(facts: Facts): LateMachine | undefined {
   return lateMachineOfNewest(facts) ?? lateMachineOfEarlier(facts);
 }
@@ -243,8 +256,8 @@ function lateMachineOfNewest(facts: Facts): LateMachine | undefined {
 }
 
 /**
- * Late machine of a purchase before the open one, which would otherwise hide it for good. The status says which
- * purchases are closed, because a person may have removed the intent.
+ * Returns the late machine of a purchase before the open one, which would otherwise hide it for good. The status
+ * records which purchases are closed, because a person may have removed the intent.
  */
 function lateMachineOfEarlier(facts: Facts): LateMachine | undefined {
   const {
@@ -258,7 +271,7 @@ function lateMachineOfEarlier(facts: Facts): LateMachine | undefined {
   return late.find(({ attempt }) => attempt < open && !hadMachine(facts, attempt));
 }
 
-/** The newest purchase, if it was closed without a machine. */
+/** Returns the newest purchase, if it was closed without a machine. */
 function closedWithoutMachine(facts: Pick<Facts, 'object' | 'purchase'>): RentalIntent | undefined {
   const {
     purchase: { intent, uid, openIntent },
@@ -267,12 +280,12 @@ function closedWithoutMachine(facts: Pick<Facts, 'object' | 'purchase'>): Rental
   return hadMachine(facts, intent.intent.attempt) ? undefined : intent.intent;
 }
 
-/** If a machine of that purchase has ended, another one with its label is a copy. */
+/** Returns true if a machine of that purchase has ended: another one with its label is then a copy. */
 function hadMachine({ object }: Pick<Facts, 'object'>, attempt: number): boolean {
   return object.status?.history?.some((past) => past.attempt === attempt) ?? false;
 }
 
-/** A listed late machine, or one listed before, while a list that lacks it is no proof that it is gone. */
+/** Returns a listed late machine, or one listed before, while a list without it does not prove that it is gone. */
 function lateMachine(
   observed: Pick<Observed, 'machine' | 'clock' | 'memory'>,
   intent: RentalIntent,
@@ -284,8 +297,9 @@ function lateMachine(
 }
 
 /**
- * A listed machine whose label verifies and names this purchase and its issue time, whatever its start: only this rent call
- * carried that label. It may be our rental, carried out late, so nothing else is rented while it is there.
+ * Returns a listed machine whose label verifies and names this purchase and its issue time, whatever its start: only
+ * this rent call carried that label. It may be this rental, carried out late, so nothing else is rented while it
+ * exists.
  */
 export function listedLate(
   labelled: readonly ListedMachine[],
@@ -298,7 +312,10 @@ export function listedLate(
   return labelled.find(isOfPurchase)?.row;
 }
 
-/** Late machines of purchases before this one, as their labels say. One that began a day after its label is no rental of ours. */
+/**
+ * Returns late machines of purchases before this one, by their labels. One that began a day after its label is no
+ * rental of this object.
+ */
 export function listedLateBefore(
   labelled: readonly ListedMachine[],
   newest: number,
@@ -310,7 +327,7 @@ export function listedLateBefore(
   });
 }
 
-/** True if lists as far apart as they may lag, and all between them, lack a machine that was listed before. */
+/** Returns true if lists as far apart as they may lag, and all between them, lack a machine that was listed before. */
 function isLongMissing(
   { machine: { absences }, clock: { constants } }: Pick<Observed, 'machine' | 'clock'>,
   instanceId: string,
@@ -320,8 +337,8 @@ function isLongMissing(
 }
 
 /**
- * True if the newest purchase was closed without a machine and this process has read only one list, which may lack a
- * late machine that earlier lists showed.
+ * Returns true if the newest purchase was closed without a machine and this process has read only one list, which may
+ * lack a late machine that earlier lists showed.
  */
 export function needsSecondList(facts: Pick<Facts, 'object' | 'machine' | 'purchase' | 'memory'>): boolean {
   const intent = closedWithoutMachine(facts);
@@ -329,8 +346,8 @@ export function needsSecondList(facts: Pick<Facts, 'object' | 'machine' | 'purch
 }
 
 /**
- * Exactly one machine that is new, unlabelled and nobody's: anything else is a person's question. After a certain
- * refusal none is looked for.
+ * Returns the only machine that is new, unlabelled and unowned: any other number needs a person. After a certain
+ * refusal there is none.
  */
 function foundWithoutLabel(
   observed: Pick<Observed, 'machine' | 'memory'>,
@@ -350,7 +367,7 @@ function foundWithoutLabel(
   return { type: 'ambiguous', intent, candidates };
 }
 
-/** The attempt that a row's label names, where the label is ours and fits the machine. */
+/** Returns the attempt in a row's label, if the operator made the label and it matches the machine. */
 export function attemptOf(ownership: ListedMachine['ownership']): number | undefined {
   return ownership.type === 'labelled' || ownership.type === 'undated' ? ownership.facts.attempt : undefined;
 }

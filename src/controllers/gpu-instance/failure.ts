@@ -31,7 +31,7 @@ export type AfterFailure =
       readonly unsupported?: boolean;
     };
 
-/** Consequence of a failed call. No catch block decides anything. */
+/** Returns the consequence of a failed call. No catch block decides anything. */
 export function decideAfterFailure(
   observed: Pick<Observed, 'clock' | 'memory'>,
   action: Action,
@@ -75,8 +75,9 @@ function afterRent(
 }
 
 /**
- * A service that calls a start wrong twice in a row has none (specification 4.7 shows only the stop). Stopped machines
- * and their disks are given up for it, so that one such answer, as a proxy may give it, is not enough.
+ * Returns the decision after a failed start. A service that rejects a start as invalid twice in a row has none
+ * (specification 4.7 shows only the stop). Stopped machines and their disks are given up for it, so a single such
+ * answer, perhaps from a proxy, is not enough.
  */
 function afterStart(observed: Pick<Observed, 'clock' | 'memory'>, failure: Failure): AfterFailure {
   const isWrong = failure.outcome === 'refused' && failure.kind === 'invalidRequest';

@@ -15,7 +15,7 @@ const mark = (change: Partial<DestroyMark> = {}): DestroyMark => ({
   ...change,
 });
 
-/** Proof for {@link given} with these absences and the rest of the observation. */
+/** Returns the proof for {@link given} with these absences and the rest of the observation. */
 function proofOf(lists: readonly number[], read: AbsenceView['read'], more: Given = {}): string {
   const { observed } = absent(lists, read);
   return goneProof(given({ ...more, observed: { ...more.observed, ...observed } }), ID).type;

@@ -5,7 +5,7 @@ import type { AbsenceView, DestroyMark } from './types.ts';
 export type GoneProof =
   /** Still listed, or seen again by its single read. */
   | { readonly type: 'present' }
-  /** From that steady time on a list proves it, where that is known. */
+  /** From that steady time on a list proves it, if the time is known. */
   | { readonly type: 'waiting'; readonly provableAt?: number }
   /** The lists agree; its single read is missing. */
   | { readonly type: 'needsRead' }
@@ -16,10 +16,10 @@ export type GoneProof =
 const NOTHING_SEEN: AbsenceView = { lists: [], read: undefined };
 
 /**
- * Proof that a machine is gone. After our own destroy it takes two complete lists begun after its answer and far enough
- * apart, and then a read that answers absent: a fault that hides a machine from lists may hide it from an earlier read
- * as well. Without a destroy the lists are further apart and the key has just proved its login, since a service may
- * answer a wrong key with empty lists.
+ * Returns the proof that a machine is gone. After the operator's own destroy it takes two complete lists begun after
+ * its answer and far enough apart, and then a read that answers absent: a fault that hides a machine from lists may
+ * hide it from an earlier read as well. Without a destroy the lists are further apart and the key must have just proved
+ * its login, since a service may answer a wrong key with empty lists.
  */
 export function goneProof(facts: Facts, instanceId: string): GoneProof {
   const mark = facts.memory.destroys.find((candidate) => candidate.instanceId === instanceId);
@@ -36,7 +36,10 @@ export function goneProof(facts: Facts, instanceId: string): GoneProof {
   return afterLists(facts, absence.read, mark);
 }
 
-/** The lists agree. The machine's own read, and without our own destroy the key's login, complete the proof. */
+/**
+ * Returns the proof after lists agree. The machine's own read, and without a destroy by the operator the key's login,
+ * complete it.
+ */
 function afterLists(
   { machine: { loginProven } }: Pick<Facts, 'machine'>,
   read: Exclude<AbsenceView['read'], 'present'>,
@@ -66,15 +69,15 @@ function countingLists(
 }
 
 /**
- * When a destroy that was answered is asked for again, if a list begun later still shows its machine: half the time
- * that lists may lag. Asked twice, a machine that is gone costs one call; one whose destroy was confirmed and not
- * carried out stops billing.
+ * Returns the time at which an answered destroy is repeated if a later list still shows its machine: half the time that
+ * lists may lag. A repeated destroy of a gone machine costs one call; a destroy that was confirmed and not carried out
+ * then stops the billing.
  */
 export function destroyRepeatsAt({ clock: { constants } }: Pick<Facts, 'clock'>, mark: DestroyMark): number {
   return mark.answeredAt + constants.listLagMs / 2;
 }
 
-/** True if that machine was destroyed so recently that the list may only lag behind. */
+/** Returns true if that machine was destroyed so recently that the list may only lag behind. */
 export function isDestroyPending(
   facts: Pick<Facts, 'machine' | 'clock' | 'memory'>,
   instanceId: string,

@@ -39,7 +39,7 @@ describe('the registry of an image', () => {
   });
 });
 
-/** The login that an image gets out of a Secret. */
+/** Returns the login that an image gets from a Secret. */
 function loginOf(username: string, password: string, host: string) {
   return { type: 'login', login: { host, username, password: new Secret(password) } };
 }

@@ -18,7 +18,7 @@ import type { StatusFields } from './types.ts';
 
 const WITH_SSH: GpuInstanceManifestSpec = { ssh: true, ports: [{ name: 'http', containerPort: 8080 }] };
 
-/** Its spec was another one before. */
+/** Returns an object whose spec was another one before. */
 const changedTo = (spec: GpuInstanceManifestSpec) => {
   const { object } = given(withMachine({}, { spec }));
   return { ...object, metadata: { ...object.metadata, generation: 2 } };
@@ -41,7 +41,7 @@ async function clusterWithTeam() {
   return cluster;
 }
 
-/** A cluster with the children of an object, whose machine was at `before`. */
+/** Returns a cluster with the children of an object, whose machine was at `before`. */
 async function published(before: StatusFields, allowPrivate = false) {
   const cluster = await clusterWithTeam();
   const { kube, sent } = cluster;
@@ -66,13 +66,13 @@ async function published(before: StatusFields, allowPrivate = false) {
     slices: () => namesOf(endpointSliceResource),
     services: () => namesOf(serviceResource),
     secrets: () => namesOf(secretResource),
-    /** As the first pass after `kubectl delete`. */
+    /** Withdraws the addresses, as the first reconcile after `kubectl delete`. */
     withdrawn: () => {
       const { metadata, ...owner } = ownerOf(WITH_SSH);
       const deleted = { ...owner, metadata: { ...metadata, deletionTimestamp: '2026-11-20T00:00:00Z' } };
       return publish(deleted, { fields: {}, serving: false, ready: false }, to(new ObjectMemory()));
     },
-    /** As a process that remembers nothing, unless it is given what it remembers. */
+    /** Reconciles again in a new process without memory, unless it is given one. */
     again: (
       fields: StatusFields,
       {
@@ -239,7 +239,10 @@ test('keeps what belongs to another owner, whatever its name', async () => {
 });
 
 describe('what is left when the machine of a deleted object has ended (L7)', () => {
-  /** As `kubectl delete` did with the owner references, `finalizers` beside ours, and what is left then. */
+  /**
+   * Returns the remaining children after `kubectl delete` handled the owner references, with `finalizers` beside the
+   * operator's.
+   */
   async function leftAfter({
     references,
     finalizers = [],

@@ -53,11 +53,11 @@ const HOUR_MS = 3_600_000;
 const UNCONFIRMED = known(false);
 const { replaceAt } = annotations;
 
-/** An object that holds a machine rented five minutes ago and has that annotation. */
+/** Returns an object with a machine rented five minutes ago and that annotation. */
 const toReplace = (annotation: string, situation: Given = {}) =>
   given(withMachine({}, { ...situation, annotations: { [replaceAt]: annotation } }));
 
-/** The same object as one that has never been annotated. */
+/** Returns the same object as if it had never been annotated. */
 function withoutAnnotations(facts: Facts): Facts {
   const { annotations: _, ...metadata } = facts.object.metadata;
   return { ...facts, object: { ...facts.object, metadata } };

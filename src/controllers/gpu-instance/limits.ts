@@ -25,7 +25,7 @@ export function limitState(facts: Pick<Facts, 'object' | 'clock'>): LimitState {
   return now === undefined ? { type: 'within', reachedInMs: CLOCK_RETRY_MS } : limitStateAt(facts, now);
 }
 
-/** Remaining time for machines of the object; undefined without `maxLifetime`. */
+/** Returns the remaining time for machines of the object; undefined without `maxLifetime`. */
 export function remainingLifetimeMs({
   object: { spec, status },
   clock: { serviceNow, now },
@@ -36,7 +36,7 @@ export function remainingLifetimeMs({
   return Math.max(0, first + maxLifetime - (serviceNow ?? now));
 }
 
-/** The limit that ends a machine now: only by a time that two complete lists agree on. */
+/** Returns the limit that ends a machine now: only by a time that two complete lists agree on. */
 export function limitToApply(facts: Pick<Facts, 'object' | 'clock'>): LimitState {
   const state = limitState(facts);
   if (state.type === 'within') return state;
@@ -64,7 +64,7 @@ function limitStateAt(facts: Pick<Facts, 'object'>, now: number): LimitState {
   return { type: 'within', reachedInMs: times.length === 0 ? undefined : Math.max(1000, Math.min(...times)) };
 }
 
-/** Rise of `price` that deserves a report: 5 % over the offer, or any amount over the maximum. */
+/** Returns the rise of `price` that deserves a report: 5 % over the offer, or any amount over the maximum. */
 export function priceRise(
   facts: Pick<Facts, 'object'>,
   price: number | undefined,
@@ -82,18 +82,24 @@ export function priceRise(
   return undefined;
 }
 
-/** The annotation names a time that has come, and the machine is older than it. */
+/** Returns true if the annotation names a time that has passed, and the machine is older than it. */
 export function replaceIsDue(facts: Pick<Facts, 'object' | 'clock'>): boolean {
   return (replaceIsDueIn(facts) ?? Number.POSITIVE_INFINITY) <= 0;
 }
 
-/** Milliseconds until the requested replacement; undefined without one, or if two lists disagree on the time. */
+/**
+ * Returns the milliseconds until the requested replacement; undefined without one, or if two lists disagree on the
+ * time.
+ */
 function replaceIsDueIn(facts: Pick<Facts, 'object' | 'clock'>): number | undefined {
   const [at, now] = [requestedReplacement(facts.object), facts.clock.confirmedNow];
   return at === undefined || now === undefined ? undefined : at - now;
 }
 
-/** Its time has come, and there is nothing to replace, or it was replaced; or it names no time, which is told once. */
+/**
+ * Returns true if the annotation is handled: its time has passed and there is nothing to replace, or the machine was
+ * replaced; or it names no time, which is reported once.
+ */
 export function replaceIsHandled(facts: Pick<Facts, 'object' | 'clock'>, annotation: string): boolean {
   const [at, now] = [parseTime(annotation), facts.clock.confirmedNow];
   if (at === undefined) return true;
@@ -111,8 +117,8 @@ export function unreadableReplaceAt(facts: Pick<Facts, 'object' | 'clock'>): rea
 }
 
 /**
- * When a limit is reached or a replacement falls due: nothing that happens tells of it. What is due already is held
- * back, and what lifts that tells.
+ * Returns the time at which a limit is reached or a replacement becomes due: no event reports it. An overdue one is
+ * blocked, and the end of its block causes an event.
  */
 export function nextDeadline(facts: Pick<Facts, 'object' | 'clock'>): Requeue {
   const limits = limitToApply(facts);
@@ -129,7 +135,7 @@ export function nextDeadline(facts: Pick<Facts, 'object' | 'clock'>): Requeue {
   return times.length === 0 ? {} : { afterMs: Math.max(1000, Math.min(...times)) };
 }
 
-/** When the end of the contract is reported; undefined if it was, or is not known. */
+/** Returns the time at which the end of the contract is reported; undefined if it was reported, or is unknown. */
 function contractEndIsDueIn({
   object,
   clock: { serviceNow, confirmedNow },
@@ -145,8 +151,8 @@ function contractEndIsDueIn({
 const FRESH_LIST_MS = 30_000;
 
 /**
- * True if the machine's time (`deadline`, steady) is over by a list that is fresh or was begun after it. Lists may be
- * minutes apart, and the machine may have come up long after the latest one.
+ * Returns true if the machine's time (`deadline`, steady) is over by a list that is fresh or was begun after it. Lists
+ * may be minutes apart, and the machine may have started long after the latest one.
  */
 export function isTimeUp(
   { machine: { list }, clock: { steadyNow } }: Pick<Facts, 'machine' | 'clock'>,
@@ -156,7 +162,7 @@ export function isTimeUp(
   return list.begunSteady >= Math.min(deadline, steadyNow - FRESH_LIST_MS);
 }
 
-/** When to look again at a machine that has its time: when that is over, and then at the next list. */
+/** Returns the next reconcile of a machine with a deadline: at the deadline, and then at the next list. */
 export function untilTimeIsUp({ clock: { steadyNow } }: Pick<Facts, 'clock'>, deadline: number): Requeue {
   const left = deadline - steadyNow;
   return left > 0 ? { afterMs: Math.max(1000, left) } : { onList: true };

@@ -21,7 +21,7 @@ function watching() {
   };
 }
 
-/** As the record says that it was rented so many seconds ago. */
+/** Returns a record of a rental that many seconds ago. */
 const rentedFor = (seconds: number, instanceId = '1') =>
   holding({
     instanceId,

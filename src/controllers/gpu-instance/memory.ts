@@ -62,7 +62,7 @@ export class ObjectMemory extends Retry {
   /** The search for a machine in place of the present one, which works. */
   readonly replacement = new Retry();
 
-  /** A destroy was answered with success. */
+  /** Records that a destroy was answered with success. */
   destroyed(mark: DestroyMark): void {
     const { destroys } = this.fields;
     const isKnown = destroys.some(({ instanceId }) => instanceId === mark.instanceId);
@@ -72,7 +72,7 @@ export class ObjectMemory extends Retry {
     this.#destroysWork();
   }
 
-  /** A destroy failed: none is tried again before `afterMs` have passed. Whatever else failed keeps none waiting. */
+  /** Records a failed destroy: the next attempt comes after `afterMs`. Other failures do not delay it. */
   destroyFailed(now: number, afterMs: number): void {
     this.fields.destroyFailures++;
     this.fields.destroyNotBefore = now + afterMs;
@@ -83,7 +83,7 @@ export class ObjectMemory extends Retry {
     this.fields.destroyNotBefore = 0;
   }
 
-  /** A machine is proven gone, and the record says so. */
+  /** Records that a machine is proven gone, and that the status contains it. */
   settled(instanceId: string): void {
     this.fields.destroys = this.fields.destroys.filter((mark) => mark.instanceId !== instanceId);
     this.#destroysWork();
@@ -107,17 +107,17 @@ export class ObjectMemory extends Retry {
     this.replacement.succeeded();
   }
 
-  /** The children are as they should be; they are looked at again after {@link CHILDREN_CHECK_MS}. */
+  /** Records that the children are as desired; they are verified again after {@link CHILDREN_CHECK_MS}. */
   childrenWritten(now: number): void {
     this.fields.childrenDueAt = now + CHILDREN_CHECK_MS;
   }
 
-  /** The children of this generation could be written. */
+  /** Records that the children of this generation could be written. */
   childrenTried(generation: number | undefined, now: number): void {
     this.#childrenTried = { generation, at: now };
   }
 
-  /** True if it was found out a short while ago that the children of this generation can be written. */
+  /** Returns true if a short while ago the children of this generation could be written. */
   areChildrenTried(generation: number | undefined, now: number): boolean {
     const tried = this.#childrenTried;
     return tried !== undefined && tried.generation === generation && now - tried.at < CHILDREN_TRIED_MS;
@@ -149,7 +149,7 @@ export class ObjectMemory extends Retry {
     this.#watch.note({ status, row: list && recorded, steady });
   }
 
-  /** A person asks to look now: whatever waits to be tried again is tried at once. */
+  /** Resets all backoffs when a person requests a reconcile. */
   #atRequest({ metadata, status }: GpuInstance): void {
     const asked = requestToken(metadata, annotations.requestedAt);
     if (asked === undefined || asked === this.#asked) return;
@@ -160,8 +160,8 @@ export class ObjectMemory extends Retry {
   }
 
   /**
-   * The service's clock says once how long ago an intent was issued; after that only the monotonic one counts. Until it
-   * says so, the intent is as young as this process's first look at it.
+   * Returns the deadline of an intent. The service's clock dates the intent once; after that only the monotonic clock
+   * counts. Until then the intent counts as issued when this process first read it.
    */
   #deadline(
     { attempt, deadline, issuedAt }: RentalIntent,
@@ -184,7 +184,7 @@ export class ObjectMemory extends Retry {
 
 type Writable<T> = { -readonly [Field in keyof T]: T[Field] };
 
-/** A share in [0, 1) that is always the same for one object. */
+/** Returns a share in [0, 1) that is constant for one object. */
 function spreadOf(uid: string): number {
   return (Number.parseInt(uid.slice(0, 4), 16) || 0) / 0x10000;
 }
@@ -212,7 +212,7 @@ export class Memories {
     return fresh;
   }
 
-  /** Nothing where this process has no memory of that object. */
+  /** Records a change of the account; no effect if this process has no memory of the object. */
   accountChanged(uid: string): void {
     this.#byUid.get(uid)?.accountChanged();
   }
@@ -225,14 +225,14 @@ export class Memories {
 /** Observation of the recorded machine. */
 interface MachineObservation {
   readonly status: GpuInstanceStatus | undefined;
-  /** As the latest complete list shows it; undefined where it does not, or there is none yet. */
+  /** Row of the machine in the latest complete list; undefined if it is not listed, or without a list. */
   readonly row: Machine | undefined;
   readonly steady: SteadyClock;
 }
 
 /**
- * Since when this process has seen what of the present machine, in steady time: a wall clock that is wrong after a
- * restart must not make a machine lost that has only just turned bad.
+ * Times since which this process has observed each state of the present machine, in steady time: a wrong wall clock
+ * after a restart must not make a machine lost that has only just turned bad.
  */
 export class MachineWatch {
   readonly fields: Writable<WatchedFields> = {};
@@ -249,7 +249,7 @@ export class MachineWatch {
     if (row) this.#seeRow(row, status, steady);
   }
 
-  /** The machine is gone; the next one is another. */
+  /** Forgets the machine: the next one is another. */
   ended(): void {
     this.fields.seenStatus = undefined;
     this.fields.progress = undefined;
@@ -312,22 +312,22 @@ export class SteadyClock {
     return this.#wall + this.#clock.monotonic() - this.#monotonic;
   }
 
-  /** The steady time of a durable wall time: as long ago as the wall clock says now, never in the future. */
+  /** Returns the steady time of a durable wall time: as long ago as by the present wall clock, never in the future. */
   fromWall(wall: number): number {
     return this.now() - Math.max(0, this.#clock.now() - wall);
   }
 
-  /** The steady time of a monotonic one. */
+  /** Returns the steady time of a monotonic one. */
   fromMonotonic(monotonic: number): number {
     return this.#wall + monotonic - this.#monotonic;
   }
 
-  /** Inverse of {@link fromMonotonic}. */
+  /** Returns the inverse of {@link fromMonotonic}. */
   toMonotonic(steady: number): number {
     return steady - this.#wall + this.#monotonic;
   }
 
-  /** A list has just arrived. */
+  /** Records a list that has just arrived. */
   noteList(feed: Feed, list: CompleteList): void {
     const { begunAt } = list;
     const took = listTook(list);
@@ -340,7 +340,9 @@ export class SteadyClock {
     }
   }
 
-  /** When lists were begun, oldest first. One that was not seen to arrive counts as begun before everything. */
+  /**
+   * Returns the starts of lists, oldest first. One whose arrival was not observed counts as begun before everything.
+   */
   listTimes(feed: Feed, begunAt: readonly number[]): readonly number[] {
     const times = this.#lists.get(feed);
     return begunAt.map((begun) => times?.get(begun) ?? Number.NEGATIVE_INFINITY);

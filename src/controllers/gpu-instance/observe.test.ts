@@ -127,7 +127,7 @@ function informerOf(objects: readonly GpuInstance[], asked: string[] = []): Obse
   } as unknown as ObserveDeps['instances'];
 }
 
-/** Another object of the cluster. */
+/** Returns another object of the cluster. */
 function other(situation: Given, metadata: Partial<GpuInstance['metadata']> = {}): GpuInstance {
   const { object } = given(situation);
   return { ...object, metadata: { ...object.metadata, uid: OTHER_UID, name: 'other', ...metadata } };

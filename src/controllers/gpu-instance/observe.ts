@@ -74,11 +74,11 @@ interface LoginSnapshot {
 /** The GpuInstances of the cluster, the observed one included. */
 export interface OtherObjects {
   all(): readonly GpuInstance[];
-  /** Those whose status names that machine. */
+  /** Returns the objects whose status names that machine. */
   recording(instanceId: string): readonly GpuInstance[];
-  /** Those that are to take over that machine. */
+  /** Returns the objects that request to adopt that machine. */
   adopting(instanceId: string): readonly GpuInstance[];
-  /** Those whose machine was rented by that offer. */
+  /** Returns the objects whose machine was rented by that offer. */
   rentedBy(offerId: string): readonly GpuInstance[];
   readonly loginOf: LoginOf;
 }
@@ -94,7 +94,10 @@ type SnapshotDeps = Pick<
   readonly withoutStart: ReadonlySet<string>;
 };
 
-/** From caches, sessions and clocks, without waiting. Undefined while the identity of this installation is not known. */
+/**
+ * Takes a snapshot of caches, sessions and clocks, without waiting. Undefined while the identity of this installation
+ * is unknown.
+ */
 function takeSnapshot(object: GpuInstance, deps: SnapshotDeps): Snapshot | undefined {
   const { accounts, instances, clock, constants, random } = deps;
   const { namespace = '' } = object.metadata;
@@ -202,13 +205,13 @@ const NO_READS = {
 /** Searches and inputs that no rule has requested yet. */
 const NO_SEARCHES = { inputs: undefined, offers: new Map(), broadOffers: undefined } as const;
 
-/** Everything that one reconcile needs, as it is now. Undefined while the identity of this installation is not known. */
+/** Returns the present inputs of one reconcile. Undefined while the identity of this installation is unknown. */
 export function observe(object: GpuInstance, deps: ObserveDeps): Observed | undefined {
   const snapshot = takeSnapshot(object, deps);
   return snapshot && observeSnapshot(object, snapshot, deps);
 }
 
-/** Everything that one reconcile needs, of the snapshot and of memory, which notes what the snapshot shows. */
+/** Returns the inputs of one reconcile, from the snapshot and from memory, which is updated by the snapshot. */
 export function observeSnapshot(
   object: GpuInstance,
   snapshot: Snapshot,
@@ -281,8 +284,8 @@ function insidersView(lookup: AccountLookup<LoginSnapshot>): AccountView {
 }
 
 /**
- * View of an account without its messages, which only permitted namespaces may read. This is the only place that lets
- * them through.
+ * Returns the view of an account without its messages, which only permitted namespaces may read. No other place passes
+ * them on.
  */
 function withoutWords(view: AccountView, outsider: Outsider): AccountView {
   if (view.state === 'missing') return { ...view, outsider };
@@ -295,7 +298,7 @@ function withoutWords(view: AccountView, outsider: Outsider): AccountView {
   return { state: 'notReady', reason: 'NotAllowedByAccount', message: sentence, facts: silent, outsider };
 }
 
-/** Record that the object has of its machine. An intent of another attempt dates another machine. */
+/** Returns the record that the object has of its machine. An intent of another attempt dates another machine. */
 function recordOf({ status = {} }: GpuInstance, reading: IntentReading): MachineRecord {
   const isOwn = reading.type === 'intent' && reading.intent.attempt === status.attempt;
   return { status, issuedAt: isOwn ? reading.intent.issuedAt : undefined };
@@ -318,7 +321,7 @@ function listView(object: GpuInstance, listing: Listing, snapshot: Snapshot): Li
     begunSteady: login.begunSteady,
     recorded,
     labelled: login.labelled(uid).filter(isFree),
-    // One that only carries a copy of the label is somebody else's, and nobody is asked to end it.
+    // A machine with a mere copy of the label belongs to another owner and is never ended.
     formerSelf:
       others === undefined
         ? undefined
@@ -330,7 +333,7 @@ function listView(object: GpuInstance, listing: Listing, snapshot: Snapshot): Li
   };
 }
 
-/** Found among all objects: a copied intent is rare, and none is asked for without one. */
+/** Returns the original of a copied intent among all objects; a copy is rare, and other intents cause no search. */
 function originalOf(uid: string, { others }: Snapshot): string | undefined {
   const original = others.all().find(({ metadata }) => metadata.uid === uid);
   return original && `${original.metadata.namespace}/${original.metadata.name}`;
@@ -361,7 +364,10 @@ function claimsOfOthers(
   });
 }
 
-/** The verified claim of another object to that machine: whatever its label says, the machine is that object's. */
+/**
+ * Returns the verified claim of another object to that machine: whatever its label is, the machine belongs to that
+ * object.
+ */
 function claimOfOther(
   object: GpuInstance,
   machineId: string,
@@ -374,9 +380,9 @@ function claimOfOther(
 }
 
 /**
- * Rows that could be a purchase whose label the service does not give back, or gives back maimed. While it is
- * not known whether labels come back, one without any may as well be somebody's own: then it is doubtful. So is one that
- * another object wants to take over.
+ * Returns the rows that could be a purchase whose label the service drops or changes. While it is unknown whether
+ * labels are echoed, a row without one may belong to a person: it is doubtful. So is a row that another object requests
+ * to adopt.
  */
 function unownedRows(
   object: GpuInstance,
@@ -424,8 +430,8 @@ function absencesOf(
 // Other objects
 
 /**
- * True if an older object of the same login has a claim to adopt the same machine; of two equally old objects the lower
- * uid is the older. Called only for an object that may adopt: a refused adoption costs no lookup. It lists older
+ * Returns true if an older object of the same login may adopt the same machine; of two equally old objects the lower
+ * uid is the older. Called only for an object that may adopt, so a refused adoption costs no lookup. It lists older
  * objects of the login only, up to the first that counts.
  */
 function isLeftToOlder(
@@ -443,7 +449,9 @@ function isLeftToOlder(
   });
 }
 
-/** True if an object of the same login has an earlier machine of the same offer and the same physical machine. */
+/**
+ * Returns true if an object of the same login has an earlier machine of the same offer and the same physical machine.
+ */
 function isSoldBefore(object: GpuInstance, { rentedBy, loginOf }: OtherObjects): boolean {
   const { offerId, machineId, rentedAt } = object.status ?? {};
   const at = parseTime(rentedAt);
@@ -457,7 +465,7 @@ function isSoldBefore(object: GpuInstance, { rentedBy, loginOf }: OtherObjects):
 /** The login that an object's account proved, as text; undefined if none did. */
 export type LoginOf = (object: GpuInstance) => string | undefined;
 
-/** Every other object but those of another login: there the same id names another machine. */
+/** Returns every other object except those of another login, in which the same id names another machine. */
 function rivalsOf(
   object: GpuInstance,
   all: readonly GpuInstance[],

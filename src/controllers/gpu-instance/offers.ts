@@ -41,7 +41,7 @@ export interface ChoiceInput {
   readonly mustState?: boolean;
 }
 
-/** What no offer of a search is. */
+/** Requirement that no offer of a search satisfies. */
 export type Lack = 'match' | 'affordable' | 'priced';
 
 /** The offer to rent, or why none of those found will do. */
@@ -52,7 +52,7 @@ export type Choice =
   | { readonly type: 'none'; readonly lacks: Lack };
 
 /**
- * Offer to rent: the first one in the order of preference that passes every check and is not excluded. Ties go to the
+ * Returns the first offer in the order of preference that passes every check and is not excluded. Ties go to the
  * lowest id.
  */
 export function chooseOffer(input: ChoiceInput): Choice {
@@ -104,7 +104,7 @@ function candidatesOf(input: ChoiceInput): Candidates {
   return found;
 }
 
-/** Text of everything that decides which offers pass, and in which order. */
+/** Returns the text of all inputs that decide which offers pass, and their order. */
 function wantKey({ requirements, limits, diskGB, requiredPorts, neededMs, mustState }: ChoiceInput): string {
   const ports = neededDirectPorts(requiredPorts);
   return JSON.stringify([requirements, limits, diskGB, ports, neededMs ?? 0, mustState === true]);
@@ -128,14 +128,14 @@ function firstWhere<T>(items: Iterable<T>, holds: (item: T) => boolean): T | und
   return undefined;
 }
 
-/** Every search asks for offers that can be rented; a row that denies it is not believed. */
+/** Returns the rentable offers: every search requests them, and a row that contradicts it is ignored. */
 function forRent(offers: readonly Offer[]): readonly Offer[] {
   return offers.filter(({ rentable }) => rentable !== false);
 }
 
 /**
- * Count of matching offers without each single requirement, most helpful first, without requirements that change
- * nothing.
+ * Returns the count of matching offers without each single requirement, most helpful first, without requirements that
+ * change nothing.
  */
 export function wouldMatchWithout(
   input: ChoiceInput,
@@ -197,7 +197,10 @@ function lackOf({ checks, ...all }: Candidates): Lack {
   return priced.length > 0 ? 'affordable' : 'priced';
 }
 
-/** Whatever is not known comes last, in either direction. What ends too soon comes after all that does not. */
+/**
+ * Returns the order of offers: unknown values come last in either direction, and offers that end too soon after all
+ * others.
+ */
 function byOrder(order: OfferRequirements['order'], neededMs = 0): (left: Offer, right: Offer) => number {
   const endsTooSoon = ({ remainingSeconds = Number.POSITIVE_INFINITY }: Offer) =>
     Number(remainingSeconds * 1000 < neededMs);
@@ -219,7 +222,7 @@ function byOrder(order: OfferRequirements['order'], neededMs = 0): (left: Offer,
 interface OfferCheck {
   /** Category of the failure if it alone fails: a machine that fits, a price within the limit, or a known price. */
   readonly kind: 'fit' | 'price' | 'knownPrice';
-  /** As a person wrote it: `gpuNames RTX 4090`. */
+  /** The requirement in the user's form: `gpuNames RTX 4090`. */
   readonly label: string;
   /**
    * Test of an offer. A field that the service leaves out passes, since the search filters by it; only a price must be
@@ -238,7 +241,7 @@ interface Context {
   readonly requiredPorts: DeclaredPorts;
 }
 
-/** The requirements of one alternative, in the order of its fields. */
+/** Returns the requirements of one alternative, in the order of its fields. */
 export function offerChecks(requirements: OfferRequirements, context: Context): readonly OfferCheck[] {
   const { diskGB } = context;
   return [
@@ -256,7 +259,7 @@ const SEARCH_LIMIT = { exact: 200, broad: 2000 } as const;
 /** Searches for everything differ in nothing but what the prices include, so that objects share them. */
 const BROAD_ORDER = [{ field: 'pricePerHour', direction: 'asc' }] as const;
 
-/** The search for one alternative. `broad` asks for everything that is for rent, to say why nothing matched. */
+/** Returns the search for one alternative. `broad` requests everything for rent, to explain why nothing matched. */
 export function offerQuery(
   requirements: OfferRequirements,
   context: Context,
@@ -279,7 +282,7 @@ export function offerQuery(
   };
 }
 
-/** Every requirement on a machine is one of fit. */
+/** Returns the requirements as checks; every requirement on a machine is one of fit. */
 function checksOf(requirements: readonly Requirement[]): readonly OfferCheck[] {
   return requirements.map((requirement) => ({ kind: 'fit', ...requirement }));
 }
@@ -326,7 +329,7 @@ function priceChecks(requirements: OfferRequirements, { limits }: Context): read
   ];
 }
 
-/** Total price of a rental, disk included: the offer's own, or the bid and the disk. */
+/** Returns the total price of a rental, disk included: the offer's own, or the bid and the disk. */
 export function totalPrice(offer: Offer, requirements: OfferRequirements): MicroDollars | undefined {
   if (requirements.pricing === 'OnDemand') return offer.pricePerHour;
   const bid = parseDollars(requirements.bid);
@@ -335,8 +338,8 @@ export function totalPrice(offer: Offer, requirements: OfferRequirements): Micro
 }
 
 /**
- * The price that a machine counts at if no row and no offer names one: the highest that it may cost. Without a maximum per
- * machine it may take all that the account may spend in an hour; undefined if nothing limits that either.
+ * Returns the price at which a machine counts if no row and no offer names one: its maximum. Without a maximum per
+ * machine it is the account's hourly limit; undefined if nothing limits that either.
  */
 export function unknownPrice(
   alternatives: readonly OfferRequirements[],
@@ -345,7 +348,7 @@ export function unknownPrice(
   return highestCap(alternatives, limits) ?? limits.maxSpendPerHour;
 }
 
-/** The most that a machine may cost that any of these alternatives may rent; without alternatives the account's limit. */
+/** Returns the highest maximum price of these alternatives; without alternatives the account's limit. */
 export function highestCap(
   alternatives: readonly OfferRequirements[],
   limits: AccountLimits,
@@ -357,8 +360,8 @@ export function highestCap(
 }
 
 /**
- * True if a limit determines the maximum cost of a machine by these requirements. `allowUnknownPrice` replaces one only
- * without a limit on spending over time, which could count nothing without a price.
+ * Returns true if a limit determines the maximum cost of a machine by these requirements. `allowUnknownPrice` replaces
+ * one only without a limit on spending over time, which could count nothing without a price.
  */
 export function hasPriceRule(
   requirements: OfferRequirements,
@@ -370,7 +373,7 @@ export function hasPriceRule(
   return requirements.allowUnknownPrice && (limits.maxSpendPerHour !== undefined || !isCounted);
 }
 
-/** The most that one machine may cost: the lower of the alternative's and the account's limit. */
+/** Returns the maximum price of one machine: the lower of the alternative's and the account's limit. */
 function priceCap(requirements: OfferRequirements, limits: AccountLimits): MicroDollars | undefined {
   const own = parseDollars(requirements.maxPricePerHour);
   const { maxPricePerHour } = limits;

@@ -21,7 +21,10 @@ export function withOutage(facts: Pick<Facts, 'object' | 'account' | 'clock'>, s
 
 type Outage = NonNullable<Decision['status']>['fields']['outage'];
 
-/** An account that is not ready for another reason, as for a moment after each start, proves no end. */
+/**
+ * Returns the outage. An account that is not ready for another reason, as for a moment after each start, proves no end
+ * of it.
+ */
 function outageOf(
   { account, object }: Pick<Facts, 'object' | 'account'>,
   { verdict }: NonNullable<Decision['status']>,

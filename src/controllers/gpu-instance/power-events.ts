@@ -32,7 +32,7 @@ function powerEvents(facts: HeldFacts, { fields, verdict }: NewStatus): readonly
 
 type Fields = NewStatus['fields'];
 
-/** Event of a machine that comes to this reason of Ready; undefined for those that need none. */
+/** Returns the Event of a machine that turns to this reason of Ready; undefined for reasons without one. */
 function turnEvent(reason: Reason, machine: string, { cost }: Fields): EventNote | undefined {
   if (reason === 'Stopping') return normal('InstanceStopping', `Stopping ${machine}: powerState is Stopped.`);
   if (reason === 'Stopped')
@@ -41,7 +41,7 @@ function turnEvent(reason: Reason, machine: string, { cost }: Fields): EventNote
   return undefined;
 }
 
-/** A machine that should run was stopped by the marketplace, or runs again after a stop. */
+/** Returns the event if a machine that should run was stopped by the marketplace, or runs again after a stop. */
 function unrequested(facts: HeldFacts, fields: Fields, before: string | undefined): readonly EventNote[] {
   const recorded = facts.object.status;
   const state = recordedState(fields);
@@ -54,7 +54,10 @@ function unrequested(facts: HeldFacts, fields: Fields, before: string | undefine
   return [stoppedUnrequested(facts, machine, diskText(fields.cost))];
 }
 
-/** The end of its contract stops a machine by itself: neither credit nor bids are the cause then. */
+/**
+ * Returns the event of a stop that was not requested, unless the contract ended: then neither credit nor bids are the
+ * cause.
+ */
 function stoppedUnrequested(
   facts: Pick<Facts, 'object' | 'machine' | 'account' | 'clock'>,
   machine: string,
@@ -70,7 +73,7 @@ function stoppedUnrequested(
 
 const diskText = (cost: Fields['cost']): string => billed(cost?.storagePricePerHour, 'Its disk bills');
 
-/** The likely cause, as far as the offer and the account tell one. */
+/** Returns the likely cause, by the facts of the offer and the account. */
 function causeOf({
   machine: { list },
   account: { facts: accountFacts },

@@ -16,7 +16,7 @@ import { readPreflight } from './preflight-reads.ts';
 const serving: Given = { spec: { ssh: true, ports: [{ name: 'http', containerPort: 8080 }] } };
 const bound = withMachine({}, { ...serving, status: { binding: { name: 'job-connection' } } });
 
-/** A namespace with these objects, and the checks of one GpuInstance there. */
+/** Returns a namespace with these objects, and the checks of one GpuInstance there. */
 async function bench(
   situation: Given,
   present: readonly (readonly [Resource, string, owner?: string | undefined])[] = [],

@@ -24,12 +24,13 @@ export const NO_PRICE_LIMIT =
 const NO_SSH_KEY =
   "The spec asks for SSH, and no SSH key is registered for the login. Register one in the marketplace's console or by gpu-rent create ssh-key, or set spec.ssh to false.";
 
-/** A person or another controller mends what is missing, and nothing may tell the operator. */
+/** A person or another controller repairs it, and no event may report that. */
 const RETRY_MS = 60_000;
 
 /**
- * Everything that must hold before an object may cost money, and that no offer changes: image, SSH key, Secrets, names of children,
- * rights, quota, start script, price limit. Asked before a first rental, a rental after a loss, and a replacement.
+ * Returns the first problem that would make a rental useless whatever the offer: image, SSH key, Secrets, names of
+ * children, permissions, quota, start script, price limit. Called before a first rental, a rental after a loss, and a
+ * replacement.
  */
 export function preflight(
   { object, purchase: { inputs } }: Pick<Facts, 'object' | 'purchase'>,

@@ -12,7 +12,7 @@ afterEach(async () => {
 
 const NO_CONTENT = 'HTTP/1.1 204 No Content\r\ncontent-length: 0\r\n\r\n';
 
-/** A door on loopback that counts who comes, and the port it has. */
+/** Returns a server on loopback that counts its connections, with its port. */
 async function door(answer = (socket: Socket): unknown => socket.end(NO_CONTENT)) {
   const came: string[] = [];
   const server: Server = createServer((socket) => {
@@ -77,7 +77,7 @@ describe('a probe', () => {
     let asked = 0;
     const { ask, resolved } = prober({
       mapAddress: simulated,
-      // The second answer would lead elsewhere; nobody asks for it.
+      // The second answer would be another address; it is never requested.
       resolve: async () => (asked++ === 0 ? ['203.0.113.5'] : ['169.254.169.254']),
     });
     const target = { host: 'machine.market.example', port, timeoutMs: PATIENCE_MS, http };
@@ -172,7 +172,7 @@ describe('a probe', () => {
   });
 
   test('reaches a private address where --allow-private-addresses opens it, and loopback nowhere', async () => {
-    // Whoever answers there, or nobody: what matters is that it was tried.
+    // Any result will do: the test is about the attempt.
     const { ask } = prober({ allowPrivate: true });
     const target = { port: 9, timeoutMs: 50, http: undefined };
     expect(String(await ask({ ...target, host: '10.255.255.1' }))).not.toContain('not probed');

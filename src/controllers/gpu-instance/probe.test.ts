@@ -25,7 +25,7 @@ beforeEach(() => {
   clock = createVirtualClock();
 });
 
-/** A GpuInstance whose machine runs since the clock began, with port 8000 open to the world at 40001. */
+/** Returns a GpuInstance whose machine has run since the clock began, with port 8000 publicly mapped to 40001. */
 function running(
   status: NonNullable<GpuInstance['status']> = {},
   spec: Partial<GpuInstance['spec']> = {},

@@ -22,7 +22,7 @@ import type { ProbeView } from './types.ts';
 
 /** Request of a probe to a machine. */
 export interface ProbeTarget {
-  /** As the marketplace names it; whoever connects maps it where a map is configured. */
+  /** Host in the marketplace's words; the caller maps it if a map is configured. */
   readonly host: string;
   readonly port: number;
   readonly timeoutMs: number;
@@ -54,7 +54,7 @@ interface Schedule {
   view: ProbeView | undefined;
 }
 
-/** Target of an object's probe; undefined without a probe, or while its address is unknown. */
+/** Returns the target of an object's probe; undefined without a probe, or while its address is unknown. */
 export function probeTarget({ spec, status }: GpuInstance): ProbeTarget | undefined {
   const { readinessProbe: probe } = spec;
   const action = probe?.httpGet ?? probe?.tcpSocket;
@@ -70,7 +70,7 @@ const WATCHDOG_MS = 5_000;
 /** Longest text of an error in a condition. */
 const MAX_ERROR_LENGTH = 120;
 
-/** Resolves to undefined for an object that proves itself to nobody. */
+/** Resolves to undefined for an object without mutual TLS. */
 export type CallerOf = (object: GpuInstance) => Promise<CallerTls | undefined>;
 
 interface ProbeScheduleOptions {
@@ -97,7 +97,7 @@ export class ProbeSchedules {
     this.#clock = options.clock;
   }
 
-  /** Latest probe result of the object's present machine; starts probing if nothing probes it yet. */
+  /** Returns the latest probe result of the object's present machine; starts probing it if needed. */
   view(key: string, object: GpuInstance): ProbeView | undefined {
     const target = isUp(object.status) ? probeTarget(object) : undefined;
     if (!target) {
@@ -197,14 +197,14 @@ interface Probed {
 }
 
 export interface ProberOptions extends DialPolicy {
-  /** Every address behind a name. Rejects where there is none. */
+  /** Every address behind a name. Rejects if there is none. */
   readonly resolve: (name: string) => Promise<readonly string[]>;
 }
 
 /**
- * Probes over the network. The marketplace names where a machine is and the tenant what is asked there, and neither is
- * to be trusted: a name is resolved first, every address is checked by {@link dial}, and the address
- * that was checked is the one that is dialled, so that a name cannot lead elsewhere meanwhile.
+ * Creates the network prober. The marketplace names the address and the tenant the request; neither is trusted. A name
+ * is resolved first, every address is checked by {@link dial}, and the checked address is dialled, so that a name
+ * cannot change meanwhile.
  */
 export function createProber(options: ProberOptions): Prober {
   return async (target) => {
@@ -215,7 +215,7 @@ export function createProber(options: ProberOptions): Prober {
   };
 }
 
-/** Connection address of the first address of the machine that a process may connect to. */
+/** Returns the connection address of the first address of the machine to which a process may connect. */
 async function dialed(target: ProbeTarget, options: ProberOptions): Promise<Dialed> {
   let problem = 'The name of the machine leads to no address.';
   for (const address of await addressesOf(target, options)) {
@@ -236,7 +236,7 @@ async function addressesOf(
   return Promise.race([resolve(host).catch(() => []), late.promise]);
 }
 
-/** Ready when a connection opens. */
+/** Connects by TCP; ready if a connection opens. */
 function askTcp({ host, port, timeoutMs }: ProbeTarget): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket = connect({ host, port, timeout: timeoutMs });
@@ -251,8 +251,8 @@ function askTcp({ host, port, timeoutMs }: ProbeTarget): Promise<string | undefi
 }
 
 /**
- * Ready when a GET answers 200 to 399. The certificate of a machine that has to prove itself is verified, and any other
- * is not, as with the kubelet. Rejects, before anything is sent, if Node refuses the path or a header.
+ * Sends a GET; ready if the answer is 200 to 399. The certificate of a machine that must prove itself is verified, and
+ * any other is not, as with the kubelet. Rejects, before anything is sent, if Node refuses the path or a header.
  */
 function askHttp(
   { host, port, timeoutMs, tls }: ProbeTarget,

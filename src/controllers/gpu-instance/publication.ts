@@ -16,8 +16,8 @@ const ADDRESS_FIELDS = [
 ] as const satisfies readonly (keyof StatusFields)[];
 
 /**
- * Puts the children before a status that speaks of them: the Secret exists when the status names it, and no
- * Service leads to a machine that does not run. Where nothing about the address changes, nothing is written.
+ * Publishes the children before a status that names them: the Secret exists when the status names it, and no Service
+ * points to a stopped machine. It writes nothing if the address is unchanged.
  */
 export function publishFirst(
   facts: Pick<Facts, 'object' | 'machine' | 'clock' | 'memory'>,
@@ -40,8 +40,8 @@ export function publishFirst(
 }
 
 /**
- * Takes the addresses of an object that is being deleted out of its Service, before anything happens to its machine:
- * nobody is led to one that goes. Undefined where that was tried in this pass, or none was announced.
+ * Removes the addresses of a deleted object from its Service, before any action on its machine: no client may reach a
+ * machine that is about to end. Undefined if this reconcile has tried it, or none was announced.
  */
 export function withdraw({
   object,
@@ -62,12 +62,12 @@ function isLeaving(lookup: ConditionLookup): boolean {
   return facetsOf(lookup('Reconciling')?.reason).endsService === true;
 }
 
-/** True if the present or future conditions let a Service point to the machine. */
+/** Returns true if the present or future conditions let a Service point to the machine. */
 function isReady(lookup: ConditionLookup): boolean {
   return lookup('Running')?.status === 'True' && !isLeaving(lookup);
 }
 
-/** At the latest when the children are to be looked at. */
+/** Returns the requeue, at the latest when the children are to be verified. */
 function untilChildrenCheck(
   { memory, clock: { steadyNow } }: Pick<Facts, 'clock' | 'memory'>,
   step: Decision,
@@ -77,7 +77,7 @@ function untilChildrenCheck(
   return { ...step, requeue: { ...step.requeue, afterMs: Math.min(dueMs, step.requeue.afterMs ?? dueMs) } };
 }
 
-/** True if a Service may point to the machine by the conditions of the last write of the children. */
+/** Returns true if a Service may point to the machine by the conditions of the last write of the children. */
 function isAnnounced({ spec, status }: GpuInstance): boolean {
   return spec.service.enabled && status?.endpoint !== undefined;
 }
@@ -123,7 +123,10 @@ function afterPublishing(
   };
 }
 
-/** The connection Secret has the address all the same, so that the machine itself is not held back. */
+/**
+ * Returns the event of an unpublished address. The connection Secret still has the address, so the machine itself is
+ * not delayed.
+ */
 function unpublishedEvent({
   unpublished,
 }: Extract<Published, { readonly type: 'done' }>): readonly EventNote[] {

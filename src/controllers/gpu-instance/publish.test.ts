@@ -17,7 +17,7 @@ const bound = given(
 const refused = (kind: 'alreadyExists' | 'notFound' | 'invalid') =>
   new KubeError(kind, { kind, status: 409, reason: kind, outcome: 'refused' });
 
-/** A cluster that holds these Secrets, and what was sent to it. */
+/** Returns a cluster that contains these Secrets, and its requests. */
 function clusterWith(
   present: Readonly<
     Record<string, { readonly owner: string; readonly data?: Readonly<Record<string, string>> }>

@@ -30,9 +30,8 @@ interface PublishPorts extends SecretPorts {
 }
 
 /**
- * Writes the children of an instance: one create each, or a patch where something differs; what of ours is wanted no
- * more goes first. An object of the same name that is not ours is left as it is. Doing it twice does nothing the
- * second time.
+ * Writes the children of an instance: one create each, or a patch of a difference, after it deletes children that are
+ * no longer desired. An object of the same name with another owner stays unchanged. A repeated call has no effect.
  */
 export async function publish(
   owner: GpuInstance,
@@ -82,9 +81,8 @@ export async function tryChildren(owner: GpuInstance, ports: SecretPorts): Promi
 }
 
 /**
- * Puts what is known of the machine that has just been rented in the place of all that the connection Secret says of the
- * one before, in one request, while the result of the rental is being saved. Nothing is done where there is no Secret,
- * or it is not ours.
+ * Replaces the previous machine in the connection Secret by the new one, in one request, while the result of the rental
+ * is being saved. No effect without a Secret, or if it has another owner.
  */
 export async function replaceConnection(
   owner: GpuInstance,
@@ -114,7 +112,10 @@ function secretOf(owner: GpuInstance, publication: Publication, keys: KeyRing): 
   });
 }
 
-/** In this order: who reads the Service finds the Secret. Only slices change while nothing is served. */
+/**
+ * Returns the children in order: a client that reads the Service finds the Secret. Only slices change while nothing is
+ * served.
+ */
 function childrenOf(
   owner: GpuInstance,
   publication: Publication,

@@ -29,7 +29,7 @@ interface Answers {
   readonly wants?: SearchRequest[];
 }
 
-/** Observation after a lookup that took two seconds, with or without an account. */
+/** Returns the observation after a lookup of two seconds, with or without an account. */
 async function look(request: ReadRequest, answers: Answers | 'no account', before: Observed = given()) {
   const clock = createVirtualClock({ startMs: NOW + 2_000 });
   const replies = answers === 'no account' ? {} : answers;

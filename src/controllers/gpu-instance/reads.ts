@@ -31,12 +31,12 @@ export type ReadDeps = Pick<
  * Source of answers to the rules' requests: caches, queue and marketplace for the operator, direct reads for `explain`.
  */
 export interface Reader {
-  /** Cluster objects that the rental needs. */
+  /** Returns the cluster objects that the rental needs. */
   inputs(observed: Observed): Promise<InputsView>;
   offers(observed: Observed, request: OffersRequest): Promise<OffersView>;
-  /** The machine by its single read; null if there is none, undefined if nobody can ask. Rejects as the client does. */
+  /** Reads the machine; null if it does not exist, undefined if no key can read it. Rejects like the client. */
   machine(instanceId: string): Promise<MachineRow | null | undefined>;
-  /** Admission of a rental in place of the object's machine; the offer is reserved for the object. */
+  /** Returns the admission of a rental in place of the object's machine; the offer is reserved for the object. */
   room(observed: Observed, request: RoomRequest): ReplacementDecision;
   /** Keeps the first of two searches; the kept one is returned. */
   keepFirstSearch(search: FirstSearch | undefined): FirstSearch | undefined;
@@ -91,7 +91,7 @@ export async function decideWithReads(
   throw new Error('Two rules ask for each other without end');
 }
 
-/** All that was requested, one after another. Unusable inputs end the round: nothing is searched for them. */
+/** Reads all requested inputs, one after another. Unusable inputs end the round: nothing is searched for them. */
 export async function readAll(
   observed: Observed,
   requests: readonly ReadRequest[],
@@ -171,14 +171,14 @@ function roomOf(
   return { type: 'refused', ...seen, reason, detail, retryAfterMs };
 }
 
-/** A reply that shows another machine is none about this one. */
+/** Reads the machine. A reply with another machine says nothing about this one. */
 async function readMachine(instanceId: string, reader: Reader): Promise<ConfirmedView['read']> {
   const row = await rowOrFailure(instanceId, reader);
   if (row === null) return 'absent';
   return row === 'failed' || row.id !== instanceId ? 'failed' : row;
 }
 
-/** A failed read says nothing: neither there nor gone. */
+/** Reads the machine; a failed read proves neither presence nor absence. */
 async function rowOrFailure(instanceId: string, reader: Reader): Promise<MachineRow | null | 'failed'> {
   try {
     const row = await reader.machine(instanceId);
@@ -189,7 +189,7 @@ async function rowOrFailure(instanceId: string, reader: Reader): Promise<Machine
   }
 }
 
-/** The operator's own reader. Whatever asks the marketplace waits without occupying a worker slot. */
+/** Returns the operator's own reader. Requests to the marketplace wait without occupying a worker slot. */
 export function readerOf(deps: ReadDeps): Reader {
   const { session, wake, aside, log, steady, memory } = deps;
   return {
@@ -222,7 +222,7 @@ const NO_SESSION: ReplacementDecision = {
   retryAfterMs: 5_000,
 };
 
-/** Brings the clocks of an observation up to date: what is bought after a long read is dated anew. */
+/** Updates the clocks of an observation: a purchase after a long read is dated again. */
 function withPresentTime(observed: Observed, { clock, steady, session }: Clocks): Observed {
   const { account } = observed;
   const times = { ...observed.clock, now: Math.floor(clock.now()), steadyNow: steady.now() };
@@ -271,7 +271,7 @@ function laterOf(left: number | undefined, right: number | undefined): number | 
   return left === undefined || right === undefined ? (left ?? right) : Math.max(left, right);
 }
 
-/** A preview makes one search: that counts as if an earlier one had shown the same. */
+/** Returns the search of a preview as if an earlier one had shown the same: a preview makes only one. */
 export function asIfConfirmed(search: FirstSearch | undefined): FirstSearch | undefined {
   return search && { ...search, begunAt: search.begunAt - SECOND_SEARCH_MS };
 }

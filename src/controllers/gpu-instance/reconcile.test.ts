@@ -54,7 +54,7 @@ interface Setting {
   /** After so many looks at the lease there is none any more. */
   readonly leaseLooks?: number;
   readonly conflict?: 'patch' | 'replace';
-  /** A Secret of the name of the object's own is somebody else's. */
+  /** A Secret of the object's own name has another owner. */
   readonly nameTaken?: boolean;
   /** A slice of the object's own is there. */
   readonly slice?: boolean;
@@ -76,9 +76,9 @@ interface Setting {
   /** Position in the queue after it asked for one. */
   readonly place?: QueuePosition;
   readonly waits?: boolean;
-  /** Its account has no session any more; another account of the login has. */
+  /** The account has no session any more; another account of the login has. */
   readonly disconnected?: boolean;
-  /** Its search was answered: it waits for a slot. */
+  /** The search was answered: the object waits for a slot. */
   readonly searched?: boolean;
   /** Gets a word for each wait beside the other objects. */
   readonly aside?: string[];
@@ -96,7 +96,7 @@ interface Setting {
   readonly logged?: unknown[];
   /** Gets what is logged for those who look closer. */
   readonly searches?: unknown[];
-  /** Gets the rights that are asked for. */
+  /** Gets the reviewed permissions. */
   readonly asked?: unknown[];
 }
 
@@ -107,7 +107,7 @@ const foundAt = (clock: Clock, offers: readonly Offer[]): SearchAnswer => ({
   ...{ type: 'found', offers, begunAt: clock.monotonic(), isShared: false },
 });
 
-/** One pass over one object. Its account, cluster and marketplace record their calls in order. */
+/** Runs one reconcile of one object. Its account, cluster and marketplace record their calls in order. */
 function situation(setting: Setting = {}) {
   const done: string[] = [];
   let leaseLooks = 0;
@@ -267,7 +267,7 @@ function situation(setting: Setting = {}) {
       },
     },
   );
-  /** The result, and whether the next list is waited for. */
+  /** Returns the result, and whether the next list is awaited. */
   const run = async () => {
     const result = await reconcile(observed.object, deps);
     return { ...result, ...(waitsForList && { onNextList: true }) };
@@ -275,7 +275,7 @@ function situation(setting: Setting = {}) {
   return { run, done, memory, withoutStart, steady, clock };
 }
 
-/** Says yes to what is written, but for the one verb that is told to lose its race. */
+/** Accepts all writes except the one verb that conflicts. */
 function clusterOf(
   { allowed = true, conflict, nameTaken = false, slice = false, unreadable, asked = [] }: Setting,
   done: string[],
@@ -308,7 +308,7 @@ function clusterOf(
   } as unknown as KubeClient;
 }
 
-/** The answer to a merge patch of metadata: the rest of the object is as before. */
+/** Returns the answer to a merge patch of metadata: the rest of the object is unchanged. */
 function withKind(body: GpuInstance): GpuInstance {
   const { object } = given();
   return { ...object, ...body, metadata: { ...object.metadata, ...body.metadata } };

@@ -24,7 +24,7 @@ import { saveRented } from './rules/rented.ts';
 import { classify } from './stage.ts';
 import type { Action, Decision, Observed, Publication, RentedFacts, Requeue } from './types.ts';
 
-/** By then the cache has what the other writer wrote. */
+/** Delay after which the cache has the other writer's change. */
 const LOST_RACE_RETRY_MS = 50;
 const IDENTITY_RETRY_MS = 1_000;
 const SHORT_LEASE_RETRY_MS = 1_000;
@@ -71,7 +71,7 @@ export async function reconcile(object: GpuInstance, deps: Deps): Promise<Result
 
 // Observe
 
-/** The first machine of a login shows whether the marketplace returns labels. */
+/** Reports the label echo: the first machine of a login shows whether the marketplace returns labels. */
 function reportLabelEcho(observed: Observed, { session }: Deps): void {
   const {
     machine: { list },
@@ -84,14 +84,14 @@ function reportLabelEcho(observed: Observed, { session }: Deps): void {
   session.observer.labelReadBack(sent, list.recorded.label, list.begunAt);
 }
 
-/** The status lost its machine: the next decision finds it by its label, and writes a new record. */
+/** Reports a status that lost its machine: the next decision finds it by its label, and writes a new record. */
 function reportUnreadableRecord({ status }: GpuInstance, { showEvent }: Deps): void {
   if (storedForm(status)?.problem?.type !== 'unreadable') return;
   const note = 'status.record cannot be read. The operator searches the machine by its label.';
   showEvent({ type: 'Warning', reason: 'RecordUnreadable', action: 'Observe', note });
 }
 
-/** A person asked for a look now: the next list is requested at once. */
+/** Requests the next list at once if a person requested a reconcile. */
 function requestListIfAsked({ memory, clock, session }: Deps): void {
   if (!memory.asksForList) return;
   memory.asksForList = false;
@@ -110,7 +110,7 @@ async function publishChildren(observed: Observed, publication: Publication, dep
   } = observed;
   const ports = { cluster, keys: identity.keys, memory, allowPrivateAddresses };
   const published = await publish(object, publication, ports).catch((error: unknown) => {
-    // While nothing can be written in the cluster the machine of a deleted object goes all the same, or it would bill on.
+    // The machine of a deleted object is destroyed even if the cluster accepts no writes: it would keep billing.
     if (object.metadata.deletionTimestamp === undefined || !(error instanceof KubeError)) throw error;
     return { type: 'failed', detail: error.message } as const;
   });
@@ -126,7 +126,7 @@ function leaveQueues({ purchase: { uid } }: Pick<Observed, 'purchase'>, { accoun
   for (const { queue } of accounts.sessions()) queue.leave(uid);
 }
 
-/** Obstacle that keeps this process from the decided action; undefined if there is none. */
+/** Returns the obstacle that keeps this process from the decided action; undefined if there is none. */
 async function whileBlocked(
   { object }: Pick<Observed, 'object'>,
   { actions, record: { type } }: Decision,
@@ -146,7 +146,10 @@ async function whileBlocked(
   return requeueAfter(NOT_PERMITTED_RETRY_MS);
 }
 
-/** Another process may act by now: it has seen what this one has not. A rent call has a deadline of its own. */
+/**
+ * Returns true while this process leads: another process may otherwise act on newer facts. A rent call has a deadline
+ * of its own.
+ */
 function isLeading({ leaseRemainingMs, constants }: Deps): boolean {
   return leaseRemainingMs() > constants.leaseMarginMs;
 }
@@ -171,7 +174,7 @@ async function recordChoice(
   return { recorded: await record(observed, step, deps), decision: step };
 }
 
-/** The account has no room for what was decided, or no slot yet. */
+/** Applies the refusal of an account without room, or without a slot yet. */
 async function applyRefusal(
   observed: Observed,
   { reason, message, retryAfterMs }: Extract<TicketDecision, { type: 'refused' }>,
@@ -266,7 +269,7 @@ async function actOnAll({ observed, decision, receipt }: RecordedDecision, deps:
     const carryOut = () => act(recorded, { ...deps, ...decidedAgain(recorded, deps), knownMachines });
     const acted = await (WAITS.has(action.type) ? deps.aside(carryOut) : carryOut());
     const result = await applyOutcome(recorded, acted, deps);
-    // One machine that cannot be destroyed must not let the next one bill on.
+    // A machine that cannot be destroyed must not keep the next one billing.
     if (result && !(action.type === 'destroy' && acted.type === 'failed')) return result;
     again = result ?? again;
   }
@@ -303,7 +306,7 @@ function knownBefore(
   return (id) => known.has(id) || isOfOther(id);
 }
 
-/** The last looks at what an action was decided on: at the copy of the object, and at the object itself. */
+/** Decides again right before an action: by the copy of the object, and by the object itself. */
 function decidedAgain(
   recorded: RecordedAction,
   deps: Deps,
@@ -321,7 +324,7 @@ function decidedAgain(
   };
 }
 
-/** The same decision made again, from the newest list and the newest object. */
+/** Returns true if the decision stays the same with the newest list and the newest object. */
 function isStillDecided(
   { observed, action }: RecordedAction,
   newest: GpuInstance | undefined,
@@ -334,8 +337,8 @@ function isStillDecided(
 }
 
 /**
- * The newer one of `decidedOn` and what was read of the object since. A copy may be the older one: after a lost race the
- * API server was asked. Undefined if the object is gone, or another one has its name.
+ * Returns the newer one of `decidedOn` and a later read of the object. A copy may be the older one: after a conflict
+ * the API server was read. Undefined if the object was deleted, or another one has its name.
  */
 export function newestOf(decidedOn: GpuInstance, read: GpuInstance | undefined): GpuInstance | undefined {
   if (read?.metadata.uid !== decidedOn.metadata.uid) return undefined;
@@ -345,9 +348,9 @@ export function newestOf(decidedOn: GpuInstance, read: GpuInstance | undefined):
 }
 
 /**
- * True if a person has changed the desired state since `decidedOn` was read: its spec, its deletion, or a hold on its
- * machine. An older `newest` changes nothing. Without `newest` the object is gone, and only the action of its deletion
- * still counts.
+ * Returns true if a person has changed the desired state since `decidedOn` was read: its spec, its deletion, or a hold
+ * on its machine. An older `newest` changes nothing. Without `newest` the object was deleted, and only the action of
+ * its deletion still counts.
  */
 export function isSuperseded(decidedOn: GpuInstance, newest: GpuInstance | undefined): boolean {
   if (!newest) return decidedOn.metadata.deletionTimestamp === undefined;
@@ -455,7 +458,7 @@ export async function saveResult(rental: Rental, rented: RentedFacts, deps: Save
   return resultOf(saved?.requeue ?? { afterMs: 0 }, deps);
 }
 
-/** The line by which a person finds machine, offer and price of a rental. */
+/** Logs the line with which a person finds machine, offer and price of a rental. */
 function logRental({ attempt, instanceId, offer, pricePerHour }: RentedFacts, log: SaveDeps['log']): void {
   log.info('Machine rented', {
     attempt,
@@ -466,13 +469,16 @@ function logRental({ attempt, instanceId, offer, pricePerHour }: RentedFacts, lo
   });
 }
 
-/** The result of a rental is on record. While rentals go one at a time, the next one may go now. */
+/** Records that the result of a rental is saved. While rentals are serial, the next one may start. */
 function rentalSaved({ memory, session }: Pick<Deps, 'memory' | 'session'>): void {
   memory.fields.rented = undefined;
   session?.queue.slotEnded();
 }
 
-/** The next write of the object after a rental is its result; tried again on newer versions. Undefined if it was not saved. */
+/**
+ * Saves the result of a rental as the next write of the object, retried on newer versions. Undefined if it was not
+ * saved.
+ */
 async function saveStatus(
   { observed, receipt }: Rental,
   rented: RentedFacts,

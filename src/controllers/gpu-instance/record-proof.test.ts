@@ -17,7 +17,7 @@ const { table, close } = decisionTables('record-proof');
 
 const STRANGER = { label: 'mine', startedAt: at(-310) };
 const UNSETTLED: Partial<Machine> = { unsettled: new Set(['label']) };
-/** Machine 1, which only the reply to the rental names, as lists show it. */
+/** Returns machine 1, named only by the reply to the rental, in the given form of lists. */
 const named = (shown: Partial<Machine>, others: readonly ListedMachine[] = [], more: Given = {}): Given => ({
   ...withMachine(),
   machines: [listed(row({ id: '1', ...shown })), ...others].filter(({ row: { id } }) => id !== ''),

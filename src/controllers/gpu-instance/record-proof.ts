@@ -17,7 +17,10 @@ interface RecordedMachine {
  */
 export type RecordProof = 'confirmed' | 'unseen' | 'disputed' | 'contradicted';
 
-/** Proof of a machine that the status names with a valid claim. Labels prove nothing if the marketplace drops them. */
+/**
+ * Returns the proof of a machine that the status names with a valid claim. Labels prove nothing if the marketplace
+ * drops them.
+ */
 export function recordProof(
   observed: Pick<Observed, 'object' | 'machine' | 'account'>,
   machine: RecordedMachine,
@@ -33,7 +36,7 @@ export function recordProof(
   return listsAgree(recorded, 'label') ? 'contradicted' : 'disputed';
 }
 
-/** True if only the reply to a rental names the recorded machine so far, by the mark in its status. */
+/** Returns true if only the reply to a rental names the recorded machine so far, by the mark in its status. */
 export function isProvisional(observed: Pick<Observed, 'object' | 'account'>): boolean {
   return observed.object.status?.unconfirmed === true && labelEchoOf(observed) !== 'notEchoed';
 }
@@ -53,7 +56,7 @@ function isElsewhere(labelled: readonly ListedMachine[], machine: RecordedMachin
   );
 }
 
-/** The intent of that purchase, by the object or by this process. */
+/** Returns the intent of that purchase, by the object or by this process. */
 export function intentOfPurchase(
   { purchase: { intent, uid }, memory }: Pick<Observed, 'purchase' | 'memory'>,
   attempt: number,
@@ -74,8 +77,8 @@ const readLabelOf = (instanceId: string): Confirmation => ({
 });
 
 /**
- * Label agreement that a machine needs before it is destroyed while only the reply to its rental names it: two lists and a
- * read. Of a machine that no list shows the read alone joins the reply.
+ * Returns the label agreement that a machine needs before it is destroyed while only the reply to its rental names it:
+ * two lists and a read. For a machine without a list the read alone joins the reply.
  */
 export function labelConfirmation(facts: Judged, { instanceId, attempt }: RecordedMachine): Confirmation {
   if (!isProvisional(facts)) return 'confirmed';
@@ -87,7 +90,10 @@ export function labelConfirmation(facts: Judged, { instanceId, attempt }: Record
   return read.label === (row?.label ?? sentLabel(facts, attempt)) ? 'confirmed' : 'unconfirmed';
 }
 
-/** Read that has to agree with the lists before the record of a machine is dropped. The machine itself is not touched. */
+/**
+ * Returns the read that must agree with the lists before the record of a machine is dropped. The machine itself is not
+ * touched.
+ */
 export function disownConfirmation(
   facts: Pick<Observed, 'machine' | 'purchase' | 'memory'>,
   { instanceId, attempt }: RecordedMachine,
@@ -101,7 +107,7 @@ export function disownConfirmation(
   return agrees ? 'confirmed' : 'unconfirmed';
 }
 
-/** Read that has to agree with the lists before a machine is recorded that no reply to a rental named. */
+/** Returns the read that must agree with the lists before a machine is recorded that no reply to a rental named. */
 export function foundConfirmation(facts: Pick<Observed, 'machine'>, row: Machine): Confirmation {
   const read = facts.machine.labelReads.get(row.id);
   if (read === undefined) return readLabelOf(row.id);

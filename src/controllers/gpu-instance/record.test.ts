@@ -31,7 +31,7 @@ type Body = {
   };
 };
 
-/** A cluster that keeps what it is sent and answers, or fails, as told. */
+/** Returns a cluster that records its requests and answers, or fails with this kind. */
 function cluster(failure?: KubeErrorKind) {
   const sent: { type: string; body: unknown }[] = [];
   const answer = <T>(type: string, body: unknown, object: T): Promise<T> => {

@@ -61,7 +61,7 @@ function write(
   return recordOn({ ...what, client, resource: gpuInstanceResource, onWritten });
 }
 
-/** Whole milliseconds that a rent call may take if it begins now: none may still be under way when another process may lead. */
+/** Returns the whole milliseconds for a rent call that begins now: it must end before another process may lead. */
 export function rentCallMs(
   { clock: { constants } }: Pick<Observed, 'clock'>,
   leaseRemainingMs: number,

@@ -20,7 +20,7 @@ interface Cluster {
   readonly keys?: readonly string[];
 }
 
-/** An account of that key, with all that a tenant can put into one. */
+/** Returns an account with that key and all the data that a tenant can put into one. */
 function largeAccount(secretName: string): unknown {
   const long = { team: 'x'.repeat(100_000) };
   const metadata = { name: 'default', annotations: long, labels: long, managedFields: [long] };

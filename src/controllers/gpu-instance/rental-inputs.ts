@@ -34,7 +34,7 @@ const LOGIN_KEY = '.dockerconfigjson';
 
 type Problem = Extract<InputsView, { type: 'problem' }>;
 
-/** A value out of a Secret, nothing where it may be missing, or what is wrong with it. */
+/** A value from a Secret, none if it may be missing, or its problem. */
 type SecretValue = { readonly type: 'value'; readonly text: string | undefined } | Problem;
 
 /**
@@ -106,9 +106,9 @@ class InputReader {
   readonly #cluster: KubeClient;
   readonly #script: ScriptFacts;
   readonly #secrets = new Map<string, Promise<SecretObject | undefined>>();
-  /** By Secret and key: what was decoded. */
+  /** Decoded values by Secret and key. */
   readonly #values = new Map<string, string>();
-  /** By Secret and key: what was not held, because it is too much. */
+  /** Values that exceed the limit, by Secret and key. */
   readonly #tooLong = new Set<string>();
   #keptBytes = 0;
   #bytes = 0;
@@ -135,7 +135,7 @@ class InputReader {
     return { type: 'ready', env: env.values, ssh, args, onStart: start.onStart, imageLogin: login.login };
   }
 
-  /** The text that the container starts with, as it is written. */
+  /** Returns the start text of the container, unchanged. */
   #startText({ onStart }: Launch): Promise<SecretValue> | SecretValue {
     return onStart?.type === 'secret'
       ? this.#value(onStart.secretKeyRef, 'onStartFrom')
@@ -143,8 +143,8 @@ class InputReader {
   }
 
   /**
-   * The first of the Secrets read that no machine may get. Accounts are listed after the Secrets were read, at the API
-   * server: a copy that lags would let the key of a new account through.
+   * Returns the first of the read Secrets that no machine may get. Accounts are listed at the API server after the
+   * Secrets were read: a lagging copy would release the key of a new account.
    */
   async refused(): Promise<Problem | undefined> {
     if (this.#uses.length === 0) return undefined;
@@ -245,8 +245,8 @@ class InputReader {
   }
 
   /**
-   * Part of a Secret that this object names, up to the size that a machine may get. The whole may be a megabyte, or a
-   * hundred thousand keys.
+   * Returns the part of a Secret that this object names, up to the size that a machine may get. The whole may be a
+   * megabyte, or a hundred thousand keys.
    */
   #kept(name: string, { apiVersion, kind, metadata, type, data }: SecretObject): SecretObject {
     const kept = [...this.#namedKeys(name)].flatMap((key) => {
@@ -262,7 +262,10 @@ class InputReader {
     };
   }
 
-  /** True if a value is held until it is used: all that are named may be used, so together they have the limit of one. */
+  /**
+   * Returns true if a value is kept until its use: all named values may be used, so together they have the limit of
+   * one.
+   */
   #isKept(use: SecretUse, encoded: string): boolean {
     const bytes = Buffer.byteLength(encoded, 'base64');
     const isLogin = use.key === LOGIN_KEY && use.name === this.#object.spec.imagePullSecretRef?.name;
@@ -280,7 +283,7 @@ class InputReader {
   }
 }
 
-/** Part of an account that names the Secret of its key; the whole may be a megabyte. */
+/** Returns the part of an account that names the Secret of its key; the whole may be a megabyte. */
 function keyOfAccount({ apiVersion, kind, metadata, spec }: MarketplaceAccount): MarketplaceAccount {
   const { name, namespace } = metadata;
   return {

@@ -21,7 +21,7 @@ interface RentInput {
   readonly workerToken: string;
 }
 
-/** The rental as the port takes it. */
+/** Returns the rental in the form of the port. */
 export function rentRequest(input: RentInput): RentRequest {
   const { spec, requirements, inputs } = input;
   const bid = parseDollars(requirements.bid);
@@ -112,8 +112,8 @@ type ImageLogin =
 const problem = (text: string): ImageLogin => ({ type: 'problem', problem: text });
 
 /**
- * The login for an image out of a `kubernetes.io/dockerconfigjson` Secret. As with the
- * kubelet the login of the longest path counts, and what other logins look like does not matter
+ * Returns the login for an image from a `kubernetes.io/dockerconfigjson` Secret. As with the kubelet the login of the
+ * longest path counts, and the form of other logins does not matter
  * (kubernetes/kubernetes:pkg/credentialprovider/keyring.go).
  */
 export function imageLogin(configJson: string, image: string): ImageLogin {
@@ -154,7 +154,9 @@ const HUB_NAMES: ReadonlySet<string> = new Set([HUB, 'index.docker.io', 'registr
 
 const hostOf = (name: string): string => (HUB_NAMES.has(name.toLowerCase()) ? HUB : name.toLowerCase());
 
-/** Registry and prefix of an image. The part before the first slash is a registry if it looks like a host. */
+/**
+ * Returns the registry and prefix of an image. The part before the first slash is a registry if it looks like a host.
+ */
 function placeOfImage(image: string): Place {
   const slash = image.indexOf('/');
   const first = image.slice(0, Math.max(0, slash));
@@ -163,7 +165,7 @@ function placeOfImage(image: string): Place {
   return { host: isHost ? hostOf(first) : HUB, path: name.replace(/@.*$/, '').replace(/:[^/:]*$/, '') };
 }
 
-/** The paths of the registry's own interface stand for all of it. */
+/** Returns the registry and prefix of a server; paths of the registry's own interface mean the whole registry. */
 function placeOfServer(server: string): Place {
   const [host = '', ...rest] = server.replace(/^https?:\/\//, '').split('/');
   const path = rest
@@ -178,7 +180,7 @@ interface Credentials {
   readonly password: string;
 }
 
-/** Out of `auth`, which counts where it is there, or out of fields of their own. */
+/** Returns the credentials from `auth`, which takes precedence, or from separate fields. */
 function credentialsOf(entry: unknown): Credentials | undefined {
   const { data } = login.safeParse(entry);
   const [user, ...rest] = Buffer.from(data?.auth ?? '', 'base64')
@@ -188,7 +190,7 @@ function credentialsOf(entry: unknown): Credentials | undefined {
   return [decoded, { username: data?.username, password: data?.password }].find(isComplete);
 }
 
-/** A key of a Google service account as it was downloaded. */
+/** Returns true for a key of a Google service account in its downloaded form. */
 function isJsonKey(entry: unknown): boolean {
   const { data } = login.safeParse(entry);
   const decoded = Buffer.from(data?.auth ?? '', 'base64').toString('utf8');
@@ -204,8 +206,8 @@ const isComplete = (given: {
 const MAX_FLAG_LENGTH = 8192;
 
 /**
- * A market may take the login as one line of flags that it splits: a blank, a quote or a backslash would end or change
- * the value, a first dash would begin another flag, and a control character may end the line.
+ * Returns true if a login is safe in one line of flags that a market splits: a blank, a quote or a backslash would end
+ * or change the value, a first dash would begin another flag, and a control character may end the line.
  */
 function isFlagSafe(value: string | undefined): value is string {
   return value !== undefined && value.length <= MAX_FLAG_LENGTH && /^(?!-)[^\s\p{C}"'`\\]+$/u.test(value);

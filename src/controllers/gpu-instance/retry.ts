@@ -13,7 +13,7 @@ export class Retry {
   #waitsForAccount = false;
   #explained: { readonly refusal: Refusal; readonly at: number } | undefined;
 
-  /** Something failed: it is not tried again before `afterMs` have passed. */
+  /** Records a failure: the next attempt comes after `afterMs`. */
   backOff(now: number, afterMs: number, refusal?: Refusal): void {
     this.#waitsForAccount = false;
     this.failures++;
@@ -21,13 +21,13 @@ export class Retry {
     this.refusal = refusal;
   }
 
-  /** The account has no room, or may not be used: asked again after that time, or as soon as the account changes. */
+  /** Records a refusal by the account: the next attempt comes after that time, or as soon as the account changes. */
   refusedByAccount(now: number, afterMs: number, refusal: Refusal): void {
     this.backOff(now, afterMs, refusal);
     this.#waitsForAccount = true;
   }
 
-  /** A limit, the key or the credit of the account is another one: what it refused may be allowed now. */
+  /** Records a change of the account's limits, key or credit: a refused request may be allowed now. */
   accountChanged(): void {
     if (this.#waitsForAccount) this.succeeded();
   }
@@ -41,7 +41,7 @@ export class Retry {
     this.#explained = undefined;
   }
 
-  /** A search of everything said why nothing matches: that holds for {@link EXPLAINED_MS}. */
+  /** Records the explanation of a broad search: it is valid for {@link EXPLAINED_MS}. */
   explain(refusal: Refusal, now: number): void {
     this.#explained = { refusal, at: now };
   }

@@ -30,7 +30,7 @@ const mark = { instanceId: '1', reason: 'SpecChanged' as const, answeredAt: at(-
 const three: SeenPurchase['offers'] = new Map([
   [0, { type: 'found', offers: [offer({ id: '1' }), offer({ id: '2' }), offer({ id: '3' })] }],
 ]);
-/** Machine of offer 1 and host of offer 2, avoided until so many seconds from now. */
+/** Returns the machine of offer 1 and the host of offer 2, avoided until that many seconds from now. */
 const failed = (seconds: number) => [
   { kind: 'Machine' as const, id: '1001', until: time(seconds) },
   { kind: 'Host' as const, id: '2002', until: time(seconds) },

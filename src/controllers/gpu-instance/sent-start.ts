@@ -7,8 +7,8 @@ export type SentStart =
   | { readonly type: 'tooLong'; readonly detail: string };
 
 /**
- * The start of a container as the marketplace accepts it: a long script is packed, a program is sent as it is. `script`: the
- * text of a script that comes from a Secret.
+ * Returns the start of a container in the form that the marketplace accepts: a long script is packed, a program is sent
+ * unchanged. `script`: the text of a script from a Secret.
  */
 export function sentStart(
   { onStart, args }: Launch,

@@ -51,7 +51,7 @@ export type Stage =
   /** `attempt`: the number of the last purchase, which came to nothing or is over. */
   | { readonly type: 'unrented'; readonly attempt: number };
 
-/** Stage of the object. The order matters: certain facts come before mere absences. */
+/** Returns the stage of the object. The order matters: certain facts come before mere absences. */
 export function classify(facts: Facts): Stage {
   if (isDeleting(facts.object)) return { type: 'deleting' };
   const turnedAway = blockedByRecord(facts) ?? outside(facts);
@@ -65,8 +65,8 @@ export function classify(facts: Facts): Stage {
 }
 
 /**
- * Permission comes before everything that depends on the account. Who has a machine, or may have one, is not turned away:
- * it is looked after to its end.
+ * Returns the refusal of a namespace, which comes before everything that depends on the account. An object that has, or
+ * may have, a machine is not refused: it is managed to its end.
  */
 function outside({
   account,
@@ -81,7 +81,7 @@ function outside({
   return { type: 'outside', outsider: account.outsider };
 }
 
-/** The record itself forbids going on. */
+/** Returns the block by the record itself. */
 export function blockedByRecord(
   facts: Pick<Facts, 'object' | 'machine' | 'account' | 'purchase'>,
 ): Extract<Stage, { type: 'blocked' }> | undefined {
@@ -178,7 +178,10 @@ function recordedMachine(facts: Pick<Facts, 'object' | 'machine'>): Stage | unde
   return { type: 'machine', machine, state: isMute ? { type: 'unrecognized', row } : stateOf(row) };
 }
 
-/** The machine of the newest purchase from `least` on that this object did not already let go of; of equals the lowest id. */
+/**
+ * Returns the machine of the newest purchase from `least` on that this object did not release already; of equals the
+ * lowest id.
+ */
 export function newestLabelled(
   facts: Pick<Facts, 'machine'>,
   least: number,
@@ -195,7 +198,7 @@ export function newestLabelled(
 
 type RowState = Exclude<MachineState, { type: 'absent' }>;
 
-/** Activity of a listed machine. */
+/** Returns the activity of a listed machine. */
 export function stateOf(row: Machine): RowState {
   const { state } = row;
   switch (state) {

@@ -51,7 +51,7 @@ export interface Finding {
   /** Instead of the catalogue's sentence. Never a figure that moves by itself. */
   readonly detail?: string | undefined;
   readonly machine: MachineFinding;
-  /** True if everything that is wanted holds. */
+  /** True if all desired conditions hold. */
   readonly ready?: boolean;
   /** Set where price, lifetime or total cost are not within their limits and that is not the `reason`. */
   readonly budget?: { readonly reason: Reason; readonly detail: string } | undefined;
@@ -59,7 +59,7 @@ export interface Finding {
   readonly atWork?: { readonly reason: Reason; readonly detail?: string | undefined } | undefined;
 }
 
-/** How the object came to its machine: the text of Rented, if it is not the catalogue's. */
+/** Text of Rented by the origin of the machine, if it differs from the catalogue's. */
 const ORIGINS = {
   Rented: undefined,
   Adopted: 'An existing machine was taken over.',
@@ -81,7 +81,7 @@ export type MachineFinding =
     }
   | { readonly type: 'running'; readonly origin: Origin; readonly reachable: ConditionState };
 
-/** Condition with the given detail or the catalogue's sentence, and its remedy. */
+/** Returns the condition with the given detail or the catalogue's sentence, and its remedy. */
 export function conditionState(
   status: ConditionState['status'],
   reason: Reason,
@@ -92,7 +92,7 @@ export function conditionState(
   return { status, reason, message: entry.remedy === undefined ? sentence : `${sentence} ${entry.remedy}` };
 }
 
-/** The conditions that follow from a finding. Reconciling and Stalled stand only while they are true. */
+/** Returns the conditions that follow from a finding. Reconciling and Stalled exist only while they are true. */
 export function verdict(finding: Finding): Verdict {
   const { phase, reason, detail, machine, ready = false } = finding;
   // What the object is stalled or replaced for is also what it exceeds; a price only while its machine is there.
@@ -107,7 +107,10 @@ export function verdict(finding: Finding): Verdict {
   };
 }
 
-/** Reconciling while something is done or waited for, Stalled where only a person gets on; neither where all is well. */
+/**
+ * Returns Reconciling while an action or a wait is in progress, Stalled if only a person can continue; neither if all
+ * is well.
+ */
 function workConditions({
   reason,
   detail,
@@ -158,7 +161,7 @@ function machineConditions({
 /** Condition types of earlier versions: they go with the next write of the status. */
 const RETIRED_CONDITIONS = ['WithinBudget', 'Booted', 'Reachable'];
 
-/** The status that a decision wants: its fields, and its verdict as conditions of the object's generation. */
+/** Returns the status of a decision: its fields, and its verdict as conditions of the object's generation. */
 export function statusOf(
   object: GpuInstance,
   desired: NonNullable<Decision['status']>,
@@ -215,7 +218,7 @@ const MACHINE_FIELDS = [
   'gpu',
 ] as const satisfies readonly (keyof StatusFields)[];
 
-/** The fields as they stand, with the request that is handled by looking echoed. */
+/** Returns the present fields, with the echo of the handled reconcile request. */
 export function carriedFields(facts: Pick<Facts, 'object'>): StatusFields {
   const {
     conditions: _conditions,
@@ -229,21 +232,26 @@ export function carriedFields(facts: Pick<Facts, 'object'>): StatusFields {
   return requestedAt === undefined ? fields : { ...fields, requestedAt };
 }
 
-/** The fields without anything that belongs to one machine. */
+/** Returns the fields without those of one machine. */
 export function withoutMachine(fields: StatusFields): StatusFields {
   const rest: Record<string, unknown> = { ...fields };
   for (const field of MACHINE_FIELDS) delete rest[field];
   return rest;
 }
 
-/** Since when the service has shown its present status: by ours, or by the list that first showed it. */
+/**
+ * Returns the time since which the service has shown its present status: by the operator's record, or by the list that
+ * first showed it.
+ */
 export function statusSince(facts: Pick<Facts, 'object' | 'machine' | 'clock'>, row: Machine): number {
   const { status } = facts.object;
   if (isRecorded(row, status)) return parseTime(status?.actualStatusSince) ?? facts.clock.now;
   return facts.machine.list?.begunAt ?? facts.clock.now;
 }
 
-/** Since when the service has said so, in steady time: what this process saw, else what is on record. */
+/**
+ * Returns the time since which the service has shown it, in steady time: as observed by this process, else as recorded.
+ */
 export function statusSeenSince(
   facts: Pick<Facts, 'object' | 'machine' | 'clock' | 'memory'>,
   row: Machine,
@@ -259,13 +267,13 @@ export function statusSeenSince(
 /** A machine is watched by this very process for so long before a timeout that began earlier may end it. */
 const MIN_WATCH_MS = 60_000;
 
-/** When a timeout strikes at the earliest: a restart with a wrong wall clock must not make it look long over. */
+/** Returns the earliest time of a timeout: after a restart a wrong wall clock must not make it look long over. */
 export function deadlineAfter(facts: Pick<Facts, 'memory'>, since: number, timeoutMs: number): number {
   const watched = facts.memory.watchedSince ?? Number.NEGATIVE_INFINITY;
   return Math.max(since + timeoutMs, watched + Math.min(timeoutMs, MIN_WATCH_MS));
 }
 
-/** Since when the present machine is rented, in steady time. */
+/** Returns the start of the present machine's rental, in steady time. */
 export function rentedSince(
   { memory, object, clock: { steadyNow } }: Pick<Facts, 'object' | 'clock' | 'memory'>,
   startedAt: number | undefined,
@@ -273,7 +281,7 @@ export function rentedSince(
   return memory.rentedSince ?? startedAt ?? parseTime(object.status?.cost?.since) ?? steadyNow;
 }
 
-/** The fields with everything that the listed machine tells. Figures that move by themselves are not among them. */
+/** Returns the fields with all facts of the listed machine, without figures that change by themselves. */
 export function withRow(facts: HeldFacts, row: Machine): StatusFields {
   const { unconfirmed: _confirmed, machineState: _before, ...fields } = carriedFields(facts);
   const startedAt = beganAt(facts, row);
@@ -300,7 +308,10 @@ export function withRow(facts: HeldFacts, row: Machine): StatusFields {
 
 const FACT_FIELDS = [...SHOWN_FACTS, 'interruptible'] as const;
 
-/** The end is reported once, a day before it, by lists that agree on it; a contract that is prolonged has another end. */
+/**
+ * Returns the fields of the contract. Its end is reported once, a day before it, by lists that agree on it; an extended
+ * contract has another end.
+ */
 function contractFields(
   fields: StatusFields,
   facts: Pick<Facts, 'clock'>,
@@ -314,7 +325,7 @@ function contractFields(
   return { contractEnd: { at, ...(isReported && { isReported }) } };
 }
 
-/** True if the contract ends within a day, by a clock that more than one reply dates. */
+/** Returns true if the contract ends within a day, by a clock that more than one reply dates. */
 function isContractEnding({ clock: { confirmedNow } }: Pick<Facts, 'clock'>, endsAt: number): boolean {
   return confirmedNow !== undefined && endsAt - confirmedNow <= CONTRACT_NOTICE_MS;
 }
@@ -329,7 +340,7 @@ function driftFields(
   const { interruptible } = row;
   const pricing = interruptible === undefined ? undefined : interruptible ? 'Interruptible' : 'OnDemand';
   const shown = Object.fromEntries(SHOWN_FACTS.map((fact) => [fact, row[fact]]));
-  // A machine that was found or taken over has no offer: two lists say what it is.
+  // A machine that was found or adopted has no offer: two lists define it.
   const isSettled = FACT_FIELDS.every((field) => !row.unsettled.has(field));
   return {
     specHash: currentHash(fields.specHash, spec),
@@ -339,20 +350,20 @@ function driftFields(
   };
 }
 
-/** A stopped machine costs its disk, any other its whole price. */
+/** Returns the present price: that of the disk for a stopped machine, else the whole price. */
 export function currentPrice(row: Machine, isAsStopped = isStopped(row)): number | undefined {
   return isAsStopped ? row.storagePricePerHour : row.pricePerHour;
 }
 
-/** The id of a machine with its price of an hour, if a list names one. */
+/** Returns the id of a machine with its hourly price, if a list names one. */
 export function pricedId(row: Machine): string {
   const price = currentPrice(row);
   return price === undefined ? row.id : `${row.id} ($${formatDollars(price)}/h)`;
 }
 
 /**
- * True if the recorded machine bills its disk only. A status that hides its power changes nothing: the machine is
- * charged as last believed, unless a start or a stop was requested since then, or two lists show its power besides.
+ * Returns true if the recorded machine bills its disk only. A status that hides its power changes nothing: the machine
+ * is charged as last believed, unless a start or a stop was requested since then, or two lists also show its power.
  */
 function isBilledAsStopped(facts: Pick<Facts, 'object' | 'memory'>, row: Machine): boolean {
   const { status = {}, spec } = facts.object;
@@ -364,7 +375,7 @@ function isBilledAsStopped(facts: Pick<Facts, 'object' | 'memory'>, row: Machine
   return (isToStop && facts.memory.stopAnsweredAt !== undefined) || isChargedAsStopped(status);
 }
 
-/** Dollars that the recorded machine bills in an hour, by its row if it is listed; undefined if no price is known. */
+/** Returns the dollars per hour of the recorded machine, by its row if it is listed; undefined if no price is known. */
 export function billedNow(facts: Pick<Facts, 'object' | 'machine' | 'memory'>): string | undefined {
   const {
     object: { status = {} },
@@ -380,7 +391,7 @@ export function billedNow(facts: Pick<Facts, 'object' | 'machine' | 'memory'>): 
 /** A machine that is listed has begun: a date beyond tomorrow says nothing. */
 const LATEST_START_MS = 86_400_000;
 
-/** When the machine began, by the clock of the service; undefined where that is not told. */
+/** Returns the start of the machine by the clock of the service; undefined if that is unknown. */
 export function beganAt(facts: Pick<Facts, 'clock'>, { startedAt }: Machine): number | undefined {
   const latest = (facts.clock.serviceNow ?? facts.clock.now) + LATEST_START_MS;
   return startedAt === undefined || startedAt > latest ? undefined : startedAt;
@@ -408,7 +419,10 @@ function costFields(fields: StatusFields, facts: HeldFacts, row: Machine): Pick<
   };
 }
 
-/** The cost of a machine that a row has dated before. That of its disk ends when it runs, whatever it costs then. */
+/**
+ * Returns the cost of a machine that a row has dated before. That of its disk ends when it runs, whatever its price is
+ * then.
+ */
 function presentCost(
   fields: StatusFields,
   facts: Pick<Facts, 'object' | 'machine' | 'memory'>,
@@ -434,8 +448,8 @@ interface PresentCost {
 }
 
 /**
- * The cost by the first row that dates the machine. A rented machine that it shows stopped counts as running until the
- * list that first shows so: no list dates the stop. One that is taken over may have been stopped for weeks.
+ * Returns the cost by the first row that dates the machine. A rented machine that it shows stopped counts as running
+ * until the first list that shows it stopped: no list dates the stop. An adopted one may have been stopped for weeks.
  */
 function firstCost(
   facts: Pick<Facts, 'object' | 'memory'>,
@@ -454,7 +468,10 @@ interface FirstCost {
   readonly from: number | undefined;
 }
 
-/** The price that is charged for good in the present state of the machine; undefined if none is known, or the turn is not settled. */
+/**
+ * Returns the price to charge in the present state of the machine; undefined if none is known, or the change is not
+ * settled.
+ */
 function settledPrice(
   fields: StatusFields,
   facts: Pick<Facts, 'object' | 'machine' | 'memory'>,
@@ -463,7 +480,7 @@ function settledPrice(
   return isTurnSettled(fields, facts, row) ? currentPrice(row, isBilledAsStopped(facts, row)) : undefined;
 }
 
-/** False while the price on record is that of the state before, and stays. */
+/** Returns false while the price on record is that of the previous state, and stays. */
 function isTurnSettled(
   fields: StatusFields,
   facts: Pick<Facts, 'object' | 'machine' | 'memory'>,
@@ -472,14 +489,14 @@ function isTurnSettled(
   return billingTurn(fields, facts, row) === 'settled';
 }
 
-/** True if lists agree on a state that bills another price, and a read has to agree before that is charged. */
+/** Returns true if lists agree on a state with another price, and a read must agree before it is charged. */
 export function isTurnUnread(facts: Pick<Facts, 'object' | 'machine' | 'memory'>, row: Machine): boolean {
   return billingTurn(facts.object.status ?? {}, facts, row) === 'unread';
 }
 
 /**
  * Settles the price of a state that differs from the charged one. A state that changed by itself changes the price when
- * two lists and a read agree on it; a stop or start of ours is a second reply.
+ * two lists and a read agree on it; a stop or start by the operator is a second reply.
  */
 function billingTurn(
   fields: StatusFields,
@@ -502,15 +519,15 @@ function billingTurn(
   return isSamePrice || isStateRead(facts, row) ? 'settled' : 'unread';
 }
 
-/** True if the read of this pass shows the state that lists show. */
+/** Returns true if the read of this reconcile shows the state in the lists. */
 function isStateRead({ machine: { confirmed } }: Pick<Facts, 'machine'>, row: Machine): boolean {
   if (confirmed?.instanceId !== row.id || typeof confirmed.read === 'string') return false;
   return readAgrees(row, confirmed.read, 'status');
 }
 
 /**
- * True if the price on record is still that of the offer, which lists contradict; a start after a stop has no other
- * again. A stopped machine shows none.
+ * Returns true if the price on record is still that of the offer, which lists contradict; a start after a stop has the
+ * same situation again. A stopped machine shows none.
  */
 function isPriceOffered(
   facts: Pick<Facts, 'object' | 'memory'>,
@@ -522,7 +539,7 @@ function isPriceOffered(
   return row.reports.pricePerHour !== undefined && !isConfirmed;
 }
 
-/** The price that lists show in the present state, believed or not. */
+/** Returns the listed price in the present state, believed or not. */
 function shownPrice(facts: Pick<Facts, 'object' | 'memory'>, row: Machine): number | undefined {
   const { pricePerHour, storagePricePerHour } = row.reports;
   return isBilledAsStopped(facts, row)
@@ -531,8 +548,8 @@ function shownPrice(facts: Pick<Facts, 'object' | 'memory'>, row: Machine): numb
 }
 
 /**
- * Price that counts for a machine whose row has none: its offer's, else the maximum of the spec. A machine that is only
- * observed costs nothing here.
+ * Returns the price of a machine whose row has none: that of its offer, else the maximum of the spec. A machine that is
+ * only observed costs nothing here.
  */
 export function assumedPrice(
   facts: Pick<Facts, 'object' | 'account'>,
@@ -545,9 +562,9 @@ export function assumedPrice(
 }
 
 /**
- * From when a new price counts, by the clock that dates machines: from the change of state that made it, else from
- * now. Our own clock may be wrong by an hour, and what has accrued is never counted anew. Undefined while no clock can
- * be trusted; the next list tells.
+ * Returns the time from which a new price counts, by the clock that dates machines: from the change of state that
+ * caused it, else from now. The operator's own clock may be wrong by an hour, and accrued cost is never counted again.
+ * Undefined while no clock can be trusted; the next list decides.
  */
 function pricedFrom(
   facts: Pick<Facts, 'object' | 'machine' | 'clock' | 'memory'>,
@@ -579,8 +596,8 @@ interface Ending {
 }
 
 /**
- * Target that the account should avoid after such an end; undefined if the machine is not to blame, or many failed
- * together.
+ * Returns the target that the account should avoid after such an end; undefined if the machine is not the cause, or
+ * many failed together.
  */
 export function avoidTarget(
   facts: Pick<Facts, 'object' | 'account'>,
@@ -598,7 +615,7 @@ export function avoidTarget(
 
 type PastMachine = NonNullable<GpuInstanceStatus['history']>[number];
 
-/** The fields after a machine has ended: it moves into the history, its money into what has accrued. */
+/** Returns the fields after a machine has ended: it moves into the history, its cost into the accrued sum. */
 export function endedFields(
   facts: Pick<Facts, 'object' | 'account' | 'clock' | 'memory'>,
   { endedAt: givenEnd, ...end }: Ending,
@@ -641,7 +658,10 @@ export function endedFields(
   };
 }
 
-/** The failures in a row with this end. While many machines of the account fail together, none says anything of a spec. */
+/**
+ * Returns the failures in a row with this end. While many machines of the account fail together, none proves anything
+ * about a spec.
+ */
 function failuresOf(
   {
     object,
@@ -656,7 +676,7 @@ function failuresOf(
   return failuresAfter(object, { reason, endedAt, now, cost, text: memory.progress?.text });
 }
 
-/** The machine that was avoided for the first of the failures in a row; undefined if there is none. */
+/** Returns the machine that was avoided for the first of the failures in a row; undefined if there is none. */
 export function forgivenMachine({ object: { status } }: Pick<Facts, 'object'>): AvoidTarget | undefined {
   const { machines, machineId } = status?.repeatedFailure ?? {};
   return machines === 1 && machineId !== undefined ? { type: 'machine', id: machineId } : undefined;

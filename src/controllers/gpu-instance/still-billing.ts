@@ -29,7 +29,7 @@ function isIdle({ reason }: ConditionState): boolean {
   return kind === 'retryable' || kind === 'terminal' || billsWhileIdle === true;
 }
 
-/** Sentence on the present billing of the machine of a status; undefined without a machine. */
+/** Returns the sentence on the present billing of the machine of a status; undefined without a machine. */
 function billingOf(fields: StatusFields): string | undefined {
   const { instanceId } = fields;
   if (instanceId === undefined) return undefined;

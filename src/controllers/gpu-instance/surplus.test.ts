@@ -13,7 +13,7 @@ import {
 import { decide } from './decide.ts';
 import { confirmedByLabel, surplusMachines } from './surplus.ts';
 
-/** The only machine ended for that reason. */
+/** Returns the object after its only machine ended for that reason. */
 function afterOne(reason: string): Given {
   const ended = { attempt: 1, instanceId: '1', reason, endedAt: time(-60), rentedMinutes: 4, cost: '0.03' };
   return { status: { attempt: 1, history: [ended] } };

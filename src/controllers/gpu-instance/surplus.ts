@@ -6,11 +6,11 @@ import { pricedId } from './status.ts';
 import type { ListedMachine, Step } from './types.ts';
 
 /**
- * Machines of this object that are one too many, lowest id first. A recorded machine with a valid claim always
- * wins over another of the same purchase; an older purchase always loses; a newer one never does: it raises
- * the object's attempt instead. One whose destroy was answered stays given up, also where somebody took it out of
- * the status since, and where it is listed again after it was proven gone; one that the status names without a claim
- * that verifies is in doubt, and stays. Only a machine whose label fits its start date is ever named here.
+ * Returns the surplus machines of this object, lowest id first. A recorded machine with a valid claim always wins over
+ * another of the same purchase. An older purchase always loses; a newer one never does: it raises the object's attempt
+ * instead. A machine whose destroy was answered stays given up, even if another writer removed it from the status, and
+ * even if it is listed again after it was proven gone. A machine that the status names without a verified claim is in
+ * doubt, and stays. Every returned machine has a label that matches its start date.
  */
 export function surplusMachines(
   facts: Pick<Facts, 'object' | 'machine' | 'purchase' | 'memory'>,
@@ -32,17 +32,16 @@ export function surplusMachines(
   });
 }
 
-/** By this object itself: nobody gave up one that vanished. */
+/** Returns true if this object itself gave up the machine: a vanished one was not. */
 function wasGivenUp({ object }: Pick<Facts, 'object'>, instanceId: string): boolean {
   const past = object.status?.history?.find((machine) => machine.instanceId === instanceId);
   return past !== undefined && past.reason !== 'Vanished';
 }
 
 /**
- * Destroys machines of this object that are one too many. `hold` and `paused` protect the machine that is
- * wanted, not a second one that nobody asked for. Nothing is written first: the attempt on record already
- * says that an older purchase is over. A label is believed when two lists and a read of the machine agree on it: a machine
- * goes only then. Undefined while none may go.
+ * Destroys surplus machines of this object. `hold` and `paused` protect the desired machine, not a second one. Nothing
+ * is written first: the attempt on record already proves that an older purchase is over. A machine is destroyed only
+ * when two lists and a read of it agree on its label. Undefined while none may be destroyed.
  */
 export function destroySurplus(facts: Facts): Step | undefined {
   const listed = surplusMachines(facts).filter(({ row }) => !isDestroyPending(facts, row.id));
@@ -76,7 +75,7 @@ interface ByLabel {
   readonly read?: Extract<Step, { type: 'read' }>;
 }
 
-/** The machines of `listed` that may go by their label, or the read that is missing for one of them. */
+/** Returns the machines of `listed` that may go by their label, or the read that is missing for one of them. */
 export function confirmedByLabel(
   facts: Pick<Facts, 'object' | 'machine' | 'memory'>,
   listed: readonly ListedMachine[],

@@ -18,7 +18,7 @@ import type { Observed, Refusal } from './types.ts';
 /** Workers that a group would end for its template. */
 export interface OutlookRequest {
   readonly groupUid: string;
-  /** The template; with another one the back-off begins anew. */
+  /** The template; with another one the back-off begins again. */
   readonly templateHash: string;
   /** The workers as the template would have them, in the order in which they would end. Read if a search is due. */
   readonly workers: () => Promise<readonly GpuInstance[]>;
@@ -96,7 +96,7 @@ export class TemplateOutlook {
     this.#kept.delete(groupUid);
   }
 
-  /** A refusal holds for one template and for the limits by which it was found. */
+  /** Returns the kept refusal, which is valid for one template and the limits by which it was found. */
   #keptOf({ groupUid, templateHash }: OutlookRequest, session: AccountSession | undefined): Kept {
     const key = `${templateHash} ${canonicalJson(session?.limits ?? {})}`;
     const known = this.#kept.get(groupUid);
@@ -126,7 +126,10 @@ export class TemplateOutlook {
     return { type: 'searching', requeue: { afterMs: 1_000 } };
   }
 
-  /** The search waits under a name of its own: the worker itself wants no machine. No certificate is issued. */
+  /**
+   * Returns the reader of a search, which is queued under its own name: the worker itself needs no machine. No
+   * certificate is issued.
+   */
   #readerFor(memory: ObjectMemory, { retry, session, wake, own, promised }: Search): Reader {
     const { cluster, steady } = this.#shared;
     const reader = readerOf({ cluster, session, wake, memory, steady, issueIdentity: undefined, ...own });
@@ -174,7 +177,7 @@ function blockedBy(hand: Hand, retry: Retry, now: number): Refusal | undefined {
   return hand.refusal;
 }
 
-/** Each worker that ends needs an offer of its own. */
+/** Returns the observation without promised offers: each ending worker needs an offer of its own. */
 function withoutPromised(observed: Observed, promised: readonly ReplacementRequest[]): Observed {
   const { account } = observed;
   if (account.state !== 'ready' || promised.length === 0) return observed;

@@ -50,7 +50,7 @@ export interface AccountFacts {
   readonly avoided: Avoided;
   /** Offers that other objects are about to rent. */
   readonly reserved: OfferSet;
-  /** By the clock that dates machines. */
+  /** Time by the clock that dates machines. */
   readonly serviceTime: ServiceTime;
   /** The breaker has judged a list since this object planned to end its machine by limit, price or drift. */
   readonly isEndJudged: boolean;
@@ -75,7 +75,7 @@ export type AccountView = { readonly outsider?: Outsider } & (
       readonly state: 'notReady';
       readonly reason: string;
       readonly message: string;
-      /** The loss of service that it follows from. */
+      /** The outage that causes it. */
       readonly outage?: Outage | undefined;
       readonly facts: AccountFacts | undefined;
     }
@@ -92,13 +92,13 @@ export interface ListedMachine {
 export interface ListView {
   /** Milliseconds since the epoch at which that list was begun, by the wall clock of that moment. */
   readonly begunAt: number;
-  /** The same in steady time; minus infinity where it is not known. */
+  /** Start of the list in steady time; minus infinity if unknown. */
   readonly begunSteady: number;
   /** The machine that `status.instanceId` names, as it is believed to be, if it is listed. */
   readonly recorded: Machine | undefined;
-  /** Rows that carry this object's uid in a label of ours, lowest id first, without those that another object claims. */
+  /** Rows with this object's uid in a verified label, lowest id first, without those that another object claims. */
   readonly labelled: readonly ListedMachine[];
-  /** A machine of the uid that the intent names, where that is another object's. */
+  /** A machine of the uid in the intent, if that is another object's. */
   readonly formerSelf: Machine | undefined;
   /** `namespace/name` of the object whose uid the intent names, where that object exists beside this one. */
   readonly copiedFrom: string | undefined;
@@ -106,7 +106,7 @@ export interface ListView {
   readonly adoptTarget: ListedMachine | undefined;
   /** Rows without a label or with the rest of this purchase's, that no object records: candidates where labels are not echoed. */
   readonly unowned: readonly Machine[];
-  /** Rows that may be this purchase or somebody's own: never taken, and a reason to buy nothing. */
+  /** Rows that may be this purchase or belong to a person: never adopted, and a reason to rent nothing. */
   readonly doubtful: readonly Machine[];
   /** Every listed id. */
   readonly ids: readonly string[];
@@ -116,7 +116,7 @@ export interface ListView {
 export interface AbsenceView {
   /** Begin times (steady) of the complete lists since which it is missing, oldest first. */
   readonly lists: readonly number[];
-  /** Its single read in this pass; undefined where it was not asked. */
+  /** Single read in this reconcile; undefined if it was not made. */
   readonly read: 'absent' | 'present' | 'failed' | undefined;
 }
 
@@ -124,7 +124,7 @@ export interface AbsenceView {
 export interface Refusal {
   readonly reason: Reason;
   readonly detail: string;
-  /** What no offer of the search is. */
+  /** Requirement that no offer of the search satisfies. */
   readonly lacks?: Lack;
   /** The marketplace called a start wrong. */
   readonly isStartInvalid?: true;
@@ -160,7 +160,7 @@ export interface QueueNotice {
   readonly cause: 'labels' | 'turn';
   readonly detail: string;
   readonly at: number;
-  /** Its place as it was said: see QueuePosition. */
+  /** Position as reported: see QueuePosition. */
   readonly ahead: number;
   readonly expectedMs: number;
   readonly isSerial: boolean;
@@ -185,9 +185,9 @@ export interface DestroyMark {
 
 /** Memory of this process about the present machine, as lists showed it. Times are steady. */
 export interface WatchedFields {
-  /** Since when the present machine is held. */
+  /** Start of the present machine's rental. */
   readonly rentedSince?: number | undefined;
-  /** Since when this process has watched the present machine. */
+  /** Time since which this process has watched the present machine. */
   readonly watchedSince?: number | undefined;
   /** When the machine's last bad spell ended, so that flapping is not written down at each turn. */
   readonly badEndedAt?: number | undefined;
@@ -205,7 +205,7 @@ export interface MemoryFields {
   readonly askedAt?: number | undefined;
   /** A rental that was answered and whose result is not yet saved. */
   readonly rented?: RentedFacts | undefined;
-  /** The newest intent that this process wrote, in case the annotation is taken away. */
+  /** The newest intent that this process wrote, in case the annotation is removed. */
   readonly intent?: RentalIntent | undefined;
   /** The intent whose call was certainly refused or never sent: nothing comes of it. */
   readonly refused?: IntentMark | undefined;
@@ -272,7 +272,7 @@ export type InputsView =
       readonly env: Readonly<Record<string, string>>;
       readonly ssh: boolean;
       readonly args: Launch['args'];
-      /** As it is sent, packed if it is long. */
+      /** Text in its sent form, packed if it is long. */
       readonly onStart: string | undefined;
       readonly imageLogin: RegistryLogin | undefined;
     }
@@ -329,7 +329,7 @@ export interface SeenOffer {
 export interface RentedFacts {
   readonly attempt: number;
   readonly instanceId: string;
-  /** Service clock of the answer, or ours where it named none. */
+  /** Service clock of the answer, or the operator's without one. */
   readonly answeredAt: number;
   readonly offer: Offer | undefined;
   readonly offerIndex: number | undefined;
@@ -337,7 +337,7 @@ export interface RentedFacts {
   readonly specHash: string | undefined;
   readonly facts?: MachineFacts | undefined;
   readonly image: string | undefined;
-  /** The machine's own key, encrypted; undefined where none was given out. */
+  /** The machine's own key, encrypted; undefined if the marketplace issued none. */
   readonly sealedKey?: string | undefined;
 }
 
@@ -364,13 +364,13 @@ export interface SeenMachines {
   readonly list: ListView | undefined;
   /** Begin times (steady) of the remembered complete lists, oldest first. */
   readonly listsBegun: readonly number[];
-  /** By machine id; every machine of this object that matters has an entry. */
+  /** Absences by machine id; every relevant machine of this object has an entry. */
   readonly absences: ReadonlyMap<string, AbsenceView>;
   /** The single read of a machine that lists say something new of; undefined if it was not requested. */
   readonly confirmed: ConfirmedView | undefined;
   /** Single reads in this pass of machines that may go by their label, by id. */
   readonly labelReads: ReadonlyMap<string, ConfirmedView['read']>;
-  /** True if the key has just proved its login in this pass; undefined where it was not asked. */
+  /** True if the key has just proved its login in this reconcile; undefined if it was not verified. */
   readonly loginProven: boolean | undefined;
   readonly probe: ProbeView | undefined;
   /** Result of writing the children in this pass; undefined if this pass did not. */
@@ -387,7 +387,7 @@ export interface SeenPurchase {
   readonly identity: LabelIdentity;
   readonly intent: IntentReading;
   readonly inputs: InputsView | undefined;
-  /** By index of `spec.offers`; asked for one after another. */
+  /** Offers by index of `spec.offers`; read one after another. */
   readonly offers: ReadonlyMap<number, OffersView>;
   /** The search that says why nothing matches; undefined if it was not requested. */
   readonly broadOffers: OffersView | undefined;
@@ -408,7 +408,7 @@ export interface PassTimes {
   readonly jitter: number;
 }
 
-/** Everything one pass needs, by noun, in one frozen value. */
+/** Inputs of one reconcile, by noun, in one frozen value. */
 export interface Observed {
   readonly object: GpuInstance;
   readonly machine: SeenMachines;
@@ -418,7 +418,7 @@ export interface Observed {
   readonly memory: MemoryView;
 }
 
-/** Something only worth reading when a rule asks for it. */
+/** A read that is only made when a rule requests it. */
 export type ReadRequest =
   | {
       readonly type: 'offers';
@@ -456,9 +456,9 @@ export interface Purchase {
   /** Total of the offer, disk included. */
   readonly pricePerHour: number | undefined;
   readonly request: RentRequest;
-  /** By the service's clock, which dates the machine; stands in label and intent. */
+  /** Time by the service's clock, which dates the machine; used in label and intent. */
   readonly issuedAt: number;
-  /** By our own wall clock: how old the decision is when it is carried out. */
+  /** Time by the operator's own wall clock: the age of the decision when it is carried out. */
   readonly decidedAt: number;
   readonly specHash: string;
   /** Facts of the machine from the offer. */
@@ -519,13 +519,13 @@ export interface Requeue {
   readonly afterMs?: number;
   /** After the next complete list. */
   readonly onList?: boolean;
-  /** A list is asked for, unless lists fail: it could prove what is waited for. */
+  /** Requests a list, unless lists fail: it could provide the awaited proof. */
   readonly asksForList?: ListUrgency;
 }
 
 /** Record that must exist on the object before its actions are carried out. */
 export type Recording =
-  /** The object says it already: it is being deleted, its power state or its attempt names what is wanted. */
+  /** The object contains the record already: it is being deleted, or its power state or attempt names the intent. */
   | { readonly type: 'nothing'; readonly because: 'deleting' | 'powerState' | 'attempt' | 'noAction' }
   | { readonly type: 'status' }
   | { readonly type: 'intent'; readonly purchase: Purchase }
@@ -537,7 +537,7 @@ export interface Decision {
   readonly type: 'decision';
   /** The rule that decided, as logs and `explain` name it; empty if none had to. */
   readonly rule: string;
-  /** Why that rule decides so, for logs and `explain`. */
+  /** Reason for that rule's decision, for logs and `explain`. */
   readonly because: string;
   readonly record: Recording;
   /** The status wanted before the actions; left out where it stays. */
@@ -551,7 +551,7 @@ export interface Decision {
   readonly ended?: { readonly reason: Reason; readonly cost: MicroDollars };
   /** Destroy marks that are proven and need not be remembered any more. */
   readonly settled: readonly string[];
-  /** Its machine is to end by limit, price or drift: the breaker counts how many do at once. */
+  /** True if its machine is to end by limit, price or drift: the breaker counts such ends. */
   readonly plansEnd?: true;
   /** The result of a rental is in this record: memory drops it, and the next rental of the login may go. */
   readonly savesRental?: true;
@@ -580,7 +580,7 @@ export interface Publication {
   readonly fields: StatusFields;
   /** True if the machine runs: then Secret and Service are there. */
   readonly serving: boolean;
-  /** True if the Service is to lead there: not while the machine's probe fails, nor while it is told to go. */
+  /** True if the Service is to include the machine: not while its probe fails, nor while the group drains it. */
   readonly ready: boolean;
 }
 

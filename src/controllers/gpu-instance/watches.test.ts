@@ -9,14 +9,14 @@ import { SteadyClock } from './memory.ts';
 import { Watches, type WatchesOptions } from './watches.ts';
 
 interface Named {
-  /** Its name is the first letter. */
+  /** The first letter is its name. */
   readonly uid: string;
   readonly machine?: string;
   readonly adopts?: string;
   readonly account?: string;
 }
 
-/** An object of the namespace `team` that names the account `default`, unless it says otherwise. */
+/** Returns an object of the namespace `team` that names the account `default`, unless set otherwise. */
 function objectOf({ uid, machine, adopts, account = 'default' }: Named): GpuInstance {
   const { object } = given({ spec: { accountRef: { name: account } } });
   return {
@@ -32,7 +32,7 @@ function objectOf({ uid, machine, adopts, account = 'default' }: Named): GpuInst
 
 const uidOf = (name: string) => `${name}1111111-2222-4333-8444-555555555555`;
 
-/** The session of an account, whose lists come when the test says so. */
+/** Returns the session of an account, whose lists come when the test decides. */
 function sessionOf(name: string) {
   const listeners = new Set<(event: FeedEvent) => void>();
   const feed = {

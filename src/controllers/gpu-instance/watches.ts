@@ -63,7 +63,7 @@ export class Watches {
     this.#waitingForList.clear();
   }
 
-  /** The object is looked at again after the next complete list of its login. */
+  /** Reconciles the object after the next complete list of its login. */
   onNextList(key: string, object: GpuInstance): void {
     const feed = sessionOf(this.#options.accounts.get(accountRefOf(object)))?.feed;
     if (!feed) return;

@@ -14,7 +14,7 @@ const conflict = new KubeError('someone was faster', {
   outcome: 'refused',
 });
 
-/** What an action does, where the key can be kept and the API server takes the write, or not. */
+/** Runs an action with or without success of keeping the key and of the write to the API server. */
 async function done(
   action: Action,
   { fails, leads = true }: { fails?: 'keep' | 'release'; leads?: boolean } = {},

@@ -10,14 +10,14 @@ import type { KeyChecks } from './key-checks.ts';
 import type { KeyProof } from './key-proof.ts';
 import type { Action } from './types.ts';
 
-/** What acts reach. */
+/** Effects of actions. */
 export interface AccountEffects {
   readonly kube: KubeClient;
   readonly registry: AccountRegistry;
   readonly installation: Installation;
   readonly kept: KeptKeys;
   readonly keyChecks: KeyChecks;
-  /** Asked right before a key is kept: one who led before may hold an older key. */
+  /** Called right before a key is kept: a former leader may have an older key. */
   readonly isLeader: () => boolean;
 }
 
@@ -77,7 +77,10 @@ function credentialsOf({
   };
 }
 
-/** Under the resource version that the pass saw. Its objects were read after the last ticket was used or refused. */
+/**
+ * Removes the finalizer under the resource version of the reconcile. Its objects were read after the last ticket was
+ * used or refused.
+ */
 async function release(account: MarketplaceAccount, effects: AccountEffects): Promise<void> {
   const write = await removeFinalizer({
     client: effects.kube,

@@ -27,7 +27,7 @@ const isUnknown = (reason: Reason, message: string): ConditionState => ({
   message,
 });
 
-/** Whether the key proves the pinned login, and may do what a rental needs. */
+/** Returns the condition of a key that proves the pinned login and has the permissions of a rental. */
 export function authenticated(observed: Observed): ConditionState {
   const { url, proof, account } = observed;
   if (url.type === 'refused') return isFalse('AddressInvalid', urlMessage(url, account.spec.url));
@@ -64,7 +64,7 @@ function ownKeyProven({ account }: Observed, { login, mayDestroy }: Proven): Con
 const TOO_NARROW =
   'The key may not destroy machines, so none is rented with it. Use a key with the categories user_read, instance_read, instance_write and misc.';
 
-/** The URL of an account cannot change: if the spec has none, it is that of the pinned login. */
+/** Returns the message about the URL, which cannot change: without one in the spec it is that of the pinned login. */
 function urlMessage(
   url: Extract<Observed['url'], { type: 'refused' }>,
   specified: string | undefined,
@@ -85,7 +85,7 @@ function usingKeptKey(observed: Observed, { insteadOf }: Proven): ConditionState
   );
 }
 
-/** What is wrong with the Secret; undefined if it holds a key. */
+/** Returns the condition for a fault of the Secret; undefined if it contains a key. */
 function noKey({ reading, account }: Observed): ConditionState | undefined {
   const namespace = account.metadata.namespace ?? '';
   switch (reading.type) {
@@ -133,7 +133,10 @@ const REJECTED: Partial<Readonly<Record<MarketplaceErrorKind, ConditionState>>> 
   ),
 };
 
-/** The state of a key that the marketplace refused, with the status of its reply; undefined if the failure is another. */
+/**
+ * Returns the condition of a key that the marketplace refused, with the status of its reply; undefined for another
+ * failure.
+ */
 function rejected({ kind, httpStatus }: Failure): ConditionState | undefined {
   const state = REJECTED[kind];
   if (!state || httpStatus === undefined) return state;
@@ -141,11 +144,11 @@ function rejected({ kind, httpStatus }: Failure): ConditionState | undefined {
   return { ...state, message: [`${what} (HTTP ${httpStatus})`, ...rest].join('. ') };
 }
 
-/** Whether the marketplace answers with complete lists. */
+/** Returns the condition of a marketplace that answers with complete lists. */
 export function reachable(observed: Observed): ConditionState {
   const { url, session } = observed;
   if (url.type === 'refused') {
-    return isUnknown('AddressInvalid', 'Nothing is asked at an address that is not allowed.');
+    return isUnknown('AddressInvalid', 'The operator sends no request to an address that is not allowed.');
   }
   const failure = listFailure(observed);
   if (!session) {
@@ -158,7 +161,7 @@ export function reachable(observed: Observed): ConditionState {
   return isTrue('Ready', 'The marketplace answers with complete lists.');
 }
 
-/** Names cause and beginning: how long it lasts would change at each poll. */
+/** Returns the condition of an unreachable marketplace with cause and start: its duration would change at each poll. */
 function unreachable(observed: Observed, { kind, badCertificate }: Failure): ConditionState {
   const outage = marketplaceOutage(observed);
   const cause = outage ? `${outageCause(outage)}, no complete list since ${outage.since}` : 'No list arrives';
@@ -191,7 +194,7 @@ function unreachable(observed: Observed, { kind, badCertificate }: Failure): Con
   }
 }
 
-/** Whether credit and spending leave room for rentals. Figures that move stay out of the text. */
+/** Returns the condition of credit and spending that leave room for rentals. The text leaves out changing figures. */
 export function funded({ account, proof, session }: Observed): ConditionState {
   const limits = limitsOf(account);
   const reached = SPEND_LIMITS.find(({ limit, spent }) => {
@@ -227,7 +230,7 @@ const SPEND_LIMITS: readonly {
 
 const dollars = (amount: MicroDollars | undefined) => `$${formatDollars(amount ?? 0)}`;
 
-/** The first reason why the account gives no tickets, in the order in which a person should fix them. */
+/** Returns the first reason why the account gives no tickets, in the order in which a person should fix them. */
 export function unreadiness(observed: Observed): Unreadiness | undefined {
   const { account, installation } = observed;
   if (account.metadata.deletionTimestamp !== undefined) return deleting(observed);
@@ -256,7 +259,7 @@ function deleting(observed: Observed): Unreadiness {
   };
 }
 
-/** The summary: the account can rent. */
+/** Returns the summary condition: the account can rent. */
 export function ready(observed: Observed): ConditionState {
   const why = unreadiness(observed);
   if (why) return isFalse(why.reason, why.message);
@@ -267,7 +270,7 @@ export function ready(observed: Observed): ConditionState {
   return isTrue('Ready', 'Machines can be rented with this account.');
 }
 
-/** True while `spec.suspend` is set, with what bills all the same; undefined otherwise. */
+/** Returns the condition while `spec.suspend` is set, with the machines that still bill; undefined otherwise. */
 export function suspended({ account, session }: Observed): ConditionState | undefined {
   if (account.spec.suspend !== true) return undefined;
   const billing = session?.counts?.billing ?? account.status?.machines?.billing ?? 0;
@@ -278,7 +281,7 @@ export function suspended({ account, session }: Observed): ConditionState | unde
   return isTrue('Suspended', `spec.suspend is true: nothing is rented or started. ${rest}`);
 }
 
-/** The service that the account has lost now. While a process that has just started finds out, what is on record. */
+/** Returns the present outage. Until a new process has its own findings it returns the recorded one. */
 export function outageNow(observed: Observed): Outage | undefined {
   const { account, proof, now } = observed;
   const marketplace = marketplaceOutage(observed);
@@ -306,20 +309,20 @@ function massOrphaned(observed: Observed): Unreadiness | undefined {
   return { reason: 'OrphansHeld', message };
 }
 
-/** Why the account needs a person to act; undefined if it does not. */
+/** Returns the reason why a person must act; undefined if none. */
 export function stalled(observed: Observed): Unreadiness | undefined {
   const { installation } = observed;
   const summary = ready(observed);
   if (summary.status === 'False' && isTerminal(summary.reason)) return summary;
   if (installation.type === 'known' && installation.sweep === 'clusterChanged') {
     const message =
-      'The identity of this installation belongs to another cluster, so nothing unclaimed is swept. If this cluster is a copy, delete the Secret gpu-rental-operator-identity here.';
+      'The identity of this installation belongs to another cluster, so orphaned machines are not swept. If this cluster is a copy, delete the Secret gpu-rental-operator-identity here.';
     return { reason: 'IdentityInvalid', message };
   }
   const { rolledBack = [] } = rollbackRecord(observed);
   if (rolledBack.length === 0) return massOrphaned(observed);
   return {
     reason: 'OrphansHeld',
-    message: `Machines ${rolledBack.join(', ')} are ours and younger than every rental on record: the cluster was restored from a backup. Look at them, then set the annotation gpurental.dev/confirm-rollback to a value that it has not had, such as the time; until then no orphaned machine is destroyed.`,
+    message: `Machines ${rolledBack.join(', ')} were rented by this operator and are younger than every rental on record: the cluster was restored from a backup. Check them, then set the annotation gpurental.dev/confirm-rollback to a value that it has not had, such as the time; until then no orphaned machine is destroyed.`,
   };
 }

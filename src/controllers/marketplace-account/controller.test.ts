@@ -48,15 +48,15 @@ const AUTHENTICATED = [
 type Account = MarketplaceAccount | undefined;
 
 interface Setting {
-  /** As the cache and the API server have it. */
+  /** The account in cache and API server. */
   readonly account?: Account;
-  /** So many writes of its status lose their race. */
+  /** Number of writes of its status that conflict. */
   readonly lostRaces?: number;
-  /** So many removals of its finalizer do. */
+  /** Number of removals of its finalizer that conflict. */
   readonly lostReleases?: number;
-  /** So often the cache is behind a write of this process. */
+  /** Number of reads at which the cache is behind a write of this process. */
   readonly behind?: number;
-  /** The account has no session, and its key proves nothing. */
+  /** The account has no session, and its key is not verified. */
   readonly unproven?: boolean;
   /** The marketplace refuses the key. */
   readonly refused?: boolean;
@@ -67,7 +67,7 @@ interface Setting {
 let running: Controller | undefined;
 afterEach(() => running?.stop());
 
-/** The controller of accounts with one account, and what it did in order. */
+/** Returns the controller of accounts with one account, and its effects in order. */
 function situation(setting: Setting = {}) {
   const {
     account = ACCOUNT,
@@ -168,7 +168,7 @@ function situation(setting: Setting = {}) {
     did,
     logged,
     clock,
-    /** What is done within `ms`. */
+    /** Returns the effects within `ms`. */
     within: async (ms: number) => {
       did.length = 0;
       await clock.advance(ms);

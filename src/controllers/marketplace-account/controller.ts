@@ -79,7 +79,10 @@ function enqueueOnEvents(controller: ObjectController, options: MarketplaceAccou
   });
 }
 
-/** A machine that stops by itself may be the first sign that the credit is used up. */
+/**
+ * Returns true for an event that may concern key or credit: a machine that stops by itself may be the first sign of
+ * used-up credit.
+ */
 function mayConcernKeyOrCredit(event: AccountEvent): boolean {
   return event.type === 'machineStopped' || (event.type === 'failed' && REFUSALS.has(event.error.kind));
 }

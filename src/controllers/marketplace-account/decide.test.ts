@@ -95,7 +95,7 @@ describe('Authenticated', () => {
   });
 });
 
-/** An account whose login was pinned to another user before. */
+/** Returns an account whose login was pinned to another user before. */
 function pinnedTo(userId: string): Observed {
   const { account } = observed();
   const login = { url: 'https://market.example', userId, provenAt: '2026-11-20T00:00:00Z' };

@@ -9,7 +9,7 @@ import { eventFigures, outageEvents } from './outage.ts';
 import { statusOf } from './status.ts';
 import type { Action, Decision, Observed, ReportedEvent, Unreadiness } from './types.ts';
 
-/** What to write and do about an account, and when to look again. */
+/** Decides writes, actions and the next reconcile of an account. */
 export function decide(observed: Observed): Decision {
   const status = statusOf(observed);
   const { account } = observed;
@@ -28,8 +28,8 @@ export function decide(observed: Observed): Decision {
 }
 
 /**
- * What every object of the account needs, up to the destroy of its last machine. What waits for no reply comes first: a
- * person's request is recorded as handled by then.
+ * Returns the actions that every object of the account needs, up to the destroy of its last machine. Actions that wait
+ * for no reply come first: by then a person's request is recorded as handled.
  */
 function service(observed: Observed): readonly Action[] {
   const { account, session, installation, proof } = observed;
@@ -51,7 +51,9 @@ function unreadinessWithOutage(observed: Observed): Unreadiness | undefined {
   return why && { ...why, outage: outageNow(observed) };
 }
 
-/** While it is being deleted: its session serves until the last machine is gone, those among them that no object claims. */
+/**
+ * Returns the decision for a deleted account: its session continues until the last machine is gone, including orphans.
+ */
 function teardown(observed: Observed, guarded: boolean): Pick<Decision, 'actions' | 'events'> {
   const isNeeded = observed.blockers.length > 0;
   if (!guarded) return { actions: isNeeded ? service(observed) : [{ type: 'disconnect' }], events: [] };
@@ -68,9 +70,9 @@ function warning(reason: string, note: string): EventNote {
 }
 
 /**
- * A session follows its key. A key that may not destroy replaces no kept one, which can still destroy what was rented
- * with it. An undecided proof says nothing about the key: the previous one still counts, but
- * nothing is asked for the account while a reply names another user.
+ * Returns the actions on the session, which follows its key. A key without permission to destroy does not replace a
+ * kept one, which can still destroy its rentals. An undecided proof does not change the key: the previous one still
+ * counts, but the account sends no requests while a reply names another user.
  */
 function connection(observed: Observed): readonly Action[] {
   const { proof, account, keyKept } = observed;
@@ -82,12 +84,15 @@ function connection(observed: Observed): readonly Action[] {
   return isUndecided(proof) && !namesOther(observed) ? [] : [{ type: 'disconnect' }];
 }
 
-/** One reply names another user than the pinned one: what a list lacks meanwhile means nothing. */
+/** Returns true if a reply names another user than the pinned one: a list then proves no absence. */
 function namesOther({ proof, account: { status } }: Observed): boolean {
   return proof.type === 'unconfirmed' && status?.login !== undefined && !sameLogin(status.login, proof.login);
 }
 
-/** While it is not deleted: when it needs a person, its breaker opens, or a person suspends or resumes it. */
+/**
+ * Returns the events of an account that is not being deleted: it needs a person, its breaker opens, or a person
+ * suspends or resumes it.
+ */
 function eventsOf(observed: Observed, outage: Outage | undefined): readonly ReportedEvent[] {
   const trouble = troubleEvent(observed, outage);
   return [

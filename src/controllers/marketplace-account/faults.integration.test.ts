@@ -16,18 +16,18 @@ const STALE_MS = 30 * SECOND;
 
 interface Life {
   readonly effects: readonly Effect[];
-  /** What is left at the end, besides the identity. */
+  /** Objects that are left at the end, besides the identity. */
   readonly leftOver: readonly string[];
-  /** Ready at the time when everything was as it should be. */
+  /** True if it was Ready when everything was in order. */
   readonly wasReady: boolean;
-  /** The kept key stood in for the Secret while that was gone. */
+  /** True if the kept key replaced the missing Secret. */
   readonly usedKeptKey: boolean;
   readonly identities: number;
 }
 
 /**
- * An account from its creation to its end under one strike: Ready, its Secret gone and back, deleted. Every
- * write of the operator is an effect; the operator is started again whenever it dies.
+ * Runs an account from its creation to its deletion with one fault: Ready, its Secret deleted and restored, deleted.
+ * Every write of the operator is an effect; the operator is restarted whenever it dies.
  */
 async function accountLife(strike?: { readonly index: number; readonly what: Strike }): Promise<Life> {
   const effects: Effect[] = [];

@@ -15,13 +15,13 @@ import type { Observed } from './types.ts';
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** Ids that the status may drop. Lists of another login, or while the breaker is open, prove nothing. */
+/** Returns the ids that the status may drop. Lists of another login, or during an open breaker, prove nothing. */
 export function provenGone({ session, proof, account }: Observed): ReadonlySet<string> {
   const believed = session?.breaker.type === 'closed' && provesPinned(proof, account.status?.login);
   return believed ? session.provenGone : NONE;
 }
 
-/** The value of the annotation that asks to close the breaker; undefined if it was handled before. */
+/** Returns the value of the annotation that requests to close the breaker; undefined if it was handled before. */
 export function closeRequest({ metadata, status }: MarketplaceAccount): string | undefined {
   const request = requestToken(metadata, annotations.closeBreaker);
   return request === status?.breaker?.closedBy ? undefined : request;
@@ -30,8 +30,9 @@ export function closeRequest({ metadata, status }: MarketplaceAccount): string |
 type BreakerRecord = NonNullable<MarketplaceAccountStatus['breaker']>;
 
 /**
- * Only a mass failure is recorded: a breaker that a failed list opened closes by itself. A request to close is handled
- * as soon as it is seen, even if there is nothing to close: it never closes a later failure.
+ * Returns the record of the breaker. Only a mass failure is recorded: a breaker that a failed list opened closes by
+ * itself. A request to close is handled when it is seen, even if the breaker is closed: it never closes a later
+ * failure.
  */
 export function breakerRecord(observed: Observed): Pick<MarketplaceAccountStatus, 'breaker'> {
   const before = observed.account.status?.breaker;
@@ -48,7 +49,7 @@ export function breakerRecord(observed: Observed): Pick<MarketplaceAccountStatus
   return before ? { breaker: closed } : {};
 }
 
-/** While more machines are unhealthy than allowed: open, unless a person asked to close it. */
+/** Returns the record during a mass failure: open, unless a person requested to close it. */
 function during(observed: Observed, failure: Incident, request: string | undefined): BreakerRecord {
   const before = observed.account.status?.breaker;
   const isSlow = failure.type === 'slow';
@@ -62,7 +63,7 @@ function during(observed: Observed, failure: Incident, request: string | undefin
   };
 }
 
-/** Closed since now, unless it was closed before. */
+/** Returns the record of a breaker that is closed from now on, unless it was closed before. */
 function closedRecord({ account, now }: Observed): BreakerRecord {
   const { releasedAt: _released, ...before } = account.status?.breaker ?? { open: false };
   const wasClosed = !before.open && 'since' in before;
@@ -71,7 +72,7 @@ function closedRecord({ account, now }: Observed): BreakerRecord {
 
 type Incident = Extract<BreakerState, { type: 'slow' }> | Extract<BreakerState, { type: 'open' }>;
 
-/** More machines are unhealthy than are allowed. */
+/** Returns the incident if more machines are unhealthy than allowed. */
 function incident({ session }: Observed): Incident | undefined {
   const state = session?.breaker;
   if (state?.type === 'slow') return state;
@@ -83,7 +84,7 @@ export type RollbackRecord = Pick<
   'rolledBack' | 'rollbackConfirmed' | 'rollbackConfirmedAt'
 >;
 
-/** One id is enough to stop every sweep; more are for the reader. */
+/** Maximum recorded ids: one is enough to stop every sweep; more are for the reader. */
 const MAX_IDS = 256;
 
 /**
@@ -109,12 +110,12 @@ export function rollbackRecord(observed: Observed): RollbackRecord {
   };
 }
 
-/** An empty list replaces one that is on record. */
+/** Returns the ids for the status; an empty list replaces a recorded one. */
 function rolledBackIds({ account }: Observed, ids: readonly string[]): Pick<RollbackRecord, 'rolledBack'> {
   return account.status?.rolledBack || ids.length > 0 ? { rolledBack: [...ids] } : {};
 }
 
-/** What is on record and not gone, and what the latest sweep adds. */
+/** Returns the recorded ids that are not gone, and those of the latest sweep. */
 function latched(observed: Observed): readonly string[] {
   const { rolledBack = [], rollbackConfirmedAt } = observed.account.status ?? {};
   const findings = observed.session?.findings;
@@ -152,7 +153,7 @@ export function massOrphanRecord(observed: Observed): MassOrphanRecord {
   };
 }
 
-/** An empty list replaces one that is on record. */
+/** Returns a list for the status; an empty list replaces a recorded one. */
 function listOf(
   name: 'massOrphaned' | 'orphansConfirmed',
   ids: readonly string[],
@@ -161,7 +162,7 @@ function listOf(
   return status?.[name] || ids.length > 0 ? { [name]: ids.slice(0, MAX_IDS) } : {};
 }
 
-/** What happens to orphans of the login when their account is deleted. */
+/** Policy for orphans of the login when their account is deleted. */
 export type OrphansOnDeletion =
   | { readonly type: 'none' }
   /** The sweep destroys them first, and the account waits. */
@@ -177,21 +178,24 @@ export function orphansOnDeletion(observed: Observed): OrphansOnDeletion {
   const { account, beside } = observed;
   const machines = account.metadata.deletionTimestamp === undefined ? undefined : orphanNames(observed);
   if (machines === undefined || beside === 'sweeps') return { type: 'none' };
-  const found = `${machines} are ours, and no GpuInstance claims them:`;
+  const found = `${machines} were rented by this operator, and no GpuInstance claims them:`;
   return isSwept(observed)
     ? {
         type: 'awaited',
-        message: `${found} they are destroyed before the account goes. To let it go without them, set spec.orphanPolicy to Report.`,
+        message: `${found} they are destroyed before the account is deleted. To delete it without them, set spec.orphanPolicy to Report.`,
       }
     : {
         type: 'left',
-        message: `${found} they stay when this account goes, and bill on. Destroy those that you do not need in the marketplace's console.`,
+        message: `${found} they stay when this account is deleted, and keep billing. Destroy those that you do not need in the marketplace's console.`,
       };
 }
 
 const MAX_NAMED = 10;
 
-/** As text; undefined if there are none. Before the first sweep of a process, as the status counts them. */
+/**
+ * Returns the orphans as text; undefined if there are none. Before the first sweep of a process they come from the
+ * status.
+ */
 function orphanNames({ session, account }: Observed): string | undefined {
   const ids = session?.pendingOrphans;
   if (!ids) {
@@ -214,7 +218,7 @@ function isSwept(observed: Observed): boolean {
   return mayBe && rolledBack.length === 0 && massOrphaned.length === 0 && hasUsableKey(observed);
 }
 
-/** A key that may destroy, or of which that is not known yet. */
+/** Returns true if the key may destroy, or its permission is unknown. */
 function hasUsableKey({ proof, account }: Observed): boolean {
   if (provesPinned(proof, account.status?.login)) return proof.mayDestroy;
   return isUndecided(proof);

@@ -47,7 +47,7 @@ const fails = (kind: MarketplaceErrorKind) => (): never => {
   throw new MarketplaceError('told to fail', { kind, outcome: 'refused' });
 };
 
-/** An account whose Secret holds `first`, and a marketplace that says what it is told to. */
+/** Returns an account whose Secret contains `first`, and a marketplace with scripted answers. */
 async function bench() {
   const { kube, clock, sent } = memoryCluster();
   const put = (name: string, key: string) =>
@@ -102,7 +102,7 @@ async function bench() {
       waiting++;
       return wait().finally(() => waiting--);
     });
-  /** Until each key that was asked about is confirmed or failed. */
+  /** Checks until each key of the account is confirmed or failed. */
   const check = async (object = named()) => {
     for (;;) {
       const found = await checkOnce(object);
@@ -153,7 +153,7 @@ test('the key of an account is read in the very namespace of the account', async
 
 describe('the user of a key', () => {
   const login = (userId: string) => ({ url: 'https://market.example', userId });
-  /** The next check that is due, at which the marketplace names that user. */
+  /** Returns the next due check, at which the marketplace names that user. */
   async function says(world: Awaited<ReturnType<typeof bench>>, userId: string) {
     await world.clock.advance(INTERVAL_MS);
     world.marketplace.user = () => ({ id: userId });
@@ -263,7 +263,7 @@ describe('whether a key may destroy', () => {
 });
 
 describe('the key that was kept', () => {
-  /** The key of the account was proven and kept; then its Secret is gone. */
+  /** Returns an account whose key was verified and kept, and whose Secret was deleted afterwards. */
   async function keptBench() {
     const world = await bench();
     await world.check();

@@ -24,15 +24,15 @@ import {
   sameLogin,
 } from './key-proof.ts';
 
-/** What the latest check of an account's key found. */
+/** Result of the latest check of an account's key. */
 export interface KeyCheck {
   readonly reading: KeyReading;
   readonly proof: KeyProof;
-  /** The proven key is also the one that is kept. */
+  /** The verified key is also the kept one. */
   readonly keyKept: boolean;
-  /** Epoch milliseconds of the first of the checks in a row that failed; undefined if the latest succeeded. */
+  /** Epoch milliseconds of the first of the consecutive failed checks; undefined if the latest succeeded. */
   readonly failingSince: number | undefined;
-  /** How many checks in a row got no answer. */
+  /** Number of consecutive checks without an answer. */
   readonly unanswered: number;
   /** Milliseconds until the next check is due. */
   readonly againInMs: number;
@@ -41,11 +41,11 @@ export interface KeyCheck {
 type Finding = Pick<KeyCheck, 'reading' | 'proof'>;
 
 interface Remembered extends Finding, Pick<KeyCheck, 'failingSince' | 'unanswered'> {
-  /** On `clock.monotonic()`. */
+  /** Time on `clock.monotonic()`. */
   readonly at: number;
-  /** What the check depended on: another value makes it stale at once. */
+  /** Inputs of the check: another value makes it stale at once. */
   readonly cause: string;
-  /** How many checks in a row found a credit that stops rentals. */
+  /** Number of consecutive checks with too little credit for rentals. */
   readonly low: number;
 }
 
@@ -54,13 +54,13 @@ export interface KeyChecksOptions {
   readonly kept: KeptKeys;
   readonly clock: Clock;
   readonly intervalMs: number;
-  /** The market for one key, whose calls keep the pace of its login as far as that is known. */
+  /** The market for one key, whose calls use the rate limit of its login if that is known. */
   readonly marketFor: (trial: KeyTrial, login: Login | undefined) => Pick<Market, 'login' | 'mayDestroy'>;
 }
 
-/** A key of an account, to be tried at a marketplace. */
+/** A key of an account to verify at a marketplace. */
 export interface KeyTrial {
-  /** The account's. */
+  /** Uid of the account. */
   readonly uid: string;
   readonly url: string;
   /** Name of the market. */
@@ -70,48 +70,55 @@ export interface KeyTrial {
 
 type Aside = ReconcileContext['aside'];
 
-/** A refused key is tried again no sooner than this, however often someone asks. */
+/** Minimum pause before a refused key is verified again, however often it is requested. */
 const MIN_PAUSE_MS = 1_000;
-/** After a check that only failed to arrive; doubled each time. Longer than the marketplace's longest pause between calls. */
+/**
+ * Pause after a check without an answer; doubled each time. Longer than the marketplace's longest pause between calls.
+ */
 const UNANSWERED_PAUSE_MS = 5_000;
-/** One wrong credit stops rentals no longer than this: the first reply with too little is followed by another one. */
+/** Maximum time for which one wrong credit stops rentals: a second reply follows the first one with too little. */
 const CREDIT_PAUSE_MS = 10_000;
-/** The kept Secret is looked at again after this: someone may have deleted it, and only the last key can end machines. */
+/**
+ * Interval after which the kept Secret is read again: a user may have deleted it, and only the last key can end
+ * machines.
+ */
 const KEPT_BELIEVED_MS = 3_600_000;
-/** An account that is there is checked in each interval. */
+/** Interval in which an existing account is always checked. */
 const INTERVALS_REMEMBERED = 10;
-/** Of an account: the key in the user's Secret, and the kept one. */
+/** Remembered keys of an account: the one in the user's Secret, and the kept one. */
 const KEYS_REMEMBERED = 2;
 
 /**
- * Reads and proves keys: every minute, when the spec or a request changes, when the marketplace refused one, and
- * sooner if the marketplace did not answer or a second reply has to agree: a process that has just started can do
- * nothing before.
+ * Reads and verifies keys: every minute, when the spec or a request changes, and when the marketplace refused one. It
+ * is sooner if the marketplace did not answer or a second reply must agree: until then a new process can do nothing.
  */
 export class KeyChecks {
   readonly #options: KeyChecksOptions;
   readonly #byUid = new Map<string, Remembered>();
-  /** What is in the kept Secrets, as far as this process knows, and since when on `clock.monotonic()`. */
+  /** Known content of the kept Secrets, with its time on `clock.monotonic()`. */
   readonly #keptKeys = new Map<string, { readonly key: Secret; readonly at: number }>();
   readonly #refused = new Set<string>();
-  /** By account uid: users of its latest keys. The kept key is mostly that of the user: one proof serves both. */
+  /** Users of the latest keys by account uid. The kept key is usually that of the user: one proof serves both. */
   readonly #named = new Map<string, readonly NamedUser[]>();
 
   constructor(options: KeyChecksOptions) {
     this.#options = options;
   }
 
-  /** The marketplace refused the key in use, or stopped a machine by itself: the next pass checks key and credit again. */
+  /**
+   * Requests a check of key and credit at the next reconcile: the marketplace refused the key, or stopped a machine by
+   * itself.
+   */
   recheck(uid: string): void {
     this.#refused.add(uid);
   }
 
-  /** The key that was just put into the kept Secret. */
+  /** Records the key that was just written to the kept Secret. */
   nowKept(uid: string, key: Secret): void {
     this.#keptKeys.set(uid, { key, at: this.#options.clock.monotonic() });
   }
 
-  /** The account is gone. One that nobody says this of is forgotten when it has not been checked for long. */
+  /** Removes a deleted account. Without this call it is removed when it has not been checked for long. */
   forget(uid: string): void {
     this.#byUid.delete(uid);
     this.#keptKeys.delete(uid);
@@ -120,8 +127,8 @@ export class KeyChecks {
   }
 
   /**
-   * The latest check, made again where it is due; the marketplace is waited for `aside`. Rejects if the API server does
-   * not answer.
+   * Returns the latest check, repeated if it is due; it waits for the marketplace `aside`. Rejects if the API server
+   * does not answer.
    */
   async check(account: MarketplaceAccount, url: string, aside: Aside): Promise<KeyCheck> {
     const uid = uidOf(account);
@@ -215,7 +222,7 @@ export class KeyChecks {
     }
   }
 
-  /** What earlier replies said of this very key, whichever Secret it was read from. */
+  /** Returns the user in earlier replies about this very key, from either Secret. */
   #namedBy({ uid, key }: KeyTrial): NamedUser | undefined {
     return this.#named.get(uid)?.find((named) => named.key.equals(key));
   }
@@ -233,7 +240,7 @@ export class KeyChecks {
   }
 }
 
-/** A reply without a figure says nothing of the credit. */
+/** Returns true if the credit is too low; a reply without a figure is not. */
 function isCreditLow(proof: KeyProof, account: MarketplaceAccount): boolean {
   const credit = proof.type === 'proven' ? proof.user.credit : undefined;
   return credit !== undefined && credit <= (limitsOf(account).minCredit ?? 0);

@@ -4,21 +4,21 @@ import type { MarketplaceError, MarketplaceErrorKind } from '../../market/errors
 import type { LoginUser } from '../../market/login-user.ts';
 import { type Login, loginText } from '../../ownership/login.ts';
 
-/** Which key was tried: the one in the user's Secret, or the one kept from an earlier proof. */
+/** Source of the tested key: the user's Secret, or the one kept from an earlier proof. */
 export type KeySource = 'user' | 'kept';
 
-/** A failure, reduced to what a decision reads and a person may be shown. */
+/** A failure, reduced to the fields for decisions and texts. */
 export interface Failure {
   readonly kind: MarketplaceErrorKind;
-  /** The connection failed since the service's certificate cannot be trusted. */
+  /** The connection failed because the service's certificate is not trusted. */
   readonly badCertificate: boolean;
-  /** Of the reply, if there was one. */
+  /** HTTP status of the reply, if there was one. */
   readonly httpStatus?: number | undefined;
-  /** Of the marketplace or the connection: letters, digits and _ only. */
+  /** Code of the marketplace or the connection: letters, digits and _ only. */
   readonly code?: string | undefined;
 }
 
-/** What is known of the account's key. */
+/** Knowledge about the account's key. */
 export type KeyProof =
   | {
       readonly type: 'proven';
@@ -28,10 +28,10 @@ export type KeyProof =
       readonly user: LoginUser;
       /** False if the key may not destroy. */
       readonly mayDestroy: boolean;
-      /** Of a kept key: what the key in the user's Secret proved, where there is one and it serves worse. */
+      /** Proof of the key in the user's Secret that a kept key replaces, if there is one. */
       readonly insteadOf?: KeyProof;
     }
-  /** One reply named the user of the key; {@link namedAfter} requires a second one. */
+  /** A single reply named the user of the key; {@link namedAfter} requires a second one. */
   | { readonly type: 'unconfirmed'; readonly source: KeySource; readonly login: Login }
   | { readonly type: 'failed'; readonly source: KeySource; readonly failure: Failure }
   /** There is no key to try. */
@@ -40,7 +40,7 @@ export type KeyProof =
 /** Codes under which a system reports a certificate that it does not trust, e.g. `CERT_HAS_EXPIRED`. */
 const CERTIFICATE_CODE = /CERT|SIGNED|SIGNATURE|ALTNAME/;
 
-/** A failure as far as conditions tell them apart. Its text stays behind. */
+/** Returns the parts of a failure that conditions distinguish, without its text. */
 export function failureOf({
   kind,
   code,
@@ -57,41 +57,41 @@ const ABOUT_THE_KEY: ReadonlySet<MarketplaceErrorKind> = new Set<MarketplaceErro
   'forbidden',
 ]);
 
-/** Whether a proof only failed to arrive: it says nothing about the key, and may work at the next try. */
+/** Returns true if a proof did not arrive: it says nothing about the key, and may succeed at the next attempt. */
 export function isInconclusive({ kind }: Failure): boolean {
   return !ABOUT_THE_KEY.has(kind);
 }
 
-/** True if a proof says nothing about the key yet: it did not arrive, or a second reply has to agree. */
+/** Returns true if a proof is undecided: it did not arrive, or a second reply must agree. */
 export function isUndecided(proof: KeyProof): boolean {
   return proof.type === 'unconfirmed' || (proof.type === 'failed' && isInconclusive(proof.failure));
 }
 
 /**
- * Milliseconds between two requests at least whose replies together prove the user of a key. A single wrong reply needs no
- * longer: every process proves each key before it may do anything, so a whole poll would delay the first destroy after
+ * Minimum milliseconds between two requests whose replies together prove the user of a key. A single wrong reply needs
+ * no longer: every process verifies each key before any action, so a whole poll would delay the first destroy after
  * each start. A service that names another user for seconds may do so for longer than a poll as well.
  */
 export const CONFIRMATION_MS = 1_000;
 
-/** The user that the latest replies about a key name. */
+/** The user in the latest replies about a key. */
 export interface NamedUser {
   readonly key: Secret;
   readonly login: Login;
-  /** On `clock.monotonic()`: the request of the first reply in a row that names this user. */
+  /** Request of the first consecutive reply with this user, on `clock.monotonic()`. */
   readonly askedAt: number;
   /** Two replies agree. */
   readonly isConfirmed: boolean;
-  /** A probe showed that the key may destroy. False if no probe showed it yet. */
+  /** True if a probe showed that the key may destroy; false before. */
   readonly mayDestroy: boolean;
 }
 
-/** The user that one reply about a key names. */
+/** The user in one reply about a key. */
 export type NamingReply = Pick<NamedUser, 'key' | 'login' | 'askedAt'>;
 
 /**
- * The named user after one more reply. A key that is new to this process, and a reply that names another user than the
- * one before, need a second reply that agrees: no single reply moves an account to another login.
+ * Returns the named user after one more reply. A key that is new to this process, and a reply with another user than
+ * before, need a second reply that agrees: no single reply moves an account to another login.
  */
 export function namedAfter(before: NamedUser | undefined, reply: NamingReply): NamedUser {
   const agrees = before?.key.equals(reply.key) === true && loginText(before.login) === loginText(reply.login);
@@ -102,12 +102,12 @@ export function namedAfter(before: NamedUser | undefined, reply: NamingReply): N
 
 export type PinnedLogin = NonNullable<MarketplaceAccountStatus['login']>;
 
-/** Whether the pinned login and a proven one are the same user of the same marketplace. */
+/** Returns true if the pinned login and a proven one are the same user of the same marketplace. */
 export function sameLogin(pinned: PinnedLogin, proven: Login): boolean {
   return loginText(pinned) === loginText(proven);
 }
 
-/** Whether a proof is one of the account's own login: the first one pins it. */
+/** Returns true if a proof is one of the account's own login: the first one pins it. */
 export function provesPinned(
   proof: KeyProof,
   pinned: PinnedLogin | undefined,
@@ -116,8 +116,8 @@ export function provesPinned(
 }
 
 /**
- * Whether machines of the account's login may have to be ended by the key that was kept: there is no other, or it is
- * refused, or may not destroy. A key of another login is a person's mistake, of which nothing follows.
+ * Returns true if the kept key may be needed to end machines of the account's login: there is no other, or it is
+ * refused, or may not destroy. A key of another login is a mistake of a person and changes nothing.
  */
 export function needsFallbackKey(own: KeyProof, { status }: MarketplaceAccount): boolean {
   if (!status?.login) return false;
@@ -133,7 +133,7 @@ export function needsFallbackKey(own: KeyProof, { status }: MarketplaceAccount):
   }
 }
 
-/** The proof that counts beside a kept key. While that one is undecided, what it proved before holds. */
+/** Returns the proof to use beside a kept key. While that one is undecided, its earlier proof holds. */
 export function chooseProof(own: KeyProof, kept: KeyProof): KeyProof {
   if (own.type === 'none' || isUndecided(kept)) return kept;
   if (kept.type !== 'proven' || (own.type === 'proven' && !kept.mayDestroy)) return own;

@@ -22,7 +22,7 @@ async function open(options: Parameters<typeof OperatorBench.open>[1] = {}): Pro
   return bench;
 }
 
-/** An operator, an account with the simulator's full key, and the account Ready. */
+/** Returns an operator, an account with the simulator's full key, and the account Ready. */
 async function readyAccount(spec: Record<string, unknown> = {}, options: Parameters<typeof open>[0] = {}) {
   const bench = await open(options);
   await bench.putKey(bench.simulator.apiKey);

@@ -15,24 +15,24 @@ const UNKNOWN: ServiceTime = { type: 'unknown' };
 
 interface Setting {
   readonly time?: ServiceTime;
-  /** Whether machines were listed. */
+  /** True if machines were listed. */
   readonly isConnected?: boolean;
   readonly url?: string | undefined;
-  /** Of the pinned login. */
+  /** URL of the pinned login. */
   readonly pinnedUrl?: string;
   readonly objects?: readonly InstanceSummary[];
-  /** Of the account that is looked at. */
+  /** Status of the observed account. */
   readonly status?: MarketplaceAccount['status'];
   readonly others?: readonly MarketplaceAccount[];
-  /** Of accounts that have a session. */
+  /** Uids of accounts that have a session. */
   readonly connectedUids?: readonly string[];
-  /** Undefined: no sweep was made. */
+  /** Undefined without a sweep. */
   readonly pendingOrphans?: readonly number[];
-  /** The operator allows these alone. */
+  /** The only URLs that the operator allows. */
   readonly allowed?: readonly string[];
 }
 
-/** What is observed of an account with this URL and these objects, and the URLs for which its key was read. */
+/** Returns the observation of an account with this URL and these objects, and the URLs for which its key was read. */
 async function seen(setting: Setting = {}) {
   const { url, pinnedUrl, objects = [], allowed = ALLOWED, time = UNKNOWN, isConnected = true } = setting;
   const { status, others = [], pendingOrphans, connectedUids = [] } = setting;

@@ -12,7 +12,7 @@ import type { KeyCheck, KeyChecks } from './key-checks.ts';
 import { failureOf, sameLogin } from './key-proof.ts';
 import type { MachineCounts, Observed, SessionFacts, UrlCheck } from './types.ts';
 
-/** Where an account's pass looks. */
+/** Sources of an account's reconcile. */
 export interface AccountSources extends BlockerSources {
   readonly installation: Installation;
   readonly keyChecks: KeyChecks;
@@ -27,8 +27,8 @@ export interface AccountSources extends BlockerSources {
 }
 
 /**
- * Gathers everything one pass needs. The Secret and the marketplace are asked only if a check is due; what the
- * marketplace is asked is waited for `aside`, since a slow one is no reason to let other accounts wait.
+ * Gathers the inputs of a reconcile. It reads the Secret and the marketplace only if a check is due; it waits for the
+ * marketplace `aside`, since a slow one must not delay other accounts.
  */
 export async function observe(
   account: MarketplaceAccount,
@@ -76,8 +76,8 @@ const NOT_CHECKED: KeyCheck = {
 };
 
 /**
- * The account's URL, where the operator allows it. The first of the list is the default until a login is pinned: an
- * operator that is given another first one takes no account to another marketplace, and shows no key there.
+ * Returns the account's URL if the operator allows it. The first of the list is the default until a login is pinned:
+ * another first one later moves no account to another marketplace, and shows no key there.
  */
 export function checkUrl({ spec, status }: MarketplaceAccount, allowed: readonly string[]): UrlCheck {
   const requested = (spec.url ?? status?.login?.url ?? allowed[0] ?? '').replace(/\/+$/, '');
@@ -87,7 +87,10 @@ export function checkUrl({ spec, status }: MarketplaceAccount, allowed: readonly
   return allowed.includes(url) ? { type: 'allowed', url } : { type: 'refused', url, allowed };
 }
 
-/** An account without a session, or one that is being deleted itself, sweeps nothing for long. */
+/**
+ * Returns what other accounts of the login do about orphans. An account without a session, or one in deletion, soon
+ * sweeps no more.
+ */
 function besideOf(
   account: MarketplaceAccount,
   { allAccounts, registry }: AccountSources,
@@ -152,10 +155,13 @@ function machineCounts(
   };
 }
 
-/** Where an account looks before it lets go. */
+/** Sources of the objects that block the deletion of an account. */
 export interface BlockerSources {
   readonly registry: AccountRegistry;
-  /** GpuInstances that name the account, read now, so that every write which was answered before is in them. */
+  /**
+   * Lists GpuInstances that name the account from the API server, so that every write that was answered before is
+   * included.
+   */
   readonly listObjects: (ref: AccountRef) => Promise<readonly InstanceSummary[]>;
 }
 

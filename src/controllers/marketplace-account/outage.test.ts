@@ -16,7 +16,7 @@ const unavailable = (change: Partial<Failure> = {}): Failure => ({
   ...change,
 });
 
-/** The second list in a row has failed, as the first did `seconds` ago. */
+/** Returns an observation in which the second consecutive list has failed; the first did `seconds` ago. */
 const down = (
   failure: Failure,
   seconds: number,

@@ -4,12 +4,12 @@ import { formatTime, parseTime } from '../../lib/time.ts';
 import type { Failure } from './key-proof.ts';
 import type { Observed, ReportedEvent } from './types.ts';
 
-/** Lists in a row that may fail without a condition. */
+/** Number of consecutive lists that may fail without a condition. */
 const TOLERATED_FAILURES = 1;
-/** Checks of the key in a row that may stay without an answer while lists arrive. */
+/** Number of consecutive checks of the key that may stay unanswered while lists arrive. */
 const TOLERATED_CHECKS = 1;
 
-/** The reason that a failed request gives for a marketplace that does not serve. */
+/** Returns the reason for a marketplace outage by a failed request. */
 export function reasonOf({ kind, badCertificate }: Failure): Reason {
   if (badCertificate) return 'AddressInvalid';
   switch (kind) {
@@ -27,7 +27,7 @@ export function reasonOf({ kind, badCertificate }: Failure): Reason {
   }
 }
 
-/** The failure for which no list arrives; undefined while lists arrive, or one alone has failed. */
+/** Returns the failure for which no list arrives; undefined while lists arrive, or if only one has failed. */
 export function listFailure({ session, proof }: Observed): Failure | undefined {
   if (!session) return proof.type === 'failed' ? proof.failure : undefined;
   const { consecutiveFailures, lastCompleteAt } = session.health;
@@ -36,8 +36,8 @@ export function listFailure({ session, proof }: Observed): Failure | undefined {
 }
 
 /**
- * The outage of a marketplace that serves no lists, or does not check the key. Its cause is that of the first failure while
- * the reason stays: replies that change at each poll would write the status each time.
+ * Returns the outage of a marketplace that serves no lists, or does not verify the key. Its cause is that of the first
+ * failure while the reason stays: replies that change at each poll would write the status each time.
  */
 export function marketplaceOutage(observed: Observed): Outage | undefined {
   const { session, proof, now, keyFailingSince = now, keyUnanswered } = observed;
@@ -59,7 +59,7 @@ export function figuresOf({ httpStatus, code }: Failure): Pick<Outage, 'httpStat
   };
 }
 
-/** An outage that is on record goes on; another cause of it is noted, and its beginning stays. */
+/** Returns the continued outage on record, with a new cause and the old start. */
 export function continued({ account }: Observed, found: Outage): Outage {
   const before = account.status?.outage;
   if (!before || !isSame(before, found)) return found;
@@ -73,7 +73,7 @@ function isSame(before: Outage, now: Outage): boolean {
   );
 }
 
-/** One event at the start of an outage, unless `reported` names it, and one when nothing is lost any more. */
+/** Returns one event at the start of an outage, unless `reported` names it, and one at its end. */
 export function outageEvents(
   { account, now }: Observed,
   outage: Outage | undefined,
@@ -105,7 +105,7 @@ function restored(outage: Outage, now: number): ReportedEvent {
   return { type: 'Normal', reason: 'ServiceRestored', action: 'CheckAccount', note, figures };
 }
 
-/** Cause, status, code and duration of an outage, for the log. */
+/** Returns cause, status, code and duration of an outage, for the log. */
 export function eventFigures({ reason, since, httpStatus, code }: Outage, now: number) {
   const seconds = Math.max(0, Math.round((now - (parseTime(since) ?? now)) / 1000));
   return { cause: reason, httpStatus, code, seconds };

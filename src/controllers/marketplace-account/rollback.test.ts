@@ -10,7 +10,7 @@ interface Given {
   /** Value of the annotation. */
   readonly word?: string;
   readonly found?: readonly string[];
-  /** What the sweep that found them knew of a confirmation. */
+  /** Confirmation that the sweep knew when it found them. */
   readonly confirmedAt?: number;
   readonly facts?: Partial<SessionFacts>;
 }

@@ -24,7 +24,7 @@ const userWith = (change: Partial<ReturnType<typeof proven>['user']>) =>
   proven({ user: { ...proven().user, ...change } });
 const secretMissing = { type: 'secretMissing', secret: 'key' } as const;
 
-/** What an account says that stands as {@link observed} is. */
+/** The status of an account that is in the state of {@link observed}. */
 const SETTLED: MarketplaceAccountStatus = decide(observed()).status;
 const settled = (change: MarketplaceAccountStatus = {}) => accountWith({ status: { ...SETTLED, ...change } });
 

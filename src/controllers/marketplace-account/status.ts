@@ -24,7 +24,7 @@ import type { Observed } from './types.ts';
 
 type Status = MarketplaceAccountStatus;
 
-/** The whole status that this pass wants, made from the one that stands, so that nothing recorded is lost. */
+/** Returns the whole desired status, derived from the present one, so that no record is lost. */
 export function statusOf(observed: Observed): Status {
   const { account } = observed;
   const {
@@ -52,10 +52,7 @@ export function statusOf(observed: Observed): Status {
   };
 }
 
-/**
- * While a process that has just started finds out what it knew before, the conditions stand as they are: a
- * restart is no news.
- */
+/** Returns the conditions. Until a new process has its own findings the present ones stay: a restart is no change. */
 function conditionsOf(observed: Observed): NonNullable<Status['conditions']> {
   const { status, metadata } = observed.account;
   const summary = ready(observed);
@@ -92,7 +89,10 @@ const TWO_FACTOR = {
   unrecognized: undefined,
 } as const;
 
-/** What the latest proof says of the pinned login. What its key may not read is not known any more; without a proof all stays. */
+/**
+ * Returns the facts of the latest proof about the pinned login. A figure that its key may not read is removed; without
+ * a proof all stay.
+ */
 function provenFacts({ account, proof, installation, now }: Observed): Partial<Status> {
   const { login, twoFactor: before } = account.status ?? {};
   if (!provesPinned(proof, login)) return before ? { twoFactor: before } : {};
@@ -143,7 +143,9 @@ function avoidEntry({
 
 const MAX_COPIES = 256;
 
-/** A copy stays one when its original ends: after that it would look like a rental that was carried out late. */
+/**
+ * Returns the copies of labels. A copy stays one when its original ends: otherwise it would look like a late rental.
+ */
 function labelCopies(observed: Observed): Pick<Status, 'labelCopies'> {
   const before = observed.account.status?.labelCopies;
   const found = observed.session?.findings.copied ?? [];
@@ -153,7 +155,7 @@ function labelCopies(observed: Observed): Pick<Status, 'labelCopies'> {
   return { labelCopies: [...new Set(ids)].sort(compareIds).slice(0, MAX_COPIES) };
 }
 
-/** The figures to write; without a session those that were written last. */
+/** Returns the figures to write; without a session the last written ones. */
 function figures(
   { account, session, proof, now, figuresWrittenAt }: Observed,
   conditions: NonNullable<Status['conditions']>,
@@ -184,7 +186,7 @@ function figures(
   });
 }
 
-/** Figures of an account that move by themselves. */
+/** Figures of an account that change by themselves. */
 export type Figures = Pick<MarketplaceAccountStatus, 'credit' | 'pricePerHour' | 'runway'>;
 
 interface FiguresInput {
@@ -194,10 +196,10 @@ interface FiguresInput {
 
 const HOUR_MS = 3_600_000;
 const MIN_SHARE_TO_WRITE = 0.1;
-/** Ten years: longer says nothing. */
+/** Ten years, the maximum that is shown. */
 const MAX_RUNWAY_MS = 87_600 * HOUR_MS;
 
-/** Credit, price and how long the one lasts at the other, rounded to whole hours. */
+/** Returns credit, price, and the time until the credit is used up at that price, rounded to whole hours. */
 export function figuresOf({ credit, pricePerHour }: FiguresInput): Figures {
   const hours = runwayHours(credit, pricePerHour);
   const runwayMs = hours === undefined ? undefined : Math.min(Math.floor(hours) * HOUR_MS, MAX_RUNWAY_MS);
@@ -209,8 +211,8 @@ export function figuresOf({ credit, pricePerHour }: FiguresInput): Figures {
 }
 
 /**
- * The figures to write: new ones where the status is written for something else anyway, or where one moved by 10 %
- * and the last write is an hour old; else those that stand.
+ * Returns the figures to write: new ones if the status is written anyway, or if one changed by 10 % and the last write
+ * is an hour old; else the present ones.
  */
 export function figuresToWrite(input: {
   readonly before: Figures;

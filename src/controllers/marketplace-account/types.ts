@@ -14,23 +14,23 @@ import type { Login } from '../../ownership/login.ts';
 import type { EventNote } from '../../runtime/events.ts';
 import type { Failure, KeyProof } from './key-proof.ts';
 
-/** Whether the account's URL may be used at all. */
+/** Verdict on the account's URL. */
 export type UrlCheck =
   | { readonly type: 'allowed'; readonly url: string }
   | { readonly type: 'refused'; readonly url: string; readonly allowed: readonly string[] };
 
-/** Machines of the login by whose they are. */
+/** Machines of the login by owner. */
 export type MachineCounts = NonNullable<MarketplaceAccountStatus['machines']>;
 
-/** What the session of a proven login tells; absent before the first proof. */
+/** Facts from the session of a verified login; absent before the first proof. */
 export interface SessionFacts {
   readonly login: Login;
   readonly health: Pick<FeedHealth, 'lastCompleteAt' | 'consecutiveFailures' | 'failingSince'>;
-  /** The latest list's, while it failed. */
+  /** Failure of the latest list, while it fails. */
   readonly failure: Failure | undefined;
   /** Undefined before the first complete list. */
   readonly counts: MachineCounts | undefined;
-  /** Machines that the status names and that are gone for sure. */
+  /** Machines in the status that are certainly gone. */
   readonly provenGone: ReadonlySet<string>;
   readonly sums: AccountSums;
   readonly breaker: BreakerState;
@@ -38,54 +38,54 @@ export interface SessionFacts {
   readonly avoid: readonly AvoidEntry[];
   readonly findings: SweepFindings;
   /**
-   * Ids of machines of ours that no object claims and that are not gone for sure; followed only while the account is being
-   * deleted. Undefined before this process's first sweep.
+   * Ids of machines without an object that are not certainly gone; followed only while the account is being deleted.
+   * Undefined before this process's first sweep.
    */
   readonly pendingOrphans: readonly string[] | undefined;
 }
 
-/** Everything one pass needs, in one frozen value. */
+/** Inputs of one reconcile, in one frozen value. */
 export interface Observed {
   readonly account: MarketplaceAccount;
   /** Epoch milliseconds. */
   readonly now: number;
-  /** By the clock that dates machines; undefined while it is not known. */
+  /** Time by the clock that dates machines; undefined while it is unknown. */
   readonly serviceNow: number | undefined;
   readonly url: UrlCheck;
   readonly reading: KeyReading;
   readonly proof: KeyProof;
   readonly session: SessionFacts | undefined;
   readonly installation: InstallationState;
-  /** namespace/name of objects that keep the account from going. */
+  /** namespace/name of objects that block the deletion of the account. */
   readonly blockers: readonly string[];
   /**
-   * What other accounts of the login do about its orphans: one stays and sweeps them; or none does, and one of them wants
-   * them reported, so that nobody may destroy any.
+   * Effect of other accounts of the login on its orphans: one stays and sweeps them; or none does, and one of them has
+   * policy Report, so that no account may destroy any.
    */
   readonly beside: 'sweeps' | 'reports' | 'nothing';
   /** Epoch milliseconds of the newest rental that any object has on record. */
   readonly newestRentalAt: number | undefined;
-  /** The kept key is this very key already. */
+  /** True if the kept key is this very key already. */
   readonly keyKept: boolean;
-  /** Epoch milliseconds at which credit and runway were last written; undefined if not by this process. */
+  /** Epoch milliseconds of the last write of credit and runway; undefined if not by this process. */
   readonly figuresWrittenAt: number | undefined;
-  /** Epoch milliseconds of the first of the checks in a row that failed; undefined if the latest succeeded. */
+  /** Epoch milliseconds of the first of the consecutive failed checks; undefined if the latest succeeded. */
   readonly keyFailingSince: number | undefined;
-  /** Checks of the key in a row that got no answer. */
+  /** Consecutive checks of the key without an answer. */
   readonly keyUnanswered: number;
-  /** Until the key has to be checked again. */
+  /** Milliseconds until the next check of the key. */
   readonly keyCheckAgainInMs: number;
 }
 
-/** Why the account gives no tickets. */
+/** Reason why the account gives no tickets. */
 export interface Unreadiness {
   readonly reason: Reason;
   readonly message: string;
-  /** The loss of service that it follows from. */
+  /** The outage that causes it. */
   readonly outage?: Outage | undefined;
 }
 
-/** An event, and for the log what it says in figures. */
+/** An event, with figures for the log. */
 export interface ReportedEvent extends EventNote {
   readonly figures?: Readonly<Record<string, string | number | undefined>>;
 }
@@ -101,7 +101,7 @@ export type Action =
   | { readonly type: 'removeFinalizer' };
 
 export interface Decision {
-  /** Written before any action, where it differs. */
+  /** Written before any action, if it differs. */
   readonly status: MarketplaceAccountStatus;
   readonly needsFinalizer: boolean;
   readonly actions: readonly Action[];

@@ -137,7 +137,7 @@ export class SweepWatch {
     );
   }
 
-  /** Machines of ours that no object claims. */
+  /** Machines rented by this operator that no object claims. */
   orphans(): readonly number[] {
     return [...this.#lists.keys()];
   }

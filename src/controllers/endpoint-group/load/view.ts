@@ -53,7 +53,7 @@ export interface ViewInput {
   readonly source: LoadSpeaker;
   /** Whether requests come through a gateway, whoever tells the load. */
   readonly hasGateway: boolean;
-  /** Whether the group has had a ready worker. */
+  /** True if the group has had a ready worker. */
   readonly everReady: boolean;
   readonly now: number;
   readonly times: ScalingTimes;

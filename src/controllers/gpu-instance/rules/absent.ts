@@ -9,7 +9,7 @@ import type { Step } from '../types.ts';
 import { ended, endMachine, reasonOfEnding } from './ending.ts';
 import { machineFinding, type RecordedMachine, type StateIn } from './machine-finding.ts';
 
-/** A recorded machine that the latest complete list does not show. */
+/** Returns the step for a recorded machine that is missing from the latest complete list. */
 export function whileAbsent(facts: Facts, recorded: RecordedMachine<StateIn<'absent'>>): Step {
   const begun = reasonOfEnding(facts);
   if (!mayBelieve(facts, begun))
@@ -41,14 +41,15 @@ export function whileAbsent(facts: Facts, recorded: RecordedMachine<StateIn<'abs
 
 const RETRY_LATER = decision({ requeue: { onList: true, afterMs: 10_000 } });
 
-/** A machine that was rented a moment ago is not listed at once. */
+/** Returns true if the machine was listed before: a new rental is not listed at once. */
 function wasSeen({ object }: Pick<Facts, 'object'>): boolean {
   return object.status?.actualStatus !== undefined;
 }
 
 /**
- * While the breaker is open, no list counts but for what we ended ourselves; after its hold, one object at a time. While
- * the account may not be used, what is missing is said, and counts as vanished only once a key has proved the login again.
+ * Returns true if a missing machine counts. While the breaker is open only machines that the operator ended count;
+ * after its hold, one object at a time. While the account may not be used, absence is reported, and counts as vanished
+ * only after a key has proved the login again.
  */
 function mayBelieve(
   facts: Pick<Facts, 'machine' | 'account' | 'purchase'>,
@@ -81,7 +82,7 @@ function neverSeen(facts: Facts, recorded: RecordedMachine<StateIn<'absent'>>): 
   });
 }
 
-/** Two lists in a row without it are said; whether it is gone is another question. */
+/** Reports a machine that is missing from two consecutive lists; that alone does not prove that it is gone. */
 function missing(
   facts: Pick<Facts, 'object' | 'machine' | 'clock'>,
   recorded: RecordedMachine<StateIn<'absent'>>,
@@ -102,8 +103,8 @@ function missing(
 }
 
 /**
- * Billing of a vanished machine ended between the last list that showed it and the first that did not, by the clock
- * that dates machines. Undefined while that cannot be told; the next list tells.
+ * Returns the end of billing of a vanished machine: between the last list with it and the first without, by the clock
+ * that dates machines. Undefined while that is unknown; the next list decides.
  */
 function lastSeenBefore(facts: Pick<Facts, 'machine' | 'clock'>, instanceId: string): number | undefined {
   const now = facts.clock.serviceNow;

@@ -26,7 +26,7 @@ export function observeOnly(facts: HeldFacts): Step {
   const checked = adoptable(facts);
   if (checked.type === 'wait') return waitForList();
   if (checked.type === 'refused') {
-    // What was told of a machine that was only watched is not true any more: neither where it is reached, nor what it costs.
+    // Facts of a machine that was only observed are no longer valid: neither its address, nor its price.
     const { cost: _shown, ...fields } = withoutMachine(carriedFields(facts));
     return refuse(facts, checked, fields);
   }
@@ -76,7 +76,7 @@ export function adopt(facts: Facts): Step {
   return from === undefined ? decision({ requeue: CLOCK_RETRY }) : claim(facts, checked.machine, from);
 }
 
-/** The read that is missing before a machine is claimed, or a wait if it does not agree; undefined if it agrees. */
+/** Returns the missing read before a machine is claimed, or a wait if it does not agree; undefined if it agrees. */
 function unconfirmed(
   { machine: { labelReads } }: Pick<Facts, 'machine'>,
   { row }: ListedMachine,
@@ -96,7 +96,7 @@ function unconfirmed(
 /** The machine's cost is counted from a time of the service, which later replies decide. */
 const CLOCK_RETRY: Requeue = { onList: true, afterMs: 5_000 };
 
-/** Its age and its cost count from here on: whoever rented it has paid for what was before. */
+/** Claims the machine. Its age and cost count from here on: its earlier renter has paid for the time before. */
 function claim(
   facts: Pick<Facts, 'object' | 'account' | 'purchase' | 'clock'>,
   { row }: ListedMachine,
@@ -143,8 +143,8 @@ type Adoptable =
 const CLAIMED_FIELDS = ['label', 'startedAt', 'pricePerHour'] as const;
 
 /**
- * Only a machine that is nobody's, and only if the account is ready and every account of the login consents; of two
- * claimants the older object wins.
+ * Returns the machine to adopt: it must be unowned, the account must be ready and every account of the login must
+ * consent; of two claimants the older object wins.
  */
 function adoptable(facts: Pick<Facts, 'object' | 'machine' | 'account'>): Adoptable {
   const account = facts.account.facts;
@@ -175,12 +175,12 @@ function adoptable(facts: Pick<Facts, 'object' | 'machine' | 'account'>): Adopta
 
 /** A change of the account, or of the labels of the namespace, wakes the object. */
 const REFUSED_AGAIN_MS = 300_000;
-/** Thousands may name one machine: none of them is looked at after every list. */
+/** Interval of attempts: thousands of objects may name one machine, so they are not checked after every list. */
 const TAKEN_AGAIN_MS = 60_000;
 
 /**
- * Problem of the account that forbids adoption. An adopted machine is relabelled and later destroyed with the account's
- * own key, so the account must be Ready.
+ * Returns the problem of the account that forbids adoption. An adopted machine is relabelled and later destroyed with
+ * the account's own key, so the account must be Ready.
  */
 function accountProblem({
   account,
@@ -211,7 +211,7 @@ function requeueAfter(reason: Reason): Requeue {
   return waitsFor === 'machine' ? { afterMs: TAKEN_AGAIN_MS } : { onList: true };
 }
 
-/** The label of an adopted machine is asked for until a list shows one. */
+/** Requests the label of an adopted machine until a list shows it. */
 export function labelAdopted(
   facts: Pick<Facts, 'object' | 'purchase' | 'clock' | 'memory'>,
   { machine, state }: RecordedMachine<Listed>,

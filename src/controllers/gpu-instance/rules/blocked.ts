@@ -31,7 +31,9 @@ export function hold(facts: Pick<Facts, 'object'>, stage: Extract<Stage, { type:
 /** Delay before the next check whether an account allows a namespace with unknown labels. */
 export const PERMISSION_RETRY_MS = 5_000;
 
-/** Step for every namespace that may not use the account: one sentence, whether or not there is an account. */
+/**
+ * Returns the step for every namespace that may not use the account: one sentence, whether or not the account exists.
+ */
 export function turnAway(facts: Pick<Facts, 'object'>, outsider: Outsider): Step {
   if (outsider === 'undecided')
     return decision({
@@ -48,7 +50,7 @@ export function turnAway(facts: Pick<Facts, 'object'>, outsider: Outsider): Step
   });
 }
 
-/** The account is missing or was never proven: nothing can be known, and nothing is done. */
+/** Returns the step without a usable account: it is missing or was never verified, so nothing is known or done. */
 export function waitForAccount(facts: Pick<Facts, 'object' | 'account'>): Step {
   const { account, object } = facts;
   if (object.status?.instanceId !== undefined)

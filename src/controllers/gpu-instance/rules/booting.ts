@@ -36,7 +36,7 @@ interface Deadline {
   readonly reason: 'ProvisioningTimedOut' | 'LoadingTimedOut';
 }
 
-/** When this step of the boot is over at the latest. Progress moves it, up to the hard cap. */
+/** Returns the deadline of this step of the boot. Progress extends it, up to the hard limit. */
 export function bootDeadline(
   facts: Pick<Facts, 'object' | 'machine' | 'clock' | 'memory'>,
   row: Machine,
@@ -94,8 +94,9 @@ function wait(facts: HeldFacts, recorded: RecordedMachine<StateIn<'booting'>>): 
 }
 
 /**
- * A new machine has nothing to tell before it loads but a price that is not on record; that one which ran is created again has to outlive a restart.
- * Progress is made durable when a quarter of the patience has passed since it last was, not at each sight of it.
+ * Returns the fields to record during a boot. Before it loads a new machine only has a price that is not on record; the
+ * recreation of one that ran must survive a restart. Progress is recorded when a quarter of the timeout has passed
+ * since the last record, not at each poll.
  */
 function fieldsFor(facts: HeldFacts, row: Machine): ReturnType<typeof withRow> {
   const isRepriced =
@@ -114,7 +115,7 @@ function fieldsFor(facts: HeldFacts, row: Machine): ReturnType<typeof withRow> {
   return seenAt > written + patience / 4 ? { ...fields, progressAt: formatTime(seenAt) } : fields;
 }
 
-/** A duration of the spec; the CRD lets no other text through. */
+/** Returns a duration of the spec; the CRD lets no other text through. */
 function durationMs(text: string): number {
   return parseDuration(text) ?? 0;
 }

@@ -27,7 +27,7 @@ const NOTHING: ObservedParts = {
 const HOUR = 3_600;
 const DAY = 24 * HOUR;
 
-/** A machine whose contract ends so many seconds from now, as the record says too. */
+/** Returns a machine whose contract ends that many seconds from now, by the list and the record. */
 function ending(seconds: number, actualStatus: 'running' | 'stopped' | 'exited', change: Given = {}): Given {
   const status = {
     actualStatus,

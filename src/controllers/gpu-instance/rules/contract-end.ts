@@ -11,8 +11,8 @@ import { machineFinding, type RecordedMachine, type StateIn } from './machine-fi
 import { replaceInHand } from './replacing.ts';
 
 /**
- * A machine that stands still after the end of its contract cannot be started, and its disk may be readable for days: it
- * is destroyed for another one that can be rented, or kept for a person. Undefined before the end.
+ * Returns the step after the end of the contract. A stopped machine cannot be started then, and its disk may be
+ * readable for days: it is replaced if another can be rented, or kept for a person. Undefined before the end.
  */
 export function contractEnded(
   facts: Facts,
@@ -43,7 +43,7 @@ export function contractEnded(
   );
 }
 
-/** True if the contract is over, by lists that agree on its end and by the record. */
+/** Returns true if the contract is over, by lists that agree on its end and by the record. */
 export function isContractOver(
   { object, clock: { confirmedNow } }: Pick<Facts, 'object' | 'clock'>,
   row: Machine | undefined,

@@ -30,8 +30,8 @@ import {
 import { whatIsMissing } from './pending.ts';
 
 /**
- * Teardown: what this object may still bill for goes first, then the guard. It never gives up; only a person
- * lets go of a machine, by `deletionPolicy: Retain`.
+ * Rules of teardown: first the machines of this object that may bill, then the finalizer. It never gives up; only a
+ * person releases a machine, by `deletionPolicy: Retain`.
  */
 const RULES: readonly Rule<undefined>[] = [
   {
@@ -149,7 +149,10 @@ function recordUnusable(facts: Pick<Facts, 'object' | 'machine' | 'account' | 'p
   return waiting(facts, { reason: blocked.reason, detail: blocked.detail });
 }
 
-/** Release of an object whose account is gone, if nothing of it would have kept the account from deletion. */
+/**
+ * Returns the release of an object whose account was deleted, if nothing of it would have blocked the account's
+ * deletion.
+ */
 function settledBefore(facts: Facts): Step | undefined {
   const {
     object,
@@ -217,7 +220,7 @@ function destroyAll(facts: Facts): Step | undefined {
   });
 }
 
-/** Every machine that this object held or that this process destroyed for it must be proven gone. */
+/** Requires the proof that every machine of this object, or destroyed for it by this process, is gone. */
 function confirmGone(facts: Facts): Step | undefined {
   for (const instanceId of machinesToProve(facts)) {
     const proof = goneProof(facts, instanceId);
@@ -231,7 +234,10 @@ function confirmGone(facts: Facts): Step | undefined {
 /** A list that others ask for is waited for so long, before this object asks for one. */
 const OTHERS_ASK_MS = 1_000;
 
-/** No list before the one that proves it is worth a look; that one may be due much later than it could be had. */
+/**
+ * Returns the next reconcile: lists before the one that proves it are useless, and that one may be due much later than
+ * it could be requested.
+ */
 function untilProven(proof: GoneProof, { clock: { steadyNow } }: Pick<Facts, 'clock'>): Requeue {
   const provableAt = proof.type === 'waiting' ? proof.provableAt : undefined;
   if (provableAt === undefined) return { onList: true, afterMs: 30_000 };
@@ -244,7 +250,7 @@ function untilProven(proof: GoneProof, { clock: { steadyNow } }: Pick<Facts, 'cl
 function letGo(facts: Pick<Facts, 'object' | 'machine' | 'clock' | 'memory'>): Step {
   const unproven = facts.machine.list?.recorded;
   if (unproven && !facts.machine.owned) {
-    const note = `Machine ${unproven.id}, which the status names, is not proven to be this object's: it stays, and bills whoever rented it.`;
+    const note = `Machine ${unproven.id}, which the status names, is not proven to belong to this object: it stays, and its renter pays for it.`;
     return release({ type: 'Warning', reason: 'Released', action: 'Deleting', note }, destroyedBefore(facts));
   }
   const mark = facts.memory.destroys.at(-1);
@@ -278,8 +284,9 @@ function noteGone(note: string): EventNote {
 const GIVE_UP_AFTER_MS = 60_000;
 
 /**
- * Retain, and nothing to ask anything with: after some patience a person keeps the machine as it is. Not where the account
- * is only out of sight: one that looks at it again would sweep a machine of which nobody said there that it is kept.
+ * Releases the machine with policy Retain if no request can be sent: after a timeout it is kept as it is. Not if the
+ * account is only out of this installation's scope: its own operator would sweep a machine that is not listed as kept
+ * there.
  */
 function giveUp(facts: Facts): Step | undefined {
   const { account } = facts;
@@ -290,7 +297,7 @@ function giveUp(facts: Facts): Step | undefined {
   return left > 0 ? waitingForKey(facts, { afterMs: left }) : letMachineGo(facts, 'Retain');
 }
 
-/** Stop and Retain keep a machine, once everything else of the object is gone. */
+/** Keeps a machine by Stop or Retain, after everything else of the object is gone. */
 export function keep(facts: Facts): Step | undefined {
   const { deletionPolicy } = facts.object.spec;
   const isNamed = facts.machine.list?.recorded !== undefined || machineToKeep(facts) !== undefined;
@@ -312,7 +319,10 @@ function letMachineGo(facts: Facts, policy: 'Stop' | 'Retain'): Decision {
   });
 }
 
-/** With the label that says so. Where no login is known, its claim cannot be checked: then it is only listed as kept. */
+/**
+ * Returns the kept machine, relabelled. If no login is known its claim cannot be verified: then it is only listed as
+ * kept.
+ */
 function keptMachine(
   facts: Pick<Facts, 'object' | 'machine' | 'account' | 'purchase'>,
 ): Pick<Extract<Action, { type: 'retain' }>, 'instanceId' | 'label'> | undefined {
@@ -332,7 +342,7 @@ function keptMachine(
   return { instanceId: machine.instanceId, label: makeRetainedLabel(identity, label) };
 }
 
-/** Stop: the machine that is kept is asked to stop until it has, or cannot. */
+/** Requests the stop of a machine that is kept by Stop, until it has stopped or cannot. */
 function stopFirst(facts: Pick<Facts, 'object' | 'machine' | 'clock' | 'memory'>): Step | undefined {
   const machine = machineToKeep(facts);
   if (facts.object.spec.deletionPolicy !== 'Stop' || !machine) return undefined;
@@ -368,7 +378,10 @@ function awaitLateStart(facts: Pick<Facts, 'object' | 'machine' | 'clock' | 'mem
   });
 }
 
-/** Until when a start of the machine may be carried out, in steady time: one of this process, or of one before it. */
+/**
+ * Returns the time until which a start of the machine may be carried out, in steady time, requested by this process or
+ * an earlier one.
+ */
 function startedUntil(facts: Pick<Facts, 'object' | 'clock' | 'memory'>, instanceId: string): number {
   const { constants } = facts.clock;
   const { startSentAt = Number.NEGATIVE_INFINITY, foundMachine } = facts.memory;
@@ -376,7 +389,7 @@ function startedUntil(facts: Pick<Facts, 'object' | 'clock' | 'memory'>, instanc
   return Math.max(startSentAt, sentBefore) + constants.rentCallMs + constants.lateCallMs;
 }
 
-/** Latest time of a start that a former process sent. It asks only stopped machines: one that runs was asked before. */
+/** Returns the latest time of a start that a former process sent. It asks only stopped machines: one that runs was asked before. */
 function sentBeforeThisProcess({
   object: { status = {} },
   clock: { now, steadyNow },
@@ -387,7 +400,10 @@ function sentBeforeThisProcess({
   return Math.min(firstSeenAt, steadyNow - (now - shownSince));
 }
 
-/** Confirmation that a kept machine has stopped: its object lets go of it then, so two lists and a read have to agree. */
+/**
+ * Returns the confirmation that a kept machine has stopped: its object is released then, so two lists and a read must
+ * agree.
+ */
 function stopConfirmation(
   facts: Pick<Facts, 'machine' | 'memory'>,
   { instanceId, row }: KeptMachine,
@@ -399,8 +415,9 @@ function stopConfirmation(
 }
 
 /**
- * A silent host cannot stop anything, and a container that ended does not run: once the service has noted the stop
- * there is no more to ask for. A service that shows no intended status has noted it when it answered the stop.
+ * Returns true if the machine has stopped as far as possible: a silent host cannot stop anything, and an ended
+ * container does not run, so the service's record of the stop is enough. A service without an intended status has
+ * recorded it when it answered the stop.
  */
 function hasStopped(
   { stopAskedAt }: Facts['memory'],
@@ -420,7 +437,7 @@ function noteRetained(
   const disk = deletionPolicy === 'Stop' ? keptPerHour(facts.object.status ?? {}, 'Stop') : undefined;
   const price = disk ?? billedNow(facts);
   const bills = price === undefined ? '' : ` and bills $${price}/h`;
-  // A machine that nobody knows of yet belongs to no object then: only the marketplace can tell of it.
+  // A machine that is still unknown would belong to no object then: only the marketplace would show it.
   const open = facts.purchase.openIntent;
   const leftOpen = open
     ? ` Purchase ${open.attempt} of offer ${open.offer} may have made one all the same: look for it in the marketplace's console.`
@@ -441,7 +458,7 @@ interface KeptMachine extends OwnedMachine {
   readonly row: Machine;
 }
 
-/** Until when a machine of this object may still appear; undefined when none can. */
+/** Returns the time until which a machine of this object may still appear; undefined if none can. */
 export function unsettledUntil(
   facts: Pick<Facts, 'object' | 'machine' | 'purchase' | 'clock'>,
 ): number | undefined {
@@ -452,8 +469,8 @@ export function unsettledUntil(
 }
 
 /**
- * An intent that cannot be read may have been written a moment before the deletion. How long ago that was, the clock of
- * the service tells: by our own, if it is ahead, no rent call could still be carried out.
+ * Returns the time until which an unreadable intent may become a machine: it may have been written a moment before the
+ * deletion. The clock of the service dates it: the operator's own would end this time too early if it is ahead.
  */
 function untrustedUntil(facts: Pick<Facts, 'object' | 'machine' | 'clock'>): number | undefined {
   const {
@@ -468,9 +485,9 @@ function untrustedUntil(facts: Pick<Facts, 'object' | 'machine' | 'clock'>): num
 }
 
 /**
- * Machines of this object that a list still shows, or that a rental has made and nobody has destroyed: the recorded one,
- * and every one that carries its label. Not the one that the deletion policy keeps, and none whose destroy was answered
- * so lately that a list may lag behind it.
+ * Returns the machines of this object that are listed, or rented and not destroyed: the recorded one, and every one
+ * with its label. Without the one that the deletion policy keeps, and without those whose destroy was answered so
+ * recently that a list may lag behind.
  */
 function machinesToDestroy(facts: Facts): readonly string[] {
   const {
@@ -489,7 +506,7 @@ function machinesToDestroy(facts: Facts): readonly string[] {
   return [...own].filter((id) => isToDestroy(facts, id));
 }
 
-/** Listed machines that carry a label of this object, and that no record of it names but for one that is provisional. */
+/** Returns the listed machines with a label of this object that no record of it names, except a provisional one. */
 function labelledToDestroy(facts: Facts): readonly ListedMachine[] {
   const recorded = isProvisional(facts) ? undefined : facts.machine.owned?.instanceId;
   const { labelled = [], unowned = [] } = facts.machine.list ?? {};
@@ -513,8 +530,8 @@ function isToDestroy(facts: Pick<Facts, 'object' | 'machine' | 'clock' | 'memory
 }
 
 /**
- * A machine that was marked as kept, of the purchase whose outcome nobody has recorded, while a person wanted it kept: now
- * it is to go with its object. The intent says when that purchase was made; a mark can be copied.
+ * Returns true for a machine marked as kept, of the purchase whose outcome is not recorded, which is now to be
+ * destroyed with its object. The intent dates that purchase; a mark can be copied.
  */
 function isTakenBack(
   facts: Pick<Facts, 'object' | 'purchase' | 'clock'>,
@@ -531,8 +548,8 @@ function isTakenBack(
 }
 
 /**
- * True if this process destroyed the machine and the list does not show it. A machine that it rented stays in its
- * memory after the destroy, so a list must show the absence.
+ * Returns true if this process destroyed the machine and the list does not show it. A machine that it rented stays in
+ * its memory after the destroy, so a list must show the absence.
  */
 function isOver(id: string, { destroys }: Facts['memory'], { ids }: ListView): boolean {
   return destroys.some(({ instanceId }) => instanceId === id) && !ids.includes(id);
@@ -550,7 +567,7 @@ function machinesToProve(facts: Pick<Facts, 'object' | 'machine' | 'memory'>): R
 }
 
 /**
- * The listed machine that the deletion policy keeps: the recorded one, and where no record is to be trusted, the one of
+ * Returns the listed machine that the deletion policy keeps: the recorded one, or without a trusted record the one of
  * the newest purchase.
  */
 function machineToKeep(facts: Pick<Facts, 'object' | 'machine'>): KeptMachine | undefined {
@@ -582,7 +599,7 @@ interface Waiting {
   readonly requeue?: Decision['requeue'];
 }
 
-/** A deletion that is not over, with what it waits for. */
+/** Returns a deletion in progress, with the condition that it waits for. */
 export function waiting(
   facts: Pick<Facts, 'object'>,
   { reason, detail, actions = [], requeue = {} }: Waiting,
@@ -606,7 +623,7 @@ const OUTSIDE = {
   detail: `${reasons.NotAllowedByAccount.sentence} Nothing can be done about its machine.`,
 } as const;
 
-/** Nothing can be asked while the account has no proven key. */
+/** Returns the wait for a verified key of the account: no request can be sent before. */
 function waitingForKey(
   facts: Pick<Facts, 'object' | 'account'>,
   requeue: Decision['requeue'] = {},
@@ -622,6 +639,6 @@ function waitingForKey(
   });
 }
 
-/** Reason why this installation does not see an account. */
+/** Returns the reason why this installation does not watch an account. */
 export const notWatched = (namespace: string): string =>
   `is in namespace ${namespace}, which this operator does not watch (--watch-namespace)`;

@@ -19,7 +19,7 @@ export const awaitSecondLabel = (): Decision =>
     requeue: { onList: true, afterMs: LABEL_RETRY_MS },
   });
 
-/** Read that is missing, or the wait for lists and read to agree, before the record of this machine is given up. */
+/** Returns the missing read, or the wait for lists and read to agree, before the record of this machine is given up. */
 export function confirmDisowned(
   facts: Pick<Facts, 'machine' | 'purchase' | 'memory'>,
   machine: OwnedMachine,
@@ -59,7 +59,7 @@ export function dropRecord(
   });
 }
 
-/** Event at the moment at which a record is dropped or moves to another machine. */
+/** Returns the Event when a record is dropped or moves to another machine. */
 export function noteDisowned(machine: OwnedMachine, outcome: string): EventNote {
   return {
     type: 'Warning',
@@ -69,7 +69,7 @@ export function noteDisowned(machine: OwnedMachine, outcome: string): EventNote 
   };
 }
 
-/** Cause for which a record is given up, for people. */
+/** Returns the reason why a record is given up, as text. */
 export function wronglyNamed({ instanceId, attempt }: OwnedMachine): string {
   return `The reply to purchase ${attempt} named machine ${instanceId}, which does not carry the label of that purchase.`;
 }

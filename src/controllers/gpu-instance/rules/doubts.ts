@@ -10,7 +10,7 @@ import { conditionState, isTurnUnread } from '../status.ts';
 import type { Decision, Step, Verdict } from '../types.ts';
 import type { Listed, RecordedMachine } from './machine-finding.ts';
 
-/** Something that people see beside what the rules decided: nothing is done because of it. */
+/** A warning beside the decision of the rules: it causes no action. */
 interface Doubt {
   /** Condition that shows it. */
   readonly shownIn: 'OverBudget' | 'Rented';
@@ -24,8 +24,8 @@ interface Doubt {
 const CONTRADICTED_RETRY_MS = 60_000;
 
 /**
- * The step with what lists report and the operator does not believe yet, and with what the machine has less than was
- * rented: conditions and events, and a reconcile at the next list as long as something may settle.
+ * Returns the step with unconfirmed reports of lists, and with missing properties of the rented machine: conditions and
+ * events, and a reconcile at the next list as long as something may settle.
  */
 export function withDoubts(
   facts: Pick<Facts, 'object' | 'machine' | 'memory'>,
@@ -44,7 +44,7 @@ export function withDoubts(
   return { ...later, status: { ...status, verdict }, events: [...later.events, ...events] };
 }
 
-/** True if lists agree on something that a read has to settle. */
+/** Returns true if lists agree on a report that a read must settle. */
 export function isReadDue(facts: Parameters<typeof isTurnUnread>[0], row: Machine): boolean {
   return needsRead(row) || isTurnUnread(facts, row);
 }
@@ -64,7 +64,7 @@ function withNextReconcile(
   return isOpen ? { ...next, requeue: { ...requeue, onList: true } } : next;
 }
 
-/** A price or start that lists show and that is not believed. */
+/** Returns the warning about a price or start in lists that is not confirmed. */
 function reportDoubt(
   { object }: Pick<Facts, 'object'>,
   { state: { row } }: RecordedMachine<Listed>,
@@ -88,7 +88,7 @@ function reportDoubt(
   return undefined;
 }
 
-/** The machine is not what was rented. It is kept: the job may run all the same. */
+/** Returns the warning about a machine that differs from the rented offer. It is kept: the job may still run. */
 function rentedDoubt(
   { object }: Pick<Facts, 'object'>,
   { state: { row } }: RecordedMachine<Listed>,

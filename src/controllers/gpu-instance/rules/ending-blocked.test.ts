@@ -7,7 +7,7 @@ import { decide } from '../decide.ts';
 
 const { table, close } = decisionTables('held-back');
 
-/** A machine of an old spec whose end the annotation holds back; names only what matters. */
+/** Returns a machine of an old spec whose end the annotation delays; callers set only relevant fields. */
 function waiting(change: Parameters<typeof withMachine>[0], situation: Given = {}): Given {
   return withMachine(change, {
     ...situation,
@@ -263,7 +263,7 @@ describe('while its end is blocked', () => {
     expect(step.type === 'decision' && step.status?.verdict.Ready.message).toContain('H100');
     const changed = decide(given(withMachine({}, { annotations: HOLD, status: OUTDATED })));
     expect(changed.type === 'decision' && changed.status?.verdict.Ready.message).toContain(
-      'as the old spec said',
+      'still matches the old one',
     );
   });
 

@@ -28,8 +28,8 @@ interface End {
   readonly reason: Reason;
   readonly detail?: string | undefined;
   /**
-   * `lost`: it is of no use any more. `unwanted`: it works, and another is wanted. `limit`: the object may
-   * have none any more. What may hold each of them back differs.
+   * `lost`: it is useless. `unwanted`: it works, and another is desired. `limit`: the object may have none any more.
+   * Different conditions delay each of them.
    */
   readonly kind: 'lost' | 'unwanted' | 'limit';
   readonly finding: MachineFinding;
@@ -42,15 +42,15 @@ export interface PlannedEnd extends End {
   readonly reason: EndReason;
 }
 
-/** Reason of an end, in a sentence. */
+/** Returns the reason of an end, as a sentence. */
 export function whyOf({ reason, detail }: End): string {
   return detail ?? reasons[reason].sentence;
 }
 
 /**
- * Ends a recorded machine: destroy, prove gone, then let go of it. Nothing of it begins while something holds
- * it back; once the destroy was answered it is carried through. Undefined while what the end stands on is not confirmed:
- * the machine is treated as one that stays.
+ * Ends a recorded machine: destroy, prove that it is gone, then release it. It does not begin while a condition blocks
+ * it; an answered destroy is always completed. Undefined while the reason of the end is not confirmed: the machine is
+ * treated as one that stays.
  */
 export function endMachine(facts: Facts, planned: PlannedEnd): Step | undefined {
   const mark = facts.memory.destroys.find((each) => each.instanceId === planned.machine.instanceId);
@@ -66,8 +66,9 @@ export function endMachine(facts: Facts, planned: PlannedEnd): Step | undefined 
 type EndReason = ReasonWith<'ground'>;
 
 /**
- * Confirmation that a machine may end now: two complete lists agree, the breaker has judged a list since the end was
- * planned, and a read of the machine agrees. A machine that only the reply to its rental names also needs its label.
+ * Returns the confirmation that a machine may end now: two complete lists agree, the breaker has evaluated a list since
+ * the end was planned, and a read of the machine agrees. A machine that only the reply to its rental names also needs
+ * its label.
  */
 export function confirmationOf(
   facts: Facts,
@@ -93,8 +94,8 @@ function confirmedGround(
 }
 
 /**
- * Confirmation by the read of this pass. A read that finds the machine has to agree; one that finds none agrees only with
- * lists that do not show the machine.
+ * Returns the confirmation by the read of this reconcile. A read that finds the machine must agree; one that finds none
+ * agrees only with lists that do not show it.
  */
 export function readConfirmation(
   { machine: { confirmed, list } }: Pick<Facts, 'machine'>,
@@ -109,7 +110,7 @@ export function readConfirmation(
   return isAgreed ? 'confirmed' : 'unconfirmed';
 }
 
-/** A machine that no list shows may run all the same. */
+/** Returns true if the machine serves: one without a list may still run. */
 const isServing = ({ state }: MachineRead) => state === 'running';
 
 function destroy(facts: HeldFacts, planned: End, reason: 'Replacing' | 'OldMachineNotGone'): Decision {
@@ -140,7 +141,7 @@ function destroy(facts: HeldFacts, planned: End, reason: 'Replacing' | 'OldMachi
   });
 }
 
-/** The loss is named if the machine works: then a person may have data there. */
+/** Returns the note on a destroy. It names the loss if the machine works: a person may then have data there. */
 function destroyNote({ machine: { list } }: Pick<Facts, 'machine'>, planned: End): string {
   const { machine, offer } = planned;
   if (!offer) return `${whyOf(planned)} Machine ${machine.instanceId} is being destroyed.`;
@@ -149,7 +150,7 @@ function destroyNote({ machine: { list } }: Pick<Facts, 'machine'>, planned: End
   return `${whyOf(planned)} Destroying machine ${machine.instanceId} for offer ${offer.id}${price}: ${loss}.`;
 }
 
-/** Finding that keeps the reason of the end at Ready, from which it is restored after a crash. */
+/** Returns the finding that keeps the reason of the end at Ready, from which it is restored after a crash. */
 function endingFinding(
   planned: End,
   atWork: 'Replacing' | 'OldMachineNotGone' | 'DestroyFailing',
@@ -167,7 +168,7 @@ function endingFinding(
 /** Minimum number of refused destroys in a row before they are reported. */
 export const MIN_REPORTED_FAILURES = 3;
 
-/** Detail of a failing destroy, with the cost of the machine, and with the missing permission if known. */
+/** Returns the detail of a failing destroy, with the cost of the machine, and with the missing permission if known. */
 export function failingDetail(
   facts: Pick<Facts, 'object' | 'machine' | 'account' | 'memory'>,
   instanceId: string,
@@ -198,7 +199,10 @@ export function awaitGone(facts: Facts, planned: End, mark: DestroyMark): Step {
   }
 }
 
-/** A destroyed machine may be listed for a while; then the destroy is repeated, and the old machine said to stay. */
+/**
+ * Returns the step for a destroyed machine that is still listed: after a while the destroy is repeated, and the old
+ * machine is reported.
+ */
 function stillThere(facts: HeldFacts, planned: End, mark: DestroyMark): Decision {
   const overdueAt = destroyRepeatsAt(facts, mark);
   const isListed =
@@ -229,7 +233,10 @@ export function awaitList(facts: Pick<Facts, 'object'>, planned: PlannedEnd): De
   });
 }
 
-/** The machine is gone for certain: into the history with it. `provenGoneAt`: if no reply to a destroy dates the end. */
+/**
+ * Returns the decision for a machine that is certainly gone: it moves into the history. `provenGoneAt`: used if no
+ * reply to a destroy dates the end.
+ */
 export function ended(
   facts: Pick<Facts, 'object' | 'account' | 'clock' | 'memory'>,
   planned: Omit<End, 'finding'>,
@@ -268,8 +275,8 @@ export function ended(
 }
 
 /**
- * Reason why this object itself began to end its machine, from the record before the destroy. The answer to that
- * destroy may be lost with the process; the decision is not.
+ * Returns the reason why this object itself began to end its machine, from the record before the destroy. The answer to
+ * that destroy may be lost with the process; the decision is not.
  */
 export function reasonOfEnding({ object }: Pick<Facts, 'object'>): Reason | undefined {
   const { conditions = [] } = object.status ?? {};
@@ -279,7 +286,7 @@ export function reasonOfEnding({ object }: Pick<Facts, 'object'>): Reason | unde
   return why !== undefined && isReason(why) ? why : 'Destroyed';
 }
 
-/** When a failed destroy is tried again. */
+/** Returns the time of the next attempt after a failed destroy. */
 export function destroyRetryMs(facts: Pick<Facts, 'clock' | 'memory'>): number {
   return Math.min(60_000, backoffMs(facts.memory.destroyFailures, facts.clock.jitter));
 }
@@ -295,7 +302,7 @@ const blocker = (reason: Reason, detail?: string): Blocker => ({ reason, detail 
 /** Interval of checks whether the end is still blocked. */
 export const BLOCKED_RETRY_MS = 60_000;
 
-/** The first thing that forbids to end this machine now. */
+/** Returns the first condition that forbids to end this machine now. */
 export function blockedBy(facts: Facts, planned: PlannedEnd): Blocker | undefined {
   const { object, account } = facts;
   const { spec } = object;
@@ -329,7 +336,7 @@ function accountBlocker(facts: Facts, planned: PlannedEnd): Blocker | undefined 
   return hasTurn ? undefined : blocker('BreakerOpen', breaker.message);
 }
 
-/** Detail of a kept machine with its ongoing price, without which the object would seem to cost nothing. */
+/** Returns the detail of a kept machine with its ongoing price, without which the object would seem to cost nothing. */
 function keptDetail(facts: Pick<Facts, 'object' | 'machine' | 'memory'>, planned: PlannedEnd): string {
   const price = billedNow(facts);
   const bills = price === undefined ? 'may still bill' : `bills $${price}/h`;
@@ -348,7 +355,10 @@ function suspendedDetail(
   return `${state} ${machine.instanceId} is kept and ${bills}: its account is suspended, so no other can be rented.`;
 }
 
-/** Many machines that reach a limit at once wait for a person or the maximum hold: the figures may be wrong. */
+/**
+ * Returns the block if many machines reach a limit at once: they wait for a person or the maximum hold, because the
+ * figures may be wrong.
+ */
 function heldInMass({ account: { facts: accountFacts } }: Pick<Facts, 'account'>): Blocker | undefined {
   const breaker = accountFacts?.breaker;
   const isHeld = breaker?.type === 'open' && breaker.cause === 'massEnds';
@@ -376,7 +386,7 @@ export function showBlockedEnd(facts: Facts, planned: PlannedEnd): Decision | un
   });
 }
 
-/** The limit or price that the machine is to end for: it is exceeded, whatever holds the end back. */
+/** Returns the exceeded limit or price for which the machine is to end, even if a condition delays the end. */
 export function excess(planned: PlannedEnd): Finding['budget'] {
   const { reason } = planned;
   return reason === 'LimitReached' || reason === 'PriceRaised'
@@ -384,7 +394,7 @@ export function excess(planned: PlannedEnd): Finding['budget'] {
     : undefined;
 }
 
-/** For a machine that is not wanted to run, whatever it does now. */
+/** Stops a machine that should not run, whatever its present state. */
 export function stop(
   facts: HeldFacts,
   recorded: RecordedMachine<StateIn<'running' | 'booting' | 'unrecognized'>>,
@@ -397,7 +407,7 @@ export function stop(
   });
 }
 
-/** A machine that runs on although it was asked to stop is asked again. */
+/** Interval after which a stop is repeated for a machine that keeps running. */
 const STOP_AGAIN_MS = 30_000;
 
 /** Asks at once, and again every half minute. */

@@ -49,8 +49,8 @@ export function whileFailing(facts: Facts, recorded: RecordedMachine<StateIn<'fa
 }
 
 /**
- * True if the tolerance is over: by lists for `exited`, by time for a silent or disconnected host, from a list that was
- * begun after it. Neither advances while the breaker is open.
+ * Returns true if the tolerance is over: by lists for `exited`, by time for a silent or disconnected host, from a list
+ * that was begun after it. Neither advances while the breaker is open.
  */
 export function isPastTolerance(facts: HeldFacts, { state }: RecordedMachine<StateIn<'failing'>>): boolean {
   const { tolerance } = facts.object.spec.replacement;
@@ -65,13 +65,13 @@ export function isPastTolerance(facts: HeldFacts, { state }: RecordedMachine<Sta
   return patience === 0 || toleratedAt(facts, since, facts.machine.list?.begunSteady) >= patience;
 }
 
-/** For how long something was tolerated by then, in milliseconds; none if nobody knows when that was. */
+/** Returns the milliseconds for which something was tolerated by then; 0 if its start is unknown. */
 function toleratedAt(facts: Pick<Facts, 'account'>, since: number, at = Number.NEGATIVE_INFINITY): number {
   if (at <= since) return 0;
   return timeOutsideSpans(facts.account.facts?.openSpans ?? [], { from: since, until: at });
 }
 
-/** In milliseconds. */
+/** Returns the tolerance in milliseconds. */
 function patienceOf({ object }: Pick<Facts, 'object'>, { row }: StateIn<'failing'>): number {
   const { offline, unknown } = object.spec.replacement.tolerance;
   return parseDuration(row.state === 'offline' ? offline : unknown) ?? 0;
@@ -114,7 +114,7 @@ function stayLost(facts: HeldFacts, recorded: RecordedMachine<StateIn<'failing'>
 /** Window after an unhealthy period in which the next one must last for two lists before it is recorded. */
 const FLAP_WINDOW_MS = 300_000;
 
-/** A machine that was bad a moment ago and came back: a single further look is not worth two writes. */
+/** Returns true if a machine was bad a moment ago and recovered: a single poll is not worth two writes. */
 function isFlapping({
   memory,
   machine: { listsBegun },

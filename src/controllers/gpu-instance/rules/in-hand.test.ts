@@ -25,7 +25,7 @@ const NOTHING: ObservedParts = {
   room: undefined,
 };
 
-/** A machine of an old spec that works; names only what matters. */
+/** Returns a working machine of an old spec; callers set only relevant fields. */
 function outdated(situation: Given = {}): Given {
   return withMachine({}, { ...situation, status: { ...OUTDATED, ...situation.status } });
 }

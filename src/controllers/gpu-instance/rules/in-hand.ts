@@ -51,9 +51,9 @@ const MAX_SEEN_MS = 40_000;
 const FIRST_SEARCH_MS = 600_000;
 
 /**
- * The search for a machine in place of a working one, by the rules of a rental itself: as if the present machine had
- * ended. Searches are paced as for an object without a machine. No single reply ends the present machine: another search
- * has to show the same offer as matching.
+ * Returns the search for a replacement of a working machine, by the rules of a rental: as if the present machine had
+ * ended. Searches are paced as for an object without a machine. No single reply ends the present machine: another
+ * search must show the same offer as matching.
  */
 export function handOf(facts: Facts, replaced: Replaced): Hand {
   const { refusal, notBefore } = facts.memory.replacement;
@@ -108,7 +108,7 @@ function awaitSecondSearch({ misses }: FirstSearch, afterMs: number): Hand {
   return { type: 'none', refusal: NO_COMMON_OFFER, afterMs };
 }
 
-/** A rental of an offer that the first search shows as well. */
+/** Returns a rental of an offer that the first search contains as well. */
 function confirmed(
   facts: Pick<Facts, 'purchase' | 'clock' | 'memory'>,
   ended: Facts,
@@ -126,7 +126,7 @@ function confirmed(
     : keep({ begunAt: latest, offerIds, misses: first.misses + 1 });
 }
 
-/** A search without a matching offer contradicts the one before. */
+/** Returns the outcome of a search without a matching offer, which contradicts the previous one. */
 function withoutOffer(
   ended: Pick<Facts, 'object' | 'account' | 'purchase' | 'clock'>,
   first: FirstSearch | undefined,
@@ -191,7 +191,7 @@ function refused(
   return noneFound(facts, refusal, { atLeastMs: requeue.afterMs ?? 0 });
 }
 
-/** The limit of a price rise is the present price, and no person wrote it. */
+/** Returns the refusal after a price rise, whose limit is the present price, which no person wrote. */
 function noneCheaper(
   { machine: { list } }: Pick<Facts, 'machine'>,
   replaced: Replaced,
@@ -216,7 +216,7 @@ function foundFor(afterMs: number, refusal: Refusal, explained?: Refusal) {
   return { afterMs, found: { afterMs, refusal, explained } };
 }
 
-/** The object as if the machine had ended for that reason. */
+/** Returns the object as if the machine had ended for that reason. */
 function afterEnd(facts: Facts, { machine, reason }: Replaced): Facts {
   const {
     object,
@@ -251,7 +251,7 @@ function withAccount(facts: Facts, account: AccountFacts): Facts {
   return { ...facts, account: { ...facts.account, state: 'ready', facts: account } };
 }
 
-/** A machine that is replaced for its price is replaced by a cheaper one. */
+/** Returns the account's limits for a machine that is replaced for its price: only a cheaper one may replace it. */
 function onlyBelow(account: AccountFacts, price: MicroDollars): AccountFacts {
   const { maxPricePerHour = Number.POSITIVE_INFINITY } = account.limits;
   return { ...account, limits: { ...account.limits, maxPricePerHour: Math.min(maxPricePerHour, price - 1) } };

@@ -26,7 +26,7 @@ const condition = (type: string, reason: string, status: 'True' | 'False' = 'Tru
 });
 const BLOCKED = condition('ReplacementBlocked', 'ReplacementBlocked');
 
-/** A machine of an old spec whose object has these conditions on record. */
+/** Returns a machine of an old spec whose object has these conditions on record. */
 function outdated(conditions: readonly ReturnType<typeof condition>[], situation: Given = {}): Given {
   return withMachine({}, { ...situation, status: { ...OUTDATED, conditions: [...conditions] } });
 }

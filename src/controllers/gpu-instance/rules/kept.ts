@@ -78,7 +78,7 @@ function blockedFor(planned: PlannedEnd, reason: Reason, message: string): Condi
   return { status: 'True', reason, message: `${whyOf(planned)} ${message}` };
 }
 
-/** The block that is on record, as a condition of this object. */
+/** Returns the block that is on record, as a condition of this object. */
 function recordedBlock({ object }: Pick<Facts, 'object'>): ConditionState | undefined {
   const found = findCondition(object.status?.conditions, 'ReplacementBlocked');
   if (found?.status !== 'True' || !Object.hasOwn(reasons, found.reason)) return undefined;
@@ -90,7 +90,7 @@ function recordedReady({ object }: Pick<Facts, 'object'>): string | undefined {
   return ready?.status === 'True' ? ready.message : undefined;
 }
 
-/** A stalled object says what a person has to do; its Ready is not touched. */
+/** Returns the condition of the step. A stalled object names the action for a person; its Ready stays. */
 function withCondition(
   verdict: Verdict,
   planned: PlannedEnd,
@@ -107,7 +107,10 @@ function withCondition(
   return { ...common, Reconciling: condition };
 }
 
-/** True for a cause of a whole account, which reports it itself, and which passes within moments as after a restart. */
+/**
+ * Returns true for a cause of a whole account, which reports it itself, and which ends within moments as after a
+ * restart.
+ */
 function isReportedElsewhere(reason: string): boolean {
   return facetsOf(reason).passes === 'asAccountReports';
 }
@@ -123,7 +126,7 @@ function beginOf(facts: Pick<Facts, 'object'>, { reason, message }: ConditionSta
   return [{ type, reason: 'ReplacementBlocked', action: 'Replacing', note: message }];
 }
 
-/** The end of a block that is on record: the machine is replaced, or no other is due any more. */
+/** Returns the end of a recorded block: the machine was replaced, or no other is due any more. */
 export function withEndOfBlock(facts: Pick<Facts, 'object'>, step: Step, how: string): Step {
   if (step.type !== 'decision' || !step.status || !wasReported(facts)) return step;
   const note: EventNote = { type: 'Normal', reason: 'ReplacementBlocked', action: 'Replacing', note: how };

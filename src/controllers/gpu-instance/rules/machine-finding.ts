@@ -11,14 +11,14 @@ import type { MachineState } from '../stage.ts';
 import { conditionState, type MachineFinding, type Origin, withRow } from '../status.ts';
 import type { ConditionState, StatusFields } from '../types.ts';
 
-/** Origin of the object's machine: rented or adopted. */
+/** Returns the origin of the object's machine: rented or adopted. */
 export function originOf(facts: Pick<Facts, 'object'>): Origin {
   return facts.object.spec.adopt === undefined || (facts.object.status?.attempt ?? 0) > 1
     ? 'Rented'
     : 'Adopted';
 }
 
-/** Finding for the conditions from the state of a machine. */
+/** Returns the finding for the conditions from the state of a machine. */
 export function machineFinding(
   facts: Pick<Facts, 'object' | 'machine'>,
   state: MachineState,
@@ -48,12 +48,12 @@ export const UNRECOGNIZED =
 const unrequested = ({ object }: Pick<Facts, 'object'>): { readonly detail?: string } =>
   object.spec.powerState === 'Running' ? { detail: 'The machine is stopped.' } : {};
 
-/** Step of the boot that a state stands for. */
+/** Returns the step of the boot for a state. */
 export function bootReason({ state }: Pick<ShownState, 'state'>): Reason {
   return state === 'pending' ? 'Provisioning' : 'Loading';
 }
 
-/** State of `Reachable`: by the probe, or by running if there is none. */
+/** Returns the state of `Reachable`: by the probe, or by running if there is none. */
 export function reachable(facts: Pick<Facts, 'object' | 'machine'>): ConditionState {
   const { status, reason, detail } = reachability(facts);
   return conditionState(status, reason, detail);
@@ -66,7 +66,7 @@ interface Reachability {
   readonly detail?: string | undefined;
 }
 
-/** The same before it is put in a condition. */
+/** Returns the reachability before it becomes a condition. */
 export function reachability(facts: Pick<Facts, 'object' | 'machine'>): Reachability {
   const {
     object,
@@ -86,13 +86,15 @@ export function reachability(facts: Pick<Facts, 'object' | 'machine'>): Reachabi
     : { status: 'False', reason: 'NotReachable', detail: probe.detail };
 }
 
-/** Declared ports that a running machine does not have. A service that tells no address tells no ports either. */
+/**
+ * Returns the declared ports that a running machine lacks. A service that reports no address reports no ports either.
+ */
 function missingPorts({ object, machine: { list } }: Pick<Facts, 'object' | 'machine'>): readonly string[] {
   const row = list?.recorded;
   return row?.publicAddress === undefined ? [] : unmappedPorts(row, object.spec);
 }
 
-/** Everything the row tells; of a machine that runs also the first sight of it running. */
+/** Returns the fields of the row; for a running machine also the time at which it was first seen running. */
 export function seenFields(facts: HeldFacts, row: Machine): StatusFields {
   if (row.state !== 'running') return withRow(facts, row);
   // A start that worked is forgotten.
@@ -110,7 +112,7 @@ export function seenFields(facts: HeldFacts, row: Machine): StatusFields {
   };
 }
 
-/** When the probe first succeeded: one that never did on machine after machine is at fault itself. */
+/** Returns the time of the first successful probe: a probe that never succeeds on any machine is itself at fault. */
 function readyField(
   facts: Pick<Facts, 'object' | 'machine' | 'clock'>,
   { readyAt }: StatusFields,
@@ -119,7 +121,7 @@ function readyField(
   return reachability(facts).status === 'True' ? { readyAt: formatTime(facts.clock.now) } : {};
 }
 
-/** A recorded machine and what it is doing. */
+/** A recorded machine and its state. */
 export interface RecordedMachine<S extends MachineState = MachineState> {
   readonly machine: OwnedMachine;
   readonly state: S;

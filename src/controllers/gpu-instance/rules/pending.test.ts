@@ -11,14 +11,14 @@ test.each<readonly [string, Parameters<typeof whatIsMissing>[0], RegExp]>([
     /^The answer to purchase 3 of offer 100 is missing/,
   ],
   [
-    'the one machine that a person has to say something about',
+    'the one machine on which a person must decide',
     { type: 'ambiguous', intent: open, candidates: [row({ id: '5' })] },
-    /^Machine 5 \(\$0\.50\/h\) is new .* whether purchase 3 made it .* give it a label if it is yours\.$/,
+    /^Machine 5 \(\$0\.50\/h\) is new .* may be from purchase 3.* label it if it is yours\.$/,
   ],
   [
-    'all machines of which one may be it',
+    'all candidates',
     { type: 'ambiguous', intent: open, candidates: [row({ id: '5' }), row({ id: '6' })] },
-    /^Machines 5 \(\$0\.50\/h\), 6 \(\$0\.50\/h\) are new .* which of them purchase 3 made .* give those that are yours a label\.$/,
+    /^Machines 5 \(\$0\.50\/h\), 6 \(\$0\.50\/h\) are new .* may be from purchase 3.* label those that are yours\.$/,
   ],
 ])('a rental of unknown outcome names %s', (_, settlement, words) => {
   expect(whatIsMissing(settlement)).toMatch(words);

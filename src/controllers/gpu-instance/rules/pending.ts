@@ -41,7 +41,7 @@ export function awaitSettlement(
   });
 }
 
-/** Missing answer of a purchase, or the machines that a person has to decide on. */
+/** Returns the missing answer of a purchase, or the machines on which a person must decide. */
 export function whatIsMissing(
   settlement: Extract<IntentOutcome, { readonly type: 'unknown' | 'late' | 'ambiguous' }>,
 ): string {
@@ -51,11 +51,11 @@ export function whatIsMissing(
   if (settlement.type === 'late') return lateDetail(settlement.machine, attempt);
   const [first, ...others] = settlement.candidates.map(pricedId);
   return others.length === 0
-    ? `Machine ${first} is new and carries no label; whether purchase ${attempt} made it cannot be told. Destroy it if nobody needs it, and give it a label if it is yours.`
-    : `Machines ${[first, ...others].join(', ')} are new and carry no label; which of them purchase ${attempt} made cannot be told. Destroy those that nobody needs, and give those that are yours a label.`;
+    ? `Machine ${first} is new and has no label, so it may be from purchase ${attempt}. Destroy it if it is not needed; label it if it is yours.`
+    : `Machines ${[first, ...others].join(', ')} are new and have no label, so one may be from purchase ${attempt}. Destroy those that are not needed; label those that are yours.`;
 }
 
-/** The price is the machine's: it bills until it is destroyed, whoever began it. */
+/** Returns the detail of a late machine with its price: it bills until it is destroyed. */
 export function lateDetail({ id, pricePerHour }: Machine, attempt: number): string {
   const price = pricePerHour === undefined ? 'an unknown price' : `$${formatDollars(pricePerHour)}/h`;
   return `Machine ${id} (${price}) carries the label of purchase ${attempt}, but did not start in its time, so nothing else is rented. Destroy it in the console if it is yours to end; with orphanPolicy Destroy the operator does so after an hour.`;

@@ -65,7 +65,7 @@ export function failPreflight(
   return idle(facts, stage, { reason, detail, ...(afterMs !== undefined && { requeue: { afterMs } }) });
 }
 
-/** Index of the first alternative with a price limit; -1 if none has one. */
+/** Returns the index of the first alternative with a price limit; -1 if none has one. */
 function pricedFrom({ object: { spec } }: Pick<Facts, 'object'>, { limits }: AccountFacts): number {
   return (spec.offers ?? []).findIndex((requirements) => hasPriceRule(requirements, limits, spec));
 }
@@ -75,7 +75,10 @@ interface Means {
   readonly inputs: Extract<InputsView, { type: 'ready' }>;
 }
 
-/** The alternatives in their order; the broad search that says why comes only after all of them gave nothing. */
+/**
+ * Returns the first choice among the alternatives in their order; the broad search that explains the result comes only
+ * after all of them found nothing.
+ */
 function firstChoice(facts: Facts, stage: Unrented, means: Means): Step {
   const { account } = means;
   const alternatives = facts.object.spec.offers ?? [];
@@ -115,7 +118,10 @@ interface ShownOffers {
   readonly offerIds: readonly string[];
 }
 
-/** Matching offers of all alternatives that were searched for, also those that are avoided or reserved; undefined before a reply. */
+/**
+ * Returns the matching offers of all searched alternatives, including avoided and reserved ones; undefined before a
+ * reply.
+ */
 export function shownOffers(
   facts: Pick<Facts, 'object' | 'account' | 'purchase' | 'clock'>,
 ): ShownOffers | undefined {
@@ -139,7 +145,7 @@ export function shownOffers(
   };
 }
 
-/** The search for one alternative, with those that follow it: one reply may answer all of them. */
+/** Returns the search for one alternative with the following ones: one reply may answer all of them. */
 function search(facts: Pick<Facts, 'object' | 'memory'>, { index, account, scope }: Search): ReadRequest {
   const context = searchContext(facts, account);
   const [first, ...others] = (facts.object.spec.offers ?? [])
@@ -222,7 +228,10 @@ function allTaken(facts: Pick<Facts, 'object' | 'clock' | 'memory'>, stage: Unre
 /** An object without a match searches at longer and longer intervals, up to this. */
 const NOTHING_MAX_MS = 1_800_000;
 
-/** Nothing is searched before the time is over, whatever wakes the object, unless its spec or its account changes. */
+/**
+ * Returns the wait: nothing is searched before its end, whatever wakes the object, unless its spec or its account
+ * changes.
+ */
 function backOff(
   facts: Pick<Facts, 'object' | 'clock' | 'memory'>,
   stage: Unrented,
@@ -347,7 +356,7 @@ function rent(
   });
 }
 
-/** True if the object searched and found nothing. Its next search waits for those of others. */
+/** Returns true if the object searched and found nothing. Its next search waits for those of others. */
 export function foundNothing(reason: string | undefined): boolean {
   return facetsOf(reason).search === 'foundNothing';
 }
@@ -359,7 +368,7 @@ const NOTICE_HOLD_MS = 10_000;
 const FAR_MS = 10_000;
 const FAR_AHEAD = 2;
 const FAR_SHARE = 0.25;
-/** A long wait is looked at this often at least. */
+/** Maximum interval of checks during a long wait. */
 const MAX_RETRY_MS = 60_000;
 
 /**
@@ -395,7 +404,10 @@ export function waitInQueue(
   return { ...waiting, status: { ...waiting.status, fields: unhandled }, waits: { notice } };
 }
 
-/** Another cause is told at once, and another position or time when it is far from what was said. */
+/**
+ * Returns true if the recorded notice still holds: another cause is reported at once, and another position or time when
+ * it differs much.
+ */
 function isStillTrue(previous: QueueNotice, now: QueueNotice): boolean {
   if (previous.cause !== now.cause || previous.isSerial !== now.isSerial) return false;
   if (now.at - previous.at < NOTICE_HOLD_MS) return true;
@@ -423,7 +435,7 @@ function noticeOf(
   return { reason: 'Queued', cause: 'turn', detail, ...place };
 }
 
-/** A duration as a person says it: `15s`, `4m`. */
+/** Returns a rounded duration: `15s`, `4m`. */
 function about(ms: number): string {
   const seconds = Math.max(1, Math.ceil(ms / 1_000));
   return seconds < 120 ? `${seconds}s` : `${Math.round(seconds / 60)}m`;

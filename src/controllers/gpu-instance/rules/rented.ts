@@ -58,7 +58,7 @@ export function saveFound(facts: Facts, stage: Extract<Stage, { type: 'found' }>
   return unconfirmed(facts, row) ?? recordFound(facts, stage);
 }
 
-/** The read that is missing before a machine is recorded, or a wait if it does not agree. */
+/** Returns the missing read before a machine is recorded, or a wait if it does not agree. */
 function unconfirmed(facts: Pick<Facts, 'machine'>, row: Machine | undefined): Step | undefined {
   const label = row ? foundConfirmation(facts, row) : 'confirmed';
   if (label === 'confirmed') return undefined;
@@ -152,7 +152,7 @@ function foundRow(
   return rows.find(({ id }) => id === instanceId);
 }
 
-/** The price of a found machine if two lists and the read of its label agree on it, and its spec allows it. */
+/** Returns the price of a found machine if two lists and the read of its label agree on it, and its spec allows it. */
 function agreedPrice(
   { object, machine: { labelReads } }: Pick<Facts, 'object' | 'machine'>,
   row: Machine | undefined,
@@ -171,7 +171,7 @@ export function unlessPriced(facts: Pick<Facts, 'object' | 'account'>, fields: S
   return { ...fields, cost: withAssumedPrice(fields.cost, assumedPrice(facts, fields)) };
 }
 
-/** The fields of a newly held machine: proof of ownership, and the rental for the brake. */
+/** Returns the fields of a newly held machine: proof of ownership, and the rental for the brake. */
 export function rentedFields(
   facts: Pick<Facts, 'object' | 'account' | 'purchase' | 'clock'>,
   { instanceId, attempt }: OwnedMachine,

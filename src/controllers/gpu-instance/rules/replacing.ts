@@ -76,8 +76,8 @@ const UNWANTED_RULES: readonly Rule<RecordedMachine<Listed>>[] = [
 ];
 
 /**
- * Gives up a machine that is not wanted any more, else goes by the rules of what it does. What blocks its end
- * blocks nothing else: until then it is stopped, started, judged and published like one that is wanted.
+ * Ends a machine that is no longer desired, else applies the rules of its state. A block of its end blocks nothing
+ * else: until then it is stopped, started, evaluated and published like a desired one.
  */
 export function byRules<S extends Listed>(
   rules: readonly Rule<RecordedMachine<S>>[],
@@ -109,8 +109,9 @@ function byFirstRule<S extends Listed>(
 }
 
 /**
- * The breaker counts the machines that are to end by what the marketplace says, before the first of them does; what else
- * holds an end back makes it none. An end that is not confirmed is decided again at the next list.
+ * Returns the step with the planned end: the breaker counts the machines that are to end by the marketplace's figures
+ * before the first of them does; an end that another condition blocks does not count. An unconfirmed end is decided
+ * again at the next list.
  */
 function withPlan(facts: Facts, recorded: RecordedMachine<Listed>, step: Step): Step {
   if (step.type !== 'decision') return step;
@@ -124,7 +125,7 @@ function withPlan(facts: Facts, recorded: RecordedMachine<Listed>, step: Step): 
   return { ...step, plansEnd: true, ...(isUnconfirmed && { requeue: { ...step.requeue, onList: true } }) };
 }
 
-/** The end by a limit, unless it was applied before and the machine stays by its deletion policy. */
+/** Returns the end by a limit, unless it was applied before and the machine stays by its deletion policy. */
 function limitPlanned(
   facts: Pick<Facts, 'object' | 'machine' | 'clock'>,
   { machine, state }: RecordedMachine<Listed>,
@@ -157,7 +158,7 @@ export function replaceInHand(facts: Facts, planned: PlannedEnd | undefined): St
   return hasBegun ? unlessPresent(facts, planned) : undefined;
 }
 
-/** The record says that the destroy was decided, so an earlier process may have sent it: the machine itself is read. */
+/** Returns the read of a machine whose destroy is on record: an earlier process may have sent it. */
 function unlessPresent(facts: Pick<Facts, 'object' | 'machine'>, planned: PlannedEnd): Step | undefined {
   const { instanceId } = planned.machine;
   const read = facts.machine.absences.get(instanceId)?.read;
@@ -174,8 +175,8 @@ function unwanted(
 }
 
 /**
- * Rise of the price of a running machine over its offer or over `cap`, by default the lower of the object's and the
- * account's; undefined without a rise.
+ * Returns the rise of the price of a running machine over its offer or over `cap`, by default the lower of the object's
+ * and the account's; undefined without a rise.
  */
 export function risenPrice(
   facts: Pick<Facts, 'object' | 'account'>,
@@ -186,12 +187,14 @@ export function risenPrice(
   return priceRise(facts, state.row.pricePerHour, cap);
 }
 
-/** Those that the machine satisfies, not a position in `offers`, which an edit may move. */
+/**
+ * Returns the alternatives that the machine satisfies, independent of positions in `offers`, which an edit may change.
+ */
 function alternativesOf({ object }: Pick<Facts, 'object'>) {
   return satisfiedOffers(object.status ?? {}, object.spec);
 }
 
-/** Treatment of the machine at a limit, by the deletion policy. */
+/** Returns the treatment of the machine at a limit, by the deletion policy. */
 function applyLimit(facts: Facts, recorded: RecordedMachine<Listed>, detail: string): Step | undefined {
   const { machine, state } = recorded;
   const { deletionPolicy, powerState } = facts.object.spec;
@@ -212,7 +215,7 @@ function applyLimit(facts: Facts, recorded: RecordedMachine<Listed>, detail: str
   return stoppedToo(facts, recorded, kept, deletionPolicy === 'Stop' || powerState === 'Stopped');
 }
 
-/** Decision that also stops the kept machine, by its deletion policy or since its powerState is Stopped. */
+/** Returns the decision that also stops the kept machine, by its deletion policy or since its powerState is Stopped. */
 function stoppedToo(
   facts: Pick<Facts, 'object' | 'clock' | 'memory'>,
   { machine, state }: RecordedMachine<Listed>,

@@ -36,7 +36,7 @@ export function whileRunning(facts: Facts, recorded: RecordedMachine<StateIn<'ru
   return byRules(RUNNING_RULES, facts, recorded);
 }
 
-/** A machine that runs and has never been reachable has as long as a start. */
+/** Returns the step for a running machine that has never been reachable: it has the timeout of a start. */
 function soldTwice(facts: Facts, recorded: RecordedMachine<StateIn<'running'>>): Step | undefined {
   const {
     object,
@@ -78,7 +78,7 @@ function healthy(facts: HeldFacts, recorded: RecordedMachine<StateIn<'running'>>
   });
 }
 
-/** Said when it is ready for the first time, and each time that it is ready again. */
+/** Returns the event when the machine becomes ready, each time. */
 function becameReady(
   { object: { status } }: Pick<Facts, 'object'>,
   { state: { row } }: RecordedMachine<StateIn<'running'>>,

@@ -60,7 +60,7 @@ export function whileStopped(facts: Facts, recorded: RecordedMachine<StateIn<'st
   return byRules(RULES, facts, recorded);
 }
 
-/** A stopped machine is what is wanted: nothing is done, and its disk bills. */
+/** Returns the step for a machine that is stopped as desired: no action, and its disk bills. */
 export function asDesired(
   facts: HeldFacts,
   recorded: RecordedMachine<StateIn<'stopped' | 'failing'>>,
@@ -78,7 +78,9 @@ export function asDesired(
   });
 }
 
-/** Decision that leaves the machine stopped, and does not replace it by one that could not be rented either. */
+/**
+ * Returns the decision that leaves the machine stopped, and does not replace it by one that could not be rented either.
+ */
 function notAllowed(facts: HeldFacts, recorded: RecordedMachine<StateIn<'stopped'>>): Decision | undefined {
   const permitted = facts.account.facts?.permitted;
   if (permitted === true) return undefined;
@@ -114,7 +116,7 @@ function withoutStart(facts: Facts, recorded: RecordedMachine<StateIn<'stopped'>
 
 const NO_START = 'The marketplace has no request that starts a stopped machine.';
 
-/** Its disk is worth more than nothing while no other machine can be rented. */
+/** Keeps the stopped machine, whose disk has a value, while no other machine can be rented. */
 function keptStopped(facts: Facts, planned: PlannedEnd): Step {
   const { reason, detail } = planned;
   const waits = decision({
@@ -140,7 +142,10 @@ function startTimedOut(facts: Facts, recorded: RecordedMachine<StateIn<'stopped'
   });
 }
 
-/** A start that was refused, by the account's limits or the service, is said and asked for again: it has not begun. */
+/**
+ * Returns the step after a refused start, by the account's limits or the service: it is reported and retried, and has
+ * not begun.
+ */
 function startRefused(facts: HeldFacts, recorded: RecordedMachine<StateIn<'stopped'>>): Decision | undefined {
   const { refusal, notBefore } = facts.memory;
   const wait = notBefore - facts.clock.steadyNow;
@@ -155,8 +160,8 @@ function startRefused(facts: HeldFacts, recorded: RecordedMachine<StateIn<'stopp
 }
 
 /**
- * Asks for the start until it is answered once; after that the machine has its time. What was refused is shown as
- * refused while it is asked for again: a status that turns with each try would be written for ever.
+ * Requests the start until it is answered once; after that the machine has its timeout. A refused start stays reported
+ * while it is retried: a status that changes with each attempt would be written for ever.
  */
 function start(facts: HeldFacts, recorded: RecordedMachine<StateIn<'stopped'>>): Decision {
   const { startRequestedAt = formatTime(facts.clock.now), ...fields } = withRow(facts, recorded.state.row);

@@ -5,7 +5,7 @@ import type { AbsenceView } from '../types.ts';
 
 const { table, close } = decisionTables('unproven-record');
 
-/** An object that is to be stopped and holds nothing, with a machine in its status that somebody wrote there. */
+/** Returns an object that is to be stopped and has no machine, with a foreign machine written into its status. */
 const written = (absence: AbsenceView, more: Given = {}): Given => ({
   spec: { powerState: 'Stopped' },
   status: { ...holding(), instanceId: '9' },

@@ -19,9 +19,9 @@ const found: Pick<Given, 'observed'> = {
   observed: { offers: new Map([[0, { type: 'found', offers: [offer()] }]]) },
 };
 const late = row({ label: labelOf(1, at(-900)), startedAt: at(-500) });
-/** Its first purchase was closed without a machine. */
+/** The first purchase was closed without a machine. */
 const closed = { status: { attempt: 1 }, intent: intent({ issuedAt: at(-900) }) };
-/** The machine came later, and these lists lack it by now. */
+/** Returns the situation in which the machine came later, and these lists no longer show it. */
 const lateMissingFrom = (lists: readonly number[], listsBegun = lists): Given => ({
   ...closed,
   memory: { late: { attempt: 1, issuedAt: at(-900), machine: late } },

@@ -20,7 +20,7 @@ import { failPreflight, idle, purchase } from './purchase.ts';
 
 type Unrented = Extract<Stage, { type: 'unrented' }>;
 
-/** The service's time may have been wrong: it is asked again whether a limit is reached. */
+/** Interval after which a limit is checked again: the service's time may have been wrong. */
 const LIMIT_RETRY_MS = 600_000;
 
 /** Nothing is rented: the first reason why it stays so, else a purchase. */
@@ -155,7 +155,7 @@ function stoppedWithout(facts: Facts, stage: Unrented): Step {
     finding: {
       phase: 'Stopped',
       reason: 'Stopped',
-      detail: 'No machine is rented, and none is wanted while powerState is Stopped.',
+      detail: 'No machine is rented, as powerState is Stopped.',
       ready: true,
       machine: { type: 'none' },
     },
@@ -219,7 +219,7 @@ function repeatedFailure(facts: Pick<Facts, 'object' | 'clock'>, stage: Unrented
   return idle(facts, stage, { reason: 'RepeatedFailure', detail: describeFailures(object, wait), requeue });
 }
 
-/** True if a person has asked for an attempt now, and none was made since. */
+/** Returns true if a person has requested an attempt, and none was made since. */
 function isAskedFor({ metadata, status }: GpuInstance): boolean {
   const asked = requestToken(metadata, annotations.requestedAt);
   return asked !== undefined && asked !== status?.requestedAt;
@@ -257,8 +257,8 @@ type UnprovenRecord =
   | { readonly type: 'awaitLists' };
 
 /**
- * Somebody wrote it there, or its proof was lost: it may be a true one still. It is forgotten once it is proven gone
- * as a machine of ours that vanished would be, and never before. Undefined where it stays, or there is none.
+ * Returns the unproven machine in the status: another writer named it, or its proof was lost, so it may be a true one.
+ * It is forgotten only after it is proven gone like a vanished machine. Undefined if it stays, or there is none.
  */
 function unprovenRecord(facts: Facts): UnprovenRecord | undefined {
   const { account, object } = facts;
