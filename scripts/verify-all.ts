@@ -42,6 +42,11 @@ const PARTS: readonly Suite[] = [
     counts: 'exit',
   },
   {
+    name: "mutants of the gateway's bounds, all",
+    command: ['node', 'test/gateway/mutants/main.ts'],
+    counts: 'exit',
+  },
+  {
     name: 'mutants of pure files (StrykerJS), at least 90 % of each killed',
     command: ['node', 'test/mutation/main.ts'],
     counts: 'exit',

@@ -98,6 +98,7 @@ const statusOf = (answers: readonly ProcessingResponse[]) => {
 
 test('A6: cuts a body that has not arrived when its time since the pick is over', async () => {
   const { envoy, clock } = await opened({ working: ['llm'], bodyTimeoutMs: 60_000 });
+  await clock.advance(600_000);
   const slow = envoy.request(POST, false);
   await clock.settle();
   await clock.advance(59_999);

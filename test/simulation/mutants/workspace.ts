@@ -22,10 +22,11 @@ const COPIED = [
 export class Workspace {
   readonly folder: string;
 
-  constructor() {
+  /** `more`: folders to copy beside those that every mutant needs. */
+  constructor(more: readonly string[] = []) {
     this.folder = mkdtempSync(join(tmpdir(), 'gpu-rental-mutants-'));
     mkdirSync(join(this.folder, 'test', 'golden'), { recursive: true });
-    for (const path of COPIED) {
+    for (const path of [...COPIED, ...more]) {
       cpSync(join(REPOSITORY, path), join(this.folder, path), { recursive: true });
     }
     symlinkSync(join(REPOSITORY, 'node_modules'), join(this.folder, 'node_modules'));
