@@ -11,7 +11,7 @@ import {
   gpuInstanceResource,
   labels,
 } from '../../api/v1alpha1/names.ts';
-import { receiptOf, record } from '../../runtime/writes.ts';
+import { record } from '../../runtime/writes.ts';
 import { act, type GroupEffects } from './act.ts';
 import { Publisher } from './publish/publisher.ts';
 import type { Action } from './types.ts';
@@ -157,28 +157,17 @@ describe('ordering a worker', () => {
 });
 
 describe('other acts', () => {
-  test('reports a host failure with the time waited when a worker did not wake (H9)', async () => {
-    const { carryOut, blamed, receipt, effects } = await bench();
-    const blame: Action = {
+  test('reports a host failure for all or for its own group, as decided (H9)', async () => {
+    const { carryOut, blamed } = await bench();
+    const blame = {
       type: 'reportHostFailure',
       worker: workerOf(workerObject('w'), 0),
       reason: 'CannotStart',
-    };
+      isForAll: true,
+    } as const;
     await carryOut(blame);
-    const group = receipt.object;
-    const impatient = { ...group, spec: { ...group.spec, wakeTimeout: '59s' } };
-    await act(blame, receiptOf(impatient), effects);
+    await carryOut({ ...blame, isForAll: false });
     expect(blamed).toEqual(['w CannotStart true', 'w CannotStart false']);
-  });
-
-  test('reports a host failure for a broken worker to its own group only, since the image may be the cause (S1, S2)', async () => {
-    const { carryOut, blamed } = await bench();
-    await carryOut({
-      type: 'reportHostFailure',
-      worker: workerOf(workerObject('w'), 0),
-      reason: 'WorkersFailing',
-    });
-    expect(blamed).toEqual(['w WorkersFailing false']);
   });
 
   test('adopts a worker without a controller beside its other owners, unless another controller was quicker', async () => {

@@ -1,5 +1,4 @@
 import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
-import { endpointGroupSpec } from '../../api/v1alpha1/endpoint-group-spec.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import {
   annotations,
@@ -8,13 +7,13 @@ import {
   GROUP_FINALIZER,
   gpuInstanceResource,
 } from '../../api/v1alpha1/names.ts';
-import { isAtLeast } from '../../lib/time.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import { controllerReference, refOf } from '../../runtime/kube/kube-object.ts';
 import { wholeMetadata, wholeObject } from '../../runtime/kube/whole-object.ts';
 import { type Receipt, removeFinalizer } from '../../runtime/writes.ts';
 import { actionKey, actionText, needsAllWorkers, orderPatch } from './actions.ts';
+import type { Deps } from './deps.ts';
 import { wholeGroup } from './observe.ts';
 import type { Publisher } from './publish/publisher.ts';
 import type { Action, Refusal } from './types.ts';
@@ -28,8 +27,7 @@ export interface GroupEffects {
   /** Told of each worker as it was just written. */
   readonly onWritten: (worker: GpuInstance) => void;
   readonly publisher: Publisher;
-  /** Tells the account of a worker that its host did not do what was asked, after no less than the default time or sooner. */
-  readonly reportHostFailure: (worker: GpuInstance, reason: string, waited: boolean) => void;
+  readonly reportHostFailure: Deps['reportHostFailure'];
 }
 
 type EffectOf<T extends Action['type']> = (
@@ -59,22 +57,12 @@ export async function act<T extends Action['type']>(
   return effect(action, group, effects);
 }
 
-const WAKE_TIMEOUT = endpointGroupSpec.shape.wakeTimeout.parse(undefined);
-
-/**
- * A group that waits for a shorter time than the default blames the host for itself alone. So does one whose worker is
- * broken: its image may be the cause on every host.
- */
-function hasWaited(reason: string, { spec }: EndpointGroup): boolean {
-  return reason === 'CannotStart' && isAtLeast(spec.wakeTimeout, WAKE_TIMEOUT);
-}
-
 async function reportHostFailure(
-  { worker, reason }: Extract<Action, { type: 'reportHostFailure' }>,
-  group: EndpointGroup,
+  { worker, reason, isForAll }: Extract<Action, { type: 'reportHostFailure' }>,
+  _group: EndpointGroup,
   effects: GroupEffects,
 ): Promise<void> {
-  effects.reportHostFailure(worker.object, reason, hasWaited(reason, group));
+  effects.reportHostFailure(worker.object, reason, isForAll);
 }
 
 async function create(

@@ -19,6 +19,8 @@ export interface OrdersInput {
   readonly maxQueueMs: number;
   /** How long one that leaves may work on what it has begun. */
   readonly drainMs: number;
+  /** The group waits for a wake as long as the default or longer: a host that fails it counts for other namespaces. */
+  readonly isWakeTimeoutLong?: boolean;
   /** A worker that has said nothing for so long says nothing about its requests. */
   readonly silentMs: number;
   /** Whether a worker has the name of this number, be it on its way out. */
@@ -38,14 +40,14 @@ export function actionsFor(changes: readonly Change[], input: OrdersInput): read
       return [{ ...change, type: 'create', ordinal: next++, change }];
     }
     const worker = byName.get(change.name);
-    return worker ? actionsOn(worker, change, input.now) : [];
+    return worker ? actionsOn(worker, change, input) : [];
   });
 }
 
 function actionsOn(
   worker: Worker,
   change: Exclude<Change, { type: 'rent' }>,
-  now: number,
+  { now, isWakeTimeoutLong }: OrdersInput,
 ): readonly Action[] {
   switch (change.type) {
     case 'wake': {
@@ -58,10 +60,13 @@ function actionsOn(
     case 'destroy': {
       const { why } = change;
       const isLate = why === 'WakeTimedOut';
-      const reason = isLate ? 'CannotStart' : 'WorkersFailing';
+      // The image may be the cause of a broken worker on every host: its group blames the host for itself alone.
+      const failure = isLate
+        ? ({ reason: 'CannotStart', isForAll: isWakeTimeoutLong === true } as const)
+        : ({ reason: 'WorkersFailing', isForAll: false } as const);
       return [
         // The worker that is rented in its place avoids the host for a while.
-        ...(isLate || why === 'Broken' ? [{ type: 'reportHostFailure', worker, reason } as const] : []),
+        ...(isLate || why === 'Broken' ? [{ type: 'reportHostFailure', worker, ...failure } as const] : []),
         isLate || !mayWork(worker)
           ? { type: 'delete', worker, change }
           : { type: 'order', worker, order: { ...leaveOrder(worker, now), desiredRole: 'Gone' }, change },

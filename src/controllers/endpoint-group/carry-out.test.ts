@@ -26,6 +26,7 @@ const blame = (name: string): Action => ({
   type: 'reportHostFailure',
   worker: worker(name),
   reason: 'CannotStart',
+  isForAll: true,
 });
 
 function kubeError(kind: KubeErrorKind): KubeError {

@@ -547,6 +547,27 @@ describe('a wake that fails', () => {
     expect(changesOf(decision.actions)).toContainEqual({ type: 'destroy', name: 'a', why: 'WakeTimedOut' });
   });
 
+  test.each([
+    ['all namespaces after the default wakeTimeout', floor, failing, 'CannotStart', true],
+    [
+      'its own group after a shorter wakeTimeout (H9)',
+      groupObject({ minLoad: '50', wakeTimeout: '59s' }),
+      failing,
+      'CannotStart',
+      false,
+    ],
+    [
+      'its own group if the worker is broken, since the image may be the cause (S1, S2)',
+      floor,
+      { isServing: false, unreadySince: NOW - 3_600_000 },
+      'WorkersFailing',
+      false,
+    ],
+  ] as const)('reports a host failure for %s', (_, of, given, reason, isForAll) => {
+    const { actions } = decide(observe({ group: of, workers: [worker('a', given)] }));
+    expect(actions).toContainEqual(expect.objectContaining({ type: 'reportHostFailure', reason, isForAll }));
+  });
+
   test('not a second before, and not while the breaker of the account is open', () => {
     const almost = worker('a', { ...failing, wokenAt: NOW - 60 * SECOND + 1 });
     const early = decide(observe({ group: floor, workers: [almost] }));

@@ -1,6 +1,7 @@
 import type { EndpointGroupStatus } from '../../api/v1alpha1/endpoint-group.ts';
+import { endpointGroupSpec } from '../../api/v1alpha1/endpoint-group-spec.ts';
 import { parseDollars } from '../../lib/money.ts';
-import { parseDuration, parseTime } from '../../lib/time.ts';
+import { isAtLeast, parseDuration, parseTime } from '../../lib/time.ts';
 import {
   actionKey,
   actionsFor,
@@ -148,6 +149,8 @@ function isSlow({ slowSince }: MemoryFields, { now }: Facts['clock']): boolean {
   return now - (slowSince ?? now) >= SLOW_FOR_MS;
 }
 
+const WAKE_TIMEOUT = endpointGroupSpec.shape.wakeTimeout.parse(undefined);
+
 function ordersInput({ group, workers, load, clock }: Facts): OrdersInput {
   const { all, orphans, takenNames } = workers;
   const { now, times } = clock;
@@ -162,7 +165,16 @@ function ordersInput({ group, workers, load, clock }: Facts): OrdersInput {
     return names.has(name) || takenNames.has(name);
   };
   const limits = { maxQueueMs, drainMs, silentMs: times.missingMs };
-  return { workers: all, load: load.view, now, isTaken, ...limits, settleMs: times.tickMs / 2 };
+  const isWakeTimeoutLong = isAtLeast(group.spec.wakeTimeout, WAKE_TIMEOUT);
+  return {
+    workers: all,
+    load: load.view,
+    now,
+    isTaken,
+    isWakeTimeoutLong,
+    ...limits,
+    settleMs: times.tickMs / 2,
+  };
 }
 
 /** Whether pickers tell which requests a worker has: while they are silent, a request may take all the time it is given. */

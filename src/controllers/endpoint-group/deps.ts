@@ -33,8 +33,8 @@ export interface SharedDeps {
   readonly isLeading: () => boolean;
   /** True if the breaker of a worker's account holds back replacement. */
   readonly isFrozen: (worker: GpuInstance) => boolean;
-  /** Reports to the account of a worker that its host failed; `waited`: after the default time or longer. */
-  readonly reportHostFailure: (worker: GpuInstance, reason: string, waited: boolean) => void;
+  /** Reports to the account of a worker that its host failed; `isForAll`: the host may count for other namespaces too. */
+  readonly reportHostFailure: (worker: GpuInstance, reason: string, isForAll: boolean) => void;
   /** Searches other machines for workers that would end for the template. */
   readonly outlook: {
     ask(request: OutlookRequest, own: Pick<ReconcileContext, 'aside' | 'log'>): Promise<TemplateOutlook>;

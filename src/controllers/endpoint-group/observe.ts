@@ -15,6 +15,29 @@ import type { Observed, TemplateOutlook } from './types.ts';
 import { asByTemplate, templateHash } from './workers/template.ts';
 import { workerOf } from './workers/worker.ts';
 
+/** Sources of an observation. */
+export interface ObserveDeps
+  extends Pick<
+    Deps,
+    | 'clock'
+    | 'cluster'
+    | 'times'
+    | 'memory'
+    | 'loadStore'
+    | 'isFrozen'
+    | 'accountCapOf'
+    | 'allowPrivateAddresses'
+    | 'gatewayUrl'
+    | 'enqueue'
+    | 'aside'
+    | 'log'
+  > {
+  readonly children: Pick<Deps['children'], 'read'>;
+  readonly readers: Pick<Deps['readers'], 'read'>;
+  readonly identities: Pick<Deps['identities'], 'view'>;
+  readonly outlook: Pick<Deps['outlook'], 'ask'>;
+}
+
 /** `behind`: the copy of the workers has not seen this process's own writes yet. */
 export type Seen =
   | { readonly type: 'seen'; readonly observed: Observed }
@@ -23,7 +46,7 @@ export type Seen =
 type Read = Extract<OwnedRead<GpuInstance>, { type: 'known' }>;
 
 /** Everything that one reconcile decides by. Reads the load if a tick is due. Rejects with a KubeError. */
-export async function observe(group: EndpointGroup, deps: Deps): Promise<Seen> {
+export async function observe(group: EndpointGroup, deps: ObserveDeps): Promise<Seen> {
   const read = await deps.children.read(group);
   if (read.type === 'behind') return read;
   const { clock, times, memory } = deps;
@@ -41,7 +64,7 @@ interface Pass {
   readonly isTick: boolean;
 }
 
-function observedNow(group: EndpointGroup, { read, beganAt, isTick }: Pass, deps: Deps): Observed {
+function observedNow(group: EndpointGroup, { read, beganAt, isTick }: Pass, deps: ObserveDeps): Observed {
   const { clock, times, memory, loadStore, isFrozen, allowPrivateAddresses, gatewayUrl } = deps;
   const { publisher } = memory;
   const { children, orphans, takenNames } = read;
@@ -71,7 +94,7 @@ function observedNow(group: EndpointGroup, { read, beganAt, isTick }: Pass, deps
   };
 }
 
-async function readLoad(group: EndpointGroup, { children }: Read, deps: Deps): Promise<void> {
+async function readLoad(group: EndpointGroup, { children }: Read, deps: ObserveDeps): Promise<void> {
   const { clock, times, memory, loadStore, readers, enqueue } = deps;
   const workers = children.map((child) => workerOf(child, clock.now()));
   const onLate = () => {
@@ -99,7 +122,7 @@ function sourceOf({ spec }: EndpointGroup): LoadSpeaker {
 }
 
 /** The outlook for workers that would end for the template. Undefined if none would: then nothing is searched. */
-async function outlookFor(observed: Observed, deps: Deps): Promise<TemplateOutlook | undefined> {
+async function outlookFor(observed: Observed, deps: ObserveDeps): Promise<TemplateOutlook | undefined> {
   const { group } = observed;
   const ending = endingForTemplate(observed);
   if (ending.length === 0) return undefined;

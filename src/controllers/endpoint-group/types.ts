@@ -164,6 +164,8 @@ export type Action =
       readonly type: 'reportHostFailure';
       readonly worker: Worker;
       readonly reason: 'CannotStart' | 'WorkersFailing';
+      /** The host may count for other namespaces too, not for that of the group alone. */
+      readonly isForAll: boolean;
     }
   | { readonly type: 'adopt'; readonly object: GpuInstance }
   | { readonly type: 'release' };
