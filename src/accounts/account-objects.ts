@@ -1,7 +1,7 @@
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import { type AccountRef, accountKey, accountRefOf } from '../instance/account-ref.ts';
 import { countsFor } from '../instance/rentals.ts';
-import { type InstanceSummary, summarize } from '../instance/summary.ts';
+import { hasAgingIntent, type InstanceSummary, summarize, summaryAt } from '../instance/summary.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { MicroDollars } from '../lib/money.ts';
 import { claimVerifies } from '../ownership/claim.ts';
@@ -209,6 +209,7 @@ interface Kept {
   readonly instance: GpuInstance;
   /** namespace/name of the account that it names. */
   readonly account: string;
+  readonly hasAgingIntent: boolean;
   readonly summary: InstanceSummary;
   /** On `clock.now()`: what was spent this month moves on. */
   readonly madeAt: number;
@@ -287,7 +288,7 @@ export class InstanceSummaries {
     for (const kept of this.#byAge) {
       if (Math.abs(now - kept.madeAt) < KEPT_MS) return;
       this.#byAge.delete(kept);
-      this.#keep(kept.summary.key, kept, now);
+      this.#age(kept, now);
     }
   }
 
@@ -299,17 +300,28 @@ export class InstanceSummaries {
     if (known) this.#byAge.delete(known);
     if (known && known.account !== account)
       this.#notify(known.account, (follower) => follower.left(known.summary));
-    this.#keep(key, { instance, account }, now);
+    const keys = this.#keys;
+    const summary = summarize(instance, now, keys);
+    this.#keep({
+      ...{ instance, account, summary },
+      hasAgingIntent: hasAgingIntent(instance, keys),
+      madeAt: now,
+    });
+    this.#notify(account, (follower) => follower.changed(summary));
   }
 
-  /** Returns the summary computed now. */
-  #keep(key: string, { instance, account }: Pick<Kept, 'instance' | 'account'>, now: number): void {
-    const summary = summarize(instance, now, this.#keys);
-    const kept = { instance, account, summary, madeAt: now };
-    this.#byKey.set(key, kept);
+  /** Moves the amounts of a summary to the present time. */
+  #age(kept: Kept, now: number): void {
+    const { instance, account, hasAgingIntent: isAging } = kept;
+    const summary = summaryAt(kept.summary, instance, { now, keys: this.#keys, hasAgingIntent: isAging });
+    this.#keep({ ...kept, summary, madeAt: now });
+    if (summary !== kept.summary) this.#notify(account, (follower) => follower.changed(summary));
+  }
+
+  #keep(kept: Kept): void {
+    this.#byKey.set(kept.summary.key, kept);
     this.#byAge.add(kept);
     this.#all = undefined;
-    this.#notify(account, (follower) => follower.changed(summary));
   }
 
   #drop(key: string): void {

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import { annotations } from '../api/v1alpha1/names.ts';
@@ -5,7 +6,7 @@ import { Secret } from '../lib/secret.ts';
 import { writeIntent } from '../ownership/intent.ts';
 import type { KeyRing } from '../ownership/key-ring.ts';
 import { monthName, monthStart, spentThisMonth } from './cost.ts';
-import { summarize } from './summary.ts';
+import { hasAgingIntent, summarize, summaryAt } from './summary.ts';
 
 const NOW = Date.parse('2026-11-20T12:00:00Z');
 
@@ -321,4 +322,33 @@ test('months are those of UTC', () => {
   const lastMoment = Date.parse('2026-11-30T23:59:59.999Z');
   expect([monthName(lastMoment), monthName(lastMoment + 1)]).toEqual(['2026-11', '2026-12']);
   expect(monthStart(lastMoment)).toBe(Date.parse('2026-11-01T00:00:00Z'));
+});
+
+test('a summary moved to another time is the summary made at that time, whatever the object', () => {
+  const moment = fc.integer({ min: -40 * 86_400, max: 40 * 86_400 }).map((seconds) => NOW + seconds * 1000);
+  const text = moment.map((at) => new Date(at).toISOString());
+  const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
+  const reported = fc.record({ pricePerHour: fc.constantFrom('0.50', '4.00'), since: text });
+  const cost = fc.record(
+    {
+      ...{ accrued: fc.constantFrom('0', '9.00'), pricePerHour: fc.constantFrom('1.00', '2.5') },
+      ...{ since: text, accruedBeforeMonth: fc.constantFrom('3.00'), reported },
+    },
+    { requiredKeys: ['accrued'] },
+  );
+  const status = fc.record({
+    ...{ attempt: maybe(fc.nat(2)), claim: maybe(fc.constant('c')), instanceId: maybe(fc.constant('7')) },
+    ...{ cost: maybe(cost), rentals: fc.array(text, { maxLength: 2 }), rentedAt: maybe(text) },
+  });
+  const ring = fc.constantFrom(KEYS, undefined);
+  fc.assert(
+    fc.property(status, fc.constantFrom(0, 1, 2), ring, fc.array(moment), (drawn, intent, keys, moments) => {
+      const object = intent === 0 ? instance(drawn) : withIntent(intent, drawn);
+      let moved = summarize(object, NOW, keys);
+      for (const now of moments) {
+        moved = summaryAt(moved, object, { now, keys, hasAgingIntent: hasAgingIntent(object, keys) });
+        expect(moved).toEqual(summarize(object, now, keys));
+      }
+    }),
+  );
 });

@@ -103,6 +103,38 @@ export function summarize(instance: GpuInstance, now: number, keys: KeyRing | un
   };
 }
 
+/** Returns true if the intent of an object closes by its age alone, so that its summary depends on the time. */
+export function hasAgingIntent(instance: GpuInstance, keys: KeyRing | undefined): boolean {
+  if (instance.status?.claim === undefined) return false;
+  return objectIntent(instance, Number.NEGATIVE_INFINITY, keys).hasOpenIntent;
+}
+
+/** Another time, and what a summary depends on at any time. */
+export interface Aging {
+  readonly now: number;
+  readonly keys: KeyRing | undefined;
+  /** By {@link hasAgingIntent}. */
+  readonly hasAgingIntent: boolean;
+}
+
+/**
+ * Returns the summary of the same version of an object at another time. Only the amounts of the month and the age of an
+ * intent move with the time. Returns the same summary if they did not.
+ */
+export function summaryAt(summary: InstanceSummary, instance: GpuInstance, aging: Aging): InstanceSummary {
+  const { now, keys } = aging;
+  const unconfirmedThisMonth = Math.max(0, provisionalThisMonth(instance, now));
+  const spent = spentThisMonth(instance, now);
+  const hasOpenIntent = aging.hasAgingIntent
+    ? objectIntent(instance, now, keys).hasOpenIntent
+    : summary.hasOpenIntent;
+  const isSame =
+    summary.spentThisMonth === spent &&
+    summary.unconfirmedThisMonth === unconfirmedThisMonth &&
+    summary.hasOpenIntent === hasOpenIntent;
+  return isSame ? summary : { ...summary, spentThisMonth: spent, unconfirmedThisMonth, hasOpenIntent };
+}
+
 function isReplaceable({ metadata, spec }: GpuInstance): boolean {
   const isPinned = metadata.annotations?.[annotations.hold] !== undefined;
   const isShown = spec.adopt?.policy === 'Observe';
