@@ -118,9 +118,8 @@ export const BOUND_MUTANTS: readonly BoundMutant[] = [
     name: 'private-address-accepted',
     loses: 'the check of the address of a worker',
     file: 'gateway/group-view.ts',
-    find: '  if (machineAddressProblem(address, policy) !== undefined) return undefined;\n',
-    replace:
-      '  if (machineAddressProblem(address, { ...policy, allowPrivate: true }) !== undefined) return undefined;\n',
+    find: 'const dialed = dial(address, addresses);',
+    replace: 'const dialed = dial(address, { ...addresses, allowPrivate: true });',
   },
   {
     name: 'address-of-a-caller-forwarded',
