@@ -54,17 +54,7 @@ async function namesMeant(
     .flatMap(({ value }) => value)
     .filter((value) => typeof value === 'string');
   if (asked.length === 0) return [];
-  const { ALL_OFFERS } = await import('./gpus.ts');
-  const { alternatives, nearestModels } = await import('../../lib/text.ts');
-  const known = [...new Set((await market.search(ALL_OFFERS)).flatMap(({ gpuName }) => gpuName ?? []))];
-  return asked
-    .filter((name) => !known.includes(name))
-    .map((name) => {
-      const meant = nearestModels(name, known);
-      const question =
-        meant.length === 0 ? '' : ` Did you mean ${alternatives(meant.map((model) => `'${model}'`))}?`;
-      return `No offer has the GPU ${name}.${question} gpu-rent list gpus shows all names.`;
-    });
+  return (await import('../gpu-names.ts')).unknownGpus(asked, market);
 }
 
 /** Returns an offer in its JSON form: prices in dollars, memory in MB. */

@@ -1,5 +1,6 @@
 import type { GpuInstanceManifestSpec } from '../../api/v1alpha1/gpu-instance.ts';
 import { API_VERSION, gpuInstanceResource } from '../../api/v1alpha1/names.ts';
+import { facetsOf } from '../../api/v1alpha1/reasons.ts';
 import { omitUndefined } from '../../lib/json.ts';
 import { systemRandom } from '../../lib/random.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
@@ -9,6 +10,7 @@ import { type Plan, planText } from '../../views/plan.ts';
 import { printable } from '../../views/printable.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
 import { EXIT, failed, usageError } from '../command-error.ts';
+import { unknownGpus } from '../gpu-names.ts';
 import { reachMachine, SSH_OPTIONS } from '../machine/reach.ts';
 import { goalOf, waitForAll } from '../objects/waiting.ts';
 import {
@@ -26,6 +28,7 @@ import { createOutput, createProgress, yamlOf } from '../output/output.ts';
 import { withClusterViews } from '../plan/cluster-view.ts';
 import { plannedObjects } from '../plan/manifests.ts';
 import { planObject, readOnce } from '../plan/plan-object.ts';
+import { allOf, refuseOptions } from '../run-faults.ts';
 import { confirmed, YES } from '../secrets/prompt.ts';
 import { withCluster } from '../sessions/cluster-session.ts';
 import { withMarketplaceAt } from '../sessions/marketplace-session.ts';
@@ -75,15 +78,16 @@ export const runCommand: Command = {
   async run(input, context) {
     const timeoutMs = parseTime(textOption(input.options, '--timeout') ?? '20m', '--timeout');
     const manifest = manifestOf(input, context);
+    await refuseOptions(manifest);
     if (switchOption(input.options, '--dry-run')) {
       await createOutput(input, context).value(manifest, await yamlOf(manifest));
       return EXIT.ok;
     }
     const { name } = manifest.metadata;
-    const plan = await planOf(manifest, input, context);
+    const { plan, unknown } = await planOf(manifest, input, context);
     if (plan.machine) throw existsAlready(name);
     const text = printable(planText({ ...plan, candidates: [] }));
-    if (!plan.rents) throw failed(text.trimEnd(), remedyOf(plan, input));
+    if (!plan.rents) throw failed([text.trimEnd(), ...unknown].join('\n'), remedyOf(plan, input));
     context.stderr.write(text);
     const price = hourlyText(plan.rents.pricePerHour) ?? 'an unknown price';
     await confirmed(`Rent it as gpui/${name} at about ${price}/h until it is deleted?`, input, context);
@@ -107,12 +111,16 @@ export const runCommand: Command = {
   },
 };
 
-/** Returns the remedy as options of this command, if the reason has one. */
+/** Returns the remedy as options of this command, by the reason. */
 function remedyOf({ reason }: Plan, { options }: CommandInput): string {
   const prices = 'gpu-rent list gpus shows names and prices';
-  return reason === 'InvalidSpec' && textOption(options, '--max-price') === undefined
-    ? `Give --max-price, the maximum dollars per hour; ${prices}.`
-    : `${prices}.`;
+  const account = textOption(options, '--account') ?? 'default';
+  if (reason === 'InvalidSpec' && textOption(options, '--max-price') === undefined)
+    return `Give --max-price, the maximum dollars per hour; ${prices}.`;
+  if (reason === 'AccountMissing')
+    return 'Name another one: --account NAME, -n NAMESPACE; kubectl get gpuacct -A shows those there are.';
+  if (facetsOf(reason).search !== undefined) return `${prices}.`;
+  return `gpu-rent status gpuacct/${account} shows the state of the account, and gpu-rent doctor checks everything.`;
 }
 
 interface Manifest {
@@ -125,14 +133,12 @@ interface Manifest {
 const NAME_CHARACTERS = 5;
 
 function manifestOf({ options }: CommandInput, context: CommandContext): Manifest {
-  const image = imageOption(options);
-  if (image === undefined) throw usageError('--image is missing.', 'Give an image: --image ubuntu:24.04.');
-  const args = imageArgs(options, context);
-  if (args !== undefined && switchOption(options, '--rm'))
-    throw usageError(
-      '--rm and --args exclude each other: an image that runs as built has no shell whose end could be waited for.',
-      'Leave --rm out, or run a program by SSH: -- PROGRAM',
-    );
+  const { image, args, gpuCount, container } = allOf({
+    image: () => requiredImage(options),
+    args: () => argsOf(options, context),
+    gpuCount: () => numberOption(options, '--count', { min: 1, whole: true }),
+    container: () => containerFields(listOption(options, '--env')),
+  });
   const gpuNames = listOption(options, '--gpu');
   const price = dollars(options, '--max-price');
   const account = textOption(options, '--account');
@@ -149,16 +155,32 @@ function manifestOf({ options }: CommandInput, context: CommandContext): Manifes
         {
           ...(gpuNames.length > 0 && { gpuNames }),
           ...omitUndefined({
-            gpuCount: numberOption(options, '--count', { min: 1, whole: true }),
+            gpuCount,
             maxPricePerHour: price,
           }),
         },
       ],
       image,
       ...omitUndefined({ disk: textOption(options, '--disk'), maxTotalCost: dollars(options, '--max-cost') }),
-      ...containerFields(listOption(options, '--env')),
+      ...container,
     },
   };
+}
+
+function requiredImage(options: CommandInput['options']): string {
+  const image = imageOption(options);
+  if (image === undefined) throw usageError('--image is missing.', 'Give an image: --image ubuntu:24.04.');
+  return image;
+}
+
+function argsOf(options: CommandInput['options'], context: CommandContext): readonly string[] | undefined {
+  const args = imageArgs(options, context);
+  if (args !== undefined && switchOption(options, '--rm'))
+    throw usageError(
+      '--rm and --args exclude each other: an image that runs as built has no shell whose end could be waited for.',
+      'Leave --rm out, or run a program by SSH: -- PROGRAM',
+    );
+  return args;
 }
 
 /** Returns the amount in the field's form: a text. Throws a usage error for an invalid amount. */
@@ -186,7 +208,13 @@ function containerFields(texts: readonly string[]): Pick<GpuInstanceManifestSpec
   };
 }
 
-async function planOf(manifest: Manifest, input: CommandInput, context: CommandContext): Promise<Plan> {
+/** A plan, and sentences about GPU names that no offer has, if the plan is silent about them. */
+interface RunPlan {
+  readonly plan: Plan;
+  readonly unknown: readonly string[];
+}
+
+async function planOf(manifest: Manifest, input: CommandInput, context: CommandContext): Promise<RunPlan> {
   const [planned] = await plannedObjects([
     { text: await yamlOf(manifest), file: 'the manifest of these options' },
   ]);
@@ -195,9 +223,12 @@ async function planOf(manifest: Manifest, input: CommandInput, context: CommandC
   return withClusterViews([planned], { input, context }, ([first]) => {
     if (!first) throw new Error('an object without a view');
     const [, view] = first;
-    return withMarketplaceAt(view.target ?? {}, { input, context }, (session) =>
-      planObject(planned, { view, ...readOnce(session), input, progress }),
-    );
+    return withMarketplaceAt(view.target ?? {}, { input, context }, async (session) => {
+      const once = readOnce(session);
+      const plan = await planObject(planned, { view, ...once, input, progress });
+      const names = plan.rents || plan.reason === 'NoOffers' ? [] : listOption(input.options, '--gpu');
+      return { plan, unknown: names.length === 0 ? [] : await unknownGpus(names, once.client.offers) };
+    });
   }).finally(() => progress.clear());
 }
 

@@ -13,7 +13,7 @@ import { failureParts } from '../failures/describe-failure.ts';
 import { accountGate, countedInstances } from '../limits.ts';
 import { operatorTimes } from '../objects/cluster-objects.ts';
 import { readIdentity } from '../objects/identity-secret.ts';
-import { accountTarget } from '../sessions/account-access.ts';
+import { accountTarget, UnusableKey } from '../sessions/account-access.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
 import type { SessionTarget } from '../sessions/marketplace-session.ts';
 import { type Applied, askForAll, type Judged, refuseRefused, type ServerVerdict } from './dry-run.ts';
@@ -158,9 +158,10 @@ async function accountSeen(cluster: ClusterSession, { account, planned, asked }:
   const credit = parseDollars(account.status?.credit);
   const gate = accountGate({ account, objects: others, identity, credit });
   const note = `limits and avoid list of gpuacct/${account.metadata.name} are considered`;
-  const { target, notes } = await targetOf(cluster, account, asked);
+  const { target, notes, blocked } = await targetOf(cluster, account, asked);
   return {
     target,
+    ...(blocked && { blocked }),
     surroundings: { kube: cluster.kube, account, objects: instances, constants, identity, gate },
     notes: [missing === undefined ? note : `${note}, but ${missing}`, ...notes],
   };
@@ -191,12 +192,16 @@ async function targetOf(
   cluster: ClusterSession,
   account: MarketplaceAccount,
   asked: Asked,
-): Promise<Pick<Seen, 'target' | 'notes'>> {
+): Promise<Pick<Seen, 'target' | 'notes' | 'blocked'>> {
   try {
     return { target: await accountTarget(cluster, account, asked), notes: [] };
   } catch (error) {
     const why = failureParts(error).what.join(' ');
-    return { target: undefined, notes: [`your own key is used: ${why}`] };
+    const notes = [`your own key is used: ${why}`];
+    // The operator reads the same Secret, and rents nothing with it.
+    const blocked =
+      error instanceof UnusableKey ? ({ reason: 'AccountNotReady', detail: why } as const) : undefined;
+    return { target: undefined, notes, ...(blocked && { blocked }) };
   }
 }
 

@@ -1,7 +1,7 @@
 import type { KeyReading } from '../../accounts/api-keys.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import type { CommandContext, CommandInput } from '../command.ts';
-import { failed } from '../command-error.ts';
+import { CommandError, EXIT, failed } from '../command-error.ts';
 import { textOption } from '../option-values.ts';
 import type { ClusterSession } from './cluster-session.ts';
 import type { SessionTarget } from './marketplace-session.ts';
@@ -31,10 +31,17 @@ export async function accountTarget(
   const reading = await readKeySecret(kube, { namespace, name }, key);
   if (reading.type === 'key') return { baseUrl, apiKey: reading.key };
   const { problem, remedy } = keyProblem(reading, { namespace, name, key });
-  throw failed(
-    `The marketplace of gpuacct/${account.metadata.name} cannot be asked: ${problem}.`,
-    `${remedy}, or give a key of that login: --api-key-file.`,
-  );
+  const message = `The marketplace of gpuacct/${account.metadata.name} cannot be asked: ${problem}.`;
+  const whole = `${remedy}, or give a key of that login: --api-key-file.`;
+  throw reading.type === 'forbidden' ? failed(message, whole) : new UnusableKey(message, whole);
+}
+
+/** The Secret of an account has no usable key, for the operator neither. */
+export class UnusableKey extends CommandError {
+  constructor(message: string, remedy: string) {
+    super(message, { exitCode: EXIT.failure, remedy });
+    this.name = 'UnusableKey';
+  }
 }
 
 interface KeyPlace {

@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Desk, desk } from './desk.ts';
+
+/* What is wrong with the options of `run` is said at once, by the option, and nothing is rented or left behind. */
+
+let here: Desk;
+beforeAll(async () => {
+  here = await desk();
+  here.account('default');
+});
+afterAll(() => here.close());
+
+async function run(...args: readonly string[]) {
+  here.cluster.asked.length = 0;
+  const ran = await here.cluster.cli.run(['run', ...args]);
+  const written = here.cluster.asked.filter(
+    ({ method, query }) => method !== 'GET' && !query.includes('dryRun=All'),
+  );
+  expect(written).toEqual([]);
+  expect(here.market.service.simulator.world().tables.contracts).toEqual({});
+  return ran;
+}
+const DISK = '--disk: write a size with its unit between 8G and 100T, such as 32Gi.';
+const NAME = '--name: write a name of lower case letters';
+
+test.each([
+  [['--image', 'u', '--disk', '32'], [DISK]],
+  [['--image', 'u', '--disk', '32 GB'], ['--disk: write a size with its unit, such as 32G or 32Gi.']],
+  [['--image', 'u', '--disk', '4G'], [DISK]],
+  [['--image', 'u', '--name', '1e3'], [NAME]],
+  [
+    ['--image', 'u', '--name', 'Bad_Name', '--disk', '32', '--account', 'A'],
+    [NAME, DISK],
+  ],
+  [
+    ['--image', 'u', '--max-cost', '0.1234567', '--disk', '32', '--name', '0x10'],
+    ['--max-cost: write a positive amount of dollars', NAME, DISK],
+  ],
+  [
+    ['--disk', '32', '--count', '0', '--env', 'foo'],
+    ['--image is missing.', '--count: "0" is not a whole number', '--env: "foo" is not NAME=VALUE.'],
+  ],
+])('%j: each fault is named by its option, with and without --dry-run', async (args, faults) => {
+  for (const more of [[], ['--dry-run']]) {
+    const { exitCode, stdout, stderr } = await run(...args, ...more);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    for (const fault of faults) expect(stderr).toContain(fault);
+    expect(stderr).not.toContain('in quotes');
+  }
+});
+
+test('an unknown GPU is named together with the missing price limit', async () => {
+  const { exitCode, stderr } = await run('--image', 'u', '--gpu', 'RTX 4O90', '--gpu', 'RTX 4090', '--yes');
+  expect(exitCode).toBe(1);
+  expect(stderr).toContain('No price limit');
+  expect(stderr).toContain('No offer has the GPU RTX 4O90.');
+  expect(stderr).not.toContain('No offer has the GPU RTX 4090.');
+  expect(stderr).toContain('What to do: Give --max-price');
+});
+
+test.each([
+  [['--account', 'nobody'], 'team/nobody does not exist', 'What to do: Name another one: --account NAME'],
+  [['--gpu', 'RTX 4O90'], 'No offer has the GPU RTX 4O90.', 'What to do: gpu-rent list gpus shows names'],
+])('%j: the remedy fits the reason', async (args, why, remedy) => {
+  const { exitCode, stderr } = await run('--image', 'u', '--max-price', '1', '--yes', ...args);
+  expect(exitCode).toBe(1);
+  expect(stderr).toContain(why);
+  expect(stderr).toContain(remedy);
+});
+
+test('a Secret without the key is named: the operator would not rent by it', async () => {
+  here.put('secrets', { metadata: { name: 'other' }, data: { password: 'eA==' } });
+  here.account('keyless', {
+    spec: { apiKeySecretRef: { name: 'other', key: 'api-key' } },
+  });
+  const { exitCode, stderr } = await run(
+    ...['--image', 'u', '--max-price', '1', '--yes', '--account', 'keyless'],
+  );
+  expect(exitCode).toBe(1);
+  expect(stderr).toContain('Secret team/other has no key api-key');
+  expect(stderr).toContain('What to do: gpu-rent status gpuacct/keyless shows the state of the account');
+});
+
+test('without a network nothing is created, and the address and the remedy are named', async () => {
+  const { exitCode, stderr } = await run(
+    ...['--image', 'u', '--max-price', '1', '--yes', '--url', 'http://127.0.0.1:1', '--api-key', 'k'],
+  );
+  expect(exitCode).toBe(1);
+  expect(stderr).toMatch(/http:\/\/127\.0\.0\.1:1 cannot be reached \(ECONNREFUSED\)/);
+  expect(stderr).toContain('What to do: Check the address (--url, GPU_RENT_URL) and the network.');
+});
