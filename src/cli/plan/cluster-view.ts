@@ -54,7 +54,7 @@ export interface ClusterView extends Effects {
 
 /** A missing account, with which the operator rents nothing. */
 interface AccountBlock {
-  readonly reason: 'AccountMissing';
+  readonly reason: 'AccountMissing' | 'AccountNotReady';
   readonly detail: string;
 }
 

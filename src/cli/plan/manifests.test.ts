@@ -99,6 +99,23 @@ describe('a manifest to plan', () => {
     [{ image: true, offers }, /spec\.image: write it in quotes: YAML reads a bare yes/],
     [{ image: 'x', offers, timeouts: { loading: 60 } }, /spec\.timeouts\.loading: this is text: \w/],
     [{ image: 'x', offers: 7 }, /spec\.offers: (?!write it in quotes).*/],
+    [{ image: 'x', offers, disk: 32 }, /spec\.disk: this is text: write a size with its unit .* 32Gi/],
+    [{ image: 'x', offers, disk: 0 }, /spec\.disk: this is text: write a size with its unit/],
+    [
+      { image: 'x', offers, disk: 32, maxTotalCost: -5 },
+      /maxTotalCost: this is text: write a positive amount/,
+    ],
+    [
+      { image: 'x', offers: [{ maxPricePerHour: '-1' }] },
+      /maxPricePerHour: write a positive amount of dollars/,
+    ],
+    [{ image: 'x', offers, maxLifetime: 24 }, /spec\.maxLifetime: this is text: write a duration with units/],
+    [
+      { image: 'x', offers, disk: '' },
+      /spec\.disk: the text is empty: write a value, or leave the field out/,
+    ],
+    [{ image: 'x', offers, ssh: 'yes' }, /spec\.ssh: write true or false without quotes, in place of "yes"/],
+    [{ image: 'x', offers: [{ gpuCount: '2' }] }, /spec\.offers\.0\.gpuCount: write it without quotes: 2/],
   ])('%j: says what to write in place of what YAML read', async (spec, said) => {
     await expect(read(manifest('GpuInstance', spec))).rejects.toThrow(said);
   });

@@ -207,7 +207,9 @@ async function templateOf(value: unknown, fault: Fault): Promise<MachinePart> {
 async function asDefined<T>(schema: z.ZodType<T>, value: unknown, fault: Fault): Promise<T> {
   const { unknownFields } = await import('./unknown-fields.ts');
   const parsed = schema.safeParse(value);
-  const wrong = parsed.success ? [] : parsed.error.issues.map((issue) => issueText(issue, schema, value));
+  const wrong = parsed.success
+    ? []
+    : await Promise.all(parsed.error.issues.map((issue) => issueText(issue, schema, value)));
   const unknown = unknownFields(schema, value, ['spec']);
   const issues = [...wrong, ...unknown.map(({ path, message }) => `${path.join('.')}: ${message}`)];
   if (!parsed.success || issues.length > 0) throw fault(issues);
@@ -215,28 +217,66 @@ async function asDefined<T>(schema: z.ZodType<T>, value: unknown, fault: Fault):
 }
 
 /** Amounts are text, so that they are never rounded: YAML parses one without quotes as a number. */
-function issueText({ path, message, ...issue }: z.core.$ZodIssue, schema: z.ZodType, spec: unknown): string {
+async function issueText(
+  { path, message, ...issue }: z.core.$ZodIssue,
+  schema: z.ZodType,
+  spec: unknown,
+): Promise<string> {
   const given = path.reduce<unknown>((value, key) => Object(value)[key], spec);
-  const isText = 'expected' in issue && issue.expected === 'string';
-  return `spec.${path.join('.')}: ${(isText && quoteHint(given, { path, schema, spec })) || message}`;
+  const expected = 'expected' in issue ? issue.expected : undefined;
+  const hint =
+    expected === 'string'
+      ? await quoteHint(given, { path, schema, spec })
+      : expected === 'boolean' || expected === 'number'
+        ? bareHint(given, expected)
+        : given === '' && issue.code === 'too_small'
+          ? 'the text is empty: write a value, or leave the field out'
+          : undefined;
+  return `spec.${path.join('.')}: ${hint ?? message}`;
+}
+
+/** Returns the text to write for a value in quotes that is no text; undefined if there is none. */
+function bareHint(given: unknown, expected: string): string | undefined {
+  if (typeof given !== 'string') return undefined;
+  if (expected === 'boolean') return `write true or false without quotes, in place of "${given}"`;
+  return given.trim() !== '' && Number.isFinite(Number(given))
+    ? `write it without quotes: ${given}`
+    : undefined;
 }
 
 /** Returns the text to write for a value that YAML parsed as another type; undefined if there is none. */
-function quoteHint(
+async function quoteHint(
   given: unknown,
   {
     path,
     schema,
     spec,
   }: { readonly path: readonly PropertyKey[]; readonly schema: z.ZodType; readonly spec: unknown },
-): string | undefined {
+): Promise<string | undefined> {
   if (typeof given === 'boolean')
     return `write it in quotes: YAML reads a bare ${given ? 'yes, on or true as true' : 'NO, off or false as false'}`;
   if (typeof given !== 'number') return undefined;
-  const again = schema.safeParse(withValue(spec, path, String(given)));
-  const still = again.error?.issues.find((issue) => issue.path.join('.') === path.join('.'));
-  // Quotes alone do not make a time of 60, or a country of 010.
+  const quoted = withValue(spec, path, String(given));
+  const isHere = (issue: { readonly path: readonly PropertyKey[] }) =>
+    issue.path.join('.') === path.join('.');
+  const still =
+    schema.safeParse(quoted).error?.issues.find(isHere) ?? (await ruleBroken(quoted, { path, schema }));
+  // Quotes alone do not make a time of 60, a size of 32, or a country of 010.
   return still ? `this is text: ${still.message}` : `write it in quotes: "${given}"`;
+}
+
+/** Returns the rule of the resource definition that the field breaks; undefined if there is none. */
+async function ruleBroken(
+  spec: unknown,
+  { path, schema }: { readonly path: readonly PropertyKey[]; readonly schema: z.ZodType },
+): Promise<{ readonly message: string } | undefined> {
+  const { brokenRules } = await import('../manifests/admission-rules.ts');
+  const [top] = path;
+  // Alone, so that what is wrong with other fields does not matter.
+  const alone = { [String(top)]: Object(spec)[String(top)] };
+  return brokenRules({ spec: schema, rules: [] }, { spec: alone }).find(
+    (rule) => rule.path.slice(1).map(String).join('.') === path.map(String).join('.'),
+  );
 }
 
 function withValue(of: unknown, [key, ...path]: readonly PropertyKey[], value: unknown): unknown {
