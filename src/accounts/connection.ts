@@ -8,7 +8,7 @@ import type { MarketKeySource } from '../market/call-options.ts';
 import { createFeed, type Feed } from '../market/feed.ts';
 import { listTook } from '../market/feed-state.ts';
 import type { MachineRow } from '../market/machine.ts';
-import type { Market, MarketOptions } from '../market/market.ts';
+import type { Market, MarketFacts, MarketOptions } from '../market/market.ts';
 import { createPacer, type Pacer } from '../market/pacing.ts';
 import { type Login, loginText } from '../ownership/login.ts';
 import { LoginKeys } from './api-keys.ts';
@@ -45,6 +45,8 @@ export interface LoginConnection {
    * key of that account or not at all.
    */
   marketOf(accountUid: string): Market;
+  /** Capabilities of its market. */
+  readonly about: MarketFacts;
   readonly feed: Feed;
   readonly pacer: Pacer;
   /** Searches and rental slots of every object that rents by this login. */
@@ -204,6 +206,7 @@ export class LoginConnections {
     const shared: Shared = {
       connection: {
         login,
+        about: reads.about,
         keys,
         serviceClock,
         marketOf: (accountUid) => marketWith(keys.of(accountUid)),

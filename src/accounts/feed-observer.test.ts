@@ -8,6 +8,7 @@ import type { InstanceSummary } from '../instance/summary.ts';
 import { MarketplaceError } from '../market/errors.ts';
 import type { FeedEvent } from '../market/feed-state.ts';
 import type { MachineRow } from '../market/machine.ts';
+import { vastFacts } from '../markets/vast/facts.ts';
 import { type ClaimFacts, makeClaim } from '../ownership/claim.ts';
 import { defaultConstants } from '../ownership/constants.ts';
 import { newIdentity } from '../ownership/identity.ts';
@@ -49,7 +50,7 @@ function watch(
   let changes = 0;
   const options = {
     account,
-    connection: { login, serviceClock: { now: () => serviceTime } },
+    connection: { login, about: vastFacts, serviceClock: { now: () => serviceTime } },
     clock,
     constants: defaultConstants,
     identity: () => identity,
@@ -552,7 +553,7 @@ describe('what a poll reports to the account', () => {
     const clock = createVirtualClock({ startMs: 77 });
     const options = {
       account,
-      connection: { login, serviceClock: { now: () => ({ type: 'unknown' }) as const } },
+      connection: { login, about: vastFacts, serviceClock: { now: () => ({ type: 'unknown' }) as const } },
       clock,
       constants: defaultConstants,
       identity: () => identity,

@@ -4,6 +4,7 @@ import type { Clock } from '../lib/clock.ts';
 import { parseDuration } from '../lib/time.ts';
 import type { Feed } from '../market/feed.ts';
 import type { CompleteList, FeedEvent } from '../market/feed-state.ts';
+import type { MarketFacts } from '../market/market.ts';
 import { claimVerifies } from '../ownership/claim.ts';
 import type { PurchaseConstants } from '../ownership/constants.ts';
 import type { Identity } from '../ownership/identity.ts';
@@ -29,7 +30,11 @@ import { SlowReplacements } from './slow-replacement.ts';
 
 export interface FeedObserverOptions {
   readonly account: MarketplaceAccount;
-  readonly connection: { readonly login: Login; readonly serviceClock: { now(): ServiceTime } };
+  readonly connection: {
+    readonly login: Login;
+    readonly serviceClock: { now(): ServiceTime };
+    readonly about: { readonly label: MarketFacts['label'] };
+  };
   readonly clock: Clock;
   readonly constants: PurchaseConstants;
   readonly identity: () => Identity | undefined;
@@ -80,7 +85,7 @@ export class FeedObserver {
     this.#state = state;
     if (state.type === 'open') this.#openSpans = openSpansAfter([], true, monotonic);
     this.#quietUntil = monotonic + quietFor(account, clock.now());
-    this.#labelEcho = echoOf(account.status?.labelsEchoed);
+    this.#labelEcho = firstEcho(options.connection.about.label.kept, account.status?.labelsEchoed);
   }
 
   get breaker(): BreakerState {
@@ -315,6 +320,12 @@ function recordedIds({ status }: MarketplaceAccount): readonly string[] {
  * login was read back; until then, and without echo, rentals are serial.
  */
 export type LabelEcho = 'unknown' | 'echoed' | 'notEchoed';
+
+/** Returns the label echo before the first list: as the market declares it, else as the account's status remembers it. */
+export function firstEcho(kept: MarketFacts['label']['kept'], labelsEchoed: boolean | undefined): LabelEcho {
+  if (kept === 'observe') return echoOf(labelsEchoed);
+  return kept === 'always' ? 'echoed' : 'notEchoed';
+}
 
 /** Returns the label echo from the account's status. */
 export function echoOf(labelsEchoed: boolean | undefined): LabelEcho {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { identity, labelOf } from '../../test/builders/observed.ts';
-import { echoOf, echoOfRows } from './feed-observer.ts';
+import { echoOf, echoOfRows, firstEcho } from './feed-observer.ts';
 
 const ours = labelOf(1);
 type Rows = Parameters<typeof echoOfRows>[0];
@@ -43,3 +43,16 @@ test.for<readonly [string, Rows, string]>([
 test('what a status remembers is believed', () => {
   expect([echoOf(undefined), echoOf(true), echoOf(false)]).toEqual(['unknown', 'echoed', 'notEchoed']);
 });
+
+test.each([
+  ['always', false, 'echoed'],
+  ['never', true, 'notEchoed'],
+  ['observe', undefined, 'unknown'],
+  ['observe', true, 'echoed'],
+  ['observe', false, 'notEchoed'],
+] as const)(
+  'a market that keeps labels %s, with %s in the status, begins with %s',
+  (kept, remembered, echo) => {
+    expect(firstEcho(kept, remembered)).toBe(echo);
+  },
+);

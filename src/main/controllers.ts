@@ -49,7 +49,7 @@ function accountController(wiring: Wiring): Controller {
     clock,
     intervalMs: config.keyCheckInterval,
     marketFor: ({ uid, url, key, market }, login) =>
-      openMarket(market, {
+      (wiring.openMarket ?? openMarket)(market, {
         ...env,
         transport: env.marketplace,
         ...{ url, key },

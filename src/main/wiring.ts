@@ -37,6 +37,8 @@ export interface OperatorOptions {
   readonly rentalMetrics: RentalMetrics;
   /** Transport to the API server for the lease alone; without one, the lease shares the other connections. */
   readonly leaseTransport?: Transport;
+  /** Opens a login of a market by its name; {@link openMarket} by default. */
+  readonly openMarket?: typeof openMarket;
   /** Probes machines. */
   readonly prober: Prober;
   /** Transport to the workers of groups; without one, their load is not read. */
@@ -96,7 +98,7 @@ export function wire(options: OperatorOptions): Wiring {
   const paced = config.pacing === 'documented';
   const connections = new LoginConnections({
     ...{ transport: env.marketplace, clock, random, log, paced },
-    openMarket,
+    openMarket: options.openMarket ?? openMarket,
   });
   const shared = { ...options, kube, caches, events, constants, connections };
   return { ...shared, ...accounts(shared), election: electionOf(options, events) };

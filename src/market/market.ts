@@ -35,6 +35,8 @@ export interface MarketFacts {
   readonly label: { readonly kept: 'always' | 'observe' | 'never' };
   /** True if a rental may be interruptible at a bid. */
   readonly hasBids: boolean;
+  /** A machine can be stopped and started, and keeps its disk meanwhile. */
+  readonly hasStop: boolean;
   readonly script: ScriptFacts;
   readonly offerFields: OfferFieldFacts;
 }

@@ -36,6 +36,7 @@ export const toyFacts: MarketFacts = {
   name: 'Toy',
   label: { kept: 'never' },
   hasBids: false,
+  hasStop: false,
   script: {
     max: 1_000,
     pack: (script) =>

@@ -18,6 +18,7 @@ export class Console {
 
   /** Rents a machine; answers the status, or why there is none. */
   async rent(offerId: number, label: string | undefined): Promise<string> {
+    if (!this.#mayHandle()) return '404';
     const request = { image: BY_HAND, disk: 10, ...(label ? { label } : {}) };
     const outcome = await this.#outcome('PUT', `/api/v0/asks/${offerId}/`, request);
     this.#world.note(`a user rents offer ${offerId} by hand with the label ${label ?? 'none'}: ${outcome}`);
@@ -26,6 +27,7 @@ export class Console {
 
   /** Rents a machine that an object is to take over; undefined where there is none, or its answer was lost. */
   async rentToHandOver(offerId: number): Promise<number | undefined> {
+    if (!this.#mayHandle()) return undefined;
     const request = { image: HANDED_OVER, disk: 20 };
     const rented = this.call('PUT', `/api/v0/asks/${offerId}/`, request);
     const body = await rented.then(({ body }) => body).catch(() => undefined);
@@ -36,6 +38,7 @@ export class Console {
 
   /** Writes a label on a machine, whoever rented it; answers the status, or why there is none. */
   async label(id: number, label: string): Promise<string> {
+    if (!this.#world.has('labels')) return '404';
     const outcome = await this.#outcome('PUT', `/api/v0/instances/${id}/`, { label }, this.#keyOf(id));
     this.#world.note(`a user labels contract ${id} "${label}" in the console: ${outcome}`);
     return outcome;
@@ -43,6 +46,7 @@ export class Console {
 
   /** Stops a machine, whoever rented it. */
   async stop(id: number): Promise<void> {
+    if (!this.#world.has('stop')) return;
     const outcome = await this.#outcome(
       'PUT',
       `/api/v0/instances/${id}/`,
@@ -93,6 +97,11 @@ export class Console {
       ...(body && { body: JSON.stringify(body) }),
     });
     return { status: response.status, body: parsed(await readText(response.body, LARGEST_REPLY)) };
+  }
+
+  /** Without labels, a machine of a person that begins beside a purchase may be taken for it, by design. */
+  #mayHandle(): boolean {
+    return this.#world.processes.length === 0 || this.#world.has('labels');
   }
 
   /** A person looks into the login that rents the machine. */

@@ -1,5 +1,6 @@
 import { fork } from 'node:child_process';
 import type { Finished } from './figures.ts';
+import type { MarketName } from './simulated-market.ts';
 
 /** What came of one seed. */
 export interface PlayedSeed {
@@ -10,6 +11,7 @@ export interface PlayedSeed {
 
 export interface CoresOptions {
   readonly cores: number;
+  readonly market: MarketName;
   readonly firstSeed: number;
   readonly seeds: number;
   /** Asked before each seed; those under way are finished all the same. */
@@ -21,7 +23,7 @@ export interface CoresOptions {
 /** Plays seeds on several cores, each in a process of its own. Rejects where such a process ends before its seed. */
 export async function playOnCores(options: CoresOptions): Promise<void> {
   const seeds = new Seeds(options);
-  await Promise.all(Array.from({ length: options.cores }, () => runCore(seeds)));
+  await Promise.all(Array.from({ length: options.cores }, () => runCore(seeds, options.market)));
 }
 
 /** Hands seeds out, and puts what came of them in order. */
@@ -54,7 +56,7 @@ class Seeds {
   }
 }
 
-function runCore(seeds: Seeds): Promise<void> {
+function runCore(seeds: Seeds, market: MarketName): Promise<void> {
   const core = fork(new URL('./core.ts', import.meta.url));
   return new Promise((resolve, reject) => {
     let playing: number | undefined;
@@ -62,7 +64,7 @@ function runCore(seeds: Seeds): Promise<void> {
       playing = seeds.take();
       if (playing === undefined) core.disconnect();
       // Of a process that has died its exit tells more than the pipe that it left.
-      else core.send({ seed: playing }, () => {});
+      else core.send({ seed: playing, market }, () => {});
     };
     core.on('message', (played) => {
       // Both ends are of one build.

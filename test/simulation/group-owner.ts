@@ -25,6 +25,7 @@ export class GroupOwner {
 
   /** A group of as many workers as its load asks for, which is written into it or comes through the gateway. */
   create(name: string, load: number, spec: JsonObject = {}): void {
+    if (hasPool(spec) && !this.#world.has('stop')) return;
     const { gateway } = this.#world;
     gateway?.offer(name, load);
     this.#kubectl.create(GROUPS, name, {
@@ -42,6 +43,7 @@ export class GroupOwner {
 
   /** Any of its options; one that is null is taken out. */
   set(name: string, spec: JsonObject): void {
+    if (hasPool(spec) && !this.#world.has('stop')) return;
     this.#edit(name, JSON.stringify(spec), spec);
   }
 
@@ -67,6 +69,7 @@ export class GroupOwner {
   }
 
   setColdWorkers(name: string, coldWorkers: number): void {
+    if (hasPool({ coldWorkers }) && !this.#world.has('stop')) return;
     this.#edit(name, `coldWorkers ${coldWorkers}`, { coldWorkers });
   }
 
@@ -113,4 +116,9 @@ export class GroupOwner {
 
 function withoutNull(spec: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(spec).filter(([, value]) => value !== null));
+}
+
+/** Whether a group keeps workers that are stopped. */
+function hasPool({ coldWorkers = 0, coldMultiplier = '1' }: JsonObject): boolean {
+  return Number(coldWorkers) > 0 || Number(coldMultiplier) > 1;
 }

@@ -199,6 +199,7 @@ export class Invariants {
 
   /** The service hides that contract for longer than any proof takes. */
   hiddenFromProofs(id: number): void {
+    this.#scene.world.has('labels');
     this.#machines.hiddenFromProofs(id);
   }
 

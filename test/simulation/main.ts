@@ -1,7 +1,7 @@
 /**
  * `make simulate`: the production operator under seeded faults, after the stories that are written for one step each
  * (not where one seed is replayed). From the environment: MODE (swarm, systematic, sequences, outages), SEEDS (how many),
- * FIRST_SEED, SEED (replays one), MINUTES (ends then), PAIRS (0: singles only), CORES (how many seeds at a time). The
+ * MARKET (vast or toy), FIRST_SEED, SEED (replays one), MINUTES (ends then), PAIRS (0: singles only), CORES (how many seeds at a time). The
  * last line on stdout is one JSON object; exit 1 on a violation, where a schedule takes no step for a minute, and where a whole run
  * misses what it owes in coverage or waste; 2 where a setting means nothing.
  */
@@ -17,7 +17,7 @@ import { OUTAGES } from './stories/outages.ts';
 import { play } from './stories/play.ts';
 import { STORIES } from './stories/stories.ts';
 import type { Story } from './stories/story.ts';
-import { type Broken, playSwarm } from './swarm.ts';
+import { type Broken, type Play, playSwarm } from './swarm.ts';
 import { type Planned, replayPlan, runSystematic } from './systematic.ts';
 import { Watchdog } from './watchdog.ts';
 
@@ -42,14 +42,18 @@ const SEARCHES: Readonly<Record<SearchMode, Search>> = { swarm, systematic, sequ
 
 /** Each story was seen to break a promise without the step that it is written for. */
 async function playStories(
-  { figures, goOn, watchdog }: Run,
+  { settings, figures, goOn, watchdog }: Run,
   stories: readonly Story[] = STORIES,
 ): Promise<void> {
   print(`${stories.length} stories`);
   for (const story of stories) {
     if (!goOn()) return;
     watchdog.running(`the story "${story.name}"`);
-    const played = await play(story, { keepTrace: true });
+    const played = await play(story, { keepTrace: true, market: settings.market });
+    if (played.lacking.length > 0) {
+      print(`left out for want of ${played.lacking.join(', ')}: ${story.name}`);
+      continue;
+    }
     const problems = [
       ...played.violations.map(({ invariant, text }) => `${invariant} ${text}`),
       ...played.unstruck.map((call) => `the call that it strikes never came: ${call}`),
@@ -65,7 +69,7 @@ function outages(run: Run): Promise<void> {
 }
 
 async function swarm({ settings, figures, goOn, watchdog }: Run): Promise<void> {
-  const { firstSeed, cores } = settings;
+  const { firstSeed, cores, market } = settings;
   const where = cores > 1 ? `, on ${cores} cores` : '';
   print(`Seeds from ${firstSeed}, each with and without the sweeper${where}`);
   const broken: Broken[] = [];
@@ -77,17 +81,17 @@ async function swarm({ settings, figures, goOn, watchdog }: Run): Promise<void> 
       print(`Seed ${schedule.seed}, ${schedule.mode}: a promise is broken; its story is told at the end`);
     },
   });
-  for (const { seed, mode } of broken) await printSeed(seed, mode);
+  for (const { seed, mode } of broken) await printSeed({ seed, market }, mode);
 }
 
-async function printSeed(seed: number, mode: Mode): Promise<void> {
+async function printSeed({ seed, market }: Play, mode: Mode): Promise<void> {
   print(`\nSeed ${seed}, ${mode}: looking for the shortest fault list that breaks the promise`);
-  const { faults, result } = await shrink({ seed, mode });
+  const { faults, result } = await shrink({ seed, mode, market });
   const list = faults.map(({ index, kind }) => `${index} ${kind}`);
   const [first] = result.violations;
   const title = `Seed ${seed}, ${mode}: ${first?.invariant} ${first?.text}`;
   printStory(`${title}\nShortest fault list: ${JSON.stringify(list)}`, result.trace);
-  print(`Replay: SEED=${seed} make simulate`);
+  print(`Replay: ${market === 'vast' ? '' : `MARKET=${market} `}SEED=${seed} make simulate`);
 }
 
 let stories = 0;

@@ -1,6 +1,7 @@
 import type { RawOptions } from '../../src/config.ts';
 import type { LogFields, Logger } from '../../src/lib/logger.ts';
 import { seededRandom } from '../../src/lib/random.ts';
+import type { MarketFacts } from '../../src/market/market.ts';
 import { PRICE_LIMIT } from './account-whims.ts';
 import { Chance } from './chance.ts';
 import { Foreigners } from './foreigners.ts';
@@ -18,6 +19,7 @@ import type { Fate } from './network.ts';
 import { minding } from './oracle/faults.ts';
 import type { Waste } from './oracle/waste.ts';
 import type { Outcome } from './outcome.ts';
+import { type MarketName, offers, SIMULATED_MARKETS } from './simulated-market.ts';
 import { type Fault, Storm } from './storm.ts';
 import { Users } from './users.ts';
 import { drawClimate } from './weather.ts';
@@ -30,6 +32,8 @@ export type Mode = 'all' | 'sweeperOff';
 export interface ScheduleOptions {
   readonly seed: number;
   readonly mode: Mode;
+  /** The market that is rented at. */
+  readonly market?: MarketName | undefined;
   readonly keepTrace: boolean;
   /** Ends at the first violation. */
   readonly untilViolation?: boolean;
@@ -121,6 +125,12 @@ export async function runSchedule(options: ScheduleOptions): Promise<ScheduleRes
   return schedule.run();
 }
 
+/** Rentals that begin after every deadline, and machines whose objects are removed by force, are known by their labels alone. */
+function plannedAt(facts: MarketFacts, plan: LongFaultPlan): LongFaultPlan {
+  if (offers(facts, 'labels')) return plan;
+  return { ...plan, lateRentals: 0, removal: plan.removal && { ...plan.removal, isByForce: false } };
+}
+
 class Schedule {
   readonly #options: ScheduleOptions;
   readonly #world: SimulatedWorld;
@@ -138,10 +148,17 @@ class Schedule {
     const isStrict = mode === 'sweeperOff';
     const random = seededRandom(seed * 7919 + (isStrict ? 2 : 1));
     const climate = drawClimate(random, { calmProcesses: isStrict });
-    const plan = drawLongFaults({ seed, isStrict });
+    const { facts } = SIMULATED_MARKETS[options.market ?? 'vast'];
+    const plan = plannedAt(facts, drawLongFaults({ seed, isStrict }));
     const lateFlags = plan.lateRentals > 0 ? { lateOrphanAge: LATE_ORPHAN_AGE } : {};
     const world = new SimulatedWorld({
-      ...{ seed, keepTrace, flags: { ...flagsOf(seed, mode), ...lateFlags }, hasGateway: hasGateway(seed) },
+      ...{
+        seed,
+        keepTrace,
+        flags: { ...flagsOf(seed, mode), ...lateFlags },
+        hasGateway: hasGateway(seed),
+        market: options.market,
+      },
       fate: (call) => this.#fateOf(call),
       log: (machine) => this.#logOf(machine),
     });
@@ -206,9 +223,10 @@ class Schedule {
     if (hasGroup(seed)) this.#users.groups.create(GROUP, FIRST_LOAD);
     else if (!hasFar(seed)) this.#users.createInstance('c', TIGHT_BRAKE);
     await this.#foreigners.settle();
-    world.scheduler.after(COPY_LABELS_AT_MS, () =>
-      this.#foreigners.copyLabels({ hasLateRentals: lateRentals > 0 }),
-    );
+    if (offers(world.facts, 'labels'))
+      world.scheduler.after(COPY_LABELS_AT_MS, () =>
+        this.#foreigners.copyLabels({ hasLateRentals: lateRentals > 0 }),
+      );
     const processes = processesOf(this.#options.seed);
     for (let count = 0; count < processes; count += 1) world.startProcess();
     this.#storm.begin();

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { type Given, LARGEST_SEED, SettingsReader } from '../settings/reader.ts';
+import { MARKET_NAMES, type MarketName } from './simulated-market.ts';
 
 export const SEARCH_MODES = ['swarm', 'systematic', 'sequences', 'outages'] as const;
 export type SearchMode = (typeof SEARCH_MODES)[number];
@@ -7,6 +8,8 @@ export type SearchMode = (typeof SEARCH_MODES)[number];
 /** What one run of the simulation does. */
 export interface Settings {
   readonly mode: SearchMode;
+  /** The market that stories and swarms rent at. */
+  readonly market: MarketName;
   readonly firstSeed: number;
   /** One seed alone is run again. */
   readonly isReplay: boolean;
@@ -23,10 +26,11 @@ export interface Settings {
 const USUAL_SEEDS = 100;
 const MAX_CORES = 256;
 
-/** Reads MODE, SEEDS, SEED, FIRST_SEED, MINUTES, PAIRS and CORES. Without a seed, fresh ones are drawn. */
+/** Reads MODE, MARKET, SEEDS, SEED, FIRST_SEED, MINUTES, PAIRS and CORES. Without a seed, fresh ones are drawn. */
 export function readSettings(environment: Given): Settings {
   const reader = new SettingsReader(environment);
   const mode = reader.oneOf('MODE', SEARCH_MODES) ?? 'swarm';
+  const market = reader.oneOf('MARKET', MARKET_NAMES) ?? 'vast';
   const only = reader.seed('SEED');
   const first = reader.seed('FIRST_SEED');
   const seeds = reader.whole('SEEDS', 1, LARGEST_SEED);
@@ -45,10 +49,13 @@ export function readSettings(environment: Given): Settings {
   }
   if (mode !== 'swarm' && cores !== undefined)
     reader.problems.push(`CORES is for seeds of a swarm: leave it out with MODE=${mode}`);
+  if (market !== 'vast' && mode !== 'swarm' && mode !== 'outages')
+    reader.problems.push(`MARKET is for stories and swarms: leave it out with MODE=${mode}`);
   reader.check();
   const many = minutes === undefined ? USUAL_SEEDS : LARGEST_SEED;
   return {
     mode,
+    market,
     isReplay: only !== undefined,
     firstSeed: only ?? first ?? randomInt(LARGEST_SEED),
     seeds: only === undefined ? (seeds ?? many) : 1,

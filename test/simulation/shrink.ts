@@ -1,4 +1,5 @@
 import { type Mode, runSchedule, type ScheduleResult } from './schedule.ts';
+import type { MarketName } from './simulated-market.ts';
 import type { Fault } from './storm.ts';
 
 export interface Shrunk {
@@ -10,6 +11,7 @@ export interface Shrunk {
 export interface ShrinkOptions {
   readonly seed: number;
   readonly mode: Mode;
+  readonly market?: MarketName;
   /** How many schedules may be run; the best so far is the answer. */
   readonly mostRuns?: number;
 }
@@ -91,7 +93,7 @@ class Search {
 
   #run(allow: (fault: Fault) => boolean): Promise<ScheduleResult> {
     this.#runsLeft -= 1;
-    const { seed, mode } = this.#options;
-    return runSchedule({ seed, mode, keepTrace: true, allow });
+    const { seed, mode, market } = this.#options;
+    return runSchedule({ seed, mode, ...(market && { market }), keepTrace: true, allow });
   }
 }

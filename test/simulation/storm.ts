@@ -119,6 +119,9 @@ export class Storm {
     const { fate, name } = fateIn(this.#options.climate, this.#random, call);
     if (name === undefined) return fate;
     if (!this.#strikes(name)) return quiet;
+    // A second machine of one request is known by its label alone.
+    if (fate.duplicateAfterMs !== undefined && call.side === 'market' && !this.#world.has('labels'))
+      return quiet;
     const path = call.request.path.split('?')[0];
     this.#world.note(
       `${call.machine.name}: ${name} at ${call.request.method} ${path} (fault ${this.#drawn})`,

@@ -2,15 +2,25 @@ import { type PlayedSeed, playOnCores } from './cores.ts';
 import type { Figures, Finished } from './figures.ts';
 import { type Mode, runSchedule } from './schedule.ts';
 import type { Settings } from './settings.ts';
+import type { MarketName } from './simulated-market.ts';
 
 const MODES: readonly Mode[] = ['sweeperOff', 'all'];
 
+/** One seed, and the market that it rents at. */
+export interface Play {
+  readonly seed: number;
+  readonly market: MarketName;
+}
+
 /** Plays one seed without the sweeper and with it, saying before each what is played. */
-export async function playSeed(seed: number, onBegin: (what: string) => void): Promise<readonly Finished[]> {
+export async function playSeed(
+  { seed, market }: Play,
+  onBegin: (what: string) => void,
+): Promise<readonly Finished[]> {
   const schedules: Finished[] = [];
   for (const mode of MODES) {
     onBegin(`seed ${seed}, ${mode}`);
-    const result = await runSchedule({ seed, mode, keepTrace: false });
+    const result = await runSchedule({ seed, mode, market, keepTrace: false });
     const { wastedSeconds, virtualSeconds, traceHash, isMassive } = result;
     const violations = result.violations.length;
     const faultKinds = result.faults.map(({ kind }) => kind);
@@ -36,7 +46,7 @@ export interface SwarmOptions {
 /** Plays seed after seed, on as many cores as are asked for, and adds up what came of them in the order of the seeds. */
 export async function playSwarm(options: SwarmOptions): Promise<void> {
   const { settings, figures, goOn, onBegin, onBroken } = options;
-  const { firstSeed, seeds, cores } = settings;
+  const { firstSeed, seeds, cores, market } = settings;
   const add = (seed: number, schedules: readonly Finished[]): void => {
     for (const finished of schedules) {
       figures.add(finished);
@@ -48,8 +58,8 @@ export async function playSwarm(options: SwarmOptions): Promise<void> {
       figures.spent(cpuMicros);
       add(seed, schedules);
     };
-    return playOnCores({ cores, firstSeed, seeds, goOn, onPlayed });
+    return playOnCores({ cores, market, firstSeed, seeds, goOn, onPlayed });
   }
   for (let seed = firstSeed; seed < firstSeed + seeds && goOn(); seed += 1)
-    add(seed, await figures.measure(() => playSeed(seed, onBegin)));
+    add(seed, await figures.measure(() => playSeed({ seed, market }, onBegin)));
 }

@@ -6,7 +6,7 @@ import { calledOf, Kubectl } from './kubectl.ts';
 import type { Address } from './memory-kube/address.ts';
 import { idAt, isObject, type JsonObject, listAt, metadataOf, objectAt } from './memory-kube/json.ts';
 import { ownerUids } from './memory-kube/writes.ts';
-import { MACHINE } from './specs.ts';
+import { BY_BID, MACHINE } from './specs.ts';
 import { statusAt } from './status-at.ts';
 import { NAMESPACE, type SimulatedWorld } from './world.ts';
 
@@ -95,6 +95,7 @@ export class Users {
 
   /** One of another namespace rents by the account of this one. */
   #create(name: string, spec: JsonObject): void {
+    if (spec['offers'] === BY_BID && !this.#world.has('bids')) return;
     const accountRef = { name: 'default', namespace: NAMESPACE };
     this.#kubectl.create(GPU_INSTANCES, name, {
       apiVersion: 'gpurental.dev/v1alpha1',
@@ -134,6 +135,7 @@ export class Users {
 
   /** An object that takes over a machine that there is already. */
   createAdopting(name: string, instanceId: number, policy: 'Manage' | 'Observe' = 'Manage'): void {
+    if (!this.#world.has('labels')) return;
     this.#create(name, { adopt: { instanceId: String(instanceId), policy } });
   }
 
@@ -176,6 +178,7 @@ export class Users {
   }
 
   setPowerState(name: string, powerState: 'Running' | 'Stopped'): void {
+    if (powerState === 'Stopped' && !this.#world.has('stop')) return;
     this.#editSpec(name, `powerState ${powerState}`, { powerState });
   }
 
@@ -295,6 +298,8 @@ export class Users {
   }
 
   setDeletionPolicy(name: string, deletionPolicy: 'Destroy' | 'Stop' | 'Retain'): void {
+    if (deletionPolicy === 'Retain' && !this.#world.has('labels')) return;
+    if (deletionPolicy === 'Stop' && !this.#world.has('stop')) return;
     this.#editSpec(name, `deletionPolicy ${deletionPolicy}`, { deletionPolicy });
   }
 
@@ -304,11 +309,13 @@ export class Users {
 
   /** Removes our finalizer by force. */
   removeFinalizers(name: string): void {
+    if (!this.#world.has('labels')) return;
     this.#editMetadata(name, 'removes the finalizers', { finalizers: [] });
   }
 
   /** Writes another machine's id into the status by hand. */
   editStatus(name: string, instanceId: number): void {
+    if (!this.#world.has('labels')) return;
     this.#kubectl.edit(this.#instance(name), {
       what: `writes instanceId ${instanceId} into the status of ${name}`,
       change: (current) => ({
@@ -324,6 +331,7 @@ export class Users {
 
   /** Writes another record into the status by hand; a newer operator leaves one of its own version. */
   editRecord(name: string, record: string): void {
+    if (!this.#world.has('labels')) return;
     this.#kubectl.edit(this.#instance(name), {
       what: `writes record ${record} into the status of ${name}`,
       change: (current) => ({ ...current, status: { ...objectAt(current, 'status'), record } }),
@@ -338,6 +346,7 @@ export class Users {
 
   /** Puts record and annotations of a backup in place; what the spec wants is of today. */
   restore(name: string, backup: JsonObject): void {
+    if (!this.#world.has('labels')) return;
     const { annotations = {} } = metadataOf(backup);
     this.#editMetadata(name, 'restores the annotations', { annotations });
     this.#kubectl.edit(this.#instance(name), {
@@ -354,6 +363,7 @@ export class Users {
   }
 
   removeIntent(name: string): void {
+    if (!this.#world.has('labels')) return;
     this.#kubectl.edit(this.#instance(name), {
       what: `removes the intent of ${name}`,
       change: (current) => {

@@ -1,6 +1,7 @@
 import type { Random } from '../../src/lib/random.ts';
 import type { TransportRequest } from '../../src/lib/transport.ts';
 import type { Fate } from './network.ts';
+import { needOfFault } from './simulated-market.ts';
 import type { Side, SimulatedWorld } from './world.ts';
 
 /** How likely each fault of one schedule is. Zero means never: a seed picks a few kinds, not a bit of all. */
@@ -234,6 +235,8 @@ export async function causeFault(
   world: SimulatedWorld,
   fault: Readonly<Record<string, unknown>>,
 ): Promise<void> {
+  const need = needOfFault(fault);
+  if (need && !world.has(need)) return;
   const response = await world.market.handle({
     method: 'POST',
     origin: 'http://simulator',

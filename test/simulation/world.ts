@@ -8,6 +8,7 @@ import { type Logger, silentLogger } from '../../src/lib/logger.ts';
 import { type Random, seededRandom } from '../../src/lib/random.ts';
 import type { Transport, TransportRequest } from '../../src/lib/transport.ts';
 import { createOperator, type Operator } from '../../src/main/operator.ts';
+import type { MarketFacts } from '../../src/market/market.ts';
 import { createMetricRegistry, type MetricRegistry } from '../../src/server/metric-registry.ts';
 import { createRentalMetrics } from '../../src/server/rental-metrics.ts';
 import { createRuntimeMetrics } from '../../src/server/runtime-metrics.ts';
@@ -22,6 +23,13 @@ import { createMemoryKube, type MemoryKube } from './memory-kube/memory-kube.ts'
 import { type Fate, networkTo } from './network.ts';
 import { simulatedProber } from './prober.ts';
 import { Scheduler, worldClock } from './scheduler.ts';
+import {
+  type Capability,
+  type MarketName,
+  offers,
+  SIMULATED_MARKETS,
+  type SimulatedMarket,
+} from './simulated-market.ts';
 import { Trace } from './trace.ts';
 import { WorkerReports } from './worker-reports.ts';
 
@@ -69,6 +77,8 @@ export interface WorldOptions {
   readonly hasReports?: boolean | undefined;
   /** Load comes to groups through a gateway that Prometheus watches, instead of being written into them. */
   readonly hasGateway?: boolean | undefined;
+  /** The market that processes rent at; the one of the simulator by default. */
+  readonly market?: MarketName | undefined;
   /** The first moment, in epoch milliseconds. */
   readonly startMs?: number | undefined;
 }
@@ -89,6 +99,8 @@ export class SimulatedWorld {
   readonly market: Simulator;
   readonly trace: Trace;
   readonly processes: Process[] = [];
+  /** What acts needed and the market does not have. */
+  readonly lacking = new Set<Capability>();
   /** Undefined where load is written into groups. */
   readonly gateway: Gateway | undefined;
   readonly containers: Containers;
@@ -99,6 +111,7 @@ export class SimulatedWorld {
   readonly #options: WorldOptions;
   readonly #clock: Clock;
   readonly #startMs: number;
+  readonly #market: SimulatedMarket;
   #onList: ListListener | undefined;
   /** How far ahead the wall clock is of processes that are still to be started. */
   bornAheadMs = 0;
@@ -106,6 +119,7 @@ export class SimulatedWorld {
 
   constructor(options: WorldOptions) {
     this.#options = options;
+    this.#market = SIMULATED_MARKETS[options.market ?? 'vast'];
     const { startMs = START_MS } = options;
     this.#startMs = startMs;
     this.flags = options.flags ?? {};
@@ -125,7 +139,7 @@ export class SimulatedWorld {
       seed: options.seed,
       clock: this.#clock,
       random: seededRandom(options.seed ^ 0xa4),
-      catalog: catalogOf(options.offers ?? 24),
+      catalog: catalogOf(options.offers ?? 24, this.#market.hostsPerPrice),
       apiKey: API_KEY,
       control: true,
       settings: { boot: { scale: 0.15 } },
@@ -134,6 +148,18 @@ export class SimulatedWorld {
       },
     });
     for (const name of [SYSTEM_NAMESPACE]) this.#createNamespace(name);
+  }
+
+  /** What the market can do. */
+  get facts(): MarketFacts {
+    return this.#market.facts;
+  }
+
+  /** True if the market has what an act needs. What it lacks is noted: a story that needs it tells nothing. */
+  has(capability: Capability): boolean {
+    const isOffered = offers(this.facts, capability);
+    if (!isOffered) this.lacking.add(capability);
+    return isOffered;
   }
 
   get now(): number {
@@ -201,6 +227,7 @@ export class SimulatedWorld {
         marketplace: this.#connect('market', machine),
         log,
       },
+      openMarket: this.#market.open(this.market),
       kubeOrigin: 'https://memory',
       credentials: noCredentials,
       processName: `${pod}_${machine.name}`,
@@ -309,12 +336,12 @@ function readConfig(flags: RawOptions): Config {
   );
 }
 
-/** Offers of one model on many hosts, each a little dearer than the one before. */
-function catalogOf(count: number) {
+/** Offers of one model on many hosts; every so many of them are a little dearer than the ones before. */
+function catalogOf(count: number, hostsPerPrice: number) {
   return Array.from({ length: count }, (_, index) => ({
     gpuName: 'RTX 4090',
     gpuCount: 1,
-    pricePerHour: 0.3 + (index % 48) * 0.01,
+    pricePerHour: 0.3 + Math.floor((index % 48) / hostsPerPrice) * 0.01,
     hostId: 5000 + Math.floor(index / 2),
     machineId: 7000 + index,
   }));

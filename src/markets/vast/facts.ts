@@ -7,6 +7,7 @@ export const vastFacts: MarketFacts = {
   name: 'Vast',
   label: { kept: 'observe' },
   hasBids: true,
+  hasStop: true,
   script: {
     max: ON_START_LIMIT,
     tooLong: startTooLong,

@@ -18,8 +18,12 @@ export const NO_MACHINES = answered({
   success: true,
 });
 
-/** Neither lists nor reads show any machine. */
+/** No proof that a machine is gone takes less time, in seconds. */
+const SHORTEST_PROOF = 10;
+
+/** Neither lists nor reads show any machine. A machine that comes back after its proof is known by its label alone. */
 export function nothingFor(stage: Stage, seconds: number): void {
+  if (seconds > SHORTEST_PROOF) stage.world.has('labels');
   stage.cast({ call: 'list', seconds, fate: NO_MACHINES });
   stage.cast({ call: 'read', seconds, fate: NO_MACHINE });
 }

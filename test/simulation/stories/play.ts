@@ -3,12 +3,15 @@ import { Invariants } from '../invariants.ts';
 import type { Fate } from '../network.ts';
 import { minding } from '../oracle/faults.ts';
 import type { Violation } from '../oracle/scene.ts';
+import type { Capability, MarketName } from '../simulated-market.ts';
 import { Users } from '../users.ts';
 import { type FateOf, SimulatedWorld } from '../world.ts';
 import { Stage } from './stage.ts';
 import type { Story } from './story.ts';
 
 export interface Played {
+  /** What the story needs and its market does not have: then it was not played to its end, and shows nothing. */
+  readonly lacking: readonly Capability[];
   readonly violations: readonly Violation[];
   /** Calls that were to be struck and never came: such a story shows nothing. */
   readonly unstruck: readonly string[];
@@ -19,8 +22,14 @@ export interface Played {
 const SECOND = 1000;
 const QUIET: Fate = { requestMs: 2, responseMs: 2 };
 
+export interface PlayOptions {
+  readonly keepTrace?: boolean;
+  /** The market that is rented at. */
+  readonly market?: MarketName | undefined;
+}
+
 /** Plays one story. Ends at the first promise that is broken. */
-export async function play(story: Story, { keepTrace = false } = {}): Promise<Played> {
+export async function play(story: Story, { keepTrace = false, market }: PlayOptions = {}): Promise<Played> {
   const sweeps = story.sweeps ?? false;
   let stage: Stage | undefined;
   const fate = (call: Parameters<FateOf>[0]): Fate => {
@@ -36,7 +45,15 @@ export async function play(story: Story, { keepTrace = false } = {}): Promise<Pl
   const { fleet = 1, hasReports, hasGateway } = story;
   const offers = Math.max(24, 2 * fleet);
   const load = { hasReports, hasGateway, startMs: story.startsAt };
-  const world = new SimulatedWorld({ seed: story.seed ?? 1, offers, keepTrace, fate, flags, ...load });
+  const world = new SimulatedWorld({
+    seed: story.seed ?? 1,
+    offers,
+    keepTrace,
+    fate,
+    flags,
+    market,
+    ...load,
+  });
   const users = new Users(world, seededRandom(1));
   const invariants = new Invariants(world, { strict: !sweeps });
   stage = new Stage(world, users, invariants);
@@ -49,12 +66,16 @@ export async function play(story: Story, { keepTrace = false } = {}): Promise<Pl
   await minding(invariants, () =>
     world.scheduler.runUntil(world.now + story.seconds * SECOND, () => {
       invariants.check();
-      return invariants.violations.length === 0;
+      return invariants.violations.length === 0 && world.lacking.size === 0;
     }),
   );
+  const lacking = [...world.lacking];
+  if (lacking.length > 0)
+    return { lacking, violations: [], unstruck: [], trace: world.trace.lines, virtualSeconds: world.second };
   if (invariants.violations.length === 0 && story.mayLeave !== true) invariants.checkConverged();
   if (invariants.violations.length === 0 && story.asksMemory === true) await invariants.checkMemory();
   return {
+    lacking,
     violations: invariants.violations,
     unstruck: stage.unstruck(),
     trace: world.trace.lines,

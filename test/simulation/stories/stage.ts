@@ -35,6 +35,8 @@ type CallName = keyof typeof CALLS;
 
 const QUIET: Fate = { requestMs: 2, responseMs: 2 };
 const SECOND = 1000;
+/** The operator's `--late-call`. */
+const LATEST_CALL_MS = 120_000;
 
 /** For how long no call of a kind may be sent, from now on. */
 export interface Ban {
@@ -119,7 +121,14 @@ export class Stage {
 
   /** Strikes one call that is still to come. A story whose call never comes tells nothing, and says so. */
   strike(blow: Blow): void {
+    this.#checkNeeds(blow);
     this.#expected.push({ blow, left: blow.nth ?? 1 });
+  }
+
+  /** A rental that is carried out twice, or later than any call may be, is known by its label alone. */
+  #checkNeeds({ call, fate = {} }: Blow): void {
+    const isUnbounded = fate.duplicateAfterMs !== undefined || (fate.lateMs ?? 0) > LATEST_CALL_MS;
+    if (call === 'label' || (call === 'rent' && isUnbounded)) this.world.has('labels');
   }
 
   /** Such a call breaks I4: what the story tells gives no reason for it. */

@@ -1,0 +1,119 @@
+import type { MachineRow } from '../../src/market/machine.ts';
+import type { Market, MarketFacts, MarketOptions } from '../../src/market/market.ts';
+import type { Offer } from '../../src/market/offer.ts';
+import { openMarket } from '../../src/markets/catalog.ts';
+import { vastFacts } from '../../src/markets/vast/facts.ts';
+import type { Simulator } from '../../src/simulator/simulator.ts';
+import { rowsOf } from '../../src/simulator/world/world-store.ts';
+import { toyFacts } from '../builders/toy-market.ts';
+
+/** Markets that a world may have. */
+export const MARKET_NAMES = ['vast', 'toy'] as const;
+export type MarketName = (typeof MARKET_NAMES)[number];
+
+/** What acts of people and faults need of a market. */
+export type Capability = 'bids' | 'labels' | 'stop';
+
+/** True if a market has what an act or a fault needs. */
+export function offers({ hasBids, hasStop, label }: MarketFacts, capability: Capability): boolean {
+  return { bids: hasBids, stop: hasStop, labels: label.kept !== 'never' }[capability];
+}
+
+/** What faults of the service need: they cost nothing, or strike nothing, where it is missing. */
+const FAULT_NEEDS: Readonly<Record<string, Capability>> = {
+  'create-stopped': 'stop',
+  'cannot-start': 'stop',
+  'credit-out': 'stop',
+  outbid: 'bids',
+  duplicated: 'labels',
+};
+const FIELD_NEEDS: Readonly<Record<string, Capability>> = { label: 'labels', intended_status: 'stop' };
+
+/** What a fault needs of a market; undefined if it strikes any. */
+export function needOfFault({
+  name,
+  field,
+  value,
+}: Readonly<Record<string, unknown>>): Capability | undefined {
+  if (name === 'wrong-field') return value === 'stopped' ? 'stop' : FIELD_NEEDS[String(field)];
+  return FAULT_NEEDS[String(name)];
+}
+
+/** A market of a world: what it can do, how many hosts ask for one price, and how a process opens it. */
+export interface SimulatedMarket {
+  readonly facts: MarketFacts;
+  readonly hostsPerPrice: number;
+  open(simulator: Simulator): typeof openMarket;
+}
+
+/** The markets by name. All of them rent out the machines of one simulator, whose ledger is the oracle. */
+export const SIMULATED_MARKETS: Readonly<Record<MarketName, SimulatedMarket>> = {
+  vast: { facts: vastFacts, hostsPerPrice: 1, open: () => openMarket },
+  toy: {
+    facts: toyFacts,
+    hostsPerPrice: 4,
+    open: (simulator) => (_name, options) => openToy(simulator, options),
+  },
+};
+
+/**
+ * The toy in front of the simulator: kinds of machines instead of offers, no labels, no stop, no bids, and no ids of
+ * machines and hosts. Its calls travel as the simulator's own, so that every fault meets them.
+ */
+function openToy({ store }: Simulator, options: MarketOptions): Market {
+  const hosts = openMarket('Vast', options);
+  const kindOf = (offerId: string): string | undefined => {
+    const offer = store.current().tables.offers[Number(offerId)];
+    return offer && `${offer.columns['gpu_name']}/${offer.columns['num_gpus']}/${offer.gpuPricePerHour}`;
+  };
+  const freeHost = (kind: string): string | undefined => {
+    const { offers, contracts, endedContracts } = store.current().tables;
+    const free = rowsOf(offers).filter(
+      ({ id, rentedBy }) => rentedBy === null && kindOf(String(id)) === kind,
+    );
+    // Customers get the hosts of a kind in turn.
+    const turn = rowsOf(contracts).length + rowsOf(endedContracts).length;
+    const host = free[turn % free.length];
+    return host && String(host.id);
+  };
+  return {
+    about: toyFacts,
+    async offers(query, call) {
+      if (query.pricing === 'bid') return [];
+      const kinds = new Map<string, Offer>();
+      for (const offer of await hosts.offers(query, call)) {
+        const id = kindOf(offer.id);
+        if (id !== undefined && !kinds.has(id))
+          kinds.set(id, { ...offer, id, machineId: undefined, hostId: undefined });
+      }
+      return [...kinds.values()];
+    },
+    // A kind without a free host is refused by the service, as an offer that is gone.
+    rent: (kind, request, call) => hosts.rent(freeHost(kind) ?? NO_OFFER, request, call),
+    async machines(call) {
+      const { machines } = await hosts.machines(call);
+      return { machines: machines.map(shownByToy) };
+    },
+    async machine(id, call) {
+      const row = await hosts.machine(id, call);
+      return row && shownByToy(row);
+    },
+    destroy: (id, call) => hosts.destroy(id, call),
+    login: (call) => hosts.login(call),
+    mayDestroy: (call) => hosts.mayDestroy(call),
+  };
+}
+
+const NO_OFFER = '1';
+
+function shownByToy(row: MachineRow): MachineRow {
+  return {
+    ...row,
+    label: undefined,
+    machineId: undefined,
+    hostId: undefined,
+    intendedPower: undefined,
+    power: undefined,
+    interruptible: false,
+  };
+}

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { runSchedule } from './schedule.ts';
+import { play } from './stories/play.ts';
+import { PURCHASE_STORIES } from './stories/purchase-stories.ts';
+
+const LIMIT_MS = 240_000;
+/** One with a group, one with a second account, and one that ends with a teardown. */
+const SEEDS = [1, 2, 3];
+
+test('keeps every promise in the purchase stories of a market without labels, stop and bids', {
+  timeout: LIMIT_MS,
+}, async () => {
+  const played = [];
+  for (const story of PURCHASE_STORIES) played.push({ story, ...(await play(story, { market: 'toy' })) });
+  const told = played.filter(({ lacking }) => lacking.length === 0);
+  const broken = told.filter(({ violations, unstruck }) => violations.length + unstruck.length > 0);
+  expect(broken.map(({ story, violations, unstruck }) => [story.name, violations, unstruck])).toEqual([]);
+  expect(told.length).toBeGreaterThan(played.length / 2);
+});
+
+test.each(SEEDS)(
+  'keeps every promise of schedule %i at a market without labels, stop and bids',
+  {
+    timeout: LIMIT_MS,
+  },
+  async (seed) => {
+    const { violations } = await runSchedule({ seed, mode: 'sweeperOff', market: 'toy', keepTrace: false });
+    expect(violations).toEqual([]);
+  },
+);
+
+test('leaves a story out that needs what the market lacks', { timeout: LIMIT_MS }, async () => {
+  const [story] = PURCHASE_STORIES;
+  if (!story) throw new Error('no story');
+  const plot = (stage: Parameters<typeof story.plot>[0]) =>
+    stage.at(60, () => stage.users.setPowerState('a', 'Stopped'));
+  const { lacking } = await play({ ...story, plot }, { market: 'toy' });
+  expect(lacking).toEqual(['stop']);
+});
