@@ -33,7 +33,10 @@ const REFERENCE = /^[a-z0-9][\w.-]*(:\d+)?(\/[a-z0-9][a-z0-9._-]*)*(:\w[\w.-]{0,
 const LAST_SECOND = 2 ** 32 - 1;
 const cache = join(dirname(cacheRoot(process.env)), 'image');
 
-/** IMAGE names the image, IMAGE_ENGINE the engine that gets it (`none` for no engine), SOURCE_DATE_EPOCH its date. */
+/**
+ * Reads the settings: IMAGE names the image, IMAGE_ENGINE the engine that gets it (`none` for no engine),
+ * SOURCE_DATE_EPOCH its date.
+ */
 function readSettings(): { name: string; engine: EngineName | 'none' | undefined; date: number | undefined } {
   const name = process.env['IMAGE']?.trim() || NAME;
   return readStrictly(process.env, (reader) => {
@@ -51,7 +54,7 @@ function readSettings(): { name: string; engine: EngineName | 'none' | undefined
 
 const { version } = packageJson;
 
-/** What git says; undefined if this is no clone. */
+/** Returns git's output; undefined if this is no clone. */
 function git(...args: readonly string[]): string | undefined {
   try {
     const stdio = ['ignore', 'pipe', 'ignore'] as const;

@@ -1,6 +1,6 @@
 /**
- * `npm run package`: `dist/package`, which is what npm publishes. The bundle holds all that it needs, so whoever
- * installs it must not be brought the packages that it was made of. Not a step of `npm pack`: .npmrc ignores scripts.
+ * `npm run package`: creates `dist/package`, the content that npm publishes. The bundle contains all its code, so its
+ * users must not install the packages from which it was made. Not a step of `npm pack`: .npmrc ignores scripts.
  */
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -32,7 +32,7 @@ const { seconds, node: desiredNode } = settingsOrExit(() =>
   })),
 );
 
-// Whoever read the output may be gone (`make playground | head`): that is no reason to leave processes behind.
+// A reader of the output may stop (`make playground | head`), which must leave no processes behind.
 for (const out of [process.stdout, process.stderr]) out.on('error', () => undefined);
 
 const isInteractive = process.stdout.isTTY === true && process.env['CI'] !== 'true';

@@ -21,7 +21,7 @@ const { version } = packageJson;
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const signal = interruption(() => say('Stopping the rehearsal'));
 
-/** One line with the duration and what came of it; a failure gets the name of the step. */
+/** Runs a step and prints one line with its duration and result; a failure gets the name of the step. */
 async function step<T>(name: string, work: () => Promise<T>): Promise<T> {
   const startedAt = performance.now();
   try {
@@ -71,7 +71,7 @@ async function rehearse(workplace: Workplace) {
   };
 }
 
-/** Each job of the workflow has a checkout of its own. */
+/** Returns the checkout of a job: each job of the workflow has its own. */
 const checkoutOf = (folder: string, job: string): string => join(folder, 'checkouts', job);
 
 const lastLine = (output: string): string => output.trimEnd().split('\n').at(-1) ?? '';

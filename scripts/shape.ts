@@ -49,7 +49,7 @@ function longest(of: readonly NamedFunction[]): readonly string[] {
     .map(({ file, line, name, lines }) => `${lines} src/${file}:${line} ${name}`);
 }
 
-/** The folders whose files are the smallest. */
+/** Returns the folders whose files are the smallest. */
 function smallFiles(): readonly string[] {
   const counts = new Map<string, number>();
   for (const { path, lines } of files) {

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { failedAs, type Tally, vitestTally } from './tally.ts';
 
-/** One part of a check: a command, and how its tests are counted. */
+/** A part of a check: a command, and the way its tests are counted. */
 export interface Suite {
   readonly name: string;
   readonly command: readonly [string, ...string[]];
@@ -14,7 +14,7 @@ export interface Suite {
   readonly counts: 'vitest' | 'exit';
 }
 
-/** Everything that needs no cluster, on all cores: Vitest by itself leaves one idle. */
+/** All tests without a cluster, on all cores: Vitest by itself leaves one idle. */
 export const UNIT_TESTS: Suite = {
   name: 'unit tests',
   command: ['vitest', 'run', '--project', 'unit', '--maxWorkers=100%'],
@@ -39,8 +39,8 @@ const QUICK_PATHS = [
 ];
 
 /**
- * Those of decisions, records, the client, and what is generated or documented, which take seconds. `make test` has the
- * others: whole groups and processes, the simulator and the simulation.
+ * Tests of decisions, records, the client, and of generated and documented files, which take seconds. `make test` has
+ * the others: whole groups and processes, the simulator and the simulation.
  */
 export const QUICK_TESTS: Suite = {
   name: 'quick unit tests',
@@ -56,7 +56,10 @@ export interface Together {
 const running = new Set<ChildProcess>();
 let stoppedBy: NodeJS.Signals | undefined;
 
-/** No further suite begins. A terminal sends Ctrl-C to the suites itself; any other signal came to us alone. */
+/**
+ * Starts no further suite after a signal. A terminal sends Ctrl-C to the suites itself; any other signal reaches only
+ * this process.
+ */
 function stopOnSignals(): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {

@@ -1,13 +1,13 @@
 import { relative } from 'node:path';
 
-/** How many tests of a suite passed and failed, and a line for each that failed, as far as it has a name. */
+/** Number of passed and failed tests of a suite, and a line for each failed one with a name. */
 export interface Tally {
   readonly passed: number;
   readonly failed: number;
   readonly failures: readonly string[];
 }
 
-/** A failure that no test stands for. */
+/** Returns a failure without a test. */
 export function failedAs(why: string): Tally {
   return { passed: 0, failed: 1, failures: [why] };
 }
@@ -35,7 +35,10 @@ export function vitestTally(suite: string, text: string, code: number): Tally {
   return { passed: report.numPassedTests, failed: failures.length, failures };
 }
 
-/** A file that failed without a failed test could not be read, or its preparation failed: it says why itself. */
+/**
+ * Returns failures with names. A file that failed without a failed test could not be read, or its preparation failed:
+ * it has its own reason.
+ */
 function namedFailures({ testResults }: VitestReport): string[] {
   return testResults.flatMap(({ name, status, message, assertionResults }) => {
     const file = relative(process.cwd(), name);

@@ -20,8 +20,8 @@ function integration(name: string, shard: readonly string[]): Suite {
 const shared = process.env.USE_EXISTING_CLUSTER === 'true';
 
 /**
- * Fresh seeds for each state of the code, and the same ones for whoever tests that state again: a verdict that nobody
- * can repeat helps nobody.
+ * Returns new seeds for each state of the code, and the same ones for a second run of that state, so that every verdict
+ * can be repeated.
  */
 function firstSeed(): number {
   const hash = createHash('sha256');

@@ -2,13 +2,13 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 
-/** Packages whose types the exported modules mention: the bundles hold their code, so nobody has them installed. */
+/** Packages whose types the exported modules use: the bundles contain their code, so users do not install them. */
 const PACKAGES: readonly string[] = ['zod', 'undici'];
 const SPECIFIER = /(\bfrom\s+|\bimport\s*\(?\s*|\bimport\s+type\s+|\brequire\s*\(\s*)(['"])([^'"\n]+)\2/g;
 
 /**
- * Writes the declarations of the exported modules to `outdir`, with those that they reach in other packages in `packages`
- * beside them, so that whoever installs the package needs none. Throws for a declaration that it cannot find.
+ * Writes the declarations of the exported modules to `outdir`, with those that they reference in other packages beside
+ * them in `packages`, so that users of the package need none. Throws for a missing declaration.
  */
 export function writeDeclarations(repository: string, outdir: string): void {
   const tsc = ['--project', 'scripts/build/tsconfig.declarations.json', '--outDir', outdir];
@@ -30,7 +30,7 @@ function declarationsBelow(folder: string): readonly string[] {
     .map((path) => join(folder, path));
 }
 
-/** How `file` names the module that `declaration` declares. */
+/** Returns the specifier with which `file` imports the module of `declaration`. */
 function specifier(file: string, declaration: string): string {
   const path = relative(dirname(file), declaration)
     .split(sep)
@@ -50,7 +50,7 @@ class Copies {
     rmSync(folder, { recursive: true, force: true });
   }
 
-  /** The copy that declares a module of {@link PACKAGES}; undefined for any other module. */
+  /** Returns the copy that declares a module of {@link PACKAGES}; undefined for any other module. */
   ofPackage(name: string): string | undefined {
     const owner = PACKAGES.find((each) => name === each || name.startsWith(`${each}/`));
     return owner === undefined ? undefined : this.#copy(this.#declarationOf(join(this.#modules, name)));
@@ -69,7 +69,10 @@ class Copies {
     return copy;
   }
 
-  /** Its kind of modules decides how its declarations name each other; its licence travels with them. */
+  /**
+   * Records a package: its kind of modules decides how its declarations reference each other; its licence is copied
+   * with them.
+   */
   #describe(name: string): void {
     const folder = join(this.#folder, name);
     if (existsSync(folder)) return;

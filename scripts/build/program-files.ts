@@ -3,7 +3,7 @@ export const COMMAND = 'gpu-rent.mjs';
 /** All of the program. What V8 compiles of it is kept between runs. */
 export const PROGRAM = 'gpu-rent-program.mjs';
 
-/** What `dist` holds of the command line, also for the image and the archives of a release. */
+/** Files of the command line in `dist`, also for the image and the archives of a release. */
 export const PROGRAM_FILES: readonly { readonly name: string; readonly mode: number }[] = [
   { name: COMMAND, mode: 0o755 },
   { name: PROGRAM, mode: 0o644 },

@@ -1,18 +1,18 @@
 import type { Plugin } from 'esbuild';
 
 interface StandIn {
-  /** What a dependency imports, and who asks for it. */
+  /** The import to replace, by path and importer. */
   readonly path: RegExp;
   readonly importer: RegExp;
-  /** What it gets instead. */
+  /** Text of the replacement. */
   readonly contents: string;
 }
 
 const NOT_HERE = "() => { throw new Error('This part of a dependency is not in the bundle'); }";
 
 /**
- * Parts of dependencies that nothing of ours reaches and that cannot be shaken off: every command would parse
- * them. Where a new version moves such a file, the whole part comes back: that costs time and breaks nothing.
+ * Parts of dependencies that this program never reaches and that tree shaking keeps: every command would parse them. If
+ * a new version moves such a file, the whole part returns: that costs time and breaks nothing.
  */
 const STAND_INS: readonly StandIn[] = [
   {

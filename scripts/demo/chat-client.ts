@@ -1,8 +1,8 @@
 import { END_OF_STREAM } from './chat-worker.ts';
 
-/** How a streamed chat went, as its client saw it. Times are those of `performance.now()`. */
+/** A streamed chat in the view of its client. Times are those of `performance.now()`. */
 export interface Chat {
-  /** 0 where no answer came. */
+  /** HTTP status; 0 without an answer. */
   readonly status: number;
   readonly sentAt: number;
   readonly firstByteAt: number | undefined;
@@ -14,10 +14,10 @@ export interface Chat {
 
 const KEPT_CHARACTERS = 200;
 
-/** Served, from the first byte to the last. */
+/** Returns true if the chat was served from the first byte to the last. */
 export const isServed = ({ status, isWhole }: Chat): boolean => status === 200 && isWhole;
 
-/** Begun, and ended without the mark of its end. */
+/** Returns true if the chat began, and ended without its end mark. */
 export const isCut = ({ status, isWhole }: Chat): boolean => status === 200 && !isWhole;
 
 /** Asks for a chat of that many tokens and reads it to its end; whatever goes wrong is in the result. */

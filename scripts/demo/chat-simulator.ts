@@ -5,10 +5,10 @@
 import { createSimulator } from '../../src/simulator/simulator.ts';
 import { chatWorker, TOKEN_MS } from './chat-worker.ts';
 
-/** What the sample calls `http`. */
+/** Container port of `http` in the sample. */
 const WORKER_PORT = '8000/tcp';
 const OFFERS = 8;
-/** Of the boot; the rest is the pull of the image. */
+/** Share of the boot for provisioning; the rest is the pull of the image. */
 const PROVISION_SHARE = 0.2;
 /** A machine that was stopped has its image. */
 const START_SHARE = 0.1;

@@ -8,17 +8,17 @@ interface ChatRequest {
   readonly stream_options?: { readonly include_usage?: boolean };
 }
 
-/** What a request without `max_tokens` gets. */
+/** Tokens of a request without `max_tokens`. */
 const DEFAULT_TOKENS = 8;
 const PROMPT_TOKENS = 5;
 /** Milliseconds between two tokens in the demo. */
 export const TOKEN_MS = 100;
-/** What each stream ends with. */
+/** End mark of each stream. */
 export const END_OF_STREAM = 'data: [DONE]\n\n';
 
 /**
- * Answers POST to any path that ends in `/chat/completions` as a server of the OpenAI API does, streaming or not, with
- * as many tokens as are asked for and `tokenMs` between two of them. A stream begins at once.
+ * Answers POST to any path that ends in `/chat/completions` like a server of the OpenAI API, streaming or not, with the
+ * requested number of tokens and `tokenMs` between two of them. A stream begins at once.
  */
 export function chatWorker({ tokenMs }: { readonly tokenMs: number }): RequestListener {
   return (request, response) => {

@@ -1,6 +1,9 @@
 import { constants } from 'node:os';
 
-/** Aborted by Ctrl-C, by SIGTERM, or with the terminal; `announce` hears of it at once, for the ending takes seconds. */
+/**
+ * Returns a signal that is aborted by Ctrl-C, by SIGTERM, or with the terminal; `announce` is called at once, because
+ * the ending takes seconds.
+ */
 export function interruption(announce: (what: string) => void): AbortSignal {
   const interrupted = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -23,7 +26,7 @@ export function untilInterrupted(signal: AbortSignal): Promise<never> {
   });
 }
 
-/** What went wrong; what Ctrl-C cut short fails in its own words, and why it was cut short says more. */
+/** Returns the reason of a failure; after Ctrl-C its own reason is more useful than the error that it caused. */
 export function reasonOf(error: unknown, signal: AbortSignal): string {
   const reason: unknown = signal.aborted ? signal.reason : error;
   return reason instanceof Error ? reason.message : String(reason);
@@ -32,7 +35,7 @@ export function reasonOf(error: unknown, signal: AbortSignal): string {
 /** Result of a run that a signal ended, as {@link reasonOf} gives it. */
 const STOPPED = /^stopped by (SIG[A-Z]+)$/;
 
-/** Why a run ended early, for people: a person who stopped it reads what becomes of it, and no failure. */
+/** Returns the reason of an early end as text; for a person who stopped the run it is no failure. */
 export function earlyEnd(result: string): string {
   const [, signal] = STOPPED.exec(result) ?? [];
   if (signal === undefined) return `It went no further: ${result}`;

@@ -6,7 +6,7 @@ export function cellsOf(text: string): number {
 }
 
 /**
- * A text as lines of at most `width` cells, broken between words; every line but the first begins with `indent`
+ * Returns a text as lines of at most `width` cells, broken between words; every line but the first begins with `indent`
  * spaces. A word longer than a line stays whole, on a line of its own, for the terminal to fold.
  */
 export function wrapWords(text: string, width: number, indent = 0): readonly string[] {

@@ -14,15 +14,15 @@ import { DemoFailure } from './story.ts';
 import { waitAt, waitingChart } from './waiting-chart.ts';
 import { EventReader, lookAtInstances, type Sighting } from './watcher.ts';
 
-/** What the demo proved, as its last line says it. */
+/** Results of the demo, in its last line. */
 export interface GatewayOutcome {
   readonly result: string;
   /** Sent while no worker ran. */
   readonly requests: number;
-  /** Of those: answered 200, to the end of the stream. */
+  /** Requests answered with 200, to the end of the stream. */
   readonly ok: number;
   readonly failed: number;
-  /** How often the group was woken. */
+  /** Number of wakes of the group. */
   readonly wakes: number;
   /** From the first worker that was ready to the first byte at a client. */
   readonly firstByteAfterReadyMs: number | null;
@@ -33,7 +33,7 @@ export interface GatewayOutcome {
 }
 
 const GROUP = 'chat';
-/** How many times as fast the spans of scaling run. */
+/** Factor by which the time spans of scaling are shorter. */
 export const SPEED = 30;
 
 /** Without `inactivityTimeout` the load alone decides, so that workers leave while long streams run. */
@@ -46,7 +46,7 @@ const SAMPLES: readonly { readonly name: string; readonly shorter: Shortening }[
 ];
 
 const BURST_MS = 1_900;
-/** Of a stream of the burst. */
+/** Tokens of a stream of the burst. */
 const TOKENS = 8;
 const LONG_STREAMS = 6;
 const LONG_TOKENS = 200;
@@ -55,7 +55,7 @@ const FIRST_BYTE_TARGET_MS = 1_000;
 const STEP_TIMEOUT_MS = 60_000;
 const LOOK_EVERY_MS = 250;
 
-/** What the story is played with. */
+/** Environment of the story. */
 export interface GatewayProps {
   readonly view: View;
   readonly signal: AbortSignal;
@@ -65,11 +65,14 @@ export interface GatewayProps {
   readonly nginx: Promise<NginxBinary>;
   /** When the operator made the first worker, in milliseconds since the epoch; undefined before. */
   readonly decidedAt: () => number | undefined;
-  /** Where clients call, and where the operator takes reports. */
+  /** Ports for clients, and for reports to the operator. */
   readonly ports: { readonly gateway: number; readonly reports: number };
 }
 
-/** One EndpointGroup at zero, a gateway in front of it, and a burst of requests that all wait for its first worker. */
+/**
+ * The story of one EndpointGroup at zero, a gateway in front of it, and a burst of requests that all wait for its first
+ * worker.
+ */
 export class GatewayStory {
   readonly #stage: Stage;
   readonly #props: GatewayProps;
@@ -90,7 +93,7 @@ export class GatewayStory {
     this.#base = `http://127.0.0.1:${props.ports.gateway}/${DEMO_NAMESPACE}/${GROUP}/v1`;
   }
 
-  /** The group is applied, and a gateway serves it; there is no worker. */
+  /** Applies the group and starts a gateway; there is no worker. */
   async begin(): Promise<void> {
     const { view, envoy, ports } = this.#props;
     view.heading('An account and an EndpointGroup with a gateway are applied; it has no worker');
@@ -118,7 +121,7 @@ export class GatewayStory {
     view.say(`gpu-rent endpoint-picker and Envoy serve ${this.#base}`);
   }
 
-  /** All requests come within two seconds, wait while a machine boots, and are served. */
+  /** Sends all requests within two seconds: they wait while a machine boots, and are served. */
   async burst(): Promise<void> {
     const { view, signal, requests, bootSeconds, decidedAt } = this.#props;
     view.heading(`${requests} streaming chat requests within 2 s; a machine boots for ${bootSeconds} s`);
@@ -149,7 +152,7 @@ export class GatewayStory {
     );
   }
 
-  /** What a proxy does that only knows workers that are there. */
+  /** Shows the behaviour of a proxy that only knows running workers. */
   async compare(): Promise<void> {
     const { view, signal, requests, nginx } = this.#props;
     const found = await nginx;
@@ -168,7 +171,7 @@ export class GatewayStory {
     }
   }
 
-  /** The load ends but for some long streams: workers leave, and each stream is brought to its end. */
+  /** Ends the load except for some long streams: workers are removed, and each stream runs to its end. */
   async scaleDown(): Promise<void> {
     const { view, signal } = this.#props;
     const seconds = (LONG_TOKENS * TOKEN_MS) / 1000;
@@ -192,7 +195,7 @@ export class GatewayStory {
     view.say('No worker is hot.');
   }
 
-  /** The group is deleted, and all its workers with it. */
+  /** Deletes the group with all its workers. */
   async tearDown(): Promise<void> {
     const { view } = this.#props;
     view.heading('The group is deleted');
@@ -209,7 +212,7 @@ export class GatewayStory {
     await this.#watch.stop();
   }
 
-  /** What was seen so far; `result` judges it as a whole. */
+  /** Returns the results so far; `result` evaluates them. */
   async outcome(): Promise<GatewayOutcome> {
     const { requests } = this.#props;
     const { billing } = await readLedger(this.#stage.controlUrl);

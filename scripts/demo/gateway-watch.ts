@@ -51,7 +51,7 @@ export class GatewayWatch {
     return this.#group;
   }
 
-  /** How often the annotation was changed by which groups are woken. */
+  /** Number of changes of the annotation that wakes groups. */
   get wakes(): number {
     return this.#wakes.size;
   }

@@ -19,7 +19,7 @@ export interface GroupSighting {
   readonly because: string;
 }
 
-/** The group as it is now; undefined once it is gone. */
+/** Returns the present group; undefined after its deletion. */
 export async function lookAtGroup(client: KubeClient, name: string): Promise<GroupSighting | undefined> {
   const ref = { namespace: DEMO_NAMESPACE, name };
   const group = await client.get<EndpointGroup>(endpointGroupResource, ref);
@@ -42,7 +42,7 @@ function sightingOf({ status = {} }: Pick<EndpointGroup, 'status'>): GroupSighti
   };
 }
 
-/** The public ports that the Service of a group leads to now. */
+/** Returns the present public ports behind the Service of a group. */
 export async function publishedPorts(client: KubeClient, group: string): Promise<ReadonlySet<number>> {
   const { items } = await client.list<EndpointSliceObject>(endpointSliceResource, {
     namespace: DEMO_NAMESPACE,

@@ -7,7 +7,7 @@ import { DemoFailure } from './story.ts';
 import { EventReader } from './watcher.ts';
 import { REQUEST_SIZE, type WorkerMarket } from './worker-market.ts';
 
-/** What the demo proved, as its last line says it. */
+/** Results of the demo, in its last line. */
 export interface GroupOutcome {
   readonly result: string;
   /** Most workers that were hot at one time, and most that there were, hot and cold. */
@@ -18,16 +18,16 @@ export interface GroupOutcome {
   readonly wokeSeconds: number | null;
   /** Requests that were turned away. */
   readonly rejected: number;
-  /** By the marketplace's own ledger. */
+  /** Total cost in dollars by the marketplace's own ledger. */
   readonly dollars: string;
   /** Machines that bill when all is over. */
   readonly billing: number;
 }
 
 const GROUP = 'translator';
-/** How many times as fast the spans of scaling run. */
+/** Factor by which the time spans of scaling are shorter. */
 export const SPEED = 30;
-/** How long a worker lets a request wait. */
+/** Maximum wait of a request in a worker. */
 export const MAX_QUEUE_SECONDS = 3;
 
 const SAMPLES: readonly { readonly name: string; readonly shorter: Shortening }[] = [
@@ -52,7 +52,7 @@ const REST: Act = { what: 'The load is as before', seconds: 3, load: () => 150 }
 const STEP_TIMEOUT_MS = 60_000;
 const LOOK_EVERY_MS = 100;
 
-/** One EndpointGroup under a load that rises, bursts and ends, with a gateway in front of its workers. */
+/** The story of one EndpointGroup under a load that rises, bursts and ends, with a gateway in front of its workers. */
 export class GroupStory {
   readonly #stage: Stage;
   readonly #market: WorkerMarket;
@@ -77,7 +77,7 @@ export class GroupStory {
     this.#events = new EventReader(stage.client, DEMO_NAMESPACE, 'EndpointGroup');
   }
 
-  /** The group is applied; its one cold worker boots once and is stopped. */
+  /** Applies the group; its one cold worker boots once and is stopped. */
   async begin(): Promise<void> {
     this.#view.heading('An account and an EndpointGroup are applied; its cold worker boots once');
     for (const { name, shorter } of SAMPLES) {
@@ -87,14 +87,14 @@ export class GroupStory {
     await this.#until('the cold worker is stopped', () => this.#sleeps());
   }
 
-  /** Load rises, bursts and goes back; the first request wakes the group. */
+  /** Raises the load, bursts and lowers it; the first request wakes the group. */
   async load(): Promise<void> {
     this.#view.heading('The first request comes: the gateway holds it and wakes the group');
     await this.#wake();
     for (const act of [RISE, BURST, REST]) await this.#play(act);
   }
 
-  /** Nothing comes any more: every worker drains and is stopped. */
+  /** Stops the load: every worker drains and is stopped. */
   async end(): Promise<void> {
     this.#view.heading('The load ends: workers drain, are stopped, and none is hot');
     this.#market.fleet.offered = 0;
@@ -103,7 +103,7 @@ export class GroupStory {
     this.#view.say('No worker is hot. What is kept cold costs its disk.');
   }
 
-  /** One more request finds nobody. */
+  /** Sends one more request, without a running worker. */
   async wakeAgain(): Promise<void> {
     this.#view.heading('A request comes and finds no hot worker');
     this.#wokeSeconds = await this.#wake();
@@ -112,7 +112,7 @@ export class GroupStory {
     this.#market.fleet.offered = 0;
   }
 
-  /** The group is deleted, and all its workers with it. */
+  /** Deletes the group with all its workers. */
   async tearDown(): Promise<void> {
     this.#view.heading('The group is deleted');
     await this.#stage.client.delete(endpointGroupResource, { namespace: DEMO_NAMESPACE, name: GROUP });
@@ -120,7 +120,7 @@ export class GroupStory {
     await this.#until('the group is gone', () => this.#seen === undefined);
   }
 
-  /** What was seen so far; `result` judges it as a whole. */
+  /** Returns the results so far; `result` evaluates them. */
   outcome(): GroupOutcome {
     const { fleet, simulator } = this.#market;
     const books = ledger(simulator.world());
@@ -160,7 +160,7 @@ export class GroupStory {
     }
   }
 
-  /** No hot worker, and no machine that still runs. */
+  /** Returns true if there is no hot worker and no running machine. */
   #sleeps(): boolean {
     const seen = this.#seen;
     if (!seen || seen.hot > 0 || seen.cold === 0) return false;
@@ -178,7 +178,7 @@ export class GroupStory {
     }
   }
 
-  /** The gateway learns where workers are, and what changed since the last look is shown. */
+  /** Updates the gateway's workers, and shows the changes since the last poll. */
   async #look(): Promise<void> {
     const { client } = this.#stage;
     const ended = this.#stage.operatorEnd();
@@ -214,7 +214,7 @@ export class GroupStory {
 
 const briefly = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
 
-/** What the load needs at its least: 240 a second at 90 % of 100 each. */
+/** Minimum workers at the peak: 240 a second at 90 % of 100 each. */
 const LEAST_PEAK = 3;
 
 function judge(facts: Omit<GroupOutcome, 'result'>, lost: number): string {

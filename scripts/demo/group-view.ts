@@ -4,7 +4,7 @@ import type { GroupSighting } from './group-sighting.ts';
 import { plainView, scrollingView } from './live-view.ts';
 import { Screen, type Terminal, widthOf } from './screen.ts';
 
-/** One look at the group, and at what only the gateway and the marketplace know. */
+/** State of the group at one time, with figures that only the gateway and the marketplace know. */
 export interface GroupMoment {
   readonly group: GroupSighting;
   /** Work per second that arrives. */
@@ -13,11 +13,11 @@ export interface GroupMoment {
   readonly queued: number;
   /** Requests turned away so far. */
   readonly rejected: number;
-  /** By the marketplace's own ledger. */
+  /** Total cost in dollars by the marketplace's own ledger. */
   readonly dollars: number;
 }
 
-/** How the demo of a group tells what happens. */
+/** Output of the demo of a group. */
 export interface GroupView {
   heading(text: string): void;
   say(text: string): void;
@@ -80,12 +80,12 @@ const ROWS: readonly Row[] = [
   },
 ];
 
-/** Dollars as the ledger sums them, to a hundredth of a cent. */
+/** Returns dollars with the ledger's precision, a hundredth of a cent. */
 export function dollarsOf(dollars: number): string {
   return formatDollars(Math.round(dollars * 10_000) * 100);
 }
 
-/** The picture of a moment per second: a line per figure with its past, and the last decision. */
+/** Returns a picture of one moment per second: a line per figure with its history, and the last decision. */
 export function pictureOf(moments: readonly GroupMoment[], width: number): readonly string[] {
   const last = moments.at(-1);
   if (!last) return [];
@@ -99,7 +99,7 @@ export function pictureOf(moments: readonly GroupMoment[], width: number): reado
   return ['', ...rows, ...wrapWords(`${phase.padEnd(PHASE - 1)} ${because}`.trimEnd(), width, PHASE)];
 }
 
-/** For terminals: what is said scrolls, and below it the picture moves. */
+/** Creates the view for terminals: text scrolls above a moving picture. */
 export function terminalGroupView(out: Terminal): GroupView {
   const screen = new Screen(out);
   const bySecond = new Map<number, GroupMoment>();
@@ -112,7 +112,7 @@ export function terminalGroupView(out: Terminal): GroupView {
   };
 }
 
-/** For logs and pipes: a line where a number of workers has changed. */
+/** Creates the view for logs and pipes: a line for each changed number of workers. */
 export function plainGroupView(out: { write(text: string): unknown }): GroupView {
   const lines = plainView(out);
   let before = '';

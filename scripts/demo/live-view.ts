@@ -7,26 +7,26 @@ import type { Sighting } from './watcher.ts';
 
 type Instances = ReadonlyMap<string, Sighting>;
 
-/** How the demo tells what happens. */
+/** Output of the demo. */
 export interface View {
   heading(text: string): void;
   say(text: string): void;
-  /** A command to copy: on one line, however long it is. */
+  /** Prints a command to copy, on one line. */
   command(text: string): void;
-  /** Why it went no further; each line of `why` on its own. */
+  /** Prints the reason of a failure; each line of `why` on its own. */
   failed(why: string): void;
-  /** What changed between two looks. */
+  /** Prints the changes between two polls. */
   show(before: Instances, now: Instances): void;
 }
 
-/** Where lines go; without `width` they may be of any length. */
+/** Destination of lines; without `width` they have any length. */
 interface Out {
   readonly width?: () => number;
   write(text: string): unknown;
 }
 
 const HEADER = ['NAME', 'PHASE', 'STATE', 'INSTANCE', 'HOST', '$/H', 'READY', 'ENDPOINT'];
-/** What a narrow terminal does without, first things first. */
+/** Columns that a narrow terminal omits, in this order. */
 const EXPENDABLE = ['READY', 'HOST', 'INSTANCE', 'ENDPOINT'];
 
 function rowOf(one: Sighting): readonly string[] {
@@ -42,12 +42,12 @@ function rowOf(one: Sighting): readonly string[] {
   ];
 }
 
-/** The instances as a table of at most `width` cells. */
+/** Returns the instances as a table of at most `width` cells. */
 function tableOf(instances: Instances, width: number): readonly string[] {
   return alignColumns(fitColumns([HEADER, ...[...instances.values()].map(rowOf)], EXPENDABLE, width));
 }
 
-/** In brackets what the marketplace shows of its machine. */
+/** Returns the machine, with the marketplace's own state in brackets. */
 function machineOf({ instanceId, hostId, word, pricePerHour }: Sighting): string {
   if (instanceId === undefined) return '';
   const price = pricePerHour === '-' ? '' : `, $${pricePerHour}/h`;
@@ -66,7 +66,7 @@ function changesOf(before: Instances, now: Instances): readonly string[] {
   return lines;
 }
 
-/** What happened; what to do about it stands in the condition. */
+/** Returns the first sentence, with the event; the remedy is in the condition. */
 function firstSentence(message: string): string {
   return /^.*?\.(?=\s|$)/s.exec(message)?.[0] ?? message;
 }
@@ -106,7 +106,7 @@ export function scrollingView(screen: Screen, out: Terminal): View {
   return { ...lines, heading: (text) => lines.heading(styleText('bold', text)) };
 }
 
-/** Lines above, and below them a table that is drawn anew in place: for terminals. */
+/** Creates the view for terminals: lines above, and below them a table that is redrawn in place. */
 export function terminalView(out: Terminal): View {
   const screen = new Screen(out);
   const lines = scrollingView(screen, out);

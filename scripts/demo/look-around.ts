@@ -5,7 +5,7 @@ import { CLI } from './processes.ts';
 
 const quoted = (path: string): string => `'${path.replaceAll("'", "'\\''")}'`;
 
-/** A folder with the `kubectl` of the cluster and this `gpu-rent`; it goes with the cluster. */
+/** Creates a folder with the cluster's `kubectl` and this `gpu-rent`; it is deleted with the cluster. */
 function makeBin({ folder, kubectlPath }: Cluster): string {
   const bin = join(folder, 'bin');
   mkdirSync(bin);
@@ -20,7 +20,7 @@ function makeBin({ folder, kubectlPath }: Cluster): string {
   return bin;
 }
 
-/** What to paste into another terminal before `kubectl` and `gpu-rent` look at this cluster. */
+/** Returns the lines to paste into another terminal before `kubectl` and `gpu-rent` use this cluster. */
 export function lookAround(cluster: Cluster): readonly string[] {
   const bin = makeBin(cluster);
   return [`export KUBECONFIG=${shellWord(cluster.kubeconfigPath)}`, `export PATH=${shellWord(bin)}:$PATH`];
@@ -48,5 +48,5 @@ export function environmentFile(cluster: Cluster, variables: Variables): string 
   return `source ${shellWord(path)}`;
 }
 
-/** A path as one word of a shell command. */
+/** Returns a path as one word of a shell command. */
 export const shellWord = (path: string): string => (/^[\w./-]+$/.test(path) ? path : quoted(path));

@@ -20,7 +20,10 @@ export interface ShellOptions {
   readonly keysOf: (machine: number) => readonly string[];
 }
 
-/** A real SSH server for each machine, with a host key and a home folder of its own. Logins are those of this user. */
+/**
+ * Starts a real SSH server for each machine, with a host key and a home folder of its own. Logins are those of this
+ * user.
+ */
 export function machineShells({ folder, sshd, keysOf }: ShellOptions): MachineShells {
   prepareServer();
   const sessions = new Set<number>();
@@ -79,7 +82,7 @@ const SFTP_SERVERS = ['/usr/lib/openssh', '/usr/libexec/openssh', '/usr/lib/ssh'
 /** There is no GPU here. */
 const NVIDIA_SMI = "#!/bin/sh\necho 'GPU 0: simulated'\n";
 
-/** The server begins in the real home of the login, where nothing of a machine belongs. */
+/** Start of a session: the server itself would begin in the real home of the login. */
 const SESSION = `#!/bin/sh
 cd "$HOME" || exit 1
 case "$SSH_ORIGINAL_COMMAND" in
@@ -89,7 +92,9 @@ case "$SSH_ORIGINAL_COMMAND" in
 esac
 `;
 
-/** A program that a session left in the background belongs to no group of ours. */
+/**
+ * Returns all descendants of processes: a program that a session left in the background is in no known process group.
+ */
 async function descendantsOf(roots: readonly number[]): Promise<readonly number[]> {
   if (roots.length === 0) return [];
   const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=']);

@@ -18,7 +18,8 @@ export interface EmptyNginx {
 export type NginxBinary = { readonly path: string } | { readonly missing: string };
 
 /**
- * The nginx of this machine, else Debian's package, unpacked into the user's cache: nothing is installed. Never rejects.
+ * Returns the nginx of this machine, else Debian's package, unpacked into the user's cache: nothing is installed. Never
+ * rejects.
  */
 export async function nginxBinary(signal: AbortSignal): Promise<NginxBinary> {
   for (const path of ['nginx', '/usr/sbin/nginx']) if (await runs(path, signal)) return { path };
@@ -56,7 +57,7 @@ async function unpack(folder: string, signal: AbortSignal): Promise<void> {
   await execute('dpkg-deb', ['-x', archive, '.'], options);
 }
 
-/** Longer than the comparison; it ends by itself where nothing ends it. */
+/** Longer than the comparison, so that it ends by itself in any case. */
 const MOST_SECONDS = '60';
 
 /** Starts it on a free port. Rejects if it ends before it listens. */

@@ -6,9 +6,9 @@ export interface PickerPlan {
   readonly stage: Stage;
   /** The binary. */
   readonly envoy: string;
-  /** Where clients call. */
+  /** Port for clients. */
   readonly port: number;
-  /** Where the operator takes reports. */
+  /** URL of the operator for reports. */
   readonly operatorUrl: string;
 }
 

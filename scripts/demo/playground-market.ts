@@ -27,7 +27,7 @@ const answers =
     response.writeHead(200, { 'content-type': 'application/json' }).end(`${JSON.stringify(body)}\n`);
   };
 
-/** Those that the login has now, and those attached to the machine. */
+/** Returns the present keys of the login, and those attached to the machine. */
 function keysOf(machine: number): readonly string[] {
   const { contracts, sshKeys } = simulator.store.current().tables;
   const contract = contracts[machine];

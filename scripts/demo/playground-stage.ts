@@ -11,7 +11,7 @@ import { openPlaygroundMarket } from './simulator.ts';
 import { makeKey, SSHD } from './ssh-server.ts';
 import { applySample, type Stage, type StagePlan, setStage } from './stage.ts';
 
-/** How many times as fast the spans of scaling run: `inactivityTimeout: 5m` is 30 seconds. */
+/** Factor by which the time spans of scaling are shorter: `inactivityTimeout: 5m` is 30 seconds. */
 export const PLAYGROUND_SPEED = 10;
 
 /**
@@ -19,11 +19,11 @@ export const PLAYGROUND_SPEED = 10;
  * gateway if Envoy can be had.
  */
 export interface Playground extends Stage {
-  /** What a terminal needs; the file of `sourceLine` sets it. */
+  /** Variables of a terminal; the file of `sourceLine` sets them. */
   readonly variables: Variables;
   /** The command that sets up a terminal. */
   readonly sourceLine: string;
-  /** Why the machines do not answer SSH; undefined if they do. */
+  /** Reason why the machines do not answer SSH; undefined if they do. */
   readonly whyNoShell: string | undefined;
   /** Resolves when the gateway serves, or with a sentence that says why there is none. Never rejects. */
   readonly gateway: Promise<{ readonly url: string } | { readonly missing: string }>;
@@ -34,7 +34,7 @@ type PlaygroundPlan = Pick<StagePlan, 'tell' | 'signal' | 'node' | 'onLog'>;
 /** Sets everything up; what was begun is taken down again where a later step fails. */
 export async function setPlayground(plan: PlaygroundPlan): Promise<Playground> {
   const envoy = envoyBinary();
-  // It is awaited later: until then a rejection is nobody's.
+  // It is awaited later: until then a rejection has no handler.
   envoy.catch(() => {});
   const ports = { gateway: await findFreePort(), operator: await findFreePort() };
   const at = (port: number): string => `http://127.0.0.1:${port}`;
@@ -85,7 +85,10 @@ export async function setPlayground(plan: PlaygroundPlan): Promise<Playground> {
   }
 }
 
-/** The server lets in the user that it runs as; that of root lets in root, which is the default of gpu-rent. */
+/**
+ * Returns the login of the server, which accepts the user that it runs as; that of root accepts root, the default of
+ * gpu-rent.
+ */
 function loginOf(folder: string): Variables {
   if (SSHD === undefined) return {};
   const { uid, username } = userInfo();

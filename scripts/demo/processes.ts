@@ -14,7 +14,7 @@ export type LogListener = (line: Readonly<Record<string, unknown>>) => void;
 export interface RunningProcess {
   readonly name: string;
   readonly logPath: string;
-  /** Undefined where it could not be started. */
+  /** Undefined if it could not be started. */
   readonly pid: number | undefined;
   /** The first line on stdout that is JSON. */
   readonly ready: Promise<Record<string, unknown>>;
@@ -35,7 +35,7 @@ function endOf(child: ChildProcess, name: string, logPath: string): Promise<stri
 
 /**
  * Starts `gpu-rent <args>` under the Node that runs this script, from its sources unless `entry` names a bundle. It
- * ends with this process, even where that is killed.
+ * ends with this process, even if that is killed.
  */
 export function startGpuRent(options: {
   readonly name: string;

@@ -1,6 +1,6 @@
 import { cellsOf } from './fit.ts';
 
-/** Where a picture is drawn. */
+/** Terminal of a picture. */
 export interface Terminal {
   readonly columns?: number | undefined;
   write(text: string): unknown;
@@ -12,7 +12,7 @@ const up = (lines: number): string => (lines > 0 ? `\u001b[${lines}A\r` : '');
 /** Cells of a line on a terminal; one that does not say counts as a wide one. */
 export const widthOf = (out: Terminal): number => out.columns || 120;
 
-/** A terminal with lines that scroll, and below them a block that is drawn anew in place. */
+/** A terminal with scrolling lines, and below them a block that is redrawn in place. */
 export class Screen {
   readonly #out: Terminal;
   #block: readonly string[] = [];
@@ -21,14 +21,14 @@ export class Screen {
     this.#out = out;
   }
 
-  /** Text for good, which ends its line. */
+  /** Prints permanent text above the block. */
   above(text: string): void {
     this.#erase();
     this.#out.write(text);
     this.#draw();
   }
 
-  /** The block from now on; an equal one is not drawn again. */
+  /** Sets the block; an equal one is not redrawn. */
   below(lines: readonly string[]): void {
     if (lines.join('\n') === this.#block.join('\n')) return;
     this.#erase();
@@ -36,7 +36,7 @@ export class Screen {
     this.#draw();
   }
 
-  /** A line that is longer than the terminal is wide takes several of its rows. */
+  /** Erases the block; a line that is longer than the terminal takes several rows. */
   #erase(): void {
     const width = widthOf(this.#out);
     const rows = this.#block.map((line) => Math.max(1, Math.ceil(cellsOf(line) / width)));

@@ -1,4 +1,4 @@
-/** What a contract cost, by the simulator's own ledger. */
+/** Cost of a contract by the simulator's own ledger. */
 export interface LedgerContract {
   readonly id: number;
   readonly label: string | null;
@@ -20,7 +20,7 @@ async function call(url: string, init?: RequestInit): Promise<unknown> {
   return response.json();
 }
 
-/** The simulator's books: what was rented and what it cost, independent of the operator. */
+/** Returns the simulator's ledger: rentals and their cost, independent of the operator. */
 export async function readLedger(controlUrl: string): Promise<Ledger> {
   return (await call(`${controlUrl}/ledger`)) as Ledger;
 }

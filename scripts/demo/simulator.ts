@@ -19,13 +19,16 @@ export function openSimulator(
   return opened(startGpuRent({ name: 'simulator', logFolder, args: [...ARGS, flag] }));
 }
 
-/** The marketplace of the playground, whose machines answer HTTP, chats and SSH; it keeps its files in that folder. */
+/**
+ * Opens the marketplace of the playground, whose machines answer HTTP, chats and SSH; it keeps its files in that
+ * folder.
+ */
 export function openPlaygroundMarket(logFolder: string, folder: string): Promise<Marketplace> {
   const entry = join(import.meta.dirname, 'playground-market.ts');
   return opened(startGpuRent({ name: 'simulator', logFolder, entry, args: [folder] }));
 }
 
-/** A marketplace with hosts that boot for so long, and are language models then. */
+/** Opens a marketplace whose machines boot for that long, and then serve a language model. */
 export function openChatSimulator(logFolder: string, bootSeconds: number): Promise<Marketplace> {
   const entry = join(import.meta.dirname, 'chat-simulator.ts');
   return opened(startGpuRent({ name: 'simulator', logFolder, entry, args: [String(bootSeconds)] }));

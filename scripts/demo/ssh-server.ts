@@ -20,7 +20,10 @@ interface ServerPaths {
   readonly path: string;
 }
 
-/** The configuration of a server that is reached as a rented machine is: by key only, as this user, with a home of its own. */
+/**
+ * Returns the configuration of a server that is reached like a rented machine: by key only, as this user, with a home
+ * of its own.
+ */
 export function serverConfig({ folder, hostKey, home, path }: ServerPaths, more: readonly string[]): string {
   return [
     `HostKey ${hostKey}`,
@@ -39,7 +42,7 @@ export function serverConfig({ folder, hostKey, home, path }: ServerPaths, more:
   ].join('\n');
 }
 
-/** A server that root starts drops its rights into this folder. */
+/** Creates the folder into which a server of root drops its privileges. */
 export function prepareServer(): void {
   if (userInfo().uid === 0) mkdirSync('/run/sshd', { recursive: true });
 }

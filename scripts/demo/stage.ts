@@ -28,18 +28,18 @@ export const DEMO_DURATIONS: Readonly<Record<string, string>> = {
 
 const SYSTEM_NAMESPACE = 'gpu-rental-system';
 const OPERATOR_ACCOUNT = 'gpu-rental-operator';
-/** Where the demo's objects live. */
+/** Namespace of the demo's objects. */
 export const DEMO_NAMESPACE = 'default';
 
-/** Everything the demo plays on: a real API server, a simulated marketplace, the operator. */
+/** Parts of the demo: a real API server, a simulated marketplace, the operator. */
 export interface Stage {
   readonly cluster: Cluster;
   readonly client: KubeClient;
   readonly controlUrl: string;
-  /** Where the simulated marketplace is, and the key that it takes. */
+  /** URL of the simulated marketplace, and its key. */
   readonly marketplace: { readonly url: string; readonly apiKey: string };
   readonly logFolder: string;
-  /** That the operator has ended, and how, in a sentence; undefined while it runs. */
+  /** Returns the end of the operator as a sentence; undefined while it runs. */
   operatorEnd(): string | undefined;
   /** Ends the operator, the simulator, then the API server. */
   dismantle(): Promise<void>;
@@ -59,7 +59,7 @@ function clientOf(cluster: Cluster): { client: KubeClient; close: () => Promise<
   return { client, close: () => transport.close() };
 }
 
-/** The key that the simulator made up, as a user would put it into the cluster. */
+/** Creates the Secret with the simulator's key, as a user would. */
 async function createKeySecret(client: KubeClient, apiKey: string): Promise<void> {
   const secret: KubeObject & { stringData: Record<string, string> } = {
     apiVersion: 'v1',
@@ -70,13 +70,13 @@ async function createKeySecret(client: KubeClient, apiKey: string): Promise<void
   await client.create(secretResource, secret);
 }
 
-/** A sample as people name it, from the repository. */
+/** Returns the short path of a sample in the repository. */
 export const samplePath = (name: string): string => join('deploy', 'samples', name);
 
-/** A sample by its whole path, for a command that works from every folder. */
+/** Returns the full path of a sample, for a command that works from every folder. */
 export const sampleFile = (name: string): string => join(REPOSITORY, samplePath(name));
 
-/** What a demo shortens in a sample, so that it ends within a minute. */
+/** Durations that a demo shortens in a sample, to end within a minute. */
 export type Shortening = Readonly<Record<string, unknown>>;
 
 /** Applies a sample to the demo's namespace, with the shorter durations merged into its spec. */
@@ -91,9 +91,9 @@ export async function applySample(cluster: Cluster, name: string, spec: Shorteni
   await cluster.kubectl(apply, { stdin: manifest });
 }
 
-/** What a demo needs beside what every demo has. */
+/** Parts that only some demos need. */
 export interface StagePlan {
-  /** One line for people about what is going on. */
+  /** Prints one line about the progress. */
   readonly tell: (line: string) => void;
   /** Ends the set-up after the step that is under way; a build it leaves to the end of the process. */
   readonly signal: AbortSignal;
@@ -155,7 +155,7 @@ export async function setStage(plan: StagePlan): Promise<Stage> {
   }
 }
 
-/** Of each step that needs an end, `undo` learns how. */
+/** Builds the stage. Each step adds its clean-up to `undo`. */
 async function build(plan: StagePlan, undo: (() => Promise<void>)[]): Promise<Omit<Stage, 'dismantle'>> {
   const { tell, signal, node = false } = plan;
   const report = tell;
@@ -186,7 +186,7 @@ async function build(plan: StagePlan, undo: (() => Promise<void>)[]): Promise<Om
   return { cluster, client, controlUrl, marketplace: { url, apiKey }, logFolder, operatorEnd: () => end };
 }
 
-/** What an operator needs in the cluster; it runs as a process beside it. */
+/** Installs the operator's objects in the cluster; the operator runs as a process beside it. */
 async function install(cluster: Cluster, { policies = false }: StagePlan): Promise<void> {
   const base = ['crds', 'namespace.yaml', 'service-account.yaml', 'rbac.yaml'].map((part) =>
     join('base', part),
@@ -200,6 +200,9 @@ async function install(cluster: Cluster, { policies = false }: StagePlan): Promi
   }
 }
 
-/** Polled each second, the service would refuse every other call of whoever looks around with the same key. */
+/**
+ * Opens a marketplace without rate limits: polled each second, the service would refuse every other call of a user with
+ * the same key.
+ */
 const openUnlimited = (logFolder: string): Promise<Marketplace> =>
   openSimulator(logFolder, '--no-rate-limits');

@@ -8,7 +8,7 @@ import { injectFault, readLedger } from './simulator-control.ts';
 import { applySample, DEMO_NAMESPACE, type Shortening, type Stage, samplePath } from './stage.ts';
 import { EventReader, lookAtInstances, type Sighting } from './watcher.ts';
 
-/** What the demo proved, as its last line says it. */
+/** Results of the demo, in its last line. */
 export interface Outcome {
   readonly result: string;
   readonly rented: number;
@@ -47,7 +47,7 @@ export class Story {
     this.#events = new EventReader(stage.client, DEMO_NAMESPACE);
   }
 
-  /** Account, two machines, both running, and how to reach one. */
+  /** Applies an account and two machines, waits until both run, and shows how to reach one. */
   async rent(): Promise<void> {
     this.#view.heading('An account and two GpuInstances are applied');
     await this.#apply('account.yaml', { pollInterval: '1s' });
@@ -60,7 +60,7 @@ export class Story {
     await this.#showConnection('trainer');
   }
 
-  /** One sample as it is, until its machine runs. */
+  /** Applies one unchanged sample and waits until its machine runs. */
   async rentOne(name: string): Promise<void> {
     await this.#apply(sampleOf(name));
     await this.#until(`${name} runs`, (seen) => seen.get(name)?.isReady === true);
@@ -91,14 +91,14 @@ export class Story {
     await this.#until('both objects are gone', (seen) => seen.size === 0);
   }
 
-  /** The operator's books beside the simulator's. */
+  /** Compares the operator's books with the simulator's. */
   async settle(): Promise<Outcome> {
     const { outcome, apart } = await this.#books();
     const expected = INSTANCES.length + this.#replaced;
     return { result: judge(outcome, { expected, apart }), ...outcome };
   }
 
-  /** The books once more, when people have rented what they wanted; their machines are no fault. */
+  /** Compares the books again after users have rented machines; those machines are no fault. */
   async settleAgain(settled: Outcome): Promise<Outcome> {
     const { outcome } = await this.#books();
     return { result: this.#stage.operatorEnd() ?? settled.result, ...outcome };
@@ -127,7 +127,7 @@ export class Story {
     this.#view.say(`kubectl apply -f ${samplePath(sample)}${edited}`);
   }
 
-  /** What objects cost until now, and what those cost that are deleted. */
+  /** Returns the cost of objects until now, including deleted ones. */
   async #operatorDollars(now: number): Promise<number> {
     const { client } = this.#stage;
     const accounts = await client.list<MarketplaceAccount>(marketplaceAccountResource);
@@ -179,7 +179,7 @@ export class Story {
     }
   }
 
-  /** One look at the cluster; what changed since the last is shown. */
+  /** Polls the cluster and shows the changes since the last poll. */
   async look(): Promise<void> {
     const seen = await lookAtInstances(this.#stage.client, DEMO_NAMESPACE);
     for (const line of await this.#events.newLines()) this.#view.say(line);
@@ -203,7 +203,7 @@ function judge(
 ): string {
   if (outcome.billing > 0) return `${outcome.billing} contracts still bill in the simulator`;
   if (outcome.rented !== check.expected) {
-    return `${outcome.rented} contracts were made where ${check.expected} were wanted`;
+    return `${outcome.rented} contracts were created; expected: ${check.expected}`;
   }
   if (outcome.destroyed !== outcome.rented) return 'a contract was not ended';
   if (check.apart > TOLERATED_CENTS * 10_000) return 'the two sums differ by more than $0.01';

@@ -21,8 +21,8 @@ export function alignColumns(rows: Rows): readonly string[] {
 }
 
 /**
- * The rows, the first of which names the columns, without as many of the columns of `expendable`, taken in that
- * order, as it takes to fit into `width`.
+ * Returns the rows, the first of which names the columns, without the columns of `expendable` that must be omitted, in
+ * that order, to fit into `width`.
  */
 export function fitColumns(rows: Rows, expendable: readonly string[], width: number): Rows {
   const [header = []] = rows;

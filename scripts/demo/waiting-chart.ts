@@ -2,7 +2,10 @@ const ROWS = 10;
 const BAR = '█';
 const WIDTH = 40;
 
-/** How many waited how long, a bar for each tenth of the span between the shortest and the longest wait. */
+/**
+ * Returns a bar chart of waits: the number of requests in each tenth of the span between the shortest and the longest
+ * wait.
+ */
 export function waitingChart(waitsMs: readonly number[]): readonly string[] {
   if (waitsMs.length === 0) return [];
   const shortest = Math.min(...waitsMs);
@@ -16,13 +19,13 @@ export function waitingChart(waitsMs: readonly number[]): readonly string[] {
   const seconds = (ms: number): string => (ms / 1000).toFixed(2).padStart(6);
   return counts.map((count, row) => {
     const from = shortest + row * step;
-    // Whoever waited so long is seen, be it one of thousands.
+    // The longest wait is visible, even if it is one of thousands.
     const bar = BAR.repeat(Math.ceil((count / most) * WIDTH));
     return `${seconds(from)} –${seconds(from + step)} s  ${bar}${bar && ' '}${count}`;
   });
 }
 
-/** The wait that this share of all waited at most, in seconds with two decimals. */
+/** Returns the maximum wait of this share of all requests, in seconds with two decimals. */
 export function waitAt(share: number, waitsMs: readonly number[]): string {
   const sorted = waitsMs.toSorted((one, other) => one - other);
   const at = Math.max(0, Math.ceil(share * sorted.length) - 1);

@@ -4,7 +4,7 @@ import { eventResource } from '../../src/runtime/kube/core-resources.ts';
 import type { KubeClient } from '../../src/runtime/kube/kube-client.ts';
 import type { KubeObject } from '../../src/runtime/kube/kube-object.ts';
 
-/** What an observer of the cluster sees of one object at one time. */
+/** State of an object at one time, for an observer of the cluster. */
 export interface Sighting {
   readonly name: string;
   readonly phase: string;
@@ -33,7 +33,7 @@ function sightingOf(object: GpuInstance): Sighting {
   };
 }
 
-/** The instances of a namespace as they are now, by name. */
+/** Returns the present instances of a namespace, by name. */
 export async function lookAtInstances(
   client: KubeClient,
   namespace: string,
@@ -56,14 +56,14 @@ export class EventReader {
   readonly #kind: string | undefined;
   readonly #told = new Set<string>();
 
-  /** Those of every kind of object unless `kind` is given. */
+  /** Follows the events of all kinds of objects unless `kind` is given. */
   constructor(client: KubeClient, namespace: string, kind?: string) {
     this.#client = client;
     this.#namespace = namespace;
     this.#kind = kind;
   }
 
-  /** The events that came since the last call, oldest first. */
+  /** Returns the events since the last call, oldest first. */
   async newLines(): Promise<readonly string[]> {
     const { items } = await this.#client.list<EventObject>(eventResource, { namespace: this.#namespace });
     const fresh = items.filter(

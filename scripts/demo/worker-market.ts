@@ -7,7 +7,7 @@ import type { Marketplace } from './simulator.ts';
 export const WORKER_PERF = 100;
 /** Work of one request. */
 export const REQUEST_SIZE = 10;
-/** What the sample calls `http`. */
+/** Container port of `http` in the sample. */
 const WORKER_PORT = '8000/tcp';
 const BOOT_SCALE = 0.02;
 

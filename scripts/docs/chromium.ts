@@ -8,7 +8,7 @@ import { WebSocket } from 'undici';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
-/** The first Chromium on PATH. */
+/** Returns the first Chromium on PATH. */
 export function chromiumPath(path = process.env.PATH ?? ''): string | undefined {
   const folders = path.split(delimiter);
   return NAMES.flatMap((name) => folders.map((folder) => join(folder, name))).find((file) =>
@@ -21,10 +21,10 @@ export interface Size {
   readonly height: number;
 }
 
-/** One page of a browser. */
+/** A page of a browser. */
 export interface Page {
   open(url: string): Promise<void>;
-  /** The value of an expression in the page; a promise is awaited. */
+  /** Returns the value of an expression in the page; a promise is awaited. */
   evaluate(expression: string): Promise<unknown>;
   /** Waits until an expression is true in the page, and fails with the expression after 30 s. */
   until(expression: string): Promise<void>;
@@ -89,7 +89,10 @@ export async function openPage({ width, height }: Size): Promise<Page> {
   }
 }
 
-/** Chromium writes its port into a file of the profile; the first target of type page is the empty one. */
+/**
+ * Returns the address of the empty page, the first target of type page: Chromium writes its port into a file of the
+ * profile.
+ */
 async function pageAddress(portFile: string): Promise<string> {
   for (let waited = 0; waited < PATIENCE_MS; waited += 50) {
     const port = existsSync(portFile) ? readFileSync(portFile, 'utf8').split('\n')[0] : '';

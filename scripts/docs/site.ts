@@ -1,4 +1,4 @@
-/** What the documentation site knows of the pages under `docs`: where their links lead, and its sidebar. */
+/** The documentation site's rules for pages under `docs`: targets of links, and the sidebar. */
 import { posix } from 'node:path';
 
 const REPOSITORY_URL = 'https://github.com/gpu-rental-operator/gpu-rental-operator';
@@ -10,7 +10,7 @@ export interface SidebarGroup {
   readonly items: readonly { readonly text: string; readonly link: string }[];
 }
 
-/** How GitHub makes an anchor of a heading; links between pages use these. */
+/** Returns the anchor that GitHub makes of a heading; links between pages use these. */
 export function anchorOf(heading: string): string {
   const plain = heading.replaceAll('`', '').toLowerCase();
   return plain.replaceAll(/[^\p{Letter}\p{Number}\- _]/gu, '').replaceAll(' ', '-');
@@ -19,8 +19,8 @@ export function anchorOf(heading: string): string {
 const isOutside = (path: string): boolean => path === '..' || path.startsWith('../');
 
 /**
- * Where a link of a page leads on the site. The pages are written for GitHub, where a link may leave `docs`, name a
- * folder, or name a README: those become links to GitHub, to the folder's index, and to that index.
+ * Returns the target of a page's link on the site. The pages are written for GitHub, where a link may leave `docs`,
+ * name a folder, or name a README: those become links to GitHub, to the folder's index, and to that index.
  */
 export function siteLink(page: string, link: string): string {
   if (/^[a-z]+:|^#|^\//.test(link)) return link;
@@ -32,7 +32,7 @@ export function siteLink(page: string, link: string): string {
   return `/${index.replace(/(^|\/)README\.md$/, '$1index.md')}${fragment}`;
 }
 
-/** The groups of the sidebar: the headings of the index, and the links under each. */
+/** Returns the groups of the sidebar: the headings of the index, and the links under each. */
 export function sidebarOf(index: string): readonly SidebarGroup[] {
   const sections = index.split(/^## /m).slice(1);
   return sections.map((section) => ({

@@ -1,6 +1,6 @@
 /** Recordings of a terminal: as an asciicast, which asciinema plays, and as a picture of its last lines. */
 
-/** What a terminal showed, and when. */
+/** Output of a terminal over time. */
 export interface Recording {
   readonly columns: number;
   readonly rows: number;
@@ -8,7 +8,7 @@ export interface Recording {
   readonly events: readonly { readonly seconds: number; readonly text: string }[];
 }
 
-/** Version 2 of the asciicast format: a header, then a line per event. */
+/** Returns version 2 of the asciicast format: a header, then a line per event. */
 export function asciicast({ columns, rows, title, events }: Recording): string {
   const header = { version: 2, width: columns, height: rows, title, env: { TERM: 'xterm-256color' } };
   const lines = events.map(({ seconds, text }) =>
@@ -38,7 +38,7 @@ function rowOf(line: string, { at, columns }: { readonly at: number; readonly co
   return `  <text x="${MARGIN}" y="${y}" xml:space="preserve">${text}</text>`;
 }
 
-/** The last rows that fit, as an SVG with the title of the recording. Lines that are too long are cut. */
+/** Returns the last rows that fit, as an SVG with the title of the recording. Too long lines are cut. */
 export function terminalPicture({ columns, rows, title, events }: Recording): string {
   const all = events.map(({ text }) => text).join('');
   const lines = all.trimEnd().split('\n').slice(-rows);

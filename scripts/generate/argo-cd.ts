@@ -9,7 +9,7 @@ const folders = (path: string): readonly string[] =>
   readdirSync(join(REPOSITORY, path)).filter((name) => statSync(join(REPOSITORY, path, name)).isDirectory());
 const text = (path: string): string => readFileSync(join(REPOSITORY, path), 'utf8');
 
-/** The form in which argocd-cm holds actions: a text that is YAML itself. */
+/** Returns the actions in the form of argocd-cm: a text that is YAML itself. */
 function actionsOf(folder: string): string {
   const names = folders(folder).filter((name) => existsSync(join(REPOSITORY, folder, name, 'action.lua')));
   return yaml({
@@ -29,7 +29,7 @@ function customizations(group: string, kind: string): Readonly<Record<string, st
   };
 }
 
-/** The Lua scripts as a patch of argocd-cm, for an Argo CD that does not bring them. */
+/** Returns the Lua scripts as a patch of argocd-cm, for an Argo CD that does not include them. */
 export function argoCdArtifact(): Artifact {
   const data = Object.assign(
     {},

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** One generated file: its path from the root of the repository, and its whole content. */
+/** A generated file: its path from the root of the repository, and its whole content. */
 export interface Artifact {
   readonly path: string;
   readonly content: string;
@@ -10,7 +10,7 @@ export interface Artifact {
 
 export const REPOSITORY = fileURLToPath(new URL('../../', import.meta.url));
 
-/** The paths whose file is missing or differs. */
+/** Returns the paths whose file is missing or differs. */
 export function drifting(artifacts: readonly Artifact[], root: string = REPOSITORY): readonly string[] {
   return artifacts.filter((artifact) => !isCurrent(artifact, root)).map((artifact) => artifact.path);
 }

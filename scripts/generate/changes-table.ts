@@ -9,7 +9,7 @@ import { isOutdated, templateHash } from '../../src/controllers/endpoint-group/p
 import { fieldExample } from './field-examples.ts';
 import { annotatedSchema, type JsonSchema } from './json-schema.ts';
 
-/** What a change of a field of a spec does to what runs. */
+/** Effect of a changed field of a spec on running machines. */
 export type ChangeEffect =
   | 'is refused'
   | 'replaces the machine; its disk is lost'
@@ -21,7 +21,7 @@ export type ChangeEffect =
 export interface FieldChange {
   readonly field: string;
   readonly effect: ChangeEffect;
-  /** What follows beside that; empty where nothing does. */
+  /** Further effects; empty without any. */
   readonly detail: string;
 }
 
@@ -62,7 +62,7 @@ const GROUP_DETAILS: Readonly<Record<string, string>> = {
   pause: 'while it lasts, a new template replaces no worker',
 };
 
-/** Every field of a GpuInstance, by the comparison that the operator decides with. */
+/** Returns every field of a GpuInstance with its effect, by the operator's own comparison. */
 export function gpuInstanceChanges(): readonly FieldChange[] {
   const { properties = {} } = annotatedSchema(gpuInstanceSpec);
   return Object.entries(properties).flatMap(([field, schema]): readonly FieldChange[] => {
@@ -77,7 +77,7 @@ export function gpuInstanceChanges(): readonly FieldChange[] {
   });
 }
 
-/** Every field of an EndpointGroup, likewise. */
+/** Returns every field of an EndpointGroup with its effect. */
 export function endpointGroupChanges(): readonly FieldChange[] {
   const { properties = {} } = annotatedSchema(endpointGroupSpec);
   return Object.entries(properties).map(([field, schema]) => ({
@@ -122,7 +122,10 @@ function machines(filtered: string | undefined): readonly MachineFacts[] {
   return [usual, ...others];
 }
 
-/** Whether there is a machine that satisfies the alternative with one value and not with another. */
+/**
+ * Returns the effect of an alternative's field: an update if no machine satisfies it with one value and not with
+ * another.
+ */
 function effectOnOffers(name: string, schema: JsonSchema): ChangeEffect {
   const values = valuesOf(`spec.offers[].${name}`, schema);
   const [first] = Array.isArray(values[0]) ? values[0] : [];
@@ -198,7 +201,7 @@ function groupWith(change: Readonly<Record<string, unknown>>): EndpointGroup {
   };
 }
 
-/** For the page of GpuInstance. */
+/** Returns the table for the page of GpuInstance. */
 export function instanceChangesTable(): string {
   return table(
     'By the comparison that the operator decides with. `gpu-rent diff -f FILE` says it for a manifest and the machine that is there, and where the chart has its policies (`admissionPolicies.warnOfReplacement`) the API server warns as the edit is applied. A changed Secret is used at the next rental.',
@@ -206,7 +209,7 @@ export function instanceChangesTable(): string {
   );
 }
 
-/** For the page of EndpointGroup. */
+/** Returns the table for the page of EndpointGroup. */
 export function groupChangesTable(): string {
   return table(
     'By the comparison that the operator decides with. Workers are replaced `updateStrategy.maxUnavailable` at a time, each after it is drained. `gpu-rent diff -f FILE` says which, and the API server warns as of a GpuInstance.',

@@ -23,8 +23,9 @@ const headingLinks = (groups: readonly CatalogGroup[]): readonly string[] =>
   groups.map(({ heading }) => `- [${heading}](#${anchor(heading)})`);
 
 /**
- * Every command of gpu-rent as its own help prints it: `docs/reference/commands.md` has those of the operator and the
- * shared options, `commands-marketplace.md` those of the marketplace. Throws if a heading of the operator is missing.
+ * Returns every command of gpu-rent as its own help prints it: `docs/reference/commands.md` has those of the operator
+ * and the shared options, `commands-marketplace.md` those of the marketplace. Throws if a heading of the operator is
+ * missing.
  */
 export async function commandPages(): Promise<readonly Artifact[]> {
   const operator = catalog.filter(({ heading }) => OPERATOR_HEADINGS.includes(heading));
@@ -72,7 +73,7 @@ async function marketplacePage(groups: readonly CatalogGroup[]): Promise<Artifac
   return { path: `docs/reference/${MARKETPLACE_PAGE}`, content };
 }
 
-/** The commands of a heading. `sharedPage` is the page with the shared options, empty for the page itself. */
+/** Returns the commands of a heading. `sharedPage` is the page with the shared options, empty for the page itself. */
 async function groupSection(
   { heading, entries }: CatalogGroup,
   sharedPage: string,
@@ -111,7 +112,7 @@ function argumentTable({ args = [] }: Command): readonly string[] {
   return ['| Argument | Meaning |', '|---|---|', ...rows, ''];
 }
 
-/** Those that only this command has. */
+/** Returns the options that only this command has. */
 function ownOptions(command: Command): readonly string[] {
   const shared = new Set(sharedOptions(command.optionSets).map(({ flags }) => flags));
   return optionTable(optionsOf(command).filter(({ flags, hidden }) => !hidden && !shared.has(flags)));

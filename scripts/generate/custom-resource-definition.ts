@@ -2,7 +2,7 @@ import type { KindDefinition } from '../../src/api/v1alpha1/definitions.ts';
 import { CATEGORY, VERSION } from '../../src/api/v1alpha1/names.ts';
 import { structuralSchema } from './json-schema.ts';
 
-/** The whole object's schema: metadata's name is named so that rules may point at it. */
+/** Returns the whole object's schema: it declares metadata's name, so that rules may use it. */
 function objectSchema(kind: KindDefinition) {
   const status = structuralSchema(kind.status);
   return {
@@ -20,7 +20,7 @@ function objectSchema(kind: KindDefinition) {
   };
 }
 
-/** The CustomResourceDefinition of a kind, ready to be written as YAML. */
+/** Returns the CustomResourceDefinition of a kind, in the form for YAML. */
 export function customResourceDefinition(kind: KindDefinition) {
   const { group, plural, singular, shortNames } = kind.names;
   return {

@@ -5,7 +5,7 @@ import { GENERATED, yaml } from './yaml.ts';
 
 const fileName = ({ names }: KindDefinition): string => `${names.group}_${names.plural}.yaml`;
 
-/** Where people and tools look for plain definitions. */
+/** Folders in which users and tools expect plain CRDs. */
 const PLAIN_FOLDERS = ['crds', 'deploy/base/crds'] as const;
 
 /** The operator's chart, and the one for definitions that live apart from it. */
@@ -32,7 +32,7 @@ function labelPairs(kind: KindDefinition): string {
     .join(' ');
 }
 
-/** The definitions: plain, in the kustomize base, and in the chart. */
+/** Returns the CRDs: plain, in the kustomize base, and in the chart. */
 export function customResourceArtifacts(): readonly Artifact[] {
   return definitions.flatMap((kind) => {
     const content = GENERATED + yaml(customResourceDefinition(kind));

@@ -10,8 +10,8 @@ export interface Field {
 }
 
 /**
- * An example of a field, as it is written behind its name. In a status it is the operator's; in a spec its own, else
- * the plainest that its schema takes.
+ * Returns an example of a field, as written after its name. In a status it is the operator's; in a spec its own, else
+ * the simplest valid value.
  */
 export function fieldExample({ kind, path, schema }: Field): string {
   const [root, ...names] = path.replaceAll('[]', '').split('.');
@@ -29,7 +29,7 @@ function stepInto(value: unknown, names: readonly string[]): unknown {
   return stepInto((whole as Readonly<Record<string, unknown>>)[name], rest);
 }
 
-/** A value in one line, as a person writes it. */
+/** Returns a value in one line, in a person's style. */
 export function flow(value: unknown): string {
   // Quotes what YAML 1.1, as kubectl reads it, takes for something else: NO is false.
   return stringify(value, {
@@ -50,7 +50,7 @@ function exampleValue(schema: JsonSchema): unknown {
   throw new Error(`a field has neither example, default nor words: ${schema.description ?? 'undescribed'}`);
 }
 
-/** With the fields that must be there; where none must, with the first. */
+/** Returns an object with its required fields, or else with the first one. */
 function objectOf(properties: Readonly<Record<string, JsonSchema>>, required: readonly string[]): unknown {
   const names = required.length > 0 ? required : Object.keys(properties).slice(0, 1);
   return Object.fromEntries(names.map((name) => [name, exampleValue(properties[name] ?? {})]));

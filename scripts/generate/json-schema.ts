@@ -53,8 +53,8 @@ const KEY_ORDER = [
 ] as const;
 
 /**
- * The schema of a zod type as the API server takes it (it must be structural): unions only as int-or-string,
- * no bounds that merely say "a safe integer", no key of another dialect. Keeps `x-example` and `x-form`.
+ * Returns the schema of a zod type in the API server's structural form: unions only as int-or-string, no bounds that
+ * merely mean "a safe integer", no key of another dialect. It keeps `x-example` and `x-form`.
  */
 export function annotatedSchema(type: z.ZodType): JsonSchema {
   const schema = z.toJSONSchema(type, {
@@ -66,7 +66,7 @@ export function annotatedSchema(type: z.ZodType): JsonSchema {
   return ordered(withWholeDefaults(schema as JsonSchema));
 }
 
-/** The same without what only the reference reads. */
+/** Returns the schema without the parts for the reference. */
 export function structuralSchema(type: z.ZodType): JsonSchema {
   return withoutNotes(annotatedSchema(type));
 }
@@ -103,8 +103,8 @@ export function mapChildren(schema: JsonSchema, change: (child: JsonSchema) => J
 }
 
 /**
- * The default of an object, with those of its fields filled in: the API server judges a default by the
- * rules as it stands, before nested defaults reach it.
+ * Returns the default of an object, completed with those of its fields: the API server evaluates a default by the rules
+ * before nested defaults reach it.
  */
 function withWholeDefaults(schema: JsonSchema): JsonSchema {
   const whole = mapChildren(schema, withWholeDefaults);

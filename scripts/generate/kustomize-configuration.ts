@@ -26,7 +26,7 @@ const ACCOUNT_FIELD = /\/accountRef\/name$/;
 const IMAGE_FIELD = /\/image$/;
 /** Every field that names another object by the conventions of the Kubernetes API. */
 const REFERENCE = /(?:Ref\/name|[a-z]Name)$/;
-/** Names that an object of ours gives to something, or that are no names of objects in the cluster. */
+/** Names that an object of the operator gives to something, or that are no names of objects in the cluster. */
 const OWN_NAMES: ReadonlySet<string> = new Set(['spec/endpointName']);
 
 /** Paths of text fields as kustomize writes them; it steps into lists by itself. */
@@ -61,7 +61,7 @@ const SCALERS: readonly FieldSpec[] = [
   { path: 'spec/scaleTargetRef/name', group: 'keda.sh', kind: 'ScaledObject' },
 ];
 
-/** The file for `configurations:` of a kustomization. Throws if a field names an object of a kind that it does not know. */
+/** Returns the file for `configurations:` of a kustomization. Throws if a field names an object of an unknown kind. */
 export function kustomizeConfiguration(): Artifact {
   refuseUnknown();
   const ours = { group: GROUP, version: VERSION };

@@ -46,7 +46,7 @@ function role(kind: 'ClusterRole' | 'Role', grants: readonly Grant[]) {
   };
 }
 
-/** A named template with rules, which the chart puts into Roles or ClusterRoles as its values say. */
+/** Returns a named template with rules, which the chart puts into Roles or ClusterRoles by its values. */
 function template(name: string, grants: readonly Grant[]): string {
   const rules = grants.map((grant) => `# ${grant.why}\n${yaml([rule(grant)])}`).join('');
   return `{{- define "gpu-rental-operator.rules.${name}" -}}\n${rules}{{- end }}\n`;
@@ -78,15 +78,15 @@ ${table('Of a picker of the gateway, in every namespace that it serves', pickerG
 Beside them \`get\` on the Secrets that it reads, by name: those of \`spec.gateway.keys\`, and \`NAME-gateway-client\` of groups with \`link: TLS\`. Granted to a ServiceAccount of its own with the chart's \`gateway.enabled\` or \`deploy/components/gateway\`.
 `;
 
-/** RBAC for the whole cluster, as `deploy/` installs it. */
+/** Returns the RBAC objects of `deploy/`, for the whole cluster. */
 export function permissionObjects(): readonly unknown[] {
   const cluster = [...watchedGrants, ...clusterGrants];
   return [role('ClusterRole', cluster), binding('ClusterRole'), role('Role', ownGrants), binding('Role')];
 }
 
 /**
- * The right to review tokens, under the first name, and what their owners need, under the second. Not labelled with the
- * operator's namespace: turning the option off is no uninstall, which the guard would refuse.
+ * Returns the permission to review tokens, under the first name, and the needs of their owners, under the second.
+ * Without the label of the operator's namespace: disabling the option is no uninstall, which the guard would refuse.
  */
 function reviewObjects(reviewer: string, caller: string, needs: object): readonly unknown[] {
   const plain = { 'app.kubernetes.io/name': NAME };
@@ -110,7 +110,7 @@ function reviewObjects(reviewer: string, caller: string, needs: object): readonl
   ];
 }
 
-/** Rights of a picker as `deploy/` installs it; the Secrets that it may read are named by whoever has groups. */
+/** Returns the permissions of a picker in `deploy/`; users of groups add the Secrets that it may read. */
 function pickerObjects(): readonly unknown[] {
   const name = `${NAME}-gateway`;
   const plain = { 'app.kubernetes.io/name': name };
@@ -140,7 +140,7 @@ function pickerObjects(): readonly unknown[] {
   ];
 }
 
-/** RBAC of the kustomize base, the rules of the chart, and the page that explains both. */
+/** Returns RBAC of the kustomize base, the rules of the chart, and the page that explains both. */
 export function permissionArtifacts(): readonly Artifact[] {
   return [
     {

@@ -6,7 +6,7 @@ export type ProblemReason = {
   [R in Reason]: KindOf<R> extends 'retryable' | 'terminal' ? R : never;
 }[Reason];
 
-/** What usually leads to a reason, and the command that shows whether it is that. */
+/** A usual cause of a reason, and the command that confirms it. */
 export type Cause = readonly [cause: string, command: string];
 
 export interface ReasonHelp {
@@ -31,7 +31,7 @@ const WORKERS = 'kubectl get gpui -n NAMESPACE -l gpurental.dev/endpoint-group=N
 const SECRET_KEYS = 'kubectl describe secret SECRET -n NAMESPACE';
 const MACHINES = 'gpu-rent list instances';
 
-/** By reason: an example, its causes, the fix. Every reason that is `retryable` or `terminal` has an entry. */
+/** Help by reason: an example, its causes, the fix. Every reason that is `retryable` or `terminal` has an entry. */
 export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
   NotReachable: {
     example: 'Port 8080 of spec.ports has no public port on machine 20000006.',

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { refusedProse } from '../lint/prose.ts';
 import { REPOSITORY } from './artifact.ts';
 
-/** Where the tests of decisions keep what the operator says in each situation. */
+/** Goldens of the operator's decisions in each situation. */
 const GOLDENS = 'test/golden/decisions/*.txt';
 /** A condition or an event: `Ready False NoOffers: ...`, `event Warning OrphanFound (Sweep): ...`. */
 const SAID = /^(?:event \w+|\w+ \w+) (\w+)(?: \([^)]*\))?(?: since \S+)?: (.*)$/gm;
@@ -27,8 +27,8 @@ function collected(): ReadonlyMap<string, readonly string[]> {
 const messages = collected();
 
 /**
- * Message of the operator with that reason, from the goldens of its decisions: the most frequent, of several the
- * longest. Undefined if none has it.
+ * Returns the operator's message with that reason in the goldens of its decisions: the most frequent, of several the
+ * longest. Undefined without one.
  */
 export function recordedMessage(reason: string): string | undefined {
   const said = messages.get(reason) ?? [];

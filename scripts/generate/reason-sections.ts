@@ -6,7 +6,7 @@ import { alerts, runbookName } from './monitoring/alerts.ts';
 import { type ReasonHelp, reasonHelp } from './reason-causes.ts';
 import { recordedMessage } from './reason-messages.ts';
 
-/** What each kind of reason is called, and what tools make of an object that has it. */
+/** Names of the kinds of reasons, and the status that tools show for them. */
 export const MEANINGS: Readonly<
   Record<ReasonEntry['kind'], { readonly word: string; readonly tools: string }>
 > = {
@@ -22,7 +22,7 @@ export const MEANINGS: Readonly<
   retryable: {
     word: 'goes on by itself when the cause ends',
     tools:
-      'Nothing has to be touched for it to go on: the operator tries again. Meanwhile kstatus reads InProgress and Argo CD Progressing, where it is the reason of `Ready`.',
+      'The operator retries by itself. Meanwhile kstatus reads InProgress and Argo CD Progressing, if it is the reason of `Ready`.',
   },
   terminal: {
     word: '**Stalled** until a person acts',
@@ -31,7 +31,7 @@ export const MEANINGS: Readonly<
   },
 };
 
-/** What shows more of an object, by the kind of object that shows the reason. */
+/** Commands that show more of an object, by the kind of object with the reason. */
 const INSTANCE = ['kubectl describe gpui NAME -n NAMESPACE', 'gpu-rent explain gpui/NAME -n NAMESPACE'];
 const ACCOUNT = ['kubectl describe gpuacct NAME -n NAMESPACE', 'gpu-rent doctor'];
 const GROUP = [
@@ -108,14 +108,17 @@ function section([name, entry]: readonly [string, ReasonEntry]): readonly string
   ];
 }
 
-/** The names of the reasons of a kind, in the order of the alphabet. */
+/** Returns the names of the reasons of a kind, in the order of the alphabet. */
 export function reasonsOf(kind: ReturnType<typeof reasonKind>): readonly (readonly [string, ReasonEntry])[] {
   return Object.entries<ReasonEntry>(reasons)
     .filter(([name]) => reasonKind(name) === kind)
     .toSorted(([left], [right]) => left.localeCompare(right, 'en'));
 }
 
-/** A section for each reason of a kind: the meaning, an example, causes with the commands that show them, the fix. */
+/**
+ * Returns a section for each reason of a kind: the meaning, an example, causes with the commands that show them, the
+ * fix.
+ */
 export function reasonSections(kind: ReturnType<typeof reasonKind>): readonly string[] {
   return reasonsOf(kind).flatMap(section);
 }

@@ -36,7 +36,9 @@ function conditionTable(kind: Kind): readonly string[] {
   ];
 }
 
-/** A row for each class of reasons with links to their sections: the sentence of a reason is in its section alone. */
+/**
+ * Returns a row for each class of reasons with links to their sections: only its section has the sentence of a reason.
+ */
 function indexOf(kind: Kind): readonly string[] {
   const rows = Object.entries(MEANINGS).map(([meaning, { word }]) => {
     const ofMeaning = reasonsOf(kind).filter(([, entry]) => entry.kind === (meaning as ReasonEntry['kind']));
@@ -80,7 +82,7 @@ function kindPage(kind: Kind): Artifact {
   return { path: `docs/reference/${pageOf(kind)}`, content };
 }
 
-/** The page of conditions with the index of all reasons, and a page of reasons for each kind of object. */
+/** Returns the page of conditions with the index of all reasons, and a page of reasons for each kind of object. */
 export function reasonPages(): readonly Artifact[] {
   return [indexPage(), ...kinds.map(kindPage)];
 }

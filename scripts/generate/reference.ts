@@ -24,7 +24,7 @@ const index: Artifact = {
   ].join('\n'),
 };
 
-/** The reference under `docs/reference`, and the page of samples. */
+/** Returns the reference under `docs/reference`, and the page of samples. */
 export function referenceArtifacts(): readonly Artifact[] {
   return [index, ...kindPages(), ...reasonPages(), samplesPage(), flagsPage()];
 }

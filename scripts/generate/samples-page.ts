@@ -4,7 +4,10 @@ import { type Artifact, REPOSITORY } from './artifact.ts';
 
 const FOLDER = 'deploy/samples';
 
-/** The comment at the begin of a sample, as running text with its commands as code, and the manifest behind it. */
+/**
+ * Returns the comment at the beginning of a sample, as running text with its commands as code, and the manifest after
+ * it.
+ */
 function split(text: string): { readonly about: string; readonly manifest: string } {
   const comment = /^(?:#.*\n)+/.exec(text)?.[0] ?? '';
   const lines = comment
@@ -27,7 +30,7 @@ function section(file: string): readonly string[] {
   return [`## ${title(file)}`, '', `${about} (${link})`, '', '```yaml', manifest, '```', ''];
 }
 
-/** Every sample, shown from its file. */
+/** Returns the page with every sample, read from its file. */
 export function samplesPage(): Artifact {
   const files = readdirSync(join(REPOSITORY, FOLDER)).filter((name) => name.endsWith('.yaml'));
   const content = [

@@ -8,10 +8,10 @@ import { extract } from 'tar-stream';
 import xz from 'xz-decompress';
 import * as z from 'zod';
 
-/** What the image takes from Debian, at one version for each platform. `node scripts/image/pin.ts` writes it. */
+/** Debian packages of the image, at one version for each platform. `node scripts/image/pin.ts` writes it. */
 export const pins = z.strictObject({
   suite: z.string(),
-  /** Where the archive of all times keeps what the present one has dropped, such as 20260101T000000Z. */
+  /** Snapshot of the archive with packages that the present archive has dropped, such as 20260101T000000Z. */
   snapshot: z.string(),
   packages: z.array(
     z.strictObject({
@@ -36,7 +36,7 @@ export const ARCHIVE = 'https://deb.debian.org';
 const SNAPSHOT = 'https://snapshot.debian.org/archive';
 const TIMEOUT_MS = 120_000;
 
-/** A file of an archive: its path without a leading slash, and what it is. */
+/** A file of an archive: its path without a leading slash, and its content. */
 export interface ArchivedFile {
   readonly path: string;
   readonly mode: number;
@@ -46,8 +46,8 @@ export interface ArchivedFile {
 }
 
 /**
- * The pinned package as it was published. It comes from the cache, else from Debian's archive, else from the archive of
- * all times. Rejects if none of them has a file with the pinned digest.
+ * Returns the pinned package as published: from the cache, else from Debian's archive, else from the snapshot archive.
+ * Rejects if none of them has a file with the pinned digest.
  */
 export async function fetchPackage(
   { archive, path, sha256 }: PinnedFile,
@@ -86,7 +86,7 @@ export async function download(url: string): Promise<Buffer> {
   return Buffer.from(await response.arrayBuffer());
 }
 
-/** The fields of a package and its files, from the text of a .deb. Rejects if it is none. */
+/** Returns the fields of a package and its files, from the text of a .deb. Rejects for any other text. */
 export async function readPackage(
   deb: Buffer,
 ): Promise<{ readonly control: string; readonly files: readonly ArchivedFile[] }> {
@@ -109,7 +109,9 @@ interface Member {
 const AR_MAGIC = '!<arch>\n';
 const AR_HEADER = 60;
 
-/** Of an ar archive: a header of fixed columns before each member, which begins at an even place. */
+/**
+ * Returns the members of an ar archive: a header of fixed columns before each member, which begins at an even position.
+ */
 function membersOf(archive: Buffer): readonly Member[] {
   if (archive.subarray(0, AR_MAGIC.length).toString() !== AR_MAGIC)
     throw new Error('this is no Debian package');
@@ -134,7 +136,7 @@ async function memberNamed(members: readonly Member[], name: string): Promise<Bu
   return decompress(member.content, member.name);
 }
 
-/** By the ending of its name, as dpkg does. */
+/** Decompresses by the ending of the name, like dpkg. */
 export async function decompress(content: Buffer, name: string): Promise<Buffer> {
   if (name.endsWith('.xz')) return buffer(Readable.fromWeb(new xz.XzReadableStream(streamOf(content))));
   if (name.endsWith('.zst')) return zstdDecompressSync(content);

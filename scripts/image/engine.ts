@@ -9,7 +9,7 @@ export type EngineName = (typeof ENGINE_NAMES)[number];
 /** A program that keeps images and runs containers of them. */
 export interface Engine {
   readonly name: EngineName;
-  /** What puts the images of an archive into its store. */
+  /** Arguments that load the images of an archive into its store. */
   readonly load: (archive: string) => readonly string[];
 }
 
@@ -26,8 +26,8 @@ const ENGINES: readonly (Engine & { readonly probe: readonly string[] })[] = [
 const PROBE_MS = 15_000;
 
 /**
- * The first engine of this machine that answers; a program without its daemon does not. If one is `wanted`, that one, or
- * the call rejects.
+ * Returns the first engine of this machine that answers; a program without its daemon does not. With `wanted` only that
+ * one is tried, and the call rejects if it fails.
  */
 export async function findEngine(
   wanted: EngineName | undefined,

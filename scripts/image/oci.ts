@@ -18,7 +18,7 @@ export interface Image {
   readonly architecture: Architecture;
   /** From the one that changes least to the one that changes most. */
   readonly layers: readonly (readonly Entry[])[];
-  /** What the container runs by, as OCI's image configuration names it. */
+  /** Configuration of the container in OCI's form. */
   readonly config: Readonly<Record<string, unknown>>;
 }
 
@@ -27,13 +27,13 @@ export interface ArchiveOptions {
   readonly reference: string;
   /** Seconds since the epoch. */
   readonly createdAt: number;
-  /** Which of the images tools take that know one platform only. */
+  /** Platform of the image for tools that know one platform only. */
   readonly main: Architecture;
 }
 
 export interface ImageArchive {
   readonly archive: Buffer;
-  /** Of the index that names both platforms. */
+  /** Digest of the index with both platforms. */
   readonly digest: string;
   /** Bytes of the files and of the layers as they are sent. */
   readonly sizes: readonly {
@@ -44,8 +44,9 @@ export interface ImageArchive {
 }
 
 /**
- * One archive with the images: an OCI layout (of the image specification 1.1), and beside it the `manifest.json` by which Docker
- * loads the main one. The same input gives the same bytes: times are zero, owners are root, and names are sorted.
+ * Returns one archive with the images: an OCI layout (image specification 1.1), and beside it the `manifest.json` with
+ * which Docker loads the main one. The same input gives the same bytes: times are zero, owners are root, and names are
+ * sorted.
  */
 export async function imageArchive(images: readonly Image[], options: ArchiveOptions): Promise<ImageArchive> {
   const blobs = new Map<string, Buffer>();
@@ -116,14 +117,14 @@ export async function imageArchive(images: readonly Image[], options: ArchiveOpt
 const MANIFEST = 'application/vnd.oci.image.manifest.v1+json';
 const INDEX = 'application/vnd.oci.image.index.v1+json';
 
-/** As containerd keeps it: Docker's own registry stands before a name without one. */
+/** Returns the name in containerd's form: with Docker's own registry before a name without one. */
 function fullName(reference: string): string {
   const [first = ''] = reference.split('/');
   if (!reference.includes('/')) return `docker.io/library/${reference}`;
   return first === 'localhost' || /[.:]/.test(first) ? reference : `docker.io/${reference}`;
 }
 
-/** A tar of these entries and of the folders above them, by name. */
+/** Returns a tar of these entries and their parent folders, ordered by name. */
 export async function tarOf(entries: readonly Entry[]): Promise<Buffer> {
   const byPath = new Map<string, Entry>();
   for (const entry of entries) {

@@ -15,7 +15,7 @@ import {
 import { compareVersions } from './debian-version.ts';
 
 const SUITE = 'trixie';
-/** What the official Node is linked with, and what says which distribution this is. */
+/** Libraries of the official Node, and the package that identifies the distribution. */
 const PACKAGES = ['base-files', 'libatomic1', 'libc6', 'libgcc-s1', 'libstdc++6'];
 const ARCHITECTURES: readonly Architecture[] = ['amd64', 'arm64'];
 const INDEXES = [

@@ -2,7 +2,7 @@ import type { Architecture, ArchivedFile } from './debian-archive.ts';
 import type { NodeFiles } from './node-binary.ts';
 import type { Entry, Image } from './oci.ts';
 
-/** As in distroless images, so that policies which allow that user allow this image. */
+/** User of distroless images, so that policies for that user allow this image. */
 const USER = 65532;
 const LINK_MODE = 0o777;
 
@@ -13,18 +13,18 @@ export interface InstalledPackage {
   readonly files: readonly ArchivedFile[];
 }
 
-/** Where Debian keeps the shared libraries of a platform. */
+/** Folders of the shared libraries of a platform in Debian. */
 const LIBRARIES: Readonly<Record<Architecture, string>> = {
   amd64: 'usr/lib/x86_64-linux-gnu/',
   arm64: 'usr/lib/aarch64-linux-gnu/',
 };
 
-/** What Node asks the loader for, and what the C library looks names up with. */
+/** Libraries that Node loads, and those with which the C library resolves names. */
 const WANTED = /^(ld-linux.*|lib(c|m|dl|pthread|rt|resolv|atomic|gcc_s|stdc\+\+|nss_dns|nss_files)\.so\..*)$/;
 
 /**
- * The layer that changes least: shared libraries, who the user is, and which versions of which packages these are, where
- * scanners look for that (`/var/lib/dpkg/status.d`).
+ * Returns the layer that changes least: shared libraries, the user, and the versions of the packages in the place that
+ * scanners read (`/var/lib/dpkg/status.d`).
  */
 export function baseLayer(
   packages: readonly InstalledPackage[],
@@ -65,7 +65,7 @@ function entryOf({ path, mode, content, link }: ArchivedFile): Entry {
   return link === undefined ? { path, mode: mode & 0o755, content } : { path, mode: LINK_MODE, link };
 }
 
-/** Where distroless images have it, too: the chart's test names this path. */
+/** Path of Node in distroless images, too: the chart's test names this path. */
 const NODE = 'nodejs/bin/node';
 
 export function nodeLayer({ binary, license }: NodeFiles): readonly Entry[] {
@@ -75,7 +75,7 @@ export function nodeLayer({ binary, license }: NodeFiles): readonly Entry[] {
   ];
 }
 
-/** The bundle, by the name of each file in `/app`. */
+/** Returns the bundle, by the name of each file in `/app`. */
 export function applicationLayer(files: ReadonlyMap<string, Buffer>): readonly Entry[] {
   return [...files].map(([name, content]) => ({ path: `app/${name}`, mode: 0o444, content }));
 }
@@ -97,7 +97,7 @@ export const NODE_FLAGS: readonly string[] = [
   '--import=/app/hold-signals.mjs',
 ];
 
-/** What the container runs by. `labels`: what the image is, as OCI's annotations name it. */
+/** Returns the configuration of the container. `labels`: OCI's annotations of the image. */
 export function configOf(labels: Readonly<Record<string, string>>): Image['config'] {
   return {
     User: `${USER}:${USER}`,

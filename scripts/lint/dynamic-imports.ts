@@ -9,7 +9,7 @@ export interface RefusedImport {
   readonly message: string;
 }
 
-/** As much of oxlint's syntax tree as the rule reads. */
+/** The part of oxlint's syntax tree that the rule reads. */
 interface ImportExpression {
   readonly source: { readonly value?: unknown };
 }

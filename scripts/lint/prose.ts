@@ -24,7 +24,7 @@ const RULES: readonly Rule[] = [
   { pattern: /\b(comes|came) to it\b/, instead: 'reconciles it' },
 ];
 
-/** A refused phrase, and where it is. */
+/** A refused phrase and its line. */
 export interface ProseFinding {
   /** From 1. */
   readonly line: number;
@@ -32,14 +32,14 @@ export interface ProseFinding {
   readonly instead: string;
 }
 
-/** Code is quoted, not written: blocks, `spans` and the targets of links are left out. */
+/** Removes code: blocks, `spans` and the targets of links. */
 const withoutCode = (text: string): string =>
   text
     .replace(/^```[\s\S]*?^```/gm, (block) => block.replace(/[^\n]/g, ''))
     .replace(/`[^`\n]*`/g, '`')
     .replace(/\]\([^)\n]*\)/g, ']');
 
-/** The refused phrases of a Markdown or plain text. */
+/** Returns the refused phrases of a Markdown or plain text. */
 export function refusedProse(text: string): readonly ProseFinding[] {
   return withoutCode(text)
     .split('\n')

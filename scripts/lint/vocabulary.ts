@@ -4,7 +4,7 @@
  */
 import { basename } from 'node:path';
 
-/** What a refused word is called instead, with all its forms. */
+/** Replacement of a refused word, with all its forms. */
 const NAMES = insteadOf([
   ['aftermath', 'outcome'],
   ['anew', 'again'],
@@ -75,14 +75,14 @@ export interface Refused {
   readonly instead: string;
 }
 
-/** The refused words of a name in camelCase, kebab-case or CONSTANT_CASE. */
+/** Returns the refused words of a name in camelCase, kebab-case or CONSTANT_CASE. */
 export function refusedInName(name: string): readonly Refused[] {
   const superlative = SUPERLATIVE.exec(name)?.[1];
   const first = superlative === undefined ? [] : [{ word: superlative.toLowerCase(), instead: 'MAX_, MIN_' }];
   return [...first, ...refusedOf(name.replace(/([a-z0-9])([A-Z])/g, '$1 $2'), NAMES)];
 }
 
-/** The refused words of a test's title. Words in `code quotes` are names of things outside, such as a field. */
+/** Returns the refused words of a test's title. Words in `code quotes` are names of things outside, such as a field. */
 export function refusedInTitle(title: string): readonly Refused[] {
   return refusedOf(title.replace(/`[^`]*`/g, ''), TITLES);
 }
@@ -97,7 +97,7 @@ function refusedOf(text: string, words: ReadonlyMap<string, string>): readonly R
     });
 }
 
-/** As much of oxlint's syntax tree as the rule reads. */
+/** The part of oxlint's syntax tree that the rule reads. */
 interface Node {
   readonly type: string;
   readonly name?: unknown;

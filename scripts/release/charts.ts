@@ -8,12 +8,12 @@ import { readSbom, sbomPath } from './sbom.ts';
 import { isLoopback } from './settings.ts';
 import { attestArguments, signArguments } from './signing.ts';
 
-/** The definitions first, as they are installed. */
+/** Charts in the order of installation: the CRDs first. */
 const CHARTS = ['gpu-rental-operator-crds', 'gpu-rental-operator'] as const;
 /** The one that runs the image. */
 export const OPERATOR_CHART = 'gpu-rental-operator';
 
-/** Helm knows loopback registries only by a flag; crane and cosign know them by their host. */
+/** Returns helm's flag for a loopback registry, which crane and cosign recognize by host. */
 export const helmTransport = (host: string): readonly string[] => (isLoopback(host) ? ['--plain-http'] : []);
 
 /** Packages both charts, the operator's with the digest of its image, pushes and signs them and attaches the SBOM. */
@@ -30,7 +30,7 @@ export async function releaseCharts(release: Release): Promise<string> {
   return charts.map(({ name, digest }) => `${name} ${digest}`).join(', ');
 }
 
-/** Of a copy, so that the sources stay as they are. The same commit gives the same bytes. */
+/** Packages a copy, so that the sources stay unchanged. The same commit gives the same bytes. */
 async function packageChart(
   { settings, programs, repository, env }: Release,
   name: string,

@@ -9,21 +9,21 @@ import { tarOf } from '../image/oci.ts';
 
 const HOME = 'https://github.com/gpu-rental-operator/gpu-rental-operator';
 const SUMMARY = 'Rent, watch and explain GPU machines';
-/** Of `engines` in package.json. */
+/** Version in `engines` of package.json. */
 const NODE = '22.22';
 
-/** One archive for all platforms: the program is a script of Node. */
+/** An archive for all platforms: the program is a script of Node. */
 export interface Archive {
   readonly version: string;
   readonly url: string;
   readonly sha256: string;
 }
 
-/** Where a release has its archive. */
+/** Returns the URL of a release's archive. */
 export const archiveUrl = (version: string): string =>
   `${HOME}/releases/download/v${version}/gpu-rent-v${version}.tar.gz`;
 
-/** The plugin manifest of krew: `kubectl krew install gpu-rent` makes it `kubectl gpu-rent`. */
+/** Returns the plugin manifest of krew: after `kubectl krew install gpu-rent` the program is `kubectl gpu-rent`. */
 export function krewManifest({ version, url, sha256 }: Archive): string {
   const platform = (os: string) => ({
     selector: { matchLabels: { os } },
@@ -48,7 +48,7 @@ export function krewManifest({ version, url, sha256 }: Archive): string {
   });
 }
 
-/** The formula of Homebrew, for a tap of the project. */
+/** Returns the formula of Homebrew, for a tap of the project. */
 export function homebrewFormula({ version, url, sha256 }: Archive): string {
   return `class GpuRent < Formula
   desc "${SUMMARY}"

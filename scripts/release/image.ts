@@ -7,7 +7,7 @@ import type { Release } from './release.ts';
 import { makeSbom } from './sbom.ts';
 import { attestArguments, signArguments } from './signing.ts';
 
-/** What scripts/image.ts says in its last line. */
+/** Last line of scripts/image.ts. */
 const built = z.looseObject({ digest: z.string() });
 
 /** Builds the image for both platforms, pushes it, signs it and attaches its SBOM; the digest becomes an output of the job. */
@@ -34,7 +34,7 @@ export async function releaseImage({ settings, programs, repository, env }: Rele
   return `${tagged}, ${digest}`;
 }
 
-/** crane takes a layout as a folder; of a tar it reads Docker's part, which has one platform. */
+/** Unpacks the layout: crane reads it as a folder; of a tar it reads Docker's part, which has one platform. */
 function unpack(repository: string): string {
   const folder = join(repository, RELEASE_FOLDER, 'layout');
   rmSync(folder, { recursive: true, force: true });
@@ -46,7 +46,10 @@ function unpack(repository: string): string {
   return folder;
 }
 
-/** A released version never changes. A tag that cannot be read is taken for absent: the push says what is wrong. */
+/**
+ * Throws for other content of a released version, which never changes. A tag that cannot be read counts as absent: the
+ * push reports the problem.
+ */
 async function refuseOtherContent(
   crane: Release['programs']['crane'],
   tagged: string,

@@ -29,7 +29,7 @@ export function program(name: string, path: string, environment: NodeJS.ProcessE
   };
 }
 
-/** Where the programs are. */
+/** Paths of the programs. */
 export type ProgramPaths = Readonly<Record<keyof Programs, string>>;
 
 /** Builds those that this user's cache does not have, with progress on stderr. Rejects with how to get what is missing. */
@@ -40,7 +40,7 @@ export async function findPrograms(env: NodeJS.ProcessEnv): Promise<ProgramPaths
   return { helm, crane, cosign: await goTool(COSIGN, env) };
 }
 
-/** The programs of {@link findPrograms}, to be run with `env`. */
+/** Returns the programs of {@link findPrograms}, which run with `env`. */
 export async function openPrograms(env: NodeJS.ProcessEnv): Promise<Programs> {
   const { helm, crane, cosign } = await findPrograms(env);
   return {

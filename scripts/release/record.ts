@@ -8,7 +8,7 @@ const published = z.object({
   charts: z.array(z.object({ name: z.string(), archive: z.string(), digest })),
 });
 
-/** What the steps of a release have published so far; later steps read it instead of a tag, which may move. */
+/** Published parts of a release so far; later steps read them instead of a tag, which may move. */
 export type Published = z.output<typeof published>;
 
 /** Files that the steps of a release make, below the repository. */

@@ -1,7 +1,7 @@
 import type { Programs } from './programs.ts';
 import type { ReleaseSettings } from './settings.ts';
 
-/** What every step of a release that publishes needs. */
+/** Inputs of every publishing step of a release. */
 export interface Release {
   readonly settings: ReleaseSettings;
   readonly programs: Programs;

@@ -36,7 +36,7 @@ function componentsOf(components: readonly Component[]): readonly string[] {
   ]);
 }
 
-/** The runtime packages of package-lock.json, as `name version`. */
+/** Returns the runtime packages of package-lock.json, as `name version`. */
 function lockedPackages(lock: unknown): readonly string[] {
   return Object.entries(lockFile.parse(lock).packages).flatMap(([path, { version, dev, link }]) => {
     const [, name] = /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)$/.exec(path) ?? [];

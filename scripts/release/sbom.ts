@@ -16,7 +16,7 @@ export function makeSbom(repository: string, env: NodeJS.ProcessEnv): string {
   return sbomPath(repository);
 }
 
-/** The SBOM that was made before; throws if it differs from package-lock.json. */
+/** Returns the earlier SBOM; throws if it differs from package-lock.json. */
 export function readSbom(repository: string): unknown {
   const sbom = readJson(sbomPath(repository));
   requireLockedPackages(sbom, readJson(join(repository, 'package-lock.json')));

@@ -1,6 +1,6 @@
 import { type Given, SettingsError } from '../../test/settings/reader.ts';
 
-/** Who signs: GitHub's workflow, whose identity Sigstore certifies, or a key. */
+/** Signer: GitHub's workflow, whose identity Sigstore certifies, or a key. */
 export type Signer =
   | { readonly type: 'keyless'; readonly identity: string; readonly issuer: string }
   /** `folder` holds the {@link SIGNING_FILES}; the password of the private key is in COSIGN_PASSWORD. */
@@ -14,7 +14,7 @@ export const SIGNING_FILES = {
   trustedRoot: 'trusted-root.json',
 } as const;
 
-/** What is published, where, and who signs it. */
+/** Published artifacts, their destination, and their signer. */
 export interface ReleaseSettings {
   readonly version: string;
   /** Such as `ghcr.io` or `127.0.0.1:5000`. */
@@ -36,7 +36,7 @@ const REGISTRY = /^([a-z0-9][a-z0-9.-]*(?::\d+)?)\/([a-z0-9][a-z0-9._/-]*[a-z0-9
 /** Registries on this machine speak plain http; every other one must have https. */
 export const isLoopback = (host: string): boolean => /^(localhost|127(\.\d+){3})(:\d+)?$/.test(host);
 
-/** What keeps RELEASE_TAG from being the tag of this version; undefined if nothing does. */
+/** Returns the reason why RELEASE_TAG is not the tag of this version; undefined if it is. */
 function tagProblem(given: Given, version: string): string | undefined {
   const tag = given['RELEASE_TAG']?.trim() ?? '';
   if (tag === `v${version}`) return undefined;

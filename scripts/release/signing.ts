@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 import { SIGNING_FILES, type Signer } from './settings.ts';
 
-/** How the SBOM is attached: cosign's name of the predicate type `https://cyclonedx.org/bom`. */
+/** Type of the attached SBOM: cosign's name of the predicate type `https://cyclonedx.org/bom`. */
 const SBOM_TYPE = ['--type', 'cyclonedx'];
 
 function signerArguments(signer: Signer): readonly string[] {
@@ -12,7 +12,7 @@ function signerArguments(signer: Signer): readonly string[] {
   return ['--key', privateKey, '--signing-config', signingConfig, '--trusted-root', trustedRoot];
 }
 
-/** The signature of a key is in no transparency log; that of a workflow must be. */
+/** Returns the arguments of the verifier: a key's signature is in no transparency log; that of a workflow must be. */
 const verifierArguments = (signer: Signer): readonly string[] =>
   signer.type === 'key'
     ? ['--key', filesOf(signer.folder).publicKey, '--insecure-ignore-tlog']
@@ -60,7 +60,7 @@ export const verifySbomArguments = (signer: Signer, reference: string): readonly
   byDigest(reference),
 ];
 
-/** A tag may move between the push and the signature. */
+/** Returns the reference by digest: a tag may move between the push and the signature. */
 function byDigest(reference: string): string {
   if (/@sha256:[0-9a-f]{64}$/.test(reference)) return reference;
   throw new Error(`${reference} names no digest: sign and verify NAME@sha256:…`);
@@ -69,7 +69,10 @@ function byDigest(reference: string): string {
 const envelope = z.looseObject({ payload: z.string() });
 const statement = z.looseObject({ predicate: z.unknown() });
 
-/** The SBOMs in what `cosign verify-attestation` prints: an envelope a line, with an in-toto statement in base64. */
+/**
+ * Returns the SBOMs in the output of `cosign verify-attestation`: an envelope per line, with an in-toto statement in
+ * base64.
+ */
 function attachedSboms(output: string): readonly unknown[] {
   return output
     .split('\n')

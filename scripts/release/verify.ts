@@ -34,7 +34,7 @@ async function verifySigned({ settings, programs, repository }: Release, referen
   requireSbom(attached, readSbom(repository), reference);
 }
 
-/** crane checks each blob against its digest, which is its name: equal names are equal bytes. */
+/** Compares images: crane checks each blob against its digest, which is its name, so equal names are equal bytes. */
 async function compareImage(
   { settings, programs, repository }: Release,
   digest: string,

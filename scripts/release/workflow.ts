@@ -18,21 +18,23 @@ export interface WorkflowCommand {
   readonly command: string;
 }
 
-/** What a rehearsal leaves out: its packages are installed, and it must not publish to npm or GitHub. */
+/** Commands that a rehearsal omits: their packages are installed, and it must not publish to npm or GitHub. */
 const LEFT_OUT: readonly string[] = [
   'npm ci --no-audit --no-fund',
   'npm publish ./dist/package --provenance --access public',
   'gh release create "$RELEASE_TAG" --verify-tag --generate-notes dist/release/gpu-rent*',
 ];
 
-/** The commands of a workflow in the order of its file. */
+/** Returns the commands of a workflow in the order of its file. */
 export function commandsOf(text: string): readonly WorkflowCommand[] {
   return Object.entries(workflow.parse(parse(text)).jobs).flatMap(([job, { steps }]) =>
     steps.flatMap(({ run }) => (run === undefined ? [] : [{ job, command: run.trim() }])),
   );
 }
 
-/** The commands of `.github/workflows/release.yml` that need no service: all that it does not leave out by name. */
+/**
+ * Returns the commands of `.github/workflows/release.yml` that need no service: all that the list above does not omit.
+ */
 export function rehearsedCommands(repository: string): readonly WorkflowCommand[] {
   const text = readFileSync(join(repository, '.github/workflows/release.yml'), 'utf8');
   return commandsOf(text).filter(({ command }) => !LEFT_OUT.includes(command));

@@ -24,7 +24,7 @@ export interface SourceFile {
   readonly wholeTakers: readonly string[];
   /** Interfaces and object types by name. */
   readonly types: ReadonlyMap<string, DeclaredType>;
-  /** Everything that it names outside its imports: functions that it calls or passes on are among it. */
+  /** Names outside its imports, including functions that it calls or passes on. */
   readonly mentions: ReadonlySet<string>;
 }
 
@@ -41,7 +41,7 @@ interface Found {
   readonly isPrivate: boolean;
 }
 
-/** All sources below `root/src` that are no tests. */
+/** Returns all sources below `root/src` that are no tests. */
 export function readSources(root: string): readonly SourceFile[] {
   const paths = globSync('**/*.ts', { cwd: join(root, 'src') });
   return paths
@@ -50,7 +50,7 @@ export function readSources(root: string): readonly SourceFile[] {
     .map((path) => readSource(path, readFileSync(join(root, 'src', path), 'utf8')));
 }
 
-/** The shape of one file's text; `path` is below `src`. */
+/** Returns the shape of one file's text; `path` is below `src`. */
 export function readSource(path: string, text: string): SourceFile {
   const { program, module } = parseSync(path, text);
   const names: { readonly name: string; readonly at: number }[] = [];
@@ -155,7 +155,10 @@ function declaredType(node: Node): readonly [string, DeclaredType] | undefined {
   return [node.id.name, { fields, mentions }];
 }
 
-/** Names of fields that a reader meets from the type `from` on, by the types that `files` declare; each name counts once. */
+/**
+ * Returns the names of fields on the way from the type `from`, by the types that `files` declare; each name counts
+ * once.
+ */
 export function namesOnWalk(files: readonly SourceFile[], from: string): readonly string[] {
   const declared = new Map(files.flatMap(({ types }) => [...types]));
   const seen = new Set([from]);
@@ -194,14 +197,14 @@ function definitionOf(node: Node): Found | undefined {
   return undefined;
 }
 
-/** The folder that a file counts to: its layer, or its controller. */
+/** Returns the folder of a file: its layer, or its controller. */
 export function folderOf(path: string): string {
   const [layer = '', name = '', ...rest] = path.split('/');
   if (name === '') return layer.replace(/\.ts$/, '');
   return layer === 'controllers' && rest.length > 0 ? `${layer}/${name}` : layer;
 }
 
-/** Which folders a folder's files import from. */
+/** Returns the folders from which a folder's files import. */
 export function folderDependencies(files: readonly SourceFile[]): ReadonlyMap<string, ReadonlySet<string>> {
   const dependencies = new Map<string, Set<string>>();
   for (const { path, imports } of files) {
@@ -220,7 +223,10 @@ export interface MutualPair {
   readonly imports: readonly string[];
 }
 
-/** The mutual pairs of sub-folders in every folder below `src`, types included; layers count as {@link cyclesOf} does. */
+/**
+ * Returns the mutual pairs of sub-folders in every folder below `src`, types included; layers count as {@link cyclesOf}
+ * does.
+ */
 export function mutualPairs(files: readonly SourceFile[]): readonly MutualPair[] {
   const ways = new Map<string, string[]>();
   for (const { path, imports } of files) {
@@ -237,7 +243,10 @@ export function mutualPairs(files: readonly SourceFile[]): readonly MutualPair[]
   });
 }
 
-/** The two sub-folders, `from to`, in which paths part; undefined if a file lies where they part, or layers part there. */
+/**
+ * Returns the two sub-folders, `from to`, where paths diverge; undefined if a file is at that point, or layers diverge
+ * there.
+ */
 function siblingFolders(from: string, to: string): string | undefined {
   const [left, right] = [from.split('/'), to.split('/')];
   const parting = left.findIndex((part, index) => part !== right[index]);
@@ -286,7 +295,7 @@ export function brokenTransfers(
   });
 }
 
-/** How many rows of the path lead to a file that calls no other file of it. */
+/** Returns the number of rows of the path to a file that calls no other file of it. */
 export function leafTransfers(
   path: readonly (readonly [caller: string, callee: string, call: string])[],
 ): number {
@@ -294,7 +303,7 @@ export function leafTransfers(
   return path.filter(([, callee]) => !callers.has(callee)).length;
 }
 
-/** The value at `share` of the sorted numbers. */
+/** Returns the value at `share` of the sorted numbers. */
 export function quantile(numbers: readonly number[], share: number): number {
   return numbers.toSorted((left, right) => left - right)[Math.floor((numbers.length - 1) * share)] ?? 0;
 }

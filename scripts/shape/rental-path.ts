@@ -1,13 +1,13 @@
 /**
  * The main line of one rental: from the runtime, whose worker has read a new GpuInstance, to the status write with its
- * machine. A row is a call from one file into another: caller, callee, and the name by which it is called. A call
- * that repeats, as the write of a record does, is one row, a return is none, and what happens inside `accounts`,
- * `marketplace` or `runtime` is not followed. Many rows lead to a leaf: a file that answers, and calls no other
+ * machine. A row is a call from one file into another: caller, callee, and the called name. A call
+ * that repeats, such as the write of a record, is one row, a return is none, and the calls inside `accounts`,
+ * `marketplace` or `runtime` are not followed. Many rows lead to a leaf: a file that answers, and calls no other
  * file of the path. Written down by the same rule, the revision reconciler of knative (knative/serving@98e5ef9) has
  * about 18 rows, of which 8 lead on.
  *
  * Declared by hand, because callbacks and interfaces hide the callee from a static search. `npm run shape` checks
- * each row against the sources and names the rows that no longer hold: whoever moves the path moves its rows.
+ * each row against the sources and names the rows that no longer hold: a change that moves the path moves its rows.
  */
 export const RENTAL_PATH: readonly (readonly [caller: string, callee: string, call: string])[] = [
   ['runtime/object-controller.ts', 'controllers/gpu-instance/controller.ts', 'reconcile'],

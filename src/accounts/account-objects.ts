@@ -234,7 +234,7 @@ export class InstanceSummaries {
   readonly #sources: SummarySources;
   /** Objects by namespace/name, in the order of their arrival. */
   readonly #byKey = new Map<string, Kept>();
-  /** The one that was worked out longest ago comes first. */
+  /** Cached results, the least recently computed first. */
   readonly #byAge = new Set<Kept>();
   /** Keys of objects that changed since they were worked out. */
   readonly #touched = new Set<string>();

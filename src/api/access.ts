@@ -105,7 +105,7 @@ export const metricsGrants: readonly Grant[] = [
     group: 'authorization.k8s.io',
     resources: ['subjectaccessreviews'],
     verbs: ['create'],
-    why: 'Know whether that user may read the metrics, or report.',
+    why: 'Review if that user may read the metrics, or report.',
   },
 ];
 
@@ -118,13 +118,13 @@ export const pickerGrants: readonly Grant[] = [
     group: GROUP,
     resources: [groups],
     verbs: ['list', 'watch', 'patch'],
-    why: 'Know the groups that have a gateway, and wake them by an annotation.',
+    why: 'Watch the groups with a gateway, and wake them by an annotation.',
   },
   {
     group: 'discovery.k8s.io',
     resources: ['endpointslices'],
     verbs: ['list', 'watch'],
-    why: 'Know where workers are, and which are ready.',
+    why: 'Watch the addresses and readiness of workers.',
   },
 ];
 

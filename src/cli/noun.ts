@@ -96,7 +96,7 @@ export function commandsOf<Item, Row extends { readonly id: string }>({
         const id = parseId(input.args[0], noun);
         const given = changes(input);
         if (Object.values(given).every((value) => value === undefined)) {
-          throw usageError('Nothing to change was given.', `Give at least one option, e.g. ${hint}.`);
+          throw usageError('No change was given.', `Give at least one option, e.g. ${hint}.`);
         }
         await withMarketplace(input, context, ({ client }) => send(client, id, given));
         await createOutput(input, context).changed([{ kind: noun, name: id, did: 'updated' }]);

@@ -47,7 +47,7 @@ function leave(): void {
   if (unwritten === undefined) process.exit(exitCode);
   const lines = [
     `Error: The results could not be written to stdout (${unwritten.code}); what was changed stays changed.`,
-    'What to do: Look at the present state before you repeat a change, and give stdout room.',
+    'What to do: Check the present state before you repeat a change, and free space for stdout.',
   ];
   process.stderr.write(`${lines.join('\n')}\n`, () => process.exit(exitCode || EXIT.failure));
 }

@@ -40,7 +40,7 @@ const MAX_WRONG_LETTERS = 2;
 /** A command line whose first words name no command. */
 export interface Unknown {
   readonly entries: readonly CatalogEntry[];
-  /** From the verb on. */
+  /** Words from the verb on. */
   readonly words: readonly string[];
   readonly calledAs: string;
 }

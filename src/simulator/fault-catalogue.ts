@@ -48,7 +48,7 @@ const CALL = {
     what: 'The effect happens at once, the reply comes late.',
     seconds: 'Delay of the reply, in seconds of the caller; 5 unless given.',
   },
-  duplicated: { stage: 'call', what: 'The request is carried out twice; the first reply is given.' },
+  duplicated: { stage: 'call', what: 'The request is carried out twice; the caller gets the first reply.' },
   '429-text': { stage: 'call', what: '429 with plain text, no Retry-After; nothing happened.' },
   '429-json': { stage: 'call', what: '429 with {"detail": …}, no Retry-After; nothing happened.' },
   '429-retry-after': {
@@ -85,7 +85,7 @@ const REPLY = {
   'slow-loris': {
     stage: 'reply',
     what: 'The effect happened; the body comes byte by byte, one a second.',
-    seconds: 'How long the body takes before the connection ends; 600 unless given.',
+    seconds: 'Duration of the body before the connection ends; default 600.',
   },
   'gzip-bomb': { stage: 'reply', what: 'The effect happened; 100 kB of gzip that unpack to 100 MB.' },
   'empty-list': { stage: 'reply', what: 'The list is empty, with counts of 0.' },
@@ -97,7 +97,7 @@ const REPLY = {
   },
   'wrong-field': {
     stage: 'reply',
-    what: 'One field of the reply is wrong: `field`, changed as `change` says, in the rows of `instance` or `host`, or in all.',
+    what: 'A field of the reply is wrong: `field`, changed as `change` says, in the rows of `instance` or `host`, or in all.',
   },
   'price-missing': { stage: 'reply', what: 'Rows of offers and instances carry no price.', stays: true },
 } as const satisfies Record<string, FaultEntry>;

@@ -25,7 +25,7 @@ const decisionRowSchema = z.strictObject({
   condition: z
     .strictObject({ ...condition, replacementBlocked: z.string().optional() })
     .optional()
-    .describe('What the status would say.'),
+    .describe('Conditions that the status would have.'),
   events: z.array(z.strictObject({ reason: z.string(), note: z.string() })).readonly(),
   next: z.string(),
 });
@@ -46,7 +46,7 @@ export type StatusRow = z.infer<typeof statusRowSchema>;
 
 const ofInstance = {
   object: z.string().describe('`gpui/NAME`.'),
-  record: z.record(z.string(), z.unknown()).describe('What only the operator remembers.'),
+  record: z.record(z.string(), z.unknown()).describe('Internal record of the operator.'),
 };
 
 export const instanceExplanationSchema = z.discriminatedUnion('source', [

@@ -24,7 +24,7 @@ export const JSON_OUTPUTS = {
   },
   topGroups: {
     command: 'gpu-rent top [epg/NAME...] -o json',
-    summary: 'One value, or a line for each look without `--once`.',
+    summary: 'One value, or a line for each poll without `--once`.',
     schema: groupSnapshotSchema,
   },
   topInstances: {

@@ -40,7 +40,7 @@ const said = (change: Record<string, unknown>, status?: GpuInstance['status']) =
 describe('a manifest', () => {
   test('that asks for another image replaces the machine, and its disk is lost', () => {
     expect(said({ image: 'example/work:2' })).toBe(
-      'replaces machine 20000006 (up 17m, $0.09, disk lost) once another machine can be rented: The spec asks for another machine: image, command, args, env, start script, ports, ssh or disk.',
+      'replaces machine 20000006 (up 17m, $0.09, disk lost) once another machine can be rented: The spec needs another machine: image, command, args, env, start script, ports, ssh or disk.',
     );
   });
 
@@ -61,7 +61,10 @@ describe('a manifest', () => {
       { image: 'example/work:2', updateStrategy: { type: 'OnDelete' } },
       /^keeps machine 20000006 .*stays by updateStrategy/,
     ],
-    [{ image: 'example/work:2', paused: true }, /^replaces machine .*It waits for the end of the pause\.$/],
+    [
+      { image: 'example/work:2', paused: true },
+      /^replaces machine .*The replacement waits for the end of the pause\.$/,
+    ],
     [{ powerState: 'Stopped' }, /^stops machine 20000006 \(up 17m, \$0\.09\)\.$/],
     [{ maxTotalCost: '5', maxLifetime: '8h' }, /^keeps machine 20000006/],
   ])('%j: %s', (change, words) => {

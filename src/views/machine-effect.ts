@@ -44,16 +44,16 @@ export function machineEffect(
     const why =
       drift.type === 'offers'
         ? drift.detail
-        : 'The spec asks for another machine: image, command, args, env, start script, ports, ssh or disk.';
+        : 'The spec needs another machine: image, command, args, env, start script, ports, ssh or disk.';
     return {
       ...known,
       effect: 'replaces',
-      detail: spec.paused ? `${why} It waits for the end of the pause.` : why,
+      detail: spec.paused ? `${why} The replacement waits for the end of the pause.` : why,
     };
   }
   const power = powerEffect(spec.powerState, status.phase);
   const detail =
-    drift && 'It is not what the spec asks for, and stays by updateStrategy: the next machine will be.';
+    drift && 'It does not match the spec, and stays by updateStrategy: only the next machine uses it.';
   return { ...known, effect: power ?? 'keeps', detail };
 }
 

@@ -19,8 +19,8 @@ const candidateSchema = z.strictObject({
 export type Candidate = z.infer<typeof candidateSchema>;
 
 const effects = {
-  machine: machineEffectSchema.optional().describe('Of a GpuInstance that has a machine.'),
-  group: groupEffectSchema.optional().describe('Of an EndpointGroup that exists.'),
+  machine: machineEffectSchema.optional().describe('Effect on the machine of an existing GpuInstance.'),
+  group: groupEffectSchema.optional().describe('Effect on the workers of an existing EndpointGroup.'),
 };
 
 /** Effects of a manifest on machines that exist. */
@@ -33,13 +33,13 @@ const planSchema = z.strictObject({
   rents: candidateSchema.optional(),
   perDay: z.number().optional().describe('Dollars.'),
   candidates: z.array(candidateSchema).readonly().describe('The nearest first.'),
-  reason: z.string().optional().describe('Why nothing would be rented: a [reason](reasons.md).'),
-  detail: z.string().optional().describe('That reason with its figures or fields.'),
+  reason: z.string().optional().describe('Reason for renting nothing: a [reason](reasons.md).'),
+  detail: z.string().optional().describe('The reason with its figures or fields.'),
   without: z
     .array(z.strictObject({ name: z.string(), count: z.number() }))
     .readonly()
     .describe('Requirements, and the number of offers that match if one is dropped.'),
-  note: z.string().describe('What was considered, and what could not be checked.'),
+  note: z.string().describe('Assumptions, and checks that were impossible.'),
   start: z.string().optional().describe('Set if nothing would run in the container.'),
 });
 

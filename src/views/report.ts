@@ -18,7 +18,7 @@ export type ReportTable = Readonly<z.infer<typeof reportTableSchema>>;
 export const reportSchema = z.strictObject({
   object: z.string().describe('`gpui/NAME`, `epg/NAME` or `gpuacct/NAME`.'),
   namespace: z.string(),
-  next: z.array(z.string()).readonly().describe('What happens next, and what a person can do.'),
+  next: z.array(z.string()).readonly().describe('Next steps of the operator, and actions for a person.'),
   tables: z
     .array(reportTableSchema)
     .readonly()

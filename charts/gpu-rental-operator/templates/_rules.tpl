@@ -162,7 +162,7 @@
     - tokenreviews
   verbs:
     - create
-# Know whether that user may read the metrics, or report.
+# Review if that user may read the metrics, or report.
 - apiGroups:
     - authorization.k8s.io
   resources:
@@ -171,7 +171,7 @@
     - create
 {{- end }}
 {{- define "gpu-rental-operator.rules.picker" -}}
-# Know the groups that have a gateway, and wake them by an annotation.
+# Watch the groups with a gateway, and wake them by an annotation.
 - apiGroups:
     - gpurental.dev
   resources:
@@ -180,7 +180,7 @@
     - list
     - watch
     - patch
-# Know where workers are, and which are ready.
+# Watch the addresses and readiness of workers.
 - apiGroups:
     - discovery.k8s.io
   resources:

@@ -7,7 +7,7 @@ import { operatorPolicies } from './operator-policies.ts';
 
 const policies = [...objectPolicies, ...operatorPolicies];
 
-/** Where `deploy/` installs. */
+/** Installation of `deploy/`. */
 const DEPLOYED = {
   name: 'gpu-rental-operator',
   namespace: 'gpu-rental-system',
@@ -78,7 +78,7 @@ function chartPolicies(): string {
   ].join('');
 }
 
-/** The guard as a named template of (context, namespaces, breakGlass): both charts include it. */
+/** Returns the guard as a named template of (context, namespaces, breakGlass), which both charts include. */
 function guardTemplate(): string {
   const labels = '@LABELS@';
   const policy = withMarks(policyObject(GUARD_NAME, labels, guardPolicy('@BREAK_GLASS@')));
@@ -99,7 +99,7 @@ function guardTemplate(): string {
   ].join('');
 }
 
-/** The policies and their bindings as `deploy/` installs them. */
+/** Returns the policies and their bindings as `deploy/` installs them. */
 export function deployedPolicies(): readonly object[] {
   return policies.flatMap(({ suffix, spec, isWarning }) => {
     const name = `${DEPLOYED.name}-${suffix}`;
@@ -117,7 +117,7 @@ function deployedGuard(): string {
   return yamlDocuments([policyObject(GUARD_NAME, labels, guardPolicy(DEPLOYED.breakGlassGroup)), bound]);
 }
 
-/** Admission policies of both charts and of `deploy/`. */
+/** Returns the admission policies of both charts and of `deploy/`. */
 export function admissionArtifacts(): readonly Artifact[] {
   return [
     { path: 'charts/gpu-rental-operator/templates/admission-policies.yaml', content: chartPolicies() },

@@ -1,14 +1,14 @@
 import type { NamedExpression, PolicySpec } from '../../../src/accounts/installation/in-use.ts';
 
-/** What stands in a policy for things that only an installation knows. */
+/** Values of a policy that depend on the installation. */
 export interface Installation {
   /** Begin of the names of cluster-wide objects. */
   readonly name: string;
-  /** Where the operator runs. */
+  /** Namespace of the operator. */
   readonly namespace: string;
   /** The user name of the operator's ServiceAccount. */
   readonly operatorUser: string;
-  /** The user name of the ServiceAccount of a gateway's pickers, also where there is none. */
+  /** User name of the ServiceAccount of a gateway's pickers, also if there is none. */
   readonly gatewayUser: string;
   readonly breakGlassGroup: string;
   readonly labels: unknown;
@@ -16,17 +16,17 @@ export interface Installation {
 
 const API_VERSION = 'admissionregistration.k8s.io/v1';
 
-/** True for everybody but the operator. */
+/** Returns an expression that is true for every user but the operator. */
 export function notTheOperator(user: string): NamedExpression {
   return { name: 'not-the-operator', expression: `request.userInfo.username != '${user}'` };
 }
 
-/** True for the operator alone, and for whoever has its token. */
+/** Returns an expression that is true for the operator alone, and for any holder of its token. */
 export function theOperator(user: string): NamedExpression {
   return { name: 'the-operator', expression: `request.userInfo.username == '${user}'` };
 }
 
-/** The policy as an object of the API. Fails closed: a rule that cannot be judged refuses. */
+/** Returns the policy as an object of the API. It fails closed: a rule that cannot be evaluated refuses. */
 export function policyObject(name: string, labels: unknown, spec: PolicySpec) {
   const { paramKind, resourceRules, matchConditions, variables, validations } = spec;
   return {

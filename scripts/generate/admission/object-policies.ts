@@ -11,10 +11,10 @@ import {
 import { ONCE_RENTABLE } from '../../../src/instance/replacement-text.ts';
 import { type Installation, notTheOperator } from './admission-policy.ts';
 
-/** On an object of ours: people may not delete it. Read by admission only. */
+/** Annotation of an object that users may not delete. Only admission reads it. */
 export const PROTECT_ANNOTATION = `${GROUP}/protect`;
 
-/** A policy, the value of the chart that turns it on, and what it is for. */
+/** A policy, the value of the chart that enables it, and its purpose. */
 export interface ObjectPolicy {
   readonly suffix: string;
   readonly chartValue: string;
@@ -73,7 +73,7 @@ function records(installation: Installation): PolicySpec {
       },
       {
         expression: `${GUARDS}.all(name, (name in variables.finalizers) == (name in variables.finalizersBefore))`,
-        message: `Only the operator changes its finalizers: without them a machine bills on that nobody destroys. To give a machine up, set deletionPolicy: Retain. ${orElse}`,
+        message: `Only the operator changes its finalizers: without them a machine would keep billing. To release a machine, set deletionPolicy: Retain. ${orElse}`,
         reason: 'Forbidden',
       },
     ],
@@ -87,7 +87,7 @@ function protection(installation: Installation): PolicySpec {
     validations: [
       {
         expression: `${annotationOf('oldObject', PROTECT_ANNOTATION)} != 'true'`,
-        message: `The annotation ${PROTECT_ANNOTATION} protects this object; take it away first.`,
+        message: `The annotation ${PROTECT_ANNOTATION} protects this object; remove it first.`,
         reason: 'Forbidden',
       },
     ],
@@ -131,8 +131,8 @@ function priceFloor(installation: Installation): PolicySpec {
 }
 
 /**
- * Where a spec says otherwise than before what a rental sends, as `machineRequest` compares it; keyed by field. `at` is
- * the place of the spec in the object.
+ * Returns expressions, by field, that are true if a rental by the new spec would send another request, as
+ * `machineRequest` compares it. `at` is the place of the spec in the object.
  */
 function rentedOtherwise(at: string): Readonly<Record<string, string>> {
   const differs = (field: string) => changed(at, field);
@@ -165,7 +165,7 @@ function changedAsSet(at: string, field: string, form: string): string {
   return `(${changed(at, field)} && (size(${now}) != size(${before}) || !${now}.all(one, one in ${before})))`;
 }
 
-/** The list of the fields that a rental would send otherwise. */
+/** Returns the expression that lists the fields with another rental request. */
 function changedFields(at: string): { readonly name: string; readonly expression: string } {
   const fields = Object.entries(rentedOtherwise(at)).map(
     ([field, expression]) => `(${expression} ? ['${field}'] : [])`,
@@ -173,7 +173,7 @@ function changedFields(at: string): { readonly name: string; readonly expression
   return { name: 'changed', expression: fields.join(' + ') };
 }
 
-/** What stays on the machine is lost: whoever applies is told before they find out. */
+/** Returns the policy that warns before a replacement, which loses the data of the machine. */
 function replacement(installation: Installation): PolicySpec {
   const machine =
     "'machine ' + oldObject.status.machine.id + (has(oldObject.status.machine.rentedAt) ? ' (rented since ' + string(oldObject.status.machine.rentedAt) + ')' : '')";
@@ -214,7 +214,7 @@ function replacement(installation: Installation): PolicySpec {
   };
 }
 
-/** The same of the workers of a group, whose machines may differ from each other. */
+/** Returns the policy for the workers of a group, whose machines may differ from each other. */
 function workerReplacement(installation: Installation): PolicySpec {
   const paused = 'object.spec.?pause.?scaleUp.orValue(false) || object.spec.?pause.?scaleDown.orValue(false)';
   return {
@@ -283,7 +283,7 @@ function limits(installation: Installation): PolicySpec {
   };
 }
 
-/** What schemas cannot say, since it depends on who asks, on a deletion, or on spec and status together. */
+/** Rules that no schema can express, because they depend on the user, on a deletion, or on spec and status together. */
 export const objectPolicies: readonly ObjectPolicy[] = [
   { suffix: 'records', chartValue: 'protectRecords', spec: records },
   { suffix: 'protection', chartValue: 'protectAnnotation', spec: protection },

@@ -23,19 +23,23 @@ const ANY_WRITE = ['CREATE', 'UPDATE', 'DELETE'];
 const all = (apiGroup: string, resource: string) => [
   { apiGroups: [apiGroup], apiVersions: ['*'], operations: ANY_WRITE, resources: [resource] },
 ];
-const STOLEN = 'Whoever acts otherwise as its ServiceAccount is not the operator: replace its token.';
+const STOLEN = 'Any other use of its ServiceAccount is not by the operator: replace its token.';
 
-/** Whether an object has an owner of that kind of ours; of any where none is named. */
+/**
+ * Returns an expression that is true if an object has an owner of that kind of the operator; of any if none is named.
+ */
 const isOwned = (object: string, kind?: string) =>
   `${object}.metadata.?ownerReferences.orValue([]).exists(owner, owner.apiVersion.startsWith('${GROUP}/')${kind ? ` && owner.kind == '${kind}'` : ''})`;
-/** Whether a Secret has this type, and the name that belongs to it by the EndpointGroup that owns it. */
+/**
+ * Returns an expression that is true if a Secret has this type, and the name that its owning EndpointGroup gives it.
+ */
 const isOfGroup = (secret: string, type: string, nameOf: (group: string) => string) =>
   `(${secret}.?type.orValue('') == '${type}' && ${secret}.metadata.?ownerReferences.orValue([]).exists(owner, owner.apiVersion.startsWith('${GROUP}/') && owner.kind == '${endpointGroupResource.kind}' && ${secret}.metadata.name == owner.name + '${nameOf('')}'))`;
 const labelOf = (object: string, name: string) => `${object}.metadata.?labels[?'${name}'].orValue('')`;
 /** The object after the request. */
 const WRITTEN: NamedExpression = { name: 'isWritten', expression: "request.operation != 'DELETE'" };
 
-/** Whether what is changed or deleted was the operator's before; a person may have taken its label off. */
+/** True if the changed or deleted object was the operator's before; a person may have removed its label. */
 const WAS_OURS: NamedExpression = {
   name: 'wasOurs',
   expression: `request.operation == 'CREATE' || ${labelOf('oldObject', labels.managedBy)} == '${OPERATOR_NAME}' || ${isOwned('oldObject')}`,
@@ -75,7 +79,9 @@ function secrets({ namespace, operatorUser }: Installation): PolicySpec {
   };
 }
 
-/** A Service that selects Pods or takes addresses from outside would lead traffic of others away. */
+/**
+ * Returns the policy for Services: one that selects Pods, or accepts outside addresses, would divert foreign traffic.
+ */
 function services({ operatorUser }: Installation): PolicySpec {
   const unchanged = ['type', 'selector', 'externalName', 'externalIPs', 'loadBalancerIP'].map(
     (field) => `object.spec.?${field} == oldObject.spec.?${field}`,
@@ -126,7 +132,10 @@ function slices({ operatorUser }: Installation): PolicySpec {
   };
 }
 
-/** ConfigMaps of others may be anything, from a program's settings to the authorities that it believes. */
+/**
+ * Returns the policy for ConfigMaps: others may contain anything, from a program's settings to the authorities that it
+ * trusts.
+ */
 function configMaps({ namespace, operatorUser }: Installation): PolicySpec {
   return {
     resourceRules: all('', 'configmaps'),
@@ -149,7 +158,10 @@ function configMaps({ namespace, operatorUser }: Installation): PolicySpec {
   };
 }
 
-/** The right to `patch` a group is one to rent any machine for it; the picker sets one annotation. */
+/**
+ * Returns the policy for wakes: permission to `patch` a group would allow any rental for it; the picker sets one
+ * annotation.
+ */
 function wakes({ gatewayUser }: Installation): PolicySpec {
   const unchanged = ['labels', 'finalizers', 'ownerReferences'].map(
     (field) => `object.metadata.?${field} == oldObject.metadata.?${field}`,
@@ -173,7 +185,7 @@ function wakes({ gatewayUser }: Installation): PolicySpec {
     validations: [
       {
         expression: `object.spec == oldObject.spec && ${unchanged.join(' && ')} && ${kept('before', 'after')} && ${kept('after', 'before')}`,
-        message: `A picker of the gateway wakes groups by the annotation ${annotations.wakeAt}, and changes nothing else of them. Whoever acts otherwise as its ServiceAccount is not the gateway: replace its token.`,
+        message: `A picker of the gateway only wakes groups, by the annotation ${annotations.wakeAt}. Any other use of its ServiceAccount is not by the gateway: replace its token.`,
         reason: 'Forbidden',
       },
     ],
@@ -183,9 +195,8 @@ function wakes({ gatewayUser }: Installation): PolicySpec {
 const chartValue = 'limitOperator';
 
 /**
- * What whoever has the token of the operator, or of a gateway, may write: what these write themselves. The operator's own
- * kinds are apart.
- * Rights in Kubernetes cannot tell Secrets by type; admission can.
+ * Allowed writes of a holder of the operator's, or of a gateway's, token: those that these components make themselves.
+ * The operator's own kinds are separate. RBAC cannot distinguish Secrets by type; admission can.
  */
 export const operatorPolicies: readonly ObjectPolicy[] = [
   { suffix: 'secrets', chartValue, spec: secrets, isEverywhere: true },

@@ -1,6 +1,6 @@
 import { type ChartValues, group, schemas, value } from './value-tree.ts';
 
-/** Who may do what: rights of the operator and of people, and what admission refuses. */
+/** Values of access: permissions of the operator and of users, and the rules of admission. */
 export const accessValues: ChartValues = {
   serviceAccount: group('Who the operator is.', {
     create: value('', true, schemas.flag),
@@ -37,7 +37,7 @@ export const accessValues: ChartValues = {
       schemas.flag,
     ),
     protectAnnotation: value(
-      'Refuse to delete an object of ours that carries the annotation gpurental.dev/protect.',
+      'Refuse to delete an object of the operator with the annotation gpurental.dev/protect.',
       true,
       schemas.flag,
     ),

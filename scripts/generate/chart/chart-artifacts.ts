@@ -4,7 +4,9 @@ import { crdReadme, operatorReadme } from './chart-readme.ts';
 import { chartValues, crdChartValues } from './chart-values.ts';
 import { valuesSchema, valuesYaml } from './values-files.ts';
 
-/** What describes both charts: Chart.yaml, values, their schema and README. Templates are written by hand. */
+/**
+ * Returns the descriptions of both charts: Chart.yaml, values, their schema and README. Templates are written by hand.
+ */
 export function chartArtifacts(): readonly Artifact[] {
   const inChart = (chart: string, name: string, content: string) => ({
     path: `charts/${chart}/${name}`,

@@ -41,7 +41,7 @@ export const gatewayValues: ChartValues = {
       envoy: group('', {
         image: group('1.39 or newer.', {
           registry: value(
-            'Replaced by `global.imageRegistry` where that is set.',
+            'Replaced by `global.imageRegistry` if that is set.',
             ENVOY_IMAGE.registry,
             schemas.text,
           ),

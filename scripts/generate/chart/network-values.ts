@@ -3,7 +3,7 @@ import { type ChartValues, group, schemas, value } from './value-tree.ts';
 const cidrs = { type: 'array', items: { type: 'string', pattern: '^[0-9a-fA-F.:]+/[0-9]{1,3}$' } } as const;
 const ports = { type: 'array', minItems: 1, items: schemas.port } as const;
 
-/** Who may talk to the operator and whom it may talk to. */
+/** Values of network access to and from the operator. */
 export const networkValues: ChartValues = {
   workerReports: group(
     'Where rented workers report their load by themselves: EndpointGroups with `load.type: Push` need it. Rented machines are outside the cluster, so open a way in: a Service of type LoadBalancer, or the Ingress, with TLS.',

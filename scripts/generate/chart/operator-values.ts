@@ -1,9 +1,9 @@
 import { type ChartValues, group, schemas, value } from './value-tree.ts';
 
-/** Where the operator allows plain http (src/config/values.ts). */
+/** Hosts for which the operator allows plain http (src/config/values.ts). */
 const LOOPBACK = '(localhost|127(\\.[0-9]{1,3}){3}|\\[::1\\])';
 
-/** What the operator is and does: definitions, image, marketplaces, flags. */
+/** Values of the operator itself: CRDs, image, marketplaces, flags. */
 export const operatorValues: ChartValues = {
   global: value(
     'Values of a parent chart. `imageRegistry` replaces the registry of the image; `imagePullSecrets` are added.',
@@ -24,7 +24,7 @@ export const operatorValues: ChartValues = {
     maximum: 10,
   }),
   image: group('The image of the operator.', {
-    registry: value('Replaced by `global.imageRegistry` where that is set.', 'ghcr.io', schemas.text),
+    registry: value('Replaced by `global.imageRegistry` if that is set.', 'ghcr.io', schemas.text),
     repository: value('', 'gpu-rental-operator/gpu-rental-operator', { type: 'string', minLength: 1 }),
     tag: value("The chart's appVersion when empty.", '', schemas.text),
     digest: value('`sha256:…`; wins over the tag. Releases set it.', '', {

@@ -1,6 +1,6 @@
 import { type ChartValues, group, schemas, value } from './value-tree.ts';
 
-/** How the Pod runs and where. Its security context is fixed: restricted, by any reading. */
+/** Values of the Pod and its placement. Its security context is fixed: restricted. */
 export const podValues: ChartValues = {
   health: group('Probes of the kubelet.', { port: value('', 8081, schemas.port) }),
   resources: value(

@@ -1,7 +1,7 @@
 /** A JSON schema (draft 7) as values.schema.json holds it. */
 export type ValueSchema = Readonly<Record<string, unknown>>;
 
-/** One value of the chart: what it is for, what it is when nobody says, and what may stand there. */
+/** A value of the chart: its purpose, its default, and its valid values. */
 export interface ChartValue {
   readonly type: 'value';
   readonly doc: string;
@@ -31,7 +31,7 @@ export const schemas = {
   flag: { type: 'boolean' },
   text: { type: 'string' },
   port: { type: 'integer', minimum: 1, maximum: 65_535 },
-  /** What stands in the names of objects; a Service's name begins with a letter. */
+  /** Form of names of objects; a Service's name begins with a letter. */
   dnsLabelOrNone: { type: 'string', pattern: '^([a-z]([-a-z0-9]{0,61}[a-z0-9])?)?$' },
   stringMap: { type: 'object', additionalProperties: { type: 'string' } },
   objects: { type: 'array', items: { type: 'object' } },

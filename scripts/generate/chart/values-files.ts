@@ -60,8 +60,8 @@ function closed(values: ChartValues): ValueSchema {
 }
 
 /**
- * Whether something else than nothing has to stand there. Helm takes a null, such as a key with nothing behind it,
- * as "leave the default out", and templates would render that as no flag, no port or `<nil>`.
+ * Returns true if null is invalid. Helm treats a null, such as a key without a value, as "omit the default", and
+ * templates would render that as no flag, no port or `<nil>`.
  */
 function isNeeded(node: ChartValue | ChartGroup | undefined): boolean {
   if (node?.type !== 'value') return node !== undefined;
@@ -70,7 +70,7 @@ function isNeeded(node: ChartValue | ChartGroup | undefined): boolean {
   return typeof standard !== 'object' && standard !== '' && standard !== false;
 }
 
-/** values.schema.json: closed at every level that is ours. */
+/** Returns values.schema.json, closed at every level of this chart. */
 export function valuesSchema(title: string, values: ChartValues): string {
   const schema = { $schema: 'http://json-schema.org/draft-07/schema#', title, ...closed(values) };
   return `${JSON.stringify(schema, undefined, 2)}\n`;
@@ -96,7 +96,7 @@ function meaning({ doc, schema }: ChartValue): string {
   return [doc, choices].filter(Boolean).join(' ');
 }
 
-/** The table of values for a chart's README. */
+/** Returns the table of values for a chart's README. */
 export function valuesTable(values: ChartValues): string {
   const lines = rows(values, '').map(({ path, standard, doc }) => {
     const shown = standard === '' ? '' : `\`${standard.replaceAll('|', '\\|')}\``;

@@ -16,7 +16,7 @@ function numbersIn(text: string): readonly number[] {
   return [...text.matchAll(/\d+/g)].map(([digits]) => Number(digits));
 }
 
-/** Which tests name which scenario in their title, by number. */
+/** Returns the tests that name a scenario in their title, by number. */
 export function shownScenarios(): ReadonlyMap<number, readonly Shown[]> {
   const shown = new Map<number, Shown[]>();
   const files = ['src', 'test'].flatMap((folder) => globSync(`${folder}/**/*.test.ts`, { cwd: REPOSITORY }));
@@ -31,7 +31,7 @@ export function shownScenarios(): ReadonlyMap<number, readonly Shown[]> {
 }
 
 /**
- * Scenarios that neither a test shows nor a reason excuses, and numbers in titles that are no scenario's.
+ * Returns scenarios without a test or a reason, and numbers in titles without a scenario.
  *
  * @internal A test alone reads it.
  */
@@ -61,7 +61,7 @@ function rowOf(scenario: Scenario, tests: readonly Shown[]): string {
 
 const inCell = (text: string): string => text.replaceAll('|', '\\|');
 
-/** test/evidence/failures.md: each scenario, what must happen, and the tests that show it. */
+/** Returns test/evidence/failures.md: each scenario, its required result, and its tests. */
 export function failureArtifacts(): readonly Artifact[] {
   const shown = shownScenarios();
   const rows = SCENARIOS.map((scenario) => rowOf(scenario, shown.get(scenario.number) ?? []));

@@ -1,9 +1,9 @@
-/** One way in which things go wrong, and what has to happen then. */
+/** A failure scenario, and its required result. */
 export interface Scenario {
   readonly number: number;
   readonly happens: string;
   readonly must: string;
-  /** Why no test shows it, where none does. */
+  /** Reason for the absence of a test. */
   readonly notShown?: string;
 }
 
@@ -82,7 +82,7 @@ const rows: readonly (readonly [happens: string, must: string, notShown?: string
   ['The key may not list or destroy', 'Seen at the start; what cannot be destroyed is not rented'],
   [
     'The key Secret is missing, empty, has a newline or another key name',
-    'A condition that names it; no crash; recovers when it is mended',
+    'A condition that names it; no crash; recovers when it is repaired',
   ],
   ['Credit runs out', 'A condition and an event; no storm of rentals'],
   ['429 as plain text without Retry-After', 'The class is slowed; destroys go first'],
@@ -94,12 +94,12 @@ const rows: readonly (readonly [happens: string, must: string, notShown?: string
   ['A redirect to a metadata address, or a name that resolves to one', 'Refused'],
   ['The certificate is bad', 'Refused, with a condition'],
   ['A watch dies silently', 'Given up after 90 s without a word, and watched again'],
-  ['410 at the start of a watch or in the middle', 'Listed anew; deletions come from the difference'],
+  ['410 at the start of a watch or in the middle', 'Listed again; deletions come from the difference'],
   ['410 within a paged list while an object is deleted', 'The list starts again; the deletion is noticed'],
   ['An error event that is no 410', 'Backoff, watch again, no hot loop'],
   ['Events are lost, doubled, late or out of order', 'The same end state'],
   [
-    'An object is deleted and made anew under its name in a gap',
+    'An object is deleted and recreated under its name in a gap',
     "The old one's machine goes, the new one gets its own",
   ],
   ['A list from an older API server', 'Refused: the cache never goes back'],
@@ -115,7 +115,7 @@ const rows: readonly (readonly [happens: string, must: string, notShown?: string
   ],
   ['429 of the API server', 'Its Retry-After is kept'],
   ["The service account's token changes", 'Read again, tried once more'],
-  ['The right to write the status is taken away', 'Nothing is rented whose result could not be saved'],
+  ['Permission to write the status is removed', 'Nothing is rented whose result could not be saved'],
   [
     'Two leaders, one frozen between intent and rental',
     'The late machine is surplus and goes; never two for long',
@@ -148,7 +148,7 @@ const rows: readonly (readonly [happens: string, must: string, notShown?: string
   ],
   [
     'The spec is edited while renting',
-    'The generation stands in the intent; finished first, then by the update strategy',
+    'The intent has the generation; it is finished first, then by the update strategy',
   ],
   ['The status is edited by hand', 'An id without a valid claim is not believed'],
   ["Another writer's apply fights with ours", 'Separate field managers; no force on a spec'],
@@ -169,7 +169,7 @@ const rows: readonly (readonly [happens: string, must: string, notShown?: string
   ],
   [
     'Hundreds of objects search for GPUs that no host offers',
-    'They share searches, where nothing is found also across disk sizes, and back off; an object that matches an offer rents within 15 s',
+    'They share searches, empty ones also across disk sizes, and back off; an object that matches an offer rents within 15 s',
   ],
   [
     "Another account of the login has a stronger key, or a tenant registers another tenant's key",
@@ -245,7 +245,7 @@ const rows: readonly (readonly [happens: string, must: string, notShown?: string
   ],
   [
     'Thousands of objects wait for an adoption that is refused, by their account or since the machine has an owner',
-    'None of them is looked at after every list, or costs a comparison with the others',
+    'None of them is reconciled after every list, or costs a comparison with the others',
   ],
   [
     'Slow connections fill the server for worker reports',

@@ -1,14 +1,14 @@
 import { OWN_CONTROLLERS } from './own-series.ts';
 
-/** One alert. Its page is docs/runbooks/<name in lower case>.md. */
+/** An alert. Its page is docs/runbooks/<name in lower case>.md. */
 export interface Alert {
   readonly alert: string;
   readonly expr: string;
   readonly for: string;
   readonly severity: 'critical' | 'warning';
-  /** One line, with the object. */
+  /** Summary in one line, with the object. */
   readonly summary: string;
-  /** What it means, with the number that matters. */
+  /** Meaning, with the relevant number. */
   readonly description: string;
 }
 

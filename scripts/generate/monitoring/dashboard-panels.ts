@@ -1,6 +1,6 @@
 import { OWN_CONTROLLERS, ofOperator } from './own-series.ts';
 
-/** What stands in a panel: one or more queries with the text of their legend. */
+/** Content of a panel: queries with the text of their legend. */
 export interface Query {
   readonly expr: string;
   readonly legend: string;
@@ -24,7 +24,7 @@ export interface Dashboard {
   readonly file: string;
   readonly title: string;
   readonly description: string;
-  /** By what a viewer narrows down; each is a label of the query. */
+  /** Variables for filters; each is a label of the query. */
   readonly variables: readonly { readonly name: string; readonly query: string }[];
   readonly rows: readonly DashboardRow[];
 }

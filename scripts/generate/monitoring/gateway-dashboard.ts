@@ -2,7 +2,7 @@ import { type Dashboard, graph, stat } from './dashboard-panels.ts';
 
 const GROUP = 'namespace=~"$namespace", name=~"$name"';
 const perGroup = '{{namespace}}/{{name}}';
-/** Each picker counts what came to it. */
+/** Returns the rate of a counter, summed over pickers, each of which counts its own requests. */
 const rate = (counter: string, by = 'namespace, name') =>
   `sum by (${by}) (rate(gpu_rental_gateway_${counter}{${GROUP}}[5m]))`;
 const held = `sum by (namespace, name) (gpu_rental_gateway_held_requests{${GROUP}})`;

@@ -92,7 +92,7 @@ function queryVariable({ name, query }: Dashboard['variables'][number]) {
   };
 }
 
-/** The dashboard as Grafana imports it. It has no uid, so two copies of it can live in one Grafana. */
+/** Returns the dashboard in Grafana's import form. It has no uid, so two copies of it can exist in one Grafana. */
 export function grafanaDashboard(dashboard: Dashboard): string {
   const model = {
     title: dashboard.title,

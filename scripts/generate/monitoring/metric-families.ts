@@ -70,14 +70,14 @@ function wire(registry: MetricRegistry): void {
   exposeOperator(registry, operator, systemClock);
 }
 
-/** Every family that the operator registers. Sorted by name. */
+/** Returns every family that the operator registers, sorted by name. */
 export function metricFamilies(): readonly MetricFamily[] {
   const families: MetricFamily[] = [];
   wire(recording(createMetricRegistry(), families));
   return families.toSorted((left, right) => left.name.localeCompare(right.name, 'en'));
 }
 
-/** Every family of a picker that is not of its process. Sorted by name. */
+/** Returns every family of a picker that is not of its process, sorted by name. */
 export function gatewayFamilies(): readonly MetricFamily[] {
   const families: MetricFamily[] = [];
   const registry = recording(createMetricRegistry(), families);
@@ -87,22 +87,14 @@ export function gatewayFamilies(): readonly MetricFamily[] {
   return families.toSorted((left, right) => left.name.localeCompare(right.name, 'en'));
 }
 
-/**
- * What an operator that has done nothing yet exposes: the help and type of every family.
- *
- * @internal A test alone reads it.
- */
+/** Returns the exposition of an idle operator: the help and type of every family.¶@internal A test alone reads it. */
 export function firstExposition(): Promise<string> {
   const registry = createMetricRegistry();
   wire(registry);
   return registry.expose();
 }
 
-/**
- * Names of the series of a family.
- *
- * @internal A test alone reads it.
- */
+/** Returns the names of the series of a family.¶@internal A test alone reads it. */
 export function seriesOf({ name, type }: MetricFamily): readonly string[] {
   return type === 'histogram' || type === 'summary'
     ? [`${name}_bucket`, `${name}_sum`, `${name}_count`]

@@ -127,7 +127,7 @@ function metricsPage(): string {
   ].join('\n');
 }
 
-/** The alert's own sentence, without what Prometheus fills in. */
+/** Returns the alert's own sentence, without the parts that Prometheus fills in. */
 const plainSummary = ({ summary }: (typeof alerts)[number]): string =>
   summary
     .replaceAll('{{ $labels.namespace }}/', '')

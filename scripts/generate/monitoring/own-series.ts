@@ -4,7 +4,10 @@
  */
 export const OWN_CONTROLLERS = '"endpointgroup|gpuinstance|marketplaceaccount|orphansweep"';
 
-/** Series of the operator's own processes alone, for families that name nothing of ours: those of a target that says what it is. */
+/**
+ * Restricts a query to the operator's own processes, for families without an own prefix: by a target that identifies
+ * itself.
+ */
 export function ofOperator(expr: string): string {
   return `${expr} and on (job, instance) gpu_rental_build_info{component="operator"}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Runs beside a rehearsal, in a process group of its own, and ends with it, however that ends: when its stdin closes it
- * ends the process groups that it was told of and removes the folder. Lines are `+GROUP` and `-GROUP`.
+ * Runs beside a rehearsal, in a process group of its own, and ends with it in any case: when its stdin closes it ends
+ * the registered process groups and deletes the folder. Lines are `+GROUP` and `-GROUP`.
  */
 import { rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -11,7 +11,7 @@ const POLL_MS = 50;
 const [folder = ''] = process.argv.slice(2);
 const groups = new Set<number>();
 
-/** Whether the group had a process to take the signal. */
+/** Returns true if the group had a process to take the signal. */
 function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {
   try {
     process.kill(-group, signal);

@@ -16,7 +16,7 @@ const APPLY_PAUSE_MS = 1000;
 
 export interface Installation {
   readonly settings: ReleaseSettings;
-  /** Of the image. */
+  /** Digest of the image. */
   readonly digest: string;
   readonly repository: string;
   readonly helm: Program;
@@ -24,9 +24,9 @@ export interface Installation {
 }
 
 /**
- * Installs what was released: both charts from the registry, then the quick start with the registry's image. On a node,
- * where this machine can be one, the image is pulled from the registry, and a machine becomes ready; elsewhere it is
- * installed on an API server alone, where no container runs. Rejects unless the Deployments name the released image,
+ * Installs the release: both charts from the registry, then the quick start with the registry's image. On a node, if
+ * this machine can be one, the image is pulled from the registry, and a machine becomes ready; elsewhere it is
+ * installed on an API server alone, which runs no container. Rejects unless the Deployments name the released image,
  * and on the node unless the containers run it.
  */
 export async function installReleased(installation: Installation): Promise<string> {
@@ -101,9 +101,9 @@ async function applyQuickstart(
   return manifests;
 }
 
-/** The first round brings the kinds and the second their objects, as the head of the file says. */
+/** Applies twice: the first round creates the kinds and the second their objects, as the head of the file describes. */
 async function applyUntilServed(cluster: Cluster, manifests: string): Promise<void> {
-  // The chart keeps the definitions, and Helm was their manager.
+  // The chart keeps the CRDs, and Helm was their manager.
   const args = ['apply', '--server-side', '--force-conflicts', '-f', '-'];
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -116,7 +116,7 @@ async function applyUntilServed(cluster: Cluster, manifests: string): Promise<vo
   }
 }
 
-/** As the head of the file says. Rejects if a Pod is left. */
+/** Ends the quick start as the head of the file describes. Rejects if a Pod remains. */
 async function endQuickstart(cluster: Cluster, manifests: string): Promise<void> {
   await cluster.kubectl(['delete', 'gpui/first', 'gpuacct/default', '--timeout=60s']);
   const everything = ['delete', '-f', '-', '--ignore-not-found', '--timeout=60s'];
@@ -132,7 +132,7 @@ async function requireImages(cluster: Cluster, expected: readonly string[]): Pro
     throw new Error(`The installed Deployment runs ${named} instead of ${expected.join(' ')}`);
 }
 
-/** An image that was imported instead of pulled has no digest of a registry. */
+/** Rejects for an image that was imported instead of pulled: it has no digest of a registry. */
 async function requirePulled(cluster: Cluster, { settings, digest }: Installation): Promise<void> {
   const path = 'jsonpath={.items[*].status.containerStatuses[*].imageID}';
   const run = (await cluster.kubectl(['get', 'pods', '--namespace', NAMESPACE, '-o', path])).split(' ');

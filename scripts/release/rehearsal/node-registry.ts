@@ -9,7 +9,7 @@ export interface NodeRegistry {
 
 /**
  * Lets a node pull from a registry on this machine's loopback, by that name. The loopback of a node is its own, so this
- * process forwards from the address by which the node knows this machine: nobody else reaches that.
+ * process forwards from the address by which the node knows this machine; no other machine reaches that.
  */
 export async function openNodeRegistry(
   node: Pick<NodeAccess, 'hostAddress' | 'reachRegistry'>,
@@ -25,7 +25,7 @@ export async function openNodeRegistry(
     ] as const) {
       sockets.add(socket);
       socket.pipe(other);
-      // Either end may break off: the other one then ends, too, and whoever asked asks again.
+      // Either end may close: the other one then ends, too, and the client retries.
       socket.on('error', () => {});
       socket.once('close', () => {
         sockets.delete(socket);

@@ -32,7 +32,7 @@ export async function makeKeys(
 /** Variables of a workflow or of the user that would make a step act elsewhere than here. */
 const FOREIGN = /^(RELEASE|GITHUB|ACTIONS|COSIGN|SIGSTORE|HELM|IMAGE)(_|$)|^(KUBECONFIG|SOURCE_DATE_EPOCH)$/;
 
-/** The environment of all programs of a rehearsal: no login, no configuration and no cluster of the user. */
+/** Returns the environment of all programs of a rehearsal: no login, no configuration and no cluster of the user. */
 export function rehearsalEnvironment(
   env: NodeJS.ProcessEnv,
   { folder, repository }: { readonly folder: string; readonly repository: string },
@@ -53,7 +53,7 @@ export function rehearsalEnvironment(
   };
 }
 
-/** A copy of the sources has no `.git`: with this, the image says its commit and has its date. */
+/** Returns the git folder for a copy of the sources without `.git`: the image then has the commit and its date. */
 function gitFolder(repository: string): { readonly GIT_DIR?: string } {
   try {
     const args = ['rev-parse', '--absolute-git-dir'];

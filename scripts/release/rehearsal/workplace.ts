@@ -33,7 +33,7 @@ export function openWorkplace(signal: AbortSignal): Workplace {
   const gone = once(caretaker, 'exit');
   caretaker.stdin.on('error', () => {});
 
-  /** Each in a group of its own, so that what it starts ends with it. */
+  /** Starts each in a process group of its own, so that its child processes end with it. */
   const start = ([path, ...args]: readonly [string, ...string[]], options: CommandOptions): ChildProcess => {
     signal.throwIfAborted();
     const child = spawn(path, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'], detached: true });

@@ -52,7 +52,7 @@ const PENDING: InstallationState = {
   type: 'pending',
   why: {
     reason: 'IdentityPending',
-    message: 'Whether this installation rented machines before is being found out.',
+    message: 'The operator is checking if this installation rented machines before.',
   },
 };
 

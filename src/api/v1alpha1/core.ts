@@ -42,7 +42,7 @@ const secretKeySelector = z.object({
   name: objectName('The Secret, in the namespace of this object.'),
   key: secretKey('The key in the Secret.'),
   optional: flag({
-    description: 'Whether the Secret or its key may be missing.',
+    description: 'True if the Secret or its key may be missing.',
     example: 'true',
   }).optional(),
 });

@@ -44,7 +44,7 @@ const cost = z
 const pastMachine = z
   .object({
     id: marketplaceId("The machine's contract.").optional(),
-    reason: text({ description: 'Why it ended, as a word of the catalogue.', maxLength: 128 }),
+    reason: text({ description: 'Reason of its end, from the catalogue.', maxLength: 128 }),
     endedAt: timestamp({ description: 'When it ended.' }),
     cost: dollars({ description: 'What it cost.' }),
   })

@@ -115,7 +115,7 @@ const pastMachine = z.object({
   machineId: marketplaceId('The physical machine.').optional(),
   hostId: marketplaceId('Its host.').optional(),
   gpuName: text({ description: 'The GPU model.', maxLength: 128 }).optional(),
-  reason: text({ description: 'Why it ended, as a word of the catalogue.', maxLength: 128 }),
+  reason: text({ description: 'Reason of its end, from the catalogue.', maxLength: 128 }),
   endedAt: timestamp({ description: 'When it ended.' }),
   provenGoneAt: timestamp({
     description:

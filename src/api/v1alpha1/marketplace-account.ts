@@ -349,7 +349,7 @@ export const marketplaceAccountStatus = z
       list: { type: 'atomic' },
     }).optional(),
     orphansConfirmed: list(marketplaceId("The machine's contract."), {
-      description: 'Those of them that a person has confirmed; they are destroyed slowly.',
+      description: 'Machines that a person has confirmed; they are destroyed slowly.',
       max: 256,
       list: { type: 'atomic' },
     }).optional(),

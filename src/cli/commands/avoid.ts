@@ -72,13 +72,13 @@ async function ofInstances(cluster: ClusterSession): Promise<readonly AvoidRow[]
 /** Avoids a machine or host for a while. */
 export const avoidAdd: Command = {
   description:
-    'Needs the right to update marketplaceaccounts/status. If the chart protects records (admissionPolicies.protectRecords, its default) only the break-glass group may: add --as="$(id -un)" --as-group=system:masters --as-group=gpurental.dev:break-glass. Running machines keep running.',
+    'Needs permission to update marketplaceaccounts/status. If the chart protects records (admissionPolicies.protectRecords, its default) only the break-glass group may: add --as="$(id -un)" --as-group=system:masters --as-group=gpurental.dev:break-glass. Running machines keep running.',
   examples: ['gpu-rent avoid add host/4412 --for 48h', 'gpu-rent avoid add machine/9921 --account default'],
   args: [{ name: '<what...>', description: 'machine/id or host/id.' }],
   options: [
     { flags: '--account <name>', description: 'Name of the MarketplaceAccount. Default: default.' },
     { flags: '--for <time>', description: 'Default: 24h.' },
-    { flags: '--reason <word>', description: 'One word, shown with it. Default: Requested.' },
+    { flags: '--reason <word>', description: 'Reason in one word. Default: Requested.' },
   ],
   optionSets: ['output', 'cluster'],
   async run(input, context) {
@@ -113,7 +113,7 @@ function reasonOf(reason: string): string {
 /** Removes machines or hosts from the avoid list. */
 export const avoidClear: Command = {
   description:
-    'Needs the right to update marketplaceaccounts/status. If the chart protects records (admissionPolicies.protectRecords, its default) only the break-glass group may: add --as="$(id -un)" --as-group=system:masters --as-group=gpurental.dev:break-glass.',
+    'Needs permission to update marketplaceaccounts/status. If the chart protects records (admissionPolicies.protectRecords, its default) only the break-glass group may: add --as="$(id -un)" --as-group=system:masters --as-group=gpurental.dev:break-glass.',
   examples: ['gpu-rent avoid clear host/4412', 'gpu-rent avoid clear --all --account default'],
   args: [{ name: '[what...]', description: 'machine/id or host/id.' }],
   options: [

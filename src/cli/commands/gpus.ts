@@ -9,7 +9,7 @@ import { withMarketplace } from '../sessions/marketplace-session.ts';
 /** Lists the GPU models that are for rent. */
 export const listGpus: Command = {
   description:
-    'One search of all offers, at the pace that the marketplace allows, sorted by GPU. The names are those that spec.offers[].gpuNames takes. Prices are those of one GPU and hour, in offers of one or more.',
+    'One search of all offers, at the pace that the marketplace allows, sorted by GPU. The names are those of spec.offers[].gpuNames. Prices are those of one GPU and hour, in offers of one or more.',
   examples: [
     'gpu-rent list gpus',
     'gpu-rent list gpus -o wide',

@@ -41,7 +41,7 @@ export const logsCommand: Command = {
     { flags: '--filter <text>', description: 'Only lines that hold this.' },
     { flags: '--daemon', description: "The host's own log about the container." },
     { flags: '-f, --follow', description: 'Go on with new lines until Ctrl-C.' },
-    { flags: '--interval <time>', description: 'How often --follow looks. Default: 5s.' },
+    { flags: '--interval <time>', description: 'Interval of --follow. Default: 5s.' },
   ],
   optionSets: ['report', 'cluster', 'marketplace'],
   async run(input, context) {

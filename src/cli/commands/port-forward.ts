@@ -7,7 +7,7 @@ import { textOption } from '../option-values.ts';
 /** Forwards local ports to a rented machine, by SSH. */
 export const portForwardCommand: Command = {
   description:
-    'By SSH, so that the port needs no mapping and is open to this machine alone. It runs until Ctrl-C, and ends with an error if a local port is taken or the connection is lost. A connection to a port at which nothing listens on the machine is closed, and reported as "open failed".',
+    'Uses SSH, so the port needs no mapping and is open to this machine alone. It runs until Ctrl-C, and ends with an error if a local port is taken or the connection is lost. A connection to a port at which nothing listens on the machine is closed, and reported as "open failed".',
   examples: [
     'gpu-rent port-forward gpui/notebook 8888',
     'gpu-rent port-forward gpui/trainer 8080:80 6006',
@@ -19,7 +19,7 @@ export const portForwardCommand: Command = {
   ],
   options: [
     ...SSH_OPTIONS,
-    { flags: '--address <address>', description: 'Where this machine listens. Default: 127.0.0.1.' },
+    { flags: '--address <address>', description: 'Local listen address. Default: 127.0.0.1.' },
   ],
   optionSets: ['report', 'cluster', 'marketplace'],
   async run(input, context) {

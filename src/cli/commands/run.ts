@@ -99,7 +99,8 @@ export const runCommand: Command = {
       await untilReady(name, { input, context, timeoutMs });
       const code = await use(`gpui/${name}`, input, context);
       const way = restOption(input.options, '--args') === undefined ? 'ssh' : 'logs';
-      if (!isForOnce) context.stderr.write(`It goes on: gpu-rent ${way} gpui/${name} -n ${namespace}\n`);
+      if (!isForOnce)
+        context.stderr.write(`The object stays: gpu-rent ${way} gpui/${name} -n ${namespace}\n`);
       return code;
     } catch (error) {
       if (!isForOnce)

@@ -26,7 +26,7 @@ export const sshConfigCommand: Command = {
   args: [{ name: '[object...]', description: 'gpui/name; all of the namespace if left out.' }],
   options: [
     ...SSH_OPTIONS,
-    { flags: '-l, --selector <labels>', description: 'Those with these labels, e.g. job=sweep.' },
+    { flags: '-l, --selector <labels>', description: 'Objects with these labels, e.g. job=sweep.' },
     { flags: '--write [file]', description: 'Write the file. Default: ~/.ssh/gpu-rent.config.' },
   ],
   optionSets: ['report', 'cluster'],

@@ -184,7 +184,7 @@ export const tfaUpdate: Command = {
     const label = labelOption(input.options);
     const isPrimary = switchOption(input.options, '--primary');
     if (label === undefined && !isPrimary)
-      throw usageError('Nothing to change was given.', 'Give --label or --primary.');
+      throw usageError('No change was given.', 'Give --label or --primary.');
     const changes = { ...(label === undefined ? {} : { label }), ...(isPrimary ? { isPrimary } : {}) };
     const [name] = input.args;
     const which =

@@ -132,7 +132,7 @@ export const tfaSendCode: Command = {
   options: [
     {
       flags: '--phone <number>',
-      description: 'Where an SMS goes (E.164); the number on file if left out.',
+      description: 'Number for the SMS (E.164); default: the number on file.',
     },
     { flags: '--method-id <id>', description: 'The SMS method, if there are several.' },
     { flags: '--secret <secret>', description: 'Continue this challenge; see --secret-file.' },
@@ -179,7 +179,7 @@ export const tfaResend: Command = {
   options: [
     { flags: '--phone <number>', description: 'The same number as the first time.' },
     { flags: '--method-id <id>', description: 'The SMS method, if there are several.' },
-    { flags: '--secret <secret>', description: 'Of the challenge; see --secret-file.' },
+    { flags: '--secret <secret>', description: 'Secret of the challenge; see --secret-file.' },
     { flags: '--secret-file <file>', description: 'A file with that secret. Default: GPU_RENT_TFA_SECRET.' },
     LOGGED_OUT_OPTION,
   ],

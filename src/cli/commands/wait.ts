@@ -30,7 +30,7 @@ export const waitCommand: Command = {
       description: 'ready, delete, condition=Type[=Value] or phase=Phase. Default: ready.',
     },
     { flags: '--timeout <time>', description: 'Time limit for all objects. Default: 10m.' },
-    { flags: '-l, --selector <labels>', description: 'Those with these labels, e.g. job=sweep.' },
+    { flags: '-l, --selector <labels>', description: 'Objects with these labels, e.g. job=sweep.' },
     {
       flags: '-f, --filename <file>',
       description: 'Objects in a manifest; - is stdin; repeatable.',

@@ -56,7 +56,7 @@ function verbsOf(entries: readonly CatalogEntry[]): ReadonlyMap<string, readonly
   return verbs;
 }
 
-/** Returns `--min-load` for `--min-`, though the specification writes `--min_load`. */
+/** Completes `--min-` to `--min-load`, although the specification spells it `--min_load`. */
 function asTyped(option: CommandOption, words: readonly string[]): CommandOption {
   const isDashed = /^--[a-z0-9]+-/.test(words.at(-1) ?? '');
   return isDashed ? { ...option, flags: option.flags.replaceAll('_', '-') } : option;

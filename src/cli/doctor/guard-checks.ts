@@ -36,7 +36,7 @@ async function orForbidden(what: string, reading: Promise<Finding>): Promise<Fin
 async function record(cluster: ClusterSession): Promise<Finding> {
   const { kube, operatorNamespace: namespace } = cluster;
   const place = `ConfigMap ${namespace}/${IN_USE_RECORD}`;
-  const logs = `It is the operator's: look at its log, kubectl logs -n ${namespace} deploy/gpu-rental-operator.`;
+  const logs = `The operator writes it. Check its log: kubectl logs -n ${namespace} deploy/gpu-rental-operator.`;
   const found = await kube.get<ConfigMap>(configMapResource, { namespace, name: IN_USE_RECORD });
   const value = found?.data?.[inUseKey];
   if (value === undefined) {

@@ -63,13 +63,13 @@ describe('a manifest of a group', () => {
 
   test('with OnDelete keeps them, and says that they are old', () => {
     expect(said({ updateStrategy: { type: 'OnDelete' } }, { image: 'example/worker:2' })).toBe(
-      'keeps its 2 workers: They are not what the template asks for, and stay by updateStrategy OnDelete: only new workers use it.',
+      'keeps its 2 workers: They do not match the template, and stay by updateStrategy OnDelete: only new workers use it.',
     );
   });
 
   test('waits for the end of a pause', () => {
     expect(said({ pause: { scaleUp: true } }, { image: 'example/worker:2' })).toBe(
-      'replaces 2 of 2 workers, at most 1 at a time (disks lost), each once another machine can be rented: It waits for the end of the pause.',
+      'replaces 2 of 2 workers, at most 1 at a time (disks lost), each once another machine can be rented: The replacement waits for the end of the pause.',
     );
   });
 

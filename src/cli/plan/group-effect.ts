@@ -42,8 +42,8 @@ function isByHand({ spec }: EndpointGroup): boolean {
 function whyNotNow(group: EndpointGroup): string | undefined {
   const { pause } = group.spec;
   if (isByHand(group))
-    return 'They are not what the template asks for, and stay by updateStrategy OnDelete: only new workers use it.';
-  return pause.scaleUp || pause.scaleDown ? 'It waits for the end of the pause.' : undefined;
+    return 'They do not match the template, and stay by updateStrategy OnDelete: only new workers use it.';
+  return pause.scaleUp || pause.scaleDown ? 'The replacement waits for the end of the pause.' : undefined;
 }
 
 const COUNTS = ['replicas', 'coldWorkers', 'maxWorkers'] as const;

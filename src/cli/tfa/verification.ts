@@ -11,10 +11,13 @@ type BearerTfa = MarketplaceClient['tfa'];
 
 /** Options for the second factor; missing ones are prompted for. */
 export const VERIFICATION_OPTIONS: readonly CommandOption[] = [
-  { flags: '--method <method>', description: 'How the code comes.', choices: ['totp', 'sms', 'email'] },
-  { flags: '--method-id <id>', description: 'Which method, if there are several of one kind.' },
+  { flags: '--method <method>', description: 'Transport of the code.', choices: ['totp', 'sms', 'email'] },
+  { flags: '--method-id <id>', description: 'Id of the method, if there are several of one kind.' },
   { flags: '--code <code>', description: 'The code of six digits; prompts if left out.' },
-  { flags: '--secret <secret>', description: 'Of the challenge that sent the code; see --secret-file.' },
+  {
+    flags: '--secret <secret>',
+    description: 'Secret of the challenge that sent the code; see --secret-file.',
+  },
   { flags: '--secret-file <file>', description: 'A file with that secret. Default: GPU_RENT_TFA_SECRET.' },
   { flags: '--backup-code-file <file>', description: 'Use a backup code: a file with it; - is stdin.' },
   { flags: '--use-backup-code', description: 'Use a backup code, asked for without echo.' },

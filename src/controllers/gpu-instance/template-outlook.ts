@@ -57,7 +57,7 @@ interface Kept {
 }
 
 const NOTHING: Outlook = { inHand: new Set() };
-/** More reads than this for one worker mean that two rules disagree. */
+/** Maximum reads for one worker: more mean that two rules disagree. */
 const MAX_ROUNDS = 24;
 
 /**

@@ -118,7 +118,7 @@ function update(ctx: TfaCall): Reply {
   const { method, isNamed } = moveTfa(ctx, user, (step) => updateMethod(step, call));
   return json({
     success: true,
-    msg: isNamed ? '2FA method updated.' : 'Nothing to change: give label or is_primary.',
+    msg: isNamed ? '2FA method updated.' : 'No change was given: send label or is_primary.',
     method: methodView(method, { userId: user.id, now: ctx.now }),
   });
 }

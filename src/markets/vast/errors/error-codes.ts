@@ -158,7 +158,7 @@ export const ADVICE_BY_KIND: Readonly<Record<MarketplaceErrorKind, string>> = {
   unavailable: 'The service cannot be reached or failed: try again later.',
   timeout: 'The service did not answer in time: try again; look first whether the effect happened.',
   malformedReply: 'The service answered something that cannot be read: check the address.',
-  aborted: 'Nothing to do: the call was given up.',
+  aborted: 'No action needed: the call was aborted.',
   blockedAddress: 'Use a public https address, or allow this one in the configuration.',
   refused: 'The service refused: look at its message.',
 };
