@@ -24,7 +24,7 @@ export interface GroupEffects {
   readonly cluster: KubeClient;
   /** Workers that the group has now. */
   readonly siblings: readonly GpuInstance[];
-  /** Told of each worker as it was just written. */
+  /** Receives each worker as the API server returned it after a write. */
   readonly onWritten: (worker: GpuInstance) => void;
   readonly publisher: Publisher;
   readonly reportHostFailure: Deps['reportHostFailure'];
@@ -80,12 +80,12 @@ async function create(
     });
     onWritten(written);
   } catch (error) {
-    // The same decision was carried out before, by this process or by one before it.
+    // This process or an earlier one carried out the same decision before.
     if (!isKubeError(error, 'alreadyExists')) throw error;
   }
 }
 
-/** Under the resource version of the worker as it is now: its machine stays, and the next rental goes by the new text. */
+/** Writes under the current resource version. The worker keeps its machine; its next rental uses the new template. */
 async function update(
   { worker: { object } }: Extract<Action, { type: 'update' }>,
   group: EndpointGroup,
@@ -101,12 +101,12 @@ async function update(
     });
     onWritten(written);
   } catch (error) {
-    // It was changed in between; the next pass compares it again.
+    // Another client changed the worker in between; the next reconcile compares it again.
     if (!isKubeError(error, 'notFound', 'conflict')) throw error;
   }
 }
 
-/** By server-side apply under the uid: nobody else's fields are touched, and a successor of the name is not meant. */
+/** Applies under the uid: fields of other managers stay, and a later worker of the same name is not changed. */
 async function order(
   { worker, order: desired }: Extract<Action, { type: 'order' }>,
   _group: EndpointGroup,
@@ -121,7 +121,7 @@ async function order(
     });
     onWritten(written);
   } catch (error) {
-    // It went in between; the next pass counts without it.
+    // The worker was deleted in between; the next reconcile counts without it.
     if (!isKubeError(error, 'notFound', 'conflict')) throw error;
   }
 }
@@ -138,7 +138,7 @@ async function remove(
   }
 }
 
-/** Under the resource version: whoever else takes it in at the same time wins or loses as a whole. */
+/** Writes under the resource version: if two controllers adopt at the same time, one of the writes fails. */
 async function adopt(
   { object }: Extract<Action, { type: 'adopt' }>,
   group: EndpointGroup,
@@ -175,28 +175,28 @@ async function release(
   if (write.type === 'conflict') throw write.error;
 }
 
-/** What carrying out goes by. */
+/** Functions that `execute` calls. */
 export interface ExecutePorts {
   readonly act: (action: Action) => Promise<void>;
-  /** Whether this process may take its next step: it leads, and the group asks for what was decided. */
+  /** True while this process leads and the spec is the one that was decided on. */
   readonly mayGoOn: () => boolean;
-  /** Whether there is no worker beyond those that were counted; asked before one is made, and before the group goes. */
+  /** True if no worker exists beyond those that were counted; read before a create and before the group is released. */
   readonly isComplete: () => Promise<boolean>;
 }
 
-/** What came of the actions of one pass. */
+/** Outcome of the actions of one reconcile. */
 export interface Outcome {
   readonly done: readonly Action[];
   readonly refused: readonly Refusal[];
-  /** What else went wrong, in the order in which it did. */
+  /** Other errors, in order. */
   readonly failures: readonly unknown[];
-  /** The rest waits for a new look. */
+  /** The remaining actions wait for the next reconcile. */
   readonly isCut: boolean;
 }
 
 /**
- * Tries every action, whatever became of those before it: one write that the API server refuses for ever must not keep
- * a machine billing that was to stop. Never rejects.
+ * Tries every action, even after one failed: a write that the API server always refuses must not keep a machine billing
+ * that another action stops. Never rejects.
  */
 export async function execute(actions: readonly Action[], ports: ExecutePorts): Promise<Outcome> {
   const done: Action[] = [];

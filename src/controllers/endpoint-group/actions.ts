@@ -9,7 +9,7 @@ import type { LoadView } from './load/view.ts';
 import type { Action, WorkerOrder } from './types.ts';
 import type { Worker } from './workers/worker.ts';
 
-/** How long a worker that was just taken out of the Service may still get requests. */
+/** Time for which a worker may still get requests after it left the Service. */
 const SETTLE_MS = 2000;
 
 export interface OrdersInput {
@@ -17,25 +17,25 @@ export interface OrdersInput {
   readonly load: LoadView;
   readonly now: number;
   readonly maxQueueMs: number;
-  /** How long one that leaves may work on what it has begun. */
+  /** Maximum time for a leaving worker to finish its requests. */
   readonly drainMs: number;
   /** The group waits for a wake as long as the default or longer: a host that fails it counts for other namespaces. */
   readonly isWakeTimeoutLong?: boolean;
-  /** A worker that has said nothing for so long says nothing about its requests. */
+  /** Older reports say nothing about the requests of a worker. */
   readonly silentMs: number;
-  /** Whether a worker has the name of this number, be it on its way out. */
+  /** True if a worker, even a leaving one, has the name of this number. */
   readonly isTaken: (ordinal: number) => boolean;
-  /** At most this long after leaving the Service a report counts as one about the rest of the work. */
+  /** A report this long after the worker left the Service, or later, counts its remaining requests. */
   readonly settleMs?: number;
 }
 
-/** What chosen changes mean for the objects. */
+/** The actions on objects that bring about the chosen changes. */
 export function actionsFor(changes: readonly Change[], input: OrdersInput): readonly Action[] {
   const byName = new Map(input.workers.map((worker) => [worker.name, worker]));
   let next = 0;
   return changes.flatMap((change): readonly Action[] => {
     if (change.type === 'rent') {
-      // The lowest number that no worker has.
+      // New workers take the lowest free number.
       while (input.isTaken(next)) next += 1;
       return [{ ...change, type: 'create', ordinal: next++, change }];
     }
@@ -75,7 +75,7 @@ function actionsOn(
   }
 }
 
-/** One that never served has no work to finish; one that drains may have some while it does not answer for a moment. */
+/** A worker that never served has no requests. A draining one may have some, even while it does not answer. */
 function mayWork({ isServing, isUp, drainSince }: Worker): boolean {
   return isServing || (isUp && drainSince !== undefined);
 }
@@ -87,8 +87,8 @@ function leaveOrder(worker: Worker, now: number): Omit<WorkerOrder, 'desiredRole
 }
 
 /**
- * Workers that were told to go and have finished: they are stopped or deleted now. Not those that are changed now: what
- * they were told before holds no more.
+ * Stops or deletes workers that were ordered to leave and have finished. Skips workers that change now: their earlier
+ * order no longer applies.
  */
 export function afterDraining(input: OrdersInput, changes: readonly Change[]): readonly Action[] {
   const changed = new Set(changes.flatMap((change) => (change.type === 'rent' ? [] : [change.name])));
@@ -98,14 +98,14 @@ export function afterDraining(input: OrdersInput, changes: readonly Change[]): r
   return draining.flatMap((worker): readonly Action[] => {
     const { powerState, desiredRole, drainSince, isServing } = worker;
     const drains = desiredRole !== 'Hot' && mayWork(worker) && drainSince !== undefined;
-    // The clock was set back since: its end would wait until the clock has caught up.
+    // The clock was set back: without a new time the drain would last until the clock catches up.
     if (drains && drainSince > input.now) {
       const order = { powerState, desiredRole, drainSince: input.now, wokenAt: undefined };
       return [{ type: 'order', worker, order }];
     }
     if (desiredRole === 'Gone' && isDrained(worker, input)) return [{ type: 'delete', worker }];
     if (desiredRole !== 'Cold' || powerState !== 'Running') return [];
-    // One that boots for the pool of cold workers is stopped after it was ready once, never before.
+    // A worker that boots for the cold pool is stopped only after it was ready once.
     const mayStop = isServing || drainSince !== undefined;
     if (!mayStop || !isDrained(worker, input)) return [];
     const order = {
@@ -119,8 +119,8 @@ export function afterDraining(input: OrdersInput, changes: readonly Change[]): r
 }
 
 /**
- * Nothing runs there any more: by its own word after it left the Service, or, where it has none, since nothing may wait
- * longer. One that says it works on requests has until `drainTimeout`.
+ * True if the worker has no requests: it reported none after it left the Service, or it does not report and no request
+ * may wait longer. A worker that reports requests has until `drainTimeout`.
  */
 function isDrained(worker: Worker, input: OrdersInput): boolean {
   const { drainSince } = worker;
@@ -160,7 +160,7 @@ interface OrderNames {
 
 interface ChangeEvent extends Omit<EventNote, 'note'> {
   readonly counts: (change: Change) => boolean;
-  /** What happens to the workers, behind their number: said of one, and of several where that differs. */
+  /** Predicate behind the number of workers; two forms if singular and plural differ. */
   readonly what: string | { readonly one: string; readonly many: string };
 }
 
@@ -234,7 +234,7 @@ const CHANGE_EVENTS: readonly ChangeEvent[] = [
   },
 ];
 
-/** One event for each kind of change that a pass made, with the number of workers. */
+/** One event for each kind of change, with the number of workers. */
 export function eventsFor(changes: readonly Change[], because: string): readonly EventNote[] {
   return CHANGE_EVENTS.flatMap(({ counts, what, ...event }) => {
     const number = changes.filter(counts).length;
@@ -244,14 +244,14 @@ export function eventsFor(changes: readonly Change[], because: string): readonly
   });
 }
 
-/** The event that nothing runs in the container of a worker, before the first status of each generation. */
+/** A warning if nothing runs in the container of a worker, once for each generation. */
 export function startEvents({ metadata, spec, status }: EndpointGroup): readonly EventNote[] {
   if (status?.observedGeneration === metadata.generation) return [];
   const note = nothingStarts(spec.template.spec);
   return note === undefined ? [] : [{ type: 'Warning', reason: 'InvalidSpec', action: 'Renting', note }];
 }
 
-/** One event when the rollout of a template comes to be blocked, and one when it goes on. */
+/** One event when the rollout of a template becomes blocked, and one when it continues. */
 export function blockEvents({ status }: EndpointGroup, next: EndpointGroupStatus): readonly EventNote[] {
   const before = findCondition(status?.conditions, 'ReplacementBlocked')?.status === 'True';
   const blocked = findCondition(next.conditions, 'ReplacementBlocked');
@@ -306,7 +306,7 @@ const ACTIONS: { readonly [T in Action['type']]: ActionRow<Extract<Action, { typ
     text: ({ worker }) => `Deleting worker ${worker.name}`,
     leaving: () => 'gone',
   },
-  // A host is blamed for the worker that is deleted.
+  // The report belongs to the deletion of the worker.
   reportHostFailure: {
     rank: () => 0,
     key: ({ worker }) => `delete ${worker.name}`,
@@ -345,7 +345,7 @@ export function cheapestFirst(actions: readonly Action[]): readonly Action[] {
   return [...actions].sort((a, b) => rowOf(a).rank(a) - rowOf(b).rank(b));
 }
 
-/** Names of the workers that leave by these actions, and whether each still finishes its requests. */
+/** Workers that leave by these actions, by name; `finishes` if the worker still has requests. */
 export function leavingBy(actions: readonly Action[]): ReadonlyMap<string, 'finishes' | 'gone'> {
   return new Map(
     actions.flatMap((action) => {

@@ -34,7 +34,7 @@ const no = (reason: Reason, message: string): ConditionState => ({ status: 'Fals
 
 type Judge = (situation: Situation) => ConditionState | undefined;
 
-/** In the order in which people read them. One that judges nothing is absent. */
+/** Conditions in the order in which people read them. A condition is absent if its function returns undefined. */
 const JUDGES: Readonly<Record<EndpointGroupCondition, Judge>> = {
   Ready: ready,
   Reconciling: reconciling,
@@ -53,7 +53,7 @@ const JUDGES: Readonly<Record<EndpointGroupCondition, Judge>> = {
   ReplacementBlocked: replacementBlocked,
 };
 
-/** The conditions of a group, and those that must not be there. */
+/** Conditions to set, and types to remove. */
 export function conditionsOf(situation: Situation): {
   readonly desired: readonly DesiredCondition[];
   readonly absent: readonly string[];
@@ -65,11 +65,11 @@ export function conditionsOf(situation: Situation): {
   };
 }
 
-/** The beginning of a sentence about so many of them. */
+/** Beginning of a sentence about a number of workers. */
 export const workersAre = (count: number): string =>
   `${counted(count, 'worker')} ${agreeing(count, 'is', 'are')}`;
 
-/** Short of workers comes first: an update whose workers all serve is no alarm. */
+/** Missing workers are reported before an update: an update whose workers all serve is no alarm. */
 function ready(situation: Situation): ConditionState {
   const { counts, decision } = situation;
   const blocked =
@@ -85,13 +85,13 @@ function ready(situation: Situation): ConditionState {
   return sleepsBlind(situation) ?? yes('ScaledToZero', `No worker is hot, since there is no load.${gap}`);
 }
 
-/** What is missing of the pool, and why: the load is served without it, and nothing else would tell. */
+/** Missing cold workers and the reason: no other condition reports them while the load is served. */
 function poolGap({ workers }: Situation): string {
   const why = blockedWorkers(workers.all, 'Cold');
   return why === undefined ? '' : ` Of the pool ${why}`;
 }
 
-/** Nobody is hot, and nobody would be for any load: the source that alone knows of it cannot be asked. */
+/** No worker is hot, and no load would change that: the only source of load cannot be read. */
 function sleepsBlind({ load }: Situation): ConditionState | undefined {
   const { metrics, problem } = load.view;
   if (metrics !== 'missing' || !problem) return undefined;
@@ -101,7 +101,7 @@ function sleepsBlind({ load }: Situation): ConditionState | undefined {
   );
 }
 
-/** What is wrong with workers, and when the next of them is replaced if that is not now. */
+/** Faults of workers, and the time of the next replacement if it is later than now. */
 function broken(situation: Situation): string {
   const { pace } = situation.workers;
   const wrong = `${faults(situation)}${unready(situation)}`;
@@ -110,7 +110,7 @@ function broken(situation: Situation): string {
   return `${wrong} ${before} next is replaced after ${formatTime(pace.from)}.`;
 }
 
-/** Workers that say themselves that they are broken; the first by name is quoted. */
+/** Workers that report an error; quotes the first by name. */
 function faults({ workers, load }: Situation): string {
   const faulty = workers.all
     .flatMap(({ name }) => {
@@ -127,7 +127,7 @@ function faults({ workers, load }: Situation): string {
   return ` Worker ${first.name} reports: ${JSON.stringify(first.error)}.${more}`;
 }
 
-/** Workers that run, do not serve, and have done so for longer than they may. */
+/** Workers that have run without serving for longer than `notReadyTimeout`. */
 function unready({ workers, group, clock: { now } }: Situation): string {
   const limitMs = parseDuration(group.spec.notReadyTimeout) ?? Number.POSITIVE_INFINITY;
   const late = workers.all.filter(
@@ -167,7 +167,7 @@ function addressProblem({ publication: { problems } }: Situation): Obstacle | un
   };
 }
 
-/** Of those that are decided the first says what all are like. */
+/** Text of the first refused write, and the number of others. */
 function refusalProblem({ refusals }: Situation): Obstacle | undefined {
   const [first] = refusals;
   if (!first) return undefined;
@@ -178,13 +178,13 @@ function refusalProblem({ refusals }: Situation): Obstacle | undefined {
   return { reason: 'NotPermitted', message: `${first.detail}.${more}` };
 }
 
-/** A spec that is not carried out yet. A group whose pool follows the load, and serves what is wanted, is done. */
+/** Present while the spec is not carried out. A group that serves as desired is done, even while its pool changes. */
 function reconciling(situation: Situation): ConditionState | undefined {
   if (stalled(situation) || ready(situation).status === 'True') return undefined;
   return underWay(situation);
 }
 
-/** Workers of an old template are kept: no other machine could be rented by the present one. */
+/** Workers of an old template stay, since no machine can be rented by the current one. */
 function replacementBlocked({ counts, group, workers }: Situation): ConditionState | undefined {
   if (counts.old === 0 || isAnyInHand(workers)) return undefined;
   const blocked = workers.outlook?.blocked;
@@ -193,12 +193,12 @@ function replacementBlocked({ counts, group, workers }: Situation): ConditionSta
   return yes('ReplacementBlocked', `${kept} ${blocked.detail}`);
 }
 
-/** A machine was seen for one of the workers, and nothing blocks the others. */
+/** True if a machine can be rented for one of the workers and nothing blocks the others. */
 function isAnyInHand({ outlook, all }: Situation['workers']): boolean {
   return outlook?.blocked === undefined && all.some(({ name }) => outlook?.inHand.has(name) === true);
 }
 
-/** While no search has said anything else, what was found for this spec holds. */
+/** The recorded result for this generation, until another search replaces it. */
 function recordedBlock({ metadata, status }: Situation['group']): ConditionState | undefined {
   const found = findCondition(status?.conditions, 'ReplacementBlocked');
   const isCurrent = found?.status === 'True' && found.observedGeneration === metadata.generation;
@@ -213,7 +213,7 @@ function updating(situation: Situation): ConditionState | undefined {
   return yes('Scaling', `${workersAre(counts.old)} of an old template.`);
 }
 
-/** What happens to the workers now. */
+/** The change that the workers go through now. */
 function underWay(situation: Situation): ConditionState | undefined {
   const { counts, decision } = situation;
   const update = updating(situation);
@@ -241,7 +241,7 @@ function stalled({ counts }: Situation): ConditionState | undefined {
   return yes('WorkersFailing', 'No worker can go on; look at the conditions of the workers.');
 }
 
-/** Nothing is said of figures that decide nothing: a group of fixed size does not follow its load. */
+/** Absent for a group of fixed size, which does not follow its load. */
 function metricsAvailable({ load, group }: Situation): ConditionState | undefined {
   if (group.spec.replicas !== undefined) return undefined;
   const { metrics, problem } = load.view;
@@ -280,7 +280,7 @@ function progressing(situation: Situation): ConditionState {
   return unmeasured(situation) ?? yes('Ready', 'The number of workers is the desired one.');
 }
 
-/** Most sources never tell what a worker can do: then a group waits for it for ever. */
+/** Most sources never report the performance of a worker: such a group would wait for it forever. */
 function unmeasured({ decision, group }: Situation): ConditionState | undefined {
   const { perf, capacities } = decision.terms;
   if (perf !== undefined || capacities.hot === 0 || group.spec.replicas !== undefined) return undefined;
@@ -321,8 +321,8 @@ function targetQueueTimeTooShort({ isSlow, group }: Situation): ConditionState |
 }
 
 /**
- * Why workers that are wanted hot, or cold, have no machine, as far as they tell more than that the operator is at work on it: the reason of the
- * first by name, how many share it, and that one's name. Undefined where none of them waits for anything.
+ * Reason for which workers of this role have no machine: that of the first by name, with the number of workers that share
+ * it. Undefined if none of them names an obstacle.
  */
 export function blockedWorkers(workers: readonly Worker[], desiredRole: 'Hot' | 'Cold'): string | undefined {
   const waiting = workers
@@ -352,9 +352,9 @@ interface Obstacle {
 }
 
 /**
- * Why no request can be served: no worker is ready, and none is on its way nor could be. The gateway refuses requests by
- * it instead of holding them. What passes within seconds, such as a rental that was refused, is no such reason. `service`
- * keeps workers from being published, `refused` is a write that the group needs.
+ * Reason for which no request can be served: no worker is ready, booting or possible. The gateway then refuses requests
+ * instead of holding them. Obstacles that pass within seconds, such as a refused rental, do not count. `service` keeps
+ * workers from being published; `refused` is a refused write that the group needs.
  */
 function workersBlocked(
   situation: Situation,
@@ -367,7 +367,7 @@ function workersBlocked(
   return obstacle && { status: 'True', ...obstacle };
 }
 
-/** What keeps a group without a hot worker from having one. */
+/** Obstacle that keeps a group without a hot worker from having one. */
 function groupObstacle(
   { group, workers, choice, decision }: Situation,
   refused: Obstacle | undefined,
@@ -376,7 +376,7 @@ function groupObstacle(
   if (workers.all.some(isHot)) return undefined;
   if (spec.pause.scaleUp) return { reason: 'Paused', message: 'spec.pause.scaleUp is true.' };
   if (spec.replicas === 0) return { reason: 'NoReadyWorkers', message: 'spec.replicas is 0.' };
-  // Whether one could be started is found out when one is wanted.
+  // Obstacles are found only when a worker is desired.
   if (decision.hot === 0) return undefined;
   if (refused) return refused;
   if (choice.cutByCeiling === 0 || choice.changes.length > 0) return undefined;
@@ -386,14 +386,14 @@ function groupObstacle(
   };
 }
 
-/** That of the first worker by name, where every hot one has one. */
+/** Obstacle of the first worker by name, if every hot worker has one. */
 function obstacleOfAll({ workers, load }: Situation): Obstacle | undefined {
   const hot = workers.all.filter(isHot).toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const obstacles = hot.map((worker) => obstacleOf(worker, load.view.workers.get(worker.name)?.error));
   return obstacles.every((obstacle) => obstacle !== undefined) ? obstacles[0] : undefined;
 }
 
-/** Why a worker will not serve before something else changes; undefined for one that is on its way. */
+/** Reason for which a worker will not serve until something else changes; undefined if it is booting. */
 function obstacleOf({ name, object, isRented, isServing }: Worker, error?: string): Obstacle | undefined {
   const { conditions } = object.status ?? {};
   const fault = readableError(error);
@@ -408,7 +408,7 @@ function obstacleOf({ name, object, isRented, isServing }: Worker, error?: strin
   return isLasting ? { reason: found.reason, message: `Worker ${name}: ${found.message}` } : undefined;
 }
 
-/** Whether the operator learns of requests. */
+/** Reports whether pickers report requests to the operator. */
 function gatewayConnected({ group, load, clock: { now } }: Situation): ConditionState | undefined {
   const { pickers } = load.state;
   if (!hasGateway(group)) return undefined;
@@ -432,7 +432,7 @@ function gatewayConnected({ group, load, clock: { now } }: Situation): Condition
   };
 }
 
-/** Whether callers can be known by their keys, as the pickers say that read the Secret. */
+/** Reports whether pickers can identify callers by the keys in the Secret. */
 function callerKeysUsable({ group, load, clock: { now } }: Situation): ConditionState | undefined {
   const secret = group.spec.gateway?.keys?.secretName;
   if (secret === undefined || !hasGateway(group)) return undefined;
@@ -465,7 +465,7 @@ function callerKeysUsable({ group, load, clock: { now } }: Situation): Condition
 
 const HASH_REMEDY = 'Store the SHA-256 of each key: printf %s "$KEY" | sha256sum.';
 
-/** Whether another router finds all ready workers in the list of them. */
+/** Reports whether the ConfigMap lists all ready workers for another router. */
 function endpointsPublished({ group, publication }: Situation): ConditionState | undefined {
   const { file = { type: 'unknown' } } = publication;
   if (file.type === 'problem') return { status: 'False', reason: file.reason, message: file.detail };

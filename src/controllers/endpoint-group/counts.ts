@@ -3,11 +3,11 @@ import { isFull, type ScalingOptions } from './autoscale/capacity.ts';
 import type { ScalingWorker } from './autoscale/scaling-worker.ts';
 import type { Worker } from './workers/worker.ts';
 
-/** The workers of a group by what they do. */
+/** Numbers of workers by state. */
 export interface Counts {
-  /** Run or are on their way to it, and are wanted to. */
+  /** Desired to run; they run or boot. */
   readonly hot: number;
-  /** Stopped or on their way to it. */
+  /** Stopped or stopping. */
   readonly cold: number;
   /** Published. */
   readonly ready: number;
@@ -19,7 +19,7 @@ export interface Counts {
   readonly updated: number;
   readonly old: number;
   readonly stalled: number;
-  /** Ready ones that take no more requests. */
+  /** Ready workers that accept no more requests. */
   readonly full: number;
   readonly pricePerHour: MicroDollars;
 }
@@ -51,14 +51,14 @@ export function countWorkers({ workers, scaling, published, options }: CountsInp
     updated: count((worker) => staying(worker) && current.has(worker.name)),
     old: count((worker) => staying(worker) && !current.has(worker.name)),
     stalled: count((worker) => staying(worker) && worker.isStalled),
-    // Of one whose performance nobody knows it cannot be said how long its work takes.
+    // Without a known performance the duration of its work is unknown.
     full: ready.filter(({ curLoad, perf }) => perf > 0 && isFull(curLoad, perf, options.maxQueueSeconds))
       .length,
     pricePerHour: workers.reduce((sum, worker) => sum + billedPrice(worker), 0),
   };
 }
 
-/** What a worker bills in an hour now, as far as the marketplace has told. */
+/** Current price of a worker per hour; 0 while the marketplace has not reported one. */
 function billedPrice(worker: Worker): MicroDollars {
   if (!worker.isRented) return 0;
   return (worker.isStopped ? worker.coldPricePerHour : worker.pricePerHour) ?? 0;

@@ -37,7 +37,7 @@ import type { Action, Decision, IdentityView, MemoryFields, Observed, Refusal } 
 import { isToUpdate, templateHash, workerName } from './workers/template.ts';
 import type { Worker } from './workers/worker.ts';
 
-/** From what was seen to what is recorded, published and done. Pure. */
+/** Decides from the observation what to record, publish and do. Pure. */
 export function decide(observed: Observed): Decision {
   if (observed.group.metadata.deletionTimestamp !== undefined) return decideDeletion(observed);
   return decideScaling(deriveFacts(observed));
@@ -97,7 +97,7 @@ function eventsOf(
   };
 }
 
-/** Workers with a machine that would end for the template in this pass if another machine were in hand for each. */
+/** Workers with a machine that would end for the template now if another machine could be rented for each. */
 export function endingForTemplate(observed: Observed): readonly Worker[] {
   const { group, workers } = observed;
   const { now } = observed.clock;
@@ -116,7 +116,7 @@ export function endingForTemplate(observed: Observed): readonly Worker[] {
 
 const EVERY_WORKER = { has: () => true };
 
-/** Workers whose machine fits the present template take over its text, unless the group leaves them as they are. */
+/** Updates workers whose machine fits the current template to its text, unless the strategy is `OnDelete`. */
 function updatesOf(input: WorkersInput): readonly Action[] {
   const { workers, spec } = input;
   if (spec.updateStrategy.type === 'OnDelete') return [];
@@ -127,8 +127,8 @@ function updatesOf(input: WorkersInput): readonly Action[] {
 }
 
 /**
- * Workers that are told to go leave the Service before anything else happens to them. Those that a gateway may have given
- * requests to are said to end, until they are stopped or deleted.
+ * Leaving workers leave the Service before anything else happens to them. Behind a gateway they stay published as
+ * draining until they are stopped or deleted, since they may have requests.
  */
 function staying(
   { group, publication }: Pick<Facts, 'group' | 'publication'>,
@@ -142,7 +142,7 @@ function staying(
   });
 }
 
-/** How long work must look like a queue before the target is called too short. */
+/** Time for which work must look like a queue before the target is reported as too short. */
 const SLOW_FOR_MS = 300_000;
 
 function isSlow({ slowSince }: MemoryFields, { now }: Facts['clock']): boolean {
@@ -177,7 +177,7 @@ function ordersInput({ group, workers, load, clock }: Facts): OrdersInput {
   };
 }
 
-/** Whether pickers tell which requests a worker has: while they are silent, a request may take all the time it is given. */
+/** True if pickers report the requests of workers: while they are silent, a request may take its whole time limit. */
 function isRouted(group: Facts['group'], { source, state }: Facts['load']): boolean {
   if (source === 'gateway') return true;
   return hasGateway(group) && state.pickers.since !== undefined;
@@ -215,7 +215,7 @@ function memoryOf(facts: Facts, decision: ScalingDecision): MemoryFields {
   };
 }
 
-/** Of the tick that begins with this pass, else of the last one. */
+/** Values of the tick that begins with this reconcile, else of the last tick. */
 function tickOf({
   workers: { scaling },
   memory,
@@ -225,7 +225,7 @@ function tickOf({
   return { nextTickAt: beganAt + times.tickMs, hotAtTick: hotOf(scaling).length };
 }
 
-/** At the next tick, or when a wake or a drain is over, whichever comes first. */
+/** Time until the next tick or the end of a wake or drain, whichever is first. */
 function requeueAfter(
   { group: { spec }, workers, clock: { now } }: Pick<Facts, 'group' | 'workers' | 'clock'>,
   memory: MemoryFields,
@@ -248,7 +248,7 @@ function because({ rule, hot, total }: ScalingDecision): string {
   return `Wanted are ${hot} hot and ${total} in all: ${RULES[rule]}.`;
 }
 
-/** The decision of this tick, or that of the last one between ticks. */
+/** Decision of this tick; between ticks, that of the last one. */
 export function scalingDecision(facts: Facts): ScalingDecision {
   const { group, memory } = facts;
   const { scaling, input } = facts.workers;
@@ -275,7 +275,7 @@ export function scalingDecision(facts: Facts): ScalingDecision {
   });
 }
 
-/** Before it was ready once, neither the group nor a worker that boots for it is given up within its time to boot. */
+/** True if the group was ready once, or its boot deadline and those of its booting workers have passed. */
 function mayReachZero({
   group,
   workers,
@@ -288,7 +288,7 @@ function mayReachZero({
   return now > (parseTime(group.metadata.creationTimestamp) ?? now) + bootMs;
 }
 
-/** As if in panic, with the workers that there are: what was needed before the restart is known by its record alone. */
+/** Memory after a restart: panic with the present workers, since only the record says what was needed before. */
 export function afterRestart({
   group,
   workers,
@@ -296,21 +296,21 @@ export function afterRestart({
 }: Pick<Observed, 'group' | 'workers' | 'clock'>): ScalingMemory {
   const present = workers.all.filter(isHot);
   const hot = present.length;
-  // Whether a wake was asked for is not known: what is on its way, and alone, has its time to boot.
+  // A restart does not know of a wake request: if only booting workers exist, they keep their time to boot.
   const isWake = hot > 0 && !present.some(({ isServing }) => isServing);
   const replicas = group.spec.replicas === undefined ? undefined : hot;
   const { panicUntil, autoscaling } = group.status ?? {};
   const recorded = parseTime(panicUntil) ?? 0;
   const total = Number(autoscaling?.stabilizedTotalCapacity ?? autoscaling?.totalCapacity ?? 0);
   return {
-    // Whether fewer replicas are wanted since a moment ago is not known: they wait out the window from now on.
+    // A restart does not know when replicas were lowered: the down window begins now.
     recent: [{ at: now, hot: 0, total, replicas, isWake }],
     panicUntil: hot > 0 ? Math.max(recorded, now + times.panicMs) : recorded,
     hot,
   };
 }
 
-/** Which workers come, go, wake and stop for that. */
+/** Chooses the workers to rent, wake, stop and destroy for that decision. */
 export function choose(
   {
     group: { spec },
@@ -328,18 +328,18 @@ export function choose(
     priceOfNew: priceOfNew(input),
     usualPrice: usualPrice(input),
     pause: spec.pause,
-    // New workers would serve nobody, while those that are published serve on.
+    // New workers could not be published, while the published ones still serve.
     maxUnavailable: publication.service.type === 'problem' ? undefined : maxUnavailable(spec, hot),
   });
 }
 
-/** What of the choice is done in this pass: the rest is chosen again in a later one. */
+/** The chosen changes that this reconcile makes; a later one chooses the rest again. */
 export function changesOfThisPass(
   choice: Choice,
   seen: Pick<Observed, 'group' | 'workers' | 'publication' | 'refused'>,
 ): readonly Change[] {
   let room = createLimit(seen);
-  // A machine that nothing can lead to costs money for nobody, be it rented or woken.
+  // A machine that cannot be published would bill without serving.
   const isHidden = isKeptFromAll(seen.publication);
   return choice.changes.filter((change) => {
     if (change.type !== 'rent') return change.type !== 'wake' || !isHidden;
@@ -351,10 +351,9 @@ const isKeptFromAll = ({ service }: Observed['publication']): boolean =>
   service.type === 'problem' && service.forAll === true;
 
 /**
- * Workers that are taken in count from the next pass on, and may be all that is needed; one that cannot be taken in has
- * its place all the same, since it may bill. Where workers are to stand apart, each is rented before the next is made,
- * since it must know where they are; one that can rent none, or has found none for longer than a boot may take, is not
- * waited for.
+ * Maximum number of new workers now. Adopted workers count from the next reconcile on and may be enough; one that cannot
+ * be adopted keeps its place, since it may bill. With `spreadBy`, each worker is rented before the next is created, since
+ * the next one must know where it is. A worker that can rent nothing, or is past its boot deadline, does not delay others.
  */
 function createLimit({
   group,
@@ -379,12 +378,12 @@ function identityRefusals({ problem }: IdentityView): readonly Refusal[] {
   return problem === undefined ? [] : [{ action: 'identity', detail: problem.slice(0, 1024) }];
 }
 
-/** Whether this very deed was refused the last time. */
+/** True if this action was refused the last time. */
 function isRefusedIn(refused: readonly Refusal[], action: Action): boolean {
   return refused.some((refusal) => refusal.action === actionKey(action));
 }
 
-/** All workers go; the group goes when they are gone. Deletion with orphans leaves them as they are. */
+/** Deletes all workers, and releases the group when they are gone. Deletion with `--cascade=orphan` leaves the workers. */
 export function decideDeletion(observed: Observed): Decision {
   const {
     group,
@@ -401,7 +400,7 @@ export function decideDeletion(observed: Observed): Decision {
   return {
     needsFinalizer: false,
     status,
-    // Nobody is led to a worker that is about to go.
+    // No worker stays published while the group is deleted.
     endpoints: orphans ? undefined : [],
     checksIdentity: false,
     actions: left.length === 0 ? [{ type: 'release' }] : actions,
@@ -415,7 +414,7 @@ export function decideDeletion(observed: Observed): Decision {
         hotAtTick: 0,
         slowSince: undefined,
       }),
-      // Nothing is decided by load any more: it is not read at each look.
+      // Load decides nothing any more, so only a tick reads it.
       nextTickAt: now + times.tickMs,
     },
     requeueAfterMs: 5000,

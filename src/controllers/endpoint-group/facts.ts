@@ -43,7 +43,7 @@ export interface Facts extends Observed {
   readonly publication: KnownPublication;
 }
 
-/** Everything that is worked out before anything is decided. */
+/** Derives everything that more than one rule uses. */
 export function deriveFacts(observed: Observed): Facts {
   const { group, workers, load, account, publication } = observed;
   const { now, times } = observed.clock;
@@ -78,7 +78,7 @@ export function deriveFacts(observed: Observed): Facts {
   };
 }
 
-/** By the reporter's name: another machine of the same worker is another reporter. */
+/** Times by reporter: another machine of the same worker is another reporter. */
 function sinceOf(failing: readonly FailingWorker[], workers: readonly Worker[]): WorkersInput['brokenSince'] {
   const since = new Map(failing.map((one) => [one.worker, parseTime(one.since)]));
   return new Map(
@@ -89,13 +89,13 @@ function sinceOf(failing: readonly FailingWorker[], workers: readonly Worker[]):
   );
 }
 
-/** A new value of the annotation asks again; the one that was answered stands in the status. */
+/** True if the annotation has a value that the status does not confirm. */
 function isWakeAnnotated({ metadata, status }: Observed['group']): boolean {
   const asked = requestToken(metadata, annotations.wakeAt);
   return asked !== undefined && asked !== status?.wokenAt;
 }
 
-/** The process before this one recorded that a worker wakes, and ended before it asked one to. */
+/** True if an earlier process recorded a wake and ended before it ordered a worker to wake. */
 function isWakeUnfinished({
   group,
   memory,
@@ -105,21 +105,21 @@ function isWakeUnfinished({
   return !workers.all.some(isHot);
 }
 
-/** Whether it is to serve, be it up or on its way. */
+/** True if the worker is to serve, whether its machine runs or boots. */
 export function isHot({ desiredRole, isDeleting }: Worker): boolean {
   return desiredRole === 'Hot' && !isDeleting;
 }
 
-/** Work that was reported goes on until another report says that it ended: who has nothing new to report may be silent. */
+/** Reported work counts until another report ends it: a reporter without news may be silent. */
 function isAtWork({ waiting, workers }: LoadView): boolean {
   if (waiting > 0) return true;
   return [...workers.values()].some(({ currentLoad, inFlight }) => currentLoad + (inFlight?.count ?? 0) > 0);
 }
 
 /**
- * A new group counts as active, since without a worker no work could be seen; not behind a gateway, where requests wait.
- * A restart does not know since when a load that was on record has been over: it counts from now. Never later than now,
- * whatever a clock that was ahead has noted.
+ * Time of the last activity. A new group counts as active, since without a worker no work can be seen; not behind a
+ * gateway, where requests wait. After a restart a recorded load counts as over from now. Never later than now, since a
+ * clock that was ahead may have written a later time.
  */
 function lastActivityOf({
   clock: { now },

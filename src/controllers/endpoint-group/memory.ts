@@ -7,7 +7,7 @@ import type { LoadMaximum, LoadStore } from './load/state.ts';
 import { Publisher } from './publish/publisher.ts';
 import type { MemoryFields, Refusal } from './types.ts';
 
-/** Asked for until a pass that saw it is on record. What is asked while a pass is under way is for the next one. */
+/** A request that stays open until a reconcile that saw it is recorded. A request during a reconcile is for the next. */
 export class PendingRequest {
   #asked = 0;
   #seen = 0;
@@ -17,7 +17,7 @@ export class PendingRequest {
     this.#asked += 1;
   }
 
-  /** Whether it is asked for now. The pass that looks answers this and no more. */
+  /** True if the request is open. The reconcile that calls this answers the requests until now. */
   see(): boolean {
     this.#seen = this.#asked;
     return this.#seen > this.#answered;
@@ -40,19 +40,19 @@ export class GroupMemory {
   readonly wake = new PendingRequest();
   /** Figures came after the decision of the tick they belong to. */
   readonly lateFigures = new PendingRequest();
-  /** Of the object that the last tick judged: another one is judged at once. */
+  /** Generation and annotations that the last tick decided on; other ones make a tick due. */
   #judged = '';
 
   constructor(publisher: Publisher) {
     this.publisher = publisher;
   }
 
-  /** Whether load is to be read and decided about now: a tick is due, or the group is another than was judged. */
+  /** True if a tick is due: its time has come, or the group changed. */
   isDue(group: EndpointGroup, now: number, tickMs: number): boolean {
     return !this.fields || isTickDue(this.fields, now, tickMs) || judgedPart(group) !== this.#judged;
   }
 
-  /** A pass is on record. One that ends before that has judged and answered nothing. */
+  /** Notes a recorded decision. A reconcile that ends before its record changes no memory. */
   recorded(group: EndpointGroup, fields: MemoryFields): void {
     this.fields = fields;
     this.#judged = judgedPart(group);
@@ -70,7 +70,7 @@ export class Memories {
     this.#options = options;
   }
 
-  /** A group that is new here goes on from the load in its status. */
+  /** Memory of a group. A group without one continues from the load in its status. */
   of(group: EndpointGroup): GroupMemory {
     const uid = uidOf(group);
     const known = this.#byUid.get(uid);
@@ -93,19 +93,19 @@ interface MemoriesOptions {
   readonly loadStore: LoadStore;
 }
 
-/** What a decision is made anew for at once: the spec, and what people note. */
+/** The parts of a group whose change makes a tick due at once: spec and annotations. */
 function judgedPart({ metadata }: EndpointGroup): string {
   return JSON.stringify([metadata.generation, metadata.annotations]);
 }
 
-/** A tick that lies further ahead than one tick was set before the clock was set back. */
+/** True at the time of the tick, and if the clock was set back: then the tick is more than one interval away. */
 function isTickDue({ nextTickAt }: MemoryFields, now: number, tickMs: number): boolean {
   return now >= nextTickAt || nextTickAt > now + tickMs;
 }
 
 /**
- * What the status remembers of the load. A steady load writes nothing, so the load of the last write counts as having
- * gone on until now. What a clock that was ahead has written counts as of now: it is forgotten in its time.
+ * Load maxima in the status. A steady load writes nothing, so the load of the last write counts until now. Times ahead of
+ * the clock count as now, so that they expire.
  */
 export function recordedMaxima({ status }: EndpointGroup, now: number): readonly LoadMaximum[] {
   const recorded = (status?.loadMaxima ?? []).flatMap(({ at, load }) => {

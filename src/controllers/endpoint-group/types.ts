@@ -11,7 +11,7 @@ import type { Endpoint } from './publish/endpoints.ts';
 import type { ScalingTimes } from './times.ts';
 import type { DesiredRole, Worker } from './workers/worker.ts';
 
-/** Memory of this process about a group that a decision sees and replaces. A loss keeps workers longer, and spends nothing. */
+/** Memory of this process about a group; each decision replaces it. A loss keeps workers longer, and spends nothing. */
 export interface MemoryFields {
   readonly scaling: ScalingMemory;
   /** The decision of the last tick: it holds until the next. */
@@ -19,39 +19,39 @@ export interface MemoryFields {
   readonly nextTickAt: number;
   /** Hot workers when the last tick began. */
   readonly hotAtTick: number;
-  /** Since when waiting has looked longer than the target although the capacity suffices. */
+  /** Time since which waiting has looked longer than the target although the capacity suffices. */
   readonly slowSince: number | undefined;
 }
 
-/** How writing Service and slices went last time. */
+/** Result of the last write of Service and slices. */
 export type Published =
   | { readonly type: 'done' }
   | {
       readonly type: 'problem';
       readonly reason: 'NameTaken' | 'NotPermitted';
       readonly detail: string;
-      /** It keeps every worker from being published, also one that is still to be rented. */
+      /** It keeps every worker from being published, even one that is not rented yet. */
       readonly forAll?: true;
     };
 
-/** How writing the list of ready workers went last time. */
+/** Result of the last write of the list of ready workers. */
 export type PublishedFile =
   /** Not tried yet by this process. */
   | { readonly type: 'unknown' }
-  /** There is none of the group. */
+  /** The group has no list. */
   | { readonly type: 'none' }
   | {
       readonly type: 'written';
       /** Ready workers that the format cannot list. */
       readonly unlisted: number;
-      /** Ready workers for which it has no room. */
+      /** Ready workers for which the list has no room. */
       readonly tooMany: number;
     }
   | Extract<Published, { type: 'problem' }>;
 
-/** A write that the API server refused, and why it did. It is tried again at the next tick. */
+/** A write that the API server refused, with the reason. The next tick tries it again. */
 export interface Refusal {
-  /** Of the action, as `actionKey` tells it. */
+  /** Key of the action, from `actionKey`. */
   readonly action: string;
   readonly detail: string;
 }
@@ -67,7 +67,7 @@ export interface IdentityView {
 /** Workers of an old template that may end, since another machine can be rented for each by the new one. */
 export interface TemplateOutlook {
   readonly inHand: Pick<ReadonlySet<string>, 'has'>;
-  /** Why the next worker may not end; undefined while it is not known. */
+  /** Reason for which the next worker may not end; undefined while unknown. */
   readonly blocked?: { readonly reason: Reason; readonly detail: string } | undefined;
 }
 
@@ -77,13 +77,13 @@ export interface SeenWorkers {
   readonly all: readonly Worker[];
   /** GpuInstances with the label of the group and without a controller. */
   readonly orphans: readonly GpuInstance[];
-  /** Names that no new worker can have, since a GpuInstance has each, whoever it belongs to. */
+  /** Names of existing GpuInstances of any owner, which no new worker can have. */
   readonly takenNames: ReadonlySet<string>;
   /** Undefined if it was not requested in this reconcile: then no worker with a machine ends for the template. */
   readonly outlook?: TemplateOutlook | undefined;
 }
 
-/** What is reported and asked of a group. */
+/** Reported load, and requests for a worker. */
 export interface SeenLoad {
   readonly state: LoadState;
   readonly source: LoadSpeaker;
@@ -137,7 +137,7 @@ export interface Observed {
   readonly refused: readonly Refusal[];
 }
 
-/** What a worker is to be from now on. */
+/** Desired state of a worker. */
 export interface WorkerOrder {
   readonly powerState: 'Running' | 'Stopped';
   readonly desiredRole: DesiredRole;
@@ -146,18 +146,18 @@ export interface WorkerOrder {
 }
 
 export type Action =
-  /** A worker of the name of this number. */
+  /** Creates the worker with the name of this number. */
   | {
       readonly type: 'create';
       readonly desiredRole: 'Hot' | 'Cold';
       readonly ordinal: number;
-      /** No alternative of it may cost more. */
+      /** Maximum price of each alternative. */
       readonly maxPricePerHour?: MicroDollars | undefined;
-      /** The chosen change that it brings about, told once it is done; undefined if it only carries on an earlier one. */
+      /** The chosen change that the action brings about, for events; undefined if the action continues an earlier one. */
       readonly change?: Change;
     }
   | { readonly type: 'order'; readonly worker: Worker; readonly order: WorkerOrder; readonly change?: Change }
-  /** It takes over the text of the template and keeps its machine. */
+  /** The worker gets the text of the template and keeps its machine. */
   | { readonly type: 'update'; readonly worker: Worker }
   | { readonly type: 'delete'; readonly worker: Worker; readonly change?: Change }
   | {
@@ -174,18 +174,18 @@ export type Action =
 export interface Decision {
   readonly needsFinalizer: boolean;
   readonly status: EndpointGroupStatus;
-  /** Where ready workers are reached; undefined where nothing is published or taken back any more. */
+  /** Endpoints to publish; undefined if nothing is published or withdrawn any more. */
   readonly endpoints: readonly Endpoint[] | undefined;
-  /** The Secrets of its gateway are checked after the record. The check begins before the actions, which do not wait for it. */
+  /** True if a check of the gateway's Secrets begins after the record. The actions do not wait for it. */
   readonly checksIdentity: boolean;
   readonly actions: readonly Action[];
   /** Refused actions that are decided as before and wait for the next tick, and Secrets that cannot be written. */
   readonly waiting: readonly Refusal[];
-  /** Rule that set the numbers of workers, with both, in one sentence: told with each change that is done. */
+  /** The desired numbers of workers and the rule that set them, in one sentence, for the events of changes. */
   readonly because: string;
-  /** Told once the decision is on record. */
+  /** Events to emit once the decision is recorded. */
   readonly events: readonly EventNote[];
-  /** Services that the group needs and has lost or has again: told as the events are, and logged. */
+  /** Events of services that the group needs and lost, or has again; they are also logged. */
   readonly services: readonly EventNote[];
   readonly memory: MemoryFields;
   readonly requeueAfterMs: number;
