@@ -125,6 +125,13 @@ export const TEARDOWN_MUTANTS: readonly Mutant[] = [
     replace: "return 'confirmed';",
   },
   {
+    name: 'limit-leaves-kept-running',
+    loses: 'the stop of a machine that reached a limit and that its policy keeps stopped',
+    file: `${GPU}/rules/replacing.ts`,
+    find: "return stoppedToo(facts, recorded, kept, deletionPolicy === 'Stop' || powerState === 'Stopped');",
+    replace: "return stoppedToo(facts, recorded, kept, powerState === 'Stopped');",
+  },
+  {
     name: 'late-start-of-kept-forgotten',
     loses: 'the wait for a start that is carried out late, before a stopped machine is left',
     file: `${GPU}/rules/deleting.ts`,

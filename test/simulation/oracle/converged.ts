@@ -200,13 +200,12 @@ function isWithoutTarget(object: JsonObject): boolean {
 }
 
 /**
- * A policy may keep the machine, or a person; by a record that a person wrote nothing can be counted, and what a stopped
- * one cost is not.
+ * A policy may let the machine run, or a person; by a record that a person wrote nothing can be counted, and what a
+ * stopped one cost is not.
  */
 function isEndedByLimits(scene: Scene, object: JsonObject): boolean {
   const { uid } = metadataOf(object);
-  const { deletionPolicy = 'Destroy' } = objectAt(object, 'spec');
-  return deletionPolicy === 'Destroy' && !scene.isHandled(String(uid));
+  return objectAt(object, 'spec')['deletionPolicy'] !== 'Retain' && !scene.isHandled(String(uid));
 }
 
 /** Whether its own limits may keep it from a machine: by a record that a person wrote nothing can be counted. */

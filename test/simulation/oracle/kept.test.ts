@@ -88,4 +88,17 @@ describe('a machine that deletionPolicy keeps', () => {
   test.each(QUIET)('breaks none if it %s', async (_title, play) => {
     expect(await violations(play)).toEqual([]);
   });
+
+  test.each([
+    ['Stop', true],
+    ['Retain', false],
+  ] as const)('runs long after maxLifetime under %s: broken is %s', async (deletionPolicy, expected) => {
+    const bench = new Bench();
+    await atWork(bench);
+    bench.users.setPolicies('a', { maxLifetime: '2m', deletionPolicy });
+    await bench.pass(300);
+    bench.invariants.checkConverged();
+    const texts = bench.invariants.violations.map(({ text }) => text);
+    expect(texts.some((text) => text.startsWith('a has a machine beyond its own limits'))).toBe(expected);
+  });
 });

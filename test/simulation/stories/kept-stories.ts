@@ -103,6 +103,14 @@ export const KEPT_STORIES: readonly Story[] = [
       stage.strike({ call: 'label', meanwhile: () => stage.after(0.01, () => stage.killAll()) });
     },
   ),
+  {
+    name: 'a machine reaches maxLifetime that is to be kept stopped, and its stop is answered and ignored for a minute',
+    seconds: 600,
+    plot: (stage) => {
+      stage.users.setPolicies('a', { maxLifetime: '2m', deletionPolicy: 'Stop' });
+      stage.at(100, () => ignoreStops(stage, 90));
+    },
+  },
   startedLate('and a call that starts the machine is carried out late', () => {}),
   startedLate(
     'a call that starts the machine is carried out late, and the process that sent it died',
