@@ -89,6 +89,8 @@ export function createEndpointGroups(wiring: EndpointGroupWiring): EndpointGroup
     outlook: outlookOf(wiring),
     accountCapOf: ({ metadata, spec }) =>
       sessionFor(registry, { metadata, spec: spec.template.spec })?.limits.maxPricePerHour,
+    hasStop: ({ metadata, spec }) =>
+      sessionFor(registry, { metadata, spec: spec.template.spec })?.market.about.hasStop,
     reportHostFailure: (worker, reason, waited) => reportHostFailure(registry, { worker, reason, waited }),
     workers: config.endpointGroupWorkers,
     metrics: wiring.metrics,

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { runSchedule } from './schedule.ts';
+import { GROUP_STORIES } from './stories/group-stories.ts';
 import { play } from './stories/play.ts';
 import { PURCHASE_STORIES } from './stories/purchase-stories.ts';
 
@@ -36,4 +37,12 @@ test('leaves a story out that needs what the market lacks', { timeout: LIMIT_MS 
     stage.at(60, () => stage.users.setPowerState('a', 'Stopped'));
   const { lacking } = await play({ ...story, plot }, { market: 'toy' });
   expect(lacking).toEqual(['stop']);
+});
+
+test('deletes a worker that the load needs no more, since the market cannot stop it', {
+  timeout: LIMIT_MS,
+}, async () => {
+  const [story] = GROUP_STORIES.filter(({ name }) => name === 'the load of a group falls');
+  if (!story) throw new Error('no story');
+  expect(await play(story, { market: 'toy' })).toMatchObject({ lacking: [], violations: [], unstruck: [] });
 });

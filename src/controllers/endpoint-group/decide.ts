@@ -272,6 +272,7 @@ export function scalingDecision(facts: Facts): ScalingDecision {
     waiting: view.waiting,
     perf: expectedPerf(input),
     mayReachZero: mayReachZero(facts),
+    hasStop: facts.account.hasStop,
   });
 }
 

@@ -42,6 +42,8 @@ export interface SharedDeps {
   };
   /** Maximum price of one machine of a group by its account; undefined if the account sets none, or is not known. */
   readonly accountCapOf: (group: EndpointGroup) => MicroDollars | undefined;
+  /** Returns false if the market of a group's account cannot stop machines; undefined if that is unknown. */
+  readonly hasStop?: (group: EndpointGroup) => boolean | undefined;
 }
 
 /** Workers that would end for the template, each as the template would have it. */

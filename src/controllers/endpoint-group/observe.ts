@@ -26,6 +26,7 @@ export interface ObserveDeps
     | 'loadStore'
     | 'isFrozen'
     | 'accountCapOf'
+    | 'hasStop'
     | 'allowPrivateAddresses'
     | 'gatewayUrl'
     | 'enqueue'
@@ -81,6 +82,7 @@ function observedNow(group: EndpointGroup, { read, beganAt, isTick }: Pass, deps
     account: {
       frozen: new Set(children.filter(isFrozen).map(({ metadata }) => metadata.uid ?? '')),
       cap: deps.accountCapOf(group),
+      hasStop: deps.hasStop?.(group),
     },
     publication: {
       ...{ allowPrivateAddresses, gatewayUrl },

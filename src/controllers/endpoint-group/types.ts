@@ -99,6 +99,8 @@ export interface SeenAccount {
   readonly frozen: ReadonlySet<string>;
   /** Maximum price of one machine; undefined if the account sets none. */
   readonly cap?: MicroDollars | undefined;
+  /** False if its market cannot stop machines; undefined if that is unknown. */
+  readonly hasStop?: boolean | undefined;
 }
 
 /** How clients reach the group, and the results of the last writes of it. */

@@ -757,3 +757,10 @@ describe('cheapest cover', () => {
     );
   });
 });
+
+test('keeps no pool of stopped workers at a market that cannot stop machines', () => {
+  const workers = hotWorkers(3);
+  const falling = { history: steady(90, 270), workers };
+  expect(autoscale(input(falling))).toMatchObject({ hot: 1, total: 8 });
+  expect(autoscale(input({ ...falling, hasStop: false }))).toMatchObject({ hot: 1, total: 1 });
+});

@@ -41,7 +41,8 @@ export function autoscale(input: ScalingInput): ScalingDecision {
   const hotNeed = input.replicas ?? counts.hot;
   const totalNeed = Math.max(counts.total, options.coldWorkers, hotNeed, desired.hot);
   const pooled = Math.max(counts.keptTotal, options.coldWorkers, hot.hot, desired.hot);
-  const total = limitTotal(input, pooled, hot.hot);
+  // Without stop there is no pool: a worker beyond the load would bill as a hot one.
+  const total = input.hasStop === false ? hot.hot : limitTotal(input, pooled, hot.hot);
   return {
     terms: {
       ...measured,

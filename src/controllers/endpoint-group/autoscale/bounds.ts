@@ -41,6 +41,8 @@ export interface ScalingInput {
   readonly wakeAsked: boolean;
   /** Whether the group was ready once, or its boot deadline has passed. */
   readonly mayReachZero: boolean;
+  /** False if the market of the workers cannot stop machines. */
+  readonly hasStop?: boolean | undefined;
   /** Set by hand or by an autoscaler: the hot need, in place of the load. */
   readonly replicas: number | undefined;
   readonly times: ScalingTimes;
