@@ -668,6 +668,24 @@ test('streams its first state where the server offers it, and goes on in the sam
   await informer.stop();
 });
 
+test('waits two minutes for the first bookmark after a streamed state', async () => {
+  const { api, clock, informer } = setUp({ initialState: 'auto' });
+  informer.start();
+  await clock.settle();
+  const body = api.take().stream();
+  body.push(bookmark('10', { 'k8s.io/initial-events-end': 'true' }));
+  await clock.advance(120_000);
+  expect(informer.health().failure).toBeUndefined();
+  body.push(bookmark('11'));
+  await clock.settle();
+  await clock.advance(149_999);
+  expect(body.destroyed).toBe(false);
+  await clock.advance(1);
+  expect(body.destroyed).toBe(true);
+  expect(informer.health().failure).toContain('Not a byte for 150000 ms');
+  await informer.stop();
+});
+
 test('a bookmark that comes before the streamed first state is complete does not end it', async () => {
   const { api, clock, informer, changes } = setUp({ initialState: 'auto' });
   informer.start();

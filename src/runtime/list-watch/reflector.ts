@@ -42,6 +42,11 @@ type Position =
 
 /** Silence after which a stream of the first state sends only changes. */
 const INITIAL_STATE_SILENCE_MS = 60_000;
+/**
+ * Maximum silence of a watch that began with a streamed state. While nothing changes, the API server sends the first
+ * bookmark after that state two minutes later, and then one each minute.
+ */
+const STREAMED_SILENCE_MS = 150_000;
 /** A watch that ends earlier than this without an event was refused by the server. */
 const SHORT_WATCH_MS = 1000;
 /** Number of consecutive unreadable lines after which a list skips them. */
@@ -163,7 +168,8 @@ export class Reflector<S> {
         this.#contacted();
         this.#failure = undefined;
       };
-      const request = { ...this.#options, query, timeoutSeconds, signal, onContact };
+      const maxSilenceMs = collecting && STREAMED_SILENCE_MS;
+      const request = { ...this.#options, query, timeoutSeconds, maxSilenceMs, signal, onContact };
       for await (const event of watchEvents(client, clock, request)) {
         signal.throwIfAborted();
         watch.events++;

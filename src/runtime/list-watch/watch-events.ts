@@ -18,18 +18,20 @@ export interface WatchRequest extends Selection {
   readonly query?: Readonly<Record<string, string>> | undefined;
   /** Time after which the server itself closes the watch. */
   readonly timeoutSeconds: number;
+  /** Maximum time without a byte. Default: {@link MAX_SILENCE_MS}. */
+  readonly maxSilenceMs?: number | undefined;
   readonly signal: AbortSignal;
 }
 
 /** Longer than the minute between bookmarks: a longer silence is a dead connection. */
-const MAX_SILENCE_MS = 90_000;
+export const MAX_SILENCE_MS = 90_000;
 const MAX_EVENT_BYTES = 16 * 1024 * 1024;
 
 const END_OF_INITIAL_STATE = 'k8s.io/initial-events-end';
 
 /**
  * Yields the events of one watch until the server ends it. `onContact` is called when the server accepts the watch and
- * with every chunk. Throws after 90 s of silence, on an ERROR event, and on a line that is no event.
+ * with every chunk. Throws if the server is silent for too long, on an ERROR event, and on a line that is no event.
  */
 export async function* watchEvents(
   client: KubeStream,
@@ -41,8 +43,9 @@ export async function* watchEvents(
   const onAbort = () => scope.abort(request.signal.reason);
   request.signal.addEventListener('abort', onAbort, { once: true });
   if (request.signal.aborted) onAbort();
-  const silence = watchSilence(clock, MAX_SILENCE_MS, () =>
-    scope.abort(new DeadlineError(`Not a byte for ${MAX_SILENCE_MS} ms`)),
+  const { maxSilenceMs = MAX_SILENCE_MS } = request;
+  const silence = watchSilence(clock, maxSilenceMs, () =>
+    scope.abort(new DeadlineError(`Not a byte for ${maxSilenceMs} ms`)),
   );
   const query = {
     watch: 'true',
