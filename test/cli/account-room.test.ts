@@ -143,7 +143,7 @@ describe('plan', () => {
     );
     expect(exitCode).toBe(3);
     expect(stdout).toMatch(
-      /^gpui\/rented-few keeps machine 1 \(.*: ReplacementBlocked\. The spec asks for another/,
+      /^gpui\/rented-few keeps machine 1 \(.*: ReplacementBlocked\. The spec needs another/,
     );
     expect(stdout).toMatch(/^gpui\/rented-few would rent nothing: /m);
   });

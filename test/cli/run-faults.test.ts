@@ -58,6 +58,19 @@ test('an unknown GPU is named together with the missing price limit', async () =
   expect(stderr).toContain('What to do: Give --max-price');
 });
 
+test('plan names an unknown GPU of a file together with the missing price limit', async () => {
+  const file = `apiVersion: gpurental.dev/v1alpha1
+kind: GpuInstance
+metadata: {name: x}
+spec: {image: x, offers: [{gpuNames: [RTX 4O90]}, {gpuNames: [RTX 4O90, RTX 4090]}]}`;
+  for (const more of [[], ['--no-cluster']]) {
+    const { exitCode, stdout } = await here.cluster.cli.run(['plan', '-f', '-', ...more], { stdin: file });
+    expect(exitCode).toBe(3);
+    expect(stdout).toContain('No price limit');
+    expect(stdout.match(/No offer has the GPU RTX 4O90\./g)).toHaveLength(1);
+  }
+});
+
 test.each([
   [['--account', 'nobody'], 'team/nobody does not exist', 'What to do: Name another one: --account NAME'],
   [['--gpu', 'RTX 4O90'], 'No offer has the GPU RTX 4O90.', 'What to do: gpu-rent list gpus shows names'],

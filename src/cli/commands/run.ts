@@ -10,7 +10,6 @@ import { type Plan, planText } from '../../views/plan.ts';
 import { printable } from '../../views/printable.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
 import { EXIT, failed, usageError } from '../command-error.ts';
-import { unknownGpus } from '../gpu-names.ts';
 import { reachMachine, SSH_OPTIONS } from '../machine/reach.ts';
 import { goalOf, waitForAll } from '../objects/waiting.ts';
 import {
@@ -84,10 +83,10 @@ export const runCommand: Command = {
       return EXIT.ok;
     }
     const { name } = manifest.metadata;
-    const { plan, unknown } = await planOf(manifest, input, context);
+    const plan = await planOf(manifest, input, context);
     if (plan.machine) throw existsAlready(name);
     const text = printable(planText({ ...plan, candidates: [] }));
-    if (!plan.rents) throw failed([text.trimEnd(), ...unknown].join('\n'), remedyOf(plan, input));
+    if (!plan.rents) throw failed(text.trimEnd(), remedyOf(plan, input));
     context.stderr.write(text);
     const price = hourlyText(plan.rents.pricePerHour) ?? 'an unknown price';
     await confirmed(`Rent it as gpui/${name} at about ${price}/h until it is deleted?`, input, context);
@@ -209,13 +208,7 @@ function containerFields(texts: readonly string[]): Pick<GpuInstanceManifestSpec
   };
 }
 
-/** A plan, and sentences about GPU names that no offer has, if the plan is silent about them. */
-interface RunPlan {
-  readonly plan: Plan;
-  readonly unknown: readonly string[];
-}
-
-async function planOf(manifest: Manifest, input: CommandInput, context: CommandContext): Promise<RunPlan> {
+async function planOf(manifest: Manifest, input: CommandInput, context: CommandContext): Promise<Plan> {
   const [planned] = await plannedObjects([
     { text: await yamlOf(manifest), file: 'the manifest of these options' },
   ]);
@@ -224,12 +217,9 @@ async function planOf(manifest: Manifest, input: CommandInput, context: CommandC
   return withClusterViews([planned], { input, context }, ([first]) => {
     if (!first) throw new Error('an object without a view');
     const [, view] = first;
-    return withMarketplaceAt(view.target ?? {}, { input, context }, async (session) => {
-      const once = readOnce(session);
-      const plan = await planObject(planned, { view, ...once, input, progress });
-      const names = plan.rents || plan.reason === 'NoOffers' ? [] : listOption(input.options, '--gpu');
-      return { plan, unknown: names.length === 0 ? [] : await unknownGpus(names, once.client.offers) };
-    });
+    return withMarketplaceAt(view.target ?? {}, { input, context }, (session) =>
+      planObject(planned, { view, ...readOnce(session), input, progress }),
+    );
   }).finally(() => progress.clear());
 }
 

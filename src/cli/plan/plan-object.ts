@@ -52,7 +52,24 @@ async function rentalOf(planned: PlannedObject, means: Means): Promise<Plan> {
   const shown = decided.purchase
     ? await boughtPlan(planned, decided.purchase, { ...means, decided })
     : await unmatchedPlan(planned, { ...means, decided });
-  return { ...nothingOf(planned, { ...view, note }), ...decided.refusal, ...shown };
+  const unknown = await unknownNames(planned, means, decided);
+  const refusal = decided.refusal && {
+    ...decided.refusal,
+    detail: [decided.refusal.detail, ...unknown].join(' '),
+  };
+  return { ...nothingOf(planned, { ...view, note }), ...refusal, ...shown };
+}
+
+/** Returns sentences about GPUs that no offer has, if another fault of the spec keeps the search from finding it out. */
+async function unknownNames(
+  { spec }: PlannedObject,
+  { client }: Means,
+  { refusal }: PlannedDecision,
+): Promise<readonly string[]> {
+  const names = (spec.offers ?? []).flatMap(({ gpuNames = [] }) => gpuNames);
+  if (refusal?.reason !== 'InvalidSpec' || names.length === 0) return [];
+  const { unknownGpus } = await import('../gpu-names.ts');
+  return unknownGpus([...new Set(names)], client.offers);
 }
 
 interface Deciding extends Means {
