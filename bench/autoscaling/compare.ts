@@ -1,6 +1,7 @@
 import { endpointGroupSpec } from '../../src/api/v1alpha1/endpoint-group-spec.ts';
-import { replay } from '../../src/replay/replay.ts';
+
 import type { Outcome } from '../../src/views/replay.ts';
+import { replay } from '../../test/builders/whole-replay.ts';
 import { dayOf, marketOf } from './day.ts';
 import type { Contender } from './policies.ts';
 

@@ -154,7 +154,7 @@ export interface BrakeInput {
 }
 
 /** Reasons of the catalogue by which a limit refuses a rental or a start. */
-export type LimitRefusal = 'InsufficientCredit' | 'AtLimit' | 'AtLimit';
+export type LimitRefusal = 'InsufficientCredit' | 'AtLimit';
 
 /** `fits`, or the first rule that does not let the account have one more machine at that price. */
 export type BrakeDecision =

@@ -29,7 +29,7 @@ interface Action {
 
 /** Returns the share of the heap at which Envoy starts an action. */
 function beginOf(name: string): number {
-  const [actions = []] = all('actions') as [readonly Action[]];
+  const [actions] = all('actions') as [readonly Action[]];
   const trigger = actions.find((action) => action.name.endsWith(name))?.triggers[0];
   return trigger?.threshold?.value ?? trigger?.scaled?.scaling_threshold ?? Number.NaN;
 }
@@ -79,7 +79,7 @@ test.each([
   ['Full', [503]],
   ['Unseen', undefined],
 ])('A15: the route %s repeats a request after the statuses %s', (name, statuses) => {
-  const [routes = []] = all('routes') as [readonly Route[]];
+  const [routes] = all('routes') as [readonly Route[]];
   const found = routes.find(({ match }) => match.headers?.[0]?.string_match.exact === name);
   expect(found?.route.retry_policy?.retriable_status_codes).toEqual(statuses);
   expect(routes.at(-1)).toMatchObject({ match: { prefix: '/' } });

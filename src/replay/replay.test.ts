@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { replay } from '../../test/builders/whole-replay.ts';
 import type { EndpointGroupManifestSpec, EndpointGroupSpec } from '../api/v1alpha1/endpoint-group.ts';
 import { endpointGroupSpec } from '../api/v1alpha1/endpoint-group-spec.ts';
 import type { Tick } from '../views/replay.ts';
 import type { WorkerModel } from './fleet.ts';
-import { replay, type WhatIf } from './replay.ts';
+import type { WhatIf } from './replay.ts';
 import { parseTrace } from './trace.ts';
 
 const MODEL: WorkerModel = {

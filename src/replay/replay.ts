@@ -73,12 +73,6 @@ export function* replayTicks(whatIf: WhatIf): Generator<Tick, Outcome> {
   return { ticks, summary: summaryOf(ticks, count * TICK_SECONDS, state) };
 }
 
-/** Replays a whole trace at once. */
-export function replay(whatIf: WhatIf): Outcome {
-  const ticks = replayTicks(whatIf);
-  for (let step = ticks.next(); ; step = ticks.next()) if (step.done) return step.value;
-}
-
 /** Values that stay the same from tick to tick. */
 interface Plan {
   readonly whatIf: WhatIf;
