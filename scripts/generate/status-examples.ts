@@ -2,6 +2,7 @@ import type { EndpointGroupStatus } from '../../src/api/v1alpha1/endpoint-group.
 import type { GpuInstanceStatus } from '../../src/api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceForm } from '../../src/api/v1alpha1/gpu-instance-form.ts';
 import type { MarketplaceAccountStatus } from '../../src/api/v1alpha1/marketplace-account.ts';
+import { marketplaceAccountForm } from '../../src/api/v1alpha1/marketplace-account-form.ts';
 import { encodeStatus } from '../../src/api/v1alpha1/record.ts';
 
 const NOON = '2026-11-20T12:00:00Z';
@@ -198,7 +199,7 @@ const group: Required<EndpointGroupStatus> = {
 
 /** A status with every field, by kind: the examples of the reference. */
 export const statusExamples: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
-  MarketplaceAccount: account,
+  MarketplaceAccount: { ...encodeStatus(marketplaceAccountForm, account), conditions: account.conditions },
   GpuInstance: { ...encodeStatus(gpuInstanceForm, instance), conditions: instance.conditions },
   EndpointGroup: group,
 };

@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
 import { createVirtualClock } from '../../test/builders/virtual-clock.ts';
+import { statusForms } from '../api/v1alpha1/status-codec.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { KubeError } from '../runtime/kube/kube-error.ts';
 import { requireRecordField } from './definitions-check.ts';
 
-const documentOf = (status: object) => ({
-  components: { schemas: { 'dev.gpurental.v1alpha1.GpuInstance': { properties: { status } } } },
+const documentOf = (status: object, kind = 'GpuInstance') => ({
+  components: { schemas: { [`dev.gpurental.v1alpha1.${kind}`]: { properties: { status } } } },
 });
 const OLD = documentOf({ properties: { instanceId: {} } });
 const NEW = documentOf({ properties: { record: {} } });
@@ -32,11 +33,14 @@ test('accepts CRDs that keep the record', async () => {
   expect(await check(NEW)).toEqual({ said: 'accepted', reads: 1 });
 });
 
-test('refuses a CRD without status.record and names the command', async () => {
-  const { said } = await check(OLD);
-  expect(said).toContain('The CRD of GpuInstance is older than this operator: it has no status.record.');
-  expect(said).toContain('kubectl apply --server-side -f crds/');
-});
+test.each(Object.keys(statusForms))(
+  'refuses a CRD of %s without status.record and names the command',
+  async (kind) => {
+    const { said } = await check(documentOf({ properties: { conditions: {} } }, kind));
+    expect(said).toContain(`The CRD of ${kind} is older than this operator: it has no status.record.`);
+    expect(said).toContain('kubectl apply --server-side -f crds/');
+  },
+);
 
 test('waits while the API server still publishes the former CRD', async () => {
   expect(await check(OLD, OLD, NEW)).toEqual({ said: 'accepted', reads: 3 });

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { marketplaceAccountForm } from '../../src/api/v1alpha1/marketplace-account-form.ts';
+import { encodeStatus } from '../../src/api/v1alpha1/record.ts';
 import { type Desk, desk } from './desk.ts';
 
 /* P3: the doctor tells a key that is refused from a marketplace that fails, and status names the outage. */
@@ -66,7 +68,7 @@ test('P3: status and doctor name cause and duration of an outage on record', asy
     lastTransitionTime: since,
   };
   const outage = { reason: 'Unreachable', since, httpStatus: 503 };
-  here.account('down', { status: { conditions: [ready], outage } });
+  here.account('down', { status: encodeStatus(marketplaceAccountForm, { conditions: [ready], outage }) });
   const text = /Marketplace returned HTTP 503 for 7\ds; retrying\./;
   expect((await here.cluster.cli.run(['status', 'gpuacct/down'])).stdout).toMatch(text);
   expect((await here.cluster.cli.run(['doctor'])).stdout).toMatch(text);

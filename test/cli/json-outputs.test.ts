@@ -1,7 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { marketplaceAccountForm } from '../../src/api/v1alpha1/marketplace-account-form.ts';
 import { labels } from '../../src/api/v1alpha1/names.ts';
+import { encodeStatus } from '../../src/api/v1alpha1/record.ts';
 import { JSON_OUTPUTS } from '../../src/views/json-outputs.ts';
 import { goldenText } from '../builders/golden-text.ts';
 import { condition } from '../builders/group-worker.ts';
@@ -24,10 +26,10 @@ beforeAll(async () => {
   here = await desk();
   here.account('default', {
     spec: { limits: { maxSpendPerMonth: '400' } },
-    status: {
+    status: encodeStatus(marketplaceAccountForm, {
       credit: '25.00',
       retained: [{ instanceId: '9', owner: 'team/gone', ownerUid: 'uid-gone', policy: 'Stop', since: at }],
-    },
+    }),
   });
   here.put('gpuinstances', {
     metadata: { name: 'trainer' },

@@ -3,7 +3,8 @@ import { endpointGroupStatus } from './endpoint-group.ts';
 import { endpointGroupSpec } from './endpoint-group-spec.ts';
 import { gpuInstanceSpec } from './gpu-instance.ts';
 import { gpuInstanceStoredStatus } from './gpu-instance-form.ts';
-import { marketplaceAccountSpec, marketplaceAccountStatus } from './marketplace-account.ts';
+import { marketplaceAccountSpec } from './marketplace-account.ts';
+import { marketplaceAccountStoredStatus } from './marketplace-account-form.ts';
 import {
   endpointGroupResource,
   gpuInstanceResource,
@@ -83,7 +84,7 @@ export const marketplaceAccountDefinition: KindDefinition = {
   names: marketplaceAccountResource,
   description: 'A login at a GPU marketplace: its key, its limits, and the monitoring of its machines.',
   spec: marketplaceAccountSpec,
-  status: marketplaceAccountStatus,
+  status: marketplaceAccountStoredStatus,
   rules: [nameFits(63)],
   columns: [
     ready,

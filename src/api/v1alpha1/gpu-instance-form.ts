@@ -4,7 +4,7 @@ import { portText, type ReachedPort, readPortText } from './address-text.ts';
 import { gpuInstanceConditions } from './conditions.ts';
 import { type GpuInstanceStatus, gpuInstancePhases, gpuInstanceStatus } from './gpu-instance.ts';
 import { conditions, observedGeneration } from './object.ts';
-import { columns, field, recordField, type StatusForm, written } from './record.ts';
+import { columns, field, MAX_RECORD, recordField, restOf, type StatusForm, written } from './record.ts';
 import { choice, dollars, integer, list, marketplaceId, notes, text, timestamp } from './schema.ts';
 
 const machine = z
@@ -70,7 +70,10 @@ export const gpuInstanceStoredStatus = z
       list: { type: 'atomic' },
     }).optional(),
     binding: gpuInstanceStatus.shape.binding,
-    record: recordField.optional(),
+    record: recordField(
+      MAX_RECORD,
+      '`gpu-rent explain` prints it. Do not edit: a claim that does not verify, or a text that cannot be read, makes the operator search the machine by its label.',
+    ).optional(),
   })
   .meta(
     notes({
@@ -79,10 +82,6 @@ export const gpuInstanceStoredStatus = z
       keepsUnknown: true,
     }),
   );
-
-/** Returns the parts of an object that are not shown to people. */
-const rest = (object: z.ZodObject, description: string) =>
-  z.object(object.shape).partial().meta({ description }).optional();
 
 type Ssh = NonNullable<GpuInstanceStatus['ssh']>;
 
@@ -148,12 +147,12 @@ export const gpuInstanceForm: StatusForm = {
   record: z.object({
     ...remembered,
     ...{
-      gpu: rest(gpuInstanceStatus.shape.gpu.unwrap(), 'The rest of what was rented: `memory`.'),
-      contractEnd: rest(
+      gpu: restOf(gpuInstanceStatus.shape.gpu.unwrap(), 'The rest of what was rented: `memory`.'),
+      contractEnd: restOf(
         gpuInstanceStatus.shape.contractEnd.unwrap(),
         '`isReported`: an event has reported the end, a day before it.',
       ),
-      cost: rest(
+      cost: restOf(
         gpuInstanceStatus.shape.cost.unwrap(),
         'Prices that are assumed, reported or of storage, and `accrued` before this month.',
       ),
@@ -165,6 +164,7 @@ export const gpuInstanceForm: StatusForm = {
   }),
   memory: gpuInstanceStatus,
   conditions: new Set(Object.keys(gpuInstanceConditions)),
+  maxRecord: MAX_RECORD,
   dropped: ['facts'],
   needRecord: [
     ...['machine.id', 'machine.gpu', 'machine.gpuCount', 'machine.host', 'machine.state'],

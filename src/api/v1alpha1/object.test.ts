@@ -4,6 +4,7 @@ import { endpointGroupStatus } from './endpoint-group.ts';
 import { gpuInstanceStatus } from './gpu-instance.ts';
 import { gpuInstanceStoredStatus } from './gpu-instance-form.ts';
 import { marketplaceAccountStatus } from './marketplace-account.ts';
+import { marketplaceAccountStoredStatus } from './marketplace-account-form.ts';
 import { MAX_TOKEN_LENGTH, requestToken } from './object.ts';
 
 const asked = (value: string) => requestToken({ name: 'a', annotations: { word: value } }, 'word');
@@ -42,7 +43,7 @@ describe('the fields that echo it', () => {
 describe('a status', () => {
   test.each([
     ['GpuInstance', gpuInstanceStoredStatus],
-    ['MarketplaceAccount', marketplaceAccountStatus],
+    ['MarketplaceAccount', marketplaceAccountStoredStatus],
     ['EndpointGroup', endpointGroupStatus],
   ])('of a %s has one owner', (_kind, schema) => {
     expect(z.toJSONSchema(schema, { io: 'input' })).toMatchObject({ 'x-kubernetes-map-type': 'atomic' });

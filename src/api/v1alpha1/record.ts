@@ -1,4 +1,4 @@
-import type * as z from 'zod';
+import * as z from 'zod';
 import { canonicalJson, isJsonObject } from '../../lib/json.ts';
 import { type StoredForm, storedForm, withStoredForm } from '../../lib/stored-form.ts';
 import { text } from './schema.ts';
@@ -6,15 +6,16 @@ import { text } from './schema.ts';
 /** The version of the record that this operator writes. It reads this version and the form before it. */
 const VERSION = 1;
 
-/** Characters of `status.record`. */
+/** Characters of `status.record` of a GpuInstance. */
 export const MAX_RECORD = 16_384;
 
 /** The schema of `status.record`. */
-export const recordField = text({
-  description:
-    'Internal record of the operator, as JSON. `gpu-rent explain` prints it. Do not edit: a claim that does not verify, or a text that cannot be read, makes the operator search the machine by its label.',
-  maxLength: MAX_RECORD,
-});
+export const recordField = (maxLength: number, more: string) =>
+  text({ description: `Internal record of the operator, as JSON. ${more}`, maxLength });
+
+/** Returns the schema of the parts of an object that are not shown to people. */
+export const restOf = (object: z.ZodObject, description: string) =>
+  z.object(object.shape).partial().meta({ description }).optional();
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -96,6 +97,25 @@ export function columns(name: string, keys: Readonly<Record<string, string>>, mi
   };
 }
 
+/** Returns the row of an object of which people read some keys; `missing` completes one whose record is lost. */
+export function group(name: string, keys: readonly string[], missing: Json): FieldRow {
+  const isShown = (key: string): boolean => keys.includes(key);
+  return {
+    stored: name,
+    memory: [name],
+    split: ([value]) => {
+      const entries = Object.entries(value as Json);
+      const rest = entries.filter(([key]) => !isShown(key));
+      return {
+        stored: Object.fromEntries(entries.filter(([key]) => isShown(key))),
+        rest: [rest.length === 0 ? undefined : Object.fromEntries(rest)],
+      };
+    },
+    join: (stored, [rest]) =>
+      isJsonObject(stored) ? [{ ...missing, ...(isJsonObject(rest) ? rest : {}), ...stored }] : undefined,
+  };
+}
+
 /** Stored form of a kind's status: rows for people, and the record for the rest. */
 export interface StatusForm {
   readonly rows: readonly FieldRow[];
@@ -105,6 +125,8 @@ export interface StatusForm {
   readonly memory: z.ZodObject;
   /** Condition types whose generation is the one of the status. */
   readonly conditions: ReadonlySet<string>;
+  /** Characters of the record. */
+  readonly maxRecord: number;
   /** Keys of the record that are dropped, in this order, if it is too long. */
   readonly dropped: readonly string[];
   /** Stored fields that are useless without the record. */
@@ -134,7 +156,7 @@ export function encodeStatus(form: StatusForm, status: Json): Json {
 }
 
 /** Returns the text of the record; undefined if there is nothing to record. */
-function recordText({ dropped }: StatusForm, fields: Json): string | undefined {
+function recordText({ dropped, maxRecord }: StatusForm, fields: Json): string | undefined {
   const kept = { ...fields };
   const droppable = [...dropped];
   for (;;) {
@@ -142,7 +164,7 @@ function recordText({ dropped }: StatusForm, fields: Json): string | undefined {
     if (body === '{}') return undefined;
     const record = `{"v":${VERSION},${body.slice(1)}`;
     const next = droppable.shift();
-    if (record.length <= MAX_RECORD || next === undefined) return record;
+    if (record.length <= maxRecord || next === undefined) return record;
     delete kept[next];
   }
 }

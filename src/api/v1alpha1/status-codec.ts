@@ -1,10 +1,14 @@
 import { isJsonObject, ownValue } from '../../lib/json.ts';
 import { gpuInstanceForm } from './gpu-instance-form.ts';
+import { marketplaceAccountForm } from './marketplace-account-form.ts';
 import { API_VERSION } from './names.ts';
 import { decodeStatus, encodeStatus, type StatusForm } from './record.ts';
 
 /** Kinds whose status in memory differs from the stored one. */
-export const statusForms: Readonly<Record<string, StatusForm>> = { GpuInstance: gpuInstanceForm };
+export const statusForms: Readonly<Record<string, StatusForm>> = {
+  GpuInstance: gpuInstanceForm,
+  MarketplaceAccount: marketplaceAccountForm,
+};
 
 /** Converts objects of the operator's kinds between the API server and memory. Other objects pass unchanged. */
 export const statusCodec = {

@@ -3,6 +3,7 @@ import { type Outage, outageCause } from '../../api/v1alpha1/outage.ts';
 import { facetsOf, isTerminal, type Reason } from '../../api/v1alpha1/reasons.ts';
 import { formatDollars, type MicroDollars } from '../../lib/money.ts';
 import { agreeing, counted } from '../../lib/plural.ts';
+import { storedForm } from '../../lib/stored-form.ts';
 import { formatTime } from '../../lib/time.ts';
 import type { MarketplaceErrorKind } from '../../market/errors.ts';
 import { massOrphanRecord, orphansOnDeletion, rollbackRecord } from './incidents.ts';
@@ -234,6 +235,8 @@ const dollars = (amount: MicroDollars | undefined) => `$${formatDollars(amount ?
 export function unreadiness(observed: Observed): Unreadiness | undefined {
   const { account, installation } = observed;
   if (account.metadata.deletionTimestamp !== undefined) return deleting(observed);
+  const newer = newerRecord(account);
+  if (newer) return newer;
   const auth = authenticated(observed);
   const reach = reachable(observed);
   // A marketplace that does not answer is the cause of a key that cannot be verified.
@@ -243,6 +246,14 @@ export function unreadiness(observed: Observed): Unreadiness | undefined {
   if (reach.status !== 'True') return reach;
   if (installation.type === 'pending') return { reason: 'Pending', message: installation.why.message };
   return undefined;
+}
+
+/** A record of a newer version may forbid what this version would do. */
+function newerRecord({ status }: Observed['account']): Unreadiness | undefined {
+  const problem = storedForm(status)?.problem;
+  if (problem?.type !== 'newer') return undefined;
+  const message = `status.record is of version ${problem.version}, so nothing is rented or destroyed with this account. Install the newer version again.`;
+  return { reason: 'RecordUnreadable', message };
 }
 
 function deleting(observed: Observed): Unreadiness {

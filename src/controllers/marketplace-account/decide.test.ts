@@ -7,6 +7,8 @@ import {
   session,
   unconfirmed,
 } from '../../../test/builders/observed-account.ts';
+import { statusCodec } from '../../api/v1alpha1/status-codec.ts';
+import { storedForm, withStoredForm } from '../../lib/stored-form.ts';
 import { authenticated, funded, reachable, ready, stalled, unreadiness } from './conditions.ts';
 import { decide } from './decide.ts';
 import { failureOf } from './key-proof.ts';
@@ -343,6 +345,17 @@ describe('an event', () => {
   ])('emits no event for %s', (_, given) => {
     expect(toldOf(given)).toEqual([]);
   });
+});
+
+test('a record of a newer version stops the account and stays as it is', () => {
+  const { account } = observed();
+  const record = '{"v":2,"guards":["7"]}';
+  const read = statusCodec.decode({ ...account, status: { record } }) as unknown as typeof account;
+  const given = observed({ account: read });
+  expect(unreadiness(given)).toMatchObject({ reason: 'RecordUnreadable' });
+  expect(stalled(given)?.message).toContain('status.record is of version 2');
+  const status = withStoredForm(decide(given).status, storedForm(read.status));
+  expect(statusCodec.encode({ ...account, status }).status).toMatchObject({ record });
 });
 
 describe('deletion', () => {

@@ -162,6 +162,7 @@ describe('what keeps orphans from being destroyed', () => {
     ['a narrower scope', { sweep: 'scopeShrunk' }, 'fewer namespaces are watched than before'],
     ['a restored backup', { candidates: [UNKNOWN] }, 'memory was rolled back'],
     ['a restored backup that nobody has confirmed yet', { latched: ['9'] }, 'memory was rolled back'],
+    ['a record of a newer operator', { hasNewerRecord: true }, 'a record is of a newer version'],
   ] as const)('%s', (_, changes, kept) => {
     const given = observed(changes);
     expect(decide(given).kept).toBe(kept);

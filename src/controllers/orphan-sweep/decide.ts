@@ -38,6 +38,7 @@ const KEPT: readonly Rule<SweepFindings>[] = [
     name: 'many machines lost their objects at once',
     applies: ({ massOrphaned = [] }, { massLatched }) => massOrphaned.length + massLatched.length > 0,
   },
+  { name: 'a record is of a newer version', applies: (_, { hasNewerRecord }) => hasNewerRecord === true },
   { name: 'the breaker is open', applies: (_, { breaker }) => breaker.type !== 'closed' },
 ];
 

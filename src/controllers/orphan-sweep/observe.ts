@@ -9,6 +9,7 @@ import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.
 import { accountKey } from '../../instance/account-ref.ts';
 import type { InstanceSummary } from '../../instance/summary.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { storedForm } from '../../lib/stored-form.ts';
 import type { CompleteList } from '../../market/feed-state.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
 import { loginText } from '../../ownership/login.ts';
@@ -115,6 +116,7 @@ function observedBy(
     isLeader: sources.isLeader(),
     orphanAgeMs: sources.constants.orphanAgeMs,
     lateOrphanAgeMs: sources.constants.lateOrphanAgeMs,
+    hasNewerRecord: accounts.some(({ status }) => storedForm(status)?.problem?.type === 'newer'),
     latched: accounts.flatMap(({ status }) => status?.rolledBack ?? []),
     ...massOf(sweep, { accounts, entries }, sources),
     confirmedAt: newestOf(accounts.map(({ status }) => status?.rollbackConfirmedAt)),

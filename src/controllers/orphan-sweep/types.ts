@@ -60,6 +60,8 @@ export interface Observed {
   readonly machines: number;
   /** Ids that stand in a status of the login as proof that memory was rolled back. */
   readonly latched: readonly string[];
+  /** An account of the login has a record that a newer operator wrote, and that may protect machines. */
+  readonly hasNewerRecord?: boolean;
   /** Epoch milliseconds at which a person last confirmed a rollback, for any account of the login; 0 for never. */
   readonly confirmedAt: number;
 }

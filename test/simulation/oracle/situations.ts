@@ -1,3 +1,4 @@
+import { statusCodec } from '../../../src/api/v1alpha1/status-codec.ts';
 import type { Contract } from '../../../src/simulator/tables/contracts.ts';
 import { type JsonObject, metadataOf } from '../memory-kube/json.ts';
 import type { Fate } from '../network.ts';
@@ -285,7 +286,7 @@ export function accountRents(bench: Bench): void {
     login: { url: 'http://127.0.0.1:9', userId: String(userId), provenAt: lastTransitionTime },
   };
   bench.invariants.byPerson(() =>
-    kube.writes.update(address, (current) => ({ ...current, status }), 'status'),
+    kube.writes.update(address, (current) => statusCodec.encode({ ...current, status }), 'status'),
   );
   bench.invariants.check();
 }
