@@ -5,10 +5,10 @@ import { statusAt } from '../status-at.ts';
 import { limitsOf } from './accounts.ts';
 import type { Scene } from './scene.ts';
 
-/** How long a process may go by limits that were changed: watches lag, and are cut and begun again. */
+/** Time for which a process may use changed limits: watches lag, and are interrupted and restarted. */
 const LIMITS_ARE_KNOWN_MS = 30_000;
 
-/** What one account allows, with what it allowed until just now, and whether its credit is too low for anything. */
+/** Limits of one account, present and recent, and whether its credit is too low for any rental. */
 export class AccountLimits {
   readonly #scene: Scene;
   #limits: JsonObject | undefined;
@@ -19,7 +19,7 @@ export class AccountLimits {
     this.#scene = scene;
   }
 
-  /** The account as it stands now; asked again and again. */
+  /** Records the present account; called repeatedly. */
   follow(account: JsonObject): void {
     const limits = limitsOf(account);
     if (limits !== this.#limits) this.#changed(limits);
@@ -29,13 +29,13 @@ export class AccountLimits {
     this.#poorSince = isPoor ? Math.min(this.#poorSince, this.#scene.now) : Number.POSITIVE_INFINITY;
   }
 
-  /** Those that a process may go by now. */
+  /** Returns the limits that a process may use now. */
   known(): readonly JsonObject[] {
     const former = this.#former.filter(({ until }) => this.#scene.now < until);
     return [this.#limits ?? {}, ...former.map(({ limits }) => limits)];
   }
 
-  /** For so many milliseconds, less credit is left than has to remain. */
+  /** Returns the milliseconds for which the credit has been below its minimum. */
   poorForMs(): number {
     return this.#scene.now - this.#poorSince;
   }

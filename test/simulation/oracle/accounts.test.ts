@@ -6,14 +6,14 @@ import { abandoned, atWork, givesUpOneOfFour } from './situations.ts';
 const FAR = `far.${OTHER_NAMESPACE}`;
 const SWEPT = { strict: false, orphanPolicy: 'Destroy' } as const;
 
-/** An object of another namespace names the account of this one. */
+/** Makes an object of another namespace name the account of this one. */
 function goFar(bench: Bench, allowedNamespaces: { from: string }): void {
   bench.users.createNamespace(OTHER_NAMESPACE);
   bench.users.account.set({ allowedNamespaces });
   bench.users.createInstance(FAR);
 }
 
-/** A machine that nobody claims, seen in two lists and old enough. */
+/** Returns a machine without an object, seen in two lists and old enough. */
 async function orphaned(bench: Bench): Promise<number> {
   const { id } = await abandoned(bench);
   await bench.pass(60);
@@ -21,7 +21,7 @@ async function orphaned(bench: Bench): Promise<number> {
   return id;
 }
 
-/** A status claims to run on a machine that is gone, and five lists are read. */
+/** Makes a status claim a machine that is gone, and reads five lists. */
 async function claimsInVain(bench: Bench, apiKey = ''): Promise<void> {
   bench.setStatus({ instanceId: '7', phase: 'Running' });
   for (let poll = 0; poll < 5; poll += 1) await bench.poll(10, { apiKey });
@@ -243,7 +243,7 @@ const SOUND: readonly Case[] = [
   ],
 ];
 
-/** Both accounts have proved the login of their key. */
+/** Verifies the login of both accounts' keys. */
 function setLogins({ world, invariants }: Bench): void {
   const [first = 0, second = 0] = Object.keys(world.market.store.current().tables.users).map(Number);
   for (const [name, userId] of [

@@ -11,12 +11,12 @@ interface RentCall {
   readonly at: number;
 }
 
-/** How a rental leaves. */
+/** A sent rent call. */
 export interface RentSent {
   readonly offer: number;
-  /** By whose key; undefined where it has none. */
+  /** Login of its key; undefined without one. */
   readonly login: number | undefined;
-  /** The answer will be a certain no, or may be one, and the offer is anybody's again. */
+  /** The answer will be, or may be, a certain refusal, and the offer is free again. */
   readonly isRefused: boolean;
 }
 
@@ -38,7 +38,7 @@ export class AttemptWatch {
     this.#scene = scene;
   }
 
-  /** A rent call leaves. */
+  /** Records a sent rent call. */
   rentSent(machine: Machine, { offer, login, isRefused }: RentSent, purchase: Purchase): void {
     this.#checkOffer(machine, { offer, login, uid: purchase.uid, at: this.#scene.now });
     if (isRefused) this.#lastCalls.delete(machine);

@@ -17,7 +17,7 @@ const ORIGIN = 'http://simulator';
 interface BenchOptions {
   readonly strict?: boolean;
   readonly orphanPolicy?: 'Destroy' | 'Report';
-  /** What the operator would be started with beside its defaults. */
+  /** Flags of the operator beside its defaults. */
   readonly flags?: RawOptions;
   /** Load comes to groups through a gateway. */
   readonly hasGateway?: boolean;
@@ -115,7 +115,7 @@ export class Bench {
     }));
   }
 
-  /** Time in which nothing happens but looking. */
+  /** Lets time pass in which processes only poll. */
   async pass(seconds: number): Promise<void> {
     const { scheduler } = this.world;
     scheduler.after(seconds * SECOND, () => {});
@@ -131,14 +131,14 @@ export class Bench {
     this.invariants.sent({ side: 'market', machine: this.machine, request }, fate);
   }
 
-  /** A process reads the list of machines, of any login or of the one that has that key, and so many seconds pass. */
+  /** Reads the list of machines by a process, of any login or of that key's, and lets that many seconds pass. */
   async poll(seconds: number, { fate = QUIET, apiKey = '' } = {}): Promise<void> {
     this.send('GET', '/api/v0/instances/?owner=me', { fate, apiKey });
     if (!fate.refusal) this.readList(undefined, apiKey);
     await this.pass(seconds);
   }
 
-  /** A process reads the whole list as the ledger is now, or one in which every machine has that status. */
+  /** Reads the whole list by a process, as in the ledger now, or with that status for every machine. */
   readList(status?: string, apiKey = ''): void {
     const { store } = this.world.market;
     const { contracts, machines } = store.current().tables;
@@ -154,7 +154,7 @@ export class Bench {
     this.invariants.listRead({ machine: this.machine, request }, body);
   }
 
-  /** A process calls the API server. */
+  /** Records a call of a process to the API server. */
   sendToCluster(
     method: string,
     path: string,

@@ -5,7 +5,7 @@ import { intentOf, type Purchase } from './purchase.ts';
 import { nameOf, type Scene } from './scene.ts';
 
 const HOUR_MS = 3_600_000;
-/** What the clock of a process may differ by without a jump. */
+/** Maximum deviation of a process's clock without a jump. */
 const CLOCK_SLACK_MS = 5_000;
 
 /** Ends after which another machine was chosen to follow. */
@@ -28,7 +28,7 @@ export class BrakeWatch {
     this.#scene = scene;
   }
 
-  /** A rent call leaves: none for a spec that has just failed on two machines, unless a person asks for it. */
+  /** Records a sent rent call, which must not follow two failures of the spec unless a person requests it. */
   rentSent({ uid }: Purchase): void {
     const object = this.#scene.objects.get(uid);
     const until = object && failureWaitOf(object);
@@ -42,7 +42,7 @@ export class BrakeWatch {
     this.#scene.broken('B04', `${nameOf(object)} rents ${seconds} s before its spec may be tried again`);
   }
 
-  /** A machine was rented. */
+  /** Records a rented machine. */
   began({ uid, attempt }: Purchase): void {
     const object = this.#scene.objects.get(uid);
     if (!this.#begun.note(uid, attempt, this.#scene.now) || !object || this.#scene.isHandled(uid)) return;
@@ -53,7 +53,7 @@ export class BrakeWatch {
     this.#scene.broken('I9', `${nameOf(object)} rented ${count} times within an hour, and may ${most} times`);
   }
 
-  /** A wall clock was set: by it, what was rented just now may lie an hour back. The brake has no other clock. */
+  /** Records a change of a wall clock: by it a recent rental may look an hour old. The brake has no other clock. */
   clockJumped(): void {
     this.#clockWrongAt = this.#scene.now;
   }
@@ -63,7 +63,7 @@ export class BrakeWatch {
     if (intent) this.#recorded.note(uid, Number(intent['attempt']), this.#scene.now);
   }
 
-  /** Whether the brake may keep that object from renting now. */
+  /** Returns true if the brake may keep that object from renting now. */
   isBlockedByBrake(uid: string): boolean {
     const object = this.#scene.objects.get(uid);
     return object !== undefined && this.#recorded.within(uid, this.#scene.now) >= brakeOf(object);
@@ -74,7 +74,7 @@ export class BrakeWatch {
 class Times {
   readonly #byUid = new Map<string, Map<number, number>>();
 
-  /** True where the attempt is new. */
+  /** Records an attempt; returns true if it is new. */
   note(uid: string, attempt: number, at: number): boolean {
     const times = this.#byUid.get(timesKey(uid)) ?? new Map<number, number>();
     this.#byUid.set(timesKey(uid), times);
@@ -89,7 +89,7 @@ class Times {
   }
 }
 
-/** Not the uid itself: that is looked for in the memory of processes. */
+/** Returns a key other than the uid, which the test searches in the memory of processes. */
 const timesKey = (uid: string): string => `times ${uid}`;
 
 const brakeOf = (object: JsonObject): number =>

@@ -9,15 +9,15 @@ import { keyOf, nameOf, type Scene } from './scene.ts';
 
 /** Lists in a row that must show few enough bad machines before an open breaker closes. */
 const CALM_LISTS = 2;
-/** How often a list is asked for before it counts as failed. */
+/** Number of attempts before a list counts as failed. */
 const TRIES = 3;
 /** A destroy that was decided before the list was read may still be sent within this time. */
 const UNDER_WAY_MS = 5_000;
 /** Objects and accounts that changed within this time may be unknown to a process whose watches lag. */
 const KNOWN_MS = 30_000;
-/** How much earlier than the oracle a process may have begun to count the maximum hold. */
+/** Milliseconds by which a process may have begun the maximum hold earlier than the oracle. */
 const HOLD_SLACK_MS = 60_000;
-/** One replacement at a time, or a tenth of the machines, within this time after the maximum hold. */
+/** Window after the maximum hold, for one replacement at a time, or a tenth of the machines. */
 const WINDOW_MS = 600_000;
 /** Ends are recorded in whole seconds. */
 const ROUNDING_MS = 1_000;
@@ -42,7 +42,7 @@ export class BreakerWatch {
     this.#scene = scene;
   }
 
-  /** An object was written. */
+  /** Records a written object. */
   rewritten(uid: string, object: JsonObject): void {
     const facts = JSON.stringify([
       statusAt(object)['instanceId'],
@@ -53,22 +53,25 @@ export class BreakerWatch {
       this.#changedAt.set(factsKey(uid), { facts, at: this.#scene.now });
   }
 
-  /** An object is gone: a process whose watches lag counts it for a while. */
+  /** Records a deleted object: a process with lagging watches counts it for a while. */
   removed(object: JsonObject): void {
     this.#removedAt.set(accountKeyOf(object), this.#scene.now);
   }
 
-  /** A process sends for a list that it will get: whichever failed before were too few. */
+  /** Records a request for a list that will succeed: earlier failures were too few. */
   answered(machine: Machine, userId: number | undefined): void {
     for (const breaker of this.#ofLogin(userId)) breaker.answered(machine);
   }
 
-  /** A process sends for a list that the service will fail to give. After the last try it knows nothing. */
+  /** Records a request for a list that the service will fail. After the last attempt the process has no list. */
   listFails(machine: Machine, userId: number | undefined): void {
     for (const breaker of this.#ofLogin(userId)) breaker.listFails(machine);
   }
 
-  /** A process has read a list of that login; undefined if it is damaged or partial. `isBlind`: it may not know all objects. */
+  /**
+   * Records a read list of that login; undefined if it is damaged or partial. `isBlind`: the process may not know all
+   * objects.
+   */
   listRead(
     machine: Machine,
     userId: number | undefined,
@@ -83,7 +86,7 @@ export class BreakerWatch {
     for (const breaker of this.#ofLogin(userId)) breaker.listRead(machine, shown, isKnown);
   }
 
-  /** Something stood in a process's way: whether its lists failed is not known here. What it has read is. */
+  /** Records an obstacle of a process: it is unknown here whether its lists failed. Its earlier reads stay. */
   hindered(): void {
     for (const breaker of this.#ofAccounts.values()) breaker.hindered();
   }
@@ -92,7 +95,7 @@ export class BreakerWatch {
     for (const breaker of this.#ofAccounts.values()) breaker.destroySent(machine, id, destroy);
   }
 
-  /** An object was written that may have given up a machine which no process destroyed. */
+  /** Records a written object that may have given up a machine which no process destroyed. */
   gaveUp(before: JsonObject, object: JsonObject): void {
     const id = recordedBy(before);
     if (id === undefined || recordedBy(object) === id || metadataOf(object)['deletionTimestamp']) return;
@@ -101,7 +104,7 @@ export class BreakerWatch {
     this.#ofAccounts.get(accountKeyOf(object))?.vanished(object, id);
   }
 
-  /** Whether that process has to know that one is open of the login that has that contract. */
+  /** Returns true if that process must know an open breaker of the login with that contract. */
   isOpenFor(machine: Machine, id: number): boolean {
     const userId = this.#scene.contracts()[id]?.userId;
     return this.#ofLogin(userId).some((breaker) => breaker.stateFor(machine) === 'open');
@@ -131,11 +134,11 @@ export class BreakerWatch {
 interface SentDestroy {
   /** The object's own limits end its machine, which no breaker holds back. */
   readonly isByLimit: boolean;
-  /** Whether the call reaches the service: a machine whose call does not was not given up. */
+  /** True if the call reaches the service: otherwise the machine was not given up. */
   readonly arrives: boolean;
 }
 
-/** What one process has read. */
+/** Reads of one process. */
 interface Seen {
   /** When it read the first list in a row that opens the breaker or keeps it open. */
   readonly massSince: number | undefined;
@@ -220,7 +223,10 @@ class AccountBreaker {
     if (state === 'slow') this.#checkTurn(owner, id, arrives ? this.#scene.now : undefined);
   }
 
-  /** The end of a machine that no process destroyed counts for slow replacement from the moment its object rents again. */
+  /**
+   * Records that a machine ended without a destroy: it counts for slow replacement from the time its object rents
+   * again.
+   */
   vanished(owner: JsonObject, id: number): void {
     if (this.#destroyed.has(id) || !isReplaceable(owner)) return;
     const readers = this.#scene.world.processes.filter(({ machine }) => this.#seen.has(machine));
@@ -228,7 +234,7 @@ class AccountBreaker {
     if (isSlow) this.#checkTurn(owner, id, this.#scene.now - RECORDING_MS);
   }
 
-  /** What the breaker has to be for a process; `closed` if it may be. */
+  /** Returns the required state of the breaker for a process; `closed` if it may be closed. */
   stateFor(machine: Machine): 'open' | 'slow' | 'closed' {
     const { now } = this.#scene;
     const failedAt = this.#failedSince.get(machine)?.at ?? Number.POSITIVE_INFINITY;
@@ -238,7 +244,7 @@ class AccountBreaker {
     return isMass || now - failedAt >= UNDER_WAY_MS ? 'open' : 'closed';
   }
 
-  /** After the maximum hold, also one that another process began to count, or by a person. */
+  /** Returns true after the maximum hold, also if another process began it, or after a release by a person. */
   #isReleased(massSince: number): boolean {
     const account = this.#scene.accounts.get(this.#account);
     const holdMs = parseDuration(String(objectAt(account, 'spec')['maxUnhealthyHold'])) ?? 0;
@@ -264,7 +270,10 @@ class AccountBreaker {
     this.#scene.broken('I4', `${text}, and the breaker had to be slow`);
   }
 
-  /** Whether more machines are bad by that list than the account allows, whatever the process knows of what has just changed. */
+  /**
+   * Returns true if more machines are bad by that list than the account allows, whatever the process knows of recent
+   * changes.
+   */
   #isMass(shown: ShownList, before: ReadonlySet<number>, isKnown: (object: JsonObject) => boolean): boolean {
     const { maxUnhealthy = '20%' } = objectAt(this.#scene.accounts.get(this.#account), 'spec');
     if (!this.#isSettled(JSON.stringify(maxUnhealthy))) return false;
@@ -285,7 +294,7 @@ class AccountBreaker {
     return bad.length > allowed || areAll;
   }
 
-  /** Whether `maxUnhealthy` has been the same for long enough to be known. */
+  /** Returns true if `maxUnhealthy` has been unchanged for long enough to be known. */
   #isSettled(text: string): boolean {
     if (this.#settings?.text !== text) {
       const isFirst = this.#settings === undefined;
@@ -306,7 +315,7 @@ function recordedBy(object: JsonObject): number | undefined {
   return idAt(statusAt(object), 'instanceId');
 }
 
-/** Whether a machine that is lost would be replaced. */
+/** Returns true if a lost machine would be replaced. */
 function isReplaceable(object: JsonObject): boolean {
   const { deletionTimestamp } = metadataOf(object);
   const { powerState = 'Running', paused, replacement, adopt } = objectAt(object, 'spec');
@@ -321,5 +330,5 @@ function isReplaceable(object: JsonObject): boolean {
   );
 }
 
-/** Not the uid itself: that is looked for in the memory of processes. */
+/** Returns a key other than the uid, which the test searches in the memory of processes. */
 const factsKey = (uid: string): string => `facts of ${uid}`;

@@ -1,7 +1,7 @@
 import type { Machine } from '../machine.ts';
 
 export interface CleanListsOptions {
-  /** So many lists have to be read by one process. */
+  /** Number of lists that one process must read. */
   readonly lists: number;
   /** From the last of them until what they told has to be acted upon. */
   readonly withinMs: number;
@@ -12,7 +12,7 @@ export interface CleanListsOptions {
 const APART_MS = 9_500;
 
 interface Count {
-  /** Who has read lists, and how many in a row without any call failing. */
+  /** The process that has read lists, and their number in a row without a failed call. */
   reader: Machine | undefined;
   lists: number;
   /** When the last list that counts was sent for. */
@@ -21,8 +21,8 @@ interface Count {
 }
 
 /**
- * How long something that is wrong may stand: until one process has read so many complete, undamaged lists in a row,
- * nothing failed or was held up meanwhile, and time was left to act.
+ * Deadlines for wrong states: one process must have read that many complete, undamaged lists in a row, without a
+ * failure or obstacle meanwhile, and have had time to act.
  */
 export class CleanLists<Key> {
   readonly #options: CleanListsOptions;
@@ -32,7 +32,7 @@ export class CleanLists<Key> {
     this.#options = options;
   }
 
-  /** Something is wrong; it counts from the first time that this is said. */
+  /** Begins a wrong state; it counts from the first call. */
   begin(key: Key): void {
     if (!this.#counts.has(key)) this.#counts.set(key, fresh());
   }
@@ -45,7 +45,7 @@ export class CleanLists<Key> {
     return [...this.#counts.keys()];
   }
 
-  /** A process has sent for a list that it will get as it is, and that shows what `concerns` some of it. */
+  /** Records a request for an undamaged list that shows the states for which `concerns` is true. */
   listed(machine: Machine, concerns: (key: Key) => boolean): void {
     const { lists, withinMs, now } = this.#options;
     for (const [key, count] of this.#counts) {
@@ -57,19 +57,19 @@ export class CleanLists<Key> {
     }
   }
 
-  /** Something stood in a process's way: what it learnt may have to be learnt again. */
+  /** Records an obstacle of a process: it may have to read again. */
   hindered(): void {
     for (const count of this.#counts.values()) Object.assign(count, fresh());
   }
 
-  /** One of several wrong things is being put right: the others wait for their turn. */
+  /** Records that one of several wrong states is being repaired: the others wait for their turn. */
   acted(): void {
     const { withinMs, now } = this.#options;
     for (const count of this.#counts.values())
       if (Number.isFinite(count.overdueAt)) count.overdueAt = now() + withinMs;
   }
 
-  /** What was not put right in time. */
+  /** Returns the states that were not repaired in time. */
   overdue(): readonly Key[] {
     if (this.#counts.size === 0) return [];
     return [...this.#counts]

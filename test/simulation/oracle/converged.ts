@@ -13,22 +13,22 @@ import { conditionOf, keyOf, nameOf, type Scene } from './scene.ts';
 
 const { instanceUid: INSTANCE_UID } = labels;
 
-/** Something that is not as it should be once the faults have stopped and time was given. */
+/** A wrong state after the faults have stopped and time has passed. */
 export interface Shortfall {
   readonly invariant: string;
   readonly text: string;
 }
 
-/** What may keep an object from having what it wants. */
+/** Conditions that may keep an object from its desired state. */
 export interface Restraints {
-  /** Whether it has rented too often within the hour. */
+  /** True if it has rented too often within the hour. */
   readonly isBlockedByBrake: (uid: string) => boolean;
   readonly ownLimits: Pick<OwnLimits, 'isReached' | 'isOverrun'>;
-  /** Whether its machine was bought for another image than it wants now. */
+  /** True if its machine was rented for another image than the present one. */
   readonly hasFormerImage: (object: JsonObject) => boolean;
 }
 
-/** What is missing from, or too much of, what was wanted: empty once everything is there, and nothing else. */
+/** Returns missing and surplus parts of the desired state: empty when everything exists, and nothing else. */
 export function shortfallsOf(scene: Scene, restraints: Restraints): readonly Shortfall[] {
   return [
     ...ofAccounts(scene),
@@ -38,7 +38,10 @@ export function shortfallsOf(scene: Scene, restraints: Restraints): readonly Sho
   ];
 }
 
-/** An account that is deleted goes, unless objects that nobody has deleted hold machines of it, and the key that was kept for it. */
+/**
+ * Returns deleted accounts that should be gone, unless existing objects have machines of it, and kept keys of such
+ * accounts.
+ */
 function ofAccounts(scene: Scene): readonly Shortfall[] {
   const standing = scene.accounts.all();
   const inUse = new Set([...scene.objects.values()].filter(holdsForGood).map(accountKeyOf));
@@ -146,7 +149,7 @@ function unreached(
   return found;
 }
 
-/** Whether nothing keeps an edit from being carried out: neither its policies nor the market nor a breaker. */
+/** Returns true if nothing prevents the effect of an edit: neither its policies nor the market nor a breaker. */
 function mayReplace(scene: Scene, object: JsonObject): boolean {
   const { paused, powerState, updateStrategy, adopt } = objectAt(object, 'spec');
   const isOnHold = objectAt(metadataOf(object), 'annotations')['gpurental.dev/hold'] !== undefined;
@@ -186,13 +189,16 @@ function isSendable({ path = '/', httpHeaders = [] }: JsonObject): boolean {
   }
 }
 
-/** By the wall clock of the operator, which may have been wrong by a little. */
+/** Tolerance for the operator's wall clock, which may have been slightly wrong. */
 const WAIT_SLACK_MS = 60_000;
 
 const waitsForItsSpec = (scene: Scene, object: JsonObject): boolean =>
   (failureWaitOf(object) ?? Number.NEGATIVE_INFINITY) + WAIT_SLACK_MS > scene.now;
 
-/** Who only watches a machine, or was to take one over that is gone or somebody else's, has none of its own. */
+/**
+ * Returns true for an object without a machine of its own: it only observes one, or was to adopt one that is gone or
+ * has another owner.
+ */
 function isWithoutTarget(object: JsonObject): boolean {
   const { policy } = objectAt(objectAt(object, 'spec'), 'adopt');
   const { attempt = 0 } = statusAt(object);
@@ -200,22 +206,22 @@ function isWithoutTarget(object: JsonObject): boolean {
 }
 
 /**
- * A policy may let the machine run, or a person; by a record that a person wrote nothing can be counted, and what a
- * stopped one cost is not.
+ * Returns true if the object's limits end its machine. A policy or a person may keep it running; a record that a person wrote
+ * cannot be counted.
  */
 function isEndedByLimits(scene: Scene, object: JsonObject): boolean {
   const { uid } = metadataOf(object);
   return objectAt(object, 'spec')['deletionPolicy'] !== 'Retain' && !scene.isHandled(String(uid));
 }
 
-/** Whether its own limits may keep it from a machine: by a record that a person wrote nothing can be counted. */
+/** Returns true if its own limits may keep it from a machine: a record that a person wrote cannot be counted. */
 function mayBeSpent(scene: Scene, object: JsonObject, ownLimits: Restraints['ownLimits']): boolean {
   const { maxLifetime, maxTotalCost } = objectAt(object, 'spec');
   const isLimited = maxLifetime !== undefined || maxTotalCost !== undefined;
   return ownLimits.isReached(object) || (isLimited && scene.isHandled(String(metadataOf(object)['uid'])));
 }
 
-/** What an object records, unless a person wrote the id of somebody else's machine there: that is left alone. */
+/** Returns the recorded machine, unless a person wrote the id of a foreign machine there, which is never touched. */
 function machineOf(scene: Scene, object: JsonObject): Contract | undefined {
   const uid = String(metadataOf(object)['uid']);
   const recorded = scene.contracts()[Number(statusAt(object)['instanceId'])];
@@ -224,7 +230,7 @@ function machineOf(scene: Scene, object: JsonObject): Contract | undefined {
   return recorded.image === BY_HAND || (buyer !== undefined && buyer !== uid) ? undefined : recorded;
 }
 
-/** Only a machine that can be reached can be stopped; of a silent one the object just says so. */
+/** Returns true if the machine runs: only a reachable one can be stopped; the object reports a silent one. */
 function runs(scene: Scene, contract: Contract): boolean {
   return contract.actualStatus === 'running' && contract.intendedStatus === 'running' && scene.isUp(contract);
 }

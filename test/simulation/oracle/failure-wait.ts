@@ -8,9 +8,9 @@ const HOUR_MS = 60 * MINUTE_MS;
 const BY_THE_SPEC: ReadonlySet<unknown> = new Set(['LoadingTimedOut', 'Exited']);
 
 /**
- * When an object whose spec failed on two machines may rent again, in epoch milliseconds: a minute after the second one,
- * and twice as long after each that follows, up to an hour. Undefined if nothing is on record, if its spec is another one
- * by now, or if the history of the object does not show at least two such ends.
+ * Returns the time, in epoch milliseconds, at which an object whose spec failed on two machines may rent again: a
+ * minute after the second one, and twice as long after each further one, up to an hour. Undefined without a record, for
+ * another spec, or if the history of the object does not show at least two such ends.
  */
 export function failureWaitOf(object: JsonObject): number | undefined {
   const { repeatedFailure } = statusAt(object);

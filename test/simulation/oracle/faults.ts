@@ -18,7 +18,7 @@ export async function minding<T>(reports: Reports, run: () => Promise<T>): Promi
   process.on('unhandledRejection', rejected);
   try {
     const result = await run();
-    // A rejection is told of after the microtasks in which it came about.
+    // A rejection is reported after the microtasks that caused it.
     await new Promise((resolve) => setImmediate(resolve));
     return result;
   } finally {

@@ -11,7 +11,9 @@ const JUDGED: ReadonlySet<string> = new Set([
 /** The disk costs something beside the GPU. */
 const PRICE_MARGIN = 1.1;
 
-/** Whether an offer of the ledger's catalogue is free, on a host that is up, not avoided, and certainly matches. */
+/**
+ * Returns true if an offer of the ledger's catalogue is free, on a running host, not avoided, and certainly matches.
+ */
 export function hasOffer(scene: Scene, object: JsonObject): boolean {
   const free = freeOffers(scene).filter(isAllowed(scene, object));
   return alternativesOf(object).some(
@@ -20,8 +22,8 @@ export function hasOffer(scene: Scene, object: JsonObject): boolean {
 }
 
 /**
- * Whether an object says that it found no offer, and the ledger has none that could match. Requirements that the oracle
- * cannot judge count as satisfied, and what is avoided counts: in doubt the object should have found one.
+ * Returns true if an object says that it found no offer, and the ledger has none that could match. Requirements that
+ * the oracle cannot judge count as satisfied, and what is avoided counts: in doubt the object should have found one.
  */
 export function waitsForOffers(scene: Scene, object: JsonObject): boolean {
   const { deletionTimestamp } = metadataOf(object);
@@ -41,7 +43,7 @@ function freeOffers(scene: Scene): readonly Offer[] {
   return Object.values(offers).filter((offer) => offer.rentedBy === null && isUp(machines[offer.machineId]));
 }
 
-/** Whether neither the object nor its account avoids the offer, its machine or its host. */
+/** Returns a test for offers that neither the object nor its account avoids, by offer, machine or host. */
 function isAllowed(scene: Scene, object: JsonObject): (offer: Offer) => boolean {
   const avoided = [object, scene.accountOf(object)].flatMap((each) => objectsAt(statusAt(each), 'avoid'));
   const avoids = (kind: string, id: number) =>
@@ -61,7 +63,10 @@ function isJudged(requirements: JsonObject): boolean {
   );
 }
 
-/** By what the oracle can judge; a price that only the account limits is not. */
+/**
+ * Returns a test by the requirements that the oracle can evaluate; a price that only the account limits is not among
+ * them.
+ */
 function satisfies(requirements: JsonObject): (offer: Offer) => boolean {
   const names = listAt(requirements, 'gpuNames');
   const cap = parseDollars(String(requirements['maxPricePerHour'])) ?? Number.POSITIVE_INFINITY;

@@ -7,7 +7,7 @@ import type { Shortfall } from './converged.ts';
 import { priceOf } from './price.ts';
 import { nameOf, type Scene } from './scene.ts';
 
-/** How long a call that was sent may take to arrive. */
+/** Maximum time for a sent call to arrive. */
 const LATE_CALL_MS = 30_000;
 
 /**
@@ -18,7 +18,7 @@ export class GroupWatch {
   readonly #scene: Scene;
   readonly #seen = new Set<number>();
   readonly #reported = new Set<string>();
-  /** How many workers each had when it was last looked at. */
+  /** Last number of workers of each group. */
   readonly #counts = new Map<string, number>();
   /** The largest `maxWorkers` of each that calls under way may go by, and until when. */
   readonly #maxima = new Map<string, { readonly most: number; readonly until: number }>();
@@ -36,7 +36,7 @@ export class GroupWatch {
     for (const { id } of this.#scene.live()) this.#seen.add(id);
   }
 
-  /** A group is gone for good: its workers went before it. */
+  /** Records a deleted group: its workers must have been deleted before. */
   released(uid: string, group: JsonObject): void {
     const left = this.#workersOf(uid).filter((worker) => !this.#scene.isHandled(uidOf(worker)));
     if (left.length === 0) return;
@@ -46,7 +46,7 @@ export class GroupWatch {
     );
   }
 
-  /** What a group is short of, or has too much of, once all is calm. */
+  /** Returns missing and surplus workers of a group in a calm state. */
   shortfalls(): readonly Shortfall[] {
     return [...this.#scene.groups].flatMap(([uid, group]) => this.#shortfallsOf(uid, group));
   }
@@ -64,7 +64,10 @@ export class GroupWatch {
     return [{ invariant: 'ESR', text: `${name} needs ${desired} workers and has ${workers.length}` }];
   }
 
-  /** Who lowers `maxWorkers` finds more of them at first; it is the next worker that has to fit. */
+  /**
+   * Checks the number of workers. After `maxWorkers` was lowered there are more at first; only the next worker must
+   * fit.
+   */
   #checkCount(group: JsonObject, count: number): void {
     const most = this.#mostLately(group);
     const before = this.#counts.get(countKey(group)) ?? 0;
@@ -73,7 +76,7 @@ export class GroupWatch {
     this.#report(group, 'count', `${nameOf(group)} has ${count} workers, and may have ${most}`);
   }
 
-  /** A worker may be made by a call that left before the maximum was lowered. */
+  /** Returns the maximum including workers whose call was sent before the maximum was lowered. */
   #mostLately(group: JsonObject): number {
     const key = `maximum of ${uidOf(group)}`;
     const most = Number(objectAt(group, 'spec')['maxWorkers']);
@@ -85,7 +88,7 @@ export class GroupWatch {
     return standing.most;
   }
 
-  /** Running machines may cost what they will; it is the next rental that has to fit. */
+  /** Checks the price of a group: running machines may cost any price; only the next rental must fit. */
   #checkSpend(group: JsonObject, contracts: readonly Contract[]): void {
     const ceiling = ceilingOf(group);
     const spent = contracts.reduce((sum, contract) => sum + priceOf(contract), 0);
@@ -123,13 +126,13 @@ export class GroupWatch {
 
 const uidOf = (object: JsonObject): string => String(metadataOf(object)['uid']);
 
-/** Not the uid itself: that is looked for in the memory of processes. */
+/** Returns a key other than the uid, which the test searches in the memory of processes. */
 const countKey = (group: JsonObject): string => `workers of ${uidOf(group)}`;
 
 const ceilingOf = (group: JsonObject): number =>
   parseDollars(String(objectAt(group, 'spec')['maxSpendPerHour'])) ?? Number.POSITIVE_INFINITY;
 
-/** What one more worker may cost: the ceiling of its offers, by which a group has to reckon; undefined if it names none. */
+/** Returns the maximum price of one more worker: that of its offers; undefined if they have none. */
 function maxPriceOf(group: JsonObject): number | undefined {
   const spec = objectAt(objectAt(objectAt(group, 'spec'), 'template'), 'spec');
   const [offer] = Array.isArray(spec['offers']) ? spec['offers'] : [];
@@ -137,7 +140,7 @@ function maxPriceOf(group: JsonObject): number | undefined {
   return parseDollars(String(maxPricePerHour));
 }
 
-/** How many workers a group wants hot: by hand, or else as its load asks for, written into it or offered to it. */
+/** Returns the desired hot workers of a group: set by hand, or else by its written or offered load. */
 export function desiredHotOf(group: JsonObject, { gateway }: Pick<SimulatedWorld, 'gateway'>): number {
   const spec = objectAt(group, 'spec');
   const { replicas, minLoad, expectedPerf, targetUtilizationPercent, scaleToZero, maxWorkers } = spec;

@@ -1,8 +1,8 @@
 import { Session } from 'node:inspector/promises';
 
 /**
- * Which of `names` are keys of any Map, or members of any Set, that is still alive in this process. Collects garbage
- * first, so that only what something holds is found.
+ * Returns those of `names` that are keys of a living Map, or members of a living Set, in this process. It collects
+ * garbage first, so that only referenced ones are found.
  */
 export async function rememberedNames(names: readonly string[]): Promise<readonly string[]> {
   const session = new Session();
@@ -14,7 +14,9 @@ export async function rememberedNames(names: readonly string[]): Promise<readonl
   }
 }
 
-/** One question for all objects: what costs is the collection before each, a dozen times as long as a usual one. */
+/**
+ * Searches all objects at once: the collection before each search is expensive, a dozen times as long as a usual one.
+ */
 async function keysAmong(session: Session, names: readonly string[]): Promise<readonly string[]> {
   const { result } = await session.post('Runtime.evaluate', { expression: 'Object.prototype' });
   const { objects } = await session.post('Runtime.queryObjects', {

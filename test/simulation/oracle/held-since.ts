@@ -1,14 +1,17 @@
 import { type JsonObject, metadataOf } from '../memory-kube/json.ts';
 import type { Commit } from '../memory-kube/store.ts';
 
-/** As old may be what a process knows of an object when it destroys its machine: the answer to its last read of it. */
+/** Maximum age of a process's knowledge of an object when it destroys its machine: the answer to its last read. */
 const LAST_READ_MS = 1_000;
 
-/** Since when something holds of GpuInstances: a process that destroys a machine may not have read what is newer than a second. */
+/**
+ * Start of each fact about GpuInstances: a process that destroys a machine may not have read facts that are newer than
+ * a second.
+ */
 export class HeldSince {
   readonly #name: string;
   readonly #holds: (object: JsonObject) => boolean;
-  /** By a key that is not the uid: that is looked for in the memory of processes. */
+  /** Starts by a key other than the uid, which the test searches in the memory of processes. */
   readonly #since = new Map<string, number>();
 
   constructor(name: string, holds: (object: JsonObject) => boolean) {
@@ -16,7 +19,7 @@ export class HeldSince {
     this.#holds = holds;
   }
 
-  /** An object was written or removed at `now` (epoch milliseconds). */
+  /** Records a written or removed object at `now` (epoch milliseconds). */
   committed({ kind, object, type }: Commit, now: number): void {
     if (kind.plural !== 'gpuinstances') return;
     const key = this.#keyOf(object);

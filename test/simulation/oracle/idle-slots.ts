@@ -9,7 +9,10 @@ import { conditionOf, nameOf, type Scene } from './scene.ts';
 const MAX_IDLE_MS = 30_000;
 /** A process that has not listed for this long does not act. */
 const ACTS_MS = 30_000;
-/** What was in the way may have made objects and whole queues wait: the longest backoff, spread. */
+/**
+ * Time for recovery from an obstacle, which may have delayed objects and whole queues: the longest backoff, with
+ * jitter.
+ */
 const RECOVERS_MS = 330_000;
 const CHECK_EVERY_MS = 5_000;
 const HOUR_MS = 3_600_000;
@@ -28,11 +31,11 @@ const WAITING: ReadonlySet<unknown> = new Set([
  */
 export class IdleSlotWatch {
   readonly #scene: Scene;
-  /** By login: when a rent call was last sent. */
+  /** Time of the last rent call by login. */
   readonly #rentedAt = new Map<number, number>();
-  /** By login: who listed its machines last, and when. */
+  /** The last process that listed the machines of a login, and its time. */
   readonly #lister = new Map<number, { readonly machine: Machine; readonly at: number }>();
-  /** By uid: since when the object could use a slot. */
+  /** Time since which the object could use a slot, by uid. */
   #ableSince: ReadonlyMap<string, number> = new Map();
   #calmSince: number;
   #checkedAt = Number.NEGATIVE_INFINITY;
@@ -53,12 +56,12 @@ export class IdleSlotWatch {
     this.#lister.set(login, { machine, at: this.#scene.now });
   }
 
-  /** Something stood in the way of a process. */
+  /** Records an obstacle of a process. */
   hindered(): void {
     this.#calmSince = Math.max(this.#calmSince, this.#scene.now);
   }
 
-  /** A process has missed an event: it may not know an object until then. */
+  /** Records that a process missed an event: it may not know an object until then. */
   blindUntil(until: number): void {
     this.#calmSince = Math.max(this.#calmSince, until - RECOVERS_MS + MAX_IDLE_MS);
   }
@@ -98,7 +101,7 @@ export class IdleSlotWatch {
     return idAt(objectAt(statusAt(this.#scene.accountOf(object)), 'login'), 'userId');
   }
 
-  /** Whether nothing but a slot keeps the object from a machine. */
+  /** Returns true if the object lacks only a slot. */
   #isAble(object: JsonObject): boolean {
     const { deletionTimestamp, annotations } = metadataOf(object);
     const spec = objectAt(object, 'spec');
@@ -132,7 +135,7 @@ export class IdleSlotWatch {
     return (isOwn || isOpenToAll) && status['labelsEchoed'] === true && !this.#isBraked();
   }
 
-  /** The operator's own brake is near. */
+  /** Returns true if the operator's own brake is near. */
   #isBraked(): boolean {
     const hour = this.#scene.now - HOUR_MS;
     const recent = [...this.#scene.objects.values()].flatMap((object) =>

@@ -3,7 +3,7 @@ import { isObject } from '../memory-kube/json.ts';
 /** Most that one object may have sent for its machine: what one object needs is held in the memory of all. */
 export const MAX_INPUT_BYTES = 65_536;
 
-/** Bytes of the environment and the script in the body of a rent call. */
+/** Returns the bytes of environment and script in the body of a rent call. */
 export function inputBytes(body: string): number {
   const sent: unknown = JSON.parse(body);
   if (!isObject(sent)) return 0;

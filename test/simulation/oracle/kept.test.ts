@@ -5,7 +5,7 @@ import { atWork } from './situations.ts';
 
 type Policy = 'Stop' | 'Retain';
 
-/** The machine of `a` bills its disk only, or runs again. */
+/** Makes the machine of `a` bill its disk only, or run again. */
 function bills(bench: Bench, id: number, what: 'disk' | 'all'): void {
   const { store, now } = { store: bench.world.market.store, now: bench.world.now };
   const contract = store.current().tables.contracts[id];
@@ -15,7 +15,7 @@ function bills(bench: Bench, id: number, what: 'disk' | 'all'): void {
   store.put('contracts', rebill(contract, now, rates));
 }
 
-/** An object goes that keeps its machine, which is marked so. */
+/** Deletes an object that keeps its machine, which is marked so. */
 function isKept(bench: Bench, id: number, policy: Policy): void {
   bench.users.setDeletionPolicy('a', policy);
   const { store } = bench.world.market;

@@ -6,8 +6,8 @@ import { HeldSince } from './held-since.ts';
 import { nameOf, type Scene } from './scene.ts';
 
 /**
- * What outlives its object: a machine that `deletionPolicy` keeps is destroyed neither with it nor later (I4), and one that
- * `Stop` keeps bills its disk only from the moment at which its object is gone (I9).
+ * Watches kept machines: one that `deletionPolicy` keeps is destroyed neither with its object nor later (I4), and one
+ * that `Stop` keeps bills its disk only from the deletion of its object on (I9).
  */
 export class KeptWatch {
   readonly #scene: Scene;
@@ -19,7 +19,7 @@ export class KeptWatch {
     this.#scene = scene;
   }
 
-  /** An object was written or removed. */
+  /** Records a written or removed object. */
   committed(commit: Commit): void {
     this.#keeps.committed(commit, this.#scene.now);
     if (commit.kind.plural === 'gpuinstances' && commit.type === 'DELETED') this.#released(commit.object);
@@ -36,7 +36,7 @@ export class KeptWatch {
     }
   }
 
-  /** A person who takes a finalizer away, or writes a record, may leave anything. */
+  /** Records a person's removal of a finalizer, or edit of a record: any machine may then be left. */
   #released(object: JsonObject): void {
     const uid = String(metadataOf(object)['uid']);
     if (policyOf(object) !== 'Stop' || this.#scene.isHandled(uid)) return;
@@ -61,12 +61,15 @@ export class KeptWatch {
   }
 }
 
-/** Whether an object wants its recorded machine to outlive it. */
+/** Returns true if an object keeps its recorded machine at deletion. */
 export function isToKeep(object: JsonObject, id: number): boolean {
   return keepsMachine(object) && idAt(statusAt(object), 'instanceId') === id;
 }
 
-/** The same, or its machine that it had no time to record; one that only a wrong reply named is no record. */
+/**
+ * Returns true if an object may keep a machine that it had no time to record; one that only a wrong reply named is no
+ * record.
+ */
 export function mayKeep(object: JsonObject, id: number): boolean {
   const status = statusAt(object);
   const recorded = status['unconfirmed'] === true ? id : (idAt(status, 'instanceId') ?? id);
@@ -80,7 +83,7 @@ function policyOf(object: JsonObject): unknown {
   return deletionPolicy;
 }
 
-/** Whether a contract bills more than its disk now. */
+/** Returns true if a contract bills more than its disk now. */
 function computes({ spans }: Contract): boolean {
   const last = spans.at(-1);
   return last?.until === null && last.gpuPerHour > 0;

@@ -19,7 +19,9 @@ export class KeyWatch {
   readonly #values = new Map<string, Set<string>>();
   /** Uid and Secret of each account that stands or stood, by namespace/name. */
   readonly #accounts = new Map<string, { readonly uid: string; readonly secret: string }>();
-  /** The account by which each object rents, or did; no key is a uid, since the memory of processes is asked for these. */
+  /**
+   * The account of each object, also a former one; no key is a uid, which the test searches in the memory of processes.
+   */
   readonly #accountOf = new Map<string, string>();
 
   constructor(scene: Scene) {
@@ -36,7 +38,7 @@ export class KeyWatch {
     this.#accounts.set(key, { uid: String(uid), secret: `${String(namespace)}/${secret ?? ''}` });
   }
 
-  /** A call leaves for the marketplace. */
+  /** Records a call sent to the marketplace. */
   sent({ method, path, headers, body = '' }: TransportRequest): void {
     const [, what, id] = WRITE_PATH.exec(path.split('?')[0] ?? '') ?? [];
     const [, secret = ''] = (headers['authorization'] ?? '').split(' ');
@@ -56,7 +58,7 @@ export class KeyWatch {
     this.#values.set(key, values);
   }
 
-  /** Whether that key stands or stood in the account's own Secret, or in the one that is kept of it. */
+  /** Returns true if that key is or was in the account's own Secret, or in its kept one. */
   #mayShow(account: string, apiKey: string): boolean {
     const { uid, secret } = this.#accounts.get(account) ?? {};
     return [...this.#values].some(([name, values]) => {

@@ -11,14 +11,14 @@ const TIME_SETTLES_MS = 100_000;
 const SUSPECTED_SKEW_MS = 60_000;
 
 /**
- * I1: a machine of ours that no object claims is destroyed once it is old enough and was seen in two sweeps. Only where
- * the policy says so, and neither a breaker nor a possible restore makes the sweep wait for a person.
+ * I1: an owned machine without an object is destroyed when it is old enough and was seen in two sweeps. Only if the
+ * policy allows it, and neither a breaker nor a possible restore makes the sweep wait for a person.
  */
 export class LeakWatch {
   readonly #scene: Scene;
   readonly #lists: CleanLists<number>;
   readonly #reported = new Set<number>();
-  /** What had its turn to be destroyed. */
+  /** Machines that had their turn to be destroyed. */
   readonly #turns = new Set<number>();
   #reader: Machine | undefined;
   #timeSettlesAt = 0;
@@ -28,7 +28,7 @@ export class LeakWatch {
     this.#lists = new CleanLists({ ...PATIENCE, now: () => scene.now });
   }
 
-  /** A process sends for the list of that login, or of any. */
+  /** Records a request for the list of that login, or of any. */
   listed(machine: Machine, userId: number | undefined): void {
     if (machine !== this.#reader && Math.abs(machine.wallSkewMs) > SUSPECTED_SKEW_MS) this.timeDoubted();
     this.#reader = machine;
@@ -49,7 +49,7 @@ export class LeakWatch {
     this.#lists.hindered();
   }
 
-  /** A process got a time that contradicts the one that it knew. */
+  /** Records a time that contradicts the one that a process knew. */
   timeDoubted(): void {
     this.#timeSettlesAt = this.#scene.now + TIME_SETTLES_MS;
   }

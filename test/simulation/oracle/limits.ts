@@ -14,32 +14,34 @@ import { startedMachine } from './sent-start.ts';
 const HOUR_MS = 3_600_000;
 /** A changed cost is known by then: two lists, and a read where they agree. */
 const COST_IS_KNOWN_MS = 90_000;
-/** So much of the bill of each machine may not be counted yet. */
+/** Part of the bill of each machine that may not be counted yet. */
 const UNKNOWN_MS = 60_000;
 const RENTED = 'rented ';
-/** How long a process may go by the credit that it read last. */
+/** Maximum age of the credit that a process uses. */
 const CREDIT_IS_KNOWN_MS = 90_000;
-/** How long before its call a rental may have been decided. */
+/** Maximum time between a decision and its rent call. */
 const TICKET_MS = 5_000;
-/** By then a sweep has found a machine that lost its object, also where a process began anew. */
+/** Time by which a sweep has found a machine that lost its object, also after a restart. */
 const SWEPT_MS = 90_000;
 const FIRST_SWEEP_MS = 60_000;
 
-/** What held when a rent call left: it may be carried out two minutes later, and no limit that is set meanwhile recalls it. */
+/**
+ * Limits in effect when a rent call was sent: it may be carried out two minutes later, and no later limit recalls it.
+ */
 interface Allowed {
   readonly at: number;
-  /** namespace/name of the account by which; undefined where no object was there to say so. */
+  /** namespace/name of the account; undefined without an object that names it. */
   readonly account: string | undefined;
-  /** How many rentals the account may have had within an hour. */
+  /** Maximum rentals of the account within an hour. */
   readonly mostRentals: number;
-  /** Those of the account, and those that it had until just now; none for a process that cannot know them. */
+  /** Present and recent limits of the account; none for a process that cannot know them. */
   readonly limits: readonly JsonObject[];
-  /** Micro-dollars an hour; undefined where any price will do. */
+  /** Micro-dollars per hour; undefined if any price is allowed. */
   readonly maxPrice: number | undefined;
   readonly isPoor: boolean;
   /** Micro-dollars that its account had spent at least by what it has to know. */
   readonly spentMicros: number;
-  /** Its process had not read lists for long enough to have swept. */
+  /** True if its process had not read lists for long enough to have swept. */
   readonly isFresh: boolean;
 }
 
@@ -56,7 +58,7 @@ interface Counted {
 export class LimitWatch {
   readonly #scene: Scene;
   readonly #seen = new Set<number>();
-  /** What each machine costs in an hour, and since when. */
+  /** Hourly cost of each machine, and its start. */
   readonly #costs = new Map<number, { readonly cost: number; readonly since: number }>();
   readonly #sent = new Map<string, Allowed>();
   /** The purchases that contracts came of, and when their calls left. */
@@ -73,11 +75,11 @@ export class LimitWatch {
     objects: new WeakMap<Machine, number>(),
     accounts: new WeakMap<Machine, number>(),
   };
-  /** Since when no object claims a machine. */
+  /** Time since which no object claims a machine. */
   readonly #unownedSince = new Map<number, number>();
   /** When an object claimed a machine that no object claimed before. */
   readonly #adoptedAt = new Map<number, number>();
-  /** Since when a process reads lists. */
+  /** Time since which a process reads lists. */
   readonly #listsSince = new WeakMap<Machine, number>();
 
   constructor(scene: Scene) {
@@ -112,12 +114,12 @@ export class LimitWatch {
     for (const id of ids) if (!this.#unownedSince.has(id)) this.#unownedSince.set(id, this.#scene.now);
   }
 
-  /** A rent call leaves. */
+  /** Records a sent rent call. */
   rentSent(machine: Machine, purchase: Purchase): void {
     this.#sent.set(purchaseKey(purchase), this.#allowedAt(machine, this.#scene.objects.get(purchase.uid)));
   }
 
-  /** What holds when a process sends a call. */
+  /** Returns the limits in effect when a process sends a call. */
   #allowedAt(machine: Machine, owner: JsonObject | undefined): Allowed {
     const isFresh = this.#scene.now - (this.#listsSince.get(machine) ?? this.#scene.now) < FIRST_SWEEP_MS;
     const allowed = { ...this.#allowedNow(owner), isFresh };
@@ -132,7 +134,7 @@ export class LimitWatch {
     };
   }
 
-  /** A call leaves: the start of a stopped machine costs what its disk does not cost already. */
+  /** Records a sent call: the start of a stopped machine adds its compute cost. */
   sent(machine: Machine, request: TransportRequest): void {
     const id = startedMachine(request) ?? Number.NaN;
     const contract = this.#scene.contracts()[id];
@@ -149,7 +151,7 @@ export class LimitWatch {
     this.#report(problems, `${nameOf(owner)} starts its machine: `);
   }
 
-  /** A machine may have begun to cost more by itself, and a process learns of it by the next lists. */
+  /** Returns true if a machine may cost more by itself, before a process has seen it in lists. */
   #isCostNew({ id }: Contract): boolean {
     return this.#scene.now - (this.#costs.get(id)?.since ?? this.#scene.now) < COST_IS_KNOWN_MS;
   }
@@ -162,24 +164,27 @@ export class LimitWatch {
     }
   }
 
-  /** All of what may be counted breaks all limits that a process may go by. */
+  /** Reports a problem if all possible counts break all limits that a process may use. */
   #report(problems: readonly (string | undefined)[], what: string): void {
     const [first] = problems;
     if (first === undefined || problems.includes(undefined)) return;
     this.#scene.broken('I9', `${what}${first}`);
   }
 
-  /** A process asks for a list. */
+  /** Records a request for a list. */
   listed(machine: Machine): void {
     if (!this.#listsSince.has(machine)) this.#listsSince.set(machine, this.#scene.now);
   }
 
-  /** The wall clock of a process was set: by it, what was rented just now may lie an hour back. */
+  /** Records a change of a process's wall clock: by it a recent rental may look an hour old. */
   clockJumped(): void {
     this.#clockWrongAt = this.#scene.now;
   }
 
-  /** A process may not know until then what the account allows, or where it knows that, what objects have rented. */
+  /**
+   * Returns a process may not know until then what the account allows, or where it knows that, what objects have
+   * rented.
+   */
   blind(
     machine: Machine,
     { until, knowsAccounts }: { readonly until: number; readonly knowsAccounts: boolean },
@@ -187,7 +192,7 @@ export class LimitWatch {
     this.#blindUntil[knowsAccounts ? 'objects' : 'accounts'].set(machine, until);
   }
 
-  /** By what its call left. A machine for which no call was seen to leave goes by what held when it was first seen. */
+  /** Returns the limits of a machine's call; without a seen call those when it was first seen. */
   #allowed(contract: Contract): Allowed {
     const purchase = this.#scene.purchaseOf(contract);
     const key = purchase ? purchaseKey(purchase) : `contract ${contract.id}`;
@@ -213,8 +218,8 @@ export class LimitWatch {
   }
 
   /**
-   * What the machines of an account have billed this month that its objects have to count, less what they may not know
-   * yet.
+   * Returns the machines' bill of this month that the account's objects must count, less the part that they may not
+   * know yet.
    */
   #spentBy(account: string): number {
     const own = this.#begun.filter(
@@ -239,8 +244,8 @@ export class LimitWatch {
   }
 
   /**
-   * A machine whose call left at that moment is there now. Each call that left since had to reckon with it, by the limits
-   * that it went by itself: one that left after a limit was lifted is no reason against one that left before.
+   * Checks an account whose machine, sent at that time, exists now. Each later call had to count it, by the limits of
+   * its own time: a call after a limit was lifted does not contradict an earlier one.
    */
   #checkAccount({ at: since, account }: Allowed): void {
     const counted = this.#countedOf(account);
@@ -268,7 +273,7 @@ export class LimitWatch {
       .map(({ contract }) => contract);
   }
 
-  /** Whether a machine counts by the call that left then. */
+  /** Returns true if a machine counts for that call. */
   #isCountedBeside(other: Counted, allowed: Allowed): boolean {
     return (
       other.allowed.at <= allowed.at &&
@@ -278,8 +283,8 @@ export class LimitWatch {
   }
 
   /**
-   * What was kept when its object went counts no more, and what nobody has taken over yet not at all. A machine that lost
-   * its object, or whose rental was carried out late, counts from the sweep that finds it.
+   * Returns the machines that count. One that was kept at its object's deletion does not, nor does one that no object
+   * has adopted yet. A machine that lost its object, or a late rental, counts from the sweep that finds it.
    */
   #counted(): readonly Contract[] {
     return this.#scene
@@ -295,9 +300,9 @@ export class LimitWatch {
   }
 
   /**
-   * By the calls that left before. What a person has laid hands on may be forgotten, and what stands in a namespace that
-   * is not watched any more is not known. A rental that was carried out late, or a second time, is on no record: it counts
-   * while it is there.
+   * Checks the rate of rentals by the calls that were sent before. An object that a person edited may be forgotten, and
+   * a namespace that is no longer watched is unknown. A late or repeated rental is on no record: it counts while it
+   * exists.
    */
   #checkRate(contract: Contract, { at, account, mostRentals, isFresh }: Allowed): void {
     const uid = this.#scene.purchaseOf(contract)?.uid ?? '';
@@ -368,12 +373,12 @@ function overMonth(spent: number, { maxSpendPerMonth }: JsonObject): string | un
     : undefined;
 }
 
-/** Not the uid itself: that is looked for in the memory of processes. */
+/** Returns a key other than the uid, which the test searches in the memory of processes. */
 const rentedKey = (uid: string): string => `${RENTED}${uid}`;
 const uidIn = (key: string): string => key.slice(RENTED.length);
 const purchaseKey = ({ uid, attempt }: Purchase): string => `${uid} ${attempt}`;
 
-/** A machine costs its disk while it is stopped, be it by a person or by the service. */
+/** Returns the cost of a machine: that of its disk while it is stopped, by a person or the service. */
 const costOf = (contract: Contract): number =>
   contract.intendedStatus === 'stopped' || contract.blockedBy !== null
     ? contract.diskPricePerHour

@@ -24,7 +24,7 @@ import { maxPriceOf, priceOf } from './price.ts';
 import { intentOf, isLate, type Purchase, readPurchase } from './purchase.ts';
 import { nameOf, type Scene } from './scene.ts';
 
-/** How long a list may show what was (the operator's `--list-lag`). */
+/** Maximum lag of a list (the operator's `--list-lag`). */
 const LIST_LAG_MS = 60_000;
 /** With frozen leaders a second machine may live until the surplus rule has seen and destroyed it. */
 const LOOSE_OVERLAP_MS = 300_000;
@@ -37,14 +37,14 @@ export class MachineWatch {
   readonly #seen = new Map<number, Contract>();
   readonly #foreign = new Map<number, Contract>();
   readonly #harmed = new Set<number>();
-  /** Contracts of somebody else that an object took over, as its account lets objects do. */
+  /** Foreign contracts that an object adopted, as its account allows. */
   readonly #takenOver = new Set<number>();
   readonly #released = new Set<string>();
   readonly #paused = new HeldSince('paused', (object) => objectAt(object, 'spec')['paused'] === true);
   /** Contracts that the service hides from lists and reads for longer than any proof takes. */
   readonly #hidden = new Set<number>();
   readonly #overlapSince = new Map<string, number>();
-  /** Contracts that somebody else ends. */
+  /** Contracts that another client ends. */
   readonly #elsewhere = new Set<number>();
   /** Contracts that were not at work when a process sent their destroy. */
   readonly #excused = new Set<number>();
@@ -64,7 +64,7 @@ export class MachineWatch {
   readonly #silentSince = new Map<number, number>();
   /** Contracts whose destroy was sent. */
   readonly #destroying = new Set<number>();
-  /** What the machines of objects lived and cost. */
+  /** Lifetime and cost of the machines of objects. */
   readonly ownLimits: OwnLimits;
 
   constructor(scene: Scene, onRented: (purchase: Purchase) => void) {
@@ -78,8 +78,8 @@ export class MachineWatch {
   }
 
   /**
-   * A person ends that contract in the console. One that was rented by hand with a copied label may have been reported
-   * as ours; of others a person learns nothing.
+   * Records that a person ends that contract in the console. One that was rented by hand with a copied label may have
+   * been reported as owned; the person learns nothing of others.
    */
   destroyedElsewhere(id: number): void {
     this.#elsewhere.add(id);
@@ -87,8 +87,8 @@ export class MachineWatch {
   }
 
   /**
-   * Whoever rented that contract by hand labels it in the console: from then on it has to stay as it is then, unless an
-   * object took it over before.
+   * Records that the renter by hand labels that contract in the console: it must stay unchanged from then on, unless an
+   * object adopted it before.
    */
   labelledElsewhere(id: number): void {
     const before = this.#foreign.get(id);
@@ -98,12 +98,12 @@ export class MachineWatch {
     this.#foreign.delete(id);
   }
 
-  /** A rent call leaves. */
+  /** Records a sent rent call. */
   rentSent({ uid, attempt }: Purchase): void {
     this.#askedFor.set(askedKey(uid, attempt), this.#scene.objects.get(uid)?.['spec']);
   }
 
-  /** An object was written or removed. */
+  /** Records a written or removed object. */
   committed(commit: Commit): void {
     this.#paused.committed(commit, this.#scene.now);
   }
@@ -128,7 +128,7 @@ export class MachineWatch {
     }
   }
 
-  /** A destroy that is on its way may strike a machine that has recovered meanwhile: what counts is when it was sent. */
+  /** Records a sent destroy: it may reach a machine that has recovered meanwhile, so the time of sending counts. */
   destroySent(id: number, { isListedRunning }: { readonly isListedRunning: boolean }): void {
     const listed = this.#scene.contracts()[id];
     if (listed && this.#resemblesLateRental(listed)) this.#foreign.delete(id);
@@ -145,7 +145,7 @@ export class MachineWatch {
     if (!isAtWork || this.#scene.now - wasIdleAt < LIST_LAG_MS) this.#excused.add(id);
   }
 
-  /** A machine that its object wants, and does not run for another reason, is neither stopped nor labelled as another's. */
+  /** Checks that a desired machine is neither stopped nor labelled as another's, unless it fails for another reason. */
   changeSent({ method, path, body = '' }: TransportRequest): void {
     const id = method === 'PUT' ? Number(CHANGE_PATH.exec(path)?.[1]) : Number.NaN;
     const contract = this.#seen.get(id);
@@ -163,8 +163,9 @@ export class MachineWatch {
   }
 
   /**
-   * Whether a machine that a person rented carries the label of an operator's purchase since a time when a service might
-   * carry that out late, and for so long that orphans of that kind are swept: then nothing tells it from one.
+   * Returns true if a machine that a person rented carries the label of an operator's purchase since a time when a
+   * service might carry that out late, and for so long that orphans of that kind are swept: then nothing tells it from
+   * one.
    */
   #resemblesLateRental(contract: Contract): boolean {
     const age = this.#scene.now - contract.createdAt;
@@ -173,25 +174,28 @@ export class MachineWatch {
     return isCopy && isSwept && isLate(contract);
   }
 
-  /** Whether the machine of an object was bought for another image than the object wants now. */
+  /** Returns true if the machine of an object was rented for another image than the present one. */
   hasFormerImage(object: JsonObject): boolean {
     const bought = this.#boughtFor.get(idAt(statusAt(object), 'instanceId') ?? 0);
     return isObject(bought) && bought['image'] !== objectAt(object, 'spec')['image'];
   }
 
-  /** Whether the limits of the object that has that contract end it. */
+  /** Returns true if the limits of the contract's object end it. */
   isEndedByLimits(id: number): boolean {
     const contract = this.#scene.contracts()[id];
     const owner = contract && this.#scene.ownerOf(contract);
     return owner !== undefined && this.ownLimits.isReached(owner);
   }
 
-  /** The service hides that contract for longer than any proof takes: its object may go, and it ends once it is listed. */
+  /**
+   * Records that the service hides that contract for longer than any proof takes: its object may be deleted, and it
+   * ends once it is listed.
+   */
   hiddenFromProofs(id: number): void {
     this.#hidden.add(id);
   }
 
-  /** An object is gone for good. */
+  /** Records a deleted object. */
   released(uid: string, object: JsonObject): void {
     if (this.#scene.isHandled(uid)) return;
     this.#released.add(goneKey(uid));
@@ -203,7 +207,7 @@ export class MachineWatch {
     }
   }
 
-  /** One that no list may have shown when its object went. */
+  /** Returns true for a repeated rental that no list may have shown before its object's deletion. */
   #isUnseenRepeat(contract: Contract): boolean {
     return this.#scene.now - contract.createdAt < LIST_LAG_MS && this.#scene.isRepeated(contract);
   }
@@ -252,7 +256,7 @@ export class MachineWatch {
     }
   }
 
-  /** A host may be silent for as long as the spec says, and its machine is not given up before. */
+  /** Checks that a host may be silent for the time in the spec before its machine is given up. */
   #checkPatience(owner: JsonObject, contract: Contract): void {
     const silentFor = this.#scene.now - (this.#silentSince.get(contract.id) ?? Number.NEGATIVE_INFINITY);
     if (silentFor >= patienceOf(owner) || !this.#isDesiredBy(owner, contract)) return;
@@ -260,7 +264,7 @@ export class MachineWatch {
     this.#scene.broken('I4', `${text}, and ${nameOf(owner)} bears ${patienceOf(owner) / 1000} s`);
   }
 
-  /** No machine is given up while its object is paused, unless its end had begun. */
+  /** Checks that no machine is given up while its object is paused, unless its end had begun. */
   #checkPause(owner: JsonObject, { id }: Contract): void {
     const isRecorded = idAt(statusAt(owner), 'instanceId') === id && !this.#destroying.has(id);
     const isPaused = this.#paused.isKnown(owner, this.#scene.now) && !this.ownLimits.isReached(owner);
@@ -268,7 +272,7 @@ export class MachineWatch {
     this.#scene.broken('I4', `contract ${id} was given up while ${nameOf(owner)} was paused`);
   }
 
-  /** Whatever was decided and recorded before: what the newest list shows at work is not lost any more. */
+  /** Checks that a machine which the newest list shows at work does not count as lost, whatever was recorded before. */
   #checkList(owner: JsonObject, { id }: Contract): void {
     const unwantedAt = this.#unwantedAt.get(id) ?? Number.NEGATIVE_INFINITY;
     if (this.#destroying.has(id) || this.#scene.now - unwantedAt < LIST_LAG_MS) return;
@@ -277,7 +281,7 @@ export class MachineWatch {
     this.#scene.broken('I4', `${text}, and ${nameOf(owner)} wants it`);
   }
 
-  /** A silence counts where the machine had been at work for a while: what went before may be why it ends. */
+  /** Records a silence of a machine that had worked for a while: the time before may be why it ends. */
   #noteSilence(owner: JsonObject, contract: Contract): void {
     const { now } = this.#scene;
     const wasIdleAt = this.#notWorkingAt.get(contract.id) ?? Number.NEGATIVE_INFINITY;
@@ -298,7 +302,7 @@ export class MachineWatch {
     }
   }
 
-  /** Whether that contract is what the object records and wants, and does its work. */
+  /** Returns true if the object records and desires that contract, and it works. */
   #isWorkingFor(object: JsonObject, contract: Contract): boolean {
     return this.#scene.isUp(contract) && this.#isDesiredBy(object, contract);
   }
@@ -307,7 +311,7 @@ export class MachineWatch {
     return !this.#scene.isUp(contract) && this.#isDesiredBy(object, contract);
   }
 
-  /** Whether that contract is what the object records and wants, and does its work if its host is up. */
+  /** Returns true if the object records and desires that contract, and it works if its host is up. */
   #isDesiredBy(object: JsonObject, contract: Contract): boolean {
     return (
       contract.actualStatus === 'running' &&
@@ -316,7 +320,7 @@ export class MachineWatch {
     );
   }
 
-  /** Whether that contract is what the object records and wants, whatever it does. */
+  /** Returns true if the object records and desires that contract, whatever its state. */
   #isAskedFor(object: JsonObject, contract: Contract): boolean {
     const spec = objectAt(object, 'spec');
     const bought = this.#boughtFor.get(contract.id);
@@ -331,7 +335,7 @@ export class MachineWatch {
     );
   }
 
-  /** What declares ports is rented where each of them can be mapped. */
+  /** Checks that a machine with declared ports is rented only if each of them can be mapped. */
   #checkPorts({ id, offerId }: Contract): void {
     const bought = this.#boughtFor.get(id);
     const declared = isObject(bought) ? listAt(bought, 'ports').length : 0;
@@ -348,7 +352,10 @@ export class MachineWatch {
     return String(this.#scene.world.market.store.current().tables.offers[offerId]?.columns['gpu_name']);
   }
 
-  /** It costs more than when it was rented, or than its object allows by now, and the object says that another machine is to come then. */
+  /**
+   * Returns true if the machine costs more than at its rental, or than its object allows now, and the object requests a
+   * replacement then.
+   */
   #isTooExpensive(object: JsonObject, contract: Contract): boolean {
     if (objectAt(object, 'spec')['onPriceAbove'] !== 'Replace') return false;
     const { id, gpuPricePerHour } = contract;
@@ -375,8 +382,8 @@ export class MachineWatch {
   }
 
   /**
-   * Whether it had no label, and an object has taken it over as all accounts of its login let objects do: it has the
-   * label of that object now, or went with it before it was labelled.
+   * Returns true if it had no label, and an object has taken it over as all accounts of its login let objects do: it
+   * has the label of that object now, or went with it before it was labelled.
    */
   #isFairlyTaken(before: Contract, now: Contract | undefined): boolean {
     const taker = this.#scene.takerOf(before.id);
@@ -416,26 +423,28 @@ export class MachineWatch {
   }
 }
 
-/** Not the uid itself: that is looked for in the memory of processes. */
+/** Returns a key other than the uid, which the test searches in the memory of processes. */
 const askedKey = (uid: string, attempt: number): string => `asked ${uid} ${attempt}`;
 const goneKey = (uid: string): string => `gone ${uid}`;
 
 const standingOf = ({ label, intendedStatus }: Contract): string => JSON.stringify([label, intendedStatus]);
 
-/** Whether its user has asked for another machine since it was rented. The service tells starts in whole seconds. */
+/**
+ * Returns true if its user has requested another machine since its rental. The service dates starts in whole seconds.
+ */
 function isToBeReplaced(object: JsonObject, { createdAt }: Contract): boolean {
   const annotations = objectAt(metadataOf(object), 'annotations');
   return Date.parse(textAt(annotations, 'gpurental.dev/replace-at') ?? '') > createdAt - 1000;
 }
 
-/** The shorter of the two silences that an object bears. */
+/** Returns the shorter of the two tolerated silences of an object. */
 function patienceOf(object: JsonObject): number {
   const tolerance = objectAt(objectAt(objectAt(object, 'spec'), 'replacement'), 'tolerance');
   const bears = ['offline', 'unknown'].map((status) => parseDuration(String(tolerance[status])) ?? 0);
   return Math.min(...bears);
 }
 
-/** What a machine is made of. Another value of anything else replaces none. */
+/** Fields that determine a machine. Other fields never cause a replacement. */
 const MAKING = [
   'image',
   'imagePullSecretRef',
@@ -448,8 +457,8 @@ const MAKING = [
 ];
 
 /**
- * Whether a machine of that model is what the spec asks for: of what means the same in other words, and of a further or
- * wider alternative, none is another machine.
+ * Returns true if a machine of that model is what the spec asks for: of what means the same in other words, and of a
+ * further or wider alternative, none is another machine.
  */
 const isBoughtAs = (spec: JsonObject, bought: Json | undefined, model: string): boolean =>
   isObject(bought) &&
@@ -473,7 +482,10 @@ function inOneForm(spec: JsonObject): JsonObject {
   };
 }
 
-/** By alternatives that ask for a model and a kind of price alone; of others nothing is promised here. */
+/**
+ * Returns true if the offer satisfies alternatives with a model and a type of price alone; for others nothing is
+ * promised here.
+ */
 function isSatisfied(offer: JsonObject, bought: JsonObject, model: string): boolean {
   const { gpuNames, maxPricePerHour: _price, bid: _bid, allowUnknownPrice: _unknown, ...others } = offer;
   const [first] = listAt(bought, 'offers');

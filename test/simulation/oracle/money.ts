@@ -9,13 +9,14 @@ import { nameOf, type Scene } from './scene.ts';
 
 const HOUR_MS = 3_600_000;
 /**
- * What an object may count of each machine beyond the ledger: a changed price, or a stop, counts once two lists and a read
- * agree; longer while processes were hindered. A machine that ends without a DELETE of the operator counts until its end on record, which the lists prove.
+ * Amount that an object may count per machine beyond the ledger: a changed price, or a stop, counts once two lists and
+ * a read agree; longer while processes had obstacles. A machine that ends without a DELETE of the operator counts until
+ * its recorded end, which the lists prove.
  */
 const OVER_MS = 150_000;
 /**
- * What it may leave out of each: the service dates its bill in whole seconds, and a list shows a start; a higher price that
- * began while processes were hindered counts from their next list.
+ * Amount that an object may omit per machine: the service dates its bill in whole seconds, and a list shows a start; a
+ * higher price that began while processes had obstacles counts from their next list.
  */
 const UNDER_MS = 20_000;
 /** A clock is trusted again a minute after the last wrong date; the next list shows the price. */
@@ -23,14 +24,14 @@ const UNDATED_MS = 75_000;
 /** A DELETE is answered by then. */
 const ANSWERED_MS = 20_000;
 
-/** Micro-dollars that a contract has billed until now, live or ended. */
+/** Returns the micro-dollars that a contract has billed until now, live or ended. */
 export function billedMicros(scene: Scene, id: number): number {
   const { tables } = scene.world.market.store.current();
   const live = tables.contracts[id];
   return live ? contractMicros(live, scene.now) : (tables.endedContracts[id]?.dollarsMicros ?? 0);
 }
 
-/** The part of {@link billedMicros} that falls into the present UTC month. */
+/** Returns the part of {@link billedMicros} that falls into the present UTC month. */
 export function billedThisMonth(scene: Scene, id: number): number {
   const { contracts, endedContracts } = scene.world.market.store.current().tables;
   const contract = contracts[id] ?? endedContracts[id]?.last;
@@ -50,7 +51,7 @@ interface Turn {
   readonly until: number;
   /** Micro-dollars of an hour since then. */
   readonly rate: number;
-  /** By how much that is more than the least that the machine had billed before; negative if it is less. */
+  /** Difference to the minimum that the machine had billed before; negative if it is less. */
   readonly rise: number;
 }
 
@@ -74,12 +75,12 @@ export class MoneyWatch {
     this.#scene = scene;
   }
 
-  /** A DELETE of a machine leaves: from its answer on, its object counts nothing more. */
+  /** Records a sent DELETE of a machine: from its answer on, its object counts nothing more. */
   destroySent(id: number): void {
     if (!this.#destroys.has(id)) this.#destroys.set(id, this.#scene.now);
   }
 
-  /** An object was written. One whose attempt goes back was restored by a person, with the books of that time. */
+  /** Records a written object. One whose attempt decreases was restored by a person, with the books of that time. */
   rewritten(object: JsonObject): void {
     const status = statusAt(object);
     const attempt = Number(status['attempt'] ?? 0);
@@ -94,12 +95,12 @@ export class MoneyWatch {
     this.#recorded.set(keyOf(object), ids.add(id));
   }
 
-  /** A process was held up: it may have learnt of another price only after that. */
+  /** Records an obstacle of a process: it may have learnt of another price only afterwards. */
   hindered(): void {
     this.#hinderedAt = Math.max(this.#hinderedAt, this.#scene.now);
   }
 
-  /** A reply had a wrong date: for a while no clock dates another price. */
+  /** Records a reply with a wrong date: for a while no clock dates another price. */
   timeDoubted(): void {
     this.#hinderedAt = Math.max(this.#hinderedAt, this.#scene.now + UNDATED_MS);
   }
@@ -132,14 +133,17 @@ export class MoneyWatch {
     return { invariant: 'I9', text: `${text} ${ids.join(', ')}, and the ledger $${dollars(billed)}` };
   }
 
-  /** The reply to a rental may name another machine, which the object drops once lists contradict it. */
+  /**
+   * Returns true if the machine was rented for the object: the reply to a rental may name another one, which the object
+   * drops when lists contradict it.
+   */
   #isMadeFor(id: number, object: JsonObject): boolean {
     return this.#scene.madeBy({ id })?.uid === metadataOf(object)['uid'];
   }
 
   /**
-   * Whether the object of a machine could know all that it billed: it was rented for that object, and ended when its DELETE
-   * was answered, or lives.
+   * Returns true if the object of a machine could know its whole bill: it was rented for that object, and lives or
+   * ended when its DELETE was answered.
    */
   #isPlain(id: number): boolean {
     const { endedContracts } = this.#scene.world.market.store.current().tables;
@@ -149,15 +153,15 @@ export class MoneyWatch {
     return destroyedAt !== undefined && ended.endedAt - destroyedAt < ANSWERED_MS;
   }
 
-  /** For so long a machine was gone before its object knew. */
+  /** Returns the milliseconds for which a machine was gone before its object knew. */
   #unseenMs(id: number): number {
     const ended = this.#scene.world.market.store.current().tables.endedContracts[id];
     return ended ? Math.max(0, (this.#ends.get(id) ?? 0) - ended.endedAt) : 0;
   }
 
   /**
-   * The record shows that price: every turn to it or beyond it is known from now on. A process that is hindered may forget
-   * it again.
+   * Records a price in the record: every change up to it is known from now on. A process with an obstacle may forget it
+   * again.
    */
   #noteTurns(id: number, price: number | undefined): void {
     for (const { key, from, rate, rise } of this.#turnsOf(id)) {
@@ -167,18 +171,18 @@ export class MoneyWatch {
     }
   }
 
-  /** For so long processes were hindered after a turn. Nothing dates one that no process saw. */
+  /** Returns the milliseconds of obstacles after a change. A change that no process saw has no date. */
   #blindAfter({ key, from, until }: Turn): number {
     return this.#blind.get(key) ?? Math.max(0, Math.min(this.#hinderedAt, until) - from);
   }
 
-  /** For so long processes were hindered after the machine began to bill less. */
+  /** Returns the milliseconds of obstacles after the machine began to bill less. */
   #blindMs(id: number): number {
     const falls = this.#turnsOf(id).filter(({ rise }) => rise < 0);
     return falls.reduce((sum, turn) => sum + this.#blindAfter(turn), 0);
   }
 
-  /** What the machine billed beyond an earlier price while processes were hindered. */
+  /** Returns the bill of the machine beyond an earlier price while processes had obstacles. */
   #missedMicros(id: number): number {
     const rises = this.#turnsOf(id).filter(({ rise }) => rise > 0);
     return rises.reduce((sum, turn) => sum + turn.rise * (this.#blindAfter(turn) / HOUR_MS), 0);
@@ -215,7 +219,7 @@ export class MoneyWatch {
 const CENT = 2_000;
 const dollars = (micros: number): string => (micros / 1e6).toFixed(4);
 
-/** What a status says that all machines have cost until then, in micro-dollars. */
+/** Returns the total cost of all machines until then by a status, in micro-dollars. */
 function countedMicros(object: JsonObject, now: number): number {
   const status = statusAt(object);
   const { accrued, since, pricePerHour } = objectAt(status, 'cost');

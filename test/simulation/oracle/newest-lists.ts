@@ -5,7 +5,7 @@ import { isObject, listAt } from '../memory-kube/json.ts';
 /** A process has this long to heed what it has read. */
 const HEEDED_MS = 1_000;
 
-/** What a complete list shows: the status and the label of each machine, by id. */
+/** Content of a complete list: the status and the label of each machine, by id. */
 export type ShownList = ReadonlyMap<number, { readonly status: unknown; readonly label: unknown }>;
 
 interface Newest {
@@ -13,7 +13,7 @@ interface Newest {
   readonly readAt: number;
 }
 
-/** What the newest complete list shows that each process has read with each key, whatever the ledger says. */
+/** Content of the newest complete list that each process has read with each key, whatever the ledger contains. */
 export class NewestLists {
   readonly #now: () => number;
   readonly #byReader = new WeakMap<Machine, Map<string, Newest>>();
@@ -22,7 +22,7 @@ export class NewestLists {
     this.#now = now;
   }
 
-  /** A process has read the whole answer to its call for a list. One that is damaged, partial or empty shows nothing. */
+  /** Records a complete answer to a list call. A damaged, partial or empty one shows nothing. */
   read(machine: Machine, request: TransportRequest, shown: ShownList | undefined): void {
     if (!shown || shown.size === 0) return;
     const ofMachine = this.#byReader.get(machine) ?? new Map<string, Newest>();
@@ -30,7 +30,7 @@ export class NewestLists {
     this.#byReader.set(machine, ofMachine);
   }
 
-  /** Whether a process that sends that request has to know that a machine runs. */
+  /** Returns true if a process that sends that request must know that a machine runs. */
   showRunning(machine: Machine, request: TransportRequest, id: number): boolean {
     const newest = this.#byReader.get(machine)?.get(keyOf(request));
     return newest?.shown.get(id)?.status === 'running' && this.#now() - newest.readAt >= HEEDED_MS;
@@ -39,7 +39,7 @@ export class NewestLists {
 
 const keyOf = ({ headers }: TransportRequest): string => headers?.['authorization'] ?? '';
 
-/** What a reply to a call for a list shows; undefined if it is damaged or partial. */
+/** Returns the content of a list reply; undefined if it is damaged or partial. */
 export function shownBy(body: string): ShownList | undefined {
   const reply = readJson(body);
   if (!isObject(reply) || !Array.isArray(reply['instances'])) return undefined;

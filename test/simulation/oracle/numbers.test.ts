@@ -10,7 +10,7 @@ const broken = ({ invariants }: Bench): readonly string[] =>
 const change = (bench: Bench, id: number, body: JsonObject): void =>
   bench.send('PUT', `/api/v0/instances/${id}/`, { body: JSON.stringify(body) });
 
-/** Two machines at work, of which the first was stopped, and the account limits what an hour may cost. */
+/** Returns two working machines, of which the first was stopped, with an hourly limit of the account. */
 async function oneStopped(maxSpendPerHour: string): Promise<{ bench: Bench; id: number }> {
   const bench = new Bench();
   const contract = await atWork(bench);
@@ -135,7 +135,7 @@ describe('a machine that its object has claimed', () => {
 });
 
 describe('what an object counts for its machines', () => {
-  /** Ten minutes of a machine that costs $0.304/h. */
+  /** Runs ten minutes of a machine that costs $0.304/h. */
   async function counted(cost: JsonObject): Promise<readonly string[]> {
     const bench = new Bench();
     bench.sendRent(1);

@@ -13,7 +13,7 @@ const conditionWith = (message: string): JsonObject => ({
   lastTransitionTime: '2026-01-05T12:00:00Z',
 });
 
-/** An object whose probe sends this header runs, and its Ready has that reason. */
+/** Runs an object whose probe sends this header, with that reason of Ready. */
 async function probed(bench: Bench, value: string, reason: string): Promise<void> {
   const httpGet = { port: 8080, path: '/', httpHeaders: [{ name: 'x', value }] };
   const wish: JsonObject = { readinessProbe: { httpGet } };

@@ -6,7 +6,7 @@ import { Bench } from './bench.ts';
 import { priceOf } from './price.ts';
 import { atWork } from './situations.ts';
 
-/** A machine of an object with that limit is destroyed after so many seconds at work. */
+/** Destroys a machine of an object with that limit after that many seconds at work. */
 async function destroyedAfter(limit: JsonObject, seconds: number): Promise<readonly string[]> {
   const bench = new Bench();
   const kind = bench.world.kube.kind('gpuinstances');

@@ -7,14 +7,14 @@ import type { Scene } from './scene.ts';
 
 /** An operator counts from when it decided to rent, a little before the machine begins. */
 const EARLIER_MS = 5000;
-/** It is destroyed at the next look, and that is repeated where it does not help. */
+/** Time for the destroy at the next poll, including its repetition. */
 const OVERRUN_MS = 120_000;
 const HOUR_MS = 3_600_000;
 const MICROS = 1e6;
 
 interface Stay {
   readonly from: number;
-  /** One that is taken over is claimed some time between this and `from`. */
+  /** Start; that of an adopted machine is some time between this and `from`. */
   readonly createdAt: number;
   readonly microsPerHour: number;
   until: number | undefined;
@@ -29,7 +29,7 @@ export class OwnLimits {
     this.#scene = scene;
   }
 
-  /** From now on an object has that machine, rented or taken over; asked again and again. */
+  /** Records that an object has that machine, rented or adopted; called repeatedly. */
   holds(contract: Contract, uid: string): void {
     const { id, createdAt } = contract;
     const stays = this.#stays.get(keyOf(uid)) ?? new Map<number, Stay>();
@@ -45,17 +45,20 @@ export class OwnLimits {
     }
   }
 
-  /** Whether an object may hold no machine any more, by its own spec. */
+  /** Returns true if an object may have no machine any more, by its own spec. */
   isReached(object: JsonObject): boolean {
     return this.#isReachedBy(object, this.#scene.now, EARLIER_MS);
   }
 
-  /** The same for so long that its machine has to be gone. */
+  /** Returns true if the limit has been reached for so long that its machine must be gone. */
   isOverrun(object: JsonObject): boolean {
     return this.#isReachedBy(object, this.#scene.now - OVERRUN_MS, 0);
   }
 
-  /** Each machine counts so many milliseconds from before it began, also one that has ended. */
+  /**
+   * Returns true if the limit is reached with each machine, also an ended one, counted from that many milliseconds
+   * before its start.
+   */
   #isReachedBy(object: JsonObject, now: number, earlierMs: number): boolean {
     const { maxLifetime, maxTotalCost } = objectAt(object, 'spec');
     const uid = String(metadataOf(object)['uid']);
@@ -76,14 +79,14 @@ export class OwnLimits {
   }
 }
 
-/** A machine that was taken over may end before it shows whose it is. */
+/** Returns the times of adoptions: an adopted machine may end before its owner is known. */
 function takenOverAt(object: JsonObject): readonly number[] {
   const { firstRentedAt } = statusAt(object);
   const isTakenOver = objectAt(object, 'spec')['adopt'] !== undefined && firstRentedAt !== undefined;
   return isTakenOver ? [Date.parse(String(firstRentedAt))] : [];
 }
 
-/** What the record says of it then, which counts until the first list without it; in micro-dollars. */
+/** Returns the recorded cost at that time, which counts until the first list without the machine; in micro-dollars. */
 function costUnseen(object: JsonObject, stays: ReadonlyMap<number, Stay> | undefined): number {
   const id = Number(objectAt(objectAt(object, 'spec'), 'adopt')['instanceId']);
   if (stays?.has(id)) return 0;
@@ -91,7 +94,9 @@ function costUnseen(object: JsonObject, stays: ReadonlyMap<number, Stay> | undef
   return Number(ended.find((machine) => idAt(machine, 'instanceId') === id)?.['cost'] ?? 0) * MICROS;
 }
 
-/** Nobody sees a machine vanish while no operator runs: it counts until the first list without it. */
+/**
+ * Returns the recorded ends: a machine that vanishes without a running operator counts until the first list without it.
+ */
 function endsOnRecord(object: JsonObject): ReadonlyMap<number, number> {
   const ended = listAt(statusAt(object), 'history').filter(isObject);
   return new Map(
@@ -99,5 +104,5 @@ function endsOnRecord(object: JsonObject): ReadonlyMap<number, number> {
   );
 }
 
-/** Not the uid itself: that is looked for in the memory of processes. */
+/** Returns a key other than the uid, which the test searches in the memory of processes. */
 const keyOf = (uid: string): string => `limits of ${uid}`;

@@ -6,7 +6,7 @@ interface Pace {
   readonly name: string;
   readonly method: string;
   readonly path: RegExp;
-  /** So many calls of one login within so many milliseconds (documented by the public service). */
+  /** Maximum calls of one login within that many milliseconds (documented by the public service). */
   readonly calls: number;
   readonly ms: number;
 }

@@ -3,9 +3,9 @@ import { statusAt } from '../status-at.ts';
 import { accountKeyOf } from './accounts.ts';
 import { nameOf, type Scene } from './scene.ts';
 
-/** How long a process may go by an account that was changed: watches lag, and are cut and begun again. */
+/** Time for which a process may use a changed account: watches lag, and are interrupted and restarted. */
 const ACCOUNT_IS_KNOWN_MS = 30_000;
-/** How long a status may still be written by what a watch had not shown yet. */
+/** Time for which a status may still be written by facts that a watch had not changed yet. */
 const WITHDRAWAL_IS_KNOWN_MS = 2_000;
 /** Labels of a namespace are read once in a minute; a read may fail, and the next one, too. */
 const LABELS_ARE_KNOWN_MS = 200_000;
@@ -13,21 +13,21 @@ const LABELS_ARE_KNOWN_MS = 200_000;
 /** Nothing is rented or started for an object of a namespace from which its account may not be used, nor is it told of it. */
 export class PermitWatch {
   readonly #scene: Scene;
-  /** Since when objects of a namespace may not use an account. */
+  /** Time since which objects of a namespace may not use an account. */
   readonly #refusedSince = new Map<string, number>();
-  /** What an account said when it withdrew its permission: those who could read it then may still show it. */
+  /** Message of an account when it withdrew its permission: namespaces that could read it then may still show it. */
   readonly #readBefore = new Map<string, readonly string[]>();
   readonly #allowed = new Set<string>();
-  /** Of those that are refused, the ones that were allowed before. */
+  /** Refused ones that were allowed before. */
   readonly #withdrawn = new Set<string>();
-  /** By uid, as it was written last. */
+  /** Last written status by uid. */
   readonly #statusOf = new Map<string, string>();
 
   constructor(scene: Scene) {
     this.#scene = scene;
   }
 
-  /** An account, a namespace or an object was written, or the operator was installed anew. */
+  /** Records a written account, namespace or object, or another installation of the operator. */
   changed(): void {
     const uses = new Map([...this.#scene.objects.values()].map((object) => [useOf(object), object]));
     for (const use of this.#refusedSince.keys()) if (!uses.has(use)) this.#refusedSince.delete(use);
@@ -45,7 +45,7 @@ export class PermitWatch {
     }
   }
 
-  /** A rental or a start for an object is sent. */
+  /** Records a sent rental or start for an object. */
   spends(object: JsonObject, what: string): void {
     if (!this.#isKnownOutside(object)) return;
     const text = `${nameOf(object)} ${what} by ${accountKeyOf(object)}, which is not for its namespace`;
@@ -58,13 +58,13 @@ export class PermitWatch {
     return since !== undefined && this.#scene.now - since >= known;
   }
 
-  /** The watch of a process may not show yet that an account has withdrawn its permission. */
+  /** Returns true if the watch of a process may not show yet that an account has withdrawn its permission. */
   #isJustRefused(object: JsonObject): boolean {
     const since = this.#refusedSince.get(useOf(object));
     return this.#withdrawn.has(useOf(object)) && this.#scene.now - (since ?? 0) < WITHDRAWAL_IS_KNOWN_MS;
   }
 
-  /** An object was written, and not by a person: of a stranger it holds no word of the account. */
+  /** Checks an object written by the operator: an outsider's contains no message of the account. */
   written(object: JsonObject): void {
     const uid = `status of ${String(metadataOf(object)['uid'])}`;
     const status = JSON.stringify(statusAt(object));
@@ -111,5 +111,5 @@ const conditionsOf = (object: JsonObject): readonly JsonObject[] =>
 
 const namespaceOf = (object: JsonObject): string => String(metadataOf(object)['namespace']);
 
-/** Which namespace uses which account. */
+/** Returns the key of a namespace's use of an account. */
 const useOf = (object: JsonObject): string => `${namespaceOf(object)} by ${accountKeyOf(object)}`;

@@ -2,12 +2,15 @@ import { parseDollars } from '../../../src/lib/money.ts';
 import type { Contract } from '../../../src/simulator/tables/contracts.ts';
 import { isObject, type JsonObject, listAt, objectAt } from '../memory-kube/json.ts';
 
-/** What a contract that runs costs in an hour, in micro-dollars: who has bid pays the bid. */
+/** Returns the hourly price of a running contract, in micro-dollars: an interruptible one pays its bid. */
 export function priceOf({ bidPerHour, gpuPricePerHour, diskPricePerHour }: Contract): number {
   return (bidPerHour ?? gpuPricePerHour) + diskPricePerHour;
 }
 
-/** What the dearest of an object's alternatives may cost; undefined where one has no limit of its own, or may be rented without a price. */
+/**
+ * Returns the maximum price of an object's alternatives; undefined if one has no limit of its own, or may be rented
+ * without a price.
+ */
 export function maxPriceOf(object: JsonObject): number | undefined {
   const offers = listAt(objectAt(object, 'spec'), 'offers').filter(isObject);
   const limits = offers.map(({ maxPricePerHour, allowUnknownPrice }) =>

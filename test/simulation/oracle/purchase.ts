@@ -1,7 +1,7 @@
 import type { Contract } from '../../../src/simulator/tables/contracts.ts';
 import { isObject, type JsonObject, metadataOf, objectAt, textAt } from '../memory-kube/json.ts';
 
-/** Whose purchase a contract is, read from the label it was rented with. */
+/** Purchase of a contract, read from the label of its rental. */
 export interface Purchase {
   readonly uid: string;
   readonly attempt: number;
@@ -20,12 +20,12 @@ export function readPurchase(label: string): Purchase | undefined {
   return match ? { uid: match[1] ?? '', attempt: Number(match[2]) } : undefined;
 }
 
-/** Whether the operator said on a machine that it was kept on purpose when its object went. */
+/** Returns true if the operator marked a machine as kept when its object was deleted. */
 export const hasKeptLabel = ({ label }: Contract): boolean => RETAINED_LABEL.test(label ?? '');
 
 /**
- * Whether a machine began when its label says. A process whose clock is wrong by more than a minute labels
- * machines that no label proves to be ours: they are reported and never touched (design: `OrphanFound`).
+ * Returns true if a machine began at the time in its label. A process whose clock is wrong by more than a minute labels
+ * machines that no label proves: they are reported and never touched (design: `OrphanFound`).
  */
 export function fitsItsLabel({ label, createdAt }: Contract): boolean {
   const issuedAt = Number(/:(\d+):[0-9a-f]+$/.exec(label ?? '')?.[1]);
@@ -33,15 +33,15 @@ export function fitsItsLabel({ label, createdAt }: Contract): boolean {
 }
 
 /**
- * Whether a service carried a rental out when nobody could wait for it any more: no operator can keep such a machine from
- * beginning. It buys nothing more while that purchase is open, and sweeps the machine by its policy.
+ * Returns true if a service carried a rental out after its last deadline: no operator can prevent such a machine. It
+ * buys nothing more while that purchase is open, and sweeps the machine by its policy.
  */
 export function isLate({ label, createdAt }: Contract, windowMs = LABEL_WINDOW_MS): boolean {
   const issuedAt = Number(/:(\d+):[0-9a-f]+$/.exec(label ?? '')?.[1]);
   return !hasKeptLabel({ label } as Contract) && createdAt > issuedAt + windowMs;
 }
 
-/** The intent that stands on an object. */
+/** Returns the intent of an object. */
 export function intentOf(object: JsonObject): JsonObject | undefined {
   const annotation = textAt(objectAt(metadataOf(object), 'annotations'), 'gpurental.dev/rental-intent');
   if (annotation === undefined) return undefined;

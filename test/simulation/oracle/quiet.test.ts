@@ -38,7 +38,7 @@ async function polls(bench: Bench, count: number): Promise<void> {
   for (let poll = 0; poll < count; poll += 1) await bench.poll(10);
 }
 
-/** The machine of an object ends, and the ledger with it. */
+/** Ends the machine of an object in the ledger. */
 function ends(bench: Bench, id: number): void {
   bench.world.market.store.remove('contracts', id);
   bench.invariants.check();

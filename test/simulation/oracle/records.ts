@@ -6,10 +6,10 @@ import { nameOf, type Scene } from './scene.ts';
 const CLOCKS_AGREE_MS = 10_000;
 
 /**
- * What is written on an object. I5: an intent is written on the very version that was judged, so never on one that
- * wants no machine, nor on one made anew from a backup while a machine of its former self lives, and its
- * deadline lies before the end of the lease. I14: a machine that
- * an object let go of is never recorded again, and none stands on the records of two objects.
+ * Checks records. I5: an intent is written on the very version that was evaluated. So it is never on an object that
+ * desires no machine, nor on one recreated from a backup while a machine of its former self lives, and its deadline is
+ * before the end of the lease. I14: a machine that an object released is never recorded again, and no machine is on the
+ * records of two objects.
  */
 export class RecordWatch {
   readonly #scene: Scene;
@@ -37,7 +37,10 @@ export class RecordWatch {
     );
   }
 
-  /** Its call is given up before another process may lead. An intent of a process whose clock is wrong says nothing. */
+  /**
+   * Checks that its call is given up before another process may lead. An intent of a process with a wrong clock proves
+   * nothing.
+   */
   #checkLease(after: JsonObject, intent: JsonObject): void {
     const isNew = Math.abs(this.#scene.now - Number(intent['issuedAt'])) < CLOCKS_AGREE_MS;
     const over = Number(intent['deadline']) - this.#scene.leaseEndsAt;
@@ -58,10 +61,10 @@ export class RecordWatch {
     if (from !== undefined) letGo.add(from);
     if (to === undefined || isOnlyWatching(after)) return;
     if (!letGo.has(to)) return;
-    this.#scene.broken('I14', `${nameOf(after)} records machine ${to} again, which it had let go of`);
+    this.#scene.broken('I14', `${nameOf(after)} records machine ${to} again, which it had released`);
   }
 
-  /** Whether the machine that an object records stands on the record of another, as well. */
+  /** Checks that no other object records the same machine. */
   #checkOther(machine: number, after: JsonObject): void {
     const { uid } = metadataOf(after);
     const other = [...this.#scene.objects.values()].find(
@@ -78,7 +81,7 @@ export class RecordWatch {
       );
   }
 
-  /** The intent that a backup brought names another uid: a machine of that one is the object's own of before. */
+  /** Returns the uid of an intent from a backup: a machine of that uid is the object's own former one. */
   #formerMachine(before: JsonObject): string | undefined {
     const former = intentOf(before)?.['uid'];
     if (former === undefined || former === metadataOf(before)['uid']) return undefined;
@@ -97,7 +100,10 @@ function whyNotDesired(object: JsonObject): string | undefined {
   return spec['paused'] === true ? 'is paused' : undefined;
 }
 
-/** The machine on record, unless only the reply to its rental names it so far: such a reply may name any machine. */
+/**
+ * Returns the machine on record, unless only the reply to its rental names it so far: such a reply may name any
+ * machine.
+ */
 function confirmedMachineOf(object: JsonObject): number | undefined {
   return objectAt(object, 'status')['unconfirmed'] === true ? undefined : machineOf(object);
 }

@@ -23,14 +23,14 @@ export class RefusedDecisionWatch {
     this.#scene = scene;
   }
 
-  /** A process calls the API server. */
+  /** Records a call of a process to the API server. */
   sent(machine: Machine, request: TransportRequest, fate: Fate): void {
     const [, namespace, name] = GROUP_PATH.exec(request.path) ?? [];
     if (name !== undefined) this.#groupCalled(machine, `${namespace}/${name}`, { request, fate });
     else this.#workerCalled(machine, request);
   }
 
-  /** A read, or a write under the current version, clears the refusal. */
+  /** Records a call about a group: a read, or a write under the current version, clears the refusal. */
   #groupCalled(
     machine: Machine,
     group: string,
@@ -42,7 +42,10 @@ export class RefusedDecisionWatch {
     else refused.delete(refusedKey(group));
   }
 
-  /** Whether the write names an outdated version of the group: the API server refuses it however late it arrives. */
+  /**
+   * Returns true if the write names an outdated version of the group: the API server refuses it however late it
+   * arrives.
+   */
   #isRefused(key: string, { method, body }: TransportRequest): boolean {
     if (method === 'GET' || body === undefined) return false;
     const { resourceVersion } = metadataOf(objectIn(body));
@@ -63,7 +66,7 @@ export class RefusedDecisionWatch {
     );
   }
 
-  /** What a call does to a worker, and of which group it is. */
+  /** Returns the effect of a call on a worker, and its group. */
   #callOf({ method, path, body = '' }: TransportRequest): WorkerCall | undefined {
     const [, namespace = '', name] = WORKER_PATH.exec(path) ?? [];
     if (method === 'POST' && namespace !== '')
@@ -75,7 +78,7 @@ export class RefusedDecisionWatch {
   }
 }
 
-/** Not the name itself: the search of processes' memory (I13) would find it here. */
+/** Returns a key other than the name, which the search of processes' memory (I13) would find. */
 const refusedKey = (group: string): string => `refused ${group}`;
 
 interface WorkerCall {
@@ -90,7 +93,7 @@ function groupOf(worker: JsonObject, namespace: string): string | undefined {
   return owner && `${namespace}/${String(owner['name'])}`;
 }
 
-/** Whether the API server's own answer reaches the process. */
+/** Returns true if the API server's own answer reaches the process. */
 function isAnswered({ loseRequest, loseResponse, lateMs, refusal, crash }: Fate): boolean {
   return [loseRequest, loseResponse, lateMs, refusal, crash].every((each) => each === undefined);
 }

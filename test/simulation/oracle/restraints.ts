@@ -3,7 +3,7 @@ import { statusAt } from '../status-at.ts';
 import { intentOf } from './purchase.ts';
 import { nameOf, type Scene } from './scene.ts';
 
-/** What `Reconciling` says of a machine that is to be destroyed for another one. */
+/** Reasons of `Reconciling` for a machine that is to be destroyed for another one. */
 const ENDING: ReadonlySet<unknown> = new Set(['Replacing', 'OldMachineNotGone', 'DestroyFailing']);
 /** Machines that were given up since another was wanted, not because they were lost. */
 const CHOSEN: ReadonlySet<unknown> = new Set([
@@ -14,9 +14,9 @@ const CHOSEN: ReadonlySet<unknown> = new Set([
 ]);
 
 /**
- * What a person has written holds back the end of a machine, and the purchase of the next: `hold`, `paused`,
- * `replacement.policy`, `updateStrategy` and `onVanish`. Both are recorded on the very version that was judged, so no
- * patience is needed.
+ * Checks that the spec of a person delays the end of a machine, and the purchase of the next: `hold`, `paused`,
+ * `replacement.policy`, `updateStrategy` and `onVanish`. Both are recorded on the very version that was evaluated, so
+ * no tolerance is needed.
  */
 export class RestraintWatch {
   readonly #scene: Scene;
@@ -71,13 +71,16 @@ function restraintOf(object: JsonObject, why: unknown): string | undefined {
   return isOnDelete && why === 'SpecChanged' ? 'is updated on deletion only' : undefined;
 }
 
-/** What was lost stays lost; what was given up on purpose is replaced all the same. */
+/**
+ * Returns true if the object may not replace: a lost machine stays lost; one that was given up on purpose is always
+ * replaced.
+ */
 function mayNotReplace(object: JsonObject, why: unknown): boolean {
   const { policy } = objectAt(objectAt(object, 'spec'), 'replacement');
   return policy === 'Never' && !CHOSEN.has(why);
 }
 
-/** A machine that was given up before: an object without one loses nothing by its end. */
+/** Returns true for a machine that was given up before: an object without one loses nothing by its end. */
 function isListedAgain(before: JsonObject, after: JsonObject): boolean {
   const restraint = statusAt(before)['instanceId'];
   return restraint === undefined && reasonAt(after, 'Reconciling') === 'OldMachineNotGone';

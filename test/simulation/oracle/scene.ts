@@ -22,7 +22,7 @@ export interface SceneOptions {
   readonly strict: boolean;
 }
 
-/** What calls and watches may take between a renewal and the clock of who waits for its end. */
+/** Time that calls and watches may take between a renewal and the clock of a waiting candidate. */
 const LEASE_MARGIN_MS = 100;
 const MAX_RENTALS_PER_HOUR = 600;
 const ORPHAN_AGE = '60s';
@@ -30,7 +30,7 @@ const LATE_ORPHAN_AGE = '1h';
 const INSTANCES = 'gpuinstances';
 const GROUPS = 'endpointgroups';
 
-/** What all promises are checked against: the marketplace's own ledger, and the objects as etcd holds them. */
+/** Facts against which all promises are checked: the marketplace's own ledger, and the objects in etcd. */
 export class Scene {
   readonly world: SimulatedWorld;
   readonly strict: boolean;
@@ -47,7 +47,7 @@ export class Scene {
   readonly #copies = new Set<number>();
   readonly #handled = new Set<string>();
   readonly #sent = new Map<number, Purchase>();
-  /** By the contract that a call made: another may ask for the same offer later, and be refused. */
+  /** Purchases by the contract of their call: another may request the same offer later, and be refused. */
   readonly #made = new Map<number, Purchase | undefined>();
   readonly #purchases = new Map<string, Purchase | undefined>();
   #commits = 0;
@@ -66,7 +66,7 @@ export class Scene {
     return Number(this.world.flags.maxRentalsPerHour ?? MAX_RENTALS_PER_HOUR);
   }
 
-  /** False where the operator runs with `--pacing off`. */
+  /** False if the operator runs with `--pacing off`. */
   get paced(): boolean {
     return this.world.flags.pacing !== 'off';
   }
@@ -81,13 +81,13 @@ export class Scene {
     return parseDuration(String(this.world.flags.orphanAge ?? ORPHAN_AGE)) ?? 0;
   }
 
-  /** Whether the operator watches the namespace of that object. */
+  /** Returns true if the operator watches the namespace of that object. */
   isWatched(object: JsonObject): boolean {
     const scope = this.world.flags.watchNamespace;
     return !Array.isArray(scope) || scope.length === 0 || scope.includes(metadataOf(object)['namespace']);
   }
 
-  /** Whether it watches some namespaces only, which are fewer than it did: machines may be at work for objects of others. */
+  /** Returns true if it watches some namespaces only, fewer than before: machines may work for objects of others. */
   isNamespaced(): boolean {
     const scope = this.world.flags.watchNamespace;
     return Array.isArray(scope) && scope.length > 0;
@@ -97,13 +97,13 @@ export class Scene {
     return this.world.now;
   }
 
-  /** By whose key a process asks the marketplace; undefined where it has none. */
+  /** Returns the login of a request's key; undefined without one. */
   loginOf({ headers }: TransportRequest): number | undefined {
     const [, key = ''] = (headers?.['authorization'] ?? '').split(' ');
     return this.world.market.store.keyBySecret(key)?.userId;
   }
 
-  /** Whether the list of a login shows that contract. */
+  /** Returns true if the list of a login shows that contract. */
   isListedFor(id: number, userId: number | undefined): boolean {
     return userId === undefined || this.contracts()[id]?.userId === userId;
   }
@@ -118,7 +118,7 @@ export class Scene {
     return this.#live;
   }
 
-  /** Whether contracts, machines or objects have changed since the last look. */
+  /** Updates the facts; returns true if contracts, machines or objects have changed. */
   refresh(): boolean {
     const { contracts, machines } = this.world.market.store.current().tables;
     const rows = rowsOf(contracts);
@@ -138,13 +138,13 @@ export class Scene {
       if (!this.#made.has(id)) this.#made.set(id, this.#sent.get(offerId));
   }
 
-  /** A rent call was sent: what it makes is its purchase, also where the service loses the label. */
+  /** Records a sent rent call: its machine belongs to that purchase, even if the service loses the label. */
   rentSent(offerId: number, purchase: Purchase): void {
     this.#sent.set(offerId, purchase);
   }
 
   /**
-   * Whose purchase a contract is: of the object for which a call rented it, as long as that records it, else by its
+   * Returns the purchase of a contract: by the object for which a call rented it while that records it, else by its
    * label, or without one by that call.
    */
   purchaseOf({ id, label, image }: Contract): Purchase | undefined {
@@ -154,26 +154,26 @@ export class Scene {
     return this.#purchases.get(label);
   }
 
-  /** Whether the object of a purchase has recorded and claimed that machine, whatever its label says now (A3). */
+  /** Returns true if the object of a purchase has recorded and claimed that machine, whatever its label is now (A3). */
   #records({ uid }: Purchase, id: number): boolean {
     const { instanceId, claim } = statusAt(this.objects.get(uid) ?? {});
     return claim !== undefined && Number(instanceId) === id;
   }
 
-  /** The purchase by whose call a contract was rented, whatever its label says now. */
+  /** Returns the purchase of the call that rented a contract, whatever its label is now. */
   madeBy({ id }: Pick<Contract, 'id'>): Purchase | undefined {
     return this.#made.get(id);
   }
 
-  /** The object that a contract was rented for, where it still stands, or that has taken it over since. */
+  /** Returns the object for which a contract was rented if it exists, or the one that has adopted it since. */
   ownerOf(contract: Contract): JsonObject | undefined {
     const uid = this.purchaseOf(contract)?.uid;
     return uid === undefined ? undefined : (this.objects.get(uid) ?? this.takerOf(contract.id));
   }
 
   /**
-   * Whether a contract is a rental that was carried out late, and of which no other machine is listed or recorded. One that
-   * was seen beside such a machine counts as a copy for good.
+   * Returns true if a contract is a late rental without another listed or recorded machine. One that was seen beside
+   * such a machine counts as a copy permanently.
    */
   isLateRental(contract: Contract): boolean {
     const purchase = this.purchaseOf(contract);
@@ -188,15 +188,18 @@ export class Scene {
     return !this.#copies.has(contract.id);
   }
 
-  /** Whether a contract outlives its object on purpose: its label says so, or the account where nothing could be labelled. */
+  /**
+   * Returns true if a contract outlives its object on purpose: by its label, or by the account if nothing could be
+   * labelled.
+   */
   isKept(contract: Contract): boolean {
     const isMarked = hasKeptLabel(contract) || this.accounts.keeps(contract.id);
     return isMarked && this.takerOf(contract.id) === undefined;
   }
 
   /**
-   * The object that has taken over a contract, which there was before it; the label of the former one may still come. Where a
-   * person wrote its record, nothing says whether it has.
+   * Returns the object that has adopted a contract which existed before it; the label of the former one may still come.
+   * If a person wrote its record, this is unknown.
    */
   takerOf(id: number): JsonObject | undefined {
     return [...this.objects.values()].find((object) => {
@@ -208,8 +211,9 @@ export class Scene {
   }
 
   /**
-   * Whether a contract is another one of a purchase whose machine had ended before: a proxy has repeated a rent call that
-   * was answered. What comes of that when the object is gone, or about to go, is an orphan like a late rental.
+   * Returns true if a contract is another one of a purchase whose machine had ended before: a proxy has repeated a rent
+   * call that was answered. What comes of that when the object is gone, or about to go, is an orphan like a late
+   * rental.
    */
   isRepeated(contract: Contract): boolean {
     const purchase = this.purchaseOf(contract);
@@ -223,31 +227,31 @@ export class Scene {
     );
   }
 
-  /** Whether the host of a contract answers. */
+  /** Returns true if the host of a contract answers. */
   isUp({ machineId }: Contract): boolean {
     return this.world.market.store.current().tables.machines[machineId]?.state === 'up';
   }
 
   /**
-   * Whether the sweep of a contract's login waits: for a breaker to close, for a person to look at what may be a restore,
-   * for its turn among many that a person has confirmed, or for the namespaces to be watched that were.
+   * Returns true if the sweep of a contract's login waits: for a breaker to close, for a person to look at what may be
+   * a restore, for its turn among many that a person has confirmed, or for the namespaces to be watched that were.
    */
   isSweepDelayed({ userId, id }: Contract): boolean {
     const holds = (account: JsonObject) => holdsSweep(account) || isSweptSlowly(account, id);
     return this.isNamespaced() || this.accounts.ofLogin(userId).some(holds);
   }
 
-  /** When the lease ends that a process holds, unless it renews it; never where none holds it. */
+  /** End of the lease of its holder, unless it renews it; never without a holder. */
   get leaseEndsAt(): number {
     return this.#leaseEndsAt;
   }
 
-  /** The account by which an object rents; empty where there is none. */
+  /** Returns the account of an object; empty if there is none. */
   accountOf(object: JsonObject): JsonObject {
     return this.accounts.get(accountKeyOf(object));
   }
 
-  /** What is to become of a machine that nobody claims: one account of its login that does not want its end is enough. */
+  /** Returns the policy for a machine without an object: one account of its login with policy Report is enough. */
   orphanPolicy({ userId }: Contract): 'Destroy' | 'Report' {
     const policies = this.accounts
       .ofLogin(userId)
@@ -255,7 +259,7 @@ export class Scene {
     return policies.length > 0 && policies.every((policy) => policy === 'Destroy') ? 'Destroy' : 'Report';
   }
 
-  /** A person laid hands on that object, so that promises about hand-made states no longer hold for it. */
+  /** Records that a person edited that object, so that promises do not apply to hand-made states. */
   markHandled(uid: string): void {
     this.#handled.add(`handled ${uid}`);
   }
@@ -264,7 +268,7 @@ export class Scene {
     return uid !== undefined && this.#handled.has(`handled ${uid}`);
   }
 
-  /** An object was written or removed. */
+  /** Records a written or removed object. */
   committed({ kind, object, type }: Commit): void {
     if (kind.plural === 'marketplaceaccounts') this.accounts.committed(object, type);
     if (kind.plural === 'leases') this.#leaseWritten(objectAt(object, 'spec'));
@@ -287,7 +291,9 @@ export class Scene {
     this.#leaseEndsAt = hasHolder ? this.now + Number(leaseDurationSeconds) * 1000 : Number.POSITIVE_INFINITY;
   }
 
-  /** The lease of another process is taken after its end, by whatever clock, or once that process has ended (I6). */
+  /**
+   * Checks that the lease of another process is taken after its end, by any clock, or when that process has ended (I6).
+   */
   #checkLease(holder: string): void {
     const before = this.#leaseHolder;
     const leftMs = this.#leaseEndsAt - this.now;
@@ -306,11 +312,11 @@ export class Scene {
 
 export const nameOf = (object: JsonObject): string => String(metadataOf(object)['name']);
 
-/** The condition of that type, or undefined if the object's status has none. */
+/** Returns the condition of that type; undefined if the object's status has none. */
 export function conditionOf(object: JsonObject, type: string): JsonObject | undefined {
   return objectsAt(statusAt(object), 'conditions').find((condition) => condition['type'] === type);
 }
 
-/** namespace/name, by which caches know an object; another may have it later. */
+/** Returns namespace/name, the key of an object in caches; another object may have it later. */
 export const keyOf = (object: JsonObject): string =>
   `${String(metadataOf(object)['namespace'])}/${nameOf(object)}`;

@@ -5,7 +5,7 @@ import { ownerUids } from '../memory-kube/writes.ts';
 import { SYSTEM_NAMESPACE } from '../world.ts';
 import type { Scene } from './scene.ts';
 
-/** Keys of Secrets whose values nobody else may see. */
+/** Keys of Secrets whose values no other party may see. */
 const SECRET_KEYS = new Set([
   'api-key',
   'apiKey',
@@ -15,7 +15,7 @@ const SECRET_KEYS = new Set([
   'password',
   'token',
 ]);
-/** What no machine may be given, as it is told. */
+/** Secrets that no machine may get. */
 const KEPT_FROM_MACHINES = new Set([
   'the API key',
   ...['api-key', 'keys', 'instance-api-key'].map((key) => `${key} of a Secret`),
@@ -25,7 +25,10 @@ const MIN_LENGTH = 8;
 
 const SECRET_PATH = /^\/api\/v1\/namespaces\/([^/]+)\/secrets(?:\/([^/]+))?$/;
 
-/** In words of its own what the policy says in CEL, and of an orphaned Secret more: it has to carry our marks to go. */
+/**
+ * Returns true if a Secret may be written: the policy's CEL in other words, and for an orphaned Secret also the
+ * operator's marks.
+ */
 function isWritable(secret: JsonObject, namespace: string, method: string): boolean {
   const { name, labels } = objectAt(secret, 'metadata');
   if (secret['type'] === 'servicebinding.io/gpu-instance') {
@@ -47,7 +50,7 @@ export class SecretWatch {
     this.learn('the API key', scene.world.market.apiKey);
   }
 
-  /** That value is a secret from now on, as it is and in base64. */
+  /** Records a secret value, searched as it is and in base64. */
   learn(what: string, value: string): void {
     for (const line of value.split(/\s+/)) {
       // A wrong reply with that text in place of a key tells no secret: other fields have it as well.
@@ -57,7 +60,7 @@ export class SecretWatch {
     }
   }
 
-  /** A Secret was written: what it holds is looked for everywhere else. */
+  /** Records a written Secret: its values are searched in all other places. */
   stored(secret: JsonObject): void {
     for (const [key, value] of Object.entries(objectAt(secret, 'data'))) {
       if (!SECRET_KEYS.has(key) || typeof value !== 'string') continue;
@@ -65,12 +68,12 @@ export class SecretWatch {
     }
   }
 
-  /** A rental was asked for: the machine gets a token of its own, and none of the keys that are in no machine's hands. */
+  /** Checks a requested rental: the machine gets a token of its own, and no key that no machine may have. */
   rentSent(body: string): void {
     this.#search('a rental', body, (what) => KEPT_FROM_MACHINES.has(what));
   }
 
-  /** A process writes a Secret: only such as the admission policy of an installation lets the operator write (M9). */
+  /** Checks a written Secret: only such as the admission policy of an installation lets the operator write (M9). */
   writeSent({ method, path, body }: TransportRequest): void {
     const [, namespace = '', name] = SECRET_PATH.exec(path.split('?')[0] ?? '') ?? [];
     if (namespace === '' || method === 'GET') return;
@@ -97,17 +100,17 @@ export class SecretWatch {
     for (const [value, what] of this.#values) {
       if (!text.includes(value) || !mayNot(what) || this.#reported.has(`${where} ${what}`)) continue;
       this.#reported.add(`${where} ${what}`);
-      this.#scene.broken('I12', `${what} stands in ${where}`);
+      this.#scene.broken('I12', `${what} is in ${where}`);
     }
   }
 }
 
-/** What a log line would show: fields as JSON, errors with their message, stack and cause. */
+/** Returns the text of a log line: fields as JSON, errors with their message, stack and cause. */
 export function loggedText(message: string, fields: unknown): string {
   return `${message} ${JSON.stringify(fields, holdsObjects(fields) ? withErrors : undefined) ?? ''}`;
 }
 
-/** Most lines carry words and numbers only, which need no closer look. */
+/** Returns true if the fields contain objects: most lines have words and numbers only. */
 const holdsObjects = (fields: unknown): boolean =>
   typeof fields === 'object' &&
   fields !== null &&

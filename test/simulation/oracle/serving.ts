@@ -17,15 +17,15 @@ const SLACK_MS = 120_000;
 const HOUR_MS = 3_600_000;
 
 /**
- * What is said to serve does: nobody is led to a worker that reports an error, a worker that serves nobody is not kept
- * beyond its deadline, and no object is ready whose machine lacks a declared port. By what runs on the machines, not by
- * what the operator says.
+ * Checks workers that are reported as serving: no request goes to a worker that reports an error, a worker that serves
+ * no request is not kept beyond its deadline, and no object is ready whose machine lacks a declared port. It uses the
+ * state of the machines, not the reports of the operator.
  */
 export class ServingWatch {
   readonly #scene: Scene;
   /** Workers to which a Service leads. */
   readonly #served = new Set<string>();
-  /** Since when something has been wrong, by what it is. */
+  /** Start of each wrong state, by its name. */
   readonly #since = new Map<string, number>();
   /** When a worker of each group was last deleted. */
   readonly #deletedAt = new Map<string, number>();
@@ -35,7 +35,7 @@ export class ServingWatch {
     this.#scene = scene;
   }
 
-  /** What leads a Service to a worker was written or taken back. */
+  /** Records a written or removed slice of a Service. */
   sliceWritten(slice: JsonObject, isThere: boolean): void {
     for (const uid of ownerUids(slice)) {
       if (isThere) this.#served.add(keyOf('served', uid));
@@ -43,7 +43,7 @@ export class ServingWatch {
     }
   }
 
-  /** An object is gone for good. */
+  /** Records a deleted object. */
   released(object: JsonObject): void {
     for (const uid of ownerUids(object)) this.#deletedAt.set(keyOf('group', uid), this.#scene.now);
   }
@@ -63,7 +63,7 @@ export class ServingWatch {
     }
   }
 
-  /** In the end every worker of a group serves, unless its image serves nowhere. */
+  /** Returns the workers that do not serve in the end, although their image can. */
   shortfalls(): readonly Shortfall[] {
     if (this.#scene.world.containers.isImageBroken) return [];
     return [...this.#scene.objects.values()].flatMap((object) => {
@@ -86,7 +86,7 @@ export class ServingWatch {
     this.#scene.broken('Group', `the Service leads to worker ${nameOf(object)}, which reports an error`);
   }
 
-  /** The first of a group that is broken; how fast others follow is a matter of pace. */
+  /** Checks the first broken worker of a group; the others follow at some pace. */
   #checkKept(object: JsonObject, contract: Contract | undefined): void {
     const group = this.#groupOf(object);
     const fault = contract && this.#scene.world.containers.faultOf(contract);
@@ -97,7 +97,7 @@ export class ServingWatch {
     this.#scene.broken('Group', `worker ${nameOf(object)} serves nobody and is kept`);
   }
 
-  /** Whether something has been wrong for so long; told once. */
+  /** Returns true once if something has been wrong for that long. */
   #lasts(what: string, object: JsonObject, isWrong: boolean, forMs: number): boolean {
     const key = keyOf(what, uidOf(object));
     if (!isWrong) {
@@ -127,17 +127,17 @@ export class ServingWatch {
 
 const uidOf = (object: JsonObject): string => String(metadataOf(object)['uid']);
 
-/** Not the uid itself: that is looked for in the memory of processes. */
+/** Returns a key other than the uid, which the test searches in the memory of processes. */
 const keyOf = (what: string, uid: string): string => `${what} ${uid}`;
 
 const notReadyMs = (group: JsonObject | undefined): number =>
   parseDuration(String(objectAt(group ?? {}, 'spec')['notReadyTimeout'])) ?? 0;
 
-/** A worker that is younger is not replaced yet. */
+/** Returns the age below which a worker is not replaced. */
 const youngMs = (worker: JsonObject): number =>
   HOUR_MS / Number(objectAt(objectAt(worker, 'spec'), 'replacement')['maxPerHour']);
 
-/** By a status of the present spec. */
+/** Returns true by a status of the present spec. */
 function reportsReady(object: JsonObject): boolean {
   const status = statusAt(object);
   const ready = listAt(status, 'conditions').find((one) => isObject(one) && one['type'] === 'Ready');

@@ -13,7 +13,7 @@ export const INSTANCES = '/apis/gpurental.dev/v1alpha1/namespaces/default/gpuins
 export const GROUP = '/apis/gpurental.dev/v1alpha1/namespaces/default/endpointgroups/group';
 export const INTENT = 'gpurental.dev/rental-intent';
 
-/** A machine that the object records and that has run for a while. */
+/** Returns a recorded machine that has run for a while. */
 export async function atWork(bench: Bench, name = 'a', attempt = 1): Promise<Contract> {
   const contract = await bench.rent(attempt, { name });
   bench.setStatus({ instanceId: String(contract.id), attempt, phase: 'Running' }, name);
@@ -23,7 +23,7 @@ export async function atWork(bench: Bench, name = 'a', attempt = 1): Promise<Con
   return contract;
 }
 
-/** A machine at work is destroyed, whose host asks for so many times its price by then. */
+/** Destroys a working machine whose host demands that multiple of its price by then. */
 export async function destroyedAtWork(bench: Bench, times: number): Promise<void> {
   const { id } = await atWork(bench);
   const { store } = bench.world.market;
@@ -37,7 +37,7 @@ export async function destroyedAtWork(bench: Bench, times: number): Promise<void
   bench.invariants.check();
 }
 
-/** A machine that was offline for two minutes is back, its process reads a list after that, and destroys it at once. */
+/** Destroys a machine at once after it recovered from two minutes offline and its process read a list. */
 export async function destroyedAfterRecovery(
   bench: Bench,
   { shows, afterSeconds = 2 }: { readonly shows: string; readonly afterSeconds?: number },
@@ -56,7 +56,7 @@ export async function destroyedAfterRecovery(
   bench.invariants.check();
 }
 
-/** The account is guarded, so that it does not go at once. */
+/** Adds a finalizer to the account, so that it is not deleted at once. */
 export function guardAccount(bench: Bench): void {
   const { kube } = bench.world;
   const address = { kind: kube.kind('marketplaceaccounts'), namespace: NAMESPACE, name: 'default' };
@@ -67,7 +67,7 @@ export function guardAccount(bench: Bench): void {
   kube.writes.update(address, change, undefined);
 }
 
-/** The host of a machine falls silent. */
+/** Silences the host of a machine. */
 export function silence(bench: Bench, { machineId }: Contract): void {
   const { store } = bench.world.market;
   const machine = store.current().tables.machines[machineId];
@@ -75,7 +75,7 @@ export function silence(bench: Bench, { machineId }: Contract): void {
   bench.invariants.check();
 }
 
-/** A worker of a group that has told it is ready. */
+/** Makes a worker of a group ready by its report. */
 export async function serving(bench: Bench): Promise<void> {
   bench.group(1);
   const conditions = [
@@ -92,7 +92,7 @@ export async function serving(bench: Bench): Promise<void> {
   await bench.pass(1);
 }
 
-/** A worker that is wanted and that a Service leads to. */
+/** Returns a desired worker in a Service. */
 export async function led(bench: Bench): Promise<() => void> {
   await serving(bench);
   bench.edit({ annotations: { 'gpurental.dev/desired-role': 'Hot' } }, 'worker-0');
@@ -104,7 +104,7 @@ export async function led(bench: Bench): Promise<() => void> {
   return () => kube.writes.delete(address, {});
 }
 
-/** A machine whose object a person has removed by force. */
+/** Returns a machine whose object a person has removed by force. */
 export async function abandoned(bench: Bench): Promise<Contract> {
   const contract = await bench.rent(1);
   bench.invariants.markHandled('a');
@@ -113,7 +113,7 @@ export async function abandoned(bench: Bench): Promise<Contract> {
   return contract;
 }
 
-/** A machine of which a restored cluster knows nothing, seen in two lists and old enough. */
+/** Returns a machine that is unknown to a restored cluster, seen in two lists and old enough. */
 export async function forgotten(bench: Bench): Promise<number> {
   const { id } = await bench.rent(1);
   bench.invariants.forgotten('a');
@@ -124,7 +124,7 @@ export async function forgotten(bench: Bench): Promise<number> {
   return id;
 }
 
-/** A process takes the lease, and writes an intent whose call may take so many seconds. */
+/** Takes the lease by a process and writes an intent whose call may take that many seconds. */
 export function intends(bench: Bench, seconds: number): void {
   const { kube, now } = bench.world;
   const kind = kube.kind('leases');
@@ -146,7 +146,7 @@ export async function overtaken(bench: Bench, between = (): void => {}): Promise
   await bench.rent(1);
 }
 
-/** Four machines turn bad together beside one that stays well, and one of them is given up so many seconds later. */
+/** Turns four machines bad together beside a healthy one, and gives one of them up that many seconds later. */
 export async function givesUpOneOfFour(
   bench: Bench,
   seconds: number,
@@ -165,8 +165,8 @@ export async function givesUpOneOfFour(
 }
 
 /**
- * Of so many machines at work so many fall silent, and their process reads a list every ten seconds for so long. Returns the
- * ids of the silent ones.
+ * Silences some of the working machines, whose process reads a list every ten seconds. Returns the ids of the silent
+ * ones.
  */
 export async function silentFor(
   bench: Bench,
@@ -189,7 +189,7 @@ export async function silentFor(
   return fallen.map(({ id }) => id);
 }
 
-/** So many machines lose their objects at once, and their process reads lists for seventy seconds. */
+/** Makes that many machines lose their objects at once; their process reads lists for seventy seconds. */
 export async function orphanedAtOnce(bench: Bench, count: number): Promise<readonly number[]> {
   const ids: number[] = [];
   for (let index = 0; index < count; index += 1) {
@@ -207,14 +207,14 @@ export async function orphanedAtOnce(bench: Bench, count: number): Promise<reado
   return ids;
 }
 
-/** The object is being deleted, and something of it is left to do. */
+/** Deletes the object, with remaining work. */
 export function leaving(bench: Bench): void {
   bench.edit({ finalizers: ['gpurental.dev/machine'] });
   bench.users.delete('a');
   bench.invariants.check();
 }
 
-/** What the controller of groups writes. */
+/** Writes the status of a group, as its controller does. */
 export function setGroupStatus(bench: Bench, status: JsonObject): void {
   const { kube } = bench.world;
   const address = { kind: kube.kind('endpointgroups'), namespace: NAMESPACE, name: 'group' };
@@ -226,7 +226,7 @@ export function setGroupStatus(bench: Bench, status: JsonObject): void {
   bench.invariants.check();
 }
 
-/** A process writes the status of a group that a user has edited since: the API server refuses the write. */
+/** Writes the status of a group that a user has edited since: the API server refuses the write. */
 export function losesRace(bench: Bench, fate: Partial<Fate> = {}): void {
   const read = bench.objectOf('group', 'endpointgroups');
   bench.users.groups.setLoad('group', 150);
@@ -234,14 +234,14 @@ export function losesRace(bench: Bench, fate: Partial<Fate> = {}): void {
   bench.sendToCluster('PUT', `${GROUP}/status`, JSON.stringify(read), { fate: whole });
 }
 
-/** A process creates a worker of the group. */
+/** Creates a worker of the group. */
 export function createsWorker(bench: Bench, machine = bench.machine): void {
   const ownerReferences = [{ kind: 'EndpointGroup', name: 'group' }];
   const body = JSON.stringify({ metadata: { name: 'group-1', ownerReferences } });
   bench.sendToCluster('POST', `${INSTANCES}?fieldManager=children`, body, { machine });
 }
 
-/** A process begins, as far as the oracle can tell: nothing of it runs. */
+/** Begins a process in the view of the oracle: it runs nothing. */
 export function processBegins(bench: Bench): void {
   const process = bench.world.startProcess();
   process.machine.kill();
@@ -249,7 +249,7 @@ export function processBegins(bench: Bench): void {
   bench.sendToCluster('GET', '/apis/gpurental.dev/v1alpha1/namespaces/default/gpuinstances');
 }
 
-/** What the operator writes when it begins to end a machine for another one. */
+/** Writes the record of the operator when it begins to end a machine for another one. */
 export function givesUp(bench: Bench, reason: string, name = 'a', doing = 'Replacing'): void {
   const condition = { message: '', lastTransitionTime: '2026-01-05T12:00:00Z', observedGeneration: -1 };
   const conditions = [
@@ -259,7 +259,7 @@ export function givesUp(bench: Bench, reason: string, name = 'a', doing = 'Repla
   bench.setStatus({ conditions }, name);
 }
 
-/** The operator writes the next purchase down, after a machine that ended so. */
+/** Writes the next purchase of the operator, after a machine that ended for this reason. */
 export function buysAfter(bench: Bench, reason: string, name = 'a'): void {
   const ended = {
     instanceId: '7',
@@ -273,7 +273,7 @@ export function buysAfter(bench: Bench, reason: string, name = 'a'): void {
   bench.edit({ annotations: { [INTENT]: '{"attempt":2}' } }, name);
 }
 
-/** The account of the bench rents: its key is proved, and labels are known to come back. */
+/** Makes the account of the bench able to rent: its key is verified, and labels are known to be echoed. */
 export function accountRents(bench: Bench): void {
   const { kube, market } = bench.world;
   const address = { kind: kube.kind('marketplaceaccounts'), namespace: NAMESPACE, name: 'default' };
@@ -291,13 +291,13 @@ export function accountRents(bench: Bench): void {
   bench.invariants.check();
 }
 
-/** A process polls for so many seconds and rents nothing. */
+/** Polls for that many seconds and rents nothing. */
 export async function pollsOn(bench: Bench, seconds: number): Promise<void> {
   const { apiKey } = bench.world.market;
   for (let passed = 0; passed < seconds; passed += 10) await bench.poll(10, { apiKey });
 }
 
-/** An object takes over a machine that people rented by hand, under an account that does or does not let objects do so. */
+/** Adopts a machine that a person rented by hand, under an account that does or does not allow it. */
 export async function takesOver(
   bench: Bench,
   adoption: 'Unlabelled' | 'None' = 'Unlabelled',
@@ -315,7 +315,7 @@ export async function takesOver(
   return contract.id;
 }
 
-/** An object says that a search has found nothing for it. */
+/** Records an object whose search found nothing. */
 export function searchesInVain(bench: Bench, name: string, message: string): void {
   const lastTransitionTime = '2026-01-05T12:00:00Z';
   const ready = { type: 'Ready', status: 'False', reason: 'NoOffers', message, lastTransitionTime };

@@ -7,7 +7,7 @@ import { startedMachine } from './sent-start.ts';
 
 /** A rule about calls that spend by an account. */
 interface SpendingRule {
-  /** A process that may know the account rents or starts a machine for the object. */
+  /** Records a rental or start for the object by a process that may know the account. */
   spends(object: JsonObject, what: string): void;
 }
 
@@ -22,17 +22,17 @@ export class SpendingWatch {
     this.#rules = rules;
   }
 
-  /** A process may not know accounts until then. */
+  /** Records that a process may not know accounts until then. */
   blind(machine: Machine, until: number): void {
     this.#blindUntil.set(machine, until);
   }
 
-  /** A rent call leaves. */
+  /** Records a sent rent call. */
   rentSent(machine: Machine, { uid }: Purchase): void {
     this.#spends(machine, this.#scene.objects.get(uid), 'rents');
   }
 
-  /** A call leaves. */
+  /** Records a sent call. */
   sent(machine: Machine, request: TransportRequest): void {
     const contract = this.#scene.contracts()[startedMachine(request) ?? Number.NaN];
     if (contract) this.#spends(machine, this.#scene.ownerOf(contract), 'starts a machine');

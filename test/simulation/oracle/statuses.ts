@@ -11,7 +11,7 @@ export class StatusWatch {
     this.#scene = scene;
   }
 
-  /** An object of ours was written, and not by a person. */
+  /** Records an object written by the operator. */
   written(object: JsonObject): void {
     if (this.#scene.isHandled(String(metadataOf(object)['uid']))) return;
     for (const rule of brokenRules(object as unknown as RecordedVersion))

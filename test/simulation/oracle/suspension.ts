@@ -15,7 +15,7 @@ export class SuspensionWatch {
     this.#scene = scene;
   }
 
-  /** An account was written or removed. */
+  /** Records a written or removed account. */
   committed(account: JsonObject, isThere: boolean): void {
     const key = keyOf(account);
     const isSuspended = isThere && objectAt(account, 'spec')['suspend'] === true;
@@ -23,7 +23,7 @@ export class SuspensionWatch {
     else if (!this.#since.has(key)) this.#since.set(key, this.#scene.now);
   }
 
-  /** A rental or a start for an object is sent. */
+  /** Records a sent rental or start for an object. */
   spends(object: JsonObject, what: string): void {
     const key = accountKeyOf(object);
     const forMs = this.#scene.now - (this.#since.get(key) ?? this.#scene.now);

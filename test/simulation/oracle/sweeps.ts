@@ -9,28 +9,31 @@ import type { Scene } from './scene.ts';
 
 /** Start dates are rounded. */
 const ROUNDING_MS = 1_000;
-/** In how many lists a machine has to be unclaimed before it may be swept. */
+/** Number of lists in which a machine must be orphaned before a sweep. */
 const MIN_LISTS = 2;
 /** In how many lists a late machine stood for sure that a purchase has to know of. */
 const LISTS_TO_KNOW = 2;
-/** How long a process that was destroying the machines of an object may not know that the object is gone. */
+/** Time for which a process that destroys the machines of an object may not know that the object is deleted. */
 const TEARDOWN_MS = 300_000;
 
-/** So many machines of a login may lose their objects at once, whatever `maxUnhealthy` says, before a person has to look. */
+/**
+ * Number of machines of a login that may lose their objects at once, whatever `maxUnhealthy` is, before a person must
+ * check.
+ */
 const MIN_MASS = 3;
-/** A machine that is unclaimed for longer is an orphan to a process whose watches lag. */
+/** Time after which an orphaned machine is an orphan to a process with lagging watches. */
 const KNOWN_MS = 30_000;
-/** What a person has confirmed is destroyed slowly: a tenth of the machines, and one at least, within this time. */
+/** Window for confirmed machines: a tenth, and at least one, is destroyed within it. */
 const WINDOW_MS = 600_000;
 const SLOW_SHARE = 0.1;
 
-/** What stood before a process that sends a destroy. */
+/** Facts before a process sends a destroy. */
 interface DestroyContext {
   readonly machine: Machine;
   readonly isBreakerOpen: boolean;
 }
 
-/** How many machines a list showed, and how many of them might be orphans then. */
+/** Number of machines in a list, and of those that might be orphans then. */
 interface Mass {
   readonly machines: number;
   readonly allowed: number;
@@ -39,7 +42,7 @@ interface Mass {
 /** A contract without an owner. */
 interface Unowned {
   readonly since: number;
-  /** How many lists have been read since that show it. */
+  /** Number of lists since then that show it. */
   readonly lists: number;
 }
 
@@ -67,13 +70,13 @@ export class SweepWatch {
     this.#scene = scene;
   }
 
-  /** An object is gone. */
+  /** Records a deleted object. */
   released(uid: string, object: JsonObject): void {
     if (metadataOf(object)['deletionTimestamp'] !== undefined)
       this.#tornDown.set(tornKey(uid), this.#scene.now);
   }
 
-  /** The cluster is restored to a moment before that object was made. */
+  /** Records a restore of the cluster to a time before that object was created. */
   forgotten(uid: string): void {
     this.#forgotten.add(forgottenKey(uid));
   }
@@ -95,8 +98,8 @@ export class SweepWatch {
   }
 
   /**
-   * A process has read a list of that login. One that shows a wrong label shows nothing of an owner. A mass that no status names, since its process died before, is none any more
-   * where a person allows as many meanwhile.
+   * Records a read list of that login. One with a wrong label proves nothing about an owner. A mass that no status
+   * names, because its process died before, is none any more if a person allows as many meanwhile.
    */
   listRead(userId: number | undefined, shown: ShownList | undefined): void {
     if (!shown) return;
@@ -122,7 +125,7 @@ export class SweepWatch {
     }
   }
 
-  /** By a label that fits, for long enough, and where orphans are destroyed. */
+  /** Returns true for a known orphan: its label matches, for long enough, and orphans are destroyed. */
   #isKnownOrphan(id: number): boolean {
     const unowned = this.#lists.get(id);
     const contract = this.#scene.contracts()[id];
@@ -189,15 +192,15 @@ export class SweepWatch {
     return uid !== undefined && this.#forgotten.has(forgottenKey(uid));
   }
 
-  /** Whether a process that was destroying the machines of that object may still be at it. */
+  /** Returns true if a process that was destroying the machines of that object may still do so. */
   #isTornDown(uid: string | undefined): boolean {
     const at = uid === undefined ? undefined : this.#tornDown.get(tornKey(uid));
     return this.#scene.now - (at ?? Number.NEGATIVE_INFINITY) < TEARDOWN_MS;
   }
 
   /**
-   * By the longest time that an operator is installed with it is no late rental, and its object ends it: it is being deleted,
-   * has another machine, or has settled a newer purchase.
+   * Returns true if its object ends a machine: it is no late rental by the longest duration that an operator is
+   * installed with, and its object is being deleted, has another machine, or has settled a newer purchase.
    */
   #isEndedByObject(contract: Contract): boolean {
     const owner = this.#scene.ownerOf(contract);
@@ -230,6 +233,6 @@ const isLatchedBy =
   (account: JsonObject): boolean =>
     listAt(statusAt(account), 'massOrphaned').includes(String(id));
 
-/** Not the uid itself: that is looked for in the memory of processes. */
+/** Returns a key other than the uid, which the test searches in the memory of processes. */
 const forgottenKey = (uid: string): string => `forgotten ${uid}`;
 const tornKey = (uid: string): string => `torn down ${uid}`;

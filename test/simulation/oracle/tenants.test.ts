@@ -5,7 +5,7 @@ import { Bench } from './bench.ts';
 const FAR = `far.${OTHER_NAMESPACE}`;
 const WORDS = 'Secret default/marketplace-key has no key api-key; it has root-password.';
 
-/** A bench with a second account of the login that has a key of its own, and an object `b` that rents by it. */
+/** Returns a bench with a second account of the login that has a key of its own, and an object `b` that rents by it. */
 function twoAccounts(orphanPolicy: 'Destroy' | 'Report' = 'Report') {
   const bench = new Bench({ orphanPolicy });
   const own = bench.world.addKey();
@@ -14,7 +14,7 @@ function twoAccounts(orphanPolicy: 'Destroy' | 'Report' = 'Report') {
   return { bench, own, others: bench.world.market.apiKey };
 }
 
-/** What was said of a rule. */
+/** Returns the reports of a rule. */
 const saidOf = (bench: Bench, rule: string) =>
   bench.invariants.violations.filter(({ invariant }) => invariant === rule).map(({ text }) => text);
 
@@ -108,7 +108,7 @@ describe('a namespace that may not use an account', () => {
     ],
   });
 
-  /** The account says {@link WORDS} of itself. */
+  /** Makes the account report {@link WORDS}. */
   function accountSays(bench: Bench): void {
     expect(bench.objectOf('default', 'marketplaceaccounts')).not.toEqual({});
     const kind = bench.world.kube.kind('marketplaceaccounts');

@@ -25,7 +25,7 @@ export class TruthWatch {
     for (const key of wrong) this.#lists.begin(key);
   }
 
-  /** A process sends for the list of that login, or of any. */
+  /** Records a request for the list of that login, or of any. */
   listed(machine: Machine, userId: number | undefined): void {
     this.#lists.listed(machine, (key) => {
       const object = this.#scene.objects.get(key.split(' ')[0] ?? '');

@@ -26,7 +26,7 @@ export class UnrecordedWatch {
     for (const id of ids) this.#lists.begin(id);
   }
 
-  /** A process sends for the list of that login, or of any. */
+  /** Records a request for the list of that login, or of any. */
   listed(machine: Machine, userId: number | undefined): void {
     this.#lists.listed(machine, (id) => this.#scene.isListedFor(id, userId));
   }

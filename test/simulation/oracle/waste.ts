@@ -4,14 +4,20 @@ import { statusAt } from '../status-at.ts';
 import { isToKeep } from './kept.ts';
 import type { Scene } from './scene.ts';
 
-/** Why a contract bills for nothing: nobody's, not yet on record, one too many, or its object is being deleted. */
+/**
+ * Reason why a contract bills for nothing: it has no owner, is not yet on record, is surplus, or its object is being
+ * deleted.
+ */
 export type Waste = 'orphan' | 'unclaimed' | 'surplus' | 'leaving' | Waiting;
-/** By design it waits for a person or an hour: its objects were removed in mass, or the service carried the rental out late. */
+/**
+ * Waits by design for a person or an hour: its objects were removed in mass, or the service carried the rental out
+ * late.
+ */
 type Waiting = 'removedInMass' | 'lateRental';
 
 const WAITING: ReadonlySet<Waste> = new Set(['removedInMass', 'lateRental'] satisfies Waiting[]);
 
-/** Counts billed time that nobody wanted, from change to change. What waits by design is told as a reason, and not counted. */
+/** Measures undesired billed time, from change to change. A wait by design is reported as a reason, and not counted. */
 export class WasteMeter {
   readonly #scene: Scene;
   readonly #wasted = new Map<number, Map<Waste, number>>();
@@ -40,7 +46,7 @@ export class WasteMeter {
     });
   }
 
-  /** Wasted milliseconds per contract that had any. */
+  /** Returns the wasted milliseconds by contract. */
   perContract(): ReadonlyMap<number, number> {
     this.changed();
     return new Map(
@@ -51,7 +57,7 @@ export class WasteMeter {
     );
   }
 
-  /** The same by kind, in seconds, for whoever looks into one. */
+  /** Returns the wasted seconds of a contract by kind, for analysis. */
   reasonsOf(id: number): Readonly<Partial<Record<Waste, number>>> {
     const kinds = this.#wasted.get(id) ?? new Map<Waste, number>();
     return Object.fromEntries([...kinds].map(([why, ms]) => [why, ms / 1000]));
@@ -77,5 +83,5 @@ export class WasteMeter {
   }
 }
 
-/** Not the uid itself: that is looked for in the memory of processes. */
+/** Returns a key other than the uid, which the test searches in the memory of processes. */
 const massKey = (uid: string): string => `removed ${uid}`;

@@ -57,7 +57,7 @@ const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promi
   ],
   [
     'a machine is given the API key of the account (M2)',
-    /^I12 api-key of a Secret stands in a rental$/,
+    /^I12 api-key of a Secret is in a rental$/,
     new Bench(),
     (bench) => {
       const body = JSON.stringify({ env: { KEY: bench.world.market.apiKey } });

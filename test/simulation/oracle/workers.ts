@@ -16,22 +16,23 @@ import { nameOf, type Scene } from './scene.ts';
 
 const WORKER_PATH = /^\/apis\/gpurental\.dev\/v1alpha1\/namespaces\/[^/]+\/gpuinstances\/([^/?]+)$/;
 const NOTE = 'gpurental.dev/';
-/** How long a group that has just got another process gives up no worker, less what the first look takes. */
+/** Time after a new process of a group in which it gives up no worker, less the duration of the first poll. */
 const KEPT_AFTER_START_MS = 50_000;
-/** How long a worker has to have been ready before a process must know it. */
+/** Time for which a worker must have been ready before a process must know it. */
 const KNOWN_READY_MS = 30_000;
 const WAKE_WITHIN_MS = 120_000;
 /** The default of `drainTimeout`. */
 const DRAIN_MS = 600_000;
 
 /**
- * How groups treat their workers: one that serves leaves the Service and drains before it goes, and goes for one that serves only, one that boots for the cold pool is ready once
- * before it is stopped, none goes right after a restart, and a wake that is on record brings one.
+ * Checks the treatment of workers: a serving one leaves the Service and drains before it ends, and ends only for
+ * another serving one; one that boots for the cold pool is ready once before it is stopped; none ends right after a
+ * restart; and a recorded wake starts one.
  */
 export class WorkerWatch {
   readonly #scene: Scene;
   readonly #startedAt = new WeakMap<Machine, number>();
-  /** Since when each worker that serves has done so. */
+  /** Time since which each serving worker has served. */
   readonly #readySince = new Map<string, number>();
   readonly #everReady = new Set<string>();
   /** Groups that were woken, and when a worker is due. */
@@ -45,7 +46,7 @@ export class WorkerWatch {
     this.#scene = scene;
   }
 
-  /** A process calls the API server. */
+  /** Records a call of a process to the API server. */
   sent(machine: Machine, { method, path }: TransportRequest): void {
     if (!this.#startedAt.has(machine)) this.#startedAt.set(machine, this.#scene.now);
     const name = method === 'DELETE' ? WORKER_PATH.exec(path)?.[1] : undefined;
@@ -58,7 +59,7 @@ export class WorkerWatch {
     this.#hinderedAt = this.#scene.now;
   }
 
-  /** A worker, or another GpuInstance, was written. */
+  /** Records a written worker, or another GpuInstance. */
   rewritten(before: JsonObject, after: JsonObject): void {
     const key = readyKey(after);
     if (!serves(after)) this.#readySince.delete(key);
@@ -73,7 +74,7 @@ export class WorkerWatch {
     this.#checkOthers(after);
   }
 
-  /** What leads a Service to a worker was written or taken back. */
+  /** Records a written or removed slice of a Service. */
   sliceWritten(slice: JsonObject, isThere: boolean): void {
     for (const uid of ownerUids(slice)) {
       if (isThere) this.#served.add(servedKey(uid));
@@ -81,7 +82,7 @@ export class WorkerWatch {
     }
   }
 
-  /** A group was written. */
+  /** Records a written group. */
   groupRewritten(before: JsonObject, after: JsonObject): void {
     if (!equalJson(before['spec'], after['spec'])) this.#groupEditedAt = this.#scene.now;
     const woken = statusAt(after)['wokenAt'];
@@ -106,7 +107,7 @@ export class WorkerWatch {
   #deleteSent(worker: JsonObject): void {
     if (this.#groupOf(worker) === undefined) return;
     this.#checkRequests(worker, 'deleted');
-    // Who was told before, and has drained since, ends in peace.
+    // A worker that was asked before, and has drained since, ends normally.
     const wasDraining = noteOf(worker, 'drain-since') !== undefined;
     if (wasDraining) this.#checkService(worker);
     else this.#checkFirstDrain(worker);
@@ -116,7 +117,7 @@ export class WorkerWatch {
     this.#scene.broken('Group', `worker ${nameOf(worker)} was deleted while it served`);
   }
 
-  /** One that says it works on requests may finish them. */
+  /** Checks that a worker with reported requests may finish them. */
   #checkRequests(worker: JsonObject, how: string): void {
     const { reports } = this.#scene.world;
     const since = Date.parse(noteOf(worker, 'drain-since') ?? '');
@@ -135,7 +136,10 @@ export class WorkerWatch {
     this.#scene.broken('Group', `worker ${nameOf(worker)} was given up right after a restart`);
   }
 
-  /** Somebody has lowered `maxWorkers`, said how many there are to be, or set another template: that needs no figures, which a restart might have lost. */
+  /**
+   * Returns true if a worker is surplus by `maxWorkers`, by a set number, or by another template: that needs no
+   * figures, which a restart might have lost.
+   */
   #isUnwanted(worker: JsonObject): boolean {
     const group = this.#groupOf(worker);
     if (group === undefined) return false;
@@ -144,14 +148,14 @@ export class WorkerWatch {
     return isOutdated(worker, group) || workers.length > Math.min(Number(maxWorkers), Number(replicas));
   }
 
-  /** Nobody is sent to a worker that is about to go. */
+  /** Checks that a worker which is about to end gets no requests. */
   #checkService(worker: JsonObject): void {
     const isKnown = this.#scene.now - this.#hinderedAt >= KNOWN_READY_MS;
     if (!isKnown || !this.#served.has(servedKey(String(metadataOf(worker)['uid'])))) return;
     this.#scene.broken('Group', `worker ${nameOf(worker)} was told to go while the Service led to it`);
   }
 
-  /** One that serves is not let go of for others that still boot: they may fail to. */
+  /** Checks that a serving worker is not removed for others that still boot: they may fail. */
   #checkOthers(worker: JsonObject): void {
     const group = this.#groupOf(worker);
     const isKnown =
@@ -167,13 +171,13 @@ export class WorkerWatch {
     this.#scene.broken('Group', `worker ${nameOf(worker)} was told to go while no other served`);
   }
 
-  /** Whether it serves nobody, whatever its conditions say. */
+  /** Returns true if it serves no requests, whatever its conditions are. */
   #isBroken(worker: JsonObject): boolean {
     const contract = this.#scene.contracts()[Number(statusAt(worker)['instanceId'])];
     return contract !== undefined && this.#scene.world.containers.faultOf(contract) !== undefined;
   }
 
-  /** The group of a worker, unless it is being deleted. */
+  /** Returns the group of a worker, unless it is being deleted. */
   #groupOf(worker: JsonObject): JsonObject | undefined {
     if (this.#scene.isHandled(String(metadataOf(worker)['uid']))) return undefined;
     const uid = ownerUids(worker).find((owner) => this.#scene.groups.has(owner));
@@ -182,11 +186,14 @@ export class WorkerWatch {
   }
 }
 
-/** An update may take as many out of service as `maxUnavailable`, the only one that is wanted among them. */
+/**
+ * Returns true for an outdated worker: an update may take `maxUnavailable` out of service, including the only desired
+ * one.
+ */
 const isOutdated = (worker: JsonObject, group: JsonObject): boolean =>
   noteOf(worker, 'template-hash') !== statusAt(group)['templateHash'];
 
-/** Not the uid itself: that is looked for in the memory of processes. */
+/** Returns a key other than the uid, which the test searches in the memory of processes. */
 const servedKey = (uid: string): string => `served ${uid}`;
 const readyKey = (object: JsonObject): string => `ready ${String(metadataOf(object)['uid'])}`;
 
@@ -202,7 +209,7 @@ function serves(object: JsonObject): boolean {
   return isReady && status['actualStatus'] === 'running' && powerOf(object) === 'Running';
 }
 
-/** While a person pauses growth, or has said that there are to be no hot workers, a wake wakes nobody. */
+/** Returns true if a person pauses growth, or has set no hot workers: a wake then starts no worker. */
 function isGrowthStopped(group: JsonObject): boolean {
   const spec = objectAt(group, 'spec');
   return objectAt(spec, 'pause')['scaleUp'] === true || spec['replicas'] === 0;
