@@ -109,11 +109,11 @@ export function hasAgingIntent(instance: GpuInstance, keys: KeyRing | undefined)
   return objectIntent(instance, Number.NEGATIVE_INFINITY, keys).hasOpenIntent;
 }
 
-/** Another time, and what a summary depends on at any time. */
+/** The time, and the inputs of a summary that change with it. */
 export interface Aging {
   readonly now: number;
   readonly keys: KeyRing | undefined;
-  /** By {@link hasAgingIntent}. */
+  /** Result of {@link hasAgingIntent}. */
   readonly hasAgingIntent: boolean;
 }
 
