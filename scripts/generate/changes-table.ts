@@ -123,7 +123,7 @@ function machines(filtered: string | undefined): readonly MachineFacts[] {
 }
 
 /**
- * Returns the effect of an alternative's field: an update if no machine satisfies it with one value and not with
+ * Returns the effect of an alternative's field: a replacement if some machine satisfies it with one value and not with
  * another.
  */
 function effectOnOffers(name: string, schema: JsonSchema): ChangeEffect {

@@ -343,8 +343,8 @@ export class Admission {
   }
 
   /**
-   * Returns true if no other rental of the login is open. While labels are not proven to be echoed, one rental must be
-   * settled before the next begins.
+   * Returns true if labels are known to be echoed, or no other rental of the login is open: without them one rental
+   * must be settled before the next begins.
    */
   #isAlone(request: TicketRequest): boolean {
     if (this.#options.labelEcho() === 'echoed') return true;

@@ -272,8 +272,8 @@ function isMoving({
 }
 
 /**
- * Returns true if the failure concerns many machines. A single machine proves nothing about others, unless its host is
- * unreachable: then the marketplace may reach no host.
+ * Returns true if more machines are unhealthy than allowed, or all are. A single machine proves nothing about others,
+ * unless its host is unreachable: then the marketplace may reach no host.
  */
 function isMass({ machines, unhealthy, unseen }: Health, allowed: number | undefined): boolean {
   if (allowed === undefined || unhealthy === 0) return false;

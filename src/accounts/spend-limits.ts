@@ -261,12 +261,12 @@ export function reportedText({ dollarsPerHour, unconfirmedPerHour }: AccountSums
   return `Machines report $${reported}/h, records and offers say $${formatDollars(dollarsPerHour)}/h. `;
 }
 
-/** Returns true if the account may rent one more machine. */
+/** Decides if the account may rent one more machine. */
 export function mayRent(input: BrakeInput): BrakeDecision {
   return firstStop(RULES, input);
 }
 
-/** Returns true if a stopped machine, which is already counted, may be started. */
+/** Decides if a stopped machine, which is already counted, may be started. */
 export function mayStart(input: BrakeInput): BrakeDecision {
   return firstStop(
     RULES.filter((rule) => rule.stopsStarts),

@@ -40,7 +40,7 @@ export const watchedGrants: readonly Grant[] = [
     group: GROUP,
     resources: kinds.map((kind) => `${kind}/status`),
     verbs: ['update'],
-    why: 'Say what was seen.',
+    why: 'Emit events.',
   },
   {
     group: GROUP,

@@ -251,7 +251,7 @@ class ProxiedExchange {
     });
   }
 
-  /** Returns the route. Host and path belong to the proxy; it uses one destination. */
+  /** Sends the route to the proxy, which keeps host and path and uses one destination. */
   #route({ destinations: [destination = ''] }: Answer & { readonly type: 'route' }): void {
     const picked = { [DESTINATION_HEADER]: destination };
     const setHeaders = headerOptions(picked);

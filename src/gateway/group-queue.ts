@@ -395,7 +395,7 @@ export class GroupQueue {
     };
   }
 
-  /** Returns true if the end of a request changes whether a worker counts as failing. */
+  /** Marks a worker as failing, or as recovered, by the end of a request. */
   #judge(chosen: string, ending: Ending, now: number): void {
     const { worker, failed, failure = 'a request to it failed' } = ending;
     if (failed) this.#fail(worker ?? chosen, failure, now);
@@ -445,7 +445,9 @@ export class GroupQueue {
     this.#typicalPerf = isExpected ? expectedPerf : measured.length > 0 ? mean : undefined;
   }
 
-  /** Advances the measurement of all workers, before or after a change that may affect all of them. */
+  /**
+   * Gives waiting requests to workers after a change that may affect all of them, and updates the measurement of each.
+   */
   #advanceAll(now: number): readonly Effect[] {
     const effects = this.#advance(now);
     for (const worker of this.#workers.values()) this.#rest(worker);
@@ -620,8 +622,8 @@ export class GroupQueue {
   }
 
   /**
-   * Returns true if the operator should start a worker: once for a burst, and again when the burst was served or left,
-   * or the first wake had no effect.
+   * Returns a wake for the operator if no worker is ready: once for a burst, and again after a while if requests still
+   * wait and no worker starts.
    */
   #wakes(now: number): readonly Effect[] {
     const isNeeded = this.#held.ready > 0 && this.readyWorkers() === 0;

@@ -71,7 +71,7 @@ export interface Slot {
   readonly endpointClass: EndpointClass;
   /** Expiry on `clock.monotonic()`. */
   readonly expiresAt: number;
-  /** Returns the slot unused. */
+  /** Gives the slot back unused. */
   release(): void;
 }
 
@@ -380,7 +380,7 @@ export class Lane {
   }
 
   /**
-   * Returns the gap in a window: calls of a burst follow at once; the rest of the window is spread over its remaining
+   * Counts a call in a window: calls of a burst follow at once; the rest of the window is spread over its remaining
    * time.
    */
   #countIn({ maxCalls, ms, burst }: CallWindow, now: number): void {

@@ -146,7 +146,7 @@ export function endedReasons(before: GpuInstance, now: GpuInstance): readonly st
 }
 
 /**
- * Returns a counter that increases while machines bill, also between status writes. It begins with the amounts that
+ * Registers a counter that increases while machines bill, also between status writes. It begins with the amounts that
  * objects had at start.
  */
 function countSpending(

@@ -22,7 +22,7 @@
   verbs:
     - create
     - delete
-# Say what was seen.
+# Emit events.
 - apiGroups:
     - gpurental.dev
   resources:

@@ -42,7 +42,7 @@ const retained = z
 const breaker = z
   .object({
     open: flag({ description: 'Whether more machines are unhealthy than `maxUnhealthy` allows.' }).optional(),
-    since: timestamp({ description: 'When that last changed.' }).optional(),
+    since: timestamp({ description: 'Time of its last change.' }).optional(),
   })
   .meta(notes({ description: 'The breaker against mass replacement.', keepsUnknown: true }));
 

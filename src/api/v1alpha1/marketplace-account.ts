@@ -254,7 +254,7 @@ const deletedObjects = z
 const breaker = z
   .object({
     open: flag({ description: 'True if more machines are unhealthy than `maxUnhealthy` allows.' }),
-    since: timestamp({ description: 'When that last changed.' }),
+    since: timestamp({ description: 'Time of its last change.' }),
     unhealthy: z
       .int()
       .meta(notes({ description: 'Machines that were unhealthy or missing while it was last open.' }))

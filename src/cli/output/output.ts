@@ -98,7 +98,7 @@ export async function yamlOf(value: unknown): Promise<string> {
 }
 
 /**
- * Returns true if colours are on: only on a terminal that supports them, and never with `--no-color`, NO_COLOR or
+ * Returns a painter. Colours are on only on a terminal that supports them, and never with `--no-color`, NO_COLOR or
  * TERM=dumb.
  */
 export function createPaint(options: OptionValues, { stdout, env }: CommandContext): Paint {

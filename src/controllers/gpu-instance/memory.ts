@@ -160,7 +160,7 @@ export class ObjectMemory extends Retry {
   }
 
   /**
-   * Returns the deadline of an intent. The service's clock dates the intent once; after that only the monotonic clock
+   * Records the deadline of an intent. The service's clock dates the intent once; after that only the monotonic clock
    * counts. Until then the intent counts as issued when this process first read it.
    */
   #deadline(

@@ -42,7 +42,7 @@ export async function act(
 }
 
 /**
- * Destroys an orphaned machine with the key of an account that allows it. The sweep destroys only if every account of
+ * Destroys an orphaned machine with the key of an account that may destroy. The sweep destroys only if every account of
  * the login has `orphanPolicy: Destroy`, or if this operator destroyed the machine before. The next sweep retries a
  * failed destroy, because the machine is still listed.
  */

@@ -115,7 +115,7 @@ function isUnsettled(orphans: readonly Candidate[]): (candidate: Candidate) => b
 }
 
 /**
- * Returns true if the label is older than all records of rentals. A later record proves nothing about a machine that
+ * Returns true if the label is newer than all records of rentals. A later record proves nothing about a machine that
  * was unknown when it was listed.
  */
 function isYoungerThanRecords({ issuedAt, newestRecordAt }: Candidate, { confirmedAt }: Observed): boolean {

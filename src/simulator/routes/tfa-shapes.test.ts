@@ -38,7 +38,7 @@ async function sentByEmail(service: SimulatedService) {
   return { secret: sent.body.secret, code: service.lastCode() };
 }
 
-/** Returns an account with one SMS method whose last SMS was long ago. */
+/** Adds an SMS method whose last SMS was long ago. */
 async function withSms(service: SimulatedService): Promise<void> {
   await addMethod(service, 'sms');
   service.advance(61);

@@ -272,8 +272,8 @@ function workersFor(capacity: number, perf: number): number {
 }
 
 /**
- * Returns true if the last hot worker may stop. `inactivity_timeout`: absent or 0 is no condition, a negative value
- * never allows it.
+ * Returns the hot workers, at least one while `inactivity_timeout` keeps the last one: absent or 0 is no condition, a
+ * negative value keeps it for ever.
  */
 function keepAwake(options: ScalingOptions, demand: Demand, hot: number): number {
   const gate = options.inactivity_timeout ?? 0;

@@ -43,7 +43,7 @@ function loadColumns(worker: WorkerRow): JsonObject {
   };
 }
 
-/** Returns true if `measured_perf` is valid, when the worker is idle. */
+/** Returns the columns of performance. `measured_perf` is only set when the worker is idle. */
 function perfColumns(world: World, worker: WorkerRow): JsonObject {
   return {
     perf: worker.perf,

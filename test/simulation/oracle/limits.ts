@@ -182,8 +182,8 @@ export class LimitWatch {
   }
 
   /**
-   * Returns a process may not know until then what the account allows, or where it knows that, what objects have
-   * rented.
+   * Records that a process may not know the limits of accounts until then or, if it knows accounts, the rentals of
+   * objects.
    */
   blind(
     machine: Machine,

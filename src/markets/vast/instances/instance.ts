@@ -202,7 +202,7 @@ function sshAddress(row: WireInstance, ports: Readonly<Record<string, number>>) 
 /** Maximum length of a domain name. */
 const MAX_ADDRESS = 253;
 
-/** Returns the address if it is complete and valid; undefined otherwise. */
+/** Returns the address; undefined if it is empty or too long. */
 function address(text: string | undefined): string | undefined {
   return text === undefined || text === '' || text.length > MAX_ADDRESS ? undefined : text;
 }
