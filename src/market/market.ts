@@ -37,6 +37,8 @@ export interface MarketFacts {
   readonly hasBids: boolean;
   /** A machine can be stopped and started, and keeps its disk meanwhile. */
   readonly hasStop: boolean;
+  /** Offers and machines name the machine and the host that they are of. */
+  readonly namesHosts: boolean;
   readonly script: ScriptFacts;
   readonly offerFields: OfferFieldFacts;
 }

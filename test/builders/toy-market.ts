@@ -37,6 +37,7 @@ export const toyFacts: MarketFacts = {
   label: { kept: 'never' },
   hasBids: false,
   hasStop: false,
+  namesHosts: false,
   script: {
     max: 1_000,
     pack: (script) =>

@@ -102,6 +102,14 @@ describe.each([
     expect((await firstOffer(bench().market)).pricePerHour).toBeGreaterThan(0);
   });
 
+  test('names the host of an offer and of a machine, or of neither', async () => {
+    const { market } = bench();
+    const { machineId, hostId } = await firstOffer(market);
+    const row = await market.machine(await rented(market));
+    const named = [machineId, hostId, row?.machineId, row?.hostId].map((id) => id !== undefined);
+    expect(named).toEqual(Array(4).fill(market.about.namesHosts));
+  });
+
   test('creates exactly one machine by one rental', async () => {
     const { market } = bench();
     expect(await idsOf(market)).toEqual([]);

@@ -12,11 +12,14 @@ export const MARKET_NAMES = ['vast', 'toy'] as const;
 export type MarketName = (typeof MARKET_NAMES)[number];
 
 /** What acts of people and faults need of a market. */
-export type Capability = 'bids' | 'labels' | 'stop';
+export type Capability = 'bids' | 'hosts' | 'labels' | 'stop';
 
 /** True if a market has what an act or a fault needs. */
-export function offers({ hasBids, hasStop, label }: MarketFacts, capability: Capability): boolean {
-  return { bids: hasBids, stop: hasStop, labels: label.kept !== 'never' }[capability];
+export function offers(
+  { hasBids, hasStop, label, namesHosts }: MarketFacts,
+  capability: Capability,
+): boolean {
+  return { bids: hasBids, hosts: namesHosts, stop: hasStop, labels: label.kept !== 'never' }[capability];
 }
 
 /** What faults of the service need: they cost nothing, or strike nothing, where it is missing. */

@@ -8,6 +8,7 @@ export const vastFacts: MarketFacts = {
   label: { kept: 'observe' },
   hasBids: true,
   hasStop: true,
+  namesHosts: true,
   script: {
     max: ON_START_LIMIT,
     tooLong: startTooLong,

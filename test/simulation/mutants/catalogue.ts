@@ -6,6 +6,7 @@ import { GATEWAY_MUTANTS } from './gateway-mutants.ts';
 import { GONE_MUTANTS } from './gone-mutants.ts';
 import { GROUP_MUTANTS } from './group-mutants.ts';
 import { ISOLATION_MUTANTS } from './isolation-mutants.ts';
+import { MARKET_MUTANTS } from './market-mutants.ts';
 import type { Mutant } from './mutant.ts';
 import { OUTAGE_MUTANTS } from './outage-mutants.ts';
 import { OUTSIDE_MUTANTS } from './outside-mutants.ts';
@@ -40,4 +41,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...BROKEN_MUTANTS,
   ...SUM_MUTANTS,
   ...OUTSIDER_MUTANTS,
+  ...MARKET_MUTANTS,
 ];

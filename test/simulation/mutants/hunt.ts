@@ -1,7 +1,7 @@
 /**
  * Looks for a violation until one is found or the processor time is used up; the last line on stdout is the kill,
  * or null. Run inside a workspace, so that the production code it imports is the mutated one.
- * Arguments: seconds, where to look (`operator` or `gateway`), and as JSON what is tried first.
+ * Arguments: seconds, where to look (`operator`, `toy` or `gateway`), and as JSON what is tried first.
  */
 import { playGateway } from '../gateway/world.ts';
 import { runSchedule } from '../schedule.ts';
@@ -12,6 +12,8 @@ import { replayPlan, runSystematic } from '../systematic.ts';
 import { type Finding, finding, type Kill } from './kill.ts';
 
 const [seconds = '60', where = 'operator', first] = process.argv.slice(2);
+/** Stories and schedules are played there. */
+const market = where === 'toy' ? where : undefined;
 const known = first === undefined ? undefined : finding.parse(JSON.parse(first));
 /** Some mutants need a crash at one effect, which plans find first, others a climate. */
 const SEEDS_BEFORE_PLANS = 2;
@@ -46,9 +48,9 @@ async function again(found: Finding): Promise<Found | undefined> {
 
 async function byStory(story: Story | undefined): Promise<Found | undefined> {
   if (!story) return undefined;
-  const asFinding: Finding = { type: 'story', name: story.name };
+  const asFinding: Finding = { type: 'story', name: story.name, ...(market && { market }) };
   try {
-    const { violations } = await play(story);
+    const { violations } = await play(story, { market });
     return violations[0] && { finding: asFinding, broken: violations[0].invariant };
   } catch (error) {
     return { finding: asFinding, broken: textOf(error) };
@@ -56,9 +58,9 @@ async function byStory(story: Story | undefined): Promise<Found | undefined> {
 }
 
 async function bySeed(seed: number, mode: 'all' | 'sweeperOff'): Promise<Found | undefined> {
-  const schedule: Finding = { type: 'schedule', seed, mode };
+  const schedule: Finding = { type: 'schedule', seed, mode, ...(market && { market }) };
   try {
-    const { violations } = await runSchedule({ seed, mode, keepTrace: false, untilViolation: true });
+    const { violations } = await runSchedule({ seed, mode, market, keepTrace: false, untilViolation: true });
     return violations[0] && { finding: schedule, broken: violations[0].invariant };
   } catch (error) {
     return { finding: schedule, broken: textOf(error) };
@@ -122,7 +124,7 @@ async function hunt(): Promise<Found | undefined> {
       const found = await bySeed(seed, mode);
       if (found || isTimeUp()) return found;
     }
-    if (seed !== SEEDS_BEFORE_PLANS) continue;
+    if (seed !== SEEDS_BEFORE_PLANS || market) continue;
     const found = await byPlans();
     if (found) return found;
   }

@@ -111,7 +111,7 @@ async function bySimulation(
   const args = [
     'test/simulation/mutants/hunt.ts',
     String(seconds),
-    isOfGateway(mutant) ? 'gateway' : 'operator',
+    isOfGateway(mutant) ? 'gateway' : (mutant.market ?? 'operator'),
     ...first,
   ];
   const ended = await run(workspace.folder, args, Math.ceil(1.5 * seconds) + 20);

@@ -1,6 +1,9 @@
 import { z } from 'zod';
+import { MARKET_NAMES } from '../simulated-market.ts';
 
 const mode = z.enum(['all', 'sweeperOff']);
+/** Left out where it is that of the simulator. */
+const market = z.enum(MARKET_NAMES).exclude(['vast']);
 const strike = z.enum([
   'crashBefore',
   'crashAfter',
@@ -15,8 +18,8 @@ const strike = z.enum([
 
 /** What in the simulation showed that a mutant is broken: enough to show it again. */
 export const finding = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('story'), name: z.string() }),
-  z.strictObject({ type: z.literal('schedule'), seed: z.int(), mode }),
+  z.strictObject({ type: z.literal('story'), name: z.string(), market: market.optional() }),
+  z.strictObject({ type: z.literal('schedule'), seed: z.int(), mode, market: market.optional() }),
   z.strictObject({
     type: z.literal('plan'),
     life: z.string(),
@@ -45,13 +48,16 @@ export type FailingTest = z.infer<typeof failingTest>;
 export const evidence = z.strictObject({ simulation: kill.optional(), test: failingTest.optional() });
 export type Evidence = z.infer<typeof evidence>;
 
+const atMarket = ({ market }: { readonly market?: string | undefined }): string =>
+  market ? ` at the ${market} market` : '';
+
 /** A finding in words. */
 export function nameOf(found: Finding): string {
   switch (found.type) {
     case 'story':
-      return `story: ${found.name}`;
+      return `story${atMarket(found)}: ${found.name}`;
     case 'schedule':
-      return `seed ${found.seed}, ${found.mode === 'all' ? 'everything on' : 'sweeper off'}`;
+      return `seed ${found.seed}${atMarket(found)}, ${found.mode === 'all' ? 'everything on' : 'sweeper off'}`;
     case 'plan':
       return found.strikes.length === 0
         ? `the unfaulted ${found.life} life`

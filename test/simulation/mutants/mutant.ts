@@ -1,3 +1,5 @@
+import type { MarketName } from '../simulated-market.ts';
+
 /** A text patch of one production file. */
 export interface Patch {
   /** Under `src/`. */
@@ -14,6 +16,8 @@ export interface Mutant extends Patch {
   readonly loses: string;
   /** Where a second guard keeps the same promise, the patches that take that away, too. */
   readonly also?: readonly Patch[];
+  /** The market whose stories and schedules show it; that of the simulator by default. */
+  readonly market?: MarketName;
   /** Why nothing in the simulation shows it, where that is so; a unit test does. */
   readonly unseen?: string;
 }

@@ -225,6 +225,7 @@ export const GROUP_STORIES: readonly Story[] = [
     },
     plot: (stage) => {
       const [offer] = TEMPLATE.offers;
+      stage.world.has('hosts');
       const alone = [{ field: 'machine_id', operator: 'Eq', value: MACHINE_OF_HIGHEST_PRICE }];
       const edit = (spec: JsonObject) =>
         stage.users.groups.set(GROUP, {
