@@ -75,7 +75,7 @@ describe('a group without a ready worker', () => {
   test('refuses all of them with the reason when no worker can be started, and wakes nothing', () => {
     const queue = queueWith();
     queue.arrive({ id: 'a', work: 1 }, 0);
-    const blocked = { reason: 'AtSpendCeiling', message: 'Raise spec.maxSpendPerHour.' };
+    const blocked = { reason: 'AtLimit', message: 'Raise spec.maxSpendPerHour.' };
     const [effect] = queue.setProspect({ blocked, starts: false }, 10);
     expect(effect).toMatchObject({
       id: 'a',

@@ -66,7 +66,7 @@ describe('a load that rises, bursts and ends', () => {
     await epg.reached('one is ready', ({ status }) => status?.ready === 1);
     epg.fleet.offered = 1000;
     const grown = await epg.reached('as many as may be are ready', ({ status }) => status?.ready === 4);
-    expect(conditionOf(grown, 'AtMaxWorkers')).toMatchObject({ status: 'True', reason: 'AtMaxWorkers' });
+    expect(conditionOf(grown, 'AtMaxWorkers')).toMatchObject({ status: 'True', reason: 'AtLimit' });
     expect(grown.status?.autoscaling).toMatchObject({ hot: 4, total: 4 });
     expect(contracts(epg.bench)).toBe(4);
   });
