@@ -101,7 +101,7 @@ function avoidText({ kind, id, until, reason, failures, namespace }: Avoided): s
 
 const AVOIDED = /^(Host|Machine) (\S+) until (\S+) \((.*), (\d+) failures?(?:, ([a-z0-9.-]+))?\)$/s;
 
-/** Undefined for a text in another form. An object is an entry of the form before the record. */
+/** Returns the entries of a stored text; none for a text in another form. An object is an entry of the form before the record. */
 function readAvoided(stored: unknown): readonly Avoided[] {
   if (isJsonObject(stored)) return [stored as Avoided];
   if (typeof stored !== 'string') return [];

@@ -9,7 +9,7 @@ const VERSION = 1;
 /** Characters of `status.record` of a GpuInstance. */
 export const MAX_RECORD = 16_384;
 
-/** The schema of `status.record`. */
+/** Returns the schema of `status.record`. */
 export const recordField = (maxLength: number, more: string) =>
   text({ description: `Internal record of the operator, as JSON. ${more}`, maxLength });
 

@@ -248,7 +248,7 @@ export function unreadiness(observed: Observed): Unreadiness | undefined {
   return undefined;
 }
 
-/** A record of a newer version may forbid what this version would do. */
+/** Returns the reason to stop for a record of a newer version, which may forbid actions of this version. */
 function newerRecord({ status }: Observed['account']): Unreadiness | undefined {
   const problem = storedForm(status)?.problem;
   if (problem?.type !== 'newer') return undefined;
