@@ -79,7 +79,7 @@ describe('a group without a ready worker', () => {
     const [effect] = queue.setProspect({ blocked, starts: false }, 10);
     expect(effect).toMatchObject({
       id: 'a',
-      refusal: { code: 'workers_blocked', message: 'AtSpendCeiling: Raise spec.maxSpendPerHour.' },
+      refusal: { code: 'workers_blocked', message: 'AtLimit: Raise spec.maxSpendPerHour.' },
     });
     expect(refusalsOf(queue.arrive({ id: 'b', work: 1 }, 20))).toEqual([['b', 'workers_blocked']]);
     queue.setProspect({ blocked: undefined, starts: false }, 30);
