@@ -5,6 +5,7 @@ import type { ClusterAccess } from '../../../test/cluster/connect.ts';
 import { sharedCluster } from '../../../test/cluster/shared-cluster.ts';
 import { identityOf, lists } from '../../../test/integration/gpu-instance-bench.ts';
 import { gpuInstanceResource, marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
+import { statusCodec } from '../../api/v1alpha1/status-codec.ts';
 import { IDENTITY_SECRET, newIdentity } from '../../ownership/identity.ts';
 import { makeLabel } from '../../ownership/label.ts';
 import { secretResource } from '../../runtime/kube/core-resources.ts';
@@ -117,8 +118,12 @@ test('scenario 65: a cluster restored from a backup destroys nothing until a per
   await bench.stop();
   await removeByHand(bench);
   const account = await bench.account();
+  if (!account) throw new Error('There is no account.');
   const ref = { namespace: bench.namespace, name: 'default' };
-  const older = { ...account?.status, lastRentalAt: '2020-01-01T00:00:00Z' };
+  const { status: older } = statusCodec.encode({
+    ...account,
+    status: { ...account.status, lastRentalAt: '2020-01-01T00:00:00Z' },
+  });
   await bench.kube.patch(marketplaceAccountResource, ref, {
     type: 'merge',
     body: { status: older },
