@@ -160,7 +160,10 @@ function later(clock: Clock, ms: number): Clock {
 /** Agreement by a single list: no other list can contradict it. */
 const UNCONTESTED: Agreement = { heldMs: () => 0, spacingMs: 0 };
 
-/** Returns the snapshot of an operator with this list alone, and an equal list `inMs` later. */
+/**
+ * Returns the snapshot of an operator that read an equal list a poll before, as the operator in the cluster has, and the
+ * same list again `inMs` later.
+ */
 function snapshotOf(
   deps: ExplainDeps,
   { steady, inMs }: { readonly steady: SteadyClock; readonly inMs: number },
@@ -175,7 +178,7 @@ function snapshotOf(
     facts: account,
     list,
     begunSteady,
-    listsBegun: inMs === 0 ? [begunSteady] : [firstSteady, begunSteady],
+    listsBegun: [Math.min(firstSteady, begunSteady - constants.goneSpacingMs), begunSteady],
     absences: (id: string) => (list.rows.has(id) ? [] : [begunSteady]),
     labelled: (uid: string) => index.labelled({ identity, login: account.login, agreement }, list, uid),
     agreement,
