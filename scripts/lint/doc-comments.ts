@@ -133,10 +133,12 @@ function isFunction(declaration: string): boolean {
 /** Returns the sentences in string literals of a source: at least four words, the first in upper case. */
 export function messagesOf(source: string): readonly { readonly line: number; readonly text: string }[] {
   const code = source.replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, (comment) => comment.replace(/[^\n]/g, ''));
-  return [...code.matchAll(/'((?:[^'\\\n]|\\.)+)'|`((?:[^`\\]|\\.)+)`/g)].flatMap((match) => {
-    const text = (match[1] ?? match[2] ?? '').replace(/\$\{[^{}]*\}/g, 'X');
-    return /^[A-Z][\w']*( \S+){3}/.test(text) ? [{ line: lineAt(code, match.index), text }] : [];
-  });
+  return [...code.matchAll(/'((?:[^'\\\n]|\\.)+)'|"((?:[^"\\\n]|\\.)+)"|`((?:[^`\\]|\\.)+)`/g)].flatMap(
+    (match) => {
+      const text = (match[1] ?? match[2] ?? match[3] ?? '').replace(/\$\{[^{}]*\}/g, 'X');
+      return /^[A-Z][\w']*( \S+){3}/.test(text) ? [{ line: lineAt(code, match.index), text }] : [];
+    },
+  );
 }
 
 function findingsOf(path: string): readonly string[] {

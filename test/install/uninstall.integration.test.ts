@@ -14,7 +14,7 @@ const OVERLAY = join(REPOSITORY, 'deploy/overlays/cluster-wide');
 const DELETE_BUT_GUARD = ['delete', '-k', OVERLAY, '-l', 'gpurental.dev/keep!=true'];
 const REFUSAL = /Machines are rented by the operator in namespace gpu-rental-system/;
 
-/** Everything without which rented machines would bill on unseen. */
+/** Everything without which rented machines would keep billing. */
 const NEEDED = [
   `namespace/${NAMESPACE}`,
   ...definitions.map(({ names }) => `customresourcedefinition/${names.plural}.${names.group}`),

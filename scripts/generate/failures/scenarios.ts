@@ -151,7 +151,7 @@ const rows: readonly (readonly [happens: string, must: string, notShown?: string
     'The intent has the generation; it is finished first, then by the update strategy',
   ],
   ['The status is edited by hand', 'An id without a valid claim is not believed'],
-  ["Another writer's apply fights with ours", 'Separate field managers; no force on a spec'],
+  ["Another writer's apply conflicts with the operator's", 'Separate field managers; no force on a spec'],
   [
     'A group goes from 0 to 20 and back within a second',
     'Level-triggered: never more than its maximum lives',
