@@ -120,7 +120,7 @@ export class MachineWatch {
     this.#noteOverlaps();
   }
 
-  /** Overlaps may last for a while where leaders are frozen. */
+  /** Ends the time that overlaps may last where leaders are frozen, or a proxy repeats a rental. */
   elapsed(): void {
     const { now } = this.#scene;
     for (const [uid, since] of this.#overlapSince) {
@@ -403,16 +403,20 @@ export class MachineWatch {
 
   #noteOverlaps(): void {
     const counts = new Map<string, number>();
+    /** A repeated rental is known when lists show it, and is surplus then. */
+    const repeated = new Set<string>();
     for (const contract of this.#scene.live()) {
       const uid = this.#scene.purchaseOf(contract)?.uid;
-      if (uid !== undefined && !isLate(contract)) counts.set(uid, (counts.get(uid) ?? 0) + 1);
+      if (uid === undefined || isLate(contract)) continue;
+      counts.set(uid, (counts.get(uid) ?? 0) + 1);
+      if (this.#scene.isRepeated(contract)) repeated.add(uid);
     }
     for (const uid of this.#overlapSince.keys())
       if ((counts.get(uid) ?? 0) < 2) this.#overlapSince.delete(uid);
     for (const [uid, count] of counts) {
       if (count < 2 || this.#scene.isHandled(uid) || this.#overlapSince.has(uid)) continue;
       this.#overlapSince.set(uid, this.#scene.now);
-      if (this.#scene.strict) this.#overlaps(uid);
+      if (this.#scene.strict && !repeated.has(uid)) this.#overlaps(uid);
     }
   }
 
