@@ -199,7 +199,7 @@ describe.for(['public', 'specification'] as const)('updating a 2FA method, %s pr
   test('says so when it names nothing to change (D14)', async () => {
     const { update } = await withMethods();
     const { body } = await update({});
-    expect(body).toMatchObject({ success: true, msg: expect.stringContaining('Nothing to change') });
+    expect(body).toMatchObject({ success: true, msg: expect.stringContaining('No change was given') });
     expect((await update({ label: 'x' })).body.msg).toBe('2FA method updated.');
   });
 

@@ -18,6 +18,7 @@ const NO_TARGET: Readonly<Record<string, string>> = {
   'src/cli/plan/dry-run.ts: JSON.parse':
     'guarded beside it; only names of fields are taken, whatever holds them',
   'src/cli/plan/manifests.ts: .safeParse': 'a file of the person who calls, by the schema of its kind',
+  'src/cli/run-faults.ts: .safeParse': 'options of the person who calls, by the schema of their kind',
   'src/controllers/endpoint-group/identity/identities.ts: Buffer.from':
     'of a Secret of the operator; what is no pair of key and certificate is left out',
   'src/controllers/endpoint-group/load/gateway-intake.ts: .safeParse':
