@@ -18,7 +18,7 @@ const LONG_SECRET = 'long';
 const NAMESPACE_LABEL = 'kubernetes.io/metadata.name';
 const HOLD = 'gpurental.dev/hold';
 const LATE = /Machine (\d+) \([^)]*\) carries the label of purchase/;
-const IN_DOUBT = /Machines? ([^;]+?) (?:is|are) new and carr(?:y|ies) no label/;
+const IN_DOUBT = /Machines? ([^;]+?) (?:is|are) new and (?:has|have) no label/;
 /** What follows the id of a machine, such as ` ($0.50/h)`. */
 const PRICE = / \([^)]*\)/g;
 
