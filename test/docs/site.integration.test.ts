@@ -52,13 +52,13 @@ test.skipIf(problem !== undefined)('opens in a browser, finds a word, and leads 
   await page.evaluate(`document.querySelector('.DocSearch-Button').click()`);
   await page.until(`document.activeElement?.matches('.search-input') === true`);
   await page.type('OrphansHeld');
-  const result = `[...document.querySelectorAll('.results a')].find((link) => link.hash === '#memoryrolledback')`;
+  const result = `[...document.querySelectorAll('.results a')].find((link) => link.hash === '#orphansheld')`;
   await page.until(`${result} !== undefined`);
   await page.evaluate(`${result}.click()`);
   await page.until(
-    `location.pathname === '/reference/reasons-marketplaceaccount.html' && location.hash === '#memoryrolledback'`,
+    `location.pathname === '/reference/reasons-marketplaceaccount.html' && location.hash === '#orphansheld'`,
   );
-  await page.until(`document.querySelector('#memoryrolledback')?.tagName === 'H2'`);
+  await page.until(`document.querySelector('#orphansheld')?.tagName === 'H2'`);
 });
 
 test.skipIf(problem !== undefined)('shows a diagram as a picture', async () => {

@@ -129,8 +129,7 @@ describe.skipIf(!canRun)('an upgrade from the previous chart', () => {
         (path) => !now.has(path) && !keeping.some((kept) => isBelow(path, kept)),
       );
     });
-    // Never released: renamed.
-    expect(gone).toEqual(['.status.breaker.newlyBad']);
+    expect(gone).toEqual([]);
   });
 
   test('deletes nothing that machines need, while some are rented', async () => {
