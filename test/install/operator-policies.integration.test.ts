@@ -7,7 +7,7 @@ import { type Cluster, startCluster } from '../cluster/cluster.ts';
 
 const NAMESPACE = 'gpu-rental-system';
 const NAME = 'gpu-rental-operator';
-const REFUSAL = /Any other use as its ServiceAccount/;
+const REFUSAL = /Any other use of its ServiceAccount/;
 const SYSTEM_TOKEN = 'kubernetes.io/service-account-token';
 
 /** Of its own: policies act on the whole cluster. */
