@@ -258,7 +258,7 @@ describe('the token of a gateway', () => {
     ['that an annotation is there', { metadata: { annotations: { b: null } } }],
     ['that it has an annotation', { metadata: { annotations: { c: 'new' } } }],
   ] as const)('does not change %s', async ([, body]) => {
-    await untilRefused(() => asGateway(body), /wakes groups by the annotation gpurental.dev\/wake-at/);
+    await untilRefused(() => asGateway(body), /only wakes groups, by the annotation gpurental.dev\/wake-at/);
   });
 
   test('wakes a group, once more, and takes that back', async () => {
