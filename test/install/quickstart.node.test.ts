@@ -48,6 +48,8 @@ describeWithNode('the quick start of the README on a node', (cluster) => {
 
   test('is ended by the two commands that the file names, and nothing is left', async () => {
     await type(endMachine);
+    // The garbage collector learns of a new kind within half a minute, and forgets it with its definition.
+    await expect.poll(objects, { timeout: 90_000, interval: 1000 }).not.toContain('secret/first-connection');
     await type(endAll);
     // The EndpointSlices of a Service go some time after it.
     const left = async () => (await objects()).filter((name) => !before.has(name));
