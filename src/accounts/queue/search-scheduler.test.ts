@@ -339,14 +339,15 @@ describe('a failure', () => {
 
   test('is new for an object until it was answered, left, or asked for something else', async () => {
     const { scheduler, ask, flights, flight } = setUp();
-    for (const uid of ['told', 'left', 'changed']) ask(uid, want('A'));
+    for (const uid of ['answered', 'left', 'changed']) ask(uid, want('A'));
     await flight(0).fail('unavailable');
-    expect(scheduler.hasAnswer('told', want('A'), 0)).toBe(true);
+    expect(scheduler.hasAnswer('answered', want('A'), 0)).toBe(true);
     expect(scheduler.hasAnswer('stranger', want('A'), 0)).toBe(false);
-    expect(ask('told', want('A')).type).toBe('failed');
+    expect(ask('answered', want('A')).type).toBe('failed');
     scheduler.leave('left');
     expect(ask('changed', want('B')).type).toBe('queued');
-    for (const uid of ['told', 'left', 'changed']) expect(scheduler.hasAnswer(uid, want('A'), 0)).toBe(false);
+    for (const uid of ['answered', 'left', 'changed'])
+      expect(scheduler.hasAnswer(uid, want('A'), 0)).toBe(false);
     expect(flights).toHaveLength(2);
   });
 
