@@ -6,7 +6,7 @@ RUN := PATH="$(CURDIR)/node_modules/.bin:$$PATH" exec node
 
 .DEFAULT_GOAL := help
 
-.PHONY: help npm install check test demo demo-endpoint demo-gateway playground simulate verify-all generate docs format build image release-rehearsal bench bench-gateway clean
+.PHONY: help npm install check test demo demo-endpoint demo-gateway demo-deadman playground simulate verify-all generate docs format build image release-rehearsal bench bench-gateway clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ demo-endpoint: $(INSTALLED) ## An EndpointGroup whose workers follow a load that
 
 demo-gateway: $(INSTALLED) ## A gateway at zero workers: 500 requests wait for a machine, and all are served (DEMO_REQUESTS=50 DEMO_BOOT_SECONDS=5)
 	@$(RUN) scripts/demo-gateway.ts
+
+demo-deadman: $(INSTALLED) ## Machines that end themselves after their cluster is erased, and none while the operator is only away
+	@$(RUN) scripts/demo-deadman.ts
 
 playground: $(INSTALLED) ## The operator and a simulated marketplace to try things out on, until Ctrl-C (PLAYGROUND_SECONDS=600)
 	@$(RUN) scripts/playground.ts

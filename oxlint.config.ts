@@ -13,6 +13,7 @@ const LAYERS = [
   'accounts',
   'views',
   'reach',
+  'ledger',
   'instance',
   'ownership',
   'runtime',
@@ -24,7 +25,13 @@ const LAYERS = [
 ] as const;
 type Layer = (typeof LAYERS)[number];
 
-const CONTROLLERS = ['gpu-instance', 'endpoint-group', 'marketplace-account', 'orphan-sweep'] as const;
+const CONTROLLERS = [
+  'gpu-instance',
+  'endpoint-group',
+  'marketplace-account',
+  'orphan-sweep',
+  'spend-budget',
+] as const;
 type Controller = (typeof CONTROLLERS)[number];
 
 /** Why each layer may not see the others: the text a person reads when the rule bites. */
@@ -74,6 +81,7 @@ const ARROWS: readonly { layer: Layer; refuses: readonly Layer[]; because: strin
       'accounts',
       'views',
       'reach',
+      'ledger',
       'instance',
       'simulator',
       'markets',
@@ -89,10 +97,16 @@ const ARROWS: readonly { layer: Layer; refuses: readonly Layer[]; because: strin
   {
     layer: 'views',
     refuses: LAYERS.filter(
-      (layer) => !['views', 'reach', 'instance', 'api', 'runtime', 'lib'].includes(layer),
+      (layer) => !['views', 'reach', 'ledger', 'instance', 'api', 'runtime', 'lib'].includes(layer),
     ),
     because:
-      'views shows objects to people and programs, from plain values: api, instance, reach, runtime and lib only.',
+      'views shows objects to people and programs, from plain values: api, instance, ledger, reach, runtime and lib only.',
+  },
+  {
+    layer: 'ledger',
+    refuses: LAYERS.filter((layer) => !['ledger', 'instance', 'api', 'lib'].includes(layer)),
+    because:
+      'ledger says what machines cost, from plain values: api, instance and lib only. Its writer is in accounts.',
   },
   {
     layer: 'reach',
@@ -132,7 +146,7 @@ const ARROWS: readonly { layer: Layer; refuses: readonly Layer[]; because: strin
       'market',
       'simulator',
     ],
-    because: 'server shows what it is given: views, api, instance, runtime and lib only.',
+    because: 'server shows what it is given: views, api, instance, ledger, runtime and lib only.',
   },
   {
     layer: 'gateway',
@@ -277,7 +291,8 @@ const EFFECTS: Readonly<Record<Controller, Readonly<Record<string, string>>>> = 
     'record.ts': 'writes the intent and the status',
     'act.ts': 'calls the marketplace',
     'memory.ts': 'remembers between two reconciles what may be lost',
-    'probe.ts': 'connects to the machine',
+    '{probe,dial-name,lease-renewal}.ts': 'connect to the machine',
+    'self-end-check.ts': 'lists the files of the machine',
     '{publish,child-writes}.ts': 'write and delete Secret, Service and slices',
     'rental-inputs.ts': 'reads the Secrets and ConfigMaps of a rental',
     'sent-start.ts': 'packs a start script by the limits of the market',
@@ -296,6 +311,9 @@ const EFFECTS: Readonly<Record<Controller, Readonly<Record<string, string>>>> = 
     'publish/{publisher,service,slices}.ts': 'write Service and slices',
     'publish/endpoint-file-writer.ts': 'writes the ConfigMap of ready workers',
     'identity/identities.ts': 'writes the Secrets of gateways, and issues certificates',
+  },
+  'spend-budget': {
+    'controller.ts': 'watches, and takes keys from the queue',
   },
   'marketplace-account': {
     'controller.ts': 'watches, and takes keys from the queue',
@@ -425,7 +443,7 @@ export default defineConfig({
     vocabularyRule,
     {
       files: [
-        'src/{api,market,markets,runtime,ownership,instance,reach,views,accounts,controllers,replay,gateway,simulator}/**/*.ts',
+        'src/{api,market,markets,runtime,ownership,instance,ledger,reach,views,accounts,controllers,replay,gateway,simulator}/**/*.ts',
         'src/config.ts',
         'src/config/*.ts',
       ],
@@ -437,6 +455,7 @@ export default defineConfig({
         'src/markets/vast/http/transport.ts',
         'src/simulator/http-server.ts',
         'src/simulator/calls/incoming-request.ts',
+        'src/simulator/machines/machine-process.ts',
       ],
       rules: {
         'no-restricted-globals': [
@@ -451,6 +470,17 @@ export default defineConfig({
         'no-restricted-properties': [
           'error',
           { object: 'Date', property: 'now', message: 'Time comes in as Env.clock.' },
+          {
+            object: 'AbortSignal',
+            property: 'timeout',
+            message:
+              'Time comes in as Env.clock: use withDeadline. Node keeps such a signal until its time is over.',
+          },
+          {
+            object: 'AbortSignal',
+            property: 'any',
+            message: 'Use firstAbort: Node keeps a joined signal with listeners until a source is aborted.',
+          },
           { object: 'Math', property: 'random', message: 'Chance comes in as Env.random.' },
           { object: 'crypto', property: 'randomUUID', message: 'Chance comes in as Env.random.' },
         ],
@@ -460,6 +490,7 @@ export default defineConfig({
       files: [
         'src/ownership/{label,intent,claim,ours}.ts',
         'src/instance/**/*.ts',
+        'src/ledger/**/*.ts',
         'src/reach/**/*.ts',
         'src/views/**/*.ts',
         'src/accounts/{avoid-list,breaker,slow-replacement,spend-limits}.ts',

@@ -21,6 +21,12 @@ export default defineConfig({
             'test/lint/planted/**',
           ],
           setupFiles: ['test/builders/property-seed.ts'],
+          tags: [
+            {
+              name: 'long',
+              description: 'A property or a measurement of seconds: `make check` leaves it out.',
+            },
+          ],
           // No test leaves anything behind in its process, and modules are read once instead of 170 times.
           isolate: false,
           testTimeout: 20_000,

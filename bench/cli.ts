@@ -18,7 +18,7 @@ const GOALS = { help: 200, overhead: 400 } as const;
 
 interface Measured {
   readonly wallMs: number;
-  /** undefined where the system does not tell. */
+  /** CPU time; undefined if the system does not report it. */
   readonly cpuMs: number | undefined;
 }
 
@@ -26,7 +26,7 @@ function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }
 
-/** CPU time of all children that ended so far (Linux: cutime and cstime, in hundredths of a second). */
+/** Returns the CPU time of all children that ended so far (Linux: cutime and cstime, in hundredths of a second). */
 function childrenCpuMs(): number | undefined {
   try {
     const fields = readFileSync('/proc/self/stat', 'utf8')
@@ -56,7 +56,7 @@ function measure(args: readonly string[], env: Readonly<Record<string, string>>)
   return { wallMs: median(walls), cpuMs };
 }
 
-/** A server that answers every request with an empty list, in a thread of its own: measuring blocks this one. */
+/** Serves an empty list for every request in a separate thread: the measurement blocks this one. */
 function serveLists(): void {
   const list = JSON.stringify({
     apiVersion: 'v1',

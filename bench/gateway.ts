@@ -115,7 +115,7 @@ async function ownFigures(folder: string): Promise<OwnFigures> {
   }
 }
 
-/** In a gateway of their own, whose memory nothing else has grown. */
+/** Measures uploads in a separate gateway, whose memory nothing else has increased. */
 async function uploadFigures(kube: GatewayKube, folder: string, endless: boolean): Promise<UploadFigures> {
   report(endless ? 'uploads that never end' : 'uploads that wait');
   const gateway = await startOwnGateway({ kube, folder });
@@ -142,7 +142,7 @@ async function figuresOf(scene: Scene): Promise<Omit<OwnFigures, 'uploads' | 'en
   return { few, many, streams, latency, idle: atRest, held: waiting };
 }
 
-/** The same trace for all, on workers that do few things at a time, so that who chooses well waits less. */
+/** Compares routers with the same trace, on workers with low concurrency, so that a good choice shortens the wait. */
 async function compare(folder: string): Promise<readonly Outcome[]> {
   const closing: (() => unknown)[] = [];
   try {

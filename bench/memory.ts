@@ -57,7 +57,7 @@ async function write(method: string, path: string, body: unknown): Promise<void>
   if (status >= 300) throw new Error(`${method} ${path} was answered with ${status}`);
 }
 
-/** How many instances have a status of their present generation. */
+/** Returns the number of instances whose status is of their current generation. */
 function judged(): number {
   const objects = memory.store.all(memory.kind('gpuinstances')) as readonly {
     readonly metadata?: { readonly generation?: number };
@@ -66,7 +66,7 @@ function judged(): number {
   return objects.filter(({ metadata, status }) => status?.observedGeneration === metadata?.generation).length;
 }
 
-/** A line of the kernel's account of a process, in MiB. Other than the resource usage it holds nothing of the parent. */
+/** Returns a line of a process's status file, in MiB. Unlike resource usage, it contains nothing of the parent. */
 function residentMiB(pid: number, line: 'VmHWM' | 'VmRSS'): number {
   const text = readFileSync(`/proc/${pid}/status`, 'utf8');
   return Math.round(Number(new RegExp(`${line}:\\s+(\\d+) kB`).exec(text)?.[1]) / MIB);

@@ -58,13 +58,13 @@ function chosenScenarios(): readonly Scenario[] {
   }));
 }
 
-/** The operator takes part in every scenario; CONTENDERS names who else does. */
+/** Returns true if a contender takes part: the operator always does, others if CONTENDERS is empty or names them. */
 function isAsked(name: string): boolean {
   const words = (env['CONTENDERS'] ?? '').split(',').filter((word) => word !== '');
   return name.startsWith(OWN.name) || words.length === 0 || words.some((word) => name.includes(word));
 }
 
-/** Those that can be had here, and why the others cannot. */
+/** Returns the available contenders, and why others are unavailable. */
 async function prepared(names: ReadonlySet<string>): Promise<{
   readonly here: readonly Contender[];
   readonly absent: readonly string[];
@@ -83,7 +83,7 @@ async function prepared(names: ReadonlySet<string>): Promise<{
   return { here, absent };
 }
 
-/** A fresh cluster for each scenario, or the objects of one would be in the API server's memory during the next. */
+/** Measures a scenario in a new cluster: objects of an earlier one would stay in the API server's memory. */
 async function measure(
   scenario: Scenario,
   contenders: readonly Contender[],

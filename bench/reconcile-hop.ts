@@ -1,6 +1,6 @@
 /**
- * How long one hop of the runtime takes on a real API server: from the write of an object to the call of reconcile, and
- * what a first list of many objects costs the event loop. `node bench/reconcile-hop.ts [objects]`.
+ * Measures one hop of the runtime on a real API server, from the write of an object to the call of reconcile, and the
+ * event-loop cost of a first list of many objects. `node bench/reconcile-hop.ts [objects]`.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { systemClock } from '../src/lib/clock.ts';

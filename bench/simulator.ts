@@ -1,10 +1,8 @@
 /**
- * How fast the simulator answers on one core, each figure beside a bare node:http server that sends the
- * same bytes: lists of 25 rows with fresh figures, and offer searches of six filters over 2,000 offers.
- * Counted per second of the server's own processor time, so that a busy machine changes little; the rate
- * by the clock on the wall stands beside it.
- *
- *   node bench/simulator.ts [seconds per figure, 3 unless given]
+ * Measures the simulator on one core, each figure next to a bare node:http server that sends the same bytes: lists of
+ * 25 rows with fresh figures, and offer searches with six filters over 2,000 offers. Rates are per second of the
+ * server's own CPU time, so that a busy machine changes little; the wall-clock rate is next to them.
+ * node bench/simulator.ts [seconds per figure, 3 unless given]
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { createServer } from 'node:http';
@@ -49,7 +47,7 @@ const seconds = Number(process.argv[2] ?? 3);
 if (process.argv[2] === '--serve') await serve();
 else await measureAll();
 
-/** The servers run in a process of their own, so that the client's work is not counted as theirs. */
+/** Runs the servers in a separate process, so that the client's work does not count. */
 async function serve(): Promise<void> {
   const simulator = createSimulator({
     seed: 1,
@@ -143,7 +141,7 @@ async function measure(child: ChildProcess, origin: string, work: Work & { secon
   return { perCore: done / ((await processorSeconds(child)) - before), perSecond: done / elapsed };
 }
 
-/** How many requests eight keep-alive connections get answered. */
+/** Returns the number of requests that eight keep-alive connections complete. */
 async function request(origin: string, work: Work, duration: number): Promise<number> {
   const client = Array.from({ length: 8 }, () => new Client(origin));
   const end = performance.now() + duration * 1000;

@@ -19,7 +19,7 @@ const { INSTANCES, HOURS, EVENTS } = settingsOrExit(() =>
     EVENTS: reader.whole('EVENTS', 1, 1_000_000_000) ?? 1_000_000,
   })),
 );
-/** Of the day: everything is rented, caches and code are warm. */
+/** Share of the day for the warm-up: everything is rented, caches and code are warm. */
 const WARM_UP_SHARE = 1 / 6;
 const MOST_GROWTH_MB = 2;
 const SECOND = 1000;

@@ -1,22 +1,22 @@
 /**
- * `npm run build`: the command `dist/gpu-rent.mjs` and the program that it loads, both without dependencies (also for the
- * image, which preloads `dist/hold-signals.mjs`), and the modules that the package exports, `dist/client.mjs` and `dist/simulator.mjs`, with
+ * `npm run build`: the command `dist/gpu-rent.mjs`, the program that it loads and the SSH client that the program loads
+ * for leases, all without dependencies (also for the image, which preloads `dist/hold-signals.mjs`), and the modules that the package exports, `dist/client.mjs` and `dist/simulator.mjs`, with
  * their declarations in `dist/types`, which need no other package.
  */
 import { chmodSync, rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { type BuildOptions, build } from 'esbuild';
+import { type BuildOptions, build, type Plugin } from 'esbuild';
 import { writeDeclarations } from './build/declarations.ts';
 import { lazyBuiltins } from './build/lazy-builtins.ts';
-import { COMMAND, PROGRAM } from './build/program-files.ts';
+import { COMMAND, PROGRAM, SSH_CLIENT } from './build/program-files.ts';
 import { slimDependencies } from './build/slim-dependencies.ts';
 
 const repository = join(import.meta.dirname, '..');
 const outdir = join(repository, 'dist');
 
-/** Dependencies in CommonJS ask for `require`, which a module does not have. */
-const REQUIRE_FOR_COMMONJS =
-  "import { createRequire as makeRequire } from 'node:module';const require = makeRequire(import.meta.url);";
+/** Names that dependencies in CommonJS read, and that a module does not have. */
+const NAMES_FOR_COMMONJS =
+  "import { createRequire as makeRequire } from 'node:module';const require = makeRequire(import.meta.url), __dirname = import.meta.dirname;";
 
 rmSync(outdir, { recursive: true, force: true });
 const COMMON: BuildOptions = {
@@ -28,7 +28,7 @@ const COMMON: BuildOptions = {
   outdir,
   entryNames: '[name]',
   outExtension: { '.js': '.mjs' },
-  banner: { js: REQUIRE_FOR_COMMONJS },
+  banner: { js: NAMES_FOR_COMMONJS },
   // Kubeconfig loading is all we use of it; its index would bring every generated API.
   alias: {
     '@kubernetes/client-node': join(repository, 'node_modules/@kubernetes/client-node/dist/config.js'),
@@ -37,21 +37,31 @@ const COMMON: BuildOptions = {
   legalComments: 'linked',
   logLevel: 'warning',
 };
+/** Leaves the modules of `filter` to a file that is built beside the one that imports them. */
+const beside = (file: string, filter: RegExp): Plugin => ({
+  name: `${file}-beside`,
+  setup({ onResolve }) {
+    onResolve({ filter }, () => ({ path: `./${file}`, external: true }));
+  },
+});
+
 const cli = join(repository, 'src', 'cli');
-await build({ ...COMMON, entryPoints: { [basename(PROGRAM, '.mjs')]: join(cli, 'start.ts') } });
+await build({
+  ...COMMON,
+  entryPoints: { [basename(PROGRAM, '.mjs')]: join(cli, 'start.ts') },
+  plugins: [beside(SSH_CLIENT, /^ssh2$/), lazyBuiltins, slimDependencies(repository)],
+});
+await build({
+  ...COMMON,
+  stdin: { contents: "export { Client } from 'ssh2';", resolveDir: repository, sourcefile: SSH_CLIENT },
+  entryNames: basename(SSH_CLIENT, '.mjs'),
+});
 // Loaded before everything else, so it brings nothing with it.
 const { banner: _banner, plugins: _plugins, ...PLAIN } = COMMON;
 await build({
   ...PLAIN,
   entryPoints: { [basename(COMMAND, '.mjs')]: join(cli, 'main.ts') },
-  plugins: [
-    {
-      name: 'program-beside-command',
-      setup({ onResolve }) {
-        onResolve({ filter: /^\.\/start\.ts$/ }, () => ({ path: `./${PROGRAM}`, external: true }));
-      },
-    },
-  ],
+  plugins: [beside(PROGRAM, /^\.\/start\.ts$/)],
 });
 await build({
   ...PLAIN,

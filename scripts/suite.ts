@@ -22,9 +22,18 @@ export const UNIT_TESTS: Suite = {
 };
 
 const QUICK_PATHS = [
-  ...['accounts', 'api', 'config', 'controllers', 'instance', 'lib', 'market', 'markets', 'ownership'].map(
-    (folder) => `src/${folder}`,
-  ),
+  ...[
+    'accounts',
+    'api',
+    'config',
+    'controllers',
+    'instance',
+    'ledger',
+    'lib',
+    'market',
+    'markets',
+    'ownership',
+  ].map((folder) => `src/${folder}`),
   ...[
     'docs/links',
     'docs/prose',
@@ -39,12 +48,12 @@ const QUICK_PATHS = [
 ];
 
 /**
- * Tests of decisions, records, the client, and of generated and documented files, which take seconds. `make test` has
- * the others: whole groups and processes, the simulator and the simulation.
+ * Tests of decisions, records, the client, and of generated and documented files, without those that are tagged `long`.
+ * `make test` has the others: properties, whole groups and processes, the simulator and the simulation.
  */
 export const QUICK_TESTS: Suite = {
   name: 'quick unit tests',
-  command: [...UNIT_TESTS.command, ...QUICK_PATHS],
+  command: [...UNIT_TESTS.command, '--tags-filter=!long', ...QUICK_PATHS],
   counts: 'vitest',
 };
 

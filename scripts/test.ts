@@ -59,6 +59,11 @@ close(
       counts: 'exit',
     },
     {
+      name: `simulation of machines that end themselves, 40 seeds from ${SEED}`,
+      command: ['env', 'MODE=deadman', `FIRST_SEED=${SEED}`, 'SEEDS=40', 'node', 'test/simulation/main.ts'],
+      counts: 'exit',
+    },
+    {
       name: 'ten mutants of the protocol, others each day',
       command: ['node', 'test/simulation/mutants/main.ts', '--rotate', '10', '--seconds', '30'],
       counts: 'exit',

@@ -32,8 +32,36 @@ const PARTS: readonly Suite[] = [
     counts: 'exit',
   },
   {
+    name: 'simulation, deadman: 10,000 erased clusters and 10,000 worlds with outages',
+    command: ['env', 'MODE=deadman', 'SEEDS=10000', 'node', 'test/simulation/main.ts'],
+    counts: 'exit',
+  },
+  {
+    name: 'simulation, 1,000 lives of idle machines',
+    command: ['env', 'MODE=idle', 'SEEDS=1000', 'node', 'test/simulation/main.ts'],
+    counts: 'exit',
+  },
+  {
+    name: 'simulation, 200 ends of a month: exported costs against the bill',
+    command: [
+      'env',
+      'MONTH_WORLDS=200',
+      'vitest',
+      'run',
+      '--project',
+      'unit',
+      'test/simulation/stories/month',
+    ],
+    counts: 'vitest',
+  },
+  {
     name: 'simulation, swarm of 100,000 schedules',
     command: ['env', 'SEEDS=50000', `CORES=${availableParallelism()}`, 'node', 'test/simulation/main.ts'],
+    counts: 'exit',
+  },
+  {
+    name: 'simulation at a market without labels, stop and bids',
+    command: ['env', 'MARKET=toy', 'SEEDS=1000', 'node', 'test/simulation/main.ts'],
     counts: 'exit',
   },
   {
@@ -75,7 +103,7 @@ const PARTS: readonly Suite[] = [
     counts: 'vitest',
   },
   {
-    name: "other projects' programs: Helm 3, helm-unittest, Flux, promtool, kube-score, kubernetes-validate, actionlint, older Node, release rehearsal",
+    name: "other projects' programs: Helm 3, helm-unittest, Flux, promtool, kube-score, kubernetes-validate, focus-validator, actionlint, older Node, release rehearsal; 100,000 schedules of admission",
     command: ['vitest', 'run', '--project', 'verify'],
     counts: 'vitest',
   },
@@ -106,6 +134,11 @@ const PARTS: readonly Suite[] = [
   {
     name: 'demo-gateway',
     command: ['env', 'CI=true', 'npm', 'run', '--silent', 'demo-gateway'],
+    counts: 'exit',
+  },
+  {
+    name: 'demo-deadman',
+    command: ['env', 'CI=true', 'npm', 'run', '--silent', 'demo-deadman'],
     counts: 'exit',
   },
 ];

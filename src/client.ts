@@ -1,5 +1,5 @@
 /**
- * The public module of the typed client, exported as `gpu-rental-operator/client`. All other modules may change without
+ * Public module of the typed client, exported as `gpu-rental-operator/client`. All other modules may change without
  * notice.
  */
 export { type Clock, systemClock } from './lib/clock.ts';
@@ -52,9 +52,9 @@ export type { ActualStatus, Instance, InstanceList } from './markets/vast/instan
 export type {
   InstancePage,
   InstancesResource,
-  LogAnswer,
   LogQuery,
   PageQuery,
+  ResultAnswer,
 } from './markets/vast/instances/instances.ts';
 export {
   type ContainerPort,

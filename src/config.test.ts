@@ -20,7 +20,7 @@ function problemsOf(flags: RawOptions, environment: Record<string, string> = {})
   }
 }
 
-test('the spend brake that no flag sets stops most mistakes (L5)', () => {
+test('the spend limits stop most mistakes when no flag sets them (L5)', () => {
   const { maxDollarsPerHour, maxLiveMachines, maxRentalsPerHour } = parseConfig({}, {});
   expect({ maxDollarsPerHour, maxLiveMachines, maxRentalsPerHour }).toEqual({
     maxDollarsPerHour: 250_000_000,
@@ -198,7 +198,7 @@ describe('values that contradict each other', () => {
     ],
     [
       { gatewayReports: 'kubernetes', metricsBindAddress: '0' },
-      '--gateway-reports: they are taken at --metrics-bind-address; write an address there, not 0',
+      '--gateway-reports: reports are received at --metrics-bind-address; write an address there, not 0',
     ],
     [
       { prometheusCa: '/ca.pem' },

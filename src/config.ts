@@ -10,7 +10,7 @@ import { isLoopbackHost } from './config/values.ts';
 import { defaultConstants, SHORTEST_RENT_CALL_MS } from './ownership/constants.ts';
 import { RETRY_JITTER } from './runtime/lease/leader-election.ts';
 
-/** A setting is invalid; the message names each flag and what to write. */
+/** An invalid setting; the message names each flag and the value to write. */
 export class ConfigError extends Error {
   readonly problems: readonly string[];
   constructor(problems: readonly string[]) {
@@ -113,6 +113,9 @@ function parseOne(input: {
 /** Minimum remaining time of a lease when a rental begins: the shortest call and its margin. */
 const ROOM_TO_RENT_MS = SHORTEST_RENT_CALL_MS + defaultConstants.leaseMarginMs;
 
+/** Labels that the ledger keeps of an object. */
+const MAX_LEDGER_LABELS = 4;
+
 interface Contradiction<Settings> {
   readonly isBroken: (config: Settings) => boolean;
   readonly message: string;
@@ -136,6 +139,10 @@ const CONTRADICTIONS: readonly Contradiction<Config>[] = [
     message: `--leader-elect-lease-duration: write at least ${ROOM_TO_RENT_MS / 1000}s more than --leader-elect-retry-period, since nothing is rented or destroyed just before a lease ends`,
   },
   {
+    isBroken: ({ ledgerLabels }) => ledgerLabels.length > MAX_LEDGER_LABELS,
+    message: `--ledger-labels: name at most ${MAX_LEDGER_LABELS} labels, since each one lengthens every line of the ledger`,
+  },
+  {
     isBroken: (config) => config.addressMap.length > 0 && !onlyLoopback(config.marketplaceUrl),
     message: '--address-map: leave it out unless every --marketplace-url is on loopback (a simulator)',
   },
@@ -151,7 +158,8 @@ const CONTRADICTIONS: readonly Contradiction<Config>[] = [
   {
     isBroken: ({ gatewayReports, metricsBindAddress }) =>
       gatewayReports !== 'off' && metricsBindAddress.type === 'off',
-    message: '--gateway-reports: they are taken at --metrics-bind-address; write an address there, not 0',
+    message:
+      '--gateway-reports: reports are received at --metrics-bind-address; write an address there, not 0',
   },
   {
     isBroken: (config) => config.scalingSpeed > 1 && !onlyLoopback(config.marketplaceUrl),

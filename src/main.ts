@@ -12,7 +12,7 @@ import { balanceOwnHeap } from './main/heap-policy.ts';
 import { createOperator, type Operator } from './main/operator.ts';
 import { servePageSet } from './main/page-set.ts';
 import { applyProcessPolicy, type ProcessEvents } from './main/process-policy.ts';
-import { createMachineProber, openTransports, type Transports } from './main/transports.ts';
+import { createMachineProber, createMachineSsh, openTransports, type Transports } from './main/transports.ts';
 import { firstAbort } from './runtime/first-abort.ts';
 import { type KubeConnection, loadKubeConnection } from './runtime/kube/kube-config.ts';
 import { countedTransport } from './server/marketplace-request-metrics.ts';
@@ -106,6 +106,7 @@ function buildOperator({ config, connection, transports, registry, log, podUid }
     rentalMetrics,
     leaseTransport: transports.lease,
     prober: createMachineProber(config),
+    runSsh: createMachineSsh(config),
     workerTransport: transports.workers,
     prometheusTransport: transports.prometheus,
     checksDefinitions: true,

@@ -13,6 +13,7 @@ export {
 export type { ControlRequest } from './simulator/addresses.ts';
 export type { Certificate, Listening, ListenOptions } from './simulator/http-server.ts';
 export type { MachineHttp, MachinePort, MachineShell } from './simulator/instances/machine-servers.ts';
+export type { RunOptions } from './simulator/machines/run-machines.ts';
 export type { Profile, Settings, SettingsOverride } from './simulator/settings.ts';
 export { createSimulator, type Simulator, type SimulatorOptions } from './simulator/simulator.ts';
 export type { OfferSketch } from './simulator/supply/catalog.ts';

@@ -5,7 +5,10 @@ import { replay } from '../../test/builders/whole-replay.ts';
 import { dayOf, marketOf } from './day.ts';
 import type { Contender } from './policies.ts';
 
-/** The group of every contender: the defaults of an EndpointGroup, and what workers are expected to do and may cost. */
+/**
+ * Returns the group of a contender: defaults of an EndpointGroup, and the expected performance and maximum price of
+ * workers.
+ */
 function specOf({ group }: Contender) {
   return endpointGroupSpec.parse({
     expectedPerf: '100',
@@ -17,13 +20,16 @@ function specOf({ group }: Contender) {
 /** Workers at midnight: what the load of that hour needs, and some stopped ones. */
 const FIRST = { hot: 2, cold: 3 };
 
-/** One day of one seed under a contender's rules; all contenders get the same load and the same workers in order. */
+/**
+ * Replays one day of a seed under a contender's rules; all contenders get the same load and the same workers in
+ * order.
+ */
 export function dayUnder(contender: Contender, seed: number): Outcome {
   const { first, models } = marketOf(seed, FIRST);
   return replay({ spec: specOf(contender), trace: dayOf(seed), models, first, policy: contender.policy });
 }
 
-/** What is compared. */
+/** Row of the comparison. */
 export interface Row {
   readonly name: string;
   readonly settings: string;
@@ -38,7 +44,7 @@ export function rowOf(contender: Contender, { summary }: Outcome): Row {
   return { name, settings, rejectedPercent, meanQueueSeconds, dollars };
 }
 
-/** The rows as a Markdown table. */
+/** Returns the rows as a Markdown table. */
 export function tableOf(rows: readonly Row[]): string {
   const lines = rows.map(
     ({ name, settings, rejectedPercent, meanQueueSeconds, dollars }) =>

@@ -3,7 +3,7 @@ import { type Contender, endpointGroup, fixedSize, queueOnly, utilizationOnly } 
 /** The day that is shown: on none of its loads was anything tuned. */
 export const SHOWN_SEED = 7;
 
-/** What is compared: our defaults, and each policy with the settings that `--tune` finds. */
+/** Contenders: the defaults of an EndpointGroup, and each policy with the settings that `--tune` finds. */
 export const CONTENDERS: readonly Contender[] = [
   endpointGroup('EndpointGroup', {}),
   endpointGroup('EndpointGroup, tuned', {

@@ -34,8 +34,8 @@ interface Burst {
 }
 
 /**
- * The load of one day: the profile, jitter of ±15 % that lasts about a minute, and bursts to two and a half times the
- * load that come within ten seconds. Only sums and products, so that a seed gives the same day on every machine.
+ * Returns the load of one day: the profile, jitter of ±15 % for about a minute, and bursts to two and a half times
+ * the load within ten seconds. Uses only sums and products, so that a seed gives the same day on every machine.
  */
 export function dayOf(seed: number): Trace {
   const random = seededRandom(seed);

@@ -6,12 +6,12 @@ const PAGE = new URL('../../docs/concepts/autoscaling.md', import.meta.url);
 const PICTURE = new URL('../../docs/concepts/autoscaling.svg', import.meta.url);
 const TABLE = /(<!-- compared -->\n)[\s\S]*?(<!-- \/compared -->)/;
 
-/** The page with this table between its two marks. */
+/** Returns the page with this table between its two marks. */
 export function pageWith(table: string, page = readFileSync(PAGE, 'utf8')): string {
   return page.replace(TABLE, (_all, begin: string, end: string) => `${begin}\n${table}\n${end}`);
 }
 
-/** The picture of the page. */
+/** Returns the picture of the page. */
 export function pictureOfDay(outcome: Outcome): string {
   return pictureOf(outcome, 'one day of an EndpointGroup with the default options');
 }

@@ -17,18 +17,18 @@ export interface Contender {
   };
 }
 
-/** The down window of the references: the same 300 s as ours, and as the autoscalers that people know. */
+/** Down window of the reference policies: 300 s, as for an EndpointGroup and common autoscalers. */
 const DOWN_MS = 300_000;
 
-/** So many workers run, always. */
+/** Returns a policy with a constant number of workers. */
 export function fixedSize(count: number): Contender {
   const policy: Policy = ({ memory }) => ({ hot: count, total: count, hotCapacity: 0, memory });
   return { name: 'fixed size', settings: `${count} workers`, policy };
 }
 
 /**
- * Capacity for the load of the last minute at a utilisation, the largest of the down window, and a pool of stopped
- * workers that is filled up to a size: what a horizontal autoscaler does by a load metric.
+ * Returns the policy of a horizontal autoscaler with a load metric: capacity for the last minute's load at a
+ * utilization (maximum over the down window), and a pool of stopped workers of a fixed size.
  */
 export function utilizationOnly(utilization: number, pool: number): Contender {
   const policy: Policy = (input) => {
@@ -45,8 +45,8 @@ export function utilizationOnly(utilization: number, pool: number): Contender {
 }
 
 /**
- * As many more workers as would clear the queue in the target time; one less each time that the queue has been empty
- * for a while: what step scaling by the length of a queue does.
+ * Returns step scaling by queue length: adds the workers that would clear the queue in the target time, and removes
+ * one each time the queue has been empty for a while.
  */
 export function queueOnly(targetSeconds: number, downSeconds: number, pool: number): Contender {
   const policy: Policy = (input) => {
@@ -75,7 +75,7 @@ export function queueOnly(targetSeconds: number, downSeconds: number, pool: numb
   };
 }
 
-/** The operator's own rules with options of a group. */
+/** Returns the operator's own rules with options of a group. */
 export function endpointGroup(name: string, group: NonNullable<Contender['group']>): Contender {
   const given = Object.entries(group).map(([option, value]) => `${option} ${value}`);
   return { name, settings: given.length === 0 ? 'defaults' : given.join(', '), policy: autoscale, group };

@@ -11,7 +11,7 @@ const WORKERS = 20;
 const ROUNDS = 30;
 const NOW = 1_000_000_000_000;
 
-/** What a group looks like at the tick that is measured. */
+/** State of a group at the measured tick. */
 export interface Situation {
   readonly name: string;
   /** Work per second of the workers of a group. */
@@ -34,7 +34,7 @@ export interface TickCost {
   readonly maxCpuMs: number;
 }
 
-/** CPU time of one tick of the pure core, decision and choice of workers, for all groups together. */
+/** Measures the CPU time of one tick of the pure core, decision and choice of workers, for all groups together. */
 export function tickCost(situation: Situation): TickCost {
   const inputs = Array.from({ length: GROUPS }, (_, index) => groupAt(situation, index));
   const rounds = Array.from({ length: ROUNDS }, () => roundMs(inputs)).slice(ROUNDS / 3);
@@ -86,7 +86,10 @@ function groupAt({ perfs, load }: Situation, seed: number): GroupInput {
   return { workers, scaling: scalingInput(workers, capacity * load) };
 }
 
-/** An hour of history as a group has it: a report every ten seconds, a maximum every minute, a full down window. */
+/**
+ * Returns an hour of history as a group has it: a report every ten seconds, a maximum every minute, a full down
+ * window.
+ */
 function scalingInput(workers: readonly ScalingWorker[], load: number): ScalingInput {
   let history = EMPTY_HISTORY;
   for (let at = NOW - defaultTimes.longMs; at <= NOW; at += defaultTimes.tickMs) {
@@ -101,7 +104,7 @@ function scalingInput(workers: readonly ScalingWorker[], load: number): ScalingI
     total: capacity,
   }));
   return {
-    ...{ now: NOW, history, workers, metrics: 'told', perf: 125, lastActivity: NOW },
+    ...{ now: NOW, history, workers, metrics: 'available', perf: 125, lastActivity: NOW },
     options: {
       ...{ minLoad: 0, minColdLoad: 0, targetUtilization: 0.9, coldMultiplier: 1, coldWorkers: 0 },
       ...{ maxWorkers: WORKERS, maxQueueSeconds: 30, targetQueueSeconds: 10, idle: { type: 'load' } },

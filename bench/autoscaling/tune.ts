@@ -31,11 +31,11 @@ export interface Tuned {
   readonly contender: Contender;
   readonly rejectedPercent: number;
   readonly meanQueueSeconds: number;
-  /** Of all tuning days. */
+  /** Cost of all tuning days. */
   readonly dollars: number;
 }
 
-/** The cheapest setting that gives the service; where none does, the one that rejects least. */
+/** Returns the cheapest setting that meets the service level; if none does, the one that rejects least. */
 export function best(grid: readonly Contender[]): Tuned | undefined {
   const tried = grid.map(onTuningDays);
   const enough = tried.filter(

@@ -112,7 +112,7 @@ class Worker {
   }
 }
 
-/** Each event is a write of its own also where it takes no time. */
+/** Runs a function later, also for 0 ms, so that each event is a separate write. */
 function after(ms: number, run: () => void): void {
   if (ms === 0) setImmediate(run);
   else setTimeout(run, ms);

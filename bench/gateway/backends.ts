@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { join } from 'node:path';
 import { answerOf } from './generator.ts';
 
-/** One worker, at its two places. */
+/** Worker with two addresses. */
 export interface Backend {
   readonly name: string;
   /** An address of its own, with the port that all share. */

@@ -7,7 +7,7 @@ import { envoyBinary } from '../../test/tools/envoy.ts';
 import type { Backend } from './backends.ts';
 import { type Child, startChild } from './child.ts';
 
-/** An Envoy that somebody steers, or nobody. */
+/** Running Envoy, with or without an endpoint picker. */
 export interface Envoy extends Child {
   readonly origin: string;
 }
@@ -38,7 +38,7 @@ export async function startEnvoy(
   return { ...child, origin };
 }
 
-/** As the picker has it. */
+/** Returns the Envoy settings that the picker uses. */
 export function steeredConfig(port: number, pickerPort: number): string {
   return envoyBootstrap({
     listen: { host: '127.0.0.1', port },
@@ -70,7 +70,7 @@ interface Manager {
   readonly http_filters: { readonly name: string; typed_config: Record<string, unknown> }[];
 }
 
-/** The same Envoy as the picker's without anything of the picker, and all requests to one cluster. */
+/** Returns the same settings without the picker: all requests go to one cluster. */
 function withoutPicker(
   port: number,
   pickerPort: number,
@@ -95,7 +95,7 @@ function withoutPicker(
 const WORKERS = 'workers';
 const UNLIMITED = { max_connections: 100_000, max_pending_requests: 100_000, max_requests: 100_000 };
 
-/** Nothing is asked: what the connection through Envoy costs by itself. */
+/** Returns settings without a picker: the cost of the connection through Envoy alone. */
 export function aloneConfig(port: number, backends: readonly Backend[]): string {
   const endpoints = backends.map(({ address, sharedPort }) => ({
     endpoint: { address: { socket_address: { address, port_value: sharedPort } } },
@@ -112,7 +112,7 @@ export function aloneConfig(port: number, backends: readonly Backend[]): string 
   return JSON.stringify(config);
 }
 
-/** The endpoint picker of the Kubernetes project is asked, as its own chart sets Envoy up. */
+/** Returns settings with the endpoint picker of the Kubernetes project, as its own chart configures Envoy. */
 export function inferencePoolConfig(port: number, pickerPort: number): string {
   const { config, manager } = withoutPicker(port, pickerPort, {
     name: WORKERS,

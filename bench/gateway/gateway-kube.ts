@@ -22,7 +22,7 @@ export interface GatewayKube {
   readonly kubeconfig: string;
   readonly client: KubeClient;
   createGroup(name: string, gateway?: Readonly<Record<string, unknown>>): Promise<void>;
-  /** As the operator publishes workers. They are at 203.0.113.1, each on its own port: see {@link MAPPED}. */
+  /** Publishes workers as the operator does. They are at 203.0.113.1, each on its own port: see {@link MAPPED}. */
   publish(group: string, backends: readonly Pick<Backend, 'name' | 'ownPort'>[]): Promise<void>;
   unpublish(group: string): Promise<void>;
   close(): Promise<void>;

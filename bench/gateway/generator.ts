@@ -5,7 +5,7 @@ import type { LoadPlan, LoadResult } from './load.ts';
 /** A process of its own that sends requests, so that its work is not counted as that of anything else. */
 export interface LoadGenerator {
   readonly pid: number;
-  /** One at a time. Rejects if the process ended. */
+  /** Runs one plan at a time. Rejects if the process ended. */
   run(plan: LoadPlan): Promise<LoadResult>;
   stop(): void;
 }
@@ -28,7 +28,7 @@ export async function startLoadGenerator(): Promise<LoadGenerator> {
   };
 }
 
-/** The next message of a child; rejects if it ends before that. */
+/** Returns the next message of a child; rejects if it ends before that. */
 export function answerOf<T>(child: ChildProcess): Promise<T> {
   return new Promise((resolve, reject) => {
     const gone = (code: number | null, signal: string | null): void =>

@@ -16,7 +16,7 @@ import {
 /** A request may wait for a worker for minutes. */
 const NO_LIMIT = { headersTimeout: 0, bodyTimeout: 0 } as const;
 const HEADERS = { 'content-type': 'application/json' } as const;
-/** Characters of a body that are kept where it is no answer. */
+/** Maximum number of characters kept of an unexpected body. */
 const MAX_PROBLEM = 200;
 const STREAM_END = Buffer.from('[DONE]');
 

@@ -1,4 +1,4 @@
-/** What the load generator is asked to do, and what it answers: the messages between its process and the bench. */
+/** Messages between the bench and its load generator's process: plan and result. */
 export type LoadPlan =
   /** Each connection sends its next request when it has the answer to the one before. */
   | {
@@ -19,10 +19,10 @@ export interface Target {
   readonly workHeader?: string | undefined;
 }
 
-/** What is asked of a worker. */
+/** Kind of request to a worker. */
 export interface Kind {
   readonly stream: boolean;
-  /** How long the worker takes for it, in milliseconds; 1 is at once. Sent as `max_tokens`, which every router passes on. */
+  /** Time that the worker takes, in milliseconds; 1 is immediate. Sent as `max_tokens`, which every router forwards. */
   readonly tokens: number;
 }
 
@@ -34,12 +34,12 @@ export interface LoadResult {
   readonly sent: number;
   /** Status 200, and to its last byte. */
   readonly ok: number;
-  /** How often each of them was seen: `status 503`, `cut`, or the code of the error. */
+  /** Number of failures by kind: `status 503`, `cut`, or the error code. */
   readonly failures: Readonly<Record<string, number>>;
   readonly seconds: number;
   /** Units of work of all that was sent. */
   readonly tokens: number;
-  /** Of those that are ok. */
+  /** Latency of successful requests. */
   readonly latencyMs: Percentiles;
 }
 
@@ -57,7 +57,7 @@ export function percentilesOf(values: readonly number[]): Percentiles {
   return { p50: at(0.5), p99: at(0.99), max: sorted.at(-1) ?? 0 };
 }
 
-/** How many did not succeed. */
+/** Returns the number of unsuccessful requests. */
 export function failedOf({ sent, ok }: Pick<LoadResult, 'sent' | 'ok'>): number {
   return sent - ok;
 }

@@ -2,7 +2,7 @@ import { cpus, loadavg, totalmem } from 'node:os';
 
 const GIB = 2 ** 30;
 
-/** Where and beside what it was measured. */
+/** Machine of the measurement, and its other load. */
 export interface Machine {
   readonly cores: number;
   readonly processor: string;

@@ -11,12 +11,12 @@ import type { OwnGateway } from './own-gateway.ts';
 import { residentMiB, withCpu } from './process-cost.ts';
 import { type Spread, spreadOf } from './rounds.ts';
 
-/** What takes part when the gateway is measured by itself. */
+/** Participants when the gateway is measured alone. */
 export interface Scene {
   readonly kube: GatewayKube;
   readonly backends: Backends;
   readonly gateway: OwnGateway;
-  /** An Envoy that asks nobody. */
+  /** Envoy without a picker. */
   readonly alone: Envoy;
   readonly load: LoadGenerator;
   readonly rounds: number;
@@ -34,7 +34,7 @@ const IDLE_SECONDS = 30;
 /** Loopback is used up otherwise: each held request is a connection. */
 const HELD_LIMIT_MS = 120_000;
 
-/** Of the group with few workers, and of the one with a hundred. */
+/** Group names: with few workers, with a hundred, and for the other measurements. */
 export const GROUPS = {
   ...{ few: 'few', many: 'many', held: 'held', idle: 'idle' },
   ...{ uploads: 'uploads', endless: 'endless' },
@@ -47,7 +47,7 @@ export interface BusyFigures {
   readonly latencyP99Ms: Spread;
 }
 
-/** As many picks as the machine gives, all processes on the same cores. */
+/** Measures the maximum rate of picks with all processes on the same cores. */
 export async function busy(scene: Scene, group: string, kind: Kind = AT_ONCE): Promise<BusyFigures> {
   const { gateway } = scene;
   const target = gateway.targetOf(group);
@@ -84,7 +84,7 @@ export interface AddedLatency {
   readonly aloneP50Ms: Spread;
 }
 
-/** One connection through the gateway, less the same through an Envoy that asks nobody; in turn. */
+/** Measures the latency of one connection through the gateway minus that through an Envoy without a picker, in turn. */
 export async function addedLatency(scene: Scene): Promise<AddedLatency> {
   const through = scene.gateway.targetOf(GROUPS.few);
   const past = { origin: scene.alone.origin, prefix: '' };
@@ -125,7 +125,7 @@ export interface HeldFigures {
   readonly servedSeconds: number;
 }
 
-/** So many requests wait in a group without a worker; then it has workers. */
+/** Measures requests that wait in a group without a worker, until it has workers. */
 export async function held({ kube, backends, gateway, load }: Scene, requests: number): Promise<HeldFigures> {
   await kube.createGroup(GROUPS.held, { maxHeld: requests, maxHeldBytes: '1Gi' });
   const target = gateway.targetOf(GROUPS.held);
@@ -163,8 +163,8 @@ const UPLOAD = Buffer.from(`{"max_tokens":1,"messages":"${'x'.repeat(1_048_544)}
 const SETTLED_MS = 2_000;
 
 /**
- * So many uploads of 1 MiB wait in a group without a worker. `endless`: their bodies never end, in a group that counts
- * tokens and so reads them.
+ * Measures uploads of 1 MiB that wait in a group without a worker. `endless`: their bodies never end, in a group that
+ * counts tokens and therefore reads them.
  */
 export async function uploads(
   { kube, gateway }: Pick<Scene, 'kube' | 'gateway'>,
@@ -210,7 +210,7 @@ export async function uploads(
   }
 }
 
-/** Whether a request there waits, as it does where the group is known. It leaves again. */
+/** Returns true if a request is held, as in a known group. The request is then cancelled. */
 async function isHeld({ origin, prefix }: Target): Promise<boolean> {
   const answered = fetch(`${origin}${prefix}/v1/models`, { signal: AbortSignal.timeout(HELD_AFTER_MS) });
   return answered.then(
@@ -240,7 +240,7 @@ export interface IdleFigures {
   readonly seconds: number;
 }
 
-/** Nothing is asked for. All groups that were published are known, one with a hundred workers among them. */
+/** Measures an idle gateway. It knows all published groups, one of them with a hundred workers. */
 export async function idle({ gateway }: Scene): Promise<IdleFigures> {
   const seconds = IDLE_SECONDS;
   const rest = () => new Promise((resolve) => setTimeout(resolve, seconds * 1000));

@@ -13,20 +13,20 @@ export interface OwnGateway {
   readonly picker: Child;
   readonly envoy: Envoy;
   targetOf(group: string): Target;
-  /** The sum of a metric of the picker over its label values. */
+  /** Returns the sum of a metric of the picker over its label values. */
   metric(name: string, labels?: string): Promise<number>;
   stop(): Promise<void>;
 }
 
-/** What ships: `npm run build` makes it. */
+/** Bundle that ships; `npm run build` creates it. */
 export const BUNDLE = join(import.meta.dirname, '..', '..', 'dist', 'gpu-rent.mjs');
 
 export interface OwnGatewayOptions {
   readonly kube: Pick<GatewayKube, 'kubeconfig'>;
   readonly folder: string;
-  /** Where the picker writes its CPU profile when it ends. */
+  /** Path of the picker's CPU profile, written when it ends. */
   readonly profile?: string | undefined;
-  /** Where the operator takes reports. */
+  /** URL at which the operator accepts reports. */
   readonly operatorUrl?: string | undefined;
 }
 
@@ -70,7 +70,7 @@ export async function startOwnGateway(options: OwnGatewayOptions): Promise<OwnGa
   };
 }
 
-/** Once more where the server has just closed the connection that was kept. */
+/** Reads a page; retries once, because the server may have just closed the kept connection. */
 async function pageOf(url: string): Promise<string> {
   const read = async (): Promise<string> => (await fetch(url)).text();
   return read().catch(read);

@@ -17,12 +17,12 @@ import { startOwnGateway } from './own-gateway.ts';
 import { withCpu } from './process-cost.ts';
 import type { Contender, Round, Running } from './rounds.ts';
 
-/** What one of those who are compared has to say: where requests go, and its processes. */
+/** Running contender: request target and processes. */
 export interface Served {
   readonly target: Target;
-  /** Who decides, by process id. */
+  /** Process ID of the process that decides. */
   readonly decides: number;
-  /** The Envoy that carries the bytes; undefined where the same process does. */
+  /** Process ID of the Envoy that forwards the bytes; undefined if the deciding process does. */
   readonly carries: number | undefined;
   /** Throws if a process of it has ended. */
   check(): void;
@@ -41,7 +41,7 @@ export interface Match {
 /** The connections of the part of a round that asks for as much as there can be. */
 const BUSY_CONNECTIONS = 32;
 
-/** Makes somebody who serves one who is measured: the trace, one connection, and as much as there can be. */
+/** Returns a contender that is measured with the trace, with one connection, and at maximum load. */
 export function contender(name: string, match: Match, serve: () => Promise<Served>): Contender {
   return {
     name,
@@ -85,7 +85,7 @@ async function measured({ load, trace, seconds }: Match, served: Served): Promis
   };
 }
 
-/** Ours, with the same workers. */
+/** Serves with this project's gateway, with the same workers. */
 export async function serveByOwn({ backends, folder }: Match): Promise<Served> {
   const kube = await openGatewayKube(folder);
   const closing: (() => Promise<unknown>)[] = [() => kube.close()];
@@ -107,7 +107,10 @@ export async function serveByOwn({ backends, folder }: Match): Promise<Served> {
   }
 }
 
-/** An Envoy that sends each request to the one of two workers with fewer: what asking somebody costs is what the others take more. */
+/**
+ * Serves with an Envoy that sends each request to the less loaded of two random workers: the cost of a picker is the
+ * difference to this.
+ */
 export async function serveByEnvoy({ backends, folder }: Match): Promise<Served> {
   const envoy = await startEnvoy('envoy-alone', folder, (port) => aloneConfig(port, backends.all));
   const target = { origin: envoy.origin, prefix: '' };
@@ -146,8 +149,8 @@ schedulingProfiles:
 `;
 
 /**
- * Builds it from its Go module (minutes, once), starts an API server for it with a pool and Pods at the places of the
- * workers, and an Envoy that asks it. Rejects where Go or the API server cannot be had.
+ * Builds the picker from its Go module (minutes, once), and starts an API server with a pool and Pods at the workers'
+ * addresses, and an Envoy that calls it. Rejects if Go or the API server is unavailable.
  */
 export async function serveByEpp({ backends, folder, report }: Match): Promise<Served> {
   const epp = await goTool(EPP);
@@ -219,7 +222,10 @@ async function writePool(cluster: Cluster, backends: readonly Backend[]): Promis
 
 export const ROUTER = { name: 'vllm-router', version: '0.1.17' };
 
-/** A router from PyPI with a fixed list of workers: Python that starts a program in Rust. It carries the bytes itself. */
+/**
+ * Serves with a router from PyPI and a fixed list of workers: Python that starts a Rust program, which forwards the
+ * bytes itself.
+ */
 export async function serveByRouter({ backends, folder }: Match): Promise<Served> {
   const packages = await pythonPackages(ROUTER);
   const [port, metrics] = [await findFreePort(), await findFreePort()];
@@ -251,7 +257,7 @@ export async function serveByRouter({ backends, folder }: Match): Promise<Served
   }
 }
 
-/** The folder of an installed package, in this user's cache. */
+/** Returns the folder of an installed package in the user's cache. */
 async function pythonPackages({ name, version }: typeof ROUTER): Promise<string> {
   const tools = join(dirname(cacheRoot(process.env)), 'tools');
   const folder = join(tools, `${name}-${version}-python`);

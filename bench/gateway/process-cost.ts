@@ -4,7 +4,10 @@ import { readFileSync } from 'node:fs';
 const TICK_MS = 10;
 const KIB_PER_MIB = 1024;
 
-/** Processor time of all threads of a process so far, in milliseconds, of which the last ten are not counted yet. */
+/**
+ * Returns the CPU time of all threads of a process, in milliseconds. Up to ten of the latest milliseconds are
+ * missing.
+ */
 export function cpuMs(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   // The name is in brackets, and may hold blanks.
@@ -12,10 +15,10 @@ export function cpuMs(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
 }
 
-/** Resident memory of a process, in MiB. */
+/** Returns the resident memory of a process, in MiB. */
 export const residentMiB = (pid: number): number => statusMiB(pid, 'VmRSS');
 
-/** The most that was resident since the process began, in MiB. */
+/** Returns the peak resident memory of a process, in MiB. */
 export const peakMiB = (pid: number): number => statusMiB(pid, 'VmHWM');
 
 function statusMiB(pid: number, field: string): number {
@@ -23,7 +26,7 @@ function statusMiB(pid: number, field: string): number {
   return Number(new RegExp(`${field}:\\s+(\\d+) kB`).exec(status)?.[1]) / KIB_PER_MIB;
 }
 
-/** What `run` resolves to, and the processor time that each process took meanwhile, in milliseconds, by its name. */
+/** Returns the result of `run`, and the CPU time of each named process meanwhile, in milliseconds. */
 export async function withCpu<T>(
   processes: Readonly<Record<string, number>>,
   run: () => Promise<T>,

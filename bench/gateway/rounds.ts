@@ -1,4 +1,4 @@
-/** What is compared. Figures have names, and numbers that are better when they are smaller or larger as the name says. */
+/** Contender of a comparison. Figures have names, which say whether smaller or larger is better. */
 export interface Contender {
   readonly name: string;
   /** Resolves when it takes requests; rejects with the reason why it cannot run here. */
@@ -6,7 +6,7 @@ export interface Contender {
 }
 
 export interface Running {
-  /** One round. Rejects if nothing could be measured. */
+  /** Runs one round. Rejects if nothing could be measured. */
   measure(): Promise<Round>;
   stop(): Promise<void>;
 }
@@ -17,7 +17,7 @@ export interface Round {
   readonly figures: Readonly<Record<string, number>>;
 }
 
-/** Of the rounds that count. */
+/** Spread over the rounds that count. */
 export interface Spread {
   readonly median: number;
   readonly least: number;
@@ -29,18 +29,18 @@ export type Outcome =
       readonly type: 'measured';
       readonly name: string;
       readonly rounds: number;
-      /** Of all rounds, the first too. */
+      /** Requests of all rounds, including the first. */
       readonly sent: number;
       readonly failed: number;
       readonly figures: Readonly<Record<string, Spread>>;
     }
-  /** It could not be started, or did not last. */
+  /** Could not be started, or ended early. */
   | { readonly type: 'absent'; readonly name: string; readonly why: string };
 
 /**
- * Measures contenders in turn, round by round, so that whatever else the machine does meets all of them. The first round
- * of each warms it up and counts for nothing but its failures. One that cannot run is told with its reason, and the others
- * go on. All run from the first round to the last.
+ * Measures contenders in turn, round by round, so that other load of the machine affects all of them. The first round
+ * warms up; only its failures count. A contender that cannot run is listed with its reason. All processes run from
+ * the first round to the last.
  */
 export async function interleaved(
   contenders: readonly Contender[],
@@ -108,7 +108,7 @@ function outcomeOf({ name, rounds: all, why }: Entry): Outcome {
   };
 }
 
-/** Of at least one value. */
+/** Returns the spread of at least one value. */
 export function spreadOf(values: readonly number[]): Spread {
   const sorted = values.toSorted((one, other) => one - other);
   const middle = Math.floor(sorted.length / 2);

@@ -1,10 +1,10 @@
 import type { AddedLatency, BusyFigures, HeldFigures, IdleFigures, UploadFigures } from './own-figures.ts';
 import type { Outcome, Spread } from './rounds.ts';
 
-/** One line of the result. */
+/** Line of the result. */
 export interface Row {
   readonly what: string;
-  /** As the table shows it; empty where nothing was asked for. */
+  /** Target as the table shows it; empty if there is none. */
   readonly target: string;
   readonly value: string;
   readonly met: boolean | undefined;
@@ -17,7 +17,7 @@ export interface OwnFigures {
   readonly latency: AddedLatency;
   readonly held: HeldFigures;
   readonly uploads: UploadFigures;
-  /** Whose bodies never end. */
+  /** Uploads whose bodies never end. */
   readonly endless: UploadFigures;
   readonly idle: IdleFigures;
 }
@@ -33,7 +33,7 @@ const TARGETS = {
   idlePercent: 2,
 } as const;
 
-/** Medians are judged; the spread stands beside them. */
+/** Returns the rows. Targets apply to medians; the spread is shown next to them. */
 export function rowsOf(figures: OwnFigures): readonly Row[] {
   const { few, many, streams, latency, held, idle, uploads, endless } = figures;
   const { pickerMiB, envoyMiB } = held;
@@ -111,7 +111,7 @@ function shown({ median, least, most }: Spread, unit: string): string {
   return `${fixed(median)}${unit && ` ${unit}`} (${fixed(least)} to ${fixed(most)})`;
 }
 
-/** Three digits that say something. */
+/** Returns a number with three significant digits. */
 function fixed(value: number): string {
   const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : Math.abs(value) >= 1 ? 2 : 3;
   return value.toFixed(digits);
@@ -127,7 +127,7 @@ export function tableOf(rows: readonly Row[]): string {
   return ['| what | target | median (least to most) | |', '|---|---|---|---|', ...lines].join('\n');
 }
 
-/** Markdown: contenders side by side. */
+/** Returns a Markdown table of contenders side by side. */
 export function comparisonOf(outcomes: readonly Outcome[]): string {
   const measured = outcomes.flatMap((outcome) => (outcome.type === 'measured' ? [outcome] : []));
   const names = Object.keys(measured[0]?.figures ?? {});

@@ -105,7 +105,7 @@ export async function replayTrace({ folder, seconds, requests, report }: TraceOp
   }
 }
 
-/** What answers on simulated machines: after as many milliseconds as a request has tokens. */
+/** Simulated machines: each answers after as many milliseconds as a request has tokens. */
 class Machines {
   readonly served = new Set<number>();
   interrupted = 0;
@@ -246,7 +246,7 @@ function followDrains({ client }: GatewayKube) {
   return { seen, stop: () => clearInterval(timer) };
 }
 
-/** A changed template replaces all workers. */
+/** Changes the template at an interval, which replaces all workers. */
 function rollOut({ client }: GatewayKube, told: (count: number) => void) {
   let count = 0;
   const timer = setInterval(() => {
@@ -259,7 +259,7 @@ function rollOut({ client }: GatewayKube, told: (count: number) => void) {
   return { stop: () => clearInterval(timer) };
 }
 
-/** One line each, and whether it is as it should be. */
+/** Returns one line per result, and whether it meets its target. */
 export function traceRows(result: TraceResult): readonly { readonly line: string; readonly met: boolean }[] {
   const { requests, failed, sentWork, reportedWork, drained, interrupted, machines } = result;
   return [

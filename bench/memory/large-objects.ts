@@ -11,7 +11,7 @@ const MANAGED_FIELDS = 200;
 
 const filler = (bytes: number): string => JSON.stringify('x'.repeat(bytes));
 
-/** What is put into each object, by the text that stands for it. */
+/** Contents of each object, by placeholder. */
 const LARGE_PARTS: Readonly<Record<string, string>> = {
   '@env': `[${Array.from({ length: VARIABLES }, (_, at) => `{"name":"LARGE_${at}","value":${filler(VALUE_BYTES)}}`)}]`,
   '@own': filler(OWN_ANNOTATION_BYTES),
@@ -19,7 +19,7 @@ const LARGE_PARTS: Readonly<Record<string, string>> = {
   '@managed': `[{"manager":"kubectl","operation":"Apply","fieldsV1":{${Array.from({ length: MANAGED_FIELDS }, (_, at) => `"f:field-${at}":{}`)}}}]`,
 };
 
-/** The text of a GpuInstance with about 1 MB of variables and annotations. */
+/** Returns a GpuInstance with about 1 MB of variables and annotations, as text. */
 function largeText(object: SmallObject): string {
   const annotations = {
     ...object.metadata.annotations,
@@ -46,7 +46,7 @@ export function serveLargeObjects(transport: Transport): Promise<ServedKube> {
   });
 }
 
-/** The lines of a watch come one by one. */
+/** Returns one line of a watch, enlarged. */
 function largeEvent(line: string): string {
   const event = JSON.parse(line) as { readonly type: string; readonly object: SmallObject };
   if (event.type === 'BOOKMARK' || event.type === 'ERROR') return line;

@@ -61,7 +61,7 @@ async function answer(transport: Transport, pass: Passing, { request, response }
   response.end();
 }
 
-/** As fast as it is read, so that nothing piles up here. */
+/** Sends text as fast as the client reads it, so that nothing is buffered here. */
 export async function sendText(response: ServerResponse, text: string): Promise<void> {
   if (response.destroyed || response.write(text)) return;
   const waiting = new AbortController();

@@ -1,7 +1,7 @@
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** One request that passed. `at` is `performance.now()` when its head arrived. */
+/** Request that passed. `at` is `performance.now()` when its headers arrived. */
 export interface Passed {
   readonly at: number;
   readonly method: string;

@@ -60,7 +60,7 @@ async function toMarket(method: 'GET' | 'POST' | 'PUT', path: string, body?: unk
 
 const offers: number[] = [];
 
-/** One intent with the finalizer, the rent call, two statuses, a Secret and an event. */
+/** Replays one object's job: an intent with the finalizer, the rent call, two statuses, a Secret and an event. */
 async function replay(instance: Instance): Promise<void> {
   const { name, uid } = instance.metadata;
   const { annotations } = own.metadata;

@@ -19,7 +19,7 @@ import { imageEnvironment } from '../operator/image-environment.ts';
 import type { Contestant } from './life.ts';
 import type { Stage, WrittenObject } from './stage.ts';
 
-/** Where a contender is started. */
+/** Environment in which a contender is started. */
 export interface Surroundings {
   readonly stage: Stage;
   readonly namespace: string;
@@ -28,15 +28,15 @@ export interface Surroundings {
   readonly paced: boolean;
   readonly logFolder: string;
   readonly pollSeconds: number;
-  /** As the operator wrote it in this scenario; undefined until it has. */
+  /** Object as the operator wrote it in this scenario; undefined before. */
   readonly ownObject: WrittenObject | undefined;
 }
 
-/** One of those who are compared. */
+/** Contender of the comparison. */
 export interface Contender {
   readonly name: string;
   readonly version: string;
-  /** Who it is to the API server. */
+  /** ServiceAccount at the API server. */
   readonly serviceAccount: string;
   /** Builds what it runs; rejects with the reason why it cannot be had here. */
   prepare(report: (line: string) => void): Promise<void>;
@@ -57,7 +57,7 @@ function contestant(child: Child, startedAt: number): Contestant {
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const BUNDLE = join(ROOT, 'dist', 'gpu-rent.mjs');
-/** Those of Node in the image, but for the file that only the image has. */
+/** Node flags of the image, except for the file that only the image has. */
 const IMAGE_FLAGS = NODE_FLAGS.filter((flag) => !flag.startsWith('--import'));
 /** The operator as it ships, with the brakes of spending above what a run rents. */
 const OWN_FLAGS = [
@@ -114,7 +114,7 @@ async function writeDeadAccount(surroundings: Surroundings, objects: number): Pr
   return dead.namespace;
 }
 
-/** What only the operator needs: the account and the Secret with its key. A second start changes the poll interval. */
+/** Writes the operator's account and key Secret. A second start changes the poll interval. */
 async function writeAccount(
   { stage, apiKey, pollSeconds }: Surroundings,
   namespace: string,
@@ -167,7 +167,7 @@ function goPeer(mode: 'default' | 'tuned'): Contender {
 
 const RUST_FOLDER = join(import.meta.dirname, 'rust');
 
-/** The program as cargo builds it, in this user's cache; cargo knows what has changed. */
+/** Returns the program that cargo builds in the user's cache; cargo detects changes. */
 async function rustProgram(report: (line: string) => void): Promise<string> {
   const target = join(dirname(cacheRoot(process.env)), 'rust-peer');
   report('building the peer with kube-rs from crates, once: minutes of processor time');
@@ -183,7 +183,7 @@ async function rustProgram(report: (line: string) => void): Promise<string> {
 
 const PYTHON_FOLDER = join(import.meta.dirname, 'python');
 
-/** Such as `kopf==1.45.2`, one a line. */
+/** Returns requirements such as `kopf==1.45.2`, one per line. */
 const pythonPackages = (): readonly string[] =>
   readFileSync(join(PYTHON_FOLDER, 'requirements.txt'), 'utf8').trim().split('\n');
 
@@ -199,7 +199,7 @@ interface Peer {
   readonly serviceAccount: string;
   /** Builds the program if need be. */
   readonly build: (report: (line: string) => void) => Promise<Program>;
-  /** What it takes beside the flags of all peers. */
+  /** Returns additional flags. */
   readonly flags?: (surroundings: Surroundings) => readonly string[];
 }
 
@@ -208,7 +208,9 @@ interface Program {
   readonly args: readonly string[];
 }
 
-/** All peers take the same flags, the API server from KUBECONFIG and the key from MARKETPLACE_API_KEY. */
+/**
+ * Returns a peer. All peers have the same flags, the API server from KUBECONFIG and the key from MARKETPLACE_API_KEY.
+ */
 function peer({ name, version, serviceAccount, build, flags }: Peer): Contender {
   let program: Program | undefined;
   return {
@@ -259,13 +261,13 @@ const KOPF = peer({
   build: async () => ({ command: await pythonProgram(), args: [join(PYTHON_FOLDER, 'peer.py')] }),
 });
 
-/** Those that do the whole job, in the order in which they are shown. */
+/** Contenders that do the whole job, in display order. */
 export const OPERATORS: readonly Contender[] = [OWN, GO_TUNED, GO_DEFAULT, KUBE_RS, KOPF];
 
-/** Who else takes part in some scenarios. */
+/** Contenders of some scenarios only. */
 export const OTHERS: readonly Contender[] = [OWN_BESIDE_DEAD, bareClient()];
 
-/** No operator: the requests of the job alone, with what the operator writes. */
+/** Returns a contender without an operator: it only sends the requests of the job, with the operator's contents. */
 function bareClient(): Contender {
   const args = [join(import.meta.dirname, 'bare-client.ts')];
   return peer({

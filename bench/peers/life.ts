@@ -10,12 +10,12 @@ export interface Contestant {
   peakMiB(): number;
   /** Throws if it has ended. */
   check(): void;
-  /** As a machine that dies: nothing is given back. */
+  /** Kills it as a machine failure does: it releases nothing. */
   kill(): void;
   stop(): Promise<void>;
 }
 
-/** What a run of one contender is measured on. */
+/** Environment of a run of one contender. */
 export interface Scene {
   readonly clock: Clock;
   readonly objects: Pick<
@@ -24,7 +24,7 @@ export interface Scene {
   >;
   readonly market: Pick<Market, 'state' | 'requests' | 'fault'>;
   readonly roundTripMs: number;
-  /** Whether the marketplace keeps its documented rate limits. */
+  /** True if the marketplace applies its documented rate limits. */
   readonly paced: boolean;
   /** Starts the contender with that poll interval. */
   start(pollSeconds: number): Promise<Contestant>;
@@ -32,10 +32,10 @@ export interface Scene {
   serversCpuMs(): number;
 }
 
-/** What happens in a run. A part that is 0 or false is left out. */
+/** Parts of a run. A part that is 0 or false is skipped. */
 export interface Plan {
   readonly objects: number;
-  /** Where it is not 0, objects are made as workers of EndpointGroups, so many each. */
+  /** Number of objects per EndpointGroup if they are its workers; 0 creates plain objects. */
   readonly workersPerGroup: number;
   /** Objects made one after the other before the others, every 200 ms. */
   readonly trickle: number;
@@ -74,7 +74,7 @@ const REST_SETTLE_MS = 20_000;
 const STANDBY_MS = 5_000;
 const START_SETTLE_MS = 1_000;
 
-/** One run of a contender from its start. Rejects with {@link Unfinished} where it did not do the job. */
+/** Runs a contender from its start. Rejects with {@link Unfinished} if it did not complete the job. */
 export async function live(scene: Scene, plan: Plan): Promise<Figures> {
   let contestant = await scene.start(plan.pollSeconds);
   const restarted = async (): Promise<void> => {
@@ -210,10 +210,10 @@ async function burst(run: Run): Promise<Figures> {
   };
 }
 
-/** As documented. */
+/** Documented pause between rent calls. */
 const RENT_PAUSE_MS = 4_500;
 
-/** The time that the pauses between the rent calls need, of the time that they took. */
+/** Returns the share of the elapsed time that the pauses between rent calls need. */
 function shareOfPace({ live: machines }: MarketState): number {
   const times = machines.map(({ createdAt }) => createdAt);
   return ((times.length - 1) * RENT_PAUSE_MS) / (Math.max(...times) - Math.min(...times));
@@ -238,7 +238,7 @@ function writesPerObject(requests: Requests, objects: number): Figures {
   };
 }
 
-/** A machine for each object and none besides, each known by its object, each with its Secret: by what no contender writes. */
+/** Checks, by what no contender writes, that each object has exactly one machine, knows it, and has its Secret. */
 async function requireDone(run: Run, state: MarketState): Promise<void> {
   const { objects } = run.scene;
   const seen = [...objects.live.values()];
@@ -255,7 +255,7 @@ async function requireDone(run: Run, state: MarketState): Promise<void> {
   if (secrets !== run.expected) throw new Unfinished(`${secrets} connection Secrets of ${run.expected}`);
 }
 
-/** All machines read offline for a time; nothing may be destroyed, and all statuses have to come back. */
+/** Reports all machines as offline for a time. Nothing may be destroyed, and all statuses must recover. */
 async function outage(run: Run): Promise<Figures> {
   const { scene, contestant } = run;
   const requests = scene.countRequests();
@@ -276,7 +276,7 @@ async function outage(run: Run): Promise<Figures> {
   };
 }
 
-/** From the kill of the one that leads until the other rents for an object made right after it. */
+/** Measures the time from the leader's death until another process rents for an object created right after it. */
 async function failover(run: Run, killed: Contestant): Promise<Figures> {
   const { scene } = run;
   const killedAt = scene.clock.now();

@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createSimulator, type Simulator } from '../../src/simulator.ts';
 import type { MarketCommand, MarketOptions, MarketReply, MarketState } from './market.ts';
 
-/** What a request is to the marketplace, by method and path. */
+/** Kind of a request to the marketplace, by method and path. */
 const KINDS: readonly (readonly [kind: string, pattern: RegExp])[] = [
   ['list', /^GET \/api\/v\d\/instances\/?(\?|$)/],
   ['get', /^GET \/api\/v0\/instances\/\d+/],

@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
 
-/** What a marketplace of one run is like. */
+/** Settings of a run's marketplace. */
 export interface MarketOptions {
   readonly offers: number;
   readonly roundTripMs: number;
@@ -16,9 +16,9 @@ export interface LiveMachine {
   readonly createdAt: number;
 }
 
-/** What the marketplace knows of a run: the truth that no contender writes. */
+/** Facts that the marketplace records about a run, which no contender writes. */
 export interface MarketState {
-  /** By kind: list, get, search, rent, destroy, other. */
+  /** Number of requests by kind: list, get, search, rent, destroy, other. */
   readonly requests: Readonly<Record<string, number>>;
   readonly tooManyRequests: number;
   readonly maxRentsInFlight: number;
@@ -39,10 +39,10 @@ export type MarketReply = { readonly id: number; readonly value?: unknown; reado
 /** The simulator in a process of its own. */
 export interface Market {
   readonly pid: number;
-  /** A fresh marketplace in the place of the one before. */
+  /** Replaces the marketplace with a new one. */
   open(options: MarketOptions): Promise<{ readonly url: string; readonly apiKey: string }>;
   state(): Promise<MarketState>;
-  /** Only the counters of {@link state}: cheap. */
+  /** Returns only the counters of {@link state}, which is cheap. */
   requests(): Promise<Readonly<Record<string, number>>>;
   fault(fault: Readonly<Record<string, unknown>>): Promise<void>;
   stop(): void;

@@ -66,7 +66,7 @@ function svg(height: number, title: string, parts: readonly string[]): string {
   ].join('\n');
 }
 
-/** The median as a bar, from the least to the most as a line over it. One that failed has no bar. */
+/** Draws the median as a bar, with a line over it from minimum to maximum. A failed contender has no bar. */
 export function barChart({ scenario, outcomes }: Result, figures: readonly string[]): string {
   const parts = [text(10, 20, titleOf(scenario), 'font-weight="bold"')];
   let y = 40;
@@ -96,7 +96,9 @@ export function barChart({ scenario, outcomes }: Result, figures: readonly strin
 
 const PLOT = { left: 70, top: 40, width: 480, height: 220 } as const;
 
-/** Both axes are logarithmic: a straight level line is a cost that does not depend on how many there are. */
+/**
+ * Draws a chart with two logarithmic axes: a horizontal line is a cost that does not depend on the number of objects.
+ */
 export function growthChart(results: readonly Result[], figure: string): string {
   const names = [...new Set(results.flatMap(({ outcomes }) => outcomes.map(({ name }) => name)))];
   const lines = names.map((name) => ({ name, points: pointsOf(results, name, figure) }));

@@ -12,11 +12,11 @@ export interface Goal {
   readonly what: string;
   readonly target: string;
   readonly value: string;
-  /** Undefined where it was not measured. */
+  /** Undefined if it was not measured. */
   readonly met: boolean | undefined;
 }
 
-/** Three digits that mean something. */
+/** Returns a number with three significant digits. */
 function fixed(value: number): string {
   const size = Math.abs(value);
   const digits = size >= 100 || Number.isInteger(value) ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3;
@@ -32,7 +32,7 @@ const figuresOf = (outcome: Outcome): readonly string[] =>
 
 const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
 
-/** Markdown: each figure of each contender, and how many times the other's figure the first one has. */
+/** Returns a Markdown table of each contender's figures, and the ratio of the first one to each other. */
 export function tableOf({ scenario, outcomes }: Result): string {
   const [own, ...others] = outcomes;
   const names = [...new Set(outcomes.flatMap(figuresOf))];
@@ -63,7 +63,7 @@ const OWN = 0;
 const TUNED = 'controller-runtime tuned';
 const MB_PER_MIB = 1.048576;
 
-/** Every goal with what was measured of it: by the median, in the scenario with the most objects that has the figure. */
+/** Returns every goal with its measurement: the median, in the scenario with the most objects that has the figure. */
 export function goalsOf(results: readonly Result[]): readonly Goal[] {
   return [
     ...[0, 100].flatMap((roundTripMs) => [
@@ -94,7 +94,7 @@ interface Wanted {
   readonly paced?: boolean;
 }
 
-/** The result with the most objects, workers of groups not among them, whose first contender has the figure. */
+/** Returns the result with the most objects (without workers of groups) whose first contender has the figure. */
 function resultOf(results: readonly Result[], figure: string, wanted: Wanted): Result | undefined {
   const fitting = results
     .filter(({ scenario }) => scenario.roundTripMs === (wanted.roundTripMs ?? 0))
@@ -131,7 +131,7 @@ function atMost(results: readonly Result[], figure: string, most: number, wanted
   );
 }
 
-/** One object among a thousand that was seen in one more state is none of the digits that are shown. */
+/** Rounds a value as shown: one object in a thousand that was seen in one more state must not change a verdict. */
 const asShown = (value: number): number => Number(fixed(value));
 
 function atLeast(results: readonly Result[], figure: string, least: number): Goal {
@@ -166,7 +166,7 @@ function ratioGoal(
   );
 }
 
-/** What was repeated says more than what was not, whatever its size. */
+/** Sorts repeated measurements before single ones, then by size. */
 function bySpreadThenSize({ scenario: one }: Result, { scenario: other }: Result): number {
   const isRepeated = ({ rounds, dropped }: Scenario): number => Number(rounds - dropped > 1);
   return isRepeated(other) - isRepeated(one) || other.plan.objects - one.plan.objects;
@@ -175,7 +175,7 @@ function bySpreadThenSize({ scenario: one }: Result, { scenario: other }: Result
 const BARE = 'bare client';
 const EFFICIENCY = 0.8;
 
-/** Of the time until all run, what the requests alone would have taken. */
+/** Returns the goal for the share of the total time that the requests alone would have taken. */
 function efficiencyGoal(results: readonly Result[]): Goal {
   const figure = 'all running, s';
   const ratios = results.flatMap(({ scenario, outcomes }) => {
@@ -190,7 +190,10 @@ function efficiencyGoal(results: readonly Result[]): Goal {
 
 const GROWTH_LIMIT = 1.2;
 
-/** Memory per object from the smallest to the largest scenario that measured it at rest, beside the same of the peer. */
+/**
+ * Returns the goal for memory per object, from the smallest to the largest scenario measured at rest, compared with
+ * the peer.
+ */
 function growthGoal(results: readonly Result[]): Goal {
   const figure = 'at rest, resident, MiB';
   const growth = (name: string): number | undefined => {
@@ -218,7 +221,7 @@ function growthGoal(results: readonly Result[]): Goal {
   return judged('growth of resident memory per object', `≤ ${GROWTH_LIMIT} × ${TUNED}`, found);
 }
 
-/** Markdown: goals with met or not. */
+/** Returns a Markdown table of goals, met or not. */
 export function goalsTable(goals: readonly Goal[]): string {
   const verdict = (met: boolean | undefined): string =>
     met === undefined ? '' : met ? 'met' : '**not met**';

@@ -1,10 +1,10 @@
 import { type Spread, spreadOf } from '../gateway/rounds.ts';
 import { type Figures, Unfinished } from './life.ts';
 
-/** One of those who are compared in a scenario. */
+/** Entrant of a scenario. */
 export interface Entrant {
   readonly name: string;
-  /** One run from nothing. Rejects with {@link Unfinished} if it did not do the job. */
+  /** Performs one complete run. Rejects with {@link Unfinished} if it did not complete the job. */
   run(round: number): Promise<Figures>;
 }
 
@@ -16,7 +16,7 @@ export interface Finished {
 
 export type Outcome =
   | { readonly type: 'measured'; readonly name: string; readonly rounds: readonly Finished[] }
-  /** It did not do the job in at least one round, so it has no figures: half a job is not a fast one. */
+  /** Failed the job in at least one round, so it has no figures: half a job is not a fast one. */
   | { readonly type: 'failed'; readonly name: string; readonly why: string };
 
 /** An entrant with what its rounds brought so far. */
@@ -64,14 +64,14 @@ export async function interleaved(
   );
 }
 
-/** The spread of a figure over the rounds of an outcome; undefined where it failed or has no such figure. */
+/** Returns the spread of a figure over an outcome's rounds; undefined if it failed or has no such figure. */
 export function spreadOfFigure(outcome: Outcome | undefined, figure: string): Spread | undefined {
   if (outcome?.type !== 'measured') return undefined;
   const values = outcome.rounds.flatMap(({ figures }) => figures[figure] ?? []);
   return values.length > 0 ? spreadOf(values) : undefined;
 }
 
-/** How many times the other's figure one has, round by round; undefined where a figure is missing or 0. */
+/** Returns the ratio of one figure to the other's, round by round; undefined if a figure is missing or 0. */
 export function ratioOf(
   one: Outcome | undefined,
   other: Outcome | undefined,

@@ -5,20 +5,20 @@ import type { Market } from './market.ts';
 import type { Scenario } from './scenarios.ts';
 import type { Stage, WrittenObject } from './stage.ts';
 
-/** What all runs of a scenario share. */
+/** Shared parts of all runs of a scenario. */
 export interface Ground {
   readonly stage: Stage;
   readonly market: Market;
   /** For what the processes print. */
   readonly folder: string;
-  /** What the operator wrote last, for the bare client. */
+  /** Object that the operator wrote last, for the bare client. */
   ownObject: WrittenObject | undefined;
 }
 
 const BOOT_SCALE = 0.001;
 let runs = 0;
 
-/** One run of a contender: a namespace and a marketplace of its own, so that nothing of another run is in the way. */
+/** Runs a contender with a separate namespace and marketplace, so that other runs do not interfere. */
 export async function runOf(contender: Contender, scenario: Scenario, ground: Ground): Promise<Figures> {
   runs += 1;
   const { stage, market, folder, ownObject } = ground;

@@ -12,7 +12,7 @@ export interface Scenario {
   readonly plan: Plan;
 }
 
-/** Such as `burst of 200, round trip 100 ms`. */
+/** Returns a title such as `burst of 200, round trip 100 ms`. */
 export function titleOf({ name, plan, roundTripMs, paced }: Scenario): string {
   if (plan.workersPerGroup > 0)
     return `${name} of ${plan.objects / plan.workersPerGroup}, ${plan.workersPerGroup} workers each`;

@@ -7,7 +7,7 @@ import { type Cluster, startCluster } from '../../test/cluster/cluster.ts';
 import { writeKubeconfig } from '../../test/cluster/connection.ts';
 import { cpuMs } from '../gateway/process-cost.ts';
 
-/** What the API server shows of a GpuInstance, and when it did so first. Times are milliseconds since the epoch. */
+/** Observations of a GpuInstance at the API server, with the time of each. Times are milliseconds since the epoch. */
 export interface SeenObject {
   readonly uid: string;
   readonly createdAt: number;
@@ -16,14 +16,14 @@ export interface SeenObject {
   runningAt: number | undefined;
 }
 
-/** What a contender wrote into an object until its machine ran. */
+/** Contents that a contender wrote into an object until its machine ran. */
 export interface WrittenObject {
   readonly metadata: { readonly annotations?: Readonly<Record<string, string>> };
   readonly status?: {
     readonly phase?: string;
-    /** Of our own operator. */
+    /** Machine as this operator records it. */
     readonly machine?: { readonly id?: string };
-    /** Of the peers. */
+    /** Machine as peers record it. */
     readonly instanceId?: string;
   };
 }
@@ -32,14 +32,14 @@ export interface WrittenObject {
 export interface Objects {
   readonly namespace: string;
   readonly live: ReadonlyMap<string, SeenObject>;
-  /** The object whose machine was last seen running. */
+  /** Returns the object whose machine was last seen running. */
   lastRunning(): WrittenObject | undefined;
   lastDeletedAt(): number | undefined;
   create(names: readonly string[]): Promise<void>;
-  /** EndpointGroups, whose workers the operator makes. */
+  /** Creates EndpointGroups, whose workers the operator creates. */
   createGroups(names: readonly string[], workers: number): Promise<void>;
   deleteAll(): Promise<void>;
-  /** Of the Secrets that instances own. */
+  /** Returns the number of Secrets that instances own. */
   connectionSecrets(): Promise<number>;
   close(): Promise<void>;
 }
@@ -51,12 +51,12 @@ export type Requests = Readonly<Record<string, number>>;
 export interface Stage {
   readonly cluster: Cluster;
   readonly version: string;
-  /** Of a ServiceAccount that may do all; made where there is none. */
+  /** Returns the kubeconfig of a ServiceAccount with full rights; creates it if missing. */
   kubeconfigOf(serviceAccount: string): Promise<string>;
   openObjects(namespace: string): Promise<Objects>;
   /** Starts to count the requests of that ServiceAccount, those for leases not among them. */
   countRequests(serviceAccount: string): () => Requests;
-  /** Processor time of the API server and etcd so far. */
+  /** Returns the CPU time of the API server and etcd so far. */
   serversCpuMs(): number;
   stop(): Promise<void>;
 }
@@ -200,7 +200,7 @@ interface WatchEvent {
   readonly object: WrittenObject & { readonly metadata: { readonly name: string; readonly uid: string } };
 }
 
-/** A watch of a new namespace: what it shows is all that ever was there. It begins again where the server ends it. */
+/** Watches a new namespace, which shows everything that ever existed there. Restarts when the server ends the watch. */
 async function watch(
   cluster: Cluster,
   path: string,
@@ -244,7 +244,10 @@ async function watch(
   };
 }
 
-/** Counted from the audit log, and not at a proxy: contenders keep their own protocol, HTTP/2 and TLS among it. */
+/**
+ * Counts requests from the audit log rather than at a proxy, so that contenders keep their own protocol, including
+ * HTTP/2 and TLS.
+ */
 function countRequests(auditLogPath: string, serviceAccount: string): () => Requests {
   const user = `system:serviceaccount:${SYSTEM_NAMESPACE}:${serviceAccount}`;
   const file = openSync(auditLogPath, 'r');

@@ -88,7 +88,7 @@ export class SoakWorld {
     this.#kube.writes.delete({ kind, namespace: NAMESPACE, name }, {});
   }
 
-  /** One change that the operator has to look at and need not act on. */
+  /** Changes an object so that the operator reconciles it but need not act. */
   touch(name: string, mark: number): void {
     const address = { kind: this.#kube.kind('gpuinstances'), namespace: NAMESPACE, name };
     this.#kube.writes.update(
@@ -102,7 +102,10 @@ export class SoakWorld {
     );
   }
 
-  /** What etcd, the event TTL and a marketplace's archive do: without it the world would grow, not the operator. */
+  /**
+   * Removes old data as etcd, the event TTL and a marketplace's archive do: otherwise the world would grow, not the
+   * operator.
+   */
   forgetHistory(): void {
     const kind = this.#kube.kind('events');
     for (const event of this.#kube.store.all(kind)) {
@@ -182,7 +185,7 @@ export class SoakWorld {
   }
 }
 
-/** A reply takes a little of the virtual time, as everywhere. */
+/** Returns a transport whose replies take a little virtual time. */
 function soon(inner: Transport, scheduler: Scheduler): Transport {
   return async (request) => {
     await scheduler.pause(20);

@@ -1,11 +1,14 @@
 /** The command of the package, which loads {@link PROGRAM}: small, so that it is compiled at once. */
 export const COMMAND = 'gpu-rent.mjs';
-/** All of the program. What V8 compiles of it is kept between runs. */
+/** All of the program but {@link SSH_CLIENT}. What V8 compiles of it is kept between runs. */
 export const PROGRAM = 'gpu-rent-program.mjs';
+/** The SSH client of leases, which an operator loads at the first renewal: a tenth of the program that most never use. */
+export const SSH_CLIENT = 'gpu-rent-ssh.mjs';
 
 /** Files of the command line in `dist`, also for the image and the archives of a release. */
 export const PROGRAM_FILES: readonly { readonly name: string; readonly mode: number }[] = [
   { name: COMMAND, mode: 0o755 },
   { name: PROGRAM, mode: 0o644 },
   { name: `${PROGRAM}.LEGAL.txt`, mode: 0o644 },
+  { name: SSH_CLIENT, mode: 0o644 },
 ];

@@ -36,6 +36,12 @@ const STAND_INS: readonly StandIn[] = [
     contents: `export const createConfiguration = ${NOT_HERE}; export class ServerConfiguration {}`,
   },
   {
+    // A native addon that is optional: without it the SSH client chooses its ciphers by a fixed order.
+    path: /^cpu-features$/,
+    importer: /ssh2\/lib\//,
+    contents: `module.exports = ${NOT_HERE};`,
+  },
+  {
     // For the proxy-url of a cluster, which we refuse before.
     path: /^(socks|socks-proxy-agent|hpagent)$/,
     importer: /@kubernetes\/client-node\/dist\/config\.js$/,

@@ -50,9 +50,9 @@ export function exitCodeOf(result: string): number {
   return result === 'ok' ? 0 : 1;
 }
 
-/** Writes the outcome as the last line on stdout, and ends the process. */
-export function endWith<Outcome extends { readonly result: string }>(outcome: Outcome): void {
-  const exitCode = exitCodeOf(outcome.result);
+/** Writes the outcome as the last line on stdout, and ends the process. An outcome without a result is a success. */
+export function endWith<Outcome extends { readonly result?: string }>(outcome: Outcome): void {
+  const exitCode = exitCodeOf(outcome.result ?? 'ok');
   // A build that was interrupted goes on until the process ends.
   process.stdout.write(`${JSON.stringify(outcome)}\n`, () => process.exit(exitCode));
 }

@@ -238,7 +238,7 @@ export class GatewayStory {
   }
 
   #sleeps(): boolean {
-    const { hot = 0, starting = 0, draining = 0 } = this.#watch.group?.status ?? {};
+    const { replicas: hot = 0, starting = 0, draining = 0 } = this.#watch.group?.status ?? {};
     return hot === 0 && starting === 0 && draining === 0;
   }
 

@@ -31,7 +31,7 @@ function sightingOf({ status = {} }: Pick<EndpointGroup, 'status'>): GroupSighti
   return {
     phase: status.phase ?? 'Pending',
     load: Number(status.load ?? 0),
-    hot: count(status.hot),
+    hot: count(status.replicas),
     ready: count(status.ready),
     cold: count(status.cold),
     total: count(status.total),

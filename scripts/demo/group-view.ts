@@ -71,7 +71,7 @@ const ROWS: readonly Row[] = [
   {
     name: 'cold',
     figureOf: ({ group }) => group.cold,
-    tell: ({ group }) => `${group.cold} cold, ${group.total} in all`,
+    tell: ({ group }) => `${group.cold} cold, ${group.total} total`,
   },
   {
     name: '$/h',

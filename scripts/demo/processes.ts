@@ -41,14 +41,17 @@ export function startGpuRent(options: {
   readonly name: string;
   readonly args: readonly string[];
   readonly logFolder: string;
-  readonly env?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string>> | undefined;
   readonly entry?: string;
+  /** Module that is loaded before the program. */
+  readonly preload?: string | undefined;
   readonly onLog?: LogListener | undefined;
 }): RunningProcess {
   const { name } = options;
   const logPath = join(options.logFolder, `${name}.log`);
   const log = createWriteStream(logPath);
-  const program = ['--import', END_WITH_PARENT, options.entry ?? CLI];
+  const preloads = [END_WITH_PARENT, ...(options.preload === undefined ? [] : [options.preload])];
+  const program = [...preloads.flatMap((path) => ['--import', path]), options.entry ?? CLI];
   const child = spawn(process.execPath, [...program, ...options.args], {
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
     env: { ...process.env, ...options.env },

@@ -34,6 +34,21 @@ export function openChatSimulator(logFolder: string, bootSeconds: number): Promi
   return opened(startGpuRent({ name: 'simulator', logFolder, entry, args: [String(bootSeconds)] }));
 }
 
+/** A marketplace that serves https. */
+export interface SecureMarketplace extends Marketplace {
+  /** File with the authority of its certificate. */
+  readonly ca: string;
+}
+
+/** Opens a marketplace whose machines are processes of this computer. */
+export async function openDeadmanMarket(logFolder: string): Promise<SecureMarketplace> {
+  const entry = join(import.meta.dirname, 'deadman-market.ts');
+  const simulator = startGpuRent({ name: 'simulator', logFolder, entry, args: [] });
+  const marketplace = await opened(simulator);
+  const { ca } = await simulator.ready;
+  return { ...marketplace, ca: String(ca) };
+}
+
 async function opened(simulator: RunningProcess): Promise<Marketplace> {
   try {
     const { url, apiKey, control } = (await simulator.ready) as Record<'url' | 'apiKey' | 'control', string>;

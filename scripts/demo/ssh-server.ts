@@ -8,6 +8,9 @@ export const SSHD = ['/usr/sbin/sshd', '/usr/local/sbin/sshd', '/usr/bin/sshd'].
   existsSync(path),
 );
 
+/** Variable of a machine with the port of its own SSH server on this computer. */
+export const SSHD_PORT = 'SSHD_PORT';
+
 /** The PATH of a session on an image with the usual programs. */
 export const SYSTEM_PATH = '/usr/local/bin:/usr/bin:/bin';
 

@@ -39,8 +39,12 @@ export interface Stage {
   /** URL of the simulated marketplace, and its key. */
   readonly marketplace: { readonly url: string; readonly apiKey: string };
   readonly logFolder: string;
-  /** Returns the end of the operator as a sentence; undefined while it runs. */
+  /** Returns the end of the operator as a sentence; undefined while it runs, and after {@link killOperator}. */
   operatorEnd(): string | undefined;
+  /** Ends the operator by SIGKILL. Resolves when it has ended. */
+  killOperator(): Promise<void>;
+  /** Starts an operator after {@link killOperator}. */
+  startOperator(): Promise<void>;
   /** Ends the operator, the simulator, then the API server. */
   dismantle(): Promise<void>;
 }
@@ -99,44 +103,39 @@ export interface StagePlan {
   readonly signal: AbortSignal;
   /** Asks for a cluster that runs Pods; without it nothing does. */
   readonly node?: boolean;
+  /** Asks for an API server of this computer, which may be killed. */
+  readonly own?: boolean;
   /** A `gpu-rent simulator` process unless given. */
   readonly openMarketplace?: (logFolder: string) => Promise<Marketplace>;
   readonly operatorFlags?: readonly string[];
+  /** Returns the environment of the operator, and a module to load before it, once the marketplace is open. */
+  readonly operatorProcess?: () => Pick<Parameters<typeof startGpuRent>[0], 'env' | 'preload'>;
   /** Installs the admission policies, too. */
   readonly policies?: boolean;
   /** Hears what the operator logs. */
   readonly onLog?: LogListener | undefined;
 }
 
-interface OperatorPlan extends Pick<StagePlan, 'onLog'> {
+interface OperatorPlan extends Pick<StagePlan, 'onLog' | 'operatorFlags' | 'operatorProcess'> {
   readonly cluster: Cluster;
   readonly url: string;
   readonly logFolder: string;
-  readonly flags: readonly string[];
 }
 
-async function startOperator({
-  cluster,
-  url,
-  logFolder,
-  flags,
-  onLog,
-}: OperatorPlan): Promise<RunningProcess> {
+async function startOperator(plan: OperatorPlan, name: string): Promise<RunningProcess> {
+  const { cluster, url, logFolder, onLog, operatorFlags = [] } = plan;
   const { kubeconfigPath } = await cluster.kubeconfigFor({
     serviceAccount: { namespace: SYSTEM_NAMESPACE, name: OPERATOR_ACCOUNT },
   });
-  const durations = Object.entries(DEMO_DURATIONS).flat();
   return startGpuRent({
-    name: 'operator',
-    logFolder,
-    onLog,
+    ...{ name, logFolder, onLog, ...plan.operatorProcess?.() },
     args: [
       'operator',
       ...['--kubeconfig', kubeconfigPath, '--namespace', SYSTEM_NAMESPACE],
       ...['--marketplace-url', url, '--address-map', '203.0.113.0/24=127.0.0.1'],
       ...['--metrics-bind-address', '0', '--health-probe-bind-address', '0'],
-      ...durations,
-      ...flags,
+      ...Object.entries(DEMO_DURATIONS).flat(),
+      ...operatorFlags,
     ],
   });
 }
@@ -157,10 +156,10 @@ export async function setStage(plan: StagePlan): Promise<Stage> {
 
 /** Builds the stage. Each step adds its clean-up to `undo`. */
 async function build(plan: StagePlan, undo: (() => Promise<void>)[]): Promise<Omit<Stage, 'dismantle'>> {
-  const { tell, signal, node = false } = plan;
+  const { tell, signal, node = false, own = false } = plan;
   const report = tell;
-  await Promise.race([prepareCluster({ report, node }), untilInterrupted(signal)]);
-  const cluster = await startCluster({ report, node });
+  await Promise.race([prepareCluster({ report, node, own }), untilInterrupted(signal)]);
+  const cluster = await startCluster({ report, node, own });
   undo.push(() => cluster.stop());
   signal.throwIfAborted();
   tell(`Kubernetes API ready (${cluster.source}).`);
@@ -176,14 +175,53 @@ async function build(plan: StagePlan, undo: (() => Promise<void>)[]): Promise<Om
   await install(cluster, plan);
   await createKeySecret(client, apiKey);
   signal.throwIfAborted();
-  const { operatorFlags: flags = [], onLog } = plan;
-  const operator = await startOperator({ cluster, url, logFolder, flags, onLog });
+  const operator = new OperatorSwitch({ ...plan, cluster, url, logFolder });
+  await operator.start();
   undo.push(() => operator.stop());
-  let end: string | undefined;
-  void operator.ended.then((why) => {
-    end = why;
-  });
-  return { cluster, client, controlUrl, marketplace: { url, apiKey }, logFolder, operatorEnd: () => end };
+  return {
+    ...{ cluster, client, controlUrl, marketplace: { url, apiKey }, logFolder },
+    operatorEnd: () => operator.end,
+    killOperator: () => operator.kill(),
+    startOperator: () => operator.start(),
+  };
+}
+
+/** The operator of a stage: one process after the other. */
+class OperatorSwitch {
+  /** Sentence about an unexpected end. */
+  end: string | undefined;
+  readonly #plan: OperatorPlan;
+  #process: RunningProcess | undefined;
+  #starts = 0;
+
+  constructor(plan: OperatorPlan) {
+    this.#plan = plan;
+  }
+
+  async start(): Promise<void> {
+    this.#starts += 1;
+    // Each process has a log of its own.
+    const name = this.#starts === 1 ? 'operator' : `operator-${this.#starts}`;
+    const started = await startOperator(this.#plan, name);
+    this.#process = started;
+    void started.ended.then((why) => {
+      if (this.#process === started) this.end = why;
+    });
+  }
+
+  async kill(): Promise<void> {
+    const killed = this.#process;
+    this.#process = undefined;
+    if (killed?.pid === undefined) return;
+    process.kill(killed.pid, 'SIGKILL');
+    await killed.ended;
+  }
+
+  async stop(): Promise<void> {
+    const stopped = this.#process;
+    this.#process = undefined;
+    await stopped?.stop();
+  }
 }
 
 /** Installs the operator's objects in the cluster; the operator runs as a process beside it. */

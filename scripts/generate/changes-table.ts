@@ -4,6 +4,7 @@ import { endpointGroupSpec } from '../../src/api/v1alpha1/endpoint-group-spec.ts
 import { type GpuInstanceSpec, gpuInstanceSpec } from '../../src/api/v1alpha1/gpu-instance.ts';
 import { driftOf, type MachineFacts, specHash } from '../../src/api/v1alpha1/machine-drift.ts';
 import { API_VERSION, annotations } from '../../src/api/v1alpha1/names.ts';
+import { type FactValue, OFFER_FIELD_ROWS, type OfferField } from '../../src/api/v1alpha1/offer-fields.ts';
 import { linkOfGroup } from '../../src/api/v1alpha1/worker-link.ts';
 import { isOutdated, templateHash } from '../../src/controllers/endpoint-group/public.ts';
 import { fieldExample } from './field-examples.ts';
@@ -33,6 +34,7 @@ const INSTANCE_DETAILS: Readonly<Record<string, string>> = {
   timeouts: 'used for the present machine too',
   maxLifetime: 'applies the deletion policy once it is reached',
   maxTotalCost: 'applies the deletion policy once it is reached',
+  idle: 'an idle time that has begun counts; the warning comes before its end',
   onPriceAbove:
     'with `Replace` and a price above `maxPricePerHour`, replaces it once a cheaper one can be rented',
   onContractEnd: 'used when the rental contract has ended and the machine stands still',
@@ -101,17 +103,32 @@ function effectOn(field: string, schema: JsonSchema): ChangeEffect {
   return differs ? 'replaces the machine; its disk is lost' : 'keeps the machine';
 }
 
-/** A machine as the marketplace describes it, and what it might have in place of each of its facts. */
-const FACTS: Readonly<Record<string, readonly [string, string]>> = {
-  gpuName: ['RTX 4090', 'other'],
-  gpuCount: ['1', '64'],
-  gpuMemoryMB: ['24000', '1'],
-  directPorts: ['100', '0'],
-  reliability: ['0.999', '0'],
-  verified: ['true', 'false'],
-  region: ['Sweden, SE', 'Nowhere, XX'],
-  pricing: ['OnDemand', 'Interruptible'],
-};
+/**
+ * Facts of a machine that satisfies every field of an alternative, each with a value that does not satisfy it. Throws
+ * for a field whose values request nothing: the page would report that its change keeps the machine.
+ */
+function factsOfMachine(): Readonly<Record<string, readonly [string, string]>> {
+  const alternative = annotatedSchema(gpuInstanceSpec).properties?.['offers']?.items?.properties ?? {};
+  return Object.fromEntries(
+    OFFER_FIELD_ROWS.filter(([, { asks }]) => asks).map(([name, row]) => {
+      const schema = alternative[name];
+      const values = schema ? valuesOf(`spec.offers[].${name}`, schema) : [];
+      const ask = values.map((value) => row.asks?.(value, 0)).find((each) => each !== undefined);
+      if (ask === undefined) throw new Error(`no value of spec.offers[].${name} requests anything`);
+      const [wanted = null] = [ask.value].flat();
+      return [row.fact, [String(wanted), String(lacking(row, wanted))]];
+    }),
+  );
+}
+
+/** Returns a value that does not satisfy a requested one. */
+function lacking({ compares, type }: OfferField, wanted: FactValue): FactValue {
+  if (type === 'text') return `not ${wanted}`;
+  if (type === 'boolean') return wanted !== true;
+  return compares === 'atMost' ? Number(wanted) + 1 : Number(wanted) - 1;
+}
+
+const FACTS = factsOfMachine();
 
 function machines(filtered: string | undefined): readonly MachineFacts[] {
   const known = { ...FACTS, ...(filtered && { [filtered]: ['0', '1000000'] }) };

@@ -16,7 +16,8 @@ function objectSchema(kind: KindDefinition) {
       spec: structuralSchema(kind.spec),
       status: { ...status, default: { observedGeneration: -1 } },
     },
-    'x-kubernetes-validations': kind.rules,
+    // The API server drops an empty list, and a second owner of the field would then always conflict with the first.
+    ...(kind.rules.length > 0 && { 'x-kubernetes-validations': kind.rules }),
   };
 }
 

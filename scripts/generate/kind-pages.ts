@@ -2,7 +2,7 @@ import { definitions, type KindDefinition } from '../../src/api/v1alpha1/definit
 import type { EndpointGroupSpec } from '../../src/api/v1alpha1/endpoint-group.ts';
 import {
   API_VERSION,
-  annotations,
+  annotationMeanings,
   endpointGroupResource,
   gpuInstanceResource,
 } from '../../src/api/v1alpha1/names.ts';
@@ -149,7 +149,7 @@ function section(kind: string, { path, schema }: Section): string {
   ].join('\n');
 }
 
-/** Keys of the record: what `gpu-rent explain` prints. */
+/** Keys of the record. */
 function recordTable({ names }: KindDefinition): readonly string[] {
   const form = ownValue(statusForms, names.kind);
   if (!form) return [];
@@ -159,7 +159,7 @@ function recordTable({ names }: KindDefinition): readonly string[] {
   return [
     '## status.record',
     '',
-    'Version 1, beside `v`. `gpu-rent explain` prints the keys that an object has.',
+    'Version 1, beside `v`.',
     '',
     '| Key | Type | Meaning |',
     '|---|---|---|',
@@ -200,35 +200,9 @@ function optionsTable(): string {
 }
 
 function annotationsTable(): string {
-  const rows = Object.entries(ANNOTATION_MEANINGS).map(
-    ([name, meaning]) => `| ${code(annotations[name as keyof typeof annotations])} | ${meaning} |`,
-  );
+  const rows = Object.entries(annotationMeanings).map(([name, meaning]) => `| ${code(name)} | ${meaning} |`);
   return ['## Annotations', '', '| Annotation | Meaning |', '|---|---|', ...rows, ''].join('\n');
 }
-
-const ANNOTATION_MEANINGS: Readonly<Record<keyof typeof annotations, string>> = {
-  requestedAt:
-    'Any kind: reconcile now. The value is echoed in `status.requestedAt`; of a GpuInstance in `requestedAt` of `status.record`.',
-  replaceAt: 'GpuInstance: a time; the machine is replaced at or after it, once.',
-  hold: 'GpuInstance: never replace or destroy the machine, except when the object is deleted.',
-  closeBreaker:
-    'MarketplaceAccount: close the open breaker now, so that unhealthy machines are replaced one at a time; a new value closes it again.',
-  confirmOrphans: 'MarketplaceAccount: the machines that `OrphansHeld` names may be destroyed, slowly.',
-  confirmRollback: 'MarketplaceAccount: a person has looked at the machines that `OrphansHeld` names.',
-  staticLoad: 'EndpointGroup: load in units per second; overrides `spec.load.static.load`.',
-  wakeAt: 'EndpointGroup: wake one worker now; a new value wakes again.',
-  rentalIntent: 'GpuInstance: the record of a rental that is under way. Written by the operator only.',
-  templateHash: 'GpuInstance: the template that a worker was made from. Written by the operator only.',
-  dropFirst: 'GpuInstance of a group: `true` makes it the first to go when one has to.',
-  desiredRole:
-    'GpuInstance of a group: what the group wants of it, `Hot`, `Cold` or `Gone`. Written by the operator only.',
-  link: 'GpuInstance of a group: `TLS` if its machine serves by mutual TLS. Written by the operator only.',
-  drainSince:
-    'GpuInstance of a group: since when it finishes its work before it is stopped or destroyed. Written by the operator only.',
-  pricePerHour:
-    'EndpointSlice of a worker behind a gateway: what its machine costs an hour, in dollars. Written by the operator only.',
-  wokenAt: 'GpuInstance of a group: when it was last asked to wake. Written by the operator only.',
-};
 
 function page(kind: KindDefinition): Artifact {
   const { names } = kind;

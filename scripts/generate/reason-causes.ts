@@ -74,6 +74,19 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
       ['Many hosts at once: an outage of the marketplace', 'kubectl get gpui -A | grep HostOffline'],
     ],
   },
+  EndedItself: {
+    example:
+      'Machine 20000002 ended itself at about 2026-11-29T12:00:00Z: its lease was last renewed at 2026-11-29T10:00:00Z.',
+    causes: [
+      [
+        'The operator was down for longer than the lease, or after maxLifetime',
+        'kubectl get pods -n gpu-rental-system',
+      ],
+      ['The program of the machine did not renew its lease (by: Program)', HISTORY],
+      ['The operator cannot connect to the SSH port of machines', DOCTOR],
+    ],
+    fix: ' spec:\n   lease:\n-    duration: 30m\n+    duration: 2h   # longer than the operator may be away',
+  },
   Vanished: {
     causes: [
       [
@@ -130,7 +143,7 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     fix: ' spec:\n   replacement:\n-    policy: Never\n+    policy: Always',
   },
   VanishedHeld: {
-    causes: [['As Vanished; spec.onVanish asks you before another is rented', HISTORY]],
+    causes: [['As Vanished or EndedItself; spec.onVanish asks you before another is rented', HISTORY]],
     fix: ' spec:\n-  onVanish: Hold\n+  onVanish: Recreate',
   },
   PriceRaised: {
@@ -168,6 +181,39 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
       ['The host offered the machine until that time', 'gpu-rent show instance ID'],
     ],
     fix: ' spec:\n+  onContractEnd: Keep',
+  },
+  LifeFuseFixed: {
+    example: 'Machine 20000002 ends itself at 2026-11-29T13:10:00Z, by the maxLifetime of its rental.',
+    causes: [
+      [
+        'spec.maxLifetime was raised or removed after the rental',
+        `${INSTANCE} -o jsonpath='{.spec.maxLifetime}'`,
+      ],
+      [
+        'spec.deletionPolicy was changed, so that the operator would keep the machine',
+        `${INSTANCE} -o jsonpath='{.spec.deletionPolicy}'`,
+      ],
+    ],
+  },
+  LeaseNotRenewed: {
+    causes: [
+      ['A network policy or firewall stops connections from the operator to the SSH port', DOCTOR],
+      ['The SSH port of the machine moved or does not answer', 'gpu-rent ssh gpui/NAME -n NAMESPACE -- true'],
+      [
+        'The program removed /var/tmp/.gpurental, so that no fuse runs',
+        'gpu-rent ssh gpui/NAME -n NAMESPACE -- ls /var/tmp/.gpurental',
+      ],
+    ],
+  },
+  Idle: {
+    example:
+      'GPU utilization below 5 % since 2026-11-30T13:02:00Z. The machine is destroyed at 2026-11-30T13:32:00Z, unless it is used.',
+    causes: [
+      ['The work is done, or a program waits or hangs', 'gpu-rent logs gpui/NAME -n NAMESPACE'],
+      ['The program uses the CPU only', 'gpu-rent ssh gpui/NAME -n NAMESPACE -- nvidia-smi'],
+      ['The marketplace reports a wrong utilization', 'gpu-rent top -n NAMESPACE'],
+    ],
+    fix: ' metadata:\n   annotations:\n+    gpurental.dev/idle-extend-until: "2026-11-30T18:00:00Z"',
   },
   DestroyFailing: {
     causes: [
@@ -401,6 +447,15 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     ],
     fix: ' kind: MarketplaceAccount\n spec:\n   limits:\n-    maxInstances: 3\n+    maxInstances: 5',
   },
+  BudgetReached: {
+    example: 'SpendBudget team: all machines of the namespace would cost $5.20/h; perHour is $5.00.',
+    causes: [
+      ['Other machines of the namespace use the budget', 'gpu-rent cost -n NAMESPACE'],
+      ['The budget is below the price of one machine', 'kubectl get spendbudgets -n NAMESPACE'],
+      ['The month is spent', 'kubectl get spendbudgets -n NAMESPACE -o wide'],
+    ],
+    fix: ' kind: SpendBudget\n spec:\n-  perHour: "5"\n+  perHour: "8"',
+  },
   InsufficientCredit: {
     example: 'The marketplace refuses the rental: insufficient credit.',
     causes: [
@@ -408,6 +463,15 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
       ['The credit is used up', 'gpu-rent show user'],
     ],
     fix: ' kind: MarketplaceAccount\n spec:\n   limits:\n-    minCredit: "20"\n+    minCredit: "2"',
+  },
+  CreditLow: {
+    example:
+      'Credit is used up in about a day or less at the present hourly cost; without credit the marketplace stops or destroys machines. Add credit at the marketplace.',
+    causes: [
+      ['The credit was not topped up in time', `${ACCOUNT} -o jsonpath='{.status.credit} {.status.runway}'`],
+      ['More or more expensive machines bill than planned', 'gpu-rent cost -A'],
+      ['limits.minCredit is close to the credit', `${ACCOUNT} -o jsonpath='{.spec.limits.minCredit}'`],
+    ],
   },
   InputMissing: {
     example: 'Secret team/key is the API key of a MarketplaceAccount, which no machine may get.',
@@ -496,14 +560,14 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     ],
   },
   EndpointsLeftOut: {
-    example: 'ConfigMap llm-endpoints leaves 2 of 5 workers out: their addresses are IPv6.',
+    example: 'ConfigMap llm-endpoints omits ready workers: 2 without an IPv4 address or serving port.',
     causes: [
       ['Workers with IPv6 addresses, or many labels', WORKERS],
       ['The host is behind NAT or in a private network', WORKERS],
     ],
   },
   Saturated: {
-    example: '1 worker is ready, none of them with room for more work.',
+    example: '1 of 1 ready worker is full.',
     causes: [
       ['More workers start', GROUP],
       ['A limit keeps the group small', EXPLAIN_GROUP],
@@ -512,7 +576,7 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     fix: ' kind: EndpointGroup\n spec:\n-  targetQueueTime: 1s\n+  targetQueueTime: 10s',
   },
   LoadUnavailable: {
-    example: 'No picker of the gateway has reported for 15 s.',
+    example: 'No picker has reported for 15 s.',
     causes: [
       ['No worker is ready yet', WORKERS],
       ['Port or path of spec.load is wrong', EXPLAIN_GROUP],

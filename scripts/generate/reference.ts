@@ -16,6 +16,7 @@ const index: Artifact = {
     '- [Conditions and reasons](reasons.md): what each word means, with the reasons of a [GpuInstance](reasons-gpuinstance.md), a [MarketplaceAccount](reasons-marketplaceaccount.md) and an [EndpointGroup](reasons-endpointgroup.md), and what to do.',
     '- [JSON of commands](json-outputs.md): every field that `-o json` of status, top, cost, plan and explain prints.',
     '- [Fields of an offer](offer-fields.md): what filters, order and `search offers` may name.',
+    '- [Settings of the simulator](simulator-settings.md): limits, pauses, prices and what the service does not document.',
     '- [Flags of the operator](operator-flags.md): flags, environment variables and defaults.',
     '- Commands of gpu-rent [for the cluster](commands.md) and [for the marketplace](commands-marketplace.md): arguments and options.',
     '- [Permissions](permissions.md): what the operator may do in Kubernetes, and why.',

@@ -1,9 +1,11 @@
 import type { EndpointGroupStatus } from '../../src/api/v1alpha1/endpoint-group.ts';
+import { endpointGroupForm } from '../../src/api/v1alpha1/endpoint-group-form.ts';
 import type { GpuInstanceStatus } from '../../src/api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceForm } from '../../src/api/v1alpha1/gpu-instance-form.ts';
 import type { MarketplaceAccountStatus } from '../../src/api/v1alpha1/marketplace-account.ts';
 import { marketplaceAccountForm } from '../../src/api/v1alpha1/marketplace-account-form.ts';
 import { encodeStatus } from '../../src/api/v1alpha1/record.ts';
+import type { SpendBudgetStatus } from '../../src/api/v1alpha1/spend-budget.ts';
 
 const NOON = '2026-11-20T12:00:00Z';
 const outage = { reason: 'Unreachable', since: NOON, httpStatus: 503, code: 'ECONNRESET' };
@@ -79,11 +81,17 @@ const instance: Required<GpuInstanceStatus> = {
   machineState: 'running',
   actualStatusSince: NOON,
   rentedAt: NOON,
+  selfEnd: {
+    ...{ lifeSeconds: 87_000, leaseSeconds: 7_200, proof: 'Unproven', checkedAt: NOON },
+    detail: 'its own key did not reach the marketplace',
+  },
   contractEnd: { at: '2026-12-20T10:30:00Z', isReported: true },
   runningAt: '2026-11-20T12:01:15Z',
   lastRunAt: '2026-11-20T12:31:15Z',
   readyAt: '2026-11-20T12:02:10Z',
   startRequestedAt: NOON,
+  missingSince: NOON,
+  answered: { action: 'Destroy', at: NOON, reason: 'SpecChanged' },
   progressAt: NOON,
   firstRentedAt: NOON,
   specHash: '3b1f0a92',
@@ -133,9 +141,13 @@ const instance: Required<GpuInstanceStatus> = {
     text: 'manifest unknown',
     generation: 2,
   },
+  lease: { since: NOON, renewedAt: NOON, hostKey: '3b8a4f0c2d' },
+  idle: { since: '2026-11-20T11:30:00Z', endsAt: '2026-11-20T12:10:00Z' },
+  idleEndedAt: NOON,
   binding: { name: 'trainer-connection' },
   requestedAt: NOON,
   replacedAt: NOON,
+  idleExtended: '2026-11-20T12:10:00Z',
 };
 
 const group: Required<EndpointGroupStatus> = {
@@ -155,7 +167,6 @@ const group: Required<EndpointGroupStatus> = {
     workers: [{ name: 'llm-1hqp72', requests: 5, work: '5', perf: '4.5' }],
     reportedAt: NOON,
   },
-  hot: 3,
   cold: 2,
   ready: 3,
   starting: 0,
@@ -190,16 +201,37 @@ const group: Required<EndpointGroupStatus> = {
     hot: 3,
     total: 5,
     rule: 'Load',
-    explanation: 'The load of 210.5 at 90 % needs 3 workers of 100.',
+    explanation:
+      'Target: 3 hot, 5 total, from load at target utilization. Load 210.5/s with 0 waiting needs 233.889/s hot (3 workers), 600/s total (5 workers).',
   },
   requestedAt: NOON,
   wokenAt: NOON,
   phase: 'Ready',
 };
 
+const budget: Required<SpendBudgetStatus> = {
+  observedGeneration: 1,
+  conditions: [
+    {
+      type: 'Ready',
+      status: 'True',
+      reason: 'Ready',
+      message: 'Rentals and starts over the budget are refused; running machines keep running.',
+      lastTransitionTime: NOON,
+      observedGeneration: 1,
+    },
+  ],
+  month: '2026-11',
+  spentThisMonth: '120.00',
+  pricePerHour: '3.30',
+  leftThisMonth: '380.00',
+  leftPerHour: '1.70',
+};
+
 /** A status with every field, by kind: the examples of the reference. */
 export const statusExamples: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   MarketplaceAccount: { ...encodeStatus(marketplaceAccountForm, account), conditions: account.conditions },
   GpuInstance: { ...encodeStatus(gpuInstanceForm, instance), conditions: instance.conditions },
-  EndpointGroup: group,
+  EndpointGroup: { ...encodeStatus(endpointGroupForm, group), conditions: group.conditions },
+  SpendBudget: budget,
 };

@@ -30,5 +30,5 @@ export const RENTAL_PATH: readonly (readonly [caller: string, callee: string, ca
   ['controllers/gpu-instance/reconcile.ts', 'controllers/gpu-instance/act.ts', 'act'],
   ['controllers/gpu-instance/act.ts', 'markets/vast/instances/rent.ts', 'rent'],
   ['controllers/gpu-instance/reconcile.ts', 'controllers/gpu-instance/rules/rented.ts', 'saveRented'],
-  ['controllers/gpu-instance/record.ts', 'controllers/gpu-instance/status.ts', 'statusOf'],
+  ['controllers/gpu-instance/record.ts', 'controllers/gpu-instance/conditions.ts', 'statusOf'],
 ];

@@ -2,7 +2,6 @@ import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import { type AccountRef, accountKey, accountRefOf } from '../instance/account-ref.ts';
 import { countsFor } from '../instance/rentals.ts';
 import { hasAgingIntent, type InstanceSummary, summarize, summaryAt } from '../instance/summary.ts';
-import type { Clock } from '../lib/clock.ts';
 import type { MicroDollars } from '../lib/money.ts';
 import { claimVerifies } from '../ownership/claim.ts';
 import type { KeyRing } from '../ownership/key-ring.ts';
@@ -19,9 +18,12 @@ export interface Counting {
   readonly login: Login | undefined;
 }
 
+/** Every object counts, whatever account it names. */
+export const COUNT_ALL: Counting = { permits: () => true, keys: undefined, login: undefined };
+
 /**
- * Returns the objects that name an account and for which it rents or rented: any object may name any account. An object
- * that has rented counts while it exists, even if its namespace is no longer permitted.
+ * Returns the objects that name an account and for which it rents or rented; any object may name any account. An
+ * object that has rented counts while it exists, even if its namespace is no longer permitted.
  */
 export function countedObjects(
   objects: readonly InstanceSummary[],
@@ -59,7 +61,7 @@ export interface AccountObjects {
   /** Returns the object with this uid. */
   get(uid: string): InstanceSummary | undefined;
   all(): readonly InstanceSummary[];
-  /** Returns the objects whose outcome or cost is still open: an open or unreadable intent, or an unknown price. */
+  /** Returns the objects whose outcome or cost is still open: an open or unreadable intent, a start, an unknown price. */
   undecided(): readonly InstanceSummary[];
   /**
    * Returns the sums of all objects at `now` (epoch milliseconds). Each object of `instead` replaces the one with its
@@ -71,7 +73,7 @@ export interface AccountObjects {
 /** Machines and spending of several objects together, without machines that are only observed. */
 export interface ObjectSums {
   readonly openIntents: number;
-  /** Machines, and intents that may come to one. */
+  /** Machines, and intents that may still create one. */
   readonly liveMachines: number;
   readonly dollarsPerHour: MicroDollars;
   readonly spentThisMonth: MicroDollars;
@@ -99,14 +101,12 @@ function amountsOf(object: InstanceSummary): Amounts {
   };
 }
 
-function isUndecided({ hasOpenIntent, hasDoubtfulIntent, hasUnknownPrice }: InstanceSummary): boolean {
-  return hasOpenIntent || hasDoubtfulIntent || hasUnknownPrice;
+function isUndecided(object: InstanceSummary): boolean {
+  const { hasOpenIntent, hasDoubtfulIntent, hasOpenStart, hasUnknownPrice } = object;
+  return hasOpenIntent || hasDoubtfulIntent || hasOpenStart || hasUnknownPrice;
 }
 
-/**
- * Objects that join and leave one by one, with their sums. The cost of a step does not depend on their number, since
- * limits are checked at each of a thousand rentals.
- */
+/** Objects with incrementally updated sums, because limits are checked at each of a thousand rentals. */
 class SummedObjects implements AccountObjects {
   readonly #byUid = new Map<string, InstanceSummary>();
   readonly #undecided = new Map<string, InstanceSummary>();
@@ -198,7 +198,7 @@ function lowerBound(sorted: readonly number[], holds: (value: number) => boolean
   return from;
 }
 
-/** Objects that are counted already. */
+/** Returns a set of objects that all count. */
 export function listedObjects(objects: readonly InstanceSummary[]): AccountObjects {
   const summed = new SummedObjects();
   for (const object of objects) summed.put(object);
@@ -211,17 +211,18 @@ interface Kept {
   readonly account: string;
   readonly hasAgingIntent: boolean;
   readonly summary: InstanceSummary;
-  /** On `clock.now()`: what was spent this month moves on. */
+  /** Time of the summary by `timeOf`: the spending of this month changes with time. */
   readonly madeAt: number;
 }
 
-/** Money that moves by itself may be this old in a sum. */
+/** Maximum age of amounts that change with time, in a sum. */
 const KEPT_MS = 10_000;
 
 /** Inputs of a summary. */
 export interface SummarySources {
   readonly instances: Pick<Informer<GpuInstance>, 'get' | 'list' | 'onChange'>;
-  readonly clock: Clock;
+  /** Time (epoch milliseconds) until which the machines of an account, by namespace/name, have cost something. */
+  readonly timeOf: (account: string) => number;
   /** Keys of the installation, as soon as it knows them. */
   readonly keys: () => KeyRing | undefined;
 }
@@ -234,11 +235,11 @@ export class InstanceSummaries {
   readonly #sources: SummarySources;
   /** Objects by namespace/name, in the order of their arrival. */
   readonly #byKey = new Map<string, Kept>();
-  /** Cached results, the least recently computed first. */
-  readonly #byAge = new Set<Kept>();
-  /** Keys of objects that changed since they were worked out. */
+  /** Cached results of each account, the least recently computed first: each account has a time of its own. */
+  readonly #byAge = new Map<string, Set<Kept>>();
+  /** Keys of objects that changed since their summary was computed. */
   readonly #touched = new Set<string>();
-  /** Followers by the account that they follow. */
+  /** Followers by the account or the namespace that they follow. */
   readonly #followers = new Map<string, Set<FollowedObjects>>();
   #keys: KeyRing | undefined;
   #all: readonly InstanceSummary[] | undefined;
@@ -260,54 +261,66 @@ export class InstanceSummaries {
 
   /** Returns the objects that name this account; the set is kept current until it is closed. */
   follow(ref: AccountRef): FollowedObjects {
+    return this.#follow(accountKey(ref));
+  }
+
+  /** Returns the objects of a namespace, whatever accounts they name; the set is kept current until it is closed. */
+  followNamespace(namespace: string): FollowedObjects {
+    return this.#follow(ofNamespace(namespace));
+  }
+
+  #follow(subject: string): FollowedObjects {
     this.#update();
-    const account = accountKey(ref);
-    const followers = this.#followers.get(account) ?? new Set();
+    const followers = this.#followers.get(subject) ?? new Set();
     const followed: FollowedObjects = new FollowedObjects({
       update: () => this.#update(),
       close: () => {
         followers.delete(followed);
-        if (followers.size === 0) this.#followers.delete(account);
+        if (followers.size === 0) this.#followers.delete(subject);
       },
     });
-    for (const kept of this.#byKey.values()) if (kept.account === account) followed.changed(kept.summary);
-    this.#followers.set(account, followers.add(followed));
+    for (const kept of this.#byKey.values())
+      if (subjectsOf(kept).includes(subject)) followed.changed(kept.summary);
+    this.#followers.set(subject, followers.add(followed));
     return followed;
   }
 
   #update(): void {
-    const { clock, keys: keysNow } = this.#sources;
+    const { timeOf, keys: keysNow } = this.#sources;
     const keys = keysNow();
     if (keys !== this.#keys) {
       this.#keys = keys;
       for (const key of this.#byKey.keys()) this.#touched.add(key);
     }
-    const now = clock.now();
-    for (const key of this.#touched) this.#read(key, now);
+    for (const key of this.#touched) this.#read(key);
     this.#touched.clear();
-    for (const kept of this.#byAge) {
-      if (Math.abs(now - kept.madeAt) < KEPT_MS) return;
-      this.#byAge.delete(kept);
-      this.#age(kept, now);
+    for (const [account, oldestFirst] of this.#byAge) {
+      const now = timeOf(account);
+      for (const kept of oldestFirst) {
+        if (Math.abs(now - kept.madeAt) < KEPT_MS) break;
+        oldestFirst.delete(kept);
+        this.#age(kept, now);
+      }
     }
   }
 
-  #read(key: string, now: number): void {
+  #read(key: string): void {
     const instance = this.#sources.instances.get(key);
     if (!instance) return;
     const account = accountKey(accountRefOf(instance));
     const known = this.#byKey.get(key);
-    if (known) this.#byAge.delete(known);
+    if (known) this.#dropAge(known);
     if (known && known.account !== account)
-      this.#notify(known.account, (follower) => follower.left(known.summary));
+      this.#notify([known.account], (follower) => follower.left(known.summary));
     const keys = this.#keys;
+    const now = this.#sources.timeOf(account);
     const summary = summarize(instance, now, keys);
     this.#keep({
       ...{ instance, account, summary },
       hasAgingIntent: hasAgingIntent(instance, keys),
       madeAt: now,
     });
-    this.#notify(account, (follower) => follower.changed(summary));
+    this.#notify(subjectsOf({ account, summary }), (follower) => follower.changed(summary));
   }
 
   /** Moves the amounts of a summary to the present time. */
@@ -315,13 +328,21 @@ export class InstanceSummaries {
     const { instance, account, hasAgingIntent: isAging } = kept;
     const summary = summaryAt(kept.summary, instance, { now, keys: this.#keys, hasAgingIntent: isAging });
     this.#keep({ ...kept, summary, madeAt: now });
-    if (summary !== kept.summary) this.#notify(account, (follower) => follower.changed(summary));
+    if (summary !== kept.summary)
+      this.#notify(subjectsOf({ account, summary }), (follower) => follower.changed(summary));
   }
 
   #keep(kept: Kept): void {
     this.#byKey.set(kept.summary.key, kept);
-    this.#byAge.add(kept);
+    const oldestFirst = this.#byAge.get(kept.account) ?? new Set();
+    this.#byAge.set(kept.account, oldestFirst.add(kept));
     this.#all = undefined;
+  }
+
+  #dropAge(kept: Kept): void {
+    const oldestFirst = this.#byAge.get(kept.account);
+    oldestFirst?.delete(kept);
+    if (oldestFirst?.size === 0) this.#byAge.delete(kept.account);
   }
 
   #drop(key: string): void {
@@ -329,14 +350,25 @@ export class InstanceSummaries {
     const known = this.#byKey.get(key);
     if (!known) return;
     this.#byKey.delete(key);
-    this.#byAge.delete(known);
+    this.#dropAge(known);
     this.#all = undefined;
-    this.#notify(known.account, (follower) => follower.left(known.summary));
+    this.#notify(subjectsOf(known), (follower) => follower.left(known.summary));
   }
 
-  #notify(account: string, change: (follower: FollowedObjects) => void): void {
-    for (const follower of this.#followers.get(account) ?? []) change(follower);
+  #notify(subjects: readonly string[], change: (follower: FollowedObjects) => void): void {
+    for (const subject of subjects)
+      for (const follower of this.#followers.get(subject) ?? []) change(follower);
   }
+}
+
+/** Returns the account and the namespace that may be followed for the object. */
+function subjectsOf({ account, summary }: Pick<Kept, 'account' | 'summary'>): readonly string[] {
+  return [account, ofNamespace(namespaceOf(summary))];
+}
+
+/** Returns a subject that is no account: the name of one is never empty. */
+function ofNamespace(namespace: string): string {
+  return `${namespace}/`;
 }
 
 interface Following {
@@ -344,10 +376,10 @@ interface Following {
   readonly close: () => void;
 }
 
-/** The objects that name one account. */
+/** The objects that name one account, or those of one namespace. */
 export class FollowedObjects {
   readonly #following: Following;
-  /** Objects that name the account, by uid, whether or not they count. */
+  /** The objects by uid, whether or not they count. */
   readonly #named = new Map<string, InstanceSummary>();
   /** True if the account may be used from a namespace, as it was when its objects were counted. */
   #permitted = new Map<string, boolean>();
@@ -358,7 +390,7 @@ export class FollowedObjects {
     this.#following = following;
   }
 
-  /** Returns the objects that count, as the copies of the cluster show them now. */
+  /** Returns the objects that count, from the present state of the cache. */
   counted(counting: Counting): AccountObjects {
     this.#following.update();
     if (!this.#counting || hasChanged(this.#counting, this.#permitted, counting)) this.#recount(counting);
@@ -366,12 +398,12 @@ export class FollowedObjects {
     return this.#summed;
   }
 
-  /** Ends the following. */
+  /** Stops following. */
   close(): void {
     this.#following.close();
   }
 
-  /** Records an object that names the account, or whose state changed. */
+  /** Records an object that is new here, or whose state changed. */
   changed(summary: InstanceSummary): void {
     this.#named.set(summary.uid, summary);
     if (this.#counting) this.#count(summary, this.#counting);

@@ -11,7 +11,9 @@ import {
   type Ticket,
   type TicketDecision,
 } from './admission.ts';
+import type { BudgetRefusal } from './budget-rules.ts';
 import type { LabelEcho } from './feed-observer.ts';
+import type { BudgetRequest } from './namespace-budgets.ts';
 import { OfferReservations, RESERVATION_MS } from './pending-rentals.ts';
 import { AdmissionQueue } from './queue/admission-queue.ts';
 import { type AccountLimits, sumAccount } from './spend-limits.ts';
@@ -25,6 +27,7 @@ interface Setting {
   echo: LabelEcho;
   isLoginRenting: boolean;
   isSuspended?: boolean;
+  budgetRefusal?: ((request: BudgetRequest) => BudgetRefusal | undefined) | undefined;
   objects: readonly InstanceSummary[];
 }
 
@@ -43,6 +46,7 @@ beforeEach(() => {
 function office(paced = false, maxDollarsPerHour = 1000 * DOLLAR, maxRentalsPerHour = 100): Admission {
   return new Admission({
     clock,
+    budgets: { refusal: (request) => setting.budgetRefusal?.(request) },
     reservations,
     queue: new AdmissionQueue({ clock, pacer, paced, search: async () => [], isReserved: () => false }),
     settings: { maxRentalsPerHour, maxLiveMachines: 100, maxDollarsPerHour },
@@ -115,6 +119,24 @@ describe('scenario 10: two objects that chose the same offer', () => {
     expect(tickets.request(ask('b', '1'))).toMatchObject({ reason: 'OfferReserved' });
     await clock.advance(RESERVATION_MS);
     expect(tickets.request(ask('b', '1')).type).toBe('ticket');
+  });
+
+  test('both get an offer whose stock is two machines', () => {
+    const tickets = office();
+    reservations.shown([{ id: '1', stock: 2 }], clock.monotonic());
+    ticketOf(tickets.request(ask('a', '1')));
+    ticketOf(tickets.request(ask('b', '1')));
+    expect(tickets.reservedFor('c').has('1')).toBe(true);
+  });
+
+  test('a rental is counted once: by its reservation until a search shows the stock without it', async () => {
+    const tickets = office();
+    reservations.shown([{ id: '1', stock: 1 }], clock.monotonic());
+    ticketOf(tickets.request(ask('a', '1'))).settle({ rented: true });
+    expect(tickets.request(ask('b', '1'))).toMatchObject({ reason: 'OfferReserved' });
+    await clock.advance(1_000);
+    reservations.shown([{ id: '1', stock: 1 }], clock.monotonic());
+    ticketOf(tickets.request(ask('b', '1')));
   });
 
   test('accounts of two logins of one marketplace see each other’s reservations', () => {
@@ -202,7 +224,7 @@ test('scenario 122: a suspended account refuses rentals and starts, whatever els
   setting.refusal = { reason: 'AccountNotReady', message: 'no' };
   const tickets = office();
   expect(tickets.request(ask('a', '1'))).toMatchObject({ type: 'refused', reason: 'Suspended' });
-  const start = { objectUid: 'a', pricePerHour: DOLLAR, timeoutMs: 1000 };
+  const start = { objectUid: 'a', namespace: 'team', pricePerHour: DOLLAR, timeoutMs: 1000 };
   expect(tickets.requestStart(start)).toMatchObject({ type: 'refused', reason: 'Suspended' });
 });
 
@@ -296,7 +318,7 @@ describe('a price that is unknown (S4, L3)', () => {
   test('counts at the start of a machine', () => {
     setting.limits = { maxSpendPerHour: DOLLAR };
     setting.objects = [recorded('a', { ...held, hasUnknownPrice: false, maxPrice: 2 * DOLLAR })];
-    const start = { objectUid: 'a', pricePerHour: undefined, timeoutMs: 1000 };
+    const start = { objectUid: 'a', namespace: 'team', pricePerHour: undefined, timeoutMs: 1000 };
     expect(office().requestStart(start)).toMatchObject({ reason: 'AtLimit' });
     setting.limits = { maxSpendPerHour: 2 * DOLLAR };
     const tickets = office();
@@ -430,7 +452,10 @@ describe('a burst of rentals under the marketplace’s pace', () => {
   });
 });
 
-const start = (objectUid: string) => ({ objectUid, pricePerHour: DOLLAR, timeoutMs: 120_000 });
+const start = (objectUid: string) => ({
+  ...{ objectUid, namespace: 'team' },
+  ...{ pricePerHour: DOLLAR, timeoutMs: 120_000 },
+});
 
 function permitted(decision: StartDecision): Extract<StartDecision, { type: 'permitted' }> {
   if (decision.type !== 'permitted') throw new Error(`refused: ${decision.reason}`);
@@ -509,7 +534,7 @@ describe('a start', () => {
     const tickets = office();
     expect(tickets.requestStart(start('s0')).type).toBe('permitted');
     const other = office();
-    other.requestReplacement({ objectUid: 'a', offerId: '1', pricePerHour: 2 * DOLLAR });
+    other.requestReplacement({ objectUid: 'a', namespace: 'team', offerId: '1', pricePerHour: 2 * DOLLAR });
     expect(other.requestStart(start('s0'))).toMatchObject({ reason: 'AtLimit' });
   });
 
@@ -520,6 +545,59 @@ describe('a start', () => {
     permitted(tickets.requestStart(start('s0'))).settle({ started: 'unknown' });
     permitted(tickets.requestStart(start('s0'))).settle({ started: true });
     expect(tickets.sums().dollarsPerHour).toBe(DOLLAR);
+  });
+
+  describe('that is on record', () => {
+    const starting = (uid: string) =>
+      sleepers(1).map((asleep) => ({ ...asleep, uid, hasOpenStart: true, maxPrice: 2 * DOLLAR }));
+
+    beforeEach(() => {
+      setting.limits = { maxSpendPerHour: 2.5 * DOLLAR };
+      setting.objects = starting('a');
+    });
+
+    test('counts at the price of its offer when an earlier process requested it', () => {
+      setting.objects = starting('a').map((object) => ({ ...object, offerPrice: 1.6 * DOLLAR }));
+      const tickets = office();
+      expect(tickets.sums()).toMatchObject({ dollarsPerHour: 1.6 * DOLLAR, liveMachines: 1 });
+      expect(tickets.request(ask('b', '1'))).toMatchObject({ reason: 'AtLimit' });
+      expect(tickets.requestStart(start('c'))).toMatchObject({ reason: 'AtLimit' });
+    });
+
+    test('counts at its maximum price when the offer named none', () => {
+      expect(office().sums()).toMatchObject({ dollarsPerHour: 2 * DOLLAR, liveMachines: 1 });
+    });
+
+    test('does not stand in its own way, and counts at its price when this process requests it again', () => {
+      const tickets = office();
+      permitted(tickets.requestStart(start('a')));
+      expect(tickets.sums().dollarsPerHour).toBe(DOLLAR);
+      expect(tickets.request(ask('b', '1')).type).toBe('ticket');
+    });
+
+    test.each([
+      [false, 0],
+      [true, 1_000],
+    ])('counts no more when this process knows its end (started: %s)', async (started, afterMs) => {
+      const tickets = office();
+      permitted(tickets.requestStart({ ...start('a'), timeoutMs: afterMs })).settle({ started });
+      await clock.advance(afterMs);
+      for (let read = 0; read < 2; read++) expect(tickets.sums().dollarsPerHour).toBe(0.01 * DOLLAR);
+      setting.objects = sleepers(1).map((asleep) => ({ ...asleep, uid: 'a' }));
+      expect(tickets.sums().dollarsPerHour).toBe(0.01 * DOLLAR);
+      setting.objects = starting('a');
+      expect(tickets.sums().dollarsPerHour).toBe(2 * DOLLAR);
+    });
+  });
+
+  test('ends the replacement of its machine, which counts again', () => {
+    setting.objects = sleepers(1);
+    setting.limits = { maxSpendPerHour: 1.5 * DOLLAR };
+    const tickets = office();
+    tickets.requestReplacement({ objectUid: 's0', namespace: 'team', offerId: '1', pricePerHour: 10_000 });
+    permitted(tickets.requestStart(start('s0')));
+    setting.objects = sleepers(1).map((asleep) => ({ ...asleep, pricePerHour: DOLLAR }));
+    expect(tickets.request(ask('b', '2'))).toMatchObject({ reason: 'AtLimit' });
   });
 });
 
@@ -578,7 +656,10 @@ test('each ticket has a number of its own', () => {
 });
 
 describe('a rental in place of the machine of its object (P1)', () => {
-  const replacement = (objectUid: string, offerId: string) => ({ objectUid, offerId, pricePerHour: DOLLAR });
+  const replacement = (objectUid: string, offerId: string) => ({
+    ...{ objectUid, namespace: 'team' },
+    ...{ offerId, pricePerHour: DOLLAR },
+  });
   const holder = (uid: string) =>
     recorded(uid, { hasOpenIntent: false, instanceId: `machine-${uid}`, pricePerHour: DOLLAR });
 
@@ -650,5 +731,64 @@ describe('a rental in place of the machine of its object (P1)', () => {
     const account = office();
     account.requestReplacement(replacement('a', '1'));
     expect(account.sums()).toMatchObject({ liveMachines: 1, rentalsUnderWay: 0 });
+  });
+});
+
+describe('a budget of the namespace', () => {
+  const refused = { type: 'refused', reason: 'BudgetReached', message: 'no room', retryAfterMs: 7_000 };
+  const rental = { objectUid: 'a', namespace: 'team', offerId: '1', pricePerHour: DOLLAR };
+  const asked: BudgetRequest[] = [];
+  beforeEach(() => {
+    asked.length = 0;
+    setting.budgetRefusal = (request) => {
+      asked.push(request);
+      return { message: 'no room', retryAfterMs: 7_000 };
+    };
+  });
+
+  test('refuses a rental, a start and a replacement', () => {
+    const tickets = office();
+    expect(tickets.request(ask('a', '1'))).toEqual(refused);
+    expect(tickets.requestStart(start('a'))).toEqual(refused);
+    expect(tickets.requestReplacement(rental)).toEqual(refused);
+    const { namespace, pricePerHour } = { namespace: 'team', pricePerHour: DOLLAR };
+    expect(asked).toMatchObject(Array.from({ length: 3 }, () => ({ namespace, pricePerHour })));
+    expect(asked.every(({ asker }) => asker === tickets)).toBe(true);
+  });
+
+  test('is asked only when the account has room', () => {
+    setting.limits = { maxPricePerHour: DOLLAR / 2 };
+    expect(office().request(ask('a', '1'))).toMatchObject({ reason: 'AtLimit' });
+    expect(asked).toEqual([]);
+  });
+
+  test('gets an unknown price as the maximum of the object', () => {
+    setting.objects = [recorded('a', { hasOpenIntent: false, maxPrice: 3 * DOLLAR })];
+    office().request({ ...ask('a', '1'), pricePerHour: undefined });
+    expect(asked).toMatchObject([{ pricePerHour: 3 * DOLLAR }]);
+  });
+
+  test('counts the present machine neither of a start nor of a replacement', () => {
+    setting.objects = [
+      instanceSummary({ uid: 'a', key: 'team/a', instanceId: '7', pricePerHour: DOLLAR / 4 }),
+    ];
+    const tickets = office();
+    tickets.requestStart(start('a'));
+    tickets.requestReplacement(rental);
+    expect(asked.map(({ beside }) => beside.instead)).toMatchObject([
+      [{ uid: 'a', instanceId: '7', pricePerHour: 0 }],
+      [{ uid: 'a', instanceId: undefined, pricePerHour: 0 }],
+    ]);
+  });
+
+  test('gets what the account has allowed and no record shows', () => {
+    setting.budgetRefusal = undefined;
+    const tickets = office();
+    ticketOf(tickets.request(ask('a', '1')));
+    tickets.requestReplacement({ ...rental, objectUid: 'b', offerId: '2' });
+    expect(tickets.besideRecords().pending).toMatchObject([
+      { namespace: 'team', pricePerHour: DOLLAR },
+      { namespace: 'team', pricePerHour: DOLLAR },
+    ]);
   });
 });

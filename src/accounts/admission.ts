@@ -4,7 +4,9 @@ import type { Clock } from '../lib/clock.ts';
 import type { MicroDollars } from '../lib/money.ts';
 import type { Slot } from '../market/pacing.ts';
 import type { AccountObjects } from './account-objects.ts';
+import type { BudgetRefusal } from './budget-rules.ts';
 import type { LabelEcho } from './feed-observer.ts';
+import type { BudgetRequest } from './namespace-budgets.ts';
 import {
   type OfferReservations,
   PendingRentals,
@@ -17,6 +19,7 @@ import type { AdmissionQueue } from './queue/admission-queue.ts';
 import {
   type AccountLimits,
   type AccountSums,
+  type BesideRecords,
   type BrakeDecision,
   type BrakeSettings,
   type LimitRefusal,
@@ -30,21 +33,24 @@ import {
 export interface TicketRequest {
   readonly objectUid: string;
   readonly namespace: string;
-  /** Version of the object for which the rental was decided: another version gets a new place in the queue. */
+  /** Version of the object for which the rental was decided. A changed version joins the queue again. */
   readonly generation: number;
-  /** Called when a rental slot is there, if none is now. */
+  /** Called when a rental slot becomes free, if none is free now. */
   readonly wake: () => void;
   readonly offerId: string;
   /** Price of the offer, disk included; undefined if the marketplace names none. */
   readonly pricePerHour: MicroDollars | undefined;
 }
 
-/** Offers by id. */
-export type OfferSet = Pick<ReadonlySet<string>, 'has'>;
+/** Offers that objects hold. */
+export interface HeldOffers {
+  /** Returns true if no machine of the offer is left. `promised`: number of earlier rentals of the offer. */
+  has(offerId: string, promised?: number): boolean;
+}
 
 /**
- * Reason why no rental may begin now. All but `OfferReserved`, which passes within a moment and is not worth a write,
- * are reasons of the catalogue. `Queued`: the object waits in the queue of its login and is called.
+ * Reason why no rental may begin now. All are reasons of the catalogue except `OfferReserved`, which passes quickly
+ * and is not written. `Queued`: the object waits in the queue of its login, which wakes it.
  */
 export type TicketRefusal =
   | 'Queued'
@@ -52,6 +58,7 @@ export type TicketRefusal =
   | 'AccountNotReady'
   | 'KeyTooNarrow'
   | 'Suspended'
+  | 'BudgetReached'
   | LimitRefusal;
 
 /**
@@ -70,10 +77,7 @@ export interface Ticket {
    * not be sent.
    */
   use(): boolean;
-  /**
-   * Records that the call was answered or given up. Frees the offer if `rented` is false and, where rentals are serial,
-   * the turn.
-   */
+  /** Records the result of the call and ends its slot. Releases the offer if `rented` is false. */
   settle(result: { readonly rented: boolean | 'unknown' }): void;
 }
 
@@ -90,7 +94,7 @@ export type StartDecision =
   | {
       readonly type: 'permitted';
       /**
-       * Records that the call was answered or given up. If `started` is false its money no longer counts; else it
+       * Records that the call was answered or abandoned. If `started` is false, its cost no longer counts; else it
        * counts until a record shows it or its time is over.
        */
       settle(result: { readonly started: boolean | 'unknown' }): void;
@@ -102,8 +106,8 @@ export type StartDecision =
       readonly retryAfterMs: number;
     };
 
-/** A rental that is to take the place of its object's machine. */
-export type ReplacementRequest = Pick<TicketRequest, 'objectUid' | 'offerId' | 'pricePerHour'>;
+/** A rental that replaces the machine of its object. */
+export type ReplacementRequest = Pick<TicketRequest, 'objectUid' | 'namespace' | 'offerId' | 'pricePerHour'>;
 
 export type ReplacementDecision =
   | { readonly type: 'fits' }
@@ -131,13 +135,13 @@ export interface AdmissionOptions {
   readonly isLoginRenting: () => boolean;
   readonly objects: () => AccountObjects;
   readonly sums: (objects: AccountObjects, beside: BesideRecords) => AccountSums;
+  /** Returns the refusal by a budget of the namespace, which counts all accounts. */
+  readonly budgets: { refusal(request: BudgetRequest): BudgetRefusal | undefined };
 }
 
-/** Knowledge of this process that the records of objects do not show. */
-export interface BesideRecords {
-  /** Objects as they count in place of what their records say. */
-  readonly instead: readonly InstanceSummary[];
-  readonly pending: readonly PendingRental[];
+/** A request, with the price that counts for limits. */
+interface Counted extends Pick<TicketRequest, 'namespace'> {
+  readonly pricePerHour: MicroDollars;
 }
 
 interface UnderWay {
@@ -153,8 +157,8 @@ const RESERVED_RETRY_MS = 1_000;
 const ASK_AGAIN_MS = 10_000;
 
 /**
- * Admits the rentals and starts of one account: every rule in front of a purchase, in the order in which refusals are
- * reported. Answers at once, never waits.
+ * Admits the rentals and starts of one account. Applies every rule before a purchase, in the order in which refusals
+ * are reported. Returns immediately.
  */
 export class Admission {
   readonly #options: AdmissionOptions;
@@ -175,12 +179,16 @@ export class Admission {
     const { reservations, queue } = this.#options;
     this.#pending.restart(request.objectUid);
     const account = this.#afterReplacements(this.#underWay(), request.objectUid);
-    // A request for a rental proves that the last one came to nothing, even if the record does not show it yet.
+    // A request for a rental proves that the last one created no machine, even if the record does not show it yet.
     change(account, request.objectUid, { hasOpenIntent: false });
     const refused =
       this.#accountRefusal() ??
       this.#unknownPriceRefusal(request) ??
-      this.#brake(mayRent, this.#countedPrice(request, account.objects), account);
+      this.#brake(
+        mayRent,
+        { ...request, pricePerHour: this.#countedPrice(request, account.objects) },
+        account,
+      );
     if (refused) return refused;
     if (!reservations.reserve(request.offerId, request.objectUid)) {
       return refuse('OfferReserved', 'Another object is about to rent this offer.', RESERVED_RETRY_MS);
@@ -202,18 +210,19 @@ export class Admission {
     // A start needs the whole price of the machine, which includes the disk.
     change(account, request.objectUid, { pricePerHour: 0, unconfirmedPerHour: 0 });
     const pricePerHour = this.#countedPrice(request, account.objects);
-    const refused = this.#accountRefusal() ?? this.#brake(mayStart, pricePerHour, account);
+    const refused = this.#accountRefusal() ?? this.#brake(mayStart, { ...request, pricePerHour }, account);
     if (refused) return refused;
+    this.#replacements.end(request.objectUid);
     const settle = this.#starts.begin({ ...request, pricePerHour });
     return { type: 'permitted', settle: ({ started }) => settle(started) };
   }
 
   /**
-   * Admits or refuses a rental that follows the end of the object's machine: the sums leave out that machine. A granted
+   * Admits or refuses a rental that follows the end of the object's machine. The sums exclude that machine. A granted
    * request reserves the offer for the object. The ticket is requested later and may still be refused.
    */
   requestReplacement(request: ReplacementRequest): ReplacementDecision {
-    const { objectUid, offerId } = request;
+    const { objectUid, namespace, offerId } = request;
     this.#replacements.end(objectUid);
     const decision = this.mayReplace(request);
     if (decision.type === 'refused') return decision;
@@ -221,36 +230,39 @@ export class Admission {
       return refuse('OfferReserved', 'Another object is about to rent this offer.', RESERVED_RETRY_MS);
     const objects = this.#options.objects();
     const counted = this.#countedPrice(request, objects);
-    this.#replacements.grant(objectUid, objects.get(objectUid)?.instanceId, counted);
+    const rental = { objectUid, namespace, pricePerHour: counted };
+    this.#replacements.grant(rental, objects.get(objectUid)?.instanceId);
     return decision;
   }
 
-  /**
-   * Decides like `requestReplacement`, but grants and reserves nothing. It counts the replacements that are about to be
-   * carried out.
-   */
+  /** Decides like `requestReplacement`, but grants and reserves nothing. It counts the granted replacements. */
   mayReplace(
-    { objectUid, pricePerHour }: ReplacementRequest,
+    { objectUid, namespace, pricePerHour }: ReplacementRequest,
     beside: readonly ReplacementRequest[] = [],
   ): ReplacementDecision {
     const account = this.#afterReplacements(this.#underWay(objectUid), objectUid);
     for (const { objectUid: uid } of [...beside, { objectUid }]) change(account, uid, WITHOUT_MACHINE);
     const now = this.#options.clock.now();
     const others = beside.map((other) => ({
-      ...{ at: now, recorded: false },
+      ...{ at: now, namespace: other.namespace, recorded: false },
       pricePerHour: this.#countedPrice(other, account.objects),
     }));
     const counted = this.#countedPrice({ objectUid, pricePerHour }, account.objects);
     const refused =
       this.#accountRefusal() ??
       this.#unknownPriceRefusal({ pricePerHour }) ??
-      this.#brake(mayRent, counted, { ...account, pending: [...account.pending, ...others] });
+      this.#brake(
+        mayRent,
+        { namespace, pricePerHour: counted },
+        { ...account, pending: [...account.pending, ...others] },
+      );
     return refused ?? { type: 'fits' };
   }
 
-  /** Offers that other objects have reserved. */
-  reservedFor(objectUid: string): OfferSet {
-    return { has: (offerId) => this.#options.reservations.isReservedByOther(offerId, objectUid) };
+  /** Returns the offers that other objects have reserved. */
+  reservedFor(objectUid: string): HeldOffers {
+    const { reservations } = this.#options;
+    return { has: (offerId, promised) => reservations.isReservedByOther(offerId, objectUid, promised) };
   }
 
   /** Returns the uids of objects that may rent by a ticket, and whose intent may not be on record yet. */
@@ -258,45 +270,67 @@ export class Admission {
     return this.#pending.unused();
   }
 
-  /** Returns true if a rental of this account may still make a machine that no record shows. */
+  /** Returns true if a rental of this account may still create a machine that no record shows. */
   isRenting(): boolean {
     return this.#isRentingBeside(undefined);
   }
 
-  /** Sums with the rentals and starts under way, for status and metrics. */
+  /** Returns the sums including rentals and starts in progress, for status and metrics. */
   sums(): AccountSums {
     return this.#sumsOf(this.#underWay());
   }
 
   /**
-   * Returns the account in its worst case. It counts what this process allowed and no record shows yet, and, at its
-   * maximum cost, each rental that is open on a record and unknown to this process (as after a restart).
+   * Returns the account's maximum possible spending. It includes everything that this process admitted and no record
+   * shows yet. Machines without a known price, and open rentals that this process does not know (as after a restart),
+   * count at their maximum price; such starts count at the price of their offers.
    */
   #underWay(startingUid?: string): UnderWay {
-    const { limits, settings } = this.#options;
     const objects = this.#options.objects();
     const pending = [...this.#pending.pending(objects), ...this.#starts.pending(objects, startingUid)];
-    const unknown = (object: InstanceSummary) =>
-      object.hasUnknownPrice || (object.hasOpenIntent && !this.#pending.knows(object.uid));
-    const account = limits();
-    const most = ({ pricePerHour, maxPrice }: InstanceSummary) =>
-      Math.max(pricePerHour, maxRentalPrice(maxPrice, account, settings.maxDollarsPerHour));
-    const undecided = objects.undecided().filter(unknown);
+    const limits = this.#options.limits();
     const instead = new Map(
-      undecided.map((object) => [object.uid, { ...object, pricePerHour: most(object) }] as const),
+      objects.undecided().flatMap((object) => {
+        const pricePerHour = this.#openPrice(object, limits);
+        return pricePerHour === undefined ? [] : [[object.uid, { ...object, pricePerHour }] as const];
+      }),
     );
     return { objects, instead, pending };
   }
 
+  /**
+   * Returns the price at which an object counts if neither its record nor this process knows it; else undefined.
+   */
+  #openPrice(object: InstanceSummary, limits: AccountLimits): MicroDollars | undefined {
+    const { uid, hasUnknownPrice, hasOpenIntent, hasOpenStart, offerPrice } = object;
+    const most = maxRentalPrice(object.maxPrice, limits, this.#options.settings.maxDollarsPerHour);
+    if (hasUnknownPrice || (hasOpenIntent && !this.#pending.knows(uid)))
+      return Math.max(object.pricePerHour, most);
+    if (hasOpenStart && !this.#starts.knows(uid)) return Math.max(object.pricePerHour, offerPrice ?? most);
+    return undefined;
+  }
+
   /** Returns the account after the granted replacements of other objects. */
-  #afterReplacements(account: UnderWay, exceptUid: string): UnderWay {
+  #afterReplacements(account: UnderWay, exceptUid: string | undefined): UnderWay {
     const { ending, rentals } = this.#replacements.pending(account.objects, exceptUid);
     for (const uid of ending) change(account, uid, WITHOUT_MACHINE);
     return { ...account, pending: [...account.pending, ...rentals] };
   }
 
-  #sumsOf({ objects, instead, pending }: UnderWay): AccountSums {
-    return this.#options.sums(objects, { instead: [...instead.values()], pending });
+  /**
+   * Returns admitted spending that no record shows, with the granted replacements, for a sum over several accounts.
+   */
+  besideRecords(): BesideRecords {
+    return besideOf(this.#afterReplacements(this.#underWay(), undefined));
+  }
+
+  /** Returns true if the object counts for this account. */
+  counts(objectUid: string): boolean {
+    return this.#options.objects().get(objectUid) !== undefined;
+  }
+
+  #sumsOf(account: UnderWay): AccountSums {
+    return this.#options.sums(account.objects, besideOf(account));
   }
 
   /** True if the account refuses every rental and start, as `spec.suspend` says. */
@@ -310,7 +344,9 @@ export class Admission {
     return refusal && refuse(refusal.reason, refusal.message, RETRY_MS);
   }
 
-  /** Returns the price at which a request counts: its own, or its maximum if it is unknown; never 0. */
+  /**
+   * Returns the price at which a request counts: its price, or its maximum price if that is unknown; never 0.
+   */
   #countedPrice(
     { objectUid, pricePerHour }: Pick<TicketRequest, 'objectUid' | 'pricePerHour'>,
     objects: AccountObjects,
@@ -328,8 +364,9 @@ export class Admission {
     return refuse('AtLimit', message, ASK_AGAIN_MS);
   }
 
-  #brake(rule: typeof mayRent, pricePerHour: MicroDollars, account: UnderWay): Refused | undefined {
-    const { limits, settings, clock } = this.#options;
+  /** Decides by the limits of the account, and then by the budgets of the namespace. */
+  #brake(rule: typeof mayRent, { namespace, pricePerHour }: Counted, account: UnderWay): Refused | undefined {
+    const { limits, settings, clock, budgets } = this.#options;
     const decision: BrakeDecision = rule({
       sums: this.#sumsOf(account),
       limits: limits(),
@@ -337,9 +374,9 @@ export class Admission {
       pricePerHour,
       now: clock.now(),
     });
-    return decision.type === 'fits'
-      ? undefined
-      : refuse(decision.reason, decision.message, decision.retryAfterMs);
+    if (decision.type !== 'fits') return refuse(decision.reason, decision.message, decision.retryAfterMs);
+    const refusal = budgets.refusal({ namespace, pricePerHour, asker: this, beside: besideOf(account) });
+    return refusal && refuse('BudgetReached', refusal.message, refusal.retryAfterMs);
   }
 
   /**
@@ -360,10 +397,10 @@ export class Admission {
 
   #issue(request: TicketRequest, slot: Slot): Ticket {
     const id = this.#nextId++;
-    const { objectUid, offerId } = request;
+    const { objectUid, namespace, offerId } = request;
     const objects = this.#options.objects();
-    const counted = this.#countedPrice(request, objects);
-    const grant = this.#pending.begin(objectUid, counted, objects.get(objectUid));
+    const pricePerHour = this.#countedPrice(request, objects);
+    const grant = this.#pending.begin({ objectUid, namespace, pricePerHour }, objects.get(objectUid));
     return {
       type: 'ticket',
       id,
@@ -375,13 +412,18 @@ export class Admission {
         slot.release();
         grant.settle(rented);
         if (rented === false) this.#options.reservations.release(offerId, objectUid);
+        if (rented === true) this.#options.reservations.rented(offerId, objectUid);
         this.#options.queue.slotEnded();
       },
     };
   }
 }
 
-/** An object whose machine has ended. */
+function besideOf({ instead, pending }: UnderWay): BesideRecords {
+  return { instead: [...instead.values()], pending };
+}
+
+/** Changes to a summary when the object's machine has ended. */
 const WITHOUT_MACHINE = {
   ...{ hasOpenIntent: false, instanceId: undefined },
   ...{ pricePerHour: 0, unconfirmedPerHour: 0 },

@@ -32,9 +32,9 @@ export type KeyReading =
   | { readonly type: 'forbidden'; readonly secret: string };
 
 /**
- * Reads the key of an account, in that very namespace: it is sent to the marketplace, so a Secret that is kept by the
- * operator, opens Kubernetes or holds a machine's credentials is invalid. Failures that say nothing about the Secret (the API
- * server is away) are thrown.
+ * Reads the key of an account from the account's namespace. The operator sends the key to the marketplace, so some
+ * Secrets are invalid: the operator's own, credentials of Kubernetes and credentials of machines. Throws failures
+ * that are unrelated to the Secret, such as an unreachable API server.
  */
 export async function readKeySecret(
   client: KubeClient,
@@ -97,7 +97,7 @@ export class KeptKeys {
     return reading.type === 'key' ? reading.key : undefined;
   }
 
-  /** Writes only if there is none yet or another one. Rejects with a KubeError. */
+  /** Writes the key unless it is stored already. Rejects with a KubeError. */
   async save(accountUid: string, key: Secret): Promise<void> {
     const kept = await this.read(accountUid);
     if (kept?.equals(key)) return;
@@ -131,7 +131,7 @@ export class KeptKeys {
   }
 }
 
-/** Permitted use of a key. `teardown`: the user's Secret is gone, so nothing but reading and destroying. */
+/** Permitted use of a key. `teardown`: the user's Secret is gone, so the key may only read and destroy. */
 export type KeyUse = 'full' | 'teardown';
 
 interface LoginKey {
@@ -142,9 +142,9 @@ interface LoginKey {
 }
 
 /**
- * The proven keys of one login, by account. Accounts of a login share reads only: a read leaves with the most
- * capable key of them all, a write only with the key of the account in whose name it is made. A key is chosen at
- * the moment of sending; without a suitable one the request is certainly not sent.
+ * The proven keys of one login, by account. Accounts of a login share reads only: a read uses the most capable of
+ * these keys, a write only the key of its own account. The key is chosen when the request is sent. Without a suitable
+ * key the request is certainly not sent.
  */
 export class LoginKeys {
   readonly #byAccount = new Map<string, LoginKey>();
@@ -157,7 +157,7 @@ export class LoginKeys {
     this.#byAccount.delete(accountUid);
   }
 
-  /** For what all accounts share: it only ever reads. */
+  /** Key source for shared reads; throws for any write. */
   readonly forReads: MarketKeySource = (purpose) => {
     if (purpose !== 'read')
       throw noKey('a write needs the key of one account, and accounts share reads only');

@@ -72,12 +72,14 @@ function largest(shares: readonly AvoidEntry[][]): AvoidEntry[] | undefined {
   return first?.length ? first : undefined;
 }
 
-/** Entries that still matter: those in force, and those whose repetition would double. */
+/**
+ * Returns the entries that still matter: entries in force, and entries whose repetition would double the period.
+ */
 export function remembered(entries: readonly AvoidEntry[], now: number): readonly AvoidEntry[] {
   return entries.filter((entry) => isRemembered(entry, now));
 }
 
-/** Entries in force at `now`. */
+/** Returns the targets of the entries in force at `now`. */
 export function avoidedAt(entries: readonly AvoidEntry[], now: number): Avoided {
   const idsOf = (type: AvoidTarget['type']) =>
     new Set(
@@ -121,13 +123,13 @@ export function avoidOf(account: MarketplaceAccount): readonly AvoidEntry[] {
 
 /** Time during which reports are evaluated together. */
 const REPORTS_KEPT_MS = 24 * 3_600_000;
-/** Reports kept of one namespace; older ones are dropped. */
+/** Maximum number of reports kept for one namespace; older ones are dropped. */
 const MAX_REPORTS_OF_NAMESPACE = 64;
 const MAX_NAMESPACES = 256;
 
 /**
- * Period for which the reporting object itself avoids its target; its own status has longer ones. Afterwards no entry
- * here names the object, which may be gone.
+ * Period for which the list keeps a failure for the reporting object alone; that object's status keeps it longer.
+ * Afterwards no entry names the object, which may be gone.
  */
 const OWN_MS = 5 * 60_000;
 
@@ -141,8 +143,8 @@ interface ReceivedReport extends FailureReport {
 const STATUS_PRECISION_MS = 1_000;
 
 /**
- * The avoid list of one account, shared by its objects. The account's controller writes the durable part into the
- * status; from then on the status counts, so that people can add entries and remove them.
+ * The avoid list of one account, shared by its objects. The account's controller writes the durable part to the
+ * status. From then on the status counts, so people can add and remove entries.
  */
 export class AvoidList {
   readonly #clock: Clock;
@@ -150,7 +152,7 @@ export class AvoidList {
   #entries: readonly AvoidEntry[];
   /** Failures that no status has shown yet. */
   #unwritten: readonly AvoidEntry[] = [];
-  /** Entries of the status that were taken back, and that a status may still show. */
+  /** Withdrawn entries that a status may still show. */
   #takenBack: readonly AvoidEntry[] = [];
   /**
    * Reports by namespace, the latest reporter at the end. Losing them only delays entries that need a second report.
@@ -163,7 +165,10 @@ export class AvoidList {
     this.#onChange = onChange;
   }
 
-  /** Targets that every object of the account avoids, and those of `owner` alone: see {@link FailureReporter.owner}. */
+  /**
+   * Returns the targets that every object of the account avoids, and those of `owner` alone: see
+   * {@link FailureReporter.owner}.
+   */
   current(owner?: string): Avoided {
     const now = this.#clock.now();
     const own = owner === undefined ? [] : this.#recentReports().filter((report) => report.owner === owner);
@@ -174,8 +179,9 @@ export class AvoidList {
   }
 
   /**
-   * Takes effect at once, for every object of the account or for the reporter's object alone (see `countsForAll`); without
-   * a reporter it is a fact. Machines and hosts that all objects avoid are made durable soon after.
+   * Adds a failure, which takes effect immediately: for every object of the account, or for the reporter's object
+   * alone (see `countsForAll`). Without a reporter it counts for all. Machines and hosts that all objects avoid are
+   * written to the status soon after.
    */
   add(target: AvoidTarget, reason: string, reporter?: FailureReporter): void {
     if (reporter && !this.#isAccepted(target, reporter)) return;
@@ -188,8 +194,8 @@ export class AvoidList {
   }
 
   /**
-   * Takes back what one reporter alone has made avoided for that reason, once: it was no fault of the target. What failed
-   * before or for others stays.
+   * Withdraws a single failure that only this reporter reported for that reason: the target was not at fault. Earlier
+   * failures and those of other reporters stay.
    */
   takeBack(target: AvoidTarget, { namespace, owner, reason }: FailureReporter): void {
     const key = `${target.type}/${target.id}`;
@@ -211,7 +217,7 @@ export class AvoidList {
     this.#onChange();
   }
 
-  /** Keeps a report; returns whether it counts for every object of the account. */
+  /** Records a report. Returns true if it counts for every object of the account. */
   #isAccepted(target: AvoidTarget, reporter: FailureReporter): boolean {
     const before = this.#recentReports();
     const report = { ...reporter, target: `${target.type}/${target.id}`, of: target, at: this.#clock.now() };
@@ -237,12 +243,15 @@ export class AvoidList {
     return [...this.#reports.values()].flat();
   }
 
-  /** Adopts the entries of the status; of its own, only offers and entries that are not written yet stay. */
+  /**
+   * Adopts the entries of the status. Of the entries in memory it keeps only offers and entries that are not written
+   * yet.
+   */
   follow(status: readonly AvoidEntry[]): void {
     this.#recentReports();
     const unwritten = remembered(this.#unwritten, this.#clock.now());
     this.#unwritten = unwritten.filter((entry) => !shows(status, entry));
-    // Until a status is without them: a person who adds one of them later means it.
+    // Kept until the status no longer shows them. If a person adds such an entry later, it counts.
     this.#takenBack = this.#takenBack.filter((entry) => status.some((each) => isSameEntry(each, entry)));
     const standing = status.filter((each) => !this.#takenBack.some((entry) => isSameEntry(each, entry)));
     const offers = this.#entries.filter(({ target }) => target.type === 'offer');
@@ -270,7 +279,7 @@ function shows(status: readonly AvoidEntry[], { target, until }: AvoidEntry): bo
 /** Object that reports a failed machine, host or offer, and the basis of its report. */
 export interface FailureReporter {
   readonly namespace: string;
-  /** Uid of the object, or of the group that it works for: its reports count for itself at once. */
+  /** Uid of the object, or of its group: reports of that owner apply to it immediately. */
   readonly owner: string;
   readonly image: string | undefined;
   readonly reason: string;
@@ -284,13 +293,15 @@ export interface FailureReport extends Omit<FailureReporter, 'owner'> {
   readonly target: string;
 }
 
-/** An image that failed on more other machines than this is what failed. */
+/**
+ * Number of other targets on which an image must have failed in the same way before the image counts as the cause.
+ */
 const MAX_MACHINES_FAILED_BY_IMAGE = 2;
 
 /**
  * Returns true if a failure counts for every object of the account, false if only for its reporter. It counts for all
- * if two namespaces report it, each with its own image, or if the reporter was patient and the same image did not fail
- * elsewhere. `before`: the reports of the last day.
+ * if another namespace reported the target too, with another image if the image may be at fault. It also counts for
+ * all if the reporter was patient and the same image did not fail elsewhere. `before`: the reports of the last day.
  */
 export function countsForAll(report: FailureReport, before: readonly FailureReport[]): boolean {
   const agrees = before.some(
@@ -315,7 +326,7 @@ type Patience = (spec: GpuInstance['spec']) => readonly (readonly [own: string, 
 const timeouts = gpuInstanceSpec.shape.timeouts.parse(undefined);
 const { tolerance } = gpuInstanceSpec.shape.replacement.parse(undefined);
 
-/** Times that pass before an end, each beside its default. */
+/** Timeouts that pass before an end, each with its default. */
 const PATIENCE: Readonly<Record<NonNullable<ReasonFacets['patience']>, Patience>> = {
   provisioning: (spec) => [[spec.timeouts.provisioning, timeouts.provisioning]],
   loading: (spec) => [[spec.timeouts.loading, timeouts.loading]],

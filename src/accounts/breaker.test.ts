@@ -315,7 +315,7 @@ describe('after a restart', () => {
   });
 });
 
-describe('machines that are to end at once by limit, price or drift', () => {
+describe('machines that are to end at once by limit, price, drift or idleness', () => {
   const ending = (machines: number, number: number): BreakerPoll => ({
     ...(poll(machines, 0) as Extract<BreakerPoll, { type: 'complete' }>),
     ending: number,
@@ -333,7 +333,7 @@ describe('machines that are to end at once by limit, price or drift', () => {
   test('scenario 117: are named by the breaker that they open, and not after two calm polls (A1)', () => {
     expect(stateAfter([ending(10, 10)])).toMatchObject({
       cause: 'massEnds',
-      message: '10 of 10 machines would end at once by limit, price or drift; none is ended.',
+      message: '10 of 10 machines would end at once by limit, price, drift or idleness; none is ended.',
     });
     expect(stateAfter([ending(10, 10), ending(10, 0), ending(10, 0)])).toEqual({ type: 'closed' });
   });

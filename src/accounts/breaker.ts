@@ -13,14 +13,17 @@ export type BreakerState =
       readonly type: 'open';
       /** Epoch milliseconds. */
       readonly since: number;
-      /** `massEnds`: many machines would end at once by limit, price or drift. */
+      /** `massEnds`: many machines would end at once by limit, price, drift or idleness. */
       readonly cause: 'massFailure' | 'massEnds' | 'listFailed';
-      /** The most machines that were bad, missing or to end at a time; 0 if the list failed. */
+      /** Maximum number of machines that were bad, missing or about to end at a time; 0 if the list failed. */
       readonly unhealthy: number;
       readonly message: string;
     }
   | {
-      /** Machines are still bad, and the maximum hold or a person lets replacement go on: one at a time. */
+      /**
+       * Machines are still bad, but the maximum hold has passed or a person has confirmed. They are replaced one at a
+       * time.
+       */
       readonly type: 'slow';
       /** Epoch milliseconds at which the breaker opened. */
       readonly since: number;
@@ -33,19 +36,19 @@ export type BreakerState =
       readonly turn: string | undefined;
     };
 
-/** More machines are bad than the account tolerates, from the poll that saw it to the second calm one. */
+/** Period in which more machines are bad than the account tolerates, until the second calm poll. */
 interface Incident {
   /** Epoch milliseconds. */
   readonly since: number;
   /** Monotonic milliseconds. */
   readonly sinceMonotonic: number;
   readonly released: { readonly by: 'hold' | 'person'; readonly at: number } | undefined;
-  /** The most at a time, and of how many. */
+  /** Maximum number of affected machines at a time, out of `machines`. */
   readonly unhealthy: number;
   readonly machines: number;
-  /** They were never more than the account tolerates, but turned unhealthy one after the other. */
+  /** True if their number never exceeded the limit, but they turned unhealthy one after the other. */
   readonly isCreeping: boolean;
-  /** Machines that work would end at once by limit, price or drift. */
+  /** True if working machines would end at the same time by limit, price, drift or idleness. */
   readonly isByEnds: boolean;
 }
 
@@ -67,7 +70,7 @@ export interface BreakerMemory {
   readonly completePolls: number;
   /** Ids of machines that were unhealthy in the last complete poll. */
   readonly unhealthy: ReadonlySet<string>;
-  /** Objects whose machine changed lately, by uid: one that loses machine after machine tells of itself. */
+  /** Recent changes by UID of the object, so that an object that loses machine after machine counts once. */
   readonly turns: ReadonlyMap<string, Turn>;
 }
 
@@ -79,19 +82,19 @@ export type BreakerPoll =
       readonly at: number;
       /** Monotonic milliseconds. */
       readonly monotonic: number;
-      /** Machines that objects of the account hold and want, and that lists have shown before: the uid of its object by id. */
+      /** Desired machines of the account's objects that lists have shown: UID of the object by ID of the machine. */
       readonly expected: ReadonlyMap<string, string>;
       readonly rows: ReadonlyMap<string, Pick<MachineRow, 'state'>>;
-      /** Machines of the account that are to end now by limit, price or drift. */
+      /** Number of machines of the account that are due to end by limit, price, drift or idleness. */
       readonly ending: number;
     }
   | { readonly type: 'failed'; readonly at: number };
 
-/** State of the breaker in the status of an account. */
+/** Settings of the breaker, from the spec of an account. */
 export interface BreakerSettings {
   /** A count, or a share such as `20%`. */
   readonly maxUnhealthy: number | string;
-  /** Milliseconds after which an open breaker lets replacement go on slowly. */
+  /** Milliseconds after which replacement continues slowly although the breaker is open. */
   readonly maxHoldMs: number;
 }
 
@@ -104,7 +107,10 @@ const MAX_ENDS = 3;
 /** In a large fleet more than these change together because of something that they share. */
 const MAX_TURNS = 5;
 
-/** Returns the memory before the first poll of a process, from the account's status: a restart forgets nothing. */
+/**
+ * Returns the memory before the first poll of a process, from the account's status: a restart neither closes the
+ * breaker nor withdraws its release.
+ */
 export function breakerAtStart(
   state: BreakerState,
   clock: { readonly now: number; readonly monotonic: number },
@@ -137,10 +143,7 @@ const CLOSED: BreakerMemory = {
   turns: new Map(),
 };
 
-/**
- * Returns the state that follows from the memory. `turn`: the object whose replacement continues, if replacement is
- * slow.
- */
+/** Returns the state for this memory. `turn`: the object whose replacement continues, if replacement is slow. */
 export function breakerState(memory: BreakerMemory, turn?: string): BreakerState {
   const { incident, listFailedSince } = memory;
   if (incident && !incident.released) return massFailure(incident);
@@ -273,7 +276,7 @@ function isMoving({
 
 /**
  * Returns true if more machines are unhealthy than allowed, or all are. A single machine proves nothing about others,
- * unless its host is unreachable: then the marketplace may reach no host.
+ * unless its host is unreachable: then the marketplace may be unable to reach any host.
  */
 function isMass({ machines, unhealthy, unseen }: Health, allowed: number | undefined): boolean {
   if (allowed === undefined || unhealthy === 0) return false;
@@ -282,8 +285,8 @@ function isMass({ machines, unhealthy, unseen }: Health, allowed: number | undef
 }
 
 /**
- * Returns true if more machines end at once than by chance: one wrong figure would end every machine that it concerns,
- * so they wait for a person.
+ * Returns true if more machines would end at the same time than chance explains. One wrong figure could end every
+ * machine that it affects, so these ends wait for a person.
  */
 function isMassEnd({ ending }: Health, allowed: number | undefined): boolean {
   return allowed !== undefined && ending > Math.max(MAX_ENDS, allowed);
@@ -323,7 +326,7 @@ function listFailure(since: number): BreakerState {
 
 function massFailure({ since, unhealthy, machines, isCreeping, isByEnds }: Incident): BreakerState {
   if (isByEnds) {
-    const message = `${unhealthy} of ${counted(machines, 'machine')} would end at once by limit, price or drift; none is ended.`;
+    const message = `${unhealthy} of ${counted(machines, 'machine')} would end at once by limit, price, drift or idleness; none is ended.`;
     return { type: 'open', since, cause: 'massEnds', unhealthy, message };
   }
   const why = isCreeping ? 'one after the other' : 'more than maxUnhealthy allows';
@@ -336,7 +339,7 @@ function slow(
   { by: releasedBy, at: releasedAt }: NonNullable<Incident['released']>,
   turn: string | undefined,
 ): BreakerState {
-  const what = isByEnds ? 'were to end by limit, price or drift' : 'became unhealthy or missing';
+  const what = isByEnds ? 'would end by limit, price, drift or idleness' : 'became unhealthy or missing';
   const message = `${unhealthy} of ${counted(machines, 'machine')} ${what}; they are replaced one at a time, at most 10% in 10 minutes.`;
   return { type: 'slow', since, releasedAt, releasedBy, unhealthy, message, turn };
 }
@@ -359,14 +362,14 @@ export function breakerOf(account: MarketplaceAccount): BreakerState {
   return { type: 'slow', since, releasedAt, releasedBy, unhealthy, message, turn: undefined };
 }
 
-/** A time in which the breaker was open, in monotonic milliseconds. */
+/** Period in which the breaker was open, in monotonic milliseconds. */
 export interface OpenSpan {
   readonly from: number;
   /** Undefined while it is open. */
   readonly until: number | undefined;
 }
 
-/** Older ones grow together: then less time counts, never more. */
+/** Maximum number of spans. Beyond it the two oldest are merged, which can only reduce the counted time. */
 const MAX_SPANS = 64;
 
 /** Returns the spans after the breaker was evaluated at `at`: `isHolding` now. */

@@ -13,6 +13,7 @@ import { createPacer, type Pacer } from '../market/pacing.ts';
 import { type Login, loginText } from '../ownership/login.ts';
 import { LoginKeys } from './api-keys.ts';
 import { type Agreement, agreementOf, NO_SIGHTINGS, sightingsAfter } from './beliefs/sightings.ts';
+import { UtilizationHistory } from './beliefs/utilization.ts';
 import { OfferReservations, RentalAnswers } from './pending-rentals.ts';
 import { AdmissionQueue } from './queue/admission-queue.ts';
 import { ServiceClock } from './service-clock.ts';
@@ -55,6 +56,8 @@ export interface LoginConnection {
   readonly serviceClock: ServiceClock;
   /** Returns the agreement of the login's complete lists on a row. */
   agreement(row: MachineRow): Agreement;
+  /** GPU utilization of the login's machines, as this process has seen it. */
+  readonly utilization: UtilizationHistory;
   /** Machines that replies to rentals of the login named. */
   readonly answers: RentalAnswers;
 }
@@ -73,7 +76,10 @@ interface Proof {
   readonly isOfLogin: boolean;
 }
 
-/** Calls of one login in flight at once where its slots are not spaced: with a simulator nothing else limits them. */
+/**
+ * Maximum number of concurrent calls of one login if its slots are not spaced. With a simulator nothing else limits
+ * them.
+ */
 const UNPACED_IN_FLIGHT = 64;
 
 /** Timers fire slightly early: this share of the interval separates two polls. */
@@ -92,8 +98,8 @@ export class LoginConnections {
   /** Pacing of accounts that use no connection, by account uid. */
   readonly #proofs = new Map<string, Proof>();
   /**
-   * The limiter of each login that a key has ever proved here. It outlives connections, accounts and proofs, since the
-   * service goes on counting the calls of a login.
+   * The limiter of each login that a key has ever proved in this process. It outlives connections, accounts and
+   * proofs, since the service continues to count the calls of a login.
    */
   readonly #pacers = new Map<string, Pacer>();
 
@@ -115,8 +121,8 @@ export class LoginConnections {
   }
 
   /**
-   * Returns the limiter of an account's calls, including those that verify its key. The marketplace does not know for
-   * which object a call is made, and would refuse a destroy that follows a probe too closely.
+   * Returns the limiter of an account's calls, including the calls that verify its key. The marketplace counts calls
+   * of all objects together, and would refuse a destroy that follows a probe too closely.
    */
   pacerOf(accountUid: string): Pacer {
     for (const { connection, users } of this.#byLogin.values()) {
@@ -130,8 +136,8 @@ export class LoginConnections {
   }
 
   /**
-   * Returns the limiter after the key proved its login: all calls of a login share one, and no two logins share any.
-   * The first account to prove a login brings the limiter of its own calls.
+   * Returns the limiter after the key proved its login. All calls of a login share one limiter. The first account
+   * that proves a login contributes the limiter of its own calls.
    */
   pacerOfProof(login: Login, accountUid: string): Pacer {
     const text = loginText(login);
@@ -162,7 +168,7 @@ export class LoginConnections {
     shared.connection.queue.stop();
     const { pacer } = shared.connection;
     pacer.stop();
-    // A caller that still proves the login gets another limiter at the same pace.
+    // A caller that is still proving the login gets another limiter at the same pace.
     const next = this.#newPacer(pacer);
     this.#pacers.set(loginText(login), next);
     for (const [uid, proof] of this.#proofs)
@@ -203,6 +209,7 @@ export class LoginConnections {
       });
     const reads = marketWith(keys.forReads);
     let sightings = NO_SIGHTINGS;
+    const utilization = new UtilizationHistory();
     const shared: Shared = {
       connection: {
         login,
@@ -220,11 +227,17 @@ export class LoginConnections {
         }),
         queue: new AdmissionQueue({
           ...{ clock, pacer, paced },
-          search: (query) => reads.offers(query),
+          search: async (query) => {
+            const begunAt = clock.monotonic();
+            const offers = await reads.offers(query);
+            reservations.shown(offers, begunAt);
+            return offers;
+          },
           isReserved: (offerId) => reservations.isReserved(offerId),
         }),
         reservations,
         answers: new RentalAnswers(),
+        utilization,
         agreement: (row) => agreementOf(sightings, row, spacingOf(shared.pollIntervalMs)),
       },
       users: new Map(),
@@ -233,10 +246,11 @@ export class LoginConnections {
     shared.connection.feed.subscribe((event) => {
       if (event.type !== 'list') return;
       serviceClock.onCompleteList();
-      // A list cut by a jump of the clock counts as begun with the one before it: it makes no value older.
+      // A list that a clock jump interrupted counts as begun with the previous list, so no value becomes older.
       const took = listTook(event.list);
       const begunAt = took === undefined ? sightings.begunAt : clock.monotonic() - took;
       sightings = sightingsAfter(sightings, event.list, begunAt);
+      utilization.noteList(event.list, clock.monotonic(), shared.pollIntervalMs);
     });
     this.#byLogin.set(loginText(login), shared);
     return shared;

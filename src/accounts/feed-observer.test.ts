@@ -488,6 +488,12 @@ describe('whether labels come back', () => {
     },
   );
 
+  test('is not learned from the label that an adopted machine was given', () => {
+    const { watched } = watch([object('1', { adopted: 'Manage', claim: claimOf('1') })]);
+    watched.onFeedEvent(list([row({ id: '1', label })]));
+    expect(watched.labelEcho).toBe('unknown');
+  });
+
   test.each([
     ['of a stranger', 'mine'],
     ['of another installation', 'gpurental1:deadbeef:b:1:1:0123456789abcdef0123'],

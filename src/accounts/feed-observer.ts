@@ -39,20 +39,25 @@ export interface FeedObserverOptions {
   readonly constants: PurchaseConstants;
   readonly identity: () => Identity | undefined;
   readonly objects: () => readonly InstanceSummary[];
-  /** Ids of orphans that are followed until they are gone, beside the machines that the status names. */
+  /**
+   * Ids of orphans that are followed until they are gone, in addition to the machines that the status names.
+   */
   readonly pendingOrphans: () => readonly string[];
   readonly onChange: () => void;
   /** A poll ended, complete or failed. */
   readonly onPoll: (event: FeedEvent) => void;
 }
 
-/** A machine may be missing from a list for one, and from the next for another. */
+/** Number of list lags for which a machine must be missing: each of two consecutive lists may be outdated. */
 const LAGS_TO_BE_GONE = 2;
 /** For this long after the breaker was open, the end of a machine is not counted against its host. */
 const QUIET_AFTER_OPEN_MS = 600_000;
 const DEFAULT_MAX_HOLD_MS = 1_800_000;
 
-/** Findings of one account from each poll of its login's machines: its breaker, and whether labels come back. */
+/**
+ * Findings of one account from each poll of its login's machines: its breaker, and whether the marketplace returns
+ * labels.
+ */
 export class FeedObserver {
   readonly #options: FeedObserverOptions;
   readonly #account: () => MarketplaceAccount;
@@ -67,7 +72,9 @@ export class FeedObserver {
   readonly #plannedEnds = new PlannedEnds();
   /** Machines of the account that a list has shown to this process. */
   #listed: ReadonlySet<string> = new Set();
-  /** All machines that the list before showed: an object may record its machine only after the one list that shows it. */
+  /**
+   * All machines in the previous list. An object may record its machine only after the one list that shows it.
+   */
   #shownBefore: ReadonlySet<string> = new Set();
   #labelEcho: LabelEcho;
   /** The first list that showed a rented machine without its label, with its time on `clock.monotonic()`. */
@@ -92,7 +99,7 @@ export class FeedObserver {
     return this.#state;
   }
 
-  /** When the breaker was open, in monotonic milliseconds: tolerances do not run out meanwhile. */
+  /** Periods in which the breaker was open, in monotonic milliseconds: tolerances do not advance in them. */
   get openSpans(): readonly OpenSpan[] {
     return this.#openSpans;
   }
@@ -108,10 +115,18 @@ export class FeedObserver {
     this.#options.onChange();
   }
 
-  /** Records that an object plans to end a working machine by limit, price or drift. Repeated while the plan lasts. */
+  /** Records that an object plans to end a working machine by limit, price, drift or idleness. Repeated while the plan lasts. */
   planEnd(objectUid: string, isPlanned: boolean): void {
     if (isPlanned) this.#plannedEnds.plan(objectUid, this.#options.clock.monotonic());
     else this.#plannedEnds.drop(objectUid);
+  }
+
+  /**
+   * Records that an object has announced the end of its idle machine. Repeated while the announcement is valid.
+   */
+  announceEnd(objectUid: string, isAnnounced: boolean): void {
+    if (isAnnounced) this.#plannedEnds.announce(objectUid, this.#options.clock.monotonic());
+    else this.#plannedEnds.withdraw(objectUid);
   }
 
   /** Returns true if the breaker has evaluated a list since that object planned its end. */
@@ -119,7 +134,7 @@ export class FeedObserver {
     return this.#plannedEnds.isJudged(objectUid);
   }
 
-  /** Machines that are followed and that lists further apart than two list-lags did not show. */
+  /** Returns the followed machines that lists have not shown for more than two list lags. */
   longUnlisted(): ReadonlySet<string> {
     return this.#absences.longerThan(LAGS_TO_BE_GONE * this.#options.constants.listLagMs);
   }
@@ -134,9 +149,9 @@ export class FeedObserver {
   }
 
   /**
-   * Compares the label that a rental was sent with to the label that the list begun at `begunAt` shows on the machine
-   * of the reply. The first verdict counts and is made durable. One list proves that labels are echoed; only two lists,
-   * as far apart as a list may lag, prove that they are not.
+   * Compares the label that a rental sent with the label in the list begun at `begunAt`, on the machine that the
+   * reply named. The first verdict is final and is written to the status. One list proves that labels are echoed. Two
+   * lists, at least one list lag apart, prove that they are not.
    */
   labelReadBack(sent: string, shown: string | null | undefined, begunAt: number): void {
     const identity = this.#options.identity();
@@ -144,8 +159,8 @@ export class FeedObserver {
   }
 
   /**
-   * Learns what the polls before this account came showed: its login may be listed already for another account, and
-   * nothing is decided on a list that the breaker has not judged.
+   * Applies the latest list or failure of the feed. Another account may have listed this login before, and every list
+   * must pass the breaker before a decision.
    */
   catchUp(feed: Pick<Feed, 'latest' | 'health'>): void {
     const list = feed.latest();
@@ -167,14 +182,14 @@ export class FeedObserver {
         this.#learnEcho(event.list);
         const followed = [...recordedIds(this.#account()), ...this.#options.pendingOrphans()];
         this.#absences.update(event.list, followed, this.#options.clock.monotonic());
-        const ending = this.#plannedEnds.judge(this.#options.clock.monotonic());
+        this.#plannedEnds.judge(this.#options.clock.monotonic());
         this.#moveBreaker({
           type: 'complete',
           at: endedAt,
           monotonic: this.#options.clock.monotonic(),
           rows,
           expected: this.#expected(rows),
-          ending: ending.size,
+          ending: this.#plannedEnds.count(),
         });
         if (!this.#listedBefore) this.#options.onChange();
         this.#listedBefore = true;
@@ -186,7 +201,11 @@ export class FeedObserver {
   #learnEcho({ rows, begunAt }: Pick<CompleteList, 'rows' | 'begunAt'>): void {
     const identity = this.#options.identity();
     if (this.#labelEcho === 'echoed' || !identity) return;
-    const shown = [...rows.values()];
+    const adopted = new Set(
+      this.#options.objects().flatMap((object) => (object.adopted ? (object.instanceId ?? []) : [])),
+    );
+    // A label that was set after the rental does not prove that the label of a rental comes back.
+    const shown = [...rows.values()].filter(({ id }) => !adopted.has(id));
     if (this.#labelEcho === 'notEchoed') {
       if (showsLabelOfRental(shown, identity, this.#options.constants)) this.#setEcho('echoed');
       return;
@@ -228,8 +247,8 @@ export class FeedObserver {
   }
 
   /**
-   * Machines that the breaker counts: those of objects that would have them replaced. One that is being destroyed counts
-   * as long as it is listed, a new one from the first list that shows it.
+   * Returns the machines that the breaker counts, with their objects: machines that would be replaced. A machine that
+   * is being destroyed counts while it is listed, a new machine from the first list that shows it.
    */
   #expected(rows: ReadonlyMap<string, unknown>): ReadonlyMap<string, string> {
     const isShown = (id: string) => rows.has(id);
@@ -259,8 +278,9 @@ export class FeedObserver {
   }
 
   /**
-   * Updates slow replacement before the state is derived, which names the object whose machine may be replaced. A list
-   * that fails meanwhile opens the breaker but ends no replacement in progress: its progress is on no object.
+   * Updates slow replacement before the state is derived, because the state names the object whose machine may be
+   * replaced. A list that fails in this period opens the breaker but ends no replacement in progress, since no object
+   * records its progress.
    */
   #updateReplacements(poll: Extract<Parameters<typeof afterPoll>[1], { type: 'complete' }>): void {
     const { type } = breakerState(this.#breaker);
@@ -309,19 +329,19 @@ function quietFor({ status }: MarketplaceAccount, now: number): number {
   return breaker.unhealthy ? Math.max(0, QUIET_AFTER_OPEN_MS - closedFor) : 0;
 }
 
-/** Machines that the status of an account names until they are gone. */
+/** Returns the machines that the account's status names until they are gone. */
 function recordedIds({ status }: MarketplaceAccount): readonly string[] {
   const kept = (status?.retained ?? []).map(({ instanceId }) => instanceId);
   return [...kept, ...(status?.rolledBack ?? [])];
 }
 
 /**
- * Echo of labels: the service gives back the label of a rental, or does not. `unknown` until the first rental of the
- * login was read back; until then, and without echo, rentals are serial.
+ * Label echo: `echoed` if lists show the label that a rental sent, `notEchoed` if not. It is `unknown` until the
+ * first rental of the login was listed. Unless labels are echoed, rentals are serial.
  */
 export type LabelEcho = 'unknown' | 'echoed' | 'notEchoed';
 
-/** Returns the label echo before the first list: as the market declares it, else as the account's status remembers it. */
+/** Returns the label echo before the first list: the market's declaration, else the account's status. */
 export function firstEcho(kept: MarketFacts['label']['kept'], labelsEchoed: boolean | undefined): LabelEcho {
   if (kept === 'observe') return echoOf(labelsEchoed);
   return kept === 'always' ? 'echoed' : 'notEchoed';
@@ -334,8 +354,8 @@ export function echoOf(labelsEchoed: boolean | undefined): LabelEcho {
 }
 
 /**
- * Returns the label echo by a complete list. A verified label of this operator proves the echo. A machine of `rented`
- * (recorded with a verified claim) without any label proves that its label was dropped.
+ * Returns the label echo from a complete list. A verified label of this operator proves the echo. A machine of
+ * `rented` (recorded with a verified claim) without a label proves that its label was dropped.
  */
 export function echoOfRows(
   rows: readonly Pick<OwnedRow, 'id' | 'label'>[],
@@ -348,8 +368,8 @@ export function echoOfRows(
 }
 
 /**
- * Returns the label echo by a shown label, compared with the sent one. An unrelated label belongs to another machine:
- * the reply to the rental named a wrong one, and the sent label may still be echoed.
+ * Returns the label echo from a listed label, compared with the sent one. An unrelated label belongs to another
+ * machine: the reply to the rental named a wrong machine, and the sent label may still be echoed.
  */
 function echoOfLabel(identity: Identity, sent: string, shown: string | null | undefined): LabelEcho {
   if (!shown) return 'notEchoed';

@@ -24,7 +24,7 @@ export function keptKeyName(accountUid: string): string {
   return `${KEPT_KEY_PREFIX}${accountUid}`;
 }
 
-/** Types of Secrets that open Kubernetes, or that hold every value of an installation. */
+/** Types of Secrets that give access to Kubernetes, or that contain every value of an installation. */
 const CLUSTER_TYPES: ReadonlySet<string> = new Set([
   'kubernetes.io/service-account-token',
   'bootstrap.kubernetes.io/token',
@@ -37,25 +37,25 @@ const CONNECTION_CREDENTIALS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns the reason for which no object may send this key of a Secret anywhere, to a machine or to the marketplace, as
- * the end of a sentence; undefined if it may. The classes are: the operator's own secrets, credentials of Kubernetes,
- * and credentials of machines. `secret` is undefined if none of that name exists.
+ * Returns the reason why no object may send this key of a Secret to a machine or a marketplace, as the end of a
+ * sentence; undefined if sending is permitted. Refused: the operator's own secrets, credentials of Kubernetes, and
+ * credentials of machines. `secret` is undefined if it does not exist.
  */
 export function guardedSecret(use: SecretUse, secret: TypedSecret | undefined): string | undefined {
   if (use.name === IDENTITY_SECRET) return KEPT;
   const type = secret?.type ?? '';
-  if (CLUSTER_TYPES.has(type)) return `has the type ${type}, which opens this cluster`;
+  if (CLUSTER_TYPES.has(type)) return `has the type ${type}, which gives access to this cluster`;
   if (type === CONNECTION_SECRET_TYPE)
     return CONNECTION_CREDENTIALS.has(use.key) ? `holds the ${use.key} of a machine` : undefined;
   return secret?.metadata.labels?.[labels.managedBy] === OPERATOR_NAME ? KEPT : undefined;
 }
 
-const KEPT = 'is kept by the operator for itself';
+const KEPT = 'is reserved for the operator';
 
 /**
- * Returns the reason for which a machine must not get this key of a Secret. Beyond {@link guardedSecret} it refuses
- * keys of accounts: `accounts` are all those of the Secret's namespace. A Secret whose type begins with
- * `gpurental.dev/` is kept from machines even when no account names it any more.
+ * Returns the reason why a machine must not get this key of a Secret. Beyond {@link guardedSecret} it refuses keys of
+ * accounts: `accounts` are all accounts of the Secret's namespace. It also refuses a Secret whose type begins with
+ * `gpurental.dev/`, even if no account names it any more.
  */
 export function guardedFromMachines(
   use: SecretUse,

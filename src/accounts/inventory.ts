@@ -21,9 +21,9 @@ export type InventoryEntry =
       readonly isLate?: true;
     }
   | { readonly type: 'retained'; readonly row: MachineRow }
-  /** Carries our label where it cannot belong: reported, never touched. */
+  /** Carries a label of this operator that cannot be its own: reported, never changed. */
   | { readonly type: 'copied'; readonly row: MachineRow }
-  /** `installation`: the other one that its label names. */
+  /** `installation`: the other installation that its label names. */
   | { readonly type: 'foreign'; readonly row: MachineRow; readonly installation?: string };
 
 export interface InventoryInput {
@@ -33,11 +33,13 @@ export interface InventoryInput {
   readonly claims: readonly RecordedClaim[];
   /** Ids that the account lists as kept on purpose. */
   readonly retained: ReadonlySet<string>;
-  /** Ids that were seen beside the original of their label: copies for good. */
+  /** IDs that were seen next to the original machine of their label; they remain copies. */
   readonly copies?: ReadonlySet<string>;
 }
 
-/** Classifies the machines of a login by owner. What a signature proved is remembered from one list to the next. */
+/**
+ * Classifies the machines of a login by owner. Results of signature checks are cached from one list to the next.
+ */
 export class MachineInventory {
   readonly #login: Login;
   readonly #constants: PurchaseConstants;
@@ -51,7 +53,8 @@ export class MachineInventory {
   }
 
   /**
-   * Returns the owner of each machine. An object claims by its uid alone: which machine it keeps is decided elsewhere.
+   * Returns the owner of each machine. An object claims machines by its uid alone; the object's controller decides
+   * which machine it keeps.
    */
   classify(identity: Identity, input: InventoryInput): readonly InventoryEntry[] {
     if (identity !== this.#identity) this.#known = new Map();
@@ -93,7 +96,7 @@ function provesSame(known: Proven, row: MachineRow, claims: readonly RecordedCla
   });
 }
 
-/** The types of entries that do not depend on which objects exist. */
+/** Entry types that do not depend on the existing objects. */
 const ENTRY_TYPES = {
   claimed: 'claimed',
   retained: 'retained',
@@ -146,8 +149,8 @@ function entryOf(
 }
 
 /**
- * Returns true for a machine without an original. It is no copy: the marketplace carried its rental out late. Its
- * object never touches it.
+ * Returns true for a machine with this label if no original is listed. It is not a copy: the marketplace carried out
+ * its rental late. The object never changes it.
  */
 function isLateRental(
   { id }: MachineRow,
@@ -158,8 +161,8 @@ function isLateRental(
 }
 
 /**
- * Machines of the operator without an object, for which an account in deletion waits: from the sweep that finds one
- * until an object claims it or it is proven gone. A list without it is no proof.
+ * Orphaned machines that delay the deletion of an account: from the sweep that finds one until an object claims it or
+ * it is proven gone. A list that lacks it is no proof.
  */
 export class PendingOrphans {
   readonly #ids = new Set<string>();
@@ -187,11 +190,11 @@ export class PendingOrphans {
 }
 
 /**
- * For how long machines have been missing from every complete list. One list without a machine says little: it is
- * forgotten as soon as a list shows the machine again. All times are steady ones, which no jump of a wall clock moves.
+ * Durations for which machines have been missing from every complete list. An absence ends as soon as a list shows
+ * the machine. All times are monotonic, so that wall clock changes do not affect them.
  */
 export class Absences {
-  /** When the first list without it ended, by id. */
+  /** Arrival time of the first list without it, by ID. */
   #since = new Map<string, number>();
   #latestBegunAt = Number.NEGATIVE_INFINITY;
 
@@ -215,7 +218,7 @@ export class Absences {
   }
 }
 
-/** Machines that one check reads: each read takes a slot of the login's rate limit. */
+/** Maximum number of machines that one check reads: each read takes a slot of the login's rate limit. */
 const MAX_READS = 4;
 
 /** Sources of the read of a machine that lists do not show. */

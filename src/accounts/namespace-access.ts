@@ -11,7 +11,9 @@ type Labels = Readonly<Record<string, string>>;
 type AllowedNamespaces = MarketplaceAccount['spec']['allowedNamespaces'];
 type Selector = NonNullable<AllowedNamespaces['selector']>;
 
-/** `reading`: asked for the first time a moment ago. `unreadable`: never read, which is not the same as none. */
+/**
+ * `reading`: the first read is in progress. `unreadable`: no read has succeeded, which differs from having no labels.
+ */
 export type LabelsReading = Labels | 'reading' | 'unreadable';
 
 interface Known {
@@ -20,9 +22,9 @@ interface Known {
   readonly until: number;
 }
 
-/** Labels are read again after this: a namespace that was let in or out is noticed within a minute. */
+/** Time after which a request reads the labels again, so that a change is noticed within about a minute. */
 const KEPT_MS = 60_000;
-/** A namespace without a request for this long was deleted, or has no objects any more. */
+/** Time without a request after which labels are dropped: the namespace was deleted, or has no objects any more. */
 const UNASKED_MS = 3_600_000;
 
 /**
@@ -49,7 +51,9 @@ export class NamespaceLabels {
     this.#options = options;
   }
 
-  /** Returns the labels from the last read, at most about a minute old. */
+  /**
+   * Returns the labels from the last read, and reads them again in the background if they are more than a minute old.
+   */
   labelsOf(namespace: string): LabelsReading {
     const known = this.#byName.get(namespace);
     if (!known || known.until <= this.#options.clock.monotonic()) this.#startReading(namespace);
@@ -58,7 +62,7 @@ export class NamespaceLabels {
 
   #startReading(namespace: string): void {
     const failed = (error: unknown) =>
-      this.#options.log.error('Labels of the namespace could not be taken', { namespace, error });
+      this.#options.log.error('Cannot evaluate the labels of the namespace', { namespace, error });
     inBackground({ task: 'labels of a namespace', object: namespace }, () => this.#read(namespace), failed);
   }
 

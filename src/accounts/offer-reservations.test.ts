@@ -48,3 +48,52 @@ test('what an object holds itself is not reserved by others', () => {
   reservations.reserve('2', 'b');
   expect(['1', '2'].map((offer) => reservations.isReservedByOther(offer, 'a'))).toEqual([false, true]);
 });
+
+test('an offer with stock is held by as many objects as it has machines', () => {
+  const { reservations } = setUp();
+  reservations.shown([{ id: '1', stock: 2 }], 0);
+  expect(['a', 'b', 'c'].map((uid) => reservations.reserve('1', uid))).toEqual([true, true, false]);
+  expect([reservations.isReserved('1'), reservations.isReservedByOther('1', 'a')]).toEqual([true, false]);
+  reservations.release('1', 'b');
+  expect(reservations.reserve('1', 'c')).toBe(true);
+});
+
+test('a rental that comes before counts as one more that holds the offer', () => {
+  const { reservations } = setUp();
+  reservations.shown([{ id: '1', stock: 2 }], 0);
+  reservations.reserve('1', 'a');
+  expect([0, 1].map((promised) => reservations.isReservedByOther('1', 'b', promised))).toEqual([false, true]);
+});
+
+test('a stock that is shown after a rental lacks its machine, and one from before does not', async () => {
+  const { clock, reservations } = setUp();
+  reservations.shown([{ id: '1', stock: 1 }], clock.monotonic());
+  reservations.reserve('1', 'a');
+  await clock.advance(1_000);
+  const begunBefore = clock.monotonic();
+  await clock.advance(1_000);
+  reservations.rented('1', 'a');
+  reservations.shown([{ id: '1', stock: 1 }], begunBefore);
+  expect(reservations.isReserved('1')).toBe(true);
+  await clock.advance(1_000);
+  reservations.shown([{ id: '1', stock: 1 }], clock.monotonic());
+  expect(reservations.isReserved('1')).toBe(false);
+});
+
+test('the stock of an earlier search replaces none of a later one', () => {
+  const { reservations } = setUp();
+  reservations.shown([{ id: '1', stock: 1 }], 2);
+  reservations.shown([{ id: '1', stock: 5 }], 1);
+  expect(['a', 'b'].map((uid) => reservations.reserve('1', uid))).toEqual([true, false]);
+});
+
+test('an offer counts as one machine again when no search has shown its stock for long', () => {
+  const { reservations } = setUp();
+  reservations.shown([{ id: '1', stock: 2 }], 0);
+  reservations.shown([{ id: '2', stock: 2 }], RESERVATION_MS);
+  const reserved = ['1', '2'].map((offer) => ['a', 'b'].map((uid) => reservations.reserve(offer, uid)));
+  expect(reserved).toEqual([
+    [true, false],
+    [true, true],
+  ]);
+});

@@ -16,6 +16,8 @@ beforeEach(() => {
   rentals = new PendingRentals(clock);
 });
 
+/** Returns a rental of the object of that uid. */
+const of = (objectUid: string, pricePerHour = PRICE) => ({ objectUid, namespace: 'team', pricePerHour });
 const object = (change: Partial<InstanceSummary> = {}): InstanceSummary =>
   instanceSummary({ uid: 'a', ...change });
 /** Returns the object after the intent of a rental is recorded. */
@@ -25,20 +27,20 @@ const prices = (...objects: InstanceSummary[]) =>
   rentals.pending(listedObjects(objects)).map(({ pricePerHour, recorded }) => [pricePerHour, recorded]);
 
 function called(before: InstanceSummary | undefined = object()): RentalGrant {
-  const booking = rentals.begin('a', PRICE, before);
+  const booking = rentals.begin(of('a'), before);
   expect(booking.use()).toBe(true);
   return booking;
 }
 
 test('an object that never comes back with its ticket keeps the others busy no longer than that is valid', async () => {
-  rentals.begin('a', PRICE, undefined);
+  rentals.begin(of('a'), undefined);
   expect(rentals.hasUnsettled('b')).toBe(true);
   await clock.advance(TICKET_MS);
   expect(rentals.hasUnsettled('b')).toBe(false);
 });
 
 test('an unused ticket counts until it expires', async () => {
-  rentals.begin('a', PRICE, object());
+  rentals.begin(of('a'), object());
   expect(prices(object())).toEqual([[PRICE, false]]);
   await clock.advance(TICKET_MS - 1);
   expect(prices(object())).toEqual([[PRICE, false]]);
@@ -48,7 +50,7 @@ test('an unused ticket counts until it expires', async () => {
 });
 
 test('an unused ticket is forgotten when it expires, whatever the record shows', async () => {
-  rentals.begin('a', PRICE, object());
+  rentals.begin(of('a'), object());
   const open = intended();
   await clock.advance(TICKET_MS);
   expect(prices(open)).toEqual([]);
@@ -56,10 +58,10 @@ test('an unused ticket is forgotten when it expires, whatever the record shows',
 });
 
 test('an object that asks again gives up its ticket', () => {
-  const first = rentals.begin('a', PRICE, object());
+  const first = rentals.begin(of('a'), object());
   rentals.restart('a');
   expect(first.use()).toBe(false);
-  const second = rentals.begin('a', 2 * PRICE, object());
+  const second = rentals.begin(of('a', 2 * PRICE), object());
   first.settle(false);
   expect(second.use()).toBe(true);
   expect(prices(object())).toEqual([[2 * PRICE, false]]);
@@ -144,11 +146,11 @@ test('an unknown outcome blocks other objects, a known one does not, and none bl
 
 test('who has a ticket is named until it is used or over: by then its intent is on record', async () => {
   expect(rentals.unused()).toEqual([]);
-  const booking = rentals.begin('a', PRICE, undefined);
+  const booking = rentals.begin(of('a'), undefined);
   expect(rentals.unused()).toEqual(['a']);
   booking.use();
   expect(rentals.unused()).toEqual([]);
-  rentals.begin('b', PRICE, undefined);
+  rentals.begin(of('b'), undefined);
   expect(rentals.unused()).toEqual(['b']);
   await clock.advance(TICKET_MS);
   expect(rentals.unused()).toEqual([]);

@@ -1,13 +1,14 @@
 import type { InstanceSummary } from '../instance/summary.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { MicroDollars } from '../lib/money.ts';
+import type { Offer } from '../market/offer.ts';
 import type { AccountObjects } from './account-objects.ts';
 import { SEARCH_KEPT_MS } from './queue/search-scheduler.ts';
 import type { PendingRental } from './spend-limits.ts';
 
-/** A ticket is worth nothing after this. */
+/** Validity of a ticket. */
 export const TICKET_MS = 5_000;
-/** A call that no record ever shows has come to something or to nothing by then, with the default times of a purchase. */
+/** Time after which a call without a record counts as settled, with the default times of a purchase. */
 const UNSEEN_MS = 300_000;
 
 /** Outcome of a ticket. Only `nothing` certainly costs nothing. */
@@ -16,12 +17,20 @@ type Outcome = 'asked' | 'called' | 'rented' | 'unknown' | 'nothing';
 interface Grant {
   /** Epoch milliseconds. */
   readonly at: number;
+  readonly namespace: string;
   readonly pricePerHour: MicroDollars;
-  /** The newest rental on the object's record when it asked: a newer one is this one. */
+  /** Newest rental on the object's record at the request; a newer one is this rental. */
   readonly recordedBefore: number;
   readonly outcome: Outcome;
-  /** End on `clock.monotonic()` of the time for which the rental counts without a record. */
+  /** Monotonic milliseconds until which the rental counts without a record. */
   readonly until: number;
+}
+
+/** A rental that is about to begin. */
+export interface RentalOf {
+  readonly objectUid: string;
+  readonly namespace: string;
+  readonly pricePerHour: MicroDollars;
 }
 
 /** Right of one object to rent, as on its ticket. */
@@ -36,9 +45,9 @@ export interface RentalGrant {
 }
 
 /**
- * Rentals that were allowed and that no object's record shows in full yet, so that ten workers at once cannot all pass
- * a limit that leaves room for one. A call that was sent counts until the record of its object says what became of
- * it, however long that takes.
+ * Admitted rentals that no object's record shows completely yet. They prevent ten concurrent workers from all passing
+ * a limit that allows one more machine. A sent call counts until its object's record shows the outcome, however long
+ * that takes.
  */
 export class PendingRentals {
   readonly #clock: Clock;
@@ -48,15 +57,19 @@ export class PendingRentals {
     this.#clock = clock;
   }
 
-  /** Ends the grant of an object that asks again: its last rental came to nothing, even if its record does not show it yet. */
+  /**
+   * Ends the grant of an object that requests again: its last rental failed, even if its record does not show that
+   * yet.
+   */
   restart(objectUid: string): void {
     this.#byObject.set(objectUid, { ...NOTHING, at: this.#clock.now() });
   }
 
   /** Records a ticket for this object. `object`: its state in the account's cache. */
-  begin(objectUid: string, pricePerHour: MicroDollars, object: InstanceSummary | undefined): RentalGrant {
+  begin({ objectUid, namespace, pricePerHour }: RentalOf, object: InstanceSummary | undefined): RentalGrant {
     let grant: Grant = {
       at: this.#clock.now(),
+      namespace,
       pricePerHour,
       recordedBefore: object?.newestRentalAt ?? 0,
       outcome: 'asked',
@@ -81,7 +94,7 @@ export class PendingRentals {
     };
   }
 
-  /** Rentals that the records of these objects do not show in full yet. */
+  /** Returns the rentals that the records of these objects do not show completely yet. */
   pending(objects: Pick<AccountObjects, 'get'>): readonly PendingRental[] {
     if (this.#byObject.size === 0) return [];
     const now = this.#clock.monotonic();
@@ -93,8 +106,8 @@ export class PendingRentals {
   }
 
   /**
-   * Returns the uids of objects whose ticket is neither used nor expired. An object that uses its ticket has its intent
-   * on record by then.
+   * Returns the uids of objects whose ticket is neither used nor expired. An object that uses its ticket has recorded
+   * its intent before.
    */
   unused(): readonly string[] {
     const now = this.#clock.monotonic();
@@ -103,12 +116,14 @@ export class PendingRentals {
     );
   }
 
-  /** Returns true if this process knows the cost of the rental that is open on this object's record. */
+  /** Returns true if this process knows the cost of the open rental in this object's record. */
   knows(objectUid: string): boolean {
     return this.#byObject.has(objectUid);
   }
 
-  /** Returns true if another object, or any if none is given, is between its ticket and its result. */
+  /**
+   * Returns true if a rental of another object (or of any object, if no uid is given) is between ticket and result.
+   */
   hasUnsettled(objectUid: string | undefined): boolean {
     const now = this.#clock.monotonic();
     return [...this.#byObject].some(
@@ -117,7 +132,7 @@ export class PendingRentals {
   }
 }
 
-const NOTHING = { pricePerHour: 0, recordedBefore: 0, outcome: 'nothing', until: 0 } as const;
+const NOTHING = { namespace: '', pricePerHour: 0, recordedBefore: 0, outcome: 'nothing', until: 0 } as const;
 const UNSETTLED: ReadonlySet<Outcome> = new Set<Outcome>(['asked', 'called', 'unknown']);
 const OUTCOMES = { true: 'rented', false: 'nothing', unknown: 'unknown' } as const;
 
@@ -128,7 +143,7 @@ function isRecorded({ recordedBefore }: Grant, object: InstanceSummary | undefin
 
 /**
  * Returns true if a grant no longer counts: an expired ticket, a call whose record is closed, or a failed rental that
- * no record shows any more.
+ * is no longer in a record.
  */
 function isOver(grant: Grant, object: InstanceSummary | undefined, now: number): boolean {
   if (grant.outcome === 'nothing') return object?.hasOpenIntent !== true;
@@ -138,15 +153,16 @@ function isOver(grant: Grant, object: InstanceSummary | undefined, now: number):
 
 /** Returns the part of a grant that the record of its object does not show. */
 function unshown(grant: Grant, object: InstanceSummary | undefined): readonly PendingRental[] {
-  const { at, pricePerHour, outcome } = grant;
+  const { at, namespace, pricePerHour, outcome } = grant;
   const recorded = isRecorded(grant, object);
   const isShown = outcome === 'nothing' || (recorded && (object?.pricePerHour ?? 0) > 0);
-  return isShown ? [] : [{ at, pricePerHour, recorded }];
+  return isShown ? [] : [{ at, namespace, pricePerHour, recorded }];
 }
 
 /** Request for a start. */
 export interface StartRequest {
   readonly objectUid: string;
+  readonly namespace: string;
   /** Price of the running machine, disk included; undefined if the marketplace names none. */
   readonly pricePerHour: MicroDollars | undefined;
   /** Within how many milliseconds of its answer the machine has to run. */
@@ -156,16 +172,18 @@ export interface StartRequest {
 interface PendingStart {
   /** Epoch milliseconds. */
   readonly at: number;
-  /** Price of the running machine. */
+  readonly namespace: string;
+  /** Price of the running machine; 0 if the start failed. */
   readonly pricePerHour: MicroDollars;
   /** On `clock.monotonic()`; undefined while the call waits for its place or its answer. */
   readonly until: number | undefined;
 }
 
 /**
- * Starts that were allowed and that no object's record shows yet: a stopped machine is recorded at the price of its
- * disk, so that the rest of its price counts here until the start came to nothing, or the time is over within which it has
- * to run. What the record shows of the price is left out meanwhile, and ends nothing: it may be of before the stop.
+ * Allowed starts that no object's record shows yet. A stopped machine is recorded at the price of its disk. The rest
+ * of its price counts here until the start fails, or until the time has passed within which it has to run. The part
+ * of the price that the record shows is subtracted but does not end the entry, since it may date from before the
+ * stop. An entry that no longer counts remains known while its request is in the record.
  */
 export class PendingStarts {
   readonly #clock: Clock;
@@ -175,15 +193,26 @@ export class PendingStarts {
     this.#clock = clock;
   }
 
-  /** Returns what to tell when the call was answered or given up. */
-  begin({ objectUid, pricePerHour = 0, timeoutMs }: StartRequest): (started: boolean | 'unknown') => void {
-    const start: PendingStart = { at: this.#clock.now(), pricePerHour, until: undefined };
+  /** Returns a function to call when the call was answered or abandoned. */
+  begin({
+    objectUid,
+    namespace,
+    pricePerHour = 0,
+    timeoutMs,
+  }: StartRequest): (started: boolean | 'unknown') => void {
+    const start: PendingStart = { at: this.#clock.now(), namespace, pricePerHour, until: undefined };
     this.#byObject.set(objectUid, start);
     return (started) => {
       if (this.#byObject.get(objectUid) !== start) return;
-      if (started === false) this.#byObject.delete(objectUid);
-      else this.#byObject.set(objectUid, { ...start, until: this.#clock.monotonic() + timeoutMs });
+      const now = this.#clock.monotonic();
+      if (started === false) this.#byObject.set(objectUid, { ...start, pricePerHour: 0, until: now });
+      else this.#byObject.set(objectUid, { ...start, until: now + timeoutMs });
     };
+  }
+
+  /** Returns true if this process requested the start that is on record for the object. */
+  knows(objectUid: string): boolean {
+    return this.#byObject.has(objectUid);
   }
 
   /** Returns the part of the prices of starting machines that the records of these objects do not show. */
@@ -191,29 +220,31 @@ export class PendingStarts {
     if (this.#byObject.size === 0) return [];
     const now = this.#clock.monotonic();
     return [...this.#byObject].flatMap(([uid, start]) => {
-      if ((start.until ?? now + 1) <= now) this.#byObject.delete(uid);
-      if (!this.#byObject.has(uid) || uid === exceptUid) return [];
-      return missingPrice(start, objects.get(uid));
+      const object = objects.get(uid);
+      const isOver = start.until !== undefined && start.until <= now;
+      if (isOver && object?.hasOpenStart !== true) this.#byObject.delete(uid);
+      return isOver || uid === exceptUid ? [] : missingPrice(start, object);
     });
   }
 }
 
 /** Returns the part of a start that the record of its object does not show. */
 function missingPrice(
-  { at, pricePerHour }: PendingStart,
+  { at, namespace, pricePerHour }: PendingStart,
   object: InstanceSummary | undefined,
 ): readonly PendingRental[] {
   if (object?.instanceId === undefined) return [];
   const missing = pricePerHour - object.pricePerHour;
-  return missing <= 0 ? [] : [{ at, pricePerHour: missing, recorded: true }];
+  return missing <= 0 ? [] : [{ at, namespace, pricePerHour: missing, recorded: true }];
 }
 
-/** A granted replacement that no rental followed is dropped by then: a destroy and its proof take less. */
+/** Time after which a granted replacement without a rental is dropped: a destroy and its proof take less. */
 const REPLACEMENT_MS = 180_000;
 
 interface Replacement {
   /** Epoch milliseconds. */
   readonly at: number;
+  readonly namespace: string;
   /** The machine that ends. */
   readonly instanceId: string | undefined;
   readonly pricePerHour: MicroDollars;
@@ -222,8 +253,9 @@ interface Replacement {
 }
 
 /**
- * Replacements that were granted and whose rental was not requested yet: the machine of each object counts no more, and
- * its rental counts already. Otherwise ten edits at once would end ten machines for the last rental of the hour.
+ * Granted replacements whose rental was not requested yet. The machine of each object no longer counts, but its
+ * rental does. Otherwise ten simultaneous edits would end ten machines although the hourly limit allows one more
+ * rental.
  */
 export class PendingReplacements {
   readonly #clock: Clock;
@@ -233,9 +265,10 @@ export class PendingReplacements {
     this.#clock = clock;
   }
 
-  grant(objectUid: string, instanceId: string | undefined, pricePerHour: MicroDollars): void {
+  grant({ objectUid, namespace, pricePerHour }: RentalOf, instanceId: string | undefined): void {
     const until = this.#clock.monotonic() + REPLACEMENT_MS;
-    this.#byObject.set(objectUid, { at: this.#clock.now(), instanceId, pricePerHour, until });
+    const at = this.#clock.now();
+    this.#byObject.set(objectUid, { at, namespace, instanceId, pricePerHour, until });
   }
 
   /** Ends the replacement: the object rents now, or keeps its machine. */
@@ -246,18 +279,20 @@ export class PendingReplacements {
   /** Returns the uids whose machine no longer counts, and the rentals that count instead. */
   pending(
     objects: Pick<AccountObjects, 'get'>,
-    exceptUid: string,
+    exceptUid: string | undefined,
   ): { readonly ending: readonly string[]; readonly rentals: readonly PendingRental[] } {
     const now = this.#clock.monotonic();
     for (const [uid, { until, instanceId }] of this.#byObject) {
       const present = objects.get(uid)?.instanceId;
-      // Another machine is on record: the rental is over.
+      // The record names another machine, so the rental is complete.
       if (until <= now || (present !== undefined && present !== instanceId)) this.#byObject.delete(uid);
     }
     const others = [...this.#byObject].filter(([uid]) => uid !== exceptUid);
     return {
       ending: others.map(([uid]) => uid),
-      rentals: others.map(([, { at, pricePerHour }]) => ({ at, pricePerHour, recorded: false })),
+      rentals: others.map(([, { at, namespace, pricePerHour }]) => {
+        return { at, namespace, pricePerHour, recorded: false };
+      }),
     };
   }
 }
@@ -266,9 +301,17 @@ interface Reservation {
   readonly objectUid: string;
   /** On `clock.monotonic()`. */
   readonly until: number;
+  /** When the rental was answered, on `clock.monotonic()`; undefined before. */
+  readonly rentedAt?: number;
 }
 
-/** Replies are remembered until their objects record them, which takes seconds. */
+interface Stock {
+  readonly count: number;
+  /** Begin of the search that showed it, on `clock.monotonic()`. */
+  readonly shownAt: number;
+}
+
+/** Replies are kept until their objects record them, which takes seconds. */
 const MAX_ANSWERS = 256;
 
 /** Machines that replies to rentals named, by object, until the records show them. */
@@ -290,53 +333,96 @@ export class RentalAnswers {
   }
 }
 
-/** Longer than a search is kept, so that a taken offer is not chosen again from the same reply. */
+/** Longer than a search is kept, so that a sold offer is not chosen again from the same reply. */
 export const RESERVATION_MS = SEARCH_KEPT_MS + 15_000;
 
 /**
- * Reservations of offers of one marketplace by objects about to rent, over all its logins. They exist in memory only
- * and promise nothing: a marketplace may sell one offer to two processes. The later machine then fails at its ports,
- * and is replaced as `SoldToOther`.
+ * Reservations of offers of one marketplace by objects that are about to rent, over all its logins. They exist in
+ * memory only and guarantee nothing: a marketplace may sell one offer to two processes. The later machine then fails
+ * at its ports, and is replaced as `SoldToOther`. An offer is one machine, unless a search shows its stock: then as
+ * many objects may reserve it.
  */
 export class OfferReservations {
   readonly #clock: Clock;
-  readonly #byOffer = new Map<string, Reservation>();
+  readonly #byOffer = new Map<string, readonly Reservation[]>();
+  readonly #stock = new Map<string, Stock>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Reserves the offer, or extends the reservation. Returns false if another object holds it. */
+  /** Reserves the offer, or extends the reservation. Returns false if other objects have reserved all of it. */
   reserve(offerId: string, objectUid: string): boolean {
     this.#forgetOld();
-    const known = this.#byOffer.get(offerId);
-    if (known && known.objectUid !== objectUid) return false;
+    if (this.isReservedByOther(offerId, objectUid)) return false;
+    const until = this.#clock.monotonic() + RESERVATION_MS;
+    const others = this.#holders(offerId, objectUid);
     this.#byOffer.delete(offerId);
-    this.#byOffer.set(offerId, { objectUid, until: this.#clock.monotonic() + RESERVATION_MS });
+    this.#hold(offerId, [...others, { objectUid, until }]);
     return true;
   }
 
   release(offerId: string, objectUid: string): void {
-    if (this.#byOffer.get(offerId)?.objectUid === objectUid) this.#byOffer.delete(offerId);
+    this.#hold(offerId, this.#holders(offerId, objectUid));
   }
 
-  /** Returns true if some object holds the offer. */
+  /** Records that the rental of a reserved offer was answered: a stock that is shown later lacks that machine. */
+  rented(offerId: string, objectUid: string): void {
+    const rentedAt = this.#clock.monotonic();
+    const held = this.#holders(offerId).map((each) =>
+      each.objectUid === objectUid ? { ...each, rentedAt } : each,
+    );
+    this.#hold(offerId, held);
+  }
+
+  /** Learns the stock of offers from a search that was begun at `begunAt`, on `clock.monotonic()`. */
+  shown(offers: readonly Pick<Offer, 'id' | 'stock'>[], begunAt: number): void {
+    for (const { id, stock } of offers) {
+      if (stock === undefined || (this.#stock.get(id)?.shownAt ?? begunAt) > begunAt) continue;
+      this.#stock.set(id, { count: stock, shownAt: begunAt });
+      this.#hold(
+        id,
+        this.#holders(id).filter(({ rentedAt = begunAt }) => rentedAt >= begunAt),
+      );
+    }
+    for (const [id, { shownAt }] of this.#stock)
+      if (shownAt <= begunAt - RESERVATION_MS) this.#stock.delete(id);
+  }
+
+  /** Returns true if objects have reserved the whole offer. */
   isReserved(offerId: string): boolean {
-    const known = this.#byOffer.get(offerId);
-    return known !== undefined && known.until > this.#clock.monotonic();
+    return this.#holders(offerId).length >= this.#stockOf(offerId);
   }
 
-  /** Returns true if another object than this one holds the offer. */
-  isReservedByOther(offerId: string, objectUid: string): boolean {
-    return this.isReserved(offerId) && this.#byOffer.get(offerId)?.objectUid !== objectUid;
+  /**
+   * Returns true if other objects have reserved the whole offer. `promised`: number of earlier rentals of it.
+   */
+  isReservedByOther(offerId: string, objectUid: string, promised = 0): boolean {
+    return this.#holders(offerId, objectUid).length + promised >= this.#stockOf(offerId);
   }
 
-  /** Drops old reservations in order of their age: prolonging moves a reservation to the end. */
-  #forgetOld(): void {
+  /** Returns the present reservations of the offer, without those of one object. */
+  #holders(offerId: string, exceptUid?: string): readonly Reservation[] {
     const now = this.#clock.monotonic();
-    for (const [offerId, held] of this.#byOffer) {
-      if (held.until > now) return;
-      this.#byOffer.delete(offerId);
+    const held = this.#byOffer.get(offerId) ?? [];
+    return held.filter(({ objectUid, until }) => objectUid !== exceptUid && until > now);
+  }
+
+  #hold(offerId: string, holders: readonly Reservation[]): void {
+    if (holders.length === 0) this.#byOffer.delete(offerId);
+    else this.#byOffer.set(offerId, holders);
+  }
+
+  #stockOf(offerId: string): number {
+    return this.#stock.get(offerId)?.count ?? 1;
+  }
+
+  /** Drops old reservations in order of their age: prolonging moves an offer to the end. */
+  #forgetOld(): void {
+    for (const offerId of this.#byOffer.keys()) {
+      const held = this.#holders(offerId);
+      this.#hold(offerId, held);
+      if (held.length > 0) return;
     }
   }
 }

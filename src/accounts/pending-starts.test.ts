@@ -6,7 +6,7 @@ import { PendingStarts } from './pending-rentals.ts';
 
 const DISK = 10_000;
 const PRICE = 1_000_000;
-const START = { objectUid: 'a', pricePerHour: PRICE, timeoutMs: 120_000 };
+const START = { objectUid: 'a', namespace: 'team', pricePerHour: PRICE, timeoutMs: 120_000 };
 
 let clock: VirtualClock;
 let starts: PendingStarts;
@@ -23,7 +23,7 @@ const prices = (pricePerHour = DISK, exceptUid?: string) =>
 test('a start counts with what its record leaves out of the price, as no machine and no rental', () => {
   starts.begin(START);
   expect(starts.pending(listedObjects([machine(DISK, 'b'), machine(DISK)]))).toEqual([
-    { at: clock.now(), pricePerHour: PRICE - DISK, recorded: true },
+    { at: clock.now(), namespace: 'team', pricePerHour: PRICE - DISK, recorded: true },
   ]);
 });
 

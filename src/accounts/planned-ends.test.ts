@@ -20,3 +20,34 @@ test('an end that is given up, or no longer repeated, counts no more', () => {
   expect([...ends.judge(180_001)]).toEqual([]);
   expect(ends.isJudged('b')).toBe(false);
 });
+
+test('an end for idleness that is due counts with all that are announced', () => {
+  const ends = new PlannedEnds();
+  for (const uid of ['a', 'b', 'c']) ends.announce(uid, 0);
+  expect(ends.count()).toBe(0);
+  ends.plan('by price', 0);
+  expect(ends.count()).toBe(1);
+  ends.plan('a', 0);
+  expect(ends.count()).toBe(4);
+  ends.withdraw('b');
+  expect(ends.count()).toBe(3);
+  ends.drop('a');
+  expect(ends.count()).toBe(1);
+});
+
+test('an announced end that is no longer repeated counts no more', () => {
+  const ends = new PlannedEnds();
+  for (const [uid, at] of [
+    ['a', 0],
+    ['b', 1],
+    ['c', 100_000],
+    ['d', 100_000],
+  ] as const)
+    ends.announce(uid, at);
+  ends.plan('d', 100_000);
+  expect(ends.count()).toBe(4);
+  ends.judge(180_001);
+  expect(ends.count()).toBe(3);
+  ends.judge(180_002);
+  expect(ends.count()).toBe(2);
+});

@@ -5,6 +5,7 @@ import { instanceSummary } from '../../test/builders/instance-summary.ts';
 import { observed } from '../../test/builders/observed-account.ts';
 import { createVirtualClock } from '../../test/builders/virtual-clock.ts';
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
+import { accountKey } from '../instance/account-ref.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { seededRandom } from '../lib/random.ts';
 import { Secret } from '../lib/secret.ts';
@@ -38,8 +39,12 @@ function accountOf(uid: string): MarketplaceAccount {
   return { ...account, metadata: { ...account.metadata, uid } };
 }
 
+const NAMED = ['team/a', 'other/b', 'unread/c'].map((key) =>
+  instanceSummary({ uid: key, key, instanceId: '7' }),
+);
+
 /** Returns a registry for a marketplace that lists no machines. */
-function setUp(state: InstallationState = KNOWN) {
+function setUp(state: InstallationState = KNOWN, objects = NAMED) {
   const clock = createVirtualClock();
   const { transport, requests } = answeringTransport(reply({ instances: [], instances_found: 0 }));
   const random = seededRandom(1);
@@ -66,13 +71,11 @@ function setUp(state: InstallationState = KNOWN) {
       identity: () => (state.type === 'known' ? state.identity : undefined),
       onChange: (listener: () => void) => identified.push(listener),
     } as unknown as Installation,
+    budgets: { refusal: () => undefined },
     brake: { maxRentalsPerHour: 3, maxLiveMachines: 100, maxDollarsPerHour: 1_000_000_000 },
     constants: defaultConstants,
     minPollIntervalMs: 5_000,
-    follow: () =>
-      followedObjects(
-        ['team/a', 'other/b', 'unread/c'].map((key) => instanceSummary({ uid: key, key, instanceId: '7' })),
-      ),
+    follow: () => followedObjects(objects),
     allObjects: () => [],
     isWatched: (namespace) => namespace !== 'unwatched',
     accounts: () => known,
@@ -147,6 +150,41 @@ describe('an account', () => {
     expect([registry.proven(), registry.session(ref)]).toEqual([[session], session]);
   });
 
+  test('has spent until the time of its service, whatever our wall clock is set to', () => {
+    const { clock, registry, account, ref } = setUp();
+    const began = clock.now();
+    clock.jumpWallClock(3_600_000);
+    expect(registry.spendingTime(accountKey(ref))).toBe(began + 3_600_000);
+    clock.jumpWallClock(-3_600_000);
+    const { serviceClock } = registry.connect(account, proof());
+    serviceClock.onReply({ date: new Date(began).toUTCString() });
+    for (const ms of [-3_600_000, 7_200_000]) {
+      clock.jumpWallClock(ms);
+      expect(serviceClock.now().type).toBe('stale');
+      expect(registry.spendingTime(accountKey(ref))).toBe(began);
+    }
+  });
+
+  test('of a service that says no time has spent until the latest time of the others', () => {
+    const { clock, registry, account, ref } = setUp();
+    const began = clock.now();
+    const ahead = { ...accountOf('ahead'), metadata: { ...account.metadata, name: 'ahead', uid: 'ahead' } };
+    const behind = { ...ahead, metadata: { ...account.metadata, name: 'behind', uid: 'behind' } };
+    const silent = { ...ahead, metadata: { ...account.metadata, name: 'silent', uid: 'silent' } };
+    for (const [other, userId, ms] of [
+      [ahead, '11', 30_000],
+      [behind, '12', -30_000],
+      [silent, '13', undefined],
+    ] as const) {
+      const login = { ...proof().login, userId };
+      const { serviceClock } = registry.connect(other, { ...proof(), login });
+      if (ms !== undefined) serviceClock.onReply({ date: new Date(began + ms).toUTCString() });
+    }
+    const time = (name: string) => registry.spendingTime(accountKey({ ...ref, name })) - began;
+    expect(['ahead', 'behind', 'silent'].map(time)).toEqual([30_000, -30_000, 30_000]);
+    expect(registry.spendingTime() - began).toBe(30_000);
+  });
+
   test('that may not be used gives no ticket until it may, and keeps its session for teardown', async () => {
     const { clock, registry, account, ref, told } = setUp();
     const session = registry.connect(account, proof());
@@ -191,6 +229,36 @@ describe('an account', () => {
     expect(requests.map(({ headers }) => headers['authorization'])).toEqual(['Bearer wide']);
     registry.connect(account, proof('full', 'widened'));
     expect(session.admission.request(ask)).toMatchObject({ type: 'ticket' });
+  });
+
+  describe('at a market without labels, beside an account of its login without a session that rents,', () => {
+    const SETTLED_MS = 270_000;
+
+    test.for<readonly [string, number, string, string]>([
+      ['rents nothing while a machine of that rental may appear', SETTLED_MS - 1, '7', 'Queued'],
+      ['rents when that rental has settled', SETTLED_MS, '7', 'ticket'],
+      ['rents if the other account is of another login', 0, '8', 'ticket'],
+    ])('%s', async ([, ageMs, userId, expected]) => {
+      const key = `${accountOf('x').metadata.namespace}/o`;
+      const renting = instanceSummary({
+        uid: key,
+        key,
+        hasOpenIntent: true,
+        newestRentalAt: createVirtualClock().now(),
+      });
+      const { clock, registry, account, known } = setUp(KNOWN, [renting]);
+      const { metadata, spec } = accountOf('other');
+      const login = { ...LOGIN, userId, provenAt: '2026-01-05T12:00:00Z' };
+      known.push({
+        ...{ ...account, spec, status: { login } },
+        metadata: { ...metadata, name: 'other', uid: 'other' },
+      });
+      await clock.advance(ageMs);
+      const unechoed = { ...account, status: { ...account.status, labelsEchoed: false } };
+      const { admission } = registry.connect(unechoed, proof());
+      const decision = admission.request({ ...ask, objectUid: key });
+      expect(decision.type === 'refused' ? decision.reason : decision.type).toBe(expected);
+    });
   });
 
   describe('adopts machines with the consent of every account of its login (H3):', () => {

@@ -17,13 +17,14 @@ import {
 } from './account-objects.ts';
 import { type LoginConnections, pollIntervalOf } from './connection.ts';
 import type { Installation } from './installation/installation.ts';
-import { AccountSession, type UserFacts } from './session.ts';
+import { believedTime } from './service-clock.ts';
+import { AccountSession, type AccountSessionOptions, type UserFacts } from './session.ts';
 import type { BrakeSettings } from './spend-limits.ts';
 import { type AccountStatusWriter, StatusWriter, type StatusWriterRef } from './status-writer.ts';
 
 /**
- * `notReady` carries the session where the login was proven before: its feed and its `get` and `destroy`
- * still serve teardown, its tickets refuse.
+ * `notReady` contains the session if the login was proven before. Its feed, `get` and `destroy` still serve teardown;
+ * its tickets are refused.
  */
 export type AccountLookup<Session = AccountSession> =
   | { readonly type: 'ready'; readonly session: Session }
@@ -56,9 +57,10 @@ export interface AccountRegistryOptions {
   readonly connections: LoginConnections;
   readonly installation: Installation;
   readonly brake: BrakeSettings;
+  readonly budgets: AccountSessionOptions['budgets'];
   readonly constants: PurchaseConstants;
   readonly minPollIntervalMs: number;
-  /** GpuInstances that name an account, as the cache has them from now on. */
+  /** GpuInstances that name an account, from the cache, kept up to date. */
   readonly follow: (ref: AccountRef) => FollowedObjects;
   /** All GpuInstances, as the cache has them. */
   readonly allObjects: () => readonly InstanceSummary[];
@@ -126,7 +128,7 @@ export class AccountRegistry {
 
   get(ref: AccountRef): AccountLookup {
     const known = this.#byKey.get(accountKey(ref));
-    // An account that exists is not missing while its own controller reads and proves its key for the first time.
+    // An existing account is not missing while its controller reads and verifies its key for the first time.
     if (!known && !this.#options.accountOf(ref))
       return this.#options.isWatched(ref.namespace)
         ? { type: 'missing' }
@@ -151,8 +153,9 @@ export class AccountRegistry {
   }
 
   /**
-   * Exists before the key is read: records of deleted objects cannot wait for it. Undefined if the namespace is not watched.
-   * If no cache has the account, it is read from the cluster on a write, and nothing is written if there is none.
+   * Exists before the key is read, because records of deleted objects cannot wait for it. Undefined if the namespace
+   * is not watched. If no cache has the account, a write reads it from the cluster first, and writes nothing if it
+   * does not exist.
    */
   statusWriter(ref: AccountRef): AccountStatusWriter | undefined {
     const known = this.#byKey.get(accountKey(ref));
@@ -185,8 +188,8 @@ export class AccountRegistry {
   }
 
   /**
-   * Returns the objects for which the account rents or rented, from the cache. Read them at once: the set keeps
-   * changing.
+   * Returns the objects for which the account rents or rented, from the cache. Read them immediately, because the set
+   * changes.
    */
   objectsOf(account: MarketplaceAccount): AccountObjects {
     const known = this.#byKey.get(accountKey(refOf(account)));
@@ -235,7 +238,7 @@ export class AccountRegistry {
     return session;
   }
 
-  /** Says why the account may not be used for new rentals; undefined if it may. */
+  /** Sets the reason why the account may not be used for new rentals; undefined if it may. */
   setNotReady(account: MarketplaceAccount, why: NotReady | undefined): void {
     const known = this.#known(account);
     const changed =
@@ -245,7 +248,7 @@ export class AccountRegistry {
     if (changed) this.notify(refOf(account));
   }
 
-  /** Ends the session: the key was refused or proves another login. Nothing is sent for the account any more. */
+  /** Ends the session: the key was refused or proves another login. No further call is sent for the account. */
   disconnect(ref: AccountRef): void {
     const known = this.#byKey.get(accountKey(ref));
     if (!known?.session) return;
@@ -270,6 +273,20 @@ export class AccountRegistry {
   wasTried(ref: AccountRef): boolean {
     const known = this.#byKey.get(accountKey(ref));
     return known?.notReady !== undefined && known.session === undefined;
+  }
+
+  /**
+   * Returns the time (epoch milliseconds) until which machines have cost money: by the service of the account
+   * (namespace/name), or else the latest time of all accounts' services, because one of them dated every start. The
+   * operator's own time is used only if no service has sent its time, because a changed wall clock must not change
+   * the spending.
+   */
+  spendingTime(account?: string): number {
+    const own = account === undefined ? undefined : this.#byKey.get(account)?.session;
+    const known = own && believedTime(own.serviceClock.now());
+    if (known !== undefined) return known;
+    const others = this.proven().flatMap(({ serviceClock }) => believedTime(serviceClock.now()) ?? []);
+    return others.length > 0 ? Math.max(...others) : this.#options.clock.now();
   }
 
   #emit(ref: AccountRef, event: AccountEvent): void {
@@ -313,12 +330,36 @@ export class AccountRegistry {
       // The remains of an object count before its end is seen: the cache may show the end first.
       this.session(ref)?.update(account);
     };
-    return new StatusWriter({ client, clock, onWritten, ref });
+    return new StatusWriter({
+      ...{ client, clock, onWritten, ref },
+      spendingTime: () => this.spendingTime(accountKey(ref)),
+    });
   }
 
   #ofSameLogin(account: MarketplaceAccount, login: Login): readonly AccountSession[] {
     const uid = uidOf(account);
     return this.proven().filter((other) => other.uid !== uid && loginText(other.login) === loginText(login));
+  }
+
+  /**
+   * Returns true if an account of the login without a session may have a rental in progress. A rental older than that
+   * is listed by now, or has created no machine.
+   */
+  #isRentingUnproven(account: MarketplaceAccount, login: Login): boolean {
+    const { accounts, constants } = this.#options;
+    const { rentCallMs, lateCallMs, listLagMs } = constants;
+    // The service's clock dates intents.
+    const from = this.spendingTime(accountKey(refOf(account))) - rentCallMs - lateCallMs - 2 * listLagMs;
+    const mayRent = ({ hasOpenIntent, newestRentalAt = from }: InstanceSummary) =>
+      hasOpenIntent && newestRentalAt > from;
+    return accounts().some(
+      (other) =>
+        uidOf(other) !== uidOf(account) &&
+        !this.session(refOf(other)) &&
+        other.status?.login !== undefined &&
+        loginText(other.status.login) === loginText(login) &&
+        this.objectsOf(other).undecided().some(mayRent),
+    );
   }
 
   /**
@@ -351,9 +392,11 @@ export class AccountRegistry {
       ...this.#options,
       account,
       connection,
+      spendingTime: () => this.spendingTime(accountKey(ref)),
       identity: () => this.#options.installation.identity(),
       objects: (current) => this.objectsOf(current),
       ofSameLogin: () => this.#ofSameLogin(account, connection.login),
+      isRentingUnproven: () => this.#isRentingUnproven(account, connection.login),
       adoptionOfLogin: () => this.#adoptionOf(connection.login),
       onChange: () => this.notify(ref),
       onStatusChange: () => this.#emit(ref, { type: 'status' }),

@@ -9,16 +9,19 @@ export type ServiceTime =
       /** Two complete lists agree on it: enough to destroy by a time limit. */
       readonly isConfirmed: boolean;
     }
-  /** The service has not said yet, or never does. */
+  /** The service has not sent a time yet, or never does. */
   | { readonly type: 'unknown' }
-  /** A reply contradicts what was known or our wall clock, or our own clocks have parted. Later replies decide. */
+  /**
+   * A reply contradicts the known time or the operator's wall clock, or the operator's clocks disagree. Later replies
+   * decide.
+   */
   | {
       readonly type: 'stale';
       /** The time that was believed last: a witness, and no more. */
       readonly expected?: number;
     };
 
-/** Maximum drift between our two clocks from one reply to the next. */
+/** Maximum drift between the operator's two clocks from one reply to the next. */
 const PARTED_MS = 5_000;
 /** A `Date` further than this from the expected time is a step. A label's window allows as much before its issue. */
 const STEP_MS = 60_000;
@@ -26,7 +29,10 @@ const STEP_MS = 60_000;
 const REPLIES_TO_BELIEVE = 2;
 /** Complete lists that must agree before a time limit may destroy. */
 const LISTS_TO_CONFIRM = 2;
-/** Minimum period for which a stepped time, or one that contradicts our wall clock, must hold before it counts. */
+/**
+ * Minimum period for which a stepped time, or one that contradicts the operator's wall clock, must hold before it
+ * counts.
+ */
 const STEP_SETTLES_MS = 60_000;
 /** Odd, so that one outlier never moves the median. */
 const MAX_SAMPLES = 5;
@@ -38,21 +44,23 @@ interface Candidate {
 }
 
 /**
- * The service's clock, by the `Date` of good replies that show machines. A machine's start date comes from that clock, so
- * whatever is compared with one must, too: our own may be wrong by an hour. Wrong replies do not move the time: a step of
- * more than 60 s makes it stale until two later replies agree and no reply has contradicted it for a minute, because what a machine
- * has cost by it is written for good. Smaller differences are levelled by a median.
+ * The service's clock, from the `Date` of valid replies that show machines. A machine's start date comes from that
+ * clock, so it is compared with that clock only: the operator's own may be wrong by an hour. Wrong replies do not
+ * move the time. After a step of more than 60 s the time is stale until two later replies agree and no reply has
+ * contradicted it for a minute, because costs derived from it are permanent. A median smooths smaller differences.
  */
 export class ServiceClock {
   readonly #clock: Clock;
-  /** `Date` minus our monotonic clock, of the latest replies that agree. Empty: nothing is known. */
+  /**
+   * `Date` minus the operator's monotonic clock, of the latest replies that agree. Empty if nothing is known.
+   */
   #offsets: readonly number[] = [];
-  /** Our wall clock minus our monotonic clock at the latest reply. */
+  /** The operator's wall clock minus its monotonic clock at the latest reply. */
   #wallOffset = 0;
   #candidate: Candidate | undefined;
   #agreedSinceList = false;
   #agreeingLists = 0;
-  /** Before this (monotonic) the time does not count: it was stepped. */
+  /** Monotonic time before which the service's time does not count, because it was stepped. */
   #settlesAt = Number.NEGATIVE_INFINITY;
 
   constructor(clock: Clock) {
@@ -75,7 +83,7 @@ export class ServiceClock {
     } else if (isNear(offset, known)) {
       this.#agree(offset);
     } else if (Math.abs(parted) > PARTED_MS && isNear(offset, known + parted)) {
-      // Our machine slept: the monotonic clock stood still, and wall clock and service agree on how long.
+      // The operator's computer slept: its monotonic clock stopped, and wall clock and service agree on the duration.
       this.#begin(offset);
     } else {
       this.#suspect(offset, monotonic);
@@ -88,7 +96,7 @@ export class ServiceClock {
     this.#agreedSinceList = false;
   }
 
-  /** Returns the service's time, exact to the second or two that a `Date` header takes. */
+  /** Returns the service's time, with an error of one or two seconds from the `Date` header. */
   now(): ServiceTime {
     const known = median(this.#offsets);
     if (known === undefined) return this.#candidate ? { type: 'stale' } : { type: 'unknown' };
@@ -122,7 +130,7 @@ export class ServiceClock {
     const agreed = candidate && isNear(offset, candidate.offset) ? candidate.agreed + 1 : 0;
     if (agreed < REPLIES_TO_BELIEVE) {
       this.#candidate = { offset, agreed };
-      // A step that is contradicted before it has held for long enough has to hold for as long again.
+      // After a contradiction a step must hold for the whole period again.
       if (monotonic < this.#settlesAt) this.#settlesAt = monotonic + STEP_SETTLES_MS;
       return;
     }
@@ -141,8 +149,8 @@ export function serviceNow(time: ServiceTime, now: number): number | undefined {
 }
 
 /**
- * Returns the service's time (epoch milliseconds) by which a machine may be destroyed for its age: two complete lists
- * must agree on it. For a service that never sends its time it is the operator's (`own`). Undefined until then.
+ * Returns the service's time (epoch milliseconds) by which a machine may be destroyed for its age. Two complete lists
+ * must agree on it; undefined until then. For a service that never sends its time it is the operator's time (`own`).
  */
 export function confirmedNow(time: ServiceTime, own: number): number | undefined {
   if (time.type === 'unknown') return own;
@@ -151,16 +159,20 @@ export function confirmedNow(time: ServiceTime, own: number): number | undefined
 
 /**
  * Returns the time of an answer by the service's clock (epoch milliseconds). It is the answer's `Date` if that agrees
- * with the service's time or, while that is stale, with the operator's (`now`); else the last believed service time,
- * else the operator's. A wrong `Date` of one answer must not become a start or a cost.
+ * with the service's time or, while that is stale, with the operator's time (`now`). Otherwise it is the last
+ * believed service time, else the operator's time. A wrong `Date` of one answer must not become a start or a cost.
  */
 export function timeOfAnswer(date: number | undefined, time: ServiceTime, now: number): number {
-  const expected = lastKnown(time) ?? now;
+  const expected = believedTime(time) ?? now;
   const witnesses = time.type === 'stale' ? [expected, now] : [expected];
   return date !== undefined && witnesses.some((witness) => isNear(date, witness)) ? date : expected;
 }
 
-function lastKnown(time: ServiceTime): number | undefined {
+/**
+ * Returns the service's time that was believed last, with the time elapsed since: also while it is stale. Undefined if
+ * none was believed. What machines have cost counts until then: a wall clock may be set at any time.
+ */
+export function believedTime(time: ServiceTime): number | undefined {
   switch (time.type) {
     case 'known':
       return time.at;
@@ -175,7 +187,10 @@ function isNear(time: number, other: number): boolean {
   return Math.abs(time - other) <= STEP_MS;
 }
 
-/** Returns the median of the samples. An even number leaves out the newest, so that it alone never decides. */
+/**
+ * Returns the median of the samples. If their number is even, it leaves out the newest, so that the newest alone
+ * never decides.
+ */
 function median(samples: readonly number[]): number | undefined {
   const odd = samples.length % 2 === 0 ? samples.slice(0, -1) : samples;
   return odd.toSorted((left, right) => left - right)[(odd.length - 1) / 2];

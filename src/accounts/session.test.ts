@@ -64,11 +64,14 @@ function proven({
     connection,
     identity: () => identity,
     clock,
+    spendingTime: () => clock.now(),
+    budgets: { refusal: () => undefined },
     brake: { maxRentalsPerHour: 3, maxLiveMachines: 100, maxDollarsPerHour: 1_000_000_000 },
     constants: defaultConstants,
     objects: () => listedObjects([]),
     allObjects: () => [],
     ofSameLogin: () => [],
+    isRentingUnproven: () => false,
     adoptionOfLogin: () => 'None',
     namespaceAllowed: () => true,
     onChange: () => {},
@@ -78,6 +81,19 @@ function proven({
     ...changes,
   });
 }
+
+test('rentals of a login without labels wait for those of an account that has not proved it yet', () => {
+  const clock = createVirtualClock({ startMs: NOW });
+  const { transport } = answeringTransport(reply({ instances: [], instances_found: 0 }));
+  const connections = new LoginConnections({
+    openMarket,
+    ...{ transport, clock, random: seededRandom(1), log: silentLogger, paced: false },
+  });
+  const status = { labelsEchoed: false };
+  const account = (isRenting: boolean) =>
+    proven({ clock, connections, status, changes: { isRentingUnproven: () => isRenting } });
+  expect([true, false].map((isRenting) => reasonOf(account(isRenting)))).toEqual(['Queued', 'ticket']);
+});
 
 const NO_ROWS = { rows: new Map() };
 const ask = {
@@ -112,7 +128,9 @@ test('an account has its breaker open when another account of its login listed i
   first.feed.stop();
 });
 
-test('keeps nothing of a list that was replaced when it had counted by it before the first sweep', async () => {
+test('keeps nothing of a list that was replaced when it had counted by it before the first sweep', {
+  tags: 'long',
+}, async () => {
   const clock = createVirtualClock({ startMs: NOW });
   const session = proven({ clock, answer: reply({ instances: [], instances_found: 0 }) });
   session.feed.start();
@@ -205,6 +223,18 @@ describe('a proven account gives a ticket', () => {
     const account = proven({ status: { deletedObjects: { month: MONTH, spent: '0', rentals } } });
     account.proved(CALM);
     expect(reasonOf(account)).toBe('AtLimit');
+  });
+
+  test('has spent what deleted objects left in the month of its service, not in that of our wall clock', () => {
+    const clock = createVirtualClock({ startMs: Date.UTC(2026, 11, 1) });
+    const spent = (month: string, at: string) =>
+      proven({
+        clock,
+        status: { deletedObjects: { month, spent: '3.00', rentals: [] } },
+        changes: { spendingTime: () => Date.parse(at) },
+      }).admission.sums().spentThisMonth;
+    expect(spent('2026-11', '2026-11-30T23:30:00Z')).toBe(3_000_000);
+    expect(spent('2026-12', '2026-11-30T23:30:00Z')).toBe(0);
   });
 });
 

@@ -13,7 +13,7 @@ import type { Identity } from '../ownership/identity.ts';
 import type { Login } from '../ownership/login.ts';
 import { compareResourceVersions, uidOf } from '../runtime/kube/kube-object.ts';
 import type { AccountObjects } from './account-objects.ts';
-import { type AccountRefusal, Admission } from './admission.ts';
+import { type AccountRefusal, Admission, type AdmissionOptions } from './admission.ts';
 import { AvoidList, avoidOf } from './avoid-list.ts';
 import type { LoginConnection } from './connection.ts';
 import { FeedObserver } from './feed-observer.ts';
@@ -42,7 +42,7 @@ export interface UserFacts {
   readonly credit: MicroDollars | undefined;
   /** Undefined if the key may not read SSH keys. */
   readonly sshKeyRegistered: boolean | undefined;
-  /** False if the account's key may not list or not destroy: then nothing is rented. */
+  /** False if the account's key may not list or not destroy; then nothing is rented. */
   readonly mayDestroy: boolean;
 }
 
@@ -50,13 +50,19 @@ export interface UserFacts {
 export interface SweepFindings {
   /** Ids of orphans that are old enough to be destroyed. */
   readonly orphans: readonly string[];
-  /** Ids of machines without an object that are too new to call orphans: their age or a second look will tell. */
+  /**
+   * Ids of machines without an object that are too new to count as orphans; their age or a second check decides.
+   */
   readonly unsettled: readonly string[];
   /** Ids of orphans younger than every rental that was on record when they were first seen: memory was rolled back. */
   readonly rolledBack: readonly string[];
-  /** Epoch milliseconds of the last time that a person confirmed a rollback, as far as the sweep knew; 0 for never. */
+  /**
+   * Epoch milliseconds of the last time that a person confirmed a rollback, as known to the sweep; 0 for never.
+   */
   readonly confirmedAt: number;
-  /** Ids of machines without an object if so many lost their objects that a person has to look; absent if not. */
+  /**
+   * Ids of machines without an object if so many lost their objects that a person has to decide; otherwise absent.
+   */
   readonly massOrphaned?: readonly string[];
   /** Ids of machines that carry a copied or edited label of this operator. */
   readonly copied: readonly string[];
@@ -78,9 +84,11 @@ const NOTHING_FOUND: SweepFindings = {
 export interface AccountSessionOptions {
   readonly account: MarketplaceAccount;
   readonly connection: LoginConnection;
-  /** Undefined until the installation knows who it is; no session is given out before. */
+  /** Undefined until the installation's identity is known; no session is returned before. */
   readonly identity: () => Identity | undefined;
   readonly clock: Clock;
+  /** Returns the time until which machines of the account have cost something, which names the month. */
+  readonly spendingTime: () => number;
   readonly brake: BrakeSettings;
   readonly constants: PurchaseConstants;
   /** GpuInstances that count for this account, as the cache has them. */
@@ -89,10 +97,16 @@ export interface AccountSessionOptions {
   readonly allObjects: () => readonly InstanceSummary[];
   /** Accounts that have proved the same login, without this one. */
   readonly ofSameLogin: () => readonly AccountSession[];
-  /** `spec.adoption` of all accounts of the login together; undefined while one of them may not be known yet. */
+  /** True if an account of the login that has not proved it in this process may still get a machine. */
+  readonly isRentingUnproven: () => boolean;
+  /**
+   * Combined `spec.adoption` of all accounts of the login; undefined while one of them may not be known yet.
+   */
   readonly adoptionOfLogin: () => 'None' | 'Unlabelled' | undefined;
   /** Undefined while it is being found out. */
   readonly namespaceAllowed: (account: MarketplaceAccount, namespace: string) => boolean | undefined;
+  /** The budgets of namespaces, over all accounts. */
+  readonly budgets: AdmissionOptions['budgets'];
   /** Called after a change that may unblock or block objects. */
   readonly onChange: () => void;
   /** Called after a change that only the account's status shows. */
@@ -104,8 +118,8 @@ export interface AccountSessionOptions {
 }
 
 /**
- * An account whose login was proven by a key in this process. It stays the same object while the login stays; key, limits
- * and breaker behind it change, moved on by the account's controller. What it returns is current at the call.
+ * An account whose login was proven by a key in this process. The object stays the same while the login stays; the
+ * account's controller updates its key, limits and breaker. Results are current at the time of the call.
  */
 export class AccountSession {
   readonly ref: AccountRef;
@@ -127,6 +141,8 @@ export class AccountSession {
   readonly serviceClock: ServiceClock;
   /** Agreement of the complete lists of the login on a row. */
   readonly agreement: LoginConnection['agreement'];
+  /** GPU utilization of the machines of the login, as this process has seen it. */
+  readonly utilization: LoginConnection['utilization'];
   readonly avoid: AvoidList;
   /** Every rule in front of a purchase or a start. */
   readonly admission: Admission;
@@ -157,6 +173,7 @@ export class AccountSession {
     this.queue = connection.queue;
     this.serviceClock = connection.serviceClock;
     this.agreement = (row) => connection.agreement(row);
+    this.utilization = connection.utilization;
     this.avoid = new AvoidList(clock, avoidOf(account), options.onStatusChange);
     const pendingOrphans = () => this.#pendingOrphans.ids();
     this.observer = new FeedObserver(
@@ -167,7 +184,7 @@ export class AccountSession {
     this.admission = this.#createAdmission();
     this.#unsubscribe = this.feed.subscribe((event) => {
       this.observer.onFeedEvent(event);
-      // That labels come back, or that a rental is settled, may let the next one go.
+      // An echoed label or a settled rental may allow the next rental.
       if (event.type === 'list') this.queue.slotEnded();
       if (event.type === 'row' && hasStopped(event)) options.onMachineStopped();
     });
@@ -195,14 +212,14 @@ export class AccountSession {
     return this.#findings ?? NOTHING_FOUND;
   }
 
-  /** True if a complete list was seen, so that what is missing from it means something. */
+  /** True if a complete list has arrived, so an absence from it has a meaning. */
   get isListed(): boolean {
     return this.feed.latest() !== undefined;
   }
 
   /**
-   * Machines that the account's status names and that are proven to be gone. While the breaker is open no list proves
-   * anything.
+   * Machines that the account's status names and that are proven gone. While the breaker is open no list proves an
+   * absence.
    */
   async provenGone(): Promise<ReadonlySet<string>> {
     if (this.observer.breaker.type === 'open') return new Set();
@@ -327,9 +344,10 @@ export class AccountSession {
   }
 
   #createAdmission(): Admission {
-    const { clock, connection, brake } = this.#options;
+    const { clock, spendingTime, connection, brake, budgets } = this.#options;
     return new Admission({
       clock,
+      budgets,
       queue: connection.queue,
       objects: () => this.#objects(),
       reservations: connection.reservations,
@@ -338,14 +356,17 @@ export class AccountSession {
       refusal: () => this.#refusal ?? this.#narrowKey(),
       isSuspended: () => this.#account.spec.suspend === true,
       labelEcho: () => this.observer.labelEcho,
-      isLoginRenting: () => this.#options.ofSameLogin().some((other) => other.admission.isRenting()),
+      isLoginRenting: () =>
+        this.#options.ofSameLogin().some((other) => other.admission.isRenting()) ||
+        this.#options.isRentingUnproven(),
       sums: (counted, { instead, pending }) => {
         const now = clock.now();
         const credit = this.#user.credit;
         const deleted = deletedSumsOf(this.#account);
         const orphans = this.#orphanBills(counted);
         const objects = counted.sums(now, instead);
-        return sumAccount({ objects, pending, orphans, deleted, credit, now, month: monthName(now) });
+        const month = monthName(spendingTime());
+        return sumAccount({ objects, pending, orphans, deleted, credit, now, month });
       },
     });
   }
@@ -373,9 +394,9 @@ export class AccountSession {
   }
 
   /**
-   * Findings of a new process until its first sweep: a machine that bills counts for the limits although its object is
-   * gone. The caches may be behind, so only this count follows from it. Computed once per list: the present objects
-   * hardly matter, and every request for a rental needs it.
+   * Findings of a new process until its first sweep. A machine that bills without an object counts for the limits.
+   * The caches may be behind, so the findings are used for this count only. Computed once per list, because every
+   * request for a rental needs it and present objects hardly change it.
    */
   #unswept(): SweepFindings {
     const list = this.feed.latest();

@@ -1,15 +1,17 @@
 import type { InstanceSummary } from '../instance/summary.ts';
 
-/** Replacements within one window: this share of the machines, and one at least. */
+/** Share of the machines that may be replaced within one window, at least one. */
 const SHARE = 0.1;
-/** A replacement that is under way for longer no longer delays the next one. */
+/** Time after which a replacement in progress no longer delays the next one. */
 const WINDOW_MS = 600_000;
-/** An object that does not use its turn within this time loses it: it may tolerate its machine for longer. */
+/**
+ * Time within which an object must use its turn, otherwise it loses it: it may tolerate its machine for longer.
+ */
 const TURN_MS = 120_000;
 
 interface Turn {
   readonly uid: string;
-  /** Monotonic milliseconds at which it was given. */
+  /** Monotonic milliseconds at which the turn began. */
   readonly at: number;
 }
 
@@ -37,13 +39,15 @@ export interface FleetPoll {
 }
 
 /**
- * Permits of replacement while as many machines are bad: one object at a time, and the next only when the machine of
- * the previous one runs. Counted from the objects, so that a restart permits no extra replacement.
+ * Permits for slow replacement: one object at a time, and the next only when the machine of the previous one runs.
+ * Computed from the objects, so that a restart permits no extra replacement.
  */
 export class SlowReplacements {
   readonly #underWay = new Map<string, Ending>();
   readonly #lastTurnAt = new Map<string, number>();
-  /** When machines ended lately, by the key of their object: a group makes a worker again under the same name. */
+  /**
+   * Recent ends of machines, by the key of their object: a group creates a replacement worker under the same name.
+   */
   #ends: ReadonlyMap<string, number> = new Map();
   /** Time from which the lists no longer show the machine of an object, in monotonic milliseconds. */
   #vanishedSince: ReadonlyMap<string, number> = new Map();
@@ -73,7 +77,7 @@ export class SlowReplacements {
     );
     this.#note(underWay, monotonic);
     const blocks = underWay.some(({ uid }) => monotonic - (this.#underWay.get(uid)?.since ?? 0) < WINDOW_MS);
-    // Also one that is not to be replaced any more: its machine has been.
+    // Includes objects that no longer need a replacement: their machine has been replaced.
     const recent = objects.filter((object) => !object.deleting && hasEndedLately(object, poll));
     const most = Math.max(1, Math.floor(replaceable.length * SHARE));
     const isSpent = new Set([...recent, ...underWay].map(({ uid }) => uid)).size >= most;
@@ -83,7 +87,10 @@ export class SlowReplacements {
     this.#turn = blocks || isSpent ? undefined : this.#next(next, monotonic);
   }
 
-  /** Objects with the ends of objects that had their names before: a machine that was replaced stays replaced. */
+  /**
+   * Returns the poll in which each object has the last end of an earlier object of its name, so that a replaced
+   * machine remains counted.
+   */
   #withEarlierEnds(poll: FleetPoll): FleetPoll {
     const objects = poll.objects.map((object) => {
       const lastEndedAt = object.lastEndedAt ?? this.#ends.get(object.key);
@@ -99,8 +106,9 @@ export class SlowReplacements {
   }
 
   /**
-   * Returns the objects whose machine the lists have not shown for less than the window. They come first: a destroy
-   * without an answer may have ended the machine, and neither the record nor a new process's memory shows it.
+   * Returns the objects whose machine has been missing from lists for less than the window. They come first: a
+   * destroy without an answer may have ended the machine, and neither the record nor the memory of a new process
+   * shows it.
    */
   #vanished(
     waiting: readonly InstanceSummary[],
@@ -134,7 +142,10 @@ export class SlowReplacements {
     }
   }
 
-  /** Returns the object whose last turn is the oldest, or that had none. */
+  /**
+   * Returns the turn: the present one while it is valid, else a turn of the object whose last turn is the oldest or
+   * that had none.
+   */
   #next(waiting: readonly InstanceSummary[], monotonic: number): Turn | undefined {
     const current = this.#turn;
     if (current && monotonic - current.at < TURN_MS && waiting.some(({ uid }) => uid === current.uid))

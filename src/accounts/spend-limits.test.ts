@@ -272,7 +272,7 @@ describe('adding an account up', () => {
   });
 
   test('a rental under way counts before any record shows it, and its price until the record has one', () => {
-    const pending = [{ at: NOW, pricePerHour: DOLLAR, recorded: false }];
+    const pending = [{ at: NOW, namespace: 'team', pricePerHour: DOLLAR, recorded: false }];
     expect(sumAccount(input({ pending }))).toMatchObject({
       liveMachines: 1,
       rentalsLastHour: 1,
@@ -283,7 +283,7 @@ describe('adding an account up', () => {
     const shown = {
       objects: added([object({ instanceId: undefined, hasOpenIntent: true, pricePerHour: 0 })]),
     };
-    const known = [{ at: NOW, pricePerHour: DOLLAR, recorded: true }];
+    const known = [{ at: NOW, namespace: 'team', pricePerHour: DOLLAR, recorded: true }];
     expect(sumAccount(input({ ...shown, pending: known }))).toMatchObject({
       liveMachines: 1,
       rentalsLastHour: 1,

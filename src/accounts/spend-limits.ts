@@ -1,12 +1,14 @@
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
 import { countsFor, recentRentals, rentalTimes } from '../instance/rentals.ts';
+import type { InstanceSummary } from '../instance/summary.ts';
 import { formatDollars, type MicroDollars, parseDollars } from '../lib/money.ts';
 import { counted } from '../lib/plural.ts';
 import { formatTime } from '../lib/time.ts';
 import type { ObjectSums } from './account-objects.ts';
 
 /**
- * Limits of an account in sum. They stop new rentals and starts, never a running machine. An absent one does not limit.
+ * Total limits of an account. They stop new rentals and starts, never a running machine. An absent one does not
+ * limit.
  */
 export interface AccountLimits {
   readonly maxInstances?: number;
@@ -54,7 +56,10 @@ export function maxRentalPrice(
   return Math.min(ceiling, ...(caps.length > 0 ? caps : [limits.maxSpendPerHour ?? ceiling]));
 }
 
-/** The operator's own ceilings for any one account: they end loops that succeed as well as those that fail. */
+/**
+ * The operator's own limits for each account: they stop loops whose rentals succeed, as well as loops whose rentals
+ * fail.
+ */
 export interface BrakeSettings {
   readonly maxRentalsPerHour: number;
   readonly maxLiveMachines: number;
@@ -63,9 +68,9 @@ export interface BrakeSettings {
 
 /** Machines and spending of an account: the sums over its objects and over deleted ones. */
 export interface AccountSums {
-  /** Rentals within the last hour, successful ones and those under way. */
+  /** Rentals within the last hour, both successful and in progress. */
   readonly rentalsLastHour: number;
-  /** Number of the rentals in progress: allowed, or open on a record, so they may still fail. */
+  /** Number of rentals in progress: allowed, or open in a record. They may still fail. */
   readonly rentalsUnderWay: number;
   /** Epoch milliseconds of the oldest of the others; undefined if there is none. */
   readonly oldestRentalAt: number | undefined;
@@ -85,15 +90,24 @@ export interface AccountSums {
 /** A rental or a start under way that its object's record does not show in full yet. */
 export interface PendingRental {
   readonly at: number;
+  /** Namespace of the object. */
+  readonly namespace: string;
   /** Amount that the record lacks: the price of the offer, until the object's own price is known. */
   readonly pricePerHour: MicroDollars;
   /** True if the object's record shows at least the intent, so that only the price is missing there. */
   readonly recorded: boolean;
 }
 
+/** Knowledge of this process that the records of objects do not show. */
+export interface BesideRecords {
+  /** Objects that replace the recorded ones in the sums. */
+  readonly instead: readonly InstanceSummary[];
+  readonly pending: readonly PendingRental[];
+}
+
 /** Spending of deleted objects, as in the status of the account. */
 export interface DeletedSums {
-  /** `2026-11`; of another month than the present one the spending no longer counts. */
+  /** Month such as `2026-11`; the spending of another month than the present one does not count. */
   readonly month: string;
   readonly spent: MicroDollars;
   readonly rentals: readonly number[];
@@ -102,7 +116,7 @@ export interface DeletedSums {
 /** A machine that bills and that no object claims. */
 export interface OrphanBill {
   readonly pricePerHour: MicroDollars;
-  /** Epoch milliseconds, if its rental was carried out late: no record shows that one. */
+  /** Epoch milliseconds, if its rental was carried out late: no record shows this rental. */
   readonly rentedLateAt?: number | undefined;
 }
 
@@ -156,7 +170,7 @@ export interface BrakeInput {
 /** Reasons of the catalogue by which a limit refuses a rental or a start. */
 export type LimitRefusal = 'InsufficientCredit' | 'AtLimit';
 
-/** `fits`, or the first rule that does not let the account have one more machine at that price. */
+/** `fits`, or the first rule that refuses another machine at that price. */
 export type BrakeDecision =
   | { readonly type: 'fits' }
   | {
@@ -190,7 +204,7 @@ function nextRental({ rentalsUnderWay, oldestRentalAt }: AccountSums, now: numbe
   return ` The next is rented after ${formatTime(now + countsFor(oldestRentalAt, now))}.`;
 }
 
-/** In this order: what a person set first, then the operator's own ceilings. */
+/** In this order: a person's limits first, then the operator's own limits. */
 const RULES: readonly BrakeRule[] = [
   {
     reason: 'InsufficientCredit',
@@ -254,11 +268,14 @@ const RULES: readonly BrakeRule[] = [
   },
 ];
 
-/** Prices that lists show above the recorded ones, which may be those of offers; empty if there are none. */
+/**
+ * Returns the text about listed prices above the recorded ones, which may be prices of offers; empty if there are
+ * none.
+ */
 export function reportedText({ dollarsPerHour, unconfirmedPerHour }: AccountSums): string {
   if (unconfirmedPerHour === 0) return '';
   const reported = formatDollars(dollarsPerHour + unconfirmedPerHour);
-  return `Machines report $${reported}/h, records and offers say $${formatDollars(dollarsPerHour)}/h. `;
+  return `Machines report $${reported}/h, records and offers show $${formatDollars(dollarsPerHour)}/h. `;
 }
 
 /** Decides if the account may rent one more machine. */

@@ -7,6 +7,7 @@ import type { KubeObject } from '../runtime/kube/kube-object.ts';
 import { StatusWriter, withDeletedInstances, withRetained, withSwept } from './status-writer.ts';
 
 const NOW = Date.parse('2026-11-20T12:00:00Z');
+const AT = { now: NOW, month: '2026-11' };
 
 async function setUp() {
   const cluster = memoryCluster();
@@ -21,6 +22,7 @@ async function setUp() {
   const records = new StatusWriter({
     client: cluster.kube,
     clock: cluster.clock,
+    spendingTime: () => cluster.clock.now(),
     ref: { ...ref, uid: created.metadata.uid ?? '' },
     onWritten: (account) => written.push(account),
   });
@@ -111,10 +113,25 @@ describe('what deleted objects leave', () => {
     expect(written.length).toBeLessThanOrEqual(5);
   });
 
+  test('is of the month in which it was spent, whatever our wall clock is set to', async () => {
+    const { cluster, ref } = await setUp();
+    const account = await cluster.kube.get<MarketplaceAccount & KubeObject>(marketplaceAccountResource, ref);
+    const written: MarketplaceAccount[] = [];
+    const records = new StatusWriter({
+      client: cluster.kube,
+      clock: cluster.clock,
+      spendingTime: () => Date.parse('2026-10-31T23:30:00Z'),
+      ref: { ...ref, uid: account?.metadata.uid ?? '' },
+      onWritten: (object) => written.push(object),
+    });
+    await records.recordDeleted(deleted('u'));
+    expect(written.at(-1)?.status?.deletedObjects).toMatchObject({ month: '2026-10', spent: '1.00' });
+  });
+
   test('of the month before counts no more', async () => {
     const before = { deletedObjects: { month: '2026-10', spent: '9.00', rentals: [] } };
     const both = [deleted('u', 1_000_000), deleted('v', 2_000_000)];
-    expect(withDeletedInstances(both, NOW)(before).deletedObjects).toMatchObject({
+    expect(withDeletedInstances(both, AT)(before).deletedObjects).toMatchObject({
       month: '2026-11',
       spent: '3.00',
     });
@@ -128,13 +145,13 @@ describe('what deleted objects leave', () => {
       { ...deleted('u'), destroyed: ['256', '3'] },
       { ...deleted('v'), destroyed: ['257'] },
     ];
-    const machines = withDeletedInstances(both, NOW)(before).deletedObjects?.machines;
+    const machines = withDeletedInstances(both, AT)(before).deletedObjects?.machines;
     expect(machines).toEqual(['2', ...numbered(4, 252), '256', '3', '257']);
     expect(machines).toHaveLength(256);
   });
 
   test('names no machines when none was destroyed', () => {
-    expect(withDeletedInstances([deleted('u')], NOW)({}).deletedObjects).not.toHaveProperty('machines');
+    expect(withDeletedInstances([deleted('u')], AT)({}).deletedObjects).not.toHaveProperty('machines');
   });
 
   test('is not written to another account of the name', async () => {
@@ -142,6 +159,7 @@ describe('what deleted objects leave', () => {
     const records = new StatusWriter({
       client: cluster.kube,
       clock: cluster.clock,
+      spendingTime: () => cluster.clock.now(),
       ref: { ...ref, uid: 'of the one before' },
       onWritten: () => {},
     });
@@ -201,7 +219,7 @@ describe('what deleted objects leave', () => {
         rentals: ['2026-11-20T10:00:00Z', '2026-11-20T11:30:00Z'],
       },
     };
-    expect(withDeletedInstances([deleted('u')], NOW)(before).deletedObjects).toEqual({
+    expect(withDeletedInstances([deleted('u')], AT)(before).deletedObjects).toEqual({
       month: '2026-11',
       spent: '1.00',
       rentals: ['2026-11-20T11:30:00Z', '2026-11-20T11:59:59Z'],
@@ -210,13 +228,13 @@ describe('what deleted objects leave', () => {
 
   test('is no more than a status takes: of very many rentals the newest stay', () => {
     const rentals = Array.from({ length: 1_200 }, (_, index) => NOW - 1_300_000 + index * 1_000);
-    const kept = withDeletedInstances([{ ...deleted('u'), rentals }], NOW)({}).deletedObjects?.rentals ?? [];
+    const kept = withDeletedInstances([{ ...deleted('u'), rentals }], AT)({}).deletedObjects?.rentals ?? [];
     expect([kept.length, kept.at(-1)]).toEqual([1_000, formatTime(NOW - 101_000)]);
   });
 
   test('never makes the newest rental older', () => {
     const before = { lastRentalAt: '2026-11-20T12:00:00Z' };
-    expect(withDeletedInstances([deleted('u')], NOW)(before).lastRentalAt).toBe('2026-11-20T12:00:00Z');
+    expect(withDeletedInstances([deleted('u')], AT)(before).lastRentalAt).toBe('2026-11-20T12:00:00Z');
   });
 });
 

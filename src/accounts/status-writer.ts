@@ -23,7 +23,7 @@ export interface DeletedInstance {
   readonly destroyed?: readonly string[] | undefined;
 }
 
-/** A machine left running or stopped on purpose, whose label could not be changed to say so. */
+/** A machine left running or stopped on purpose, whose label could not be changed to record that. */
 export interface RetainedMachine {
   readonly instanceId: string;
   readonly objectUid: string;
@@ -57,13 +57,18 @@ interface Waiting {
 export interface StatusWriterRef {
   readonly namespace: string;
   readonly name: string;
-  /** Undefined if no cache has the account: one that missed its event must not make the account forget. */
+  /**
+   * Undefined if no cache has the account. A cache that missed its event must not make the account lose the change.
+   */
   readonly uid: string | undefined;
 }
 
 const ATTEMPTS = 8;
 const HOUR_MS = 3_600_000;
-/** Changes of one write: what was counted and is not yet deleted when the process ends counts twice. */
+/**
+ * Maximum number of changes per write. If the process ends after a write and before the deletions, these changes
+ * count twice.
+ */
 const MAX_BATCH = 64;
 const MAX_RENTALS = 1000;
 const MAX_RETAINED = 256;
@@ -77,6 +82,7 @@ const MAX_DESTROYED = 256;
 export class StatusWriter {
   readonly #client: KubeClient;
   readonly #clock: Clock;
+  readonly #spendingTime: () => number;
   readonly #ref: StatusWriterRef;
   readonly #onWritten: (account: MarketplaceAccount) => void;
   readonly #waiting: Waiting[] = [];
@@ -85,19 +91,22 @@ export class StatusWriter {
   constructor(options: {
     readonly client: KubeClient;
     readonly clock: Clock;
+    /** Returns the time that determines the month of the spending. */
+    readonly spendingTime: () => number;
     readonly ref: StatusWriterRef;
-    /** Called after each write, so that caches know that they are behind. */
+    /** Called after each write, so that caches are known to be behind. */
     readonly onWritten: (account: MarketplaceAccount) => void;
   }) {
     this.#client = options.client;
     this.#clock = options.clock;
+    this.#spendingTime = options.spendingTime;
     this.#ref = options.ref;
     this.#onWritten = options.onWritten;
   }
 
   /**
-   * Keeps what a deleted object rented and spent. Await it before the finalizer goes, and call it once for an object: if
-   * the process ends in between, it may count twice, and limits refuse earlier.
+   * Records what a deleted object rented and spent. Await it before the finalizer is removed, and call it once for an
+   * object: if the process ends in between, the spending may count twice, and limits refuse earlier.
    */
   recordDeleted(deleted: DeletedInstance): Promise<void> {
     return this.#enqueue(deleted);
@@ -160,7 +169,9 @@ export class StatusWriter {
       if (typeof change === 'function') changes.push(change);
       else deleted.push(change);
     }
-    return deleted.length === 0 ? changes : [...changes, withDeletedInstances(deleted, this.#clock.now())];
+    if (deleted.length === 0) return changes;
+    const month = monthName(this.#spendingTime());
+    return [...changes, withDeletedInstances(deleted, { month, now: this.#clock.now() })];
   }
 
   async #writeAll(changes: readonly StatusChange[]): Promise<void> {
@@ -179,13 +190,18 @@ export class StatusWriter {
   }
 }
 
-/** Folds what deleted objects leave into the sums of their account. */
-export function withDeletedInstances(deleted: readonly DeletedInstance[], now: number): StatusChange {
+/**
+ * Adds the spending of deleted objects to the sums of their account. `month`: that of `spentThisMonth`; `now`: epoch
+ * milliseconds by the clock that dates rentals.
+ */
+export function withDeletedInstances(
+  deleted: readonly DeletedInstance[],
+  { month, now }: { readonly month: string; readonly now: number },
+): StatusChange {
   const left = deleted.flatMap(({ rentals }) => rentals);
   const spent = deleted.reduce((sum, { spentThisMonth }) => sum + spentThisMonth, 0);
   const destroyed = new Set(deleted.flatMap(({ destroyed = [] }) => destroyed));
   return (status) => {
-    const month = monthName(now);
     const before = status.deletedObjects;
     const spentBefore = before?.month === month ? (parseDollars(before.spent) ?? 0) : 0;
     const rentals = recentRentals([...rentalTimes(before), ...left], now)
@@ -230,7 +246,7 @@ export function withRetained(machine: RetainedMachine, now: number): StatusChang
   };
 }
 
-/** Counts a machine among those that sweeps destroyed within the last hour. One that is tried again counts once. */
+/** Counts a machine among those that sweeps destroyed within the last hour. A retried destroy counts once. */
 export function withSwept({ instanceId, at }: SweptMachine): StatusChange {
   return (status) => {
     const recent = (status.orphansSwept ?? []).filter((entry) => at - Date.parse(entry.at) < HOUR_MS);

@@ -4,7 +4,10 @@ import {
   GROUP,
   gpuInstanceResource,
   IN_USE_RECORD,
+  LEDGER_MONTHS,
+  LEDGER_PAST,
   marketplaceAccountResource,
+  spendBudgetResource,
 } from './v1alpha1/names.ts';
 
 /** A permission that the operator needs from Kubernetes, with the reason for a reviewer. */
@@ -20,6 +23,7 @@ export interface Grant {
 const instances = gpuInstanceResource.plural;
 const accounts = marketplaceAccountResource.plural;
 const groups = endpointGroupResource.plural;
+const budgets = spendBudgetResource.plural;
 const kinds = [accounts, instances, groups] as const;
 
 /** For every watched namespace: a ClusterRole, or one Role per namespace. */
@@ -28,55 +32,61 @@ export const watchedGrants: readonly Grant[] = [
     group: GROUP,
     resources: kinds,
     verbs: ['get', 'list', 'watch', 'patch'],
-    why: 'Watch objects of the operator, read an object again after a conflict or before its machine is destroyed, and write finalizers and rental intents.',
+    why: 'Watch GpuInstances, EndpointGroups and MarketplaceAccounts, read an object again after a conflict or before its machine is destroyed, and write finalizers and rental intents.',
+  },
+  {
+    group: GROUP,
+    resources: [budgets],
+    verbs: ['get', 'list', 'watch'],
+    why: 'Watch SpendBudgets. The operator writes only their status.',
   },
   {
     group: GROUP,
     resources: [instances],
     verbs: ['create', 'delete'],
-    why: 'The workers of an EndpointGroup are GpuInstances.',
+    why: 'Create and delete the workers of an EndpointGroup, which are GpuInstances.',
   },
   {
     group: GROUP,
-    resources: kinds.map((kind) => `${kind}/status`),
+    resources: [...kinds, budgets].map((kind) => `${kind}/status`),
     verbs: ['update'],
-    why: 'Emit events.',
+    why: 'Write status.',
   },
   {
     group: GROUP,
     resources: [instances, groups].map((kind) => `${kind}/finalizers`),
     verbs: ['update'],
-    why: 'Own children with blockOwnerDeletion where the cluster checks that right.',
+    why: 'Set blockOwnerDeletion on owned objects, which some clusters check.',
   },
   {
     group: '',
     resources: ['secrets'],
     verbs: ['get', 'create', 'patch', 'delete'],
-    why: 'Read the Secrets that objects name; keep connection Secrets. Never listed or watched.',
+    why: 'Read the Secrets that objects name, and write connection Secrets. The operator never lists or watches Secrets.',
   },
   {
     group: '',
     resources: ['services'],
     verbs: ['get', 'list', 'create', 'patch', 'delete'],
-    why: 'Publish rented machines inside the cluster, and find those whose object was deleted by force.',
+    why: 'Publish rented machines inside the cluster, and find Services whose object was deleted by force.',
   },
   {
     group: 'discovery.k8s.io',
     resources: ['endpointslices'],
     verbs: ['get', 'list', 'create', 'patch', 'delete'],
-    why: 'Publish the addresses of rented machines, and find those whose object was deleted by force.',
+    why: 'Publish the addresses of rented machines, and find EndpointSlices whose object was deleted by force.',
   },
   {
     group: '',
     resources: ['configmaps'],
     verbs: ['get', 'create', 'patch', 'delete'],
-    why: 'List the ready workers of groups with spec.gateway.publish for another router. Never listed or watched.',
+    why: 'Publish the ready workers of groups with spec.gateway.publish for another router. The operator never lists or watches ConfigMaps.',
   },
   {
     group: 'events.k8s.io',
     resources: ['events'],
     verbs: ['create', 'patch'],
-    why: 'Tell what happened, paid actions above all.',
+    why: 'Emit events, for example about every paid action.',
   },
 ];
 
@@ -86,7 +96,7 @@ export const clusterGrants: readonly Grant[] = [
     group: '',
     resources: ['namespaces'],
     verbs: ['get'],
-    why: "Know the cluster by the uid of kube-system, and a namespace's labels for allowedNamespaces.",
+    why: 'Identify the cluster by the uid of kube-system, and read namespace labels for allowedNamespaces.',
   },
 ];
 
@@ -99,26 +109,28 @@ export const metricsGrants: readonly Grant[] = [
     group: 'authentication.k8s.io',
     resources: ['tokenreviews'],
     verbs: ['create'],
-    why: 'Review the token of a reader of the metrics, or of a reporting picker.',
+    why: 'Check the token of a metrics reader or a reporting picker.',
   },
   {
     group: 'authorization.k8s.io',
     resources: ['subjectaccessreviews'],
     verbs: ['create'],
-    why: 'Review if that user may read the metrics, or report.',
+    why: 'Check that this user may read metrics, or report.',
   },
 ];
 
 /** Permission of a reader of the metrics in that case. */
 export const METRICS_READER = { nonResourceURLs: ['/metrics'], verbs: ['get'] } as const;
 
-/** Permissions of `gpu-rent endpoint-picker` in every served namespace, beside `get` on Secrets by name. */
+/**
+ * Permissions of `gpu-rent endpoint-picker` in every served namespace, in addition to `get` on Secrets by name.
+ */
 export const pickerGrants: readonly Grant[] = [
   {
     group: GROUP,
     resources: [groups],
     verbs: ['list', 'watch', 'patch'],
-    why: 'Watch the groups with a gateway, and wake them by an annotation.',
+    why: 'Watch EndpointGroups with a gateway, and wake them by an annotation.',
   },
   {
     group: 'discovery.k8s.io',
@@ -137,38 +149,45 @@ export const ownGrants: readonly Grant[] = [
     group: 'coordination.k8s.io',
     resources: ['leases'],
     verbs: ['create'],
-    why: 'Make the lease of leader election; a create cannot be limited to a name.',
+    why: 'Create the Lease of leader election. RBAC cannot limit a create to a name.',
   },
   {
     group: 'coordination.k8s.io',
     resources: ['leases'],
     names: ['gpu-rental-operator'],
     verbs: ['get', 'update', 'watch'],
-    why: 'Hold and release the lease, and hear at once when it is free.',
+    why: 'Acquire, renew and release the Lease, and watch for its release.',
   },
   {
     group: '',
     resources: ['secrets'],
     verbs: ['get', 'create', 'patch', 'delete'],
-    why: 'Keep the identity of this installation and proven keys.',
+    why: 'Store the identity of this installation and hashes of verified API keys.',
   },
   {
     group: '',
     resources: ['configmaps'],
     verbs: ['create'],
-    why: 'Make the record that machines are rented; a create cannot be limited to a name.',
+    why: 'Create the in-use record and the cost ledger. RBAC cannot limit a create to a name.',
   },
   {
     group: '',
     resources: ['configmaps'],
     names: [IN_USE_RECORD],
     verbs: ['get', 'patch'],
-    why: 'Keep the record that machines are rented, by which admission refuses an uninstall.',
+    why: 'Update the in-use record, by which admission refuses to uninstall while machines are rented.',
+  },
+  {
+    group: '',
+    resources: ['configmaps'],
+    names: [...LEDGER_MONTHS, LEDGER_PAST],
+    verbs: ['get', 'patch'],
+    why: 'Update the cost ledger: one ConfigMap for each month of the year, and one for earlier months.',
   },
   {
     group: 'events.k8s.io',
     resources: ['events'],
     verbs: ['create', 'patch'],
-    why: 'Tell who leads.',
+    why: 'Emit events about the leader.',
   },
 ];

@@ -4,7 +4,7 @@ import * as z from 'zod';
  * Path of the operator for reports of pickers: a POST of a {@link GatewayReport}. Callers need permission to `post` it.
  */
 export const GATEWAY_REPORTS_PATH = '/gateway/reports';
-/** Maximum bytes of a report's body; a worker takes about a hundred. */
+/** Maximum bytes of a report's body; a worker needs about a hundred. */
 export const MAX_GATEWAY_REPORT_BYTES = 1_048_576;
 
 /** Maximum of a counter: no gateway counts as much in its life, and a larger number would lose its fractions. */
@@ -67,8 +67,8 @@ export const gatewayReport = z.object({
   /** Name of the process: that of its Pod with a random suffix. */
   picker: z.string().regex(/^[a-zA-Z0-9]([-a-zA-Z0-9_.]{0,126}[a-zA-Z0-9])?$/),
   /**
-   * True until a report of this process was accepted: its counters have risen from 0 since. Otherwise an operator that
-   * does not know the picker takes them as a base, since they may have been counted long ago.
+   * True until the operator has accepted a report of this process: its counters have increased from 0 since its
+   * start. Otherwise an operator that does not know the picker uses the counters as a base, since they may be old.
    */
   first: z.boolean().optional(),
   groups: z.array(groupReport).max(1000),

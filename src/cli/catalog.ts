@@ -9,6 +9,7 @@ const explain = () => import('./commands/explain.ts');
 const simulateEpg = () => import('./commands/simulate-epg.ts');
 const wait = () => import('./commands/wait.ts');
 const cost = () => import('./commands/cost.ts');
+const costExport = () => import('./commands/cost-export.ts');
 const pause = () => import('./commands/pause.ts');
 const suspend = () => import('./commands/suspend.ts');
 const objectVerbs = () => import('./commands/object-verbs.ts');
@@ -71,7 +72,8 @@ export const catalog: readonly CatalogGroup[] = [
       command('explain', "Run the operator's own decision on an object and show the rule that fires.", explain, 'explainCommand'),
       command('simulate epg', 'Replay a load through the scaling of an EndpointGroup, with its actions and cost.', simulateEpg, 'simulateEpg', 'simulate endpointgroup'),
       command('wait', 'Wait until an object is ready, deleted, or has a condition.', wait, 'waitCommand'),
-      command('cost', 'Show the present and total cost of machines.', cost, 'costCommand'),
+      command('cost', 'Show the present and total cost of machines, and sums by team.', cost, 'costCommand'),
+      command('cost export', 'Write the charges of a month as CSV.', costExport, 'costExport'),
       command('pause', 'Stop renting and replacing for an object; running machines keep running.', pause, 'pauseCommand'),
       command('resume', 'End a pause: rent and replace again.', pause, 'resumeCommand'),
       command('suspend account', 'Stop renting and starting with an account; running machines keep running.', suspend, 'suspendAccount', 'suspend accounts'),
@@ -122,12 +124,12 @@ export const catalog: readonly CatalogGroup[] = [
       command('create endpoint', 'Create an endpoint group that the marketplace scales.', endpoints, 'createEndpoint'),
       command('list endpoints', 'Show the endpoint groups that the marketplace scales.', endpoints, 'listEndpoints', 'list endpoint', 'show endpoints', 'get endpoints'),
       command('get endpoint', 'Show one endpoint group.', endpoints, 'getEndpoint', 'show endpoint'),
-      command('update endpoint', 'Change an endpoint group; options that are not given stay.', endpoints, 'updateEndpoint'),
+      command('update endpoint', 'Change an endpoint group; options that are left out stay unchanged.', endpoints, 'updateEndpoint'),
       command('delete endpoint', 'Delete endpoint groups with their worker groups.', endpoints, 'deleteEndpoint'),
       command('create workergroup', 'Create a worker group in an endpoint group of the marketplace.', workergroups, 'createWorkergroup'),
       command('list workergroups', 'Show the worker groups of endpoint groups.', workergroups, 'listWorkergroups', 'list workergroup', 'show workergroups', 'get workergroups'),
       command('get workergroup', 'Show one worker group.', workergroups, 'getWorkergroup', 'show workergroup'),
-      command('update workergroup', 'Change a worker group; options that are not given stay.', workergroups, 'updateWorkergroup'),
+      command('update workergroup', 'Change a worker group; options that are left out stay unchanged.', workergroups, 'updateWorkergroup'),
       command('delete workergroup', 'Delete worker groups.', workergroups, 'deleteWorkergroup'),
     ],
   },

@@ -25,7 +25,7 @@ export interface CommandOption {
   readonly repeatable?: boolean;
   readonly choices?: readonly string[];
   readonly hidden?: boolean;
-  /** True if everything behind it is its value, including options; `--flag=word` is that one word. */
+  /** True if all words after it are its value, including options; `--flag=word` has that one word. */
   readonly takesRest?: boolean;
   /** True if an empty text has a meaning. Any other option refuses it: a script's variable was not set. */
   readonly mayBeEmpty?: boolean;
@@ -38,7 +38,7 @@ export interface CommandArgument {
   /** e.g. `<name>` or `[offer...]`. */
   readonly name: string;
   readonly description: string;
-  /** True if it is given behind `--` only. The last argument of a command. */
+  /** True if it follows `--` only. The last argument of a command. */
   readonly behindDashes?: boolean;
   /** Like {@link CommandOption.mayBeEmpty}. */
   readonly mayBeEmpty?: boolean;

@@ -24,7 +24,9 @@ export interface Intended {
   readonly command: (id: string) => string;
 }
 
-/** Rejects if one of the machines carries an operator's label, because an object may own it; --force allows all. */
+/**
+ * Rejects if one of the machines carries an operator's label, because an object may own it; --force skips this check.
+ */
 export async function refuseOwned(
   machines: readonly Instance[],
   { options }: CommandInput,

@@ -1,14 +1,20 @@
 import { type AccountObjects, countedObjects, listedObjects } from '../accounts/account-objects.ts';
 import {
   Admission,
-  type BesideRecords,
+  type AdmissionOptions,
   type StartDecision,
   type TicketDecision,
   type TicketRefusal,
   type TicketRequest,
 } from '../accounts/admission.ts';
 import { OfferReservations } from '../accounts/pending-rentals.ts';
-import { type AccountSums, deletedSumsOf, limitsOf, sumAccount } from '../accounts/spend-limits.ts';
+import {
+  type AccountSums,
+  type BesideRecords,
+  deletedSumsOf,
+  limitsOf,
+  sumAccount,
+} from '../accounts/spend-limits.ts';
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
 import { accountRefOf } from '../instance/account-ref.ts';
@@ -30,7 +36,11 @@ interface GateFacts {
   readonly identity: Identity | undefined;
   /** Undefined if unknown. */
   readonly credit: MicroDollars | undefined;
+  /** The budgets of namespaces; undefined without a cluster. */
+  readonly budgets?: AdmissionOptions['budgets'] | undefined;
 }
+
+const NO_BUDGETS: AdmissionOptions['budgets'] = { refusal: () => undefined };
 
 /** The operator's own limits are flags of its process, which are not visible here. */
 const NO_CEILINGS = {
@@ -53,6 +63,7 @@ export function accountGate(facts: GateFacts): Admission {
   const clock = systemClock;
   return new Admission({
     clock,
+    budgets: facts.budgets ?? NO_BUDGETS,
     queue: OPEN_QUEUE,
     reservations: new OfferReservations(clock),
     settings: NO_CEILINGS,
@@ -111,8 +122,8 @@ export async function countedInstances(
   const { namespace, name } = account.metadata;
   const isShared = account.spec.allowedNamespaces.from !== 'Same';
   const [widest, own] = isShared ? [undefined, namespace] : [namespace, namespace];
-  const all = await listed(cluster, widest);
-  const some = all ?? (isShared ? await listed(cluster, own) : undefined);
+  const all = await permittedInstances(cluster, widest);
+  const some = all ?? (isShared ? await permittedInstances(cluster, own) : undefined);
   const instances = (some ?? []).filter((instance) => {
     const ref = accountRefOf(instance);
     return ref.namespace === namespace && ref.name === name;
@@ -121,8 +132,8 @@ export async function countedInstances(
   return { instances, isWhole, missing: isWhole ? undefined : missingOf(account, some !== undefined) };
 }
 
-/** Returns the objects; undefined if the caller may not list them. */
-async function listed(
+/** Returns the objects; undefined if the caller may not list them. Rejects with any other KubeError. */
+export async function permittedInstances(
   cluster: ClusterSession,
   namespace: string | undefined,
 ): Promise<readonly GpuInstance[] | undefined> {

@@ -52,7 +52,7 @@ function byKind(catalog: readonly CatalogEntry[], verb: string, text: string): C
   return nouns.map((noun) => byName(catalog, `${verb} ${noun}`)).find((entry) => entry !== undefined);
 }
 
-/** Nouns of commands that no program of Kubernetes would take for a kind. */
+/** Nouns of kinds that no other Kubernetes program uses for a kind. */
 const KIND_NOUNS: Readonly<Record<string, string>> = { MarketplaceAccount: 'account' };
 
 /** Returns the start of the command, after shared options. */

@@ -6,7 +6,7 @@ function partsOf(version: string): readonly number[] {
 
 /**
  * Returns the problem of that version of Node.js as text; undefined if it is supported. `needed` has the form of
- * `engines` in package.json: `>=22.22`. It runs before anything else, so any Node.js must be able to parse it.
+ * `engines` in package.json: `>=22.22`. It runs first, so any Node.js must be able to parse it.
  */
 export function nodeProblem(found: string, needed: string): string | undefined {
   const least = needed.replace('>=', '');

@@ -76,8 +76,7 @@ export function commandsOf<Item, Row extends { readonly id: string }>({
       return command({ ...texts, args: [argument] }, async (input, context) => {
         const id = parseId(input.args[0], noun);
         const item = await withMarketplace(input, context, ({ client }) => find(client, id));
-        if (!item)
-          throw notFound(`There is no ${called} ${id}.`, `gpu-rent list ${noun}s shows those there are.`);
+        if (!item) throw notFound(`There is no ${called} ${id}.`, `gpu-rent list ${noun}s shows all.`);
         await createOutput(input, context).row(view, row(item));
         return 0;
       });

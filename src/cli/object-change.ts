@@ -38,7 +38,7 @@ export interface ObjectChange<T> {
   readonly description: string;
   readonly examples: readonly string[];
   readonly options?: readonly CommandOption[];
-  /** Option sets beside `output` and `cluster`. */
+  /** Option sets in addition to `output` and `cluster`. */
   readonly optionSets?: readonly OptionSet[];
   /** The command that does the same to a machine by its id, if there is one: `stop instance`. */
   readonly byId?: string;
@@ -105,7 +105,10 @@ export function objectChangeCommand<T extends GpuInstance | EndpointGroup | Mark
 
 const MAX_TRIES = 5;
 
-/** Changes the object as it is now: one that was written meanwhile is read and judged again. Rejects if another took its name. */
+/**
+ * Changes the object in its present state. After a conflict it reads and checks the object again. Rejects if another
+ * object took its name.
+ */
 async function retried<T extends KubeObject>(
   target: ChangedObject<T>,
   read: () => Promise<ChangedObject<T>>,

@@ -9,7 +9,7 @@ interface ProgramOptions {
   readonly calledAs: string;
 }
 
-/** Names with which shells request completions, also from programs with cobra. */
+/** Arguments with which shells request completions, as for other programs with cobra. */
 const COMPLETE: ReadonlySet<string | undefined> = new Set(['complete', '__complete', '__completeNoDesc']);
 
 /**

@@ -61,7 +61,7 @@ interface Line {
   readonly own: readonly string[];
   /** Value of an option that takes the rest, by name. */
   readonly rest: OptionValues;
-  /** Words behind `--`, for an argument that is only given there. */
+  /** Words after `--`, for an argument that is only given there. */
   readonly dashed: readonly string[];
 }
 

@@ -1,6 +1,6 @@
 import { CommandError, usageError } from './command-error.ts';
 
-/** A manifest as the options of `run` make it. */
+/** A manifest from the options of `run`. */
 interface RunManifest {
   readonly metadata: { readonly name?: string };
   readonly spec: Readonly<Record<string, unknown>>;
@@ -22,7 +22,7 @@ const OPTION_OF: readonly (readonly [string, string])[] = [
   ['spec.ports', '--env'],
 ];
 
-/** Returns what each part gives; one usage error for all parts that throw one. */
+/** Returns the result of each part. Throws one usage error for all parts that throw one. */
 export function allOf<Parts extends Readonly<Record<string, () => unknown>>>(
   parts: Parts,
 ): { readonly [Key in keyof Parts]: ReturnType<Parts[Key]> } {
@@ -54,7 +54,7 @@ export async function refuseOptions({ metadata, spec }: RunManifest): Promise<vo
     import('./manifests/admission-rules.ts'),
   ]);
   const issues = definition.spec.safeParse(spec).error?.issues ?? [];
-  // The rules are asked about the fields that have the right form.
+  // Only fields with the right form are checked against the rules.
   const broken = new Set(issues.map(({ path: [field] }) => String(field)));
   const rest = Object.fromEntries(Object.entries(spec).filter(([field]) => !broken.has(field)));
   const parsed = definition.spec.safeParse(rest);

@@ -27,8 +27,8 @@ function calledAs(): string {
 }
 
 /**
- * The error of lost output. A reader may stop reading, as `| head` does: that is no failure, and a change runs to its
- * end. Results that cannot be written at all are a failure, which is reported at the end.
+ * Error of lost output. A reader may stop reading, as `| head` does; that is no failure, and a change continues to
+ * its end. If results cannot be written at all, the command reports a failure at the end.
  */
 let unwritten: NodeJS.ErrnoException | undefined;
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

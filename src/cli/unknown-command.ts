@@ -17,7 +17,7 @@ const FOR_OBJECTS: Readonly<Record<string, string>> = {
   suspend: 'gpu-rent pause keeps an object from renting, and gpu-rent stop stops its machine',
 };
 
-/** Verbs that people type for those of the marketplace. */
+/** Synonyms of the marketplace's verbs. */
 const SAME_VERBS: Readonly<Record<string, readonly string[]>> = {
   buy: ['create', 'rent'],
   delete: ['destroy'],

@@ -6,6 +6,7 @@ import {
   dollarsValue,
   durationValue,
   httpUrl,
+  labelName,
   marketplaceUrl,
   namespaceValue,
   prometheusTenancy,
@@ -40,7 +41,7 @@ export const OPTIONS = {
   context: {
     value: z.string().min(1, 'write the name of a context of the kubeconfig'),
     placeholder: 'name',
-    description: 'context of the kubeconfig; its current one where absent',
+    description: 'context of the kubeconfig; its current one if absent',
   },
   namespace: {
     value: namespaceValue,
@@ -51,7 +52,7 @@ export const OPTIONS = {
   watchNamespace: {
     value: namespaceValue,
     placeholder: 'name',
-    description: 'namespace to watch, repeatable; every namespace where absent',
+    description: 'namespace to watch, repeatable; every namespace if absent',
     defaultValue: [],
     list: true,
   },
@@ -90,7 +91,7 @@ export const OPTIONS = {
   goneSpacing: {
     value: durationValue(0, HOUR),
     placeholder: 'duration',
-    description: 'least time between the two lists that confirm a destroyed machine is gone',
+    description: 'minimum time between the two lists that confirm a destroyed machine is gone',
     defaultValue: '10s',
   },
   orphanAge: {
@@ -121,20 +122,34 @@ export const OPTIONS = {
   maxRentalsPerHour: {
     value: wholeNumber(1, 100_000),
     placeholder: 'number',
-    description: 'spend brake: rentals of one account within an hour, successful ones too',
+    description: 'spend limit: rentals of one account within an hour, successful ones too',
     defaultValue: '600',
   },
   maxLiveMachines: {
     value: wholeNumber(1, 100_000),
     placeholder: 'number',
-    description: 'spend brake: machines of one account at a time, where the account sets no lower limit',
+    description: 'spend limit: machines of one account at a time, if the account sets no lower limit',
     defaultValue: '250',
   },
   maxDollarsPerHour: {
     value: dollarsValue,
     placeholder: 'dollars',
-    description: 'spend brake: sum of the hourly prices of one account, where it sets no lower limit',
+    description: 'spend limit: sum of the hourly prices of one account, if it sets no lower limit',
     defaultValue: '250',
+  },
+  ledgerLabels: {
+    value: labelName,
+    placeholder: 'label',
+    description:
+      'label of a GpuInstance that the ledger of costs keeps, repeatable, 4 at most; gpu-rent cost groups by it',
+    defaultValue: ['team'],
+    list: true,
+  },
+  ledgerMonths: {
+    value: wholeNumber(1, 60),
+    placeholder: 'number',
+    description: 'months that the ledger of costs keeps, the present one included',
+    defaultValue: '13',
   },
   pacing: {
     value: z.enum(['documented', 'off'], { error: 'write documented or off' }),
@@ -246,7 +261,7 @@ export const OPTIONS = {
     value: z.string().min(1, 'write the path of a PEM file'),
     placeholder: 'file',
     description:
-      'PEM of the authorities that an https Prometheus is verified against, read at the start; those that Node knows, with NODE_EXTRA_CA_CERTS, where absent',
+      'PEM of the authorities that an https Prometheus is verified against, read at the start; those that Node knows, with NODE_EXTRA_CA_CERTS, if absent',
   },
   scalingSpeed: {
     value: wholeNumber(1, 1000),
@@ -259,13 +274,13 @@ export const OPTIONS = {
     value: wholeNumber(1, 1024),
     placeholder: 'number',
     description:
-      'most connections to the API server, each of which costs memory; raised by itself where the watches of many namespaces would leave too few',
+      'maximum connections to the API server, each of which uses memory; raised automatically if the watches of many namespaces would leave too few',
     defaultValue: '24',
   },
   shutdownGrace: {
     value: durationValue(0, HOUR),
     placeholder: 'duration',
-    description: 'how long acts that were begun may take to finish after SIGTERM',
+    description: 'how long actions in progress may take after SIGTERM',
     defaultValue: '25s',
   },
 } satisfies Record<string, OptionSpec>;

@@ -21,20 +21,20 @@ export const PICKER_OPTIONS = {
   context,
   watchNamespace: {
     ...watchNamespace,
-    description: 'namespace whose groups are served, repeatable; every namespace where absent',
+    description: 'namespace whose groups are served, repeatable; every namespace if absent',
   },
   bindAddress: {
     value: socketAddress,
     placeholder: 'address',
     description:
-      'address of the gRPC services that Envoy calls (ext_proc, discovery, access log); they take no password, so let Envoy alone reach it',
+      'address of the gRPC services that Envoy calls (ext_proc, discovery, access log); they require no password, so only Envoy must be able to reach it',
     defaultValue: '127.0.0.1:9002',
   },
   group: {
     value: groupValue,
     placeholder: 'namespace/name',
     description:
-      'serve this group alone, as the endpoint picker of an InferencePool of the Gateway API: its proxies call --bind-address, and no Envoy of ours does',
+      'serve this group alone, as the endpoint picker of an InferencePool of the Gateway API: its proxies call --bind-address, and this process uses no Envoy',
   },
   tlsDirectory: {
     value: path,
@@ -51,7 +51,7 @@ export const PICKER_OPTIONS = {
     value: httpUrl,
     placeholder: 'url',
     description:
-      'address where the operator takes reports (its --metrics-bind-address and --gateway-reports); the token for the API server goes with them; none are sent if absent',
+      'address where the operator receives reports (its --metrics-bind-address and --gateway-reports); the token for the API server goes with them; none are sent if absent',
   },
   envoy: {
     value: path,
@@ -93,7 +93,7 @@ export const PICKER_OPTIONS = {
     value: memoryValue(1, 65_536),
     placeholder: 'size',
     description:
-      'memory of Envoy and picker that requests of all groups may take while they wait, at 64 KiB each and up to 128 KiB of its body; over it the group that takes most gives way. Keep it at two thirds of --envoy-max-heap',
+      'memory of Envoy and picker that requests of all groups may use while they wait, at 64 KiB each and up to 128 KiB of its body; above it, requests of the group that uses most are refused. Keep it at two thirds of --envoy-max-heap',
     defaultValue: '256Mi',
   },
   clientIdleTimeout: {
@@ -119,7 +119,7 @@ export const PICKER_OPTIONS = {
   },
   allowPrivateAddresses: {
     ...OPTIONS.allowPrivateAddresses,
-    description: 'take workers at private addresses too, as the operator does with the same flag',
+    description: 'accept workers at private addresses too, as the operator does with the same flag',
   },
   addressMap: {
     ...OPTIONS.addressMap,
@@ -129,7 +129,7 @@ export const PICKER_OPTIONS = {
     value: durationValue(0, 600_000),
     placeholder: 'duration',
     description:
-      'how long new requests are taken after SIGTERM, so that whatever leads clients here learns of it from /readyz or the endpoints of a Service',
+      'how long new requests are accepted after SIGTERM, so that load balancers notice it by /readyz or the endpoints of a Service',
     defaultValue: '5s',
   },
   shutdownGrace: {

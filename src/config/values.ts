@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { type MicroDollars, parseDollars } from '../lib/money.ts';
 import { parseQuantity } from '../lib/quantity.ts';
 import { formatDuration, parseDuration } from '../lib/time.ts';
+import type { DialPolicy } from '../reach/dial.ts';
 
 /** An address to listen on. `0` disables the server, as in controller-runtime. */
 export type BindAddress =
@@ -69,6 +70,15 @@ export const namespaceValue = z
   .regex(
     /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/,
     'write the name of a namespace: lowercase letters, digits and -',
+  );
+
+/** The key of a label. */
+export const labelName = z
+  .string()
+  .max(317)
+  .regex(
+    /^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/,
+    'write the key of a label, such as team or example.com/team',
   );
 
 /** `namespace/name` of an EndpointGroup. */
@@ -169,7 +179,21 @@ export function mapAddress(mappings: readonly AddressMapping[], address: string)
   return address;
 }
 
-/** The way in which queries by authors of objects are restricted to their namespace. */
+/** Returns the rules for connections to machines, from the settings of a process. */
+export function dialPolicyOf({
+  addressMap,
+  allowPrivateAddresses,
+}: {
+  readonly addressMap: readonly AddressMapping[];
+  readonly allowPrivateAddresses: boolean;
+}): DialPolicy {
+  return {
+    allowPrivate: allowPrivateAddresses,
+    mapAddress: (address) => mapAddress(addressMap, address),
+  };
+}
+
+/** The way in which queries by authors of objects are limited to their namespace. */
 type PrometheusTenancy =
   | { readonly type: 'off' }
   | { readonly type: 'unrestricted' }

@@ -14,7 +14,7 @@ export interface CallerKeys {
   callerOf(authorization: string | undefined): string | undefined;
 }
 
-/** A hash alone, or as `sha256sum` prints it. */
+/** A hash alone, or in the output format of `sha256sum`. */
 const HASH = /^(?:sha256:)?([0-9a-fA-F]{64})(?:\s+[*]?-)?$/;
 
 /**

@@ -1,12 +1,12 @@
 import { isIPv6 } from 'node:net';
 
-/** Groups of an IPv6 address that identify a client: each client has a network of its own. */
+/** Groups of an IPv6 address that identify a client: each client has its own /64 network. */
 const IPV6_NETWORK_GROUPS = 4;
 
 /**
- * Returns the address of the client of a request by its `x-forwarded-for`: the address that the outermost of the
- * trusted proxies added, or without any the one that the gateway's own proxy added. IPv6 addresses of one /64 network
- * are one client. Empty without an address.
+ * Returns the address of the client of a request from its `x-forwarded-for`: the address that the outermost trusted
+ * proxy added, or without trusted proxies the address that the gateway's own proxy added. IPv6 addresses of one /64
+ * network are one client. Empty without an address.
  */
 export function clientAddress(forwardedFor: string | undefined, trustedHops: number): string {
   const addresses = (forwardedFor ?? '').split(',').map((address) => address.trim());
@@ -15,7 +15,8 @@ export function clientAddress(forwardedFor: string | undefined, trustedHops: num
 }
 
 /**
- * Returns the address without a port, which would make each connection a client of its own, and mapped IPv4 as IPv4.
+ * Returns the address without a port, since a port would make each connection a separate client, and mapped IPv4 as
+ * IPv4.
  */
 function bare(address: string): string {
   const host = /^\[([^\]]*)\]/.exec(address)?.[1] ?? address.replace(/^([^:]*):\d+$/, '$1');

@@ -10,8 +10,8 @@ export interface Connection {
 }
 
 /**
- * Connections of Envoy by client. A client may have as many as are left for all others: one alone gets half of `max`,
- * two a third each, so some always stay free for new clients.
+ * Connections of Envoy by client. A client may have as many connections as remain for all others: a single client
+ * gets half of `max`, two get a third each, so some always remain free for new clients.
  */
 export class ClientConnections {
   readonly #max: number;

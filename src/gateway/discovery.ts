@@ -99,7 +99,7 @@ export class Discovery {
     };
   }
 
-  /** Sets the groups that Envoy receives from now on. */
+  /** Sets the groups that Envoy receives. */
   set(groups: readonly DiscoveredGroup[]): void {
     if (isDeepStrictEqual(groups, this.#known) && haveSameKeys(groups, this.#known)) return;
     this.#known = groups;
@@ -258,8 +258,8 @@ function haveSameKeys(groups: readonly DiscoveredGroup[], others: readonly Disco
 
 const HTTP_OPTIONS = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions';
 /**
- * Idle time after which Envoy closes a connection to a worker. Servers close idle ones too: uvicorn (and so vLLM) and
- * Node after 5 s. A request that is sent at that moment fails, and is not retried, since the worker may have begun it.
+ * Idle time after which Envoy closes a connection to a worker. Servers also close idle ones: uvicorn (and so vLLM)
+ * and Node after 5 s. A request sent at that moment fails and is not retried, since the worker may have begun it.
  */
 const IDLE_S = 4n;
 const httpOptions = anyPack(

@@ -106,7 +106,7 @@ class ProxiedExchange {
   #requestMode: BodyMode = BodyMode.FULL_DUPLEX_STREAMED;
   #responseMode: BodyMode = BodyMode.FULL_DUPLEX_STREAMED;
   #contentLength: number | undefined;
-  /** True if the headers were answered, so the decision goes with the body. */
+  /** True if the headers were answered, so that the decision is sent with the answer to the body. */
   #asksForBody = false;
   #decision: Decision | undefined;
   /** Parts of the request that arrived before the decision. */

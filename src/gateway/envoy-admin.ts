@@ -5,8 +5,7 @@ export interface EnvoyAdmin {
   /** Returns true if Envoy accepts requests; false also if it does not answer. Never rejects. */
   isReady(): Promise<boolean>;
   /**
-   * Makes each response close its connection from now on; new connections are still accepted. Rejects if Envoy does not
-   * answer.
+   * Makes each response close its connection; new connections are still accepted. Rejects if Envoy does not answer.
    */
   closeConnections(): Promise<void>;
   /** Undoes {@link closeConnections}. Rejects if Envoy does not answer. */

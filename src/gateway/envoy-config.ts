@@ -337,9 +337,10 @@ const httpFilters = [
         response_trailer_mode: 'SKIP',
       },
       forward_rules: { allowed_headers: { patterns: READ_HEADERS.map((exact) => ({ exact })) } },
-      // The end of a picker interrupts no request with a worker; the filter behind this one refuses those without one.
+      // If the picker fails, requests that already have a worker continue; the next filter refuses requests without
+      // one.
       failure_mode_allow: true,
-      // The picker requests the body of some requests, and marks those whose response is to be read.
+      // The picker requests the body of some requests, and marks requests whose response must be read.
       allow_mode_override: true,
       metadata_options: { receiving_namespaces: { untyped: [METADATA] } },
     },

@@ -39,7 +39,7 @@ const STEADY_MS = 60_000;
 const KILL_AFTER_MS = 5_000;
 
 /**
- * A shell that runs `$@` until its standard input closes. This process holds the other end, so Envoy stops with it
+ * A shell that runs `$@` until its standard input closes. This process has the other end, so Envoy stops with it
  * however it ends; otherwise Envoy would keep the port without a picker.
  */
 const TIED_TO_PARENT = `
@@ -161,7 +161,7 @@ class SupervisedEnvoy implements EnvoyProcess {
     const args = ['-c', configPath, '--disable-hot-restart', '--log-level', 'warning'];
     const child = spawn('/bin/sh', ['-c', TIED_TO_PARENT, 'envoy', path, ...args], {
       stdio: ['pipe', 'ignore', 'pipe'],
-      // A process group of its own: Ctrl-C reaches this process alone, which stops Envoy when its requests are done.
+      // A separate process group: Ctrl-C reaches only this process, which stops Envoy when its requests are done.
       detached: true,
     });
     this.#child = child;

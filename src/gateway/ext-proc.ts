@@ -27,11 +27,11 @@ import { METADATA, NOTES, type ReadHeader, UNIT_TOKENS } from './request-notes.t
 /** A request from Envoy. */
 export interface RequestHead {
   readonly headers: ReadonlyMap<ReadHeader, string>;
-  /** Aborted when the client disconnects, or Envoy gives the request up. */
+  /** Aborted when the client disconnects, or Envoy cancels the request. */
   readonly left: AbortSignal;
   /** Length of its body by its header, 0 without a body; undefined if unknown. */
   readonly contentLength: number | undefined;
-  /** The only workers that may be picked, as a proxy of another gateway may demand; any if absent. */
+  /** The only workers that may be picked, as a proxy of another gateway may require; any worker if absent. */
   readonly subset?: readonly string[] | undefined;
   /**
    * Resolves to the body, or to the part that Envoy buffers; never if the client disconnects first. `route` has the
@@ -40,7 +40,7 @@ export interface RequestHead {
   readonly readBody: (route: Headers) => Promise<BodyStart>;
   /**
    * Ends a request that has a worker, with this reply if no response has begun. No effect if the request was complete
-   * with its headers. Absent if the proxy knows no such end.
+   * with its headers. Absent if the proxy does not support it.
    */
   readonly cut?: (reply: Reply) => void;
 }
@@ -238,7 +238,7 @@ function responseOf(
     return create(ProcessingResponseSchema, {
       response: { case: toBody ? 'requestBody' : 'requestHeaders', value: { response } },
       dynamicMetadata: { [METADATA]: notesOf(answer) },
-      // A request whose body is read has an open stream anyway.
+      // A request whose body is read has an open stream in any case.
       ...(isOpen && !toBody && { modeOverride: OPEN_MODE }),
     });
   }

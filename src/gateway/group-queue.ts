@@ -24,12 +24,12 @@ export interface QueueSettings {
   /** Maximum time that a request may wait in a worker. */
   readonly maxQueueTimeMs: number;
   /**
-   * Work per second of a worker without a measurement; undefined: the speed of the others, and without any no limit.
+   * Work per second of a worker without a measurement; undefined: the speed of the others, or no limit without any.
    */
   readonly expectedPerf: number | undefined;
 }
 
-/** Reason for which no worker can be started. */
+/** Reason why no worker can be started. */
 export interface Blocked {
   readonly reason: string;
   readonly message: string;
@@ -38,13 +38,13 @@ export interface Blocked {
 /** Facts about the other pickers of a group. */
 export interface OtherPickers {
   readonly count: number;
-  /** Work that they have together on each worker, and the speed that one of them measured; by name. */
+  /** Work of the other pickers together on each worker, and the speed that one of them measured; by name. */
   readonly workers: ReadonlyMap<string, { readonly work: number; readonly perf?: number | undefined }>;
 }
 
 /** Facts from the operator about coming workers. */
 export interface Prospect {
-  /** Reason for which none can be started; undefined while one can. */
+  /** Reason why no worker can be started; undefined while one can be. */
   readonly blocked: Blocked | undefined;
   /** True if workers boot or start. */
   readonly starts: boolean;
@@ -52,7 +52,10 @@ export interface Prospect {
 
 export interface Arrival {
   readonly id: string;
-  /** Units of work, 1 for a group that counts requests; left out if its body tells it: see {@link GroupQueue.count}. */
+  /**
+   * Units of work, 1 for a group that counts requests; left out if the body determines it: see {@link
+   * GroupQueue.count}.
+   */
   readonly work?: number | undefined;
   /** Maximum memory while it waits; 0 if absent. */
   readonly bytes?: number | undefined;
@@ -125,7 +128,7 @@ export interface QueueReport {
     readonly work: number;
     /** Measured units of work per second. */
     readonly perf?: number;
-    /** Reason for which requests to it fail. */
+    /** Reason why requests to it fail. */
     readonly failing?: string;
   }[];
 }
@@ -144,7 +147,7 @@ const BODY_DEADLINE_MS = 30_000;
 const QUIET_WORK = 1;
 /** The first choice, and two for retries. */
 const MAX_CANDIDATES = 3;
-/** Time for which a failed worker comes after all others. */
+/** Time for which a failed worker comes last. */
 const SHUNNED_MS = 10_000;
 /** Time during which the share of a worker grows, after a failure or after it became ready. */
 const SLOW_START_MS = 30_000;
@@ -399,9 +402,9 @@ export class GroupQueue {
   #judge(chosen: string, ending: Ending, now: number): void {
     const { worker, failed, failure = 'a request to it failed' } = ending;
     if (failed) this.#fail(worker ?? chosen, failure, now);
-    // A first choice whose retry another worker served has failed as well.
+    // If another worker served the retry, the first choice has failed as well.
     else if (worker !== undefined && worker !== chosen)
-      this.#fail(chosen, 'another worker had to stand in for it', now);
+      this.#fail(chosen, 'another worker had to replace it', now);
     else if (worker === chosen) this.#recover(chosen, now);
   }
 
@@ -460,7 +463,10 @@ export class GroupQueue {
     speed.rest({ requests, work: knownWorkOf(worker), isFull });
   }
 
-  /** Refuses a request if a limit is exceeded, of the caller with the most requests: it does not block the others. */
+  /**
+   * Refuses a request if a limit is exceeded: a request of the caller with the most requests, so that this caller
+   * does not block the others.
+   */
   #overflow(id: string, caller: string): readonly Effect[] {
     const { maxHeld, maxHeldPerClient = maxHeld, maxHeldBytes } = this.#settings;
     const own = this.#held.countOf(caller);
@@ -478,7 +484,7 @@ export class GroupQueue {
       );
     const refused: Effect[] = [];
     while (this.#held.bytes > maxHeldBytes) {
-      const message = 'Requests that wait take all of spec.gateway.maxHeldBytes.';
+      const message = 'Waiting requests use all of spec.gateway.maxHeldBytes.';
       refused.push(...this.#refuseMost(id, 'bytes', message));
     }
     return refused;
@@ -571,15 +577,18 @@ export class GroupQueue {
   }
 
   /**
-   * Returns true if a picker has less than its part of a full worker. It then adds one request at each exchange of the
-   * pickers, and those with more add none until the limit holds again. Otherwise the first picker would block the
-   * others.
+   * Returns true if a picker uses less than its share of a full worker. It then adds one request at each exchange of
+   * the pickers, and pickers with more add none until the limit is met again. Otherwise the first picker would block
+   * the others.
    */
   #isWithinPart({ work, sharedWork }: WorkerState, limit: number): boolean {
     return work <= Math.min(sharedWork, limit / (this.#others.count + 1));
   }
 
-  /** Returns the seconds until a worker has finished its work and this request; the work alone if no speed is known. */
+  /**
+   * Returns the seconds until a worker has finished its work and this request; the amount of work if no speed is
+   * known.
+   */
   #waitOf(worker: WorkerState, work: number, now: number): number {
     const perf = this.#perfOf(worker) ?? 1;
     return (this.#allWorkOf(worker) + work) / (perf * shareOf(worker, now));
@@ -654,8 +663,8 @@ function pass(worker: WorkerState, now: number): void {
 }
 
 /**
- * Returns the speed that this picker or another one measured: one with few requests there measures nothing, or too
- * little.
+ * Returns the speed that this picker or another one measured: a picker with few requests there measures nothing, or
+ * too little.
  */
 function measuredPerf({ speed, othersPerf }: WorkerState): number | undefined {
   const own = speed.perf();
@@ -671,7 +680,7 @@ function isShunned({ failure }: WorkerState, now: number): boolean {
   return failure !== undefined && now - failure.at < SHUNNED_MS;
 }
 
-/** Returns the share of its speed with which a worker counts. */
+/** Returns the share of its speed that counts for a worker. */
 function shareOf({ startsAt }: WorkerState, now: number): number {
   return Math.min(1, Math.max(FIRST_SHARE, (now - startsAt) / SLOW_START_MS));
 }

@@ -20,7 +20,7 @@ import type { Condition, KubeObject } from '../runtime/kube/kube-object.ts';
 import { objectKey } from '../runtime/kube/kube-object.ts';
 import type { Blocked, QueueSettings } from './group-queue.ts';
 
-/** The part of an EndpointGroup that the gateway keeps: it holds and routes requests by it. */
+/** The part of an EndpointGroup that the gateway caches and uses to hold and route requests. */
 export interface GatewayGroup extends KubeObject {
   readonly spec: {
     readonly gateway?: GatewaySpec | undefined;
@@ -92,7 +92,7 @@ export interface PublishedWorker {
   readonly address: string;
   /** Name that its certificate must prove; undefined if it is reached without TLS. */
   readonly dnsName: string | undefined;
-  /** False: it is draining. */
+  /** False if it is draining. */
   readonly ready: boolean;
   /** Price of its machine; undefined if the operator has not written it. */
   readonly pricePerHour: MicroDollars | undefined;
@@ -175,7 +175,7 @@ export function settingsOf({ metadata, spec }: GatewayGroup): GroupSettings | un
 /** Condition of the operator: no worker serves and none can be started. */
 const BLOCKED: EndpointGroupCondition = 'WorkersBlocked';
 
-/** Returns the operator's reason for which no worker can be started; undefined while one can, or is starting. */
+/** Returns the operator's reason why no worker can be started; undefined while one can be, or is starting. */
 export function blockedOf({ status }: GatewayGroup): Blocked | undefined {
   const found = status?.conditions?.find((condition) => condition.type === BLOCKED);
   return found?.status === 'True' ? { reason: found.reason, message: found.message } : undefined;

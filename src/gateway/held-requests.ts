@@ -5,7 +5,7 @@ export interface Held {
   readonly id: string;
   /** Undefined while its body is read: until then it gets no worker. */
   readonly work: number | undefined;
-  /** Maximum memory that it takes here and in Envoy. */
+  /** Maximum memory that it uses here and in Envoy. */
   readonly bytes: number;
   readonly since: number;
   readonly caller: string;
@@ -27,7 +27,9 @@ interface Link<T> {
   after: Link<T> | undefined;
 }
 
-/** A linked list: removing any item has the same cost. The first entry of a Map is found only past all deleted ones. */
+/**
+ * A linked list: removing any item has the same cost. In a Map, finding the first entry would pass all deleted ones.
+ */
 class Line<T> {
   count = 0;
   #first: Link<T> | undefined;
@@ -103,10 +105,10 @@ interface Place {
   waiting: { readonly lane: Lane; readonly turn: Turn; readonly inTurn: Link<Entry> } | undefined;
 }
 
-/** Maximum callers that are remembered without a waiting request. */
+/** Maximum number of callers kept without a waiting request. */
 const MAX_SILENT_CALLERS = 10_000;
 
-/** Measure by which callers are compared when a limit is exceeded. */
+/** Measure for comparing callers when a limit is exceeded. */
 export type Measure = 'requests' | 'bytes';
 
 /**
@@ -276,7 +278,7 @@ export class HeldRequests {
     return caller;
   }
 
-  /** Forgets idle callers: without keys there are as many callers as addresses. */
+  /** Removes idle callers: without keys there are as many callers as addresses. */
   #forgetSilent(): void {
     for (const [name, caller] of this.#callers) {
       if (caller.line.count > 0) continue;

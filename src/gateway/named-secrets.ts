@@ -40,8 +40,8 @@ interface Followed {
 const UNREAD: KnownSecret = { type: 'unread' };
 
 /**
- * Secrets that are referenced by name. Each is read by a GET of its own every 30 s, or every 2 s until it exists: there
- * is no list and no watch, so this process needs no permission for any other Secret. The last data stay in use while
+ * Secrets that are referenced by name. Each is read by a separate GET every 30 s, or every 2 s until it exists.
+ * Without a list or a watch, this process needs no permission for any other Secret. The last data remain in use while
  * the API server is unreachable.
  */
 export class NamedSecrets {
@@ -52,7 +52,7 @@ export class NamedSecrets {
     this.#options = options;
   }
 
-  /** Follows exactly these Secrets from now on. New ones are read at once, others are forgotten. */
+  /** Follows exactly these Secrets. It reads new ones immediately and drops the others. */
   follow(refs: readonly ObjectRef[]): void {
     const named = new Set(refs.map(objectKey));
     for (const key of this.#followed.keys()) if (!named.has(key)) this.#forget(key);
@@ -87,7 +87,7 @@ export class NamedSecrets {
     inBackground(
       subject,
       () => this.#read(key, followed),
-      (error) => this.#options.log.error('A Secret could not be taken over', { secret: key, error }),
+      (error) => this.#options.log.error('Cannot apply a Secret', { secret: key, error }),
     );
   }
 

@@ -42,8 +42,8 @@ export function countsTokens({ method, path, contentType }: OpenAIHead): boolean
 }
 
 /**
- * Returns the estimated work of a request by its body: a token per 4 bytes, and the output that it allows. It reads
- * each byte once and keeps none, whatever the body is. A body that is no JSON object counts by its bytes alone.
+ * Returns the estimated work of a request from its body: a token per 4 bytes, and the output that it allows. It reads
+ * each byte once and keeps none, whatever the body is. A body that is no JSON object counts by its bytes only.
  */
 export function estimateTokens(path: string, body: BodyStart): TokenEstimate {
   const { limits, media, endsInMedia } = scan(body.bytes);

@@ -49,7 +49,9 @@ export interface PickerOptions {
   readonly metrics: GatewayMetrics;
   /** Policy for addresses of workers, and the address that Envoy dials for one. */
   readonly addresses: DialPolicy;
-  /** Called when a request waits for a worker that must be started: the operator must know at once. */
+  /**
+   * Called when a request waits for a worker that must be started: the operator must be notified immediately.
+   */
   readonly onWake?: () => void;
   /**
    * The only group that is served, for proxies of the Gateway API; without it all groups are, for the gateway's own
@@ -72,8 +74,8 @@ export interface PickerOptions {
 export const BY_GROUP = 'group';
 
 /**
- * Decides which worker gets each request of Envoy. It serves all groups with a gateway in the watched namespaces, from
- * the copies of their objects; only the waiting requests are in memory.
+ * Picks the worker for each request of Envoy. It serves all groups with a gateway in the watched namespaces, from the
+ * cached objects; only the waiting requests are in memory.
  */
 export class Picker {
   readonly services: readonly GrpcService[];
@@ -223,7 +225,7 @@ export class Picker {
     return isOpen;
   }
 
-  /** Forgets requests and connections: a restarted Envoy has none of the previous one. */
+  /** Removes requests and connections: a restarted Envoy has none of the previous one. */
   #forgetEnvoy(): void {
     this.#picked.clear();
     this.#connections.clear();
@@ -236,7 +238,7 @@ export class Picker {
     for (const group of this.#groups.values()) if (group.ended(id, request)) return;
   }
 
-  /** Ends a request whose client sends its body too slowly: it would occupy a worker's place. */
+  /** Ends a request whose client sends its body too slowly: it would occupy a worker's capacity. */
   #lasts({ id, isArriving }: LastingRequest): void {
     const { clock, bodyTimeoutMs = Number.POSITIVE_INFINITY } = this.#options;
     const picked = isArriving && id !== undefined ? this.#picked.get(id) : undefined;
@@ -294,7 +296,7 @@ export class Picker {
         first,
       );
       if (!most || most.heldBytes() === 0) return;
-      most.shed('Requests that wait take all the memory of this gateway for them (--max-held-memory).');
+      most.shed('Waiting requests use all the memory of this gateway for them (--max-held-memory).');
     }
   }
 
@@ -445,7 +447,7 @@ const ENCRYPTED_POOL = {
   status: 503,
   code: 'link_unsupported',
   message:
-    'The workers of this group take no requests without TLS, which a proxy of the Gateway API cannot do for them: set spec.gateway.link to Plain, or call the gateway of gpu-rent.',
+    'The workers of this group accept only TLS, which a proxy of the Gateway API cannot use for them: set spec.gateway.link to Plain, or call the gateway of gpu-rent.',
 } as const;
 
 const LATE_BODY = errorReply({

@@ -30,21 +30,21 @@ export interface ReportClientOptions {
 
 /** Milliseconds between reports while figures change. */
 export const REPORT_MS = 1_000;
-/** Milliseconds between reports without changes: the operator forgets a picker after 15 s of silence. */
+/** Milliseconds between reports without changes: the operator drops a picker after 15 s of silence. */
 export const SAME_REPORT_MS = 5_000;
 /** Timeout of one report. */
 const DEADLINE_MS = 2_000;
 /**
- * Maximum age of a connection: the Service leads to any replica, and only the leader accepts reports, so a new
- * connection may reach another one.
+ * Maximum number of attempts for a report. The Service routes to any replica, and only the leader accepts reports, so
+ * a new connection may reach another replica.
  */
 const ATTEMPTS = 5;
 const UNAVAILABLE = 503;
 
 /**
  * Reports arriving, waiting and running requests to the operator: each second while figures change, every 5 s
- * otherwise, and at once when a request waits for a worker that must be started. The next report contains whatever was
- * not delivered, since it consists of counters. It never rejects: failures are logged when they begin and when they
+ * otherwise, and immediately when a request waits for a worker that must be started. Reports consist of counters, so
+ * the next report also covers an undelivered one. It never rejects: failures are logged when they begin and when they
  * end.
  */
 export class ReportClient {
@@ -114,7 +114,7 @@ export class ReportClient {
       else this.#arm();
     };
     inBackground({ task: 'gateway report' }, sent, (error) =>
-      this.#options.log.error('A report could not be made', { error }),
+      this.#options.log.error('Cannot create a report', { error }),
     );
   }
 
@@ -154,6 +154,7 @@ export class ReportClient {
         path: `${operatorUrl.pathname.replace(/\/$/, '')}${GATEWAY_REPORTS_PATH}`,
         headers: { ...(await credentials()), 'content-type': 'application/json' },
         body,
+        // oxlint-disable-next-line no-restricted-properties -- ends within the deadline, and the process has no simulation
         signal: AbortSignal.timeout(DEADLINE_MS),
       });
       const text = await readText(response.body, MAX_GATEWAY_REPORT_BYTES);

@@ -15,7 +15,7 @@ export const NOTES = {
 
 export const UNIT_TOKENS = 'tokens';
 
-/** Headers by which the picker selects the routes of its own Envoy. */
+/** Headers with which the picker selects the routes of its own Envoy. */
 export const CLUSTER_HEADER = 'x-gateway-cluster';
 export const RETRY_HEADER = 'x-gateway-retry';
 
@@ -25,8 +25,8 @@ export const WORK_HEADER = 'x-gpurental-work';
 export const SESSION_HEADERS = ['x-gpurental-session', 'x-session-id'] as const;
 
 /**
- * Request headers that stop at the gateway: addresses of callers and headers for the gateway alone. Workers run on
- * hosts of third parties.
+ * Request headers that the gateway does not forward: addresses of callers and headers for the gateway only. Workers
+ * run on hosts of third parties.
  */
 export const PRIVATE_HEADERS: readonly string[] = [
   ...[CLUSTER_HEADER, RETRY_HEADER, WORK_HEADER, SESSION_HEADERS[0]],

@@ -2,12 +2,14 @@ import { METADATA, NOTES, UNIT_TOKENS } from './request-notes.ts';
 
 /** Set by the filter: the tokens of request and response, as the worker reported. */
 export const TOKENS_KEY = 'tokens';
-/** Set by the filter if the worker reported none: the events of the response, each about one token. */
+/**
+ * Set by the filter if the worker reported no usage: the number of events in the response, each about one token.
+ */
 export const EVENTS_KEY = 'events';
 
 /** Bytes of a tail that contain the object `usage`, which comes last. */
 const TAIL_BYTES = 16_384;
-/** Interval at which the events are reported: an interrupted stream has no end that could report them. */
+/** Interval at which the events are reported: an interrupted stream has no end at which to report them. */
 const EVENTS_PER_NOTE = 32;
 
 /**

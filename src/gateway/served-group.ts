@@ -114,7 +114,7 @@ export class ServedGroup {
     return this.#settings;
   }
 
-  /** Sets the published workers that Envoy knows, and the coming ones. */
+  /** Sets the published workers that Envoy knows, and the workers that are starting. */
   update(settings: GroupSettings, workers: readonly PublishedWorker[], prospect: Prospect): void {
     this.#settings = settings;
     this.#addresses = new Map(workers.map(({ name, address }) => [name, address]));
@@ -151,7 +151,7 @@ export class ServedGroup {
     this.#waiting.set(id, { caller, work: work ?? 0, request, resolve: answered.resolve });
     head.left.addEventListener('abort', () => this.#leave(id), { once: true });
     this.#arrive(request, this.#clientOf(request, caller), work);
-    // No race with the answer: it would keep the body until then.
+    // Not raced against the answer, which would keep the body until then.
     if (work === undefined)
       head
         .readBody(this.#routeOf(request))

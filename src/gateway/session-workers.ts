@@ -23,7 +23,7 @@ export class SessionWorkers {
     return ready.find((worker) => worker.name === name) ?? homeOf(session, ready);
   }
 
-  /** Assigns the session to this worker from now on. */
+  /** Assigns the session to this worker. */
   set(session: string, worker: string): void {
     this.#workers.delete(session);
     this.#workers.set(session, worker);

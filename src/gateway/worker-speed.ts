@@ -1,17 +1,20 @@
 /** Minimum milliseconds of a measurement. It begins and ends with the end of a request. */
 const WINDOW_MS = 10_000;
 /**
- * Number of requests that a measurement must contain; it must also contain as many as the worker had at its start.
- * Earlier it would miss long requests, and requests of other pickers, which the worker may serve after this picker's.
+ * Number of requests that a measurement must contain; it must also contain as many as the worker had at its start. A
+ * shorter measurement would miss long requests, and requests of other pickers, which the worker may serve after this
+ * picker's.
  */
 const WINDOW_ENDS = 8;
 /** Maximum of that number. */
 const MAX_WINDOW_ENDS = 50;
 /** Ratio from which two figures count as equal. */
 const ABOUT = 0.9;
-/** Number of requests whose durations are compared together: a single one says little about the next. */
+/** Number of requests whose durations are compared together: a single duration predicts little. */
 const COMPARED = 4;
-/** Share of its former work below which a worker's load is no longer that work: other work made its requests slow. */
+/**
+ * Share of its former work below which a worker's load is not that work any more: other work made its requests slow.
+ */
 const STEADY = 0.5;
 /** Factor by which requests of a busy worker take longer per unit of work than its fastest ones. */
 const SLOWED = 2;

@@ -12,9 +12,7 @@ interface Referrer {
   readonly metadata: Pick<GpuInstance['metadata'], 'namespace'>;
 }
 
-/**
- * Returns the account that an object names. Without a namespace of its own the reference means the object's namespace.
- */
+/** Returns the account that an object names. A reference without a namespace means the object's namespace. */
 export function accountRefOf({ spec, metadata }: Referrer): AccountRef {
   return { namespace: spec.accountRef.namespace ?? metadata.namespace ?? '', name: spec.accountRef.name };
 }

@@ -25,7 +25,7 @@ export function avoidSpanMs(type: AvoidTarget['type'], failures: number): number
   return Math.min(mostMs, firstMs * 2 ** Math.min(failures - 1, 16));
 }
 
-/** The status of an object holds no more. */
+/** Maximum number of entries in the status of an object. */
 const MAX_AVOIDED = 64;
 
 type Avoided = NonNullable<GpuInstanceStatus['avoid']>;

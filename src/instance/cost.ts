@@ -11,7 +11,7 @@ function billedMs(from: number, to: number): number {
   return Math.max(0, Math.floor(to / 1000) - Math.floor(from / 1000)) * 1000;
 }
 
-/** The most that an amount of a status can say, in micro-dollars. */
+/** Maximum amount in a status, in micro-dollars. */
 const MOST = 999_999_999_999_999;
 
 /** Returns the epoch milliseconds of the first moment of the UTC month that contains `now`. */
@@ -20,7 +20,13 @@ export function monthStart(now: number): number {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1);
 }
 
-/** `2026-11` for the UTC month that contains `now`. */
+/** Returns the epoch milliseconds of the first moment after the UTC month that contains `now`. */
+export function monthEnd(now: number): number {
+  const date = new Date(now);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
+}
+
+/** Returns the UTC month that contains `now`, such as `2026-11`. */
 export function monthName(now: number): string {
   return new Date(now).toISOString().slice(0, 7);
 }
@@ -83,22 +89,45 @@ export function pricedSince(cost: Cost, price: MicroDollars, at: number | undefi
   return from === undefined ? undefined : Math.max(from, parseTime(cost.since) ?? from);
 }
 
-/** Number of ended machines that a status remembers. */
+/** Number of ended machines that a status contains. */
 export const HISTORY_LENGTH = 5;
 
 /**
- * Returns the cost of the present machine until `at`. Exact while `status.history` has all ended machines; afterwards
- * it includes what an earlier price of the same machine accrued.
+ * Returns the cost of the present machine until `at`. Exact if the last machine of `status.history` has the sum until
+ * its end, or if the history has all ended machines; otherwise it includes the cost accrued at an earlier price of
+ * the same machine.
  */
 export function machineCost(status: GpuInstanceStatus | undefined, at: number): MicroDollars {
-  const history = status?.history ?? [];
-  if (history.length >= HISTORY_LENGTH) {
-    const { rentedAt, cost } = status ?? {};
-    const from = parseTime(rentedAt) ?? parseTime(cost?.since) ?? at;
-    return Math.min(MOST, costOver(parseDollars(cost?.pricePerHour) ?? 0, billedMs(from, at)));
-  }
-  const ended = history.reduce((sum, machine) => sum + (parseDollars(machine.cost) ?? 0), 0);
-  return Math.max(0, totalCost(status?.cost, at) - ended);
+  const before = costOfEarlier(status);
+  if (before === undefined) return costAtPresentPrice(status, at);
+  return Math.max(0, totalCost(status?.cost, at) - before);
+}
+
+/**
+ * Returns the cost of the present machine until `at`, which may be earlier than `cost.since`. Undefined if the status
+ * does not separate that time: before `since` it separates only the start of `since`'s UTC month.
+ */
+export function machineCostUntil(status: GpuInstanceStatus, at: number): MicroDollars | undefined {
+  const { cost } = status;
+  const since = parseTime(cost?.since);
+  if (since === undefined || at >= since) return machineCost(status, at);
+  if (at !== monthStart(since)) return undefined;
+  const before = costOfEarlier(status) ?? totalCost(cost, since) - costAtPresentPrice(status, since);
+  return Math.max(0, dollarsOf(cost?.accruedBeforeMonth) - before);
+}
+
+/** Returns the cost of all machines before the present one; undefined if the history does not show it. */
+function costOfEarlier(status: GpuInstanceStatus | undefined): MicroDollars | undefined {
+  const { history = [] } = status ?? {};
+  const accrued = parseDollars(history.at(-1)?.accrued);
+  if (accrued !== undefined) return accrued;
+  return history.length >= HISTORY_LENGTH ? undefined : costOf(history);
+}
+
+function costAtPresentPrice(status: GpuInstanceStatus | undefined, at: number): MicroDollars {
+  const { rentedAt, cost } = status ?? {};
+  const from = parseTime(rentedAt) ?? parseTime(cost?.since) ?? at;
+  return Math.min(MOST, costOver(dollarsOf(cost?.pricePerHour), billedMs(from, at)));
 }
 
 /**
@@ -198,8 +227,8 @@ export function endCost(cost: Cost | undefined, at: number): Cost | undefined {
 }
 
 /**
- * Returns the cost of the object in the UTC month of `now` (epoch milliseconds), never less. `until`: end of billing,
- * if it ended.
+ * Returns the cost of the object in the UTC month of `now` (epoch milliseconds), or more if its status does not
+ * separate the months. `until`: end of billing, if it ended.
  */
 export function spentThisMonth(instance: GpuInstance, now: number, until = now): MicroDollars {
   const { status = {} } = instance;
@@ -210,8 +239,8 @@ export function spentThisMonth(instance: GpuInstance, now: number, until = now):
 }
 
 /**
- * Returns the time until which `accrued` counts. An unreadable time must not make the sum NaN, which no limit would
- * refuse.
+ * Returns the time until which `accrued` counts. An unreadable time must not make the sum NaN, since no limit would
+ * refuse NaN.
  */
 function accruedUntil({ cost, history }: GpuInstanceStatus, unreadable: number): number | undefined {
   const time = cost?.since ?? history?.at(-1)?.endedAt;
@@ -220,14 +249,15 @@ function accruedUntil({ cost, history }: GpuInstanceStatus, unreadable: number):
 
 /**
  * Returns the part of `accrued` that is not proven to be older than `start`. A status of an earlier operator version
- * lacks the amount at the start of the month: then all counts except what the remembered machines prove.
+ * lacks the amount at the start of the month: then everything counts, except the part that the machines in the
+ * history prove to be older.
  */
 function accruedSince(start: number, { cost, history = [], instanceId }: GpuInstanceStatus): MicroDollars {
   const accrued = dollarsOf(cost?.accrued);
   const before = parseDollars(cost?.accruedBeforeMonth);
   if (before !== undefined) return Math.max(0, accrued - before);
   const earlier = history.filter(({ endedAt }) => Date.parse(endedAt) < start);
-  // Who is forgotten ended before those that are remembered.
+  // Dropped machines ended before the machines in the history.
   const isComplete = earlier.length > 0 && instanceId === undefined;
   const later = history.filter((machine) => !earlier.includes(machine));
   return isComplete ? Math.min(accrued, costOf(later)) : Math.max(0, accrued - costOf(earlier));
@@ -237,9 +267,14 @@ function costOf(machines: NonNullable<GpuInstanceStatus['history']>): MicroDolla
   return machines.reduce((sum, machine) => sum + dollarsOf(machine.cost), 0);
 }
 
-/** Returns true if the price on record is one that lists have shown; a record of an older operator counts as such. */
+/** Returns true if lists have shown the recorded price; a record of an older operator counts as confirmed. */
 export function isPriceConfirmed(cost: Cost | undefined): boolean {
   return cost?.pricePerHour !== undefined && !cost.priceAssumed && !cost.priceOffered;
+}
+
+/** Returns true if a later confirmation of the price may still change what has accrued. */
+export function isCostEstimated(cost: Cost | undefined): boolean {
+  return cost?.priceAssumed === true || cost?.priceOffered === true || cost?.reported !== undefined;
 }
 
 /** Returns the price on record. Right after a rental it is the price of the offer. */
@@ -265,8 +300,9 @@ export function isPriceOfDisk(cost: Cost | undefined): boolean {
 }
 
 /**
- * Returns the dollars that the machine of a status bills in an hour of its present state: those of its disk if it is
- * stopped. Undefined if the marketplace has not named them; the price on record may still be that of the state before.
+ * Returns the dollars that the machine of a status bills in an hour of its present state: the disk's price if it is
+ * stopped. Undefined if the marketplace has not reported it; the recorded price may still be that of the previous
+ * state.
  */
 export function billedPerHour(status: GpuInstanceStatus): string | undefined {
   const { cost } = status;
@@ -279,7 +315,10 @@ export function keptPerHour(status: GpuInstanceStatus, policy: 'Stop' | 'Retain'
   return disk ?? billedPerHour(status);
 }
 
-/** Returns the price per hour. An unknown price counts as the maximum that the spec allows, never as 0. */
+/**
+ * Returns the price per hour. An unknown price counts as the maximum that the spec allows. Returns 0 without a
+ * machine or without that maximum.
+ */
 export function hourlyPrice(instance: GpuInstance): MicroDollars {
   const { status = {} } = instance;
   const hasMachine = status.instanceId !== undefined;

@@ -2,7 +2,7 @@ import type { GpuInstanceSpec } from '../api/v1alpha1/gpu-instance.ts';
 import { trimmedOf } from '../api/v1alpha1/trimmed-spec.ts';
 import { shellCommand } from '../lib/shell.ts';
 
-/* What the container of a GpuInstance starts with, from its spec alone. PURE. */
+/* Launch of a container, from the spec of its GpuInstance alone. PURE. */
 
 /** The fields that decide how the container starts. */
 export type LaunchSpec = Pick<
@@ -12,7 +12,7 @@ export type LaunchSpec = Pick<
 
 /** Launch mode of the container. */
 export interface Launch {
-  /** SSH is requested. With `args` the image runs its own program, and no SSH server beside it. */
+  /** SSH is requested. With `args` the image runs its own program, without an SSH server. */
   readonly ssh: boolean;
   /** Words for the program of the image; undefined if the marketplace's own program runs. */
   readonly args: readonly string[] | undefined;
@@ -47,7 +47,7 @@ export function launchOf(spec: LaunchSpec): Launch {
   return { ssh, args: undefined, onStart: script };
 }
 
-/** Images that are servers when they run as they were built, and what their program needs. */
+/** Images that are servers by default, and the arguments that their program needs. */
 const SERVER_IMAGES: readonly { readonly image: RegExp; readonly args: string }[] = [
   { image: /^vllm\/vllm-openai$/, args: 'args: [--model, MODEL]' },
   { image: /^ghcr\.io\/huggingface\/text-generation-inference$/, args: 'args: [--model-id, MODEL]' },
@@ -61,14 +61,15 @@ const SERVER_IMAGES: readonly { readonly image: RegExp; readonly args: string }[
 ];
 
 /**
- * Says that a rental of this spec runs nothing: neither a script nor a program is given, and SSH is not asked for.
- * Undefined if something runs, nothing is rented, or the spec is a trimmed copy. A hint: nothing is decided by it.
+ * Returns a hint if a rental of this spec would run nothing: it has neither a script nor a program, and does not
+ * request SSH. Undefined if something runs, nothing is rented, or the spec is a trimmed copy. No decision depends on
+ * it.
  */
 export function nothingStarts(spec: LaunchSpec & Pick<GpuInstanceSpec, 'adopt'>): string | undefined {
   if (trimmedOf(spec) !== undefined || spec.adopt !== undefined || spec.ssh) return undefined;
   const { args, onStart } = launchOf(spec);
   if (args !== undefined || onStart !== undefined) return undefined;
-  const name = nameOf(spec.image ?? '');
+  const name = imageName(spec.image ?? '');
   const server = SERVER_IMAGES.find(({ image }) => image.test(name));
   return server
     ? `In SSH mode the server of ${name} does not run. Write ${server.args} to run the image as built, or onStart.`
@@ -76,7 +77,7 @@ export function nothingStarts(spec: LaunchSpec & Pick<GpuInstanceSpec, 'adopt'>)
 }
 
 /** Returns the image without registry of Docker Hub, tag and digest. */
-function nameOf(image: string): string {
+export function imageName(image: string): string {
   return image
     .replace(/^(index\.)?docker\.io\//, '')
     .replace(/@.*$/, '')

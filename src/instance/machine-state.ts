@@ -5,17 +5,17 @@ import type { MachineRow, MachineState } from '../market/machine.ts';
 
 /* States of machines, listed or on record, and their meaning for decisions. PURE. */
 
-/** State of a machine with the market's word for it; a word of null: the market says none. */
+/** State of a machine with the market's word for it; null if the market reports no word. */
 export type ShownState = Pick<MachineRow, 'state' | 'marketStatus'>;
 
 type RecordedState = Pick<GpuInstanceStatus, 'actualStatus' | 'machineState'>;
 
-/** Word of a status while the market says none. */
+/** Word of a status while the market reports none. */
 const NO_STATUS = 'provisioning';
 
 /**
- * States of words that a status may hold alone. Statuses of earlier versions hold no other text; for the word of another
- * market the status names the state beside it.
+ * States of status words that need no separate state. Earlier versions recorded only these words; for any other word
+ * the status also records the state.
  */
 const STATES_BY_STATUS: ReadonlyMap<string, MachineState> = new Map<string, MachineState>([
   [NO_STATUS, 'pending'],
@@ -35,12 +35,12 @@ function stateOfStatus(status: string): MachineState {
   return STATES_BY_STATUS.get(status) ?? 'unrecognized';
 }
 
-/** Returns the word that a status shows to people: the market's own, and `provisioning` while it says none. */
+/** Returns the word that a status shows: the market's own, or `provisioning` while it reports none. */
 export function shownStatus({ marketStatus }: Pick<ShownState, 'marketStatus'>): string {
   return fittingText(marketStatus ?? undefined, 64) ?? NO_STATUS;
 }
 
-/** Fields of a status that record a state. The state itself is left out if the word tells it. */
+/** Returns the status fields that record a state. The state itself is omitted if the word implies it. */
 export function stateFields(shown: ShownState): RecordedState {
   const actualStatus = shownStatus(shown);
   return { actualStatus, ...(stateOfStatus(actualStatus) !== shown.state && { machineState: shown.state }) };
@@ -70,10 +70,10 @@ export function lastRunAt(
   return parseTime(status?.lastRunAt ?? status?.runningAt);
 }
 
-/** Classes of states that the rules tell apart. */
+/** Classes of states that the rules distinguish. */
 export type StateClass = 'booting' | 'running' | 'stopped' | 'failing' | 'unrecognized';
 
-/** `ended` neither serves nor fails: the next list shows what becomes of the machine. */
+/** `ended` neither serves nor fails: the next list shows the machine's further state. */
 const CLASSES: Readonly<Record<MachineState, StateClass>> = {
   pending: 'booting',
   loading: 'booting',
@@ -113,8 +113,8 @@ export function isSilent({ state, marketStatus }: ShownState, hasRun: boolean): 
 }
 
 /**
- * Leaves open if the machine is stopped: its host is not seen, its container has ended, or the word is unknown. A machine
- * that ran and shows no word any more counts too.
+ * Returns true if the state does not show whether the machine is stopped: its host is unreachable, its container has
+ * ended, the word is unknown, or a machine that ran no longer has a status word.
  */
 export function hidesPower(shown: ShownState, hasRun: boolean): boolean {
   const type = stateClass(shown);
@@ -131,7 +131,10 @@ export function isUnseen({ state }: Pick<ShownState, 'state'>): boolean {
   return state === 'unseen' || state === 'offline';
 }
 
-/** Counts as unhealthy when machines are counted, and is lost if it stays so: failing, or leaving its market. */
+/**
+ * Returns true if the machine counts as unhealthy: it fails, or its market removes it. If that lasts, the machine is
+ * lost.
+ */
 export function isLost(shown: Pick<ShownState, 'state'>): boolean {
   return isFailing(shown) || shown.state === 'ended';
 }

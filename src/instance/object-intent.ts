@@ -5,7 +5,7 @@ import type { KeyRing } from '../ownership/key-ring.ts';
 
 /** Rental intent of an object, as far as its account needs it. */
 export interface ObjectIntent {
-  /** A rental was written down, and it may still come to a machine that is not recorded. */
+  /** True if a recorded intent may still create a machine that is not recorded. */
   readonly hasOpenIntent: boolean;
   /** True if the intent is unreadable, so its outcome is unknown. */
   readonly hasDoubtfulIntent: boolean;
@@ -31,7 +31,7 @@ export function objectIntent(
   keys: KeyRing | undefined,
 ): ObjectIntent {
   const annotation = metadata.annotations?.[annotations.rentalIntent];
-  // Read at each call: the texts are remembered where their codes are checked (`readIntent`).
+  // Parsed at each call: `readIntent` caches the texts whose signature it has checked.
   const reading = keys ? proven(annotation, metadata.uid, keys) : unproven(annotation);
   if (reading.type !== 'intent') {
     return { hasOpenIntent: false, hasDoubtfulIntent: reading.type === 'doubtful', issuedAt: undefined };
@@ -43,7 +43,7 @@ export function objectIntent(
   };
 }
 
-/** Far beyond the time within which a rent call can still come to something. */
+/** Time after which an intent is certainly settled, far longer than a rent call can take. */
 const SETTLED_FOR_SURE_MS = 3_600_000;
 
 /**
@@ -72,13 +72,13 @@ function proven(annotation: string | undefined, uid: string | undefined, keys: K
 }
 
 /**
- * Returns the reading before an identity is known: any text that looks like an intent counts as one, and its date is
- * ignored.
+ * Returns the reading before an identity is known: any text that looks like an intent counts as one. Its date is not
+ * trusted; it only closes an old intent.
  */
 function unproven(annotation: string | undefined): Reading {
   if (annotation === undefined) return { type: 'none' };
   try {
-    // Whatever is no object has neither, and null ends in the catch.
+    // A value that is not an object has neither field, and null throws.
     const { attempt, issuedAt } = JSON.parse(annotation) as Readonly<Record<string, unknown>>;
     if (isCount(attempt) && isCount(issuedAt)) return { type: 'intent', attempt, issuedAt, isProven: false };
     return { type: 'doubtful' };

@@ -1,9 +1,9 @@
 import type { GpuInstanceStatus } from '../api/v1alpha1/gpu-instance.ts';
 import { formatTime, parseTime } from '../lib/time.ts';
 
-/** Limits on rentals count those of the last hour. */
+/** Period in which rentals count for limits. */
 const WINDOW_MS = 3_600_000;
-/** The status of an object holds no more. */
+/** Maximum number of rentals in the status of an object. */
 const MAX_RENTALS = 128;
 
 /** Returns the epoch milliseconds of the rentals on record, oldest first. A time that cannot be read is left out. */

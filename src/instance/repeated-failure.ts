@@ -23,9 +23,12 @@ export function growingWaitMs(inRow: number, firstMs: number): number {
 /** Minimum of failed machines: a single one proves nothing about the spec. */
 const MIN_MACHINES = 2;
 
-/** A container that ran for so long did not fail at once: kubelet forgives a crash loop after the same time. */
+/**
+ * Run time after which an end no longer counts as an immediate failure; kubelet resets its crash backoff after the
+ * same time.
+ */
 const PROVEN_MS = 10 * MINUTE_MS;
-/** A probe that failed for a shorter time says nothing. */
+/** Minimum time for which a probe must fail to prove anything. */
 const UNREADY_MS = 5 * MINUTE_MS;
 
 /** A machine at its end. */
@@ -33,7 +36,7 @@ export interface EndedMachine {
   readonly reason: Reason;
   /** Epoch milliseconds by the clock that dates machines. */
   readonly endedAt: number;
-  /** Epoch milliseconds by our own clock. */
+  /** Epoch milliseconds by the operator's clock. */
   readonly now: number;
   readonly cost: MicroDollars;
   /** The last text of the marketplace about it. */
@@ -82,7 +85,8 @@ export function failuresAfter(object: GpuInstance, ended: EndedMachine): Repeate
   const reason = failureOf(object, ended);
   if (reason === undefined) return before;
   const previous = before && (before.reason === reason || isOfSpec(before)) ? before : undefined;
-  // A second failure of one machine may be that machine's. From then on the spec fails, wherever it runs.
+  // A second failure on the same machine may be that machine's fault. Once the spec counts as failing, the
+  // machine no longer matters.
   const isSameMachine = machineId !== undefined && previous?.machineId === machineId && !isOfSpec(previous);
   const text = printableText(ended.text, MAX_STATUS_TEXT);
   return {
@@ -100,10 +104,10 @@ export function isOfSpec(failures: RepeatedFailure | undefined): failures is Rep
   return failures !== undefined && failures.machines >= MIN_MACHINES;
 }
 
-/** A wait that the spec of an object has brought about. */
+/** Wait caused by failures of an object's spec. */
 export interface FailureWait {
   readonly failures: RepeatedFailure;
-  /** Epoch milliseconds by our own clock. */
+  /** Epoch milliseconds by the operator's clock. */
   readonly until: number;
 }
 
@@ -117,7 +121,7 @@ export function failureWait({ metadata, status }: GpuInstance): FailureWait | un
   return { failures, until: (parseTime(failures.at) ?? 0) + waitMs };
 }
 
-/** Returns the failures as text: what they have in common, their cost, and the time of the next rental. */
+/** Returns the failures as text: their common properties, their cost, and the time of the next rental. */
 export function describeFailures({ spec }: GpuInstance, { failures, until }: FailureWait): string {
   const { machines, reason, text, cost } = failures;
   const secret = spec.imagePullSecretRef ? `pull Secret ${spec.imagePullSecretRef.name}` : 'no pull Secret';

@@ -3,5 +3,7 @@ export function diskLoss(diskGB: number | undefined): string {
   return `the data on its disk${diskGB === undefined ? '' : ` (${diskGB} GB)`} is lost`;
 }
 
-/** Condition under which an edit ends a machine, as plan, diff and the warning of `kubectl apply` write it. */
+/**
+ * Condition under which an edit ends a machine, in the words of plan, diff and the warning of `kubectl apply`.
+ */
 export const ONCE_RENTABLE = 'once another machine can be rented';

@@ -212,6 +212,25 @@ test('counts a machine without a price at the highest price that it may cost (S4
   expect(seen(instance({}, {}, { offers }), NOW)).toMatchObject({ pricePerHour: 0, hasUnknownPrice: false });
 });
 
+describe('an open start', () => {
+  const disk = { pricePerHour: '0.01', storagePricePerHour: '0.01', accrued: '0.00' };
+  const asleep = { instanceId: '5', startRequestedAt: '2026-11-20T11:00:00Z', cost: disk };
+  const isOpen = (change: object) => seen(instance({ ...asleep, ...change }), NOW).hasOpenStart;
+
+  test('is one whose machine is on record at the price of its disk', () => {
+    expect(isOpen({})).toBe(true);
+  });
+
+  test.each([
+    ['was not requested', { startRequestedAt: undefined }],
+    ['has no machine', { instanceId: undefined }],
+    ['is on record at the running price', { cost: { ...disk, pricePerHour: '1.00' } }],
+    ['has no price on record', { cost: { storagePricePerHour: '0.01', accrued: '0.00' } }],
+  ])('is none that %s', (_, change) => {
+    expect(isOpen(change)).toBe(false);
+  });
+});
+
 test.each([
   [
     'what the dearest alternative may cost',

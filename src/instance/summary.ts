@@ -1,18 +1,20 @@
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import { annotations } from '../api/v1alpha1/names.ts';
 import { facetsOf } from '../api/v1alpha1/reasons.ts';
-import type { MicroDollars } from '../lib/money.ts';
+import { type MicroDollars, parseDollars } from '../lib/money.ts';
 import { parseTime } from '../lib/time.ts';
 import type { KeyRing } from '../ownership/key-ring.ts';
 import type { RecordedClaim } from '../ownership/ownership.ts';
 import {
   hourlyPrice,
+  isPriceOfDisk,
   maxPrice,
   provisionalThisMonth,
   recordedPrice,
   spentThisMonth,
   unconfirmedPerHour,
 } from './cost.ts';
+import { idleEnd } from './idle.ts';
 import { objectIntent } from './object-intent.ts';
 import { rentalTimes } from './rentals.ts';
 
@@ -25,7 +27,7 @@ export interface InstanceSummary {
   /** namespace/name. */
   readonly key: string;
   readonly deleting: boolean;
-  /** Recorded in status, with a claim beside it. */
+  /** Machine in the status, if a claim is recorded with it. */
   readonly instanceId: string | undefined;
   /** Recorded claim on its machine; ownership verifies it. */
   readonly claim: RecordedClaim | undefined;
@@ -33,11 +35,11 @@ export interface InstanceSummary {
   readonly leaving: boolean;
   /** True if the record shows that a list contained the machine. */
   readonly wasListed: boolean;
-  /** True if a lost machine would be replaced: it should run, and nothing pauses it. */
+  /** True if a lost machine would be replaced: it should run, and neither a pause, a hold nor a policy prevents it. */
   readonly isReplaceable: boolean;
   /**
-   * Epoch milliseconds at which the object gave up the machine before the present one: its end, or the later proof that
-   * a vanished one is gone. Undefined if there was none.
+   * Epoch milliseconds at which the object's previous machine ended, or a vanished one was proven gone. Undefined if
+   * there was none.
    */
   readonly lastEndedAt: number | undefined;
   /**
@@ -45,12 +47,16 @@ export interface InstanceSummary {
    * anything here.
    */
   readonly adopted: 'Manage' | 'Observe' | undefined;
-  /** A rental was written down, and it may still come to a machine that is not recorded. */
+  /** True if a recorded intent may still create a machine that is not recorded. */
   readonly hasOpenIntent: boolean;
   /** True if the intent, open or closed, is proven: this object rented a machine, or was about to. */
   readonly hasProvenIntent: boolean;
   /** True if the intent is unreadable: a person must check its outcome. */
   readonly hasDoubtfulIntent: boolean;
+  /** True if a start of its machine is recorded, and the recorded price is still that of the disk. */
+  readonly hasOpenStart: boolean;
+  /** Price of the offer of its machine, disk included; undefined if the marketplace named none. */
+  readonly offerPrice: MicroDollars | undefined;
   /** Price of its machine, or of the offer until that is known; 0 without a machine. */
   readonly pricePerHour: MicroDollars;
   /** Amount by which lists show a higher, unconfirmed hourly price. It counts for admission only. */
@@ -64,7 +70,7 @@ export interface InstanceSummary {
   readonly hasUnknownPrice: boolean;
   /** Maximum hourly price over all alternatives of its spec; undefined if one has no limit of its own. */
   readonly maxPrice: MicroDollars | undefined;
-  /** Epoch milliseconds of the rentals it remembers. */
+  /** Epoch milliseconds of the recorded rentals. */
   readonly rentals: readonly number[];
   /** In the UTC month of `now`. */
   readonly spentThisMonth: MicroDollars;
@@ -76,7 +82,7 @@ export interface InstanceSummary {
 }
 
 /**
- * Summarizes a GpuInstance at `now` (epoch milliseconds). `keys`: what intents are signed with; undefined while no identity
+ * Summarizes a GpuInstance at `now` (epoch milliseconds). `keys`: keys that sign intents; undefined while no identity
  * is known.
  */
 export function summarize(instance: GpuInstance, now: number, keys: KeyRing | undefined): InstanceSummary {
@@ -97,6 +103,8 @@ export function summarize(instance: GpuInstance, now: number, keys: KeyRing | un
     unconfirmedPerHour: unconfirmedPerHour(status),
     unconfirmedThisMonth: Math.max(0, provisionalThisMonth(instance, now)),
     hasUnknownPrice: status?.instanceId !== undefined && recordedPrice(status) === undefined,
+    hasOpenStart: hasOpenStart(instance),
+    offerPrice: parseDollars(status?.offerPricePerHour),
     maxPrice: maxPrice(instance),
     spentThisMonth: spentThisMonth(instance, now),
     ...rentalsOf(instance, now, keys),
@@ -118,8 +126,8 @@ export interface Aging {
 }
 
 /**
- * Returns the summary of the same version of an object at another time. Only the amounts of the month and the age of an
- * intent move with the time. Returns the same summary if they did not.
+ * Returns the summary of the same version of an object at another time. Only the amounts of the month and the age of
+ * an intent depend on the time. Returns the same summary if they are equal.
  */
 export function summaryAt(summary: InstanceSummary, instance: GpuInstance, aging: Aging): InstanceSummary {
   const { now, keys } = aging;
@@ -135,11 +143,17 @@ export function summaryAt(summary: InstanceSummary, instance: GpuInstance, aging
   return isSame ? summary : { ...summary, spentThisMonth: spent, unconfirmedThisMonth, hasOpenIntent };
 }
 
-function isReplaceable({ metadata, spec }: GpuInstance): boolean {
+function hasOpenStart({ status }: GpuInstance): boolean {
+  const isRequested = status?.instanceId !== undefined && status.startRequestedAt !== undefined;
+  return isRequested && isPriceOfDisk(status.cost);
+}
+
+function isReplaceable(instance: GpuInstance): boolean {
+  const { metadata, spec } = instance;
   const isPinned = metadata.annotations?.[annotations.hold] !== undefined;
   const isShown = spec.adopt?.policy === 'Observe';
   const mayBe = spec.powerState === 'Running' && spec.replacement.policy === 'Always';
-  return mayBe && !spec.paused && !isPinned && !isShown;
+  return mayBe && !spec.paused && !isPinned && !isShown && idleEnd(instance) === undefined;
 }
 
 function rentalsOf(
@@ -151,7 +165,7 @@ function rentalsOf(
   'hasOpenIntent' | 'hasProvenIntent' | 'hasDoubtfulIntent' | 'rentals' | 'newestRentalAt'
 > {
   const { issuedAt, ...intent } = objectIntent(instance, now, keys);
-  // Times of rentals are written by our own clock, which may be ahead.
+  // The operator's clock dates rentals, and may be ahead.
   const newest = Math.max(issuedAt ?? 0, parseTime(instance.status?.rentedAt) ?? 0);
   return {
     ...intent,

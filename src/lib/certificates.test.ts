@@ -36,6 +36,13 @@ describe('a certificate', () => {
     expect(periodOf(certificate)).toEqual({ from: NOW - CLOCK_SKEW_MS, until: NOW + DAY });
   });
 
+  test('names IP addresses as addresses', () => {
+    const { certificate } = leaf(authority(), 'server', ['127.0.0.1', '::1', 'localhost']);
+    expect(new X509Certificate(certificate).subjectAltName).toBe(
+      'IP Address:127.0.0.1, IP Address:0:0:0:0:0:0:0:1, DNS:localhost',
+    );
+  });
+
   test('ends no later than its authority', () => {
     const ca = authority();
     const { certificate } = issueLeaf({ names: ['a'], use: 'client', now: NOW, validMs: 100 * DAY }, ca);

@@ -7,6 +7,7 @@ import {
   sign,
   X509Certificate,
 } from 'node:crypto';
+import { isIP } from 'node:net';
 import { AsnConvert, OctetString } from '@peculiar/asn1-schema';
 import {
   AlgorithmIdentifier,
@@ -60,7 +61,7 @@ export interface AuthorityRequest extends Period {
 }
 
 export interface LeafRequest extends Period {
-  /** DNS names of the holder; the first is also the common name if it is short enough. */
+  /** DNS names and IP addresses of the holder; the first is also the common name if it is short enough. */
   readonly names: readonly string[];
   /** A peer refuses the certificate for the other use: a server cannot call another server with its own certificate. */
   readonly use: 'server' | 'client';
@@ -111,15 +112,15 @@ export function issueLeaf({ names, use, ...period }: LeafRequest, authority: Key
         id_ce_extKeyUsage,
         new ExtendedKeyUsage([use === 'server' ? id_kp_serverAuth : id_kp_clientAuth]),
       ),
-      extension(
-        id_ce_subjectAltName,
-        new SubjectAlternativeName(names.map((dNSName) => new GeneralName({ dNSName }))),
-      ),
+      extension(id_ce_subjectAltName, new SubjectAlternativeName(names.map(generalName))),
       extension(id_ce_subjectKeyIdentifier, new SubjectKeyIdentifier(keyIdentifier(publicKey))),
       extension(id_ce_authorityKeyIdentifier, new AuthorityKeyIdentifier({ keyIdentifier: authorityId })),
     ],
   });
 }
+
+const generalName = (name: string): GeneralName =>
+  new GeneralName(isIP(name) === 0 ? { dNSName: name } : { iPAddress: name });
 
 /**
  * Returns the start and end of a certificate's validity in milliseconds since the epoch. Throws if the text is no

@@ -4,8 +4,8 @@ export interface Timer {
 }
 
 /**
- * Time as an argument. Production uses {@link systemClock}; simulation drives a virtual one, so nothing
- * else in `src` may read `Date` or set a timer.
+ * Time as an argument. Production uses {@link systemClock}; simulation uses a virtual one, so no other code in `src`
+ * may read `Date` or set a timer.
  */
 export interface Clock {
   /** Returns the wall clock in milliseconds since the epoch. It may jump. */

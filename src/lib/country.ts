@@ -4,7 +4,7 @@ const ALIASES: ReadonlyMap<string, string> = new Map([
   ['EL', 'GR'],
 ]);
 
-/** Returns the country in the form by which the marketplace filters: two letters of ISO 3166. */
+/** Returns the country in the form for the marketplace's filters: two letters of ISO 3166. */
 export function countryCode(text: string): string {
   return ALIASES.get(text) ?? text;
 }

@@ -17,10 +17,10 @@ export interface Deadline {
 }
 
 /**
- * Runs `run` with a signal that is aborted when the time is up or when `signal` is. It then rejects with a
- * {@link DeadlineError} or the signal's reason, even if `run` ignores the signal. It leaves no timer and no listener
- * behind. Each call of `received` restarts the limit: a run that calls it for each piece of a reply limits the silence,
- * not the total time.
+ * Runs `run` with a signal that is aborted when the time is up or when `signal` is. It then rejects with a {@link
+ * DeadlineError} or the signal's reason, even if `run` ignores the signal. It leaves no timer and no listener. Each
+ * call of `received` restarts the limit: a run that calls it for each part of a reply limits the silence, not the
+ * total time.
  */
 export async function withDeadline<T>(
   { clock, limitMs, signal }: Deadline,
@@ -29,7 +29,7 @@ export async function withDeadline<T>(
   signal?.throwIfAborted();
   const scope = new AbortController();
   const ended = Promise.withResolvers<never>();
-  // The rejection has no other handler if `run` throws at once.
+  // If `run` throws synchronously, the rejection has no other handler.
   ended.promise.catch(() => {});
   const end = (reason: unknown) => {
     ended.reject(reason);

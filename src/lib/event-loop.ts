@@ -19,7 +19,7 @@ export async function* yieldingChunks(body: AsyncIterable<Uint8Array>, clock: Cl
   }
 }
 
-/** Milliseconds that one kind of work may run before the event loop does. */
+/** Maximum milliseconds of one kind of work before the event loop continues. */
 const SLICE_MS = 10;
 
 /**

@@ -34,7 +34,7 @@ export interface JsonListOptions {
 }
 
 /**
- * Cuts a JSON object with a long list into the list's items while it arrives, so that each item is parsed alone and
+ * Cuts a JSON object with a long list into the list's items as it arrives, so that each item is parsed separately and
  * soon becomes garbage. The rest of the object, with the list empty, is its envelope. Between items only one comma is
  * accepted; the parser of an item checks that it is JSON.
  */
@@ -151,7 +151,7 @@ export class JsonListSplitter {
   #endGap(rest: Buffer, allowed: RegExp): void {
     const gap = this.#gap + rest.toString('latin1');
     this.#gap = '';
-    if (!allowed.test(gap)) throw new JsonListError('something else than objects stands in the list');
+    if (!allowed.test(gap)) throw new JsonListError('the list contains a value that is not an object');
   }
 
   /** Returns the envelope's end without its last bracket; a key may span chunks. */

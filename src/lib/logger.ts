@@ -1,4 +1,4 @@
-/** Values of a log line beside its constant message. */
+/** Values of a log line in addition to its constant message. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
 /**

@@ -7,7 +7,7 @@ export interface MutualTls {
   readonly key: Secret;
   /** Authorities of the server's certificate, as PEM. */
   readonly authorities: string;
-  /** DNS name that the server must prove. */
+  /** DNS name that the server's certificate must prove. */
   readonly serverName: string;
 }
 

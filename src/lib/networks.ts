@@ -80,8 +80,8 @@ const NEVER: readonly { readonly has: NetworkSet; readonly problem: string }[] =
 const isPrivate = networkSet(NETWORKS.private);
 
 /**
- * Returns the reason for which a machine's address may not be published, called or probed; undefined if it may. The
- * operator does not trust a marketplace to name addresses of the operator's own network. Networks for documentation are
+ * Returns the reason why a machine's address may not be published, called or probed; undefined if it may. The
+ * operator does not trust a marketplace with addresses of the operator's own network. Networks for documentation are
  * allowed: only simulated machines have such addresses.
  */
 export function machineAddressProblem(address: string, { allowPrivate }: AddressPolicy): string | undefined {

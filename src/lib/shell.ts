@@ -4,8 +4,8 @@ export function shellQuoted(text: string): string {
 }
 
 /**
- * Returns a line with which a POSIX shell runs a program with these words. The first word is always quoted, so that the
- * shell never reads it as an assignment, a keyword or an alias.
+ * Returns a line with which a POSIX shell runs a program with these words. The first word is always quoted, so that
+ * the shell never reads it as an assignment, a keyword or an alias.
  */
 export function shellCommand([program = '', ...words]: readonly string[]): string {
   return [`'${program.replaceAll("'", `'\\''`)}'`, ...words.map(shellQuoted)].join(' ');

@@ -38,7 +38,9 @@ describe('cutToBytes', () => {
     }
   });
 
-  test('property: never more bytes than allowed, never half a character, and what fits stays', () => {
+  test('property: never more bytes than allowed, never half a character, and what fits stays', {
+    tags: 'long',
+  }, () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'binary', maxLength: 60 }),

@@ -26,13 +26,14 @@ export interface TransportResponse {
 }
 
 /**
- * The only access to a network. It resolves with any status that arrived and rejects with {@link TransportError} if
- * none did. Simulation replaces it and runs all layers above unchanged.
+ * The only access to a network. It resolves with any received status and rejects with {@link TransportError} without
+ * one. Simulation replaces it and runs all layers above unchanged.
  */
 export type Transport = (request: TransportRequest) => Promise<TransportResponse>;
 
 /**
- * The request got no reply. `sent` false: no byte was sent, so the server cannot have acted. `sent` true: it may have.
+ * The request got no reply. `sent` false: no byte was sent, so the server cannot have acted. `sent` true: the server
+ * may have acted.
  */
 export class TransportError extends Error {
   readonly sent: boolean;

@@ -6,7 +6,9 @@ import {
   gpuInstanceResource,
   INSTALL_DEFINITIONS,
   marketplaceAccountResource,
+  spendBudgetResource,
 } from '../api/v1alpha1/names.ts';
+import type { SpendBudget } from '../api/v1alpha1/spend-budget.ts';
 import { OWNED_BY_GROUP } from '../controllers/endpoint-group/workers/worker.ts';
 import { machineIndexes } from '../controllers/gpu-instance/observe.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -17,7 +19,7 @@ import { type KubeObject, objectKey, type Resource, refOfKey } from '../runtime/
 import { createInformer, type Informer } from '../runtime/list-watch/informer.ts';
 import type { InformerMetrics } from '../runtime/metrics-ports.ts';
 import { ownedIndexes } from '../runtime/owned-objects.ts';
-import { keptAccount, keptGroup, keptInstance } from './kept-objects.ts';
+import { keptAccount, keptBudget, keptGroup, keptInstance } from './kept-objects.ts';
 
 /** Dependencies of the caches. */
 export interface CacheOptions {
@@ -35,6 +37,7 @@ export interface Caches {
   readonly accounts: Informer<MarketplaceAccount>;
   readonly instances: Informer<GpuInstance>;
   readonly groups: Informer<EndpointGroup>;
+  readonly budgets: Informer<SpendBudget>;
 }
 
 /** The kinds that this operator serves. A read without a cache must return the same shape. */
@@ -42,7 +45,14 @@ export const KEPT = {
   accounts: { resource: marketplaceAccountResource, keep: keptAccount },
   instances: { resource: gpuInstanceResource, keep: keptInstance },
   groups: { resource: endpointGroupResource, keep: keptGroup },
+  budgets: { resource: spendBudgetResource, keep: keptBudget },
 } as const;
+
+/** The index of a cache: objects by their namespace. */
+export const BY_NAMESPACE = 'namespace';
+const byNamespace = {
+  [BY_NAMESPACE]: ({ metadata }: SpendBudget) => [metadata.namespace ?? ''],
+};
 
 export function createCaches(options: CacheOptions): Caches {
   return {
@@ -52,6 +62,7 @@ export function createCaches(options: CacheOptions): Caches {
       ...machineIndexes,
     }),
     groups: cacheOf(options, KEPT.groups, {}),
+    budgets: cacheOf(options, KEPT.budgets, byNamespace),
   };
 }
 
@@ -85,7 +96,7 @@ export function cacheOf<T>(
 
 /**
  * Returns several informers of one kind, one for each namespace, as one informer: an operator of named namespaces may
- * not list all of them together.
+ * be unable to list all of them together.
  */
 export function combineInformers<T>(byNamespace: ReadonlyMap<string, Informer<T>>): Informer<T> {
   const all = [...byNamespace.values()];

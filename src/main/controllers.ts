@@ -8,6 +8,7 @@ import { createChildSweep } from '../controllers/orphan-sweep/child-sweep.ts';
 import { createOrphanSweep } from '../controllers/orphan-sweep/controller.ts';
 import type { ListedObject } from '../controllers/orphan-sweep/observe.ts';
 import { SweepMemory } from '../controllers/orphan-sweep/sweep-memory.ts';
+import { createSpendBudgetController } from '../controllers/spend-budget/controller.ts';
 import { type AccountRef, accountKey, accountRefOf } from '../instance/account-ref.ts';
 import { summarize } from '../instance/summary.ts';
 import { openMarket } from '../markets/catalog.ts';
@@ -15,7 +16,7 @@ import type { Controller } from '../runtime/controller.ts';
 import type { LeaderElection } from '../runtime/lease/leader-election.ts';
 import type { LeaderTask } from '../runtime/manager.ts';
 import type { RuntimeMetrics } from '../server/runtime-metrics.ts';
-import { KEPT } from './caches.ts';
+import { BY_NAMESPACE, KEPT } from './caches.ts';
 import { listAll, type Wiring } from './wiring.ts';
 
 /** Returns all controllers in the order of their start. */
@@ -32,7 +33,13 @@ export function createControllers(
     isLeader: () => isLeading(wiring),
     retained: () => caches.accounts.list().flatMap(retainedBy),
   });
-  return [accountController(wiring), instanceController(wiring, identities), orphanSweep(wiring), childSweep];
+  return [
+    accountController(wiring),
+    instanceController(wiring, identities),
+    orphanSweep(wiring),
+    childSweep,
+    budgetController(wiring),
+  ];
 }
 
 function retainedBy({ status }: MarketplaceAccount): readonly string[] {
@@ -77,22 +84,38 @@ function instanceController(
   identities: Pick<GroupIdentities, 'issue' | 'callerOf'>,
 ): Controller {
   const { env, constants, events, metrics, prober, config, kube, caches, registry, installation } = wiring;
+  const { budgets, runSsh, steady } = wiring;
   return createGpuInstanceController({
     env,
     constants,
+    steady,
     events,
     metrics,
     prober,
+    runSsh,
     allowPrivateAddresses: config.allowPrivateAddresses,
     cluster: kube,
     instances: caches.instances,
+    spendBudgets: caches.budgets,
     accounts: registry,
+    ledger: wiring.ledger,
+    budgets,
     identity: () => installation.identity(),
     issueIdentity: (worker) => identities.issue(worker),
     callerOf: (worker) => identities.callerOf(worker),
     lease: wiring.election ?? ALWAYS_LEADING,
     workers: config.gpuInstanceWorkers,
     instanceMetrics: wiring.rentalMetrics,
+  });
+}
+
+function budgetController({ env, caches, kube, events, metrics, budgets }: Wiring): Controller {
+  return createSpendBudgetController({
+    ...env,
+    ...{ kube, events, metrics, budgets },
+    spendBudgets: caches.budgets,
+    instances: caches.instances,
+    budgetsOf: (namespace) => caches.budgets.byIndex(BY_NAMESPACE, namespace),
   });
 }
 
@@ -133,8 +156,8 @@ interface ControllersTaskOptions {
 }
 
 /**
- * Runs the controllers as one task. All of them stop at the same time: none starts work while another ends, and one
- * grace period covers all. The task ends when each of them has, with or without an error.
+ * Runs the controllers as one task. All of them stop at the same time, so none starts work while another ends, and
+ * one grace period covers all. The task ends when all controllers have ended, with or without an error.
  */
 export function controllersTask(
   controllers: readonly Pick<Controller, 'name' | 'queue' | 'start' | 'stop'>[],

@@ -1,10 +1,11 @@
 import { reporterOf } from '../accounts/avoid-list.ts';
 import type { Installation } from '../accounts/installation/installation.ts';
+import type { NamespaceBudgets } from '../accounts/namespace-budgets.ts';
 import { type AccountRegistry, sessionOf } from '../accounts/registry.ts';
 import type { AccountSession } from '../accounts/session.ts';
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import type { Config } from '../config/options.ts';
-import { mapAddress } from '../config/values.ts';
+import { dialPolicyOf } from '../config/values.ts';
 import {
   createEndpointGroupController,
   type EndpointGroupController,
@@ -17,7 +18,7 @@ import { LoadSources } from '../controllers/endpoint-group/load/sources.ts';
 import { LoadStore } from '../controllers/endpoint-group/load/state.ts';
 import { timesAt } from '../controllers/endpoint-group/times.ts';
 import { OWNED_BY_GROUP } from '../controllers/endpoint-group/workers/worker.ts';
-import { MachineIndex, SteadyClock } from '../controllers/gpu-instance/memory.ts';
+import { MachineIndex, type SteadyClock } from '../controllers/gpu-instance/memory.ts';
 import { BY_MACHINE } from '../controllers/gpu-instance/observe.ts';
 import { TemplateOutlook } from '../controllers/gpu-instance/template-outlook.ts';
 import { accountRefOf } from '../instance/account-ref.ts';
@@ -40,8 +41,11 @@ export interface EndpointGroupWiring {
   readonly events: EventRecorder;
   readonly metrics: ControllerMetrics & QueueMetrics;
   readonly registry: AccountRegistry;
+  readonly budgets: Pick<NamespaceBudgets, 'stop'>;
   readonly installation: Installation;
   readonly constants: PurchaseConstants;
+  /** Clock of the controller of GpuInstances: it dates the lists. */
+  readonly steady: SteadyClock;
   /** Transport to workers; without one, their load is not read. */
   readonly workerTransport?: Transport;
   /** Transport to Prometheus; without one, it is not queried. */
@@ -67,10 +71,10 @@ export function createEndpointGroups(wiring: EndpointGroupWiring): EndpointGroup
   const tokenOf = (worker: GpuInstance) => tokenOfWorker(wiring.installation.identity()?.keys, worker);
   const shared = { clock, loadStore: load, times, tokenOf };
   const readers = new LoadSources({
-    ...{ ...shared, allowPrivateAddresses },
+    ...shared,
+    addresses: dialPolicyOf(config),
     transport: wiring.workerTransport ?? unreachable,
     callerOf: (worker) => wiring.identities.callerOf(worker),
-    dial: (address) => mapAddress(config.addressMap, address),
     prometheus: prometheusOf(wiring),
     takesReports: config.workerReportBindAddress.type === 'on',
     takesGatewayReports: config.gatewayReports !== 'off',
@@ -115,13 +119,13 @@ export function createEndpointGroups(wiring: EndpointGroupWiring): EndpointGroup
 }
 
 function outlookOf(wiring: EndpointGroupWiring): TemplateOutlook {
-  const { env, kube, caches, registry, installation, constants } = wiring;
+  const { env, kube, caches, registry, installation, constants, steady } = wiring;
   const { clock, random } = env;
   return new TemplateOutlook({
-    ...{ clock, random, constants, cluster: kube },
-    steady: new SteadyClock(clock),
+    ...{ clock, steady, random, constants, cluster: kube },
     instances: caches.instances,
     accounts: registry,
+    budgets: wiring.budgets,
     identity: () => installation.identity(),
     leaseRemainingMs: () => Number.POSITIVE_INFINITY,
     index: new MachineIndex(constants),

@@ -5,7 +5,7 @@ import nodeProcess from 'node:process';
 import { endpointGroupResource, INSTALL_DEFINITIONS, OPERATOR_NAME } from '../api/v1alpha1/names.ts';
 import { statusCodec } from '../api/v1alpha1/status-codec.ts';
 import type { PickerConfig } from '../config/picker-options.ts';
-import { mapAddress } from '../config/values.ts';
+import { dialPolicyOf } from '../config/values.ts';
 import { ConfigError } from '../config.ts';
 import { type EnvoyAdmin, envoyAdmin } from '../gateway/envoy-admin.ts';
 import { envoyBootstrap, type SocketPlace } from '../gateway/envoy-config.ts';
@@ -150,7 +150,7 @@ interface Given {
   readonly log: Logger;
 }
 
-/** The watch of each kind and namespace holds one connection permanently. */
+/** Connections in addition to watches: the watch of each kind and namespace occupies one permanently. */
 const CONNECTIONS_BESIDE_WATCHES = 4;
 
 function assemble({ config, connection, proxy, registry, log }: Given): Parts {
@@ -175,10 +175,7 @@ function assemble({ config, connection, proxy, registry, log }: Given): Parts {
   const picker = new Picker({
     ...{ ...shared, groups, slices, client },
     metrics: createGatewayMetrics(registry),
-    addresses: {
-      allowPrivate: config.allowPrivateAddresses,
-      mapAddress: (address) => mapAddress(config.addressMap, address),
-    },
+    addresses: dialPolicyOf(config),
     trustedHops: config.trustedHops,
     maxHeldBytes: config.maxHeldMemory,
     bodyTimeoutMs: config.bodyTimeout,
@@ -254,9 +251,9 @@ interface Opened {
   close(): Promise<void>;
 }
 
-/** An Envoy beside this process, and its admin interface. */
+/** An Envoy started by this process, and its admin interface. */
 interface Beside {
-  /** True if an Envoy is to be started, after everything else. */
+  /** True if an Envoy must be started, after everything else. */
   readonly isExpected: boolean;
   process: EnvoyProcess | undefined;
   admin: EnvoyAdmin | undefined;
@@ -311,7 +308,7 @@ async function open(
   }
 }
 
-/** Makes Envoy keep connections again, if it survived the drain of the previous picker. */
+/** Lets Envoy keep connections open again, if it survived the drain of the previous picker. */
 function keepConnections(admin: EnvoyAdmin | undefined, ending: AbortSignal, log: Logger): void {
   if (!admin) return;
   const untilAnswered = async (): Promise<void> => {
@@ -412,7 +409,7 @@ function readiness(
 
 function envoyProblem(isConnected: boolean, isServing: boolean | undefined): string | undefined {
   if (!isConnected) return 'no Envoy has asked for its clusters';
-  return isServing === false ? 'Envoy does not take requests yet' : undefined;
+  return isServing === false ? 'Envoy does not accept requests yet' : undefined;
 }
 
 function begunRequests(picker: Picker): number {

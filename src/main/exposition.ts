@@ -1,31 +1,45 @@
 import { isUnresolved } from '../accounts/breaker.ts';
 import type { AccountSession } from '../accounts/session.ts';
+import { accountKey } from '../instance/account-ref.ts';
+import { monthCostByNamespace } from '../ledger/cost-sums.ts';
 import type { Clock } from '../lib/clock.ts';
 import { CLASS_ORDER } from '../market/pacing.ts';
 import { type AccountFigures, showAccounts } from '../server/account-metrics.ts';
+import { showBudgets } from '../server/budget-metrics.ts';
 import { watchConditions } from '../server/condition-metrics.ts';
 import { showGroups } from '../server/group-metrics.ts';
 import { watchInstances } from '../server/instance-metrics.ts';
 import type { MetricRegistry } from '../server/metric-registry.ts';
 import { watchOutages } from '../server/outage-metrics.ts';
+import { showTeamCosts } from '../server/team-metrics.ts';
 import type { Operator } from './operator.ts';
 
 /** Connects the families that are read from caches and sessions. Call it once, before the caches start. */
 export function exposeOperator(registry: MetricRegistry, operator: Operator, clock: Clock): void {
-  const { accounts, instances, groups } = operator.caches;
+  const { accounts, instances, groups, budgets } = operator.caches;
   watchConditions(registry, 'marketplaceaccount', { source: accounts, clock });
   watchConditions(registry, 'gpuinstance', { source: instances, clock });
   watchConditions(registry, 'endpointgroup', { source: groups, clock });
+  watchConditions(registry, 'spendbudget', { source: budgets, clock });
   watchOutages(registry, 'marketplaceaccount', { source: accounts, clock });
   watchOutages(registry, 'gpuinstance', { source: instances, clock });
   watchOutages(registry, 'endpointgroup', { source: groups, clock });
   watchInstances(registry, {
     source: instances,
     clock,
+    spendingTime: (account) => operator.registry.spendingTime(accountKey(account)),
     utilizationOf: (account, id) =>
       operator.registry.session(account)?.feed.latest()?.rows.get(id)?.gpuUtilization,
   });
+  showTeamCosts(registry, () => {
+    const view = operator.ledger.view();
+    return (
+      view &&
+      monthCostByNamespace({ ...view, instances: instances.list(), now: operator.registry.spendingTime() })
+    );
+  });
   showGroups(registry, groups);
+  showBudgets(registry, budgets);
   showAccounts(registry, () =>
     operator.registry.proven().map((session) => accountFigures(session, clock.now())),
   );

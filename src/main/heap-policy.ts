@@ -17,7 +17,7 @@ export interface HeapPolicyOptions {
 const SAMPLE_MS = 1_000;
 /** Share from which the process counts as busy. */
 const BUSY = 0.3;
-/** Time below it after which the process counts as idle. */
+/** Time below that share after which the process counts as idle. */
 const REST_MS = 5_000;
 
 /** Flags of V8. A busy process may double its live heap between collections; by default V8 quadruples it. */
@@ -27,11 +27,11 @@ const HEAP_FLAGS = {
 } as const;
 
 /**
- * Collects garbage early while the process is idle, and seldom while it is busy. By default V8 lets the nursery and the
- * heap grow to a multiple of their live size and keeps them: with a thousand objects that is half of all resident
+ * Collects garbage early while the process is idle, and seldom while it is busy. By default V8 lets the nursery and
+ * the heap grow to a multiple of their live size and keeps them: with a thousand objects that is half of all resident
  * memory. Early collection costs half of the processor time of a burst. V8 reads these flags at each collection, so
- * they need no start options. One collection at the beginning of an idle period frees the garbage of a burst: V8 itself
- * would wait until as much again was used. Returns a function that ends the policy.
+ * no start options are needed. One collection at the beginning of an idle period frees the garbage of a burst: V8
+ * itself would wait until the process had used as much again. Returns a function that ends the policy.
  */
 export function balanceHeap({ clock, utilization, setFlag, collect }: HeapPolicyOptions): () => void {
   let mode: keyof typeof HEAP_FLAGS | undefined;
@@ -63,7 +63,7 @@ export function balanceOwnHeap(clock: Clock): () => void {
   return balanceHeap({
     clock,
     setFlag: setFlagsFromString,
-    // Incremental, beside other work.
+    // Incremental, concurrent with other work.
     collect: () => gc({ type: 'major', execution: 'async' }),
     utilization() {
       const now = performance.eventLoopUtilization();

@@ -163,7 +163,11 @@ test('what caches keep of a group makes no worker old (H4)', () => {
 describe('a copy that was trimmed (H4)', () => {
   const whole = given({ spec: { env: [{ name: 'V', value: 'x'.repeat(20_000) }] } }).object;
   const read = (copy: typeof whole, answer: unknown) =>
-    readInputs(copy, { get: async () => answer } as unknown as KubeClient, { market: vastFacts });
+    readInputs(copy, { get: async () => answer } as unknown as KubeClient, {
+      market: vastFacts,
+      url: 'https://market.example',
+      lifeMs: undefined,
+    });
 
   test('is rented with the values of the whole object', async () => {
     const copy = keptInstance(whole);

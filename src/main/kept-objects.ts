@@ -9,6 +9,7 @@ import {
   labels as labelNames,
   MACHINE_FINALIZER,
 } from '../api/v1alpha1/names.ts';
+import type { SpendBudget } from '../api/v1alpha1/spend-budget.ts';
 import { MAX_OFFER_BYTES, markTrimmed } from '../api/v1alpha1/trimmed-spec.ts';
 import { templateHash } from '../controllers/endpoint-group/workers/template.ts';
 import type { ObjectMeta } from '../lib/object-meta.ts';
@@ -47,6 +48,11 @@ export function keptAccount(object: MarketplaceAccount): MarketplaceAccount {
 
 /** No label has an empty name. */
 const NO_NAMESPACE = { matchLabels: { '': '' } };
+
+/** Returns the budget in the form that caches keep. */
+export function keptBudget(object: SpendBudget): SpendBudget {
+  return keptObject(object);
+}
 
 /**
  * Returns an object with the annotations of this operator only and without `managedFields`. Long lists of labels,

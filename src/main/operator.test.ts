@@ -3,6 +3,7 @@ import { type JsonObject, metadataOf, objectAt } from '../../test/simulation/mem
 import type { Fate } from '../../test/simulation/network.ts';
 import { Users } from '../../test/simulation/users.ts';
 import { type FateOf, NAMESPACE, SimulatedWorld, SYSTEM_NAMESPACE } from '../../test/simulation/world.ts';
+import { definitions } from '../api/v1alpha1/definitions.ts';
 import { IN_USE_RECORD, inUseKey } from '../api/v1alpha1/names.ts';
 import type { RawOptions } from '../config.ts';
 import { seededRandom } from '../lib/random.ts';
@@ -167,6 +168,7 @@ test('each controller has the workers that its flag says', async () => {
     'gpuinstance 3',
     'marketplaceaccount 5',
     'orphansweep 1',
+    'spendbudget 1',
   ]);
 });
 
@@ -264,12 +266,15 @@ test('reports a lost identity if no account is left to find it by', async () => 
   });
 });
 
-test('a process is ready, and begins to act, when the copies of all three kinds are complete', async () => {
-  const { world, pass } = inhabited({
-    fate: ({ request }) =>
-      request.path.includes('/endpointgroups') ? { ...QUIET, loseRequest: true } : undefined,
-  });
-  const { operator } = world.startProcess();
-  await pass(60);
-  expect([operator.manager.isReady(), operator.manager.isLeading()]).toEqual([false, false]);
-});
+test.for(definitions.map(({ names }) => names.plural))(
+  'a process is not ready and does not act while its copy of %s is incomplete',
+  async (plural) => {
+    const { world, pass } = inhabited({
+      fate: ({ request }) =>
+        request.path.includes(`/${plural}`) ? { ...QUIET, loseRequest: true } : undefined,
+    });
+    const { operator } = world.startProcess();
+    await pass(60);
+    expect([operator.manager.isReady(), operator.manager.isLeading()]).toEqual([false, false]);
+  },
+);

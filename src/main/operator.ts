@@ -1,5 +1,6 @@
 import { InUseRecord } from '../accounts/installation/in-use.ts';
 import type { Installation } from '../accounts/installation/installation.ts';
+import type { LedgerKeeper } from '../accounts/ledger-keeper.ts';
 import type { AccountRegistry } from '../accounts/registry.ts';
 import { OPERATOR_NAME } from '../api/v1alpha1/names.ts';
 import { GroupIdentities } from '../controllers/endpoint-group/identity/identities.ts';
@@ -28,6 +29,7 @@ export interface Operator {
   readonly caches: Caches;
   readonly registry: AccountRegistry;
   readonly installation: Installation;
+  readonly ledger: LedgerKeeper;
   readonly election: LeaderElection | undefined;
   readonly controllers: readonly Controller[];
   /** Receives reports of workers that push their load. */
@@ -42,7 +44,7 @@ export function createOperator(options: OperatorOptions): Operator {
   const identities = new GroupIdentities({ cluster: wiring.kube, clock: options.env.clock });
   const groups = createEndpointGroups({ ...wiring, identities, isLeading: () => isLeading(wiring) });
   const controllers = [...createControllers(wiring, identities), groups.controller];
-  const { kube, caches, registry, installation, election } = wiring;
+  const { kube, caches, registry, installation, ledger, election } = wiring;
   const manager = createManager({
     sources: Object.values(caches),
     tasks: tasksOf(wiring, controllers),
@@ -52,7 +54,7 @@ export function createOperator(options: OperatorOptions): Operator {
   });
   const { intake, gatewayIntake } = groups;
   const hearing = { intake, gatewayIntake };
-  return { manager, kube, caches, registry, installation, election, controllers, ...hearing };
+  return { manager, kube, caches, registry, installation, ledger, election, controllers, ...hearing };
 }
 
 /**
@@ -67,6 +69,7 @@ function tasksOf(wiring: Wiring, controllers: readonly Controller[]): readonly L
     { name: 'marketplace connections', start: () => {}, stop: () => connections.closeAll() },
     { name: 'identity', start: () => resolveIdentity(installation, env), stop: () => {} },
     inUseRecord(wiring),
+    wiring.ledger,
     controllersTask(controllers, { metrics, graceMs: config.shutdownGrace }),
   ];
 }

@@ -133,7 +133,7 @@ describe('replies to probes of the kubelet', () => {
       '/healthz',
       { health: { ...well, lastContactAt: AT - 3_600_000 } },
       503,
-      'said nothing for 3600 s',
+      'silent for 3600 s',
     ],
   ])('a process %s', async (_, path, state, status, text) => {
     const [answered, said] = await answer(path, state);
@@ -148,7 +148,7 @@ test.each([
   ['all is well', {}, undefined],
   ['nothing was heard yet', { lastContactAt: undefined }, undefined],
   ['bookmarks are late', { lastContactAt: NOW - 599_000 }, undefined],
-  ['the watch is dead', { lastContactAt: NOW - 600_000 }, /nothing for 600 s/],
+  ['the watch is dead', { lastContactAt: NOW - 600_000 }, /silent for 600 s/],
   ['the API server is away', { lastContactAt: NOW - 600_000, failure: 'network' }, undefined],
   ['a replica lags', { failure: 'StaleListError', rewoundSince: NOW - 119_000 }, undefined],
   ['etcd was restored', { failure: 'StaleListError', rewoundSince: NOW - 120_000 }, /restored from a backup/],

@@ -171,8 +171,7 @@ function readiness({ operator }: PageSetOptions): readonly HealthCheck[] {
 /** A list-watch that is silent for longer is broken: bookmarks arrive every minute. */
 const SILENCE_MS = 10 * 60_000;
 /**
- * A replica of the API server may lag for seconds; a server that still has an older state after this time was restored
- * to it.
+ * Lag of a replica of the API server that counts as a restore: a replica may lag for seconds, but not for this time.
  */
 const REWOUND_MS = 2 * 60_000;
 
@@ -182,8 +181,8 @@ export function watchProblem(
   now: number,
 ): string | undefined {
   if (rewoundSince !== undefined && now - rewoundSince >= REWOUND_MS)
-    return 'the API server has told an older state than was seen for two minutes: it was restored from a backup';
+    return 'the API server has returned an older state than before for two minutes: it was restored from a backup';
   const silentMs = lastContactAt === undefined ? 0 : now - lastContactAt;
   if (silentMs < SILENCE_MS || failure !== undefined) return undefined;
-  return `the API server has said nothing for ${Math.round(silentMs / 1000)} s`;
+  return `the API server has been silent for ${Math.round(silentMs / 1000)} s`;
 }

@@ -11,7 +11,7 @@ export interface DrainOptions {
   readonly begunRequests: () => number;
   /** Refuses all waiting requests, and all later ones. */
   readonly refuseHeld: () => void;
-  /** Milliseconds for which new requests are expected. */
+  /** Milliseconds in which new requests are still expected. */
   readonly delayMs: number;
   /** Milliseconds after which the drain ends in any case. `delayMs` is part of them. */
   readonly graceMs: number;

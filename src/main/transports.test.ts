@@ -192,8 +192,7 @@ async function loadFrom(url: string, prometheusCa: string | undefined) {
     ...{ clock: systemClock, loadStore, times: defaultTimes },
     prometheus: { tenancy: { type: 'unrestricted' }, url, transport },
     transport: () => Promise.reject(new Error('Prometheus is not asked by the transport of workers')),
-    dial: (address) => address,
-    allowPrivateAddresses: false,
+    addresses: { allowPrivate: false, mapAddress: (address) => address },
     tokenOf: () => undefined,
     takesReports: false,
     takesGatewayReports: false,
@@ -211,7 +210,7 @@ describe('an https Prometheus', () => {
     const { port, asked } = await prometheusWith(certificate(-1, 1));
     const { record, problem } = await loadFrom(`https://127.0.0.1:${port}`, undefined);
     expect(problem).toBe(
-      'Prometheus: no authority that is trusted has signed its certificate; name the PEM of its authority with --prometheus-ca',
+      'Prometheus: no trusted authority signed the certificate; pass the PEM of its authority with --prometheus-ca',
     );
     expect({ record, asked }).toEqual({ record: undefined, asked: [] });
   });
@@ -228,7 +227,7 @@ describe('an https Prometheus', () => {
   test.each<[string, string, SelfSigned, string]>([
     ['of another authority', '127.0.0.1', certificate(-1, 1), '--prometheus-ca'],
     ['that has expired', '127.0.0.1', certificate(-9, -1), 'has expired; renew it'],
-    ['that is not valid yet', '127.0.0.1', certificate(1, 9), 'look at the clocks'],
+    ['that is not valid yet', '127.0.0.1', certificate(1, 9), 'check the clocks'],
     ['of another name', 'localhost', certificate(-1, 1), 'is for another name'],
   ])('with a certificate %s is not asked although an authority is named', async (what, host, made, says) => {
     const { port, asked } = await prometheusWith(made);

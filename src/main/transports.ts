@@ -1,8 +1,10 @@
 import { lookup } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import type { Config } from '../config/options.ts';
-import { mapAddress } from '../config/values.ts';
+import { dialPolicyOf } from '../config/values.ts';
 import { ConfigError } from '../config.ts';
+import type { DialOptions } from '../controllers/gpu-instance/dial-name.ts';
+import { createSshRunner, type SshRunner } from '../controllers/gpu-instance/lease-renewal.ts';
 import { createProber, type Prober } from '../controllers/gpu-instance/probe.ts';
 import type { ProxySettings } from '../lib/egress-proxy.ts';
 import { NETWORKS } from '../lib/networks.ts';
@@ -11,6 +13,7 @@ import type { KubeConnection } from '../runtime/kube/kube-config.ts';
 import { type ClosableTransport, createTransport } from '../runtime/kube/undici-transport.ts';
 import { authoritiesIn } from './extra-authorities.ts';
 import { type Environment, processProxy } from './process-proxy.ts';
+import { runSshCommand } from './ssh-command.ts';
 import { createWorkerTransport } from './worker-transport.ts';
 
 /** All connections of the operator's process, and a function that closes them. */
@@ -27,7 +30,7 @@ export interface Transports {
   readonly prometheus: ClosableTransport;
 }
 
-/** The watch of a waiting replica holds one of them. */
+/** Number of connections for the lease; the watch of a waiting replica occupies one. */
 const LEASE_CONNECTIONS = 2;
 
 /** Connections to one service for all its logins: a login that waits must not block the others. */
@@ -61,8 +64,8 @@ const WATCHED_KINDS = 3;
 const CONNECTIONS_BESIDE_WATCHES = 16;
 
 /**
- * Returns the maximum number of sockets to the API server: the configured one, and at least enough to leave some for
- * the lease and writes beside the watches. The watch of each kind in each watched namespace holds one permanently.
+ * Returns the maximum number of sockets to the API server: the configured one, or more if watches would leave too few
+ * for the lease and writes. The watch of each kind in each watched namespace occupies one permanently.
  */
 export function kubeConnectionLimit({
   kubeConnections,
@@ -98,14 +101,20 @@ function refused(path: string, problem: string): ConfigError {
   return new ConfigError([`--prometheus-ca: ${path} ${problem}`]);
 }
 
-/** Probes machines at the addresses that their marketplace names, as far as the settings allow. */
-export function createMachineProber({
-  addressMap,
-  allowPrivateAddresses,
-}: Pick<Config, 'addressMap' | 'allowPrivateAddresses'>): Prober {
-  return createProber({
-    allowPrivate: allowPrivateAddresses,
-    mapAddress: (address) => mapAddress(addressMap, address),
+/** Rules and names by which this process connects to machines. */
+function machineDial(settings: Pick<Config, 'addressMap' | 'allowPrivateAddresses'>): DialOptions {
+  return {
+    ...dialPolicyOf(settings),
     resolve: async (name) => (await lookup(name, { all: true })).map(({ address }) => address),
-  });
+  };
+}
+
+/** Probes machines at the addresses that their marketplace names, as far as the settings allow. */
+export function createMachineProber(settings: Pick<Config, 'addressMap' | 'allowPrivateAddresses'>): Prober {
+  return createProber(machineDial(settings));
+}
+
+/** Runs commands on machines by SSH at the addresses that their marketplace names, as far as the settings allow. */
+export function createMachineSsh(settings: Pick<Config, 'addressMap' | 'allowPrivateAddresses'>): SshRunner {
+  return createSshRunner({ ...machineDial(settings), run: runSshCommand });
 }

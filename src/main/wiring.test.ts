@@ -4,7 +4,9 @@ import { given } from '../../test/builders/observed.ts';
 import { accountWith } from '../../test/builders/observed-account.ts';
 import { PROVEN, type Wired, wiredUnder } from '../../test/builders/wired.ts';
 import { LoginConnections } from '../accounts/connection.ts';
+import { statusCodec } from '../api/v1alpha1/status-codec.ts';
 import type { RawOptions } from '../config.ts';
+import { formatTime } from '../lib/time.ts';
 import { type Transport, TransportError } from '../lib/transport.ts';
 import { defaultConstants } from '../ownership/constants.ts';
 
@@ -58,6 +60,26 @@ describe('an account that any namespace may use', () => {
   test('is used from its own alone where namespaces are named: labels of others cannot be read', async () => {
     expect(await countedUnder({ watchNamespace: ['red', 'blue'] })).toEqual(['red/job']);
   });
+});
+
+test('running machines count for a month until the time of the service, whatever the clock of the process', async () => {
+  const { wiring, memory, create, sync, clock } = wiringOf({});
+  const now = clock.now();
+  const kind = { apiVersion: 'gpurental.dev/v1alpha1', kind: 'GpuInstance' };
+  create('gpuinstances', { ...kind, spec: given().object.spec, metadata: { name: 'job', namespace: 'red' } });
+  const cost = { pricePerHour: '2', accrued: '0', since: formatTime(now - 3_600_000) };
+  const { status } = statusCodec.encode({ ...kind, status: { instanceId: '1', cost } });
+  memory.writes.update(
+    { kind: memory.kind('gpuinstances'), namespace: 'red', name: 'job' },
+    (current) => ({ ...current, status }),
+    'status',
+  );
+  await wiring.installation.resolve();
+  await sync();
+  vi.spyOn(wiring.registry, 'spendingTime').mockReturnValue(now + 3_600_000);
+  const account = accountWith({ metadata: { namespace: 'red' } });
+  const { spentThisMonth } = wiring.registry.objectsOf(account).sums(now, []);
+  expect(spentThisMonth).toBe(4_000_000);
 });
 
 test('without an election there is none; with one it is for the lease of the operator’s own namespace', () => {

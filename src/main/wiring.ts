@@ -1,15 +1,23 @@
-import { InstanceSummaries } from '../accounts/account-objects.ts';
+import { COUNT_ALL, type FollowedObjects, InstanceSummaries } from '../accounts/account-objects.ts';
+import { shownMonthCost } from '../accounts/budget-rules.ts';
 import { LoginConnections } from '../accounts/connection.ts';
 import { Installation } from '../accounts/installation/installation.ts';
 import { rentalTraces } from '../accounts/installation/rental-traces.ts';
+import { LedgerKeeper } from '../accounts/ledger-keeper.ts';
 import { isNamespaceAllowed, NamespaceLabels } from '../accounts/namespace-access.ts';
+import { NamespaceBudgets } from '../accounts/namespace-budgets.ts';
 import { AccountRegistry } from '../accounts/registry.ts';
 import { CONTROLLER_NAME, OPERATOR_NAME } from '../api/v1alpha1/names.ts';
 import { statusCodec } from '../api/v1alpha1/status-codec.ts';
 import type { Config } from '../config/options.ts';
+import type { SshRunner } from '../controllers/gpu-instance/lease-renewal.ts';
+import { SteadyClock } from '../controllers/gpu-instance/memory.ts';
 import type { Prober } from '../controllers/gpu-instance/probe.ts';
 import { accountKey } from '../instance/account-ref.ts';
+import { monthCostByNamespace } from '../ledger/cost-sums.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { Env } from '../lib/env.ts';
+import type { MicroDollars } from '../lib/money.ts';
 import type { Transport } from '../lib/transport.ts';
 import { openMarket } from '../markets/catalog.ts';
 import { defaultConstants, type PurchaseConstants } from '../ownership/constants.ts';
@@ -21,7 +29,7 @@ import type { KubeObject } from '../runtime/kube/kube-object.ts';
 import { createLeaderElection, type LeaderElection } from '../runtime/lease/leader-election.ts';
 import type { RentalMetrics } from '../server/rental-metrics.ts';
 import type { RuntimeMetrics } from '../server/runtime-metrics.ts';
-import { type Caches, createCaches, KEPT, type KeptKind } from './caches.ts';
+import { BY_NAMESPACE, type Caches, createCaches, KEPT, type KeptKind } from './caches.ts';
 
 /** Effects of the operator, and the identity of this process. */
 export interface OperatorOptions {
@@ -41,6 +49,8 @@ export interface OperatorOptions {
   readonly openMarket?: typeof openMarket;
   /** Probes machines. */
   readonly prober: Prober;
+  /** Without it no lease is renewed. */
+  readonly runSsh?: SshRunner;
   /** Transport to the workers of groups; without one, their load is not read. */
   readonly workerTransport?: Transport;
   /** Transport to Prometheus, whose certificate it verifies; without one, it is not queried. */
@@ -55,10 +65,14 @@ export interface Wiring extends OperatorOptions {
   readonly caches: Caches;
   readonly events: EventRecorder;
   readonly constants: PurchaseConstants;
+  /** Clock that dates lists. The controller of GpuInstances notes each list on it. */
+  readonly steady: SteadyClock;
   readonly connections: LoginConnections;
   readonly installation: Installation;
   readonly registry: AccountRegistry;
   readonly objects: InstanceSummaries;
+  readonly ledger: LedgerKeeper;
+  readonly budgets: NamespaceBudgets;
   readonly election: LeaderElection | undefined;
 }
 
@@ -100,8 +114,20 @@ export function wire(options: OperatorOptions): Wiring {
     ...{ transport: env.marketplace, clock, random, log, paced },
     openMarket: options.openMarket ?? openMarket,
   });
-  const shared = { ...options, kube, caches, events, constants, connections };
-  return { ...shared, ...accounts(shared), election: electionOf(options, events) };
+  const ledger = new LedgerKeeper({
+    client: kube,
+    namespace: config.namespace,
+    instances: caches.instances,
+    labels: config.ledgerLabels,
+    months: config.ledgerMonths,
+    clock,
+    spendingTime: (account) => wiring.registry.spendingTime(account),
+    log,
+  });
+  const steady = new SteadyClock(clock);
+  const shared = { ...options, kube, caches, events, constants, steady, connections, ledger };
+  const wiring: Wiring = { ...shared, ...accounts(shared), election: electionOf(options, events) };
+  return wiring;
 }
 
 function kubeClient(
@@ -122,9 +148,9 @@ function kubeClient(
   });
 }
 
-type Unaccounted = Omit<Wiring, 'installation' | 'registry' | 'objects' | 'election'>;
+type Unaccounted = Omit<Wiring, 'installation' | 'registry' | 'objects' | 'budgets' | 'election'>;
 
-function accounts(wiring: Unaccounted): Pick<Wiring, 'installation' | 'registry' | 'objects'> {
+function accounts(wiring: Unaccounted): Pick<Wiring, 'installation' | 'registry' | 'objects' | 'budgets'> {
   const { config, env, kube, caches, connections, constants } = wiring;
   const { clock, random, log } = env;
   const installation = new Installation({
@@ -136,14 +162,27 @@ function accounts(wiring: Unaccounted): Pick<Wiring, 'installation' | 'registry'
     traces: async () => {
       const known = rentalTraces(caches.instances.list(), caches.accounts.list(), registry);
       if (known.objectsWithRentals + known.ownMachines + known.unlisted > 0) return known;
-      // The caches may be behind; only a read now proves that this cluster rented nothing.
+      // The caches may be behind; only a fresh read proves that this cluster rented nothing.
       const instances = await listAll(wiring, KEPT.instances);
       const marketplaceAccounts = await listAll(wiring, KEPT.accounts);
       return rentalTraces(instances, marketplaceAccounts, registry);
     },
   });
   const keys = () => installation.identity()?.keys;
-  const objects = new InstanceSummaries({ instances: caches.instances, clock, keys });
+  const objects = new InstanceSummaries({
+    instances: caches.instances,
+    timeOf: (account) => registry.spendingTime(account),
+    keys,
+  });
+  const spendingClock = { now: () => registry.spendingTime() };
+  const budgets = new NamespaceBudgets({
+    clock: spendingClock,
+    settings: config,
+    budgets: (namespace) => caches.budgets.byIndex(BY_NAMESPACE, namespace),
+    objects: objectsByNamespace(objects),
+    admissions: () => registry.proven().map(({ admission }) => admission),
+    monthCost: monthCosts({ ...wiring, spendingClock }),
+  });
   const labels = new NamespaceLabels({ client: kube, clock, log, onChange: () => registry.notifyAll() });
   const { watchNamespace } = config;
   const namespaced = watchNamespace.length > 0;
@@ -155,6 +194,7 @@ function accounts(wiring: Unaccounted): Pick<Wiring, 'installation' | 'registry'
     installation,
     constants,
     brake: config,
+    budgets,
     minPollIntervalMs: config.minPollInterval,
     follow: (ref) => objects.follow(ref),
     allObjects: () => objects.all(),
@@ -165,7 +205,46 @@ function accounts(wiring: Unaccounted): Pick<Wiring, 'installation' | 'registry'
       isNamespaceAllowed(account, namespace, { namespaced, labelsOf }),
     onWritten: (account) => caches.accounts.wrote(account),
   });
-  return { installation, registry, objects };
+  return { installation, registry, objects, budgets };
+}
+
+/** Maximum age of the costs of a month, which change by themselves. */
+const COSTS_KEPT_MS = 10_000;
+
+/**
+ * Returns the cost of a namespace in the UTC month, with deleted objects: by the ledger or, until it was read, as its
+ * budgets show it.
+ */
+function monthCosts({
+  env: { clock },
+  spendingClock,
+  caches,
+  ledger,
+}: Pick<Unaccounted, 'env' | 'caches' | 'ledger'> & {
+  readonly spendingClock: Pick<Clock, 'now'>;
+}): (namespace: string) => MicroDollars {
+  let costs: ReadonlyMap<string, MicroDollars> = new Map();
+  let madeAt = Number.NEGATIVE_INFINITY;
+  return (namespace) => {
+    const view = ledger.view();
+    const now = spendingClock.now();
+    if (!view) return shownMonthCost(caches.budgets.byIndex(BY_NAMESPACE, namespace), now);
+    if (clock.monotonic() - madeAt >= COSTS_KEPT_MS) {
+      costs = monthCostByNamespace({ ...view, instances: caches.instances.list(), now });
+      madeAt = clock.monotonic();
+    }
+    return costs.get(namespace) ?? 0;
+  };
+}
+
+/** Returns the objects of namespaces: each one is followed from its first use on. */
+function objectsByNamespace(objects: InstanceSummaries) {
+  const followed = new Map<string, FollowedObjects>();
+  return (namespace: string) => {
+    const known = followed.get(namespace) ?? objects.followNamespace(namespace);
+    followed.set(namespace, known);
+    return known.counted(COUNT_ALL);
+  };
 }
 
 /**

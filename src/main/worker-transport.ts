@@ -12,9 +12,9 @@ interface Secured {
 }
 
 /**
- * Creates the transport to workers of groups. A request with `tls` goes to that worker alone, over connections of its
- * own; another own certificate, or other authorities, reconnect. Without `tls` any certificate is accepted: that of a
- * rented machine cannot be verified.
+ * Creates the transport to workers of groups. A request with `tls` connects to that worker only, over separate
+ * connections; a changed client certificate, or changed authorities, reconnects. Without `tls` any certificate is
+ * accepted, because the certificate of a rented machine cannot be verified.
  */
 export function createWorkerTransport(): ClosableTransport {
   const plain = createTransport({ insecure: true, connections: 4, connectTimeoutMs: CONNECT_TIMEOUT_MS });

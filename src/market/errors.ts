@@ -1,15 +1,15 @@
 /**
- * Kind of a failure. Code decides by it; the text is for people.
+ * Kind of a failure. Code uses the kind; the text is for people.
  *
- * - `unauthorized` the key is wrong, revoked or expired; `sessionExpired` a 2FA session ended;
- *   `twoFactorRequired` a 2FA login is needed; `forbidden` the key lacks the permission.
- * - `offerGone` the offer is taken or withdrawn: choose another. `notFound` the named thing does not exist.
- * - `invalidRequest` the request itself is wrong; repeating it is useless. `conflict` it contradicts the
- *   present state. `insufficientCredit` the account cannot pay. `verificationFailed` a 2FA code was not accepted.
+ * - `unauthorized` the key is wrong, revoked or expired; `sessionExpired` a 2FA session ended; `twoFactorRequired` a
+ * 2FA login is needed; `forbidden` the key lacks the permission.
+ * - `offerGone` the offer is taken or withdrawn: choose another. `notFound` the named object does not exist.
+ * - `invalidRequest` the request itself is wrong; repeating it is useless. `conflict` it contradicts the present
+ * state. `insufficientCredit` the account cannot pay. `verificationFailed` a 2FA code was not accepted.
  * - `throttled` too many requests; `quotaExceeded` a daily quota is used up; `locked` a 2FA method is locked.
  * - `gone` this form of the endpoint is no longer served. `redirected` a redirect, which is never followed.
  * - `unavailable` the service could not be reached or failed; `timeout` no complete reply within the deadline;
- *   `malformedReply` a reply that cannot be read or trusted; `aborted` the caller gave up.
+ * `malformedReply` a reply that cannot be read or trusted; `aborted` the caller cancelled.
  * - `blockedAddress` the operator's own rules refuse the address. `refused` the service refused for another reason.
  */
 export type MarketplaceErrorKind =
@@ -96,8 +96,8 @@ export class MarketplaceError extends Error {
 }
 
 /**
- * No key may be used for a write: the account's own key is missing, restricted or only kept. It is the cause of a
- * TransportError.
+ * No key may be used for a write: the account's own key is missing or restricted, or only a stored copy exists. It is
+ * the cause of a TransportError.
  */
 export class NoUsableKey extends Error {
   override readonly name = 'NoUsableKey';

@@ -123,12 +123,16 @@ export class FeedState {
   }
 }
 
-/** Number of remembered complete lists: enough for every waiting time of the protocol at the shortest poll interval. */
+/**
+ * Number of complete lists kept: enough for every waiting time of the protocol at the shortest poll interval.
+ */
 const REMEMBERED = 256;
 
 /** History of the machines named by recent complete lists. Times are the epoch milliseconds at which a list began. */
 export class ListHistory {
   readonly #begun: number[] = [];
+  /** Start of the first list. It is kept permanently: from then on this process knows the login. */
+  #first: number | undefined;
   /** Number of lists recorded since the start. */
   #recorded = 0;
   readonly #lastNamedBy = new Map<MarketplaceId, number>();
@@ -136,6 +140,7 @@ export class ListHistory {
   /** Records the end of a complete list. */
   record(begunAt: number, ids: Iterable<MarketplaceId>): void {
     this.#recorded += 1;
+    this.#first ??= begunAt;
     this.#begun.push(begunAt);
     if (this.#begun.length > REMEMBERED) this.#begun.shift();
     for (const id of ids) this.#lastNamedBy.set(id, this.#recorded);
@@ -148,9 +153,11 @@ export class ListHistory {
     return since === 0 ? [] : this.#begun.slice(-since);
   }
 
-  /** Returns the start times of the lists that began at or after `time`, oldest first. */
+  /** Returns the start times of the first list and of the remembered ones, of those at or after `time`, oldest first. */
   begunSince(time: number): readonly number[] {
-    return this.#begun.filter((begunAt) => begunAt >= time);
+    const isForgotten = this.#recorded > this.#begun.length;
+    const first = isForgotten && this.#first !== undefined ? [this.#first] : [];
+    return [...first, ...this.#begun].filter((begunAt) => begunAt >= time);
   }
 
   /** Removes machines that no remembered list names: they are absent from all lists without an entry. */
@@ -207,8 +214,8 @@ function keep(before: Rows, row: MachineRow, changes: RowChange[]): MachineRow {
 }
 
 /**
- * Returns true if the rows are equal except for the utilization. It changes with every poll and affects no decision, so
- * its changes wake no listener.
+ * Returns true if the rows are equal except for the utilization. Utilization changes with every poll, so its changes
+ * wake no listener: a decision on idle machines reads the history of figures when it is due.
  */
 function isSame(left: MachineRow, right: MachineRow): boolean {
   for (const name of Object.keys(right) as (keyof MachineRow)[]) {

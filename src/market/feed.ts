@@ -23,7 +23,10 @@ export interface Feed {
    * latest list, or if there is none yet. Only 256 lists are remembered.
    */
   absences(id: MarketplaceId): readonly number[];
-  /** Returns the start times of the remembered complete lists that began at or after `time`, oldest first. */
+  /**
+   * Returns the start times of the first complete list and of the remembered ones, of those that began at or after `time`,
+   * oldest first.
+   */
   listsBegunSince(time: number): readonly number[];
   /**
    * Starts a new list as soon as pacing allows; with `soon` also at least {@link MIN_LIST_GAP_MS} after the previous

@@ -12,11 +12,12 @@ function model(lists: readonly (readonly string[])[]) {
       const since = lists.findLastIndex((ids) => ids.includes(id)) + 1;
       return begun.slice(Math.max(since, lists.length - REMEMBERED));
     },
-    begunSince: (time: number) => begun.slice(-REMEMBERED).filter((at) => at >= time),
+    begunSince: (time: number) =>
+      begun.filter((at, index) => at >= time && (index === 0 || index >= lists.length - REMEMBERED)),
   };
 }
 
-test('a history answers as if it remembered everything, cut to the latest lists', () => {
+test('a history answers as if it remembered everything, cut to the first list and the latest ones', () => {
   const list = fc.uniqueArray(fc.constantFrom('1', '2', '3', '4'));
   const run = fc.tuple(list, fc.integer({ min: 1, max: 300 }));
   fc.assert(

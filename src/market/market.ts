@@ -10,6 +10,7 @@ import type { MachineList, MachineRow } from './machine.ts';
 import type { Offer, OfferQuery } from './offer.ts';
 import type { Pacer } from './pacing.ts';
 import type { Rented, RentRequest, ScriptFacts } from './rental.ts';
+import type { SelfEndFacts } from './self-end.ts';
 
 /** A change that the market confirmed. */
 export interface Answered {
@@ -22,10 +23,19 @@ export type RentOptions = CallOptions & { readonly deadlineMs: number };
 
 /** Fields of a market's offers by which alternatives filter and sort. */
 export interface OfferFieldFacts {
+  /** Facts that its offers have and that {@link Market.offers} filters by. A requirement on any other is refused. */
+  readonly facts: ReadonlySet<string>;
   /** Returns an error with a suggestion if no offer has such a field; undefined if offers have it. */
   unknown(name: string): string | undefined;
   /** Returns an error if no offer, or every offer, has such a value; undefined otherwise. */
   impossible(name: string, value: number): string | undefined;
+}
+
+/** Programs that a market runs on the files of a machine without a connection to it, also while it is stopped. */
+export interface FileCommandFacts {
+  readonly programs: readonly string[];
+  /** Maximum characters of a command. */
+  readonly maxLength: number;
 }
 
 /** Capabilities of a market, as data. A method of {@link Market} that a market lacks is absent. */
@@ -35,16 +45,22 @@ export interface MarketFacts {
   readonly label: { readonly kept: 'always' | 'observe' | 'never' };
   /** True if a rental may be interruptible at a bid. */
   readonly hasBids: boolean;
-  /** A machine can be stopped and started, and keeps its disk meanwhile. */
+  /** True if a machine can be stopped and started, and keeps its disk while stopped. */
   readonly hasStop: boolean;
+  /** True if its lists show the GPU utilization of running machines. */
+  readonly hasUtilization: boolean;
   /** Offers and machines name the machine and the host that they are of. */
   readonly namesHosts: boolean;
   readonly script: ScriptFacts;
+  /** Absent if a machine has no key by which it can end itself. */
+  readonly selfEnd?: SelfEndFacts;
   readonly offerFields: OfferFieldFacts;
+  /** Absent if the market runs no program on the files of a machine. */
+  readonly fileCommands?: FileCommandFacts;
 }
 
 /**
- * A login of a market; it knows no Kubernetes. Every method rejects with a MarketplaceError, whose `outcome` is
+ * A login of a market, without any Kubernetes types. Every method rejects with a MarketplaceError, whose `outcome` is
  * `refused` only if the effect certainly did not happen. A change is sent once.
  */
 export interface Market {
@@ -72,6 +88,13 @@ export interface Market {
   stop?(id: MarketplaceId, call?: CallOptions): Promise<Answered>;
   start?(id: MarketplaceId, call?: CallOptions): Promise<Answered>;
   relabel?(id: MarketplaceId, label: string, call?: CallOptions): Promise<Answered>;
+  /**
+   * Runs a command of {@link MarketFacts.fileCommands} on the files of a machine, and returns its output, errors
+   * included. It is sent once. Outcome `unknown`: it may have run, but its output did not arrive.
+   */
+  runCommand?(id: MarketplaceId, command: string, call?: CallOptions): Promise<string>;
+  /** Adds a public SSH key to one machine. */
+  attachSshKey?(id: MarketplaceId, publicKey: string, call?: CallOptions): Promise<Answered>;
   /** Returns the user of the key. */
   login(call?: CallOptions): Promise<LoginUser>;
   /** Returns true if the key may destroy machines. Destroys nothing. */

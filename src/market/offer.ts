@@ -30,40 +30,48 @@ export interface OfferQuery {
   readonly storageGB?: number;
 }
 
-/** An offer, in this program's names and units. A missing value is undefined, never 0. */
+/**
+ * An offer, in this program's names and units. A missing value is undefined, never 0. A market lists the facts that its
+ * offers have in `MarketFacts.offerFields`.
+ */
 export interface Offer {
   readonly id: MarketplaceId;
-  readonly machineId: MarketplaceId | undefined;
-  readonly hostId: MarketplaceId | undefined;
-  readonly gpuName: string | undefined;
-  readonly gpuCount: number | undefined;
+  /** Number of machines that may be rented by this offer now; undefined if the offer is one machine. */
+  readonly stock?: number;
+  readonly machineId?: MarketplaceId | undefined;
+  readonly hostId?: MarketplaceId | undefined;
+  readonly gpuName?: string | undefined;
+  readonly gpuCount?: number | undefined;
   /** Decimal megabytes per GPU. */
-  readonly gpuMemoryMB: number | undefined;
+  readonly gpuMemoryMB?: number | undefined;
   /** Main memory in decimal megabytes. */
-  readonly memoryMB: number | undefined;
-  readonly cpuCores: number | undefined;
-  readonly diskGB: number | undefined;
-  readonly directPorts: number | undefined;
+  readonly memoryMB?: number | undefined;
+  readonly cpuCores?: number | undefined;
+  readonly diskGB?: number | undefined;
+  readonly directPorts?: number | undefined;
   /** Reliability, 0 to 1. */
-  readonly reliability: number | undefined;
-  readonly verified: boolean | undefined;
-  readonly rentable: boolean | undefined;
+  readonly reliability?: number | undefined;
+  readonly verified?: boolean | undefined;
+  readonly rentable?: boolean | undefined;
   /** Total on-demand price with the requested storage. */
-  readonly pricePerHour: MicroDollars | undefined;
+  readonly pricePerHour?: MicroDollars | undefined;
   /** Minimum accepted bid per hour. */
-  readonly minBid: MicroDollars | undefined;
+  readonly minBid?: MicroDollars | undefined;
   /** Price per hour of the requested storage, which a bid does not include. */
-  readonly storagePricePerHour: MicroDollars | undefined;
+  readonly storagePricePerHour?: MicroDollars | undefined;
   /** Region in the words of the service, e.g. `California, US`. */
-  readonly region: string | undefined;
-  readonly cudaVersion: number | undefined;
+  readonly region?: string | undefined;
+  readonly cudaVersion?: number | undefined;
   /** Score of learning performance, for all GPUs together. */
-  readonly performance: number | undefined;
+  readonly performance?: number | undefined;
   /** Seconds that the offer remains available. */
-  readonly remainingSeconds: number | undefined;
+  readonly remainingSeconds?: number | undefined;
   /** Every scalar of the row by the market's own name and unit, for filters and columns without a field above. */
   readonly fields: Readonly<Record<string, OfferScalar>>;
 }
+
+/** Name of a field of {@link Offer} that may be known, for filters and orders of a search. */
+export type OfferFact = Exclude<keyof Offer, 'id' | 'stock' | 'fields'>;
 
 /** A value of an offer's field, or of a filter. */
 export type OfferScalar = string | number | boolean | null;

@@ -9,6 +9,7 @@ export type EndpointClass =
   | 'destroy'
   | 'rent'
   | 'change'
+  | 'command'
   | 'get'
   | 'list'
   | 'search'
@@ -23,6 +24,7 @@ export const CLASS_ORDER: readonly EndpointClass[] = [
   'destroy',
   'rent',
   'change',
+  'command',
   'search',
   'get',
   'list',
@@ -35,13 +37,14 @@ export const CLASS_ORDER: readonly EndpointClass[] = [
 
 /**
  * Milliseconds between two calls of a class (documented by the public service: a list 1 s, one instance 2 s, stop,
- * start and label 1 s, ten searches a minute, destroy 3 s, a new endpoint group 4 s, a rent 4.5 s, volumes 5.5 s).
+ * start and label 1 s, a command on files 1.5 s, ten searches a minute, destroy 3 s, a new endpoint group 4 s, a rent 4.5 s, volumes 5.5 s).
  * Classes with 0 are slowed only after a 429. Those of {@link DOCUMENTED_WINDOWS} may come in bursts.
  */
 export const DOCUMENTED_GAPS_MS: Readonly<Record<EndpointClass, number>> = {
   destroy: 3_000,
   rent: 4_500,
   change: 1_000,
+  command: 1_500,
   search: 6_000,
   get: 2_000,
   list: 1_000,
@@ -75,7 +78,7 @@ export interface Slot {
   release(): void;
 }
 
-/** A place that a call holds while it is in flight. */
+/** A slot that a call occupies while it is in flight. */
 export interface Permit {
   /**
    * Checks, possibly for a long time, whether the call is still needed. The gap to the next call of the class begins
@@ -91,14 +94,15 @@ export interface AcquireOptions {
   readonly signal?: AbortSignal | undefined;
   /** Maximum milliseconds to wait; then it rejects with `throttled` (nothing was sent). Default 120,000. */
   readonly maxWaitMs?: number | undefined;
-  /** A slot reserved before: the call uses it at once. */
+  /** A reserved slot: the call uses it immediately. */
   readonly slot?: Slot | undefined;
 }
 
 /**
- * The rate limiter of one login. Two calls of one class never start closer than the gap of the class, and a class with
- * a window never exceeds it. Within a class calls keep their order. If classes compete, the order is destroy, rent,
- * search, then get and list. One list always has a place beside all other calls, so machines are observed at any load.
+ * The rate limiter of one login. Two calls of one class never start closer than the gap of the class, and a class
+ * with a window never exceeds it. Within a class calls keep their order. If classes compete, the order is destroy,
+ * rent, search, then get and list. A slot for one list exists in addition to those of all other calls, so machines
+ * are observed at any load.
  */
 export interface Pacer {
   /** Waits for a place. Rejects with a MarketplaceError of outcome `refused`, or with the signal's reason. */
@@ -120,7 +124,7 @@ export interface PacerOptions {
   readonly gapsMs?: Partial<Readonly<Record<EndpointClass, number>>>;
   /** Factor of all gaps. 0 disables spacing. Default 1. */
   readonly scale?: number;
-  /** Maximum concurrent calls of a login, beside one list. Default 8. */
+  /** Maximum concurrent calls of a login, not counting one list. Default 8. */
   readonly maxInFlight?: number;
   /** The previous limiter of the same login, already stopped: its calls count, with its spacing. */
   readonly after?: Pacer;
@@ -308,7 +312,7 @@ class LanePacer implements Pacer {
   }
 
   #tooLong(lane: Lane): MarketplaceError {
-    return new MarketplaceError('the marketplace asks for fewer calls: no place in time, nothing was sent', {
+    return new MarketplaceError('rate limit of the marketplace: no slot in time, so nothing was sent', {
       kind: 'throttled',
       outcome: 'refused',
       retryAfterMs: this.nextSlotMs(lane.endpointClass),
@@ -338,7 +342,7 @@ export class Lane {
   readonly waiting: Waiter[] = [];
   reserved: Slot | undefined;
   inFlight = 0;
-  /** Calls with a place whose check runs before they are sent: no other call starts meanwhile. */
+  /** Calls with a slot whose check runs before they are sent; no other call starts during the check. */
   checks = 0;
   readonly #gapMs: number;
   readonly #window: CallWindow | undefined;
@@ -371,7 +375,9 @@ export class Lane {
     if (this.#window) this.#countIn(this.#window, now);
   }
 
-  /** Records that the call that started last is only sent now. A pause that the service requested meanwhile stays. */
+  /**
+   * Records that the call that started last is sent only now. A pause that the service requested in between remains.
+   */
   startedLater(now: number): void {
     const asked = this.#nextStart;
     this.#starts = this.#starts.slice(0, -1);

@@ -1,7 +1,7 @@
 import type { Market, MarketOptions, OpenMarket } from '../market/market.ts';
 import { openVast } from './vast/vast-market.ts';
 
-/** Markets by the name that an account gives them. */
+/** Markets, by their names in accounts. */
 const MARKETS: Readonly<Record<string, OpenMarket>> = { Vast: openVast };
 
 /** Opens a login of the market with that name. Throws a RangeError if there is no such market. */

@@ -1,15 +1,15 @@
 import { formatDuration, parseDuration } from '../lib/time.ts';
 
 /**
- * The times on which the safety of a purchase rests, in milliseconds. Each is an operator flag; their
- * defaults suit the public service, tests and the demo shorten them to the bounds of their own faults.
+ * Times on which the safety of a purchase depends, in milliseconds. Each is an operator flag. The defaults suit the
+ * public service; tests and the demo shorten them to the limits of their simulated faults.
  */
 export interface PurchaseConstants {
   /** Maximum delay after the deadline of a rent call with which the service may still carry it out. */
   readonly lateCallMs: number;
   /** Maximum time for which a complete list may lack a new machine. */
   readonly listLagMs: number;
-  /** Least distance between the two lists that prove a destroyed machine gone. */
+  /** Minimum interval between the two lists that prove a destroyed machine gone. */
   readonly goneSpacingMs: number;
   /** Age, by its own start date, before a machine without an object counts as an orphan. */
   readonly orphanAgeMs: number;
@@ -17,7 +17,7 @@ export interface PurchaseConstants {
   readonly lateOrphanAgeMs: number;
   /** Maximum time by which a start date may precede the issue of its label: clocks differ. */
   readonly clockSkewMs: number;
-  /** Longest time one rent call may take. */
+  /** Maximum duration of one rent call. */
   readonly rentCallMs: number;
   /** Minimum remainder of the lease at the end of a rent call. */
   readonly leaseMarginMs: number;
@@ -35,7 +35,7 @@ export const defaultConstants: PurchaseConstants = Object.freeze({
   leaseMarginMs: 3_000,
 });
 
-/** A rent call shorter than this would be given up before most services answer. */
+/** Minimum duration of a rent call: a shorter one would time out before most services answer. */
 export const SHORTEST_RENT_CALL_MS = 1_000;
 
 /** The constants that are operator flags, by the name of the flag; the operator publishes them under the same names. */

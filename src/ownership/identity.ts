@@ -24,7 +24,9 @@ export interface IdentityFacts {
   readonly stored: Identity | 'missing' | 'unreadable';
   /** Objects of the cluster that carry an intent or a claim. */
   readonly objectsWithRentals: number;
-  /** Listed machines whose label names the installation by which an account of this cluster rented before. */
+  /**
+   * Number of listed machines whose label names the installation with which an account of this cluster rented before.
+   */
   readonly ownMachines: number;
   readonly kubeSystemUid: string | undefined;
   readonly scope: string;
@@ -36,7 +38,7 @@ export type IdentityDecision =
   | {
       readonly type: 'use';
       readonly identity: Identity;
-      /** Reason for which the sweep must not destroy machines, if there is one. */
+      /** Reason why the sweep must not destroy machines, if there is one. */
       readonly sweep: 'allowed' | 'clusterChanged' | 'scopeShrunk';
       /** Union of the watched scopes so far and now, if it exceeds the stored one. */
       readonly scopeToSave: string | undefined;
@@ -119,7 +121,7 @@ export function identityToData(identity: Identity): Record<string, string> {
   };
 }
 
-/** Returns the identity that a Secret's decoded data holds; undefined if it holds none. */
+/** Returns the identity in a Secret's decoded data; undefined if it has none. */
 export function identityFromData(data: Readonly<Record<string, string>>): Identity | undefined {
   const { installId = '', keys = '', kubeSystemUid, scope } = data;
   const id = installId.trim();

@@ -23,18 +23,33 @@ const intent: RentalIntent = {
 };
 
 describe('an intent', () => {
-  test('comes back as it was written, with and without known ids', () => {
-    for (const written of [intent, { ...intent, knownIds: ['3', '1'] }, { ...intent, knownIds: [] }]) {
+  test('comes back as it was written, with and without known ids and fuses', () => {
+    const more: readonly Partial<RentalIntent>[] = [
+      {},
+      { knownIds: ['3', '1'] },
+      { knownIds: [] },
+      { fuses: { lifeSeconds: 4_200 } },
+      { fuses: { lifeSeconds: 4_200, leaseSeconds: 7_200 }, knownIds: ['3'] },
+      { fuses: { leaseSeconds: 7_200 } },
+    ];
+    for (const written of more.map((part) => ({ ...intent, ...part }))) {
       expect(readIntent(keys, writeIntent(keys, written))).toEqual({ type: 'intent', intent: written });
     }
   });
 
   test('scenario 68: is tampered with when any field of it was changed', () => {
-    const fields = JSON.parse(writeIntent(keys, { ...intent, knownIds: ['1'] })) as Record<string, unknown>;
+    const whole = { ...intent, knownIds: ['1'], fuses: { lifeSeconds: 4_200 } };
+    const fields = JSON.parse(writeIntent(keys, whole)) as Record<string, unknown>;
     for (const field of Object.keys(fields).filter((name) => name !== 'v')) {
       const value = fields[field];
       const changed =
-        typeof value === 'number' ? value + 1 : Array.isArray(value) ? [...value, 2] : `${String(value)}0`;
+        typeof value === 'number'
+          ? value + 1
+          : Array.isArray(value)
+            ? [...value, '2']
+            : typeof value === 'object'
+              ? { ...value, leaseSeconds: 60 }
+              : `${String(value)}0`;
       expect(readIntent(keys, JSON.stringify({ ...fields, [field]: changed })), field).toEqual({
         type: 'tampered',
       });
@@ -69,6 +84,9 @@ describe('an intent', () => {
     ['knownIds', 3],
     ['knownIds', ['1', 2]],
     ['knownIds', {}],
+    ['fuses', 7],
+    ['fuses', { lifeSeconds: '1h' }],
+    ['fuses', { leaseSeconds: -1 }],
   ])('whose %s is %j is not believed, even under a right code', ([field, value]) => {
     const signed = writeIntent(keys, { ...intent, [String(field)]: value });
     expect(readIntent(keys, signed)).toEqual({ type: 'tampered' });
@@ -109,4 +127,11 @@ describe('an intent', () => {
 test('a version nested without end is one that is not known', () => {
   const text = `{"v":${'['.repeat(50_000)}${']'.repeat(50_000)}}`;
   expect(readIntent([new Secret('key')], text)).toEqual({ type: 'unknownVersion', version: 'none' });
+});
+
+test('an intent of an earlier version without fuses is read, and one cannot be added to it', () => {
+  const { mac, ...fields } = JSON.parse(writeIntent(keys, intent)) as Record<string, unknown>;
+  expect(readIntent(keys, JSON.stringify({ ...fields, mac }))).toEqual({ type: 'intent', intent });
+  const added = { ...fields, fuses: { leaseSeconds: 60 }, mac };
+  expect(readIntent(keys, JSON.stringify(added))).toEqual({ type: 'tampered' });
 });

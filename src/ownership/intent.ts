@@ -1,12 +1,12 @@
+import type { Fuses } from '../market/self-end.ts';
 import { type KeyRing, macVerifies, signMac } from './key-ring.ts';
 import { type Login, loginText } from './login.ts';
 
-/** Version of the annotation that this program writes and the only one that it acts on. */
+/** Version of the annotation that this program writes, and the only one that it uses. */
 export const INTENT_VERSION = 1;
 
 /**
- * A purchase about to be made, recorded on the object before any money can be spent. Times are milliseconds since the
- * epoch.
+ * A planned purchase, recorded on the object before any money can be spent. Times are milliseconds since the epoch.
  */
 export interface RentalIntent {
   readonly uid: string;
@@ -14,15 +14,17 @@ export interface RentalIntent {
   readonly offer: string;
   /** Generation of the spec that was bought. */
   readonly generation: number;
-  /** Hash of that spec, so that a machine found later is not taken for one of a newer spec. */
+  /** Hash of that spec, so that a machine found later is not attributed to a newer spec. */
   readonly spec: string;
   /** {@link loginText} of the login that buys. */
   readonly login: string;
   readonly issuedAt: number;
-  /** When the rent call is given up at the latest. */
+  /** Maximum time at which the rent call times out. */
   readonly deadline: number;
-  /** Ids that existed before, from which a new one differs, if the service does not echo labels. */
+  /** Ids that existed before, so that a new one can be recognized if the service does not echo labels. */
   readonly knownIds?: readonly string[];
+  /** Fuses of the machine; absent if it gets none. */
+  readonly fuses?: Fuses;
 }
 
 /** Reading of an object's intent annotation. */
@@ -31,10 +33,11 @@ export type IntentReading =
   | { readonly type: 'intent'; readonly intent: RentalIntent }
   /** Not JSON of this operator, or its code is wrong: a person or a program edited it. */
   | { readonly type: 'tampered' }
-  /** Written by another version of this program: hands off. */
+  /** Written by another version of this program; the operator does not use it. */
   | { readonly type: 'unknownVersion'; readonly version: string };
 
 function intentParts(intent: RentalIntent): readonly string[] {
+  const { fuses } = intent;
   return [
     String(INTENT_VERSION),
     intent.uid,
@@ -46,6 +49,7 @@ function intentParts(intent: RentalIntent): readonly string[] {
     String(intent.issuedAt),
     String(intent.deadline),
     intent.knownIds === undefined ? '' : JSON.stringify(intent.knownIds),
+    ...(fuses === undefined ? [] : [String(fuses.lifeSeconds), String(fuses.leaseSeconds)]),
   ];
 }
 
@@ -62,12 +66,14 @@ const readings = new WeakMap<KeyRing, Map<string, IntentReading>>();
 /** Room for the intents of 2,000 objects; when it is used up, all are forgotten. */
 const MAX_READINGS = 2048;
 
-/** Reads the annotation. Text that this version did not sign gets a type of its own; the operator never acts on it. */
+/**
+ * Reads the annotation. Text that this version did not sign has its own type; the operator never acts on it.
+ */
 export function readIntent(keys: KeyRing, annotation: string | undefined): IntentReading {
   if (annotation === undefined) return { type: 'none' };
   const known = readings.get(keys) ?? new Map<string, IntentReading>();
   const reading = known.get(annotation) ?? understood(keys, annotation);
-  // Stryker disable all: what is not remembered is read again, alike
+  // Stryker disable all: an entry that is not cached is read again, with the same result
   if (known.size >= MAX_READINGS) known.clear();
   readings.set(keys, known.set(annotation, reading));
   // Stryker restore all
@@ -85,7 +91,7 @@ function understood(keys: KeyRing, annotation: string): IntentReading {
   return { type: 'intent', intent };
 }
 
-/** Lists are not looked into: one that is nested deeply enough would overflow the stack. */
+/** Lists are not searched: a deeply nested one would overflow the stack. */
 function versionText(version: unknown): string {
   return typeof version === 'object' && version !== null ? 'none' : String(version).slice(0, 20);
 }
@@ -108,11 +114,18 @@ const TEXTS = ['uid', 'login', 'spec', 'offer'] as const;
 const NUMBERS = ['attempt', 'generation', 'issuedAt', 'deadline'] as const;
 
 function intentOf(fields: Readonly<Record<string, unknown>>): RentalIntent | undefined {
-  const { uid, login, spec, attempt, offer, generation, issuedAt, deadline, knownIds } = fields;
+  const { uid, login, spec, attempt, offer, generation, issuedAt, deadline, knownIds, fuses } = fields;
   const intent = { uid, login, spec, attempt, offer, generation, issuedAt, deadline };
   if (!isIntent(intent)) return undefined;
-  if (knownIds === undefined) return intent;
-  return Array.isArray(knownIds) && knownIds.every(isText) ? { ...intent, knownIds } : undefined;
+  if (knownIds !== undefined && !(Array.isArray(knownIds) && knownIds.every(isText))) return undefined;
+  if (fuses !== undefined && !isFuses(fuses)) return undefined;
+  return { ...intent, ...(knownIds !== undefined && { knownIds }), ...(fuses !== undefined && { fuses }) };
+}
+
+function isFuses(value: unknown): value is Fuses {
+  if (typeof value !== 'object' || value === null) return false;
+  const { lifeSeconds, leaseSeconds } = value as Readonly<Record<string, unknown>>;
+  return [lifeSeconds, leaseSeconds].every((seconds) => seconds === undefined || isWholeNumber(seconds));
 }
 
 function isIntent(

@@ -4,7 +4,7 @@ import type { Secret } from '../lib/secret.ts';
 /** Keys of this installation: the first signs, all of them verify, so that a key can be rotated. Never empty. */
 export type KeyRing = readonly [Secret, ...Secret[]];
 
-/** Purpose of a code. A code made for one purpose never verifies for another. */
+/** Purpose of a code. A code for one purpose never verifies for another. */
 export type MacPurpose = 'label' | 'retained' | 'claim' | 'intent';
 
 /** 80 bits: too many to guess online, and a label stays far below the 256 characters that the marketplace accepts. */
@@ -20,10 +20,10 @@ const MAX_SIGNED = 8192;
 
 function signedWith(key: Secret): Map<string, string> {
   const known = signed.get(key);
-  // Stryker disable next-line ConditionalExpression: what is not remembered is signed again, alike
+  // Stryker disable next-line ConditionalExpression: a code that is not cached is signed again, with the same result
   if (known) return known;
   const fresh = new Map<string, string>();
-  // Stryker disable next-line CallExpression: what is not remembered is signed again, alike
+  // Stryker disable next-line CallExpression: a code that is not cached is signed again, with the same result
   signed.set(key, fresh);
   return fresh;
 }
@@ -35,7 +35,7 @@ function macOf(key: Secret, purpose: MacPurpose, parts: readonly string[]): stri
   // Stryker disable next-line ConditionalExpression: signed again, it is the same
   if (mac === undefined) {
     mac = createHmac('sha256', key.reveal()).update(text).digest().toString('hex', 0, MAC_BYTES);
-    // Stryker disable all: what is forgotten is signed again, alike
+    // Stryker disable all: a dropped code is signed again, with the same result
     if (known.size >= MAX_SIGNED) known.clear();
     known.set(text, mac);
   }

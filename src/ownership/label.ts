@@ -2,7 +2,7 @@ import { type KeyRing, macVerifies, signMac } from './key-ring.ts';
 
 /** Facts that a label states about its machine. */
 export interface LabelFacts {
-  /** The object that asked for the machine. */
+  /** Uid of the object that requested the machine. */
   readonly uid: string;
   /** Number of the purchase of that object. */
   readonly attempt: number;
@@ -10,7 +10,7 @@ export interface LabelFacts {
   readonly issuedAt: number;
 }
 
-/** The part of an installation's identity that labels are made with. */
+/** The part of an installation's identity that labels contain. */
 export interface LabelIdentity {
   /** First eight characters of the install id. */
   readonly installId8: string;
@@ -21,7 +21,10 @@ export interface LabelIdentity {
 export type LabelReading =
   | { readonly type: 'none' }
   | { readonly type: 'verified'; readonly facts: LabelFacts; readonly retained: boolean }
-  /** The label carries our install id, but none of our keys made its code: it was edited, cut, or forged. */
+  /**
+   * The label has this installation's id, but no key of this installation made its code: it was edited, cut, or
+   * forged.
+   */
   | { readonly type: 'unverified'; readonly retained: boolean }
   | { readonly type: 'foreignInstall'; readonly installId8: string; readonly retained: boolean }
   | { readonly type: 'someoneElses' };
@@ -73,11 +76,11 @@ export function installationNamedBy(label: string | null | undefined): string | 
   return INSTALL_ID8.test(named) ? named : undefined;
 }
 
-/** Remainder of a label that a service does not give back whole. */
+/** Remainder of a label that a service returns incompletely. */
 export type Remnant =
   /** The text still names this installation, so no machine of another customer is mistaken for one of this operator. */
   | 'recognizable'
-  /** Too little is left to tell it from a label of another installation. */
+  /** The remaining text does not distinguish it from a label of another installation. */
   | 'doubtful'
   | 'none';
 
@@ -93,7 +96,9 @@ export function remnantOf(sent: string, shown: string): Remnant {
 
 const plain = (label: string): string => label.toLowerCase().replaceAll(/[^0-9a-z]/g, '');
 
-/** Reads a machine's label. Text, an empty label and one of another installation are all told apart. */
+/**
+ * Reads a machine's label. The result distinguishes foreign text, an empty label and a label of another installation.
+ */
 export function readLabel(identity: LabelIdentity, label: string | null | undefined): LabelReading {
   if (label === null || label === undefined || label === '') return { type: 'none' };
   if (!hasOperatorPrefix(label)) return { type: 'someoneElses' };

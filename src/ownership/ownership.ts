@@ -6,7 +6,7 @@ import type { Login } from './login.ts';
 /** The fields of a listed machine that ownership depends on. */
 export interface OwnedRow {
   readonly id: string;
-  /** null or empty: none. undefined: the service does not echo labels. */
+  /** null or empty: no label. undefined: the service does not echo labels. */
   readonly label: string | null | undefined;
   /** The service's own start date, milliseconds since the epoch. */
   readonly startedAt: number | undefined;
@@ -27,16 +27,19 @@ export interface RecordedClaim {
 export type Ownership =
   | { readonly type: 'claimed'; readonly uid: string; readonly attempt: number }
   | { readonly type: 'labelled'; readonly facts: LabelFacts }
-  /** Our label on a machine without a start date: enough to find a purchase by, never enough to destroy. */
+  /**
+   * A label of this installation on a machine without a start date: enough to find a purchase, never enough to
+   * destroy.
+   */
   | { readonly type: 'undated'; readonly facts: LabelFacts }
   /** The machine was kept on purpose when its object was deleted. */
   | { readonly type: 'retained'; readonly facts: LabelFacts }
   /**
-   * Our label on a machine that began outside the label's window: someone copied it. `isLate`: it began within a day after
-   * the window, so a rental that the service carried out late looks the same.
+   * A label of this installation on a machine that began outside the label's window: it was copied. `isLate`: the
+   * machine began within a day after the window, so a rental that the service carried out late looks the same.
    */
   | { readonly type: 'labelCopied'; readonly facts: LabelFacts; readonly isLate: boolean }
-  /** Carries our install id with a code that we never made. */
+  /** Has this installation's id with a code that this installation never made. */
   | { readonly type: 'labelForged' }
   | { readonly type: 'foreignInstall'; readonly installId8: string }
   | { readonly type: 'someoneElses' }
@@ -46,7 +49,7 @@ export interface OwnershipContext {
   readonly identity: LabelIdentity;
   readonly login: Login;
   readonly constants: PurchaseConstants;
-  /** Claims that objects recorded on this machine id; an unverifiable one counts as none. */
+  /** Claims that objects recorded on this machine id; a claim that does not verify does not count. */
   readonly claims?: readonly RecordedClaim[];
 }
 
@@ -71,7 +74,7 @@ export function ownershipOf(row: OwnedRow, context: OwnershipContext): Ownership
   }
 }
 
-/** Returns true if a machine that began at `startedAt` can be the one that the label was issued for. */
+/** Returns true if the label may have been issued for a machine that began at `startedAt`. */
 export function startsInWindow(startedAt: number, issuedAt: number, constants: PurchaseConstants): boolean {
   return (
     startedAt >= issuedAt - constants.clockSkewMs &&
@@ -88,8 +91,9 @@ function byWindow(row: OwnedRow, facts: LabelFacts, context: OwnershipContext): 
 }
 
 /**
- * No service carries a rental out later than this: whatever begins then with an old label carries a copy. A copy within
- * this time looks like a late rental, and `orphanPolicy: Destroy` ends it, so it is no longer than needed.
+ * Maximum delay of a rental by any service: a machine that begins later with an old label has a copied label. A copy
+ * within this time looks like a late rental, and `orphanPolicy: Destroy` ends it, so the time is as short as
+ * possible.
  */
 const LATEST_RENTAL_MS = 86_400_000;
 

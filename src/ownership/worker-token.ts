@@ -4,8 +4,9 @@ import { Secret } from '../lib/secret.ts';
 import type { KeyRing } from './key-ring.ts';
 
 /**
- * Returns the token that a worker and the operator show each other. It cannot be guessed without the key ring, and it
- * need not be stored before the machine is rented: the rental and the connection Secret derive the same token.
+ * Returns the token with which a worker and the operator authenticate each other. It cannot be guessed without the
+ * key ring. It need not be stored before the machine is rented: the rental and the connection Secret derive the same
+ * token.
  */
 export function workerToken(
   keys: KeyRing,

@@ -88,7 +88,9 @@ function ownName(path: string): string {
   return name === '.' || name === '..' ? '' : name;
 }
 
-/** Returns a program for a machine that prints what a path leads to, and if rsync exists, for {@link readProbe}. */
+/**
+ * Returns a program for a machine that prints the type of a path, and whether rsync exists, for {@link readProbe}.
+ */
 export function probeWords(path: string): readonly string[] {
   const script = [
     'if command -v rsync >/dev/null 2>&1; then r=yes; else r=no; fi',
@@ -116,12 +118,13 @@ export interface Copy extends CopyPlan {
   readonly showsProgress: boolean;
 }
 
-/** Folder beside the target for the received part of an interrupted copy. */
+/** Folder next to the target for the received part of an interrupted copy. */
 export const PARTIAL_FOLDER = '.gpu-rent-partial';
 
 /**
- * Returns the arguments of rsync. It compares existing data before it continues, so a changed file is never mixed with
- * its older half. A download follows no link out of its folder, and no list of files that grows meanwhile.
+ * Returns the arguments of rsync. It compares existing data before it continues, so a changed file is never mixed
+ * with its older half. A download follows no link out of its folder, and ignores files that are added during the
+ * copy.
  */
 export function rsyncArguments(copy: Copy): readonly string[] {
   const { machine, login, direction, isFolder, showsProgress } = copy;
@@ -144,7 +147,7 @@ export function rsyncArguments(copy: Copy): readonly string[] {
 export function scpArguments(copy: Copy): readonly string[] {
   const { machine, login, direction, isFolder, showsProgress } = copy;
   const there = (path: string) => `${login.user}@${bracketedHost(machine.host)}:${path}`;
-  // scp puts a folder that exists into itself: its content is named instead.
+  // scp copies a folder into an existing one of the same name, so its content is named instead.
   const from = isFolder ? `${withSlash(copy.from)}.` : copy.from;
   return [
     ...['-s', ...(showsProgress ? [] : ['-q']), ...(isFolder ? ['-r'] : [])],
@@ -160,14 +163,14 @@ function withSlash(path: string): string {
   return path.endsWith('/') ? path : `${path}/`;
 }
 
-/** Returns a local path that is neither an option nor, by a colon, a remote path. */
+/** Returns a local path that is not parsed as an option or, because of a colon, as a remote path. */
 function localPath(path: string): string {
   return path.startsWith('/') ? path : `./${path}`;
 }
 
 /**
- * Returns the source of a download as one literal name, since it would be a pattern. A backslash is only an escape if
- * there is a pattern.
+ * Returns the source of a download as one literal name, since rsync would read it as a pattern. A backslash is only
+ * an escape if there is a pattern.
  */
 function withoutPatterns(path: string): string {
   return /[*?[\]]/.test(path) ? path.replace(/[*?[\]]/g, '\\$&') : path;
@@ -193,7 +196,7 @@ export function rsyncEnd(code: number): 'done' | 'incomplete' | 'cut' | 'failed'
   if (code === 0) return 'done';
   // Some files could not be read or written, or vanished under way.
   if (code === 23 || code === 24) return 'incomplete';
-  // Socket, protocol stream, timeouts, and what ssh and signals end it with.
+  // Exit codes for socket, protocol stream and timeouts, and those of ssh and of signals.
   return [10, 12, 20, 30, 35, 255].includes(code) ? 'cut' : 'failed';
 }
 

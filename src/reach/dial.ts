@@ -10,8 +10,9 @@ export interface DialPolicy extends AddressPolicy {
 export type Dialed = { readonly host: string } | { readonly problem: string };
 
 /**
- * Address to connect to for one that a marketplace names. A mapped address belongs to a simulated machine. Any other
- * must be one that {@link machineAddressProblem} allows, since a marketplace could name a host of the own network.
+ * Returns the address to connect to for an address from a marketplace. A mapped address belongs to a simulated
+ * machine. {@link machineAddressProblem} must allow any other, since a marketplace could name a host of the
+ * operator's own network.
  */
 export function dial(address: string, policy: DialPolicy): Dialed {
   const host = policy.mapAddress(address);

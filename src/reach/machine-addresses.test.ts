@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest';
 import { spec } from '../../test/builders/observed.ts';
-import { connectionAddress, machineAddresses, openPortsText, portAddress } from './machine-addresses.ts';
+import {
+  connectionAddress,
+  machineAddresses,
+  openPortsText,
+  portAddress,
+  tcpPortAddress,
+} from './machine-addresses.ts';
 
 const declared = spec({ ports: [{ name: 'http', containerPort: 8080 }, { containerPort: 9000 }] });
 const listed = { publicAddress: '203.0.113.7', ports: { '22/tcp': 40_022, '8080/tcp': 40_080 } };
@@ -39,4 +45,32 @@ test.each([
 ])('finds the address of %s', (_what, port, expected) => {
   const status = machineAddresses({ ...listed, sshHost: 'ssh5.example', sshPort: 22_222 }, declared);
   expect(portAddress({ spec: declared, status: status as never }, port)).toEqual(expected);
+});
+
+test.each([
+  ['of the first declared TCP port', undefined, 40_080],
+  ['of a port by its name', 'admin', 49_000],
+  ['of a port by its number', 9000, 49_000],
+  ['of a number that the spec does not declare', 22, 40_022],
+  ['of an identity port by its name', 'p2p', 41_234],
+  ['of no UDP port', 'stun', undefined],
+  ['of no port that the machine does not map', 7000, undefined],
+])('finds the TCP address %s', (_what, port, publicPort) => {
+  const ports = [
+    { name: 'stun', containerPort: 9, protocol: 'UDP' as const },
+    { name: 'http', containerPort: 8080 },
+    { name: 'admin', containerPort: 9000 },
+    { name: 'p2p', containerPort: 70_000 },
+  ];
+  const mapped = {
+    '9/udp': 40_009,
+    '22/tcp': 40_022,
+    '8080/tcp': 40_080,
+    '9000/tcp': 49_000,
+    '41234/tcp': 41_234,
+  };
+  const object = spec({ ports });
+  const status = machineAddresses({ publicAddress: '203.0.113.7', ports: mapped }, object);
+  const expected = publicPort === undefined ? undefined : { host: '203.0.113.7', port: publicPort };
+  expect(tcpPortAddress({ spec: object, status: status as never }, port)).toEqual(expected);
 });

@@ -17,7 +17,7 @@ export interface ListedAddresses extends ListedPorts {
   readonly sshPort?: number | undefined;
 }
 
-/** Addresses of a machine as the status of its object holds them. */
+/** Addresses of a machine in the status of its object. */
 export type MachineAddresses = Pick<GpuInstanceStatus, 'publicAddress' | 'endpoint' | 'ssh' | 'ports'>;
 
 /** Addresses of a listed machine for the status of its object. The endpoint is SSH, or else the first mapped port. */
@@ -53,7 +53,30 @@ export function portAddress(
 ): SocketAddress | undefined {
   const declared = spec.ports?.find(({ name, containerPort }) => name === port || containerPort === port);
   if (!declared) return status?.ssh;
-  const mapped = mappingOf(declared, spec.ports ?? [], status?.ports ?? []);
+  return mappedAddress({ spec, status }, declared);
+}
+
+/**
+ * Returns the public address of a TCP port: by its declared name, by its number inside the container, or else of the
+ * first declared one. A number need not be declared. Undefined while the machine does not map the port.
+ */
+export function tcpPortAddress(
+  { spec, status }: Pick<GpuInstance, 'spec' | 'status'>,
+  port: string | number | undefined,
+): SocketAddress | undefined {
+  if (typeof port === 'number')
+    return mappedAddress({ spec, status }, { containerPort: port, protocol: 'TCP' });
+  const declared = spec.ports?.find(
+    ({ name, protocol }) => protocol === 'TCP' && (port === undefined || name === port),
+  );
+  return declared && mappedAddress({ spec, status }, declared);
+}
+
+function mappedAddress(
+  { spec, status }: Pick<GpuInstance, 'spec' | 'status'>,
+  port: Pick<NonNullable<GpuInstanceSpec['ports']>[number], 'containerPort' | 'protocol'>,
+): SocketAddress | undefined {
+  const mapped = mappingOf(port, spec.ports ?? [], status?.ports ?? []);
   if (!mapped || status?.publicAddress === undefined) return undefined;
   return { host: status.publicAddress, port: mapped.publicPort };
 }

@@ -78,7 +78,7 @@ export interface PortPair {
   readonly remote: number;
 }
 
-/** Local ports that lead to ports of a machine. */
+/** Local ports that are forwarded to ports of a machine. */
 export interface Forwarding {
   readonly ports: readonly PortPair[];
   /** Local address that listens. */
@@ -98,7 +98,7 @@ export function forwardArguments(
     // At this level ssh reports a connection that the machine refuses.
     ...[...sshOptions(target, login), ...NOTICE_CUTS, '-o', 'LogLevel=INFO'],
     ...['-o', 'ExitOnForwardFailure=yes', '-N', '-T', '-n'],
-    // Neither a shell nor ssh reads a character of these words in another way.
+    // These words contain no character that a shell or ssh interprets.
     ...['-o', 'PermitLocalCommand=yes'],
     ...['-o', `LocalCommand=printf '%%s\\n' ${notices.map(shellQuoted).join(' ')}`],
     ...ports.flatMap(({ local, remote }) => ['-L', `${bracketedHost(address)}:${local}:127.0.0.1:${remote}`]),
@@ -131,7 +131,7 @@ export function listenAddress(text: string): string {
   );
 }
 
-/** Names in a configuration file of ssh, and the machine that they lead to. */
+/** Names in a configuration file of ssh, and the machine that they address. */
 export interface HostEntry {
   readonly names: readonly string[];
   readonly target: SocketAddress;

@@ -6,7 +6,9 @@ import { ReachError } from './reach-error.ts';
 export interface SshTarget extends SocketAddress {
   /** Name for people: `gpui/trainer`, or the id of the machine. */
   readonly shown: string;
-  /** Name of its host key: another for each machine, so that a replacement meets no old key. */
+  /**
+   * Name of its host key; it differs for each machine, so that a replacement is not checked against an old key.
+   */
   readonly keyName: string;
   /** The id of the machine at the marketplace. */
   readonly instanceId: string | undefined;
@@ -59,8 +61,8 @@ export function targetOfMachine({ id, sshHost, sshPort, stateText, isAtRest }: L
 }
 
 /**
- * Returns the target itself if ssh reads its host as a host and as nothing else. Throws a `ReachError` for any other
- * text, since the marketplace chooses it.
+ * Returns the target if ssh can only read its host as a host. Throws a `ReachError` for any other text, since the
+ * marketplace chooses it.
  */
 export function safeTarget(target: SshTarget): SshTarget {
   if (/^[A-Za-z0-9][A-Za-z0-9.:-]*$/.test(target.host)) return target;

@@ -9,6 +9,7 @@ export interface Deadlines {
   readonly wakeMs: number;
 }
 
+/** Returns the boot and wake deadlines of a spec. */
 export function deadlinesOf({ template, wakeTimeout }: EndpointGroupSpec): Deadlines {
   const { provisioning, loading } = template.spec.timeouts;
   return {
@@ -17,13 +18,13 @@ export function deadlinesOf({ template, wakeTimeout }: EndpointGroupSpec): Deadl
   };
 }
 
-/** Returns the work per second of one more worker: workers report their own after they have served. */
+/** Returns the expected work per second of a new worker, from measured workers or the spec. */
 export function perfOfNew({ workers }: Fleet, { expectedPerf }: EndpointGroupSpec): number | undefined {
   const measured = workers.filter((worker) => worker.wasEverReady).map(({ model }) => model.perf);
   return usualPerf(measured, expectedPerf);
 }
 
-/** Returns the workers in the form of numbers and choices. */
+/** Returns the workers as input of the autoscaler. */
 export function choosableWorkers(
   { workers }: Fleet,
   {
@@ -32,7 +33,7 @@ export function choosableWorkers(
     deadlines,
   }: { readonly now: number; readonly perf: number | undefined; readonly deadlines: Deadlines },
 ): readonly ScalingWorker[] {
-  // The worker with the least work comes first, of equal ones the newest.
+  // The least busy worker comes first; among equals, the newest.
   const newestFirst = workers.toReversed().sort((left, right) => left.queue - right.queue);
   const ranks = new Map(newestFirst.map(({ name }, index) => [name, index + 1]));
   return workers.map((worker) => ({
@@ -76,12 +77,12 @@ function startsLongerThan(worker: FleetWorker, now: number, spanMs: number): boo
 export function ordered(
   fleet: Fleet,
   changes: readonly Change[],
-  { now, modelOf }: { readonly now: number; readonly modelOf: (made: number) => WorkerModel },
+  { now, modelOf }: { readonly now: number; readonly modelOf: (created: number) => WorkerModel },
 ): Fleet {
   let next = fleet;
   for (const change of changes) {
     if (change.type === 'rent')
-      next = withRented(next, change.desiredRole, { now, model: modelOf(next.made) });
+      next = withRented(next, change.desiredRole, { now, model: modelOf(next.created) });
     else next = { ...next, workers: next.workers.flatMap((worker) => changed(worker, change, now)) };
   }
   return next;
@@ -94,17 +95,17 @@ function withRented(
 ): Fleet {
   const worker: FleetWorker = {
     ...{ model, desired, queue: 0 },
-    name: `worker-${fleet.made}`,
+    name: `worker-${fleet.created}`,
     readyAt: now + model.bootSeconds * 1000,
     startedAt: now,
     isWoken: false,
     wasEverReady: false,
     drainSince: undefined,
   };
-  return { ...fleet, workers: [...fleet.workers, worker], made: fleet.made + 1 };
+  return { ...fleet, workers: [...fleet.workers, worker], created: fleet.created + 1 };
 }
 
-/** Returns the changed worker; empty if it is removed at once: one that does not serve has no work to finish. */
+/** Returns the changed worker; empty if it is removed at once, since it has no work to finish. */
 function changed(
   worker: FleetWorker,
   change: Exclude<Change, { type: 'rent' }>,

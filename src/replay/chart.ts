@@ -6,7 +6,7 @@ const RIGHT = 20;
 const TOP = 60;
 const PANEL = 150;
 const GAP = 45;
-/** Maximum columns: more cannot be distinguished on a screen. */
+/** Maximum columns that a screen can distinguish. */
 const MAX_COLUMNS = 720;
 
 interface Line {
@@ -21,7 +21,7 @@ interface Panel {
   readonly lines: readonly Line[];
 }
 
-/** Colours that colour-blind people distinguish, too. */
+/** Panels, in colors that color-blind readers can distinguish. */
 const PANELS: readonly Panel[] = [
   {
     title: 'work offered per second',
@@ -48,7 +48,7 @@ const PANELS: readonly Panel[] = [
   },
 ];
 
-/** Returns a replay as an SVG: load, workers, queue and money over one time axis. */
+/** Returns a replay as an SVG: load, workers, queue and cost over one time axis. */
 export function pictureOf({ ticks, summary }: Outcome, title: string): string {
   const height = TOP + PANELS.length * (PANEL + GAP);
   const count = Math.min(ticks.length, MAX_COLUMNS);
@@ -78,7 +78,7 @@ interface Place {
 function panelOf({ title, lines }: Panel, { columns, top, seconds }: Place): string {
   const bottom = top + PANEL;
   const curves = lines.map((line) => ({ ...line, peaks: peaksOf(line, columns) }));
-  const most = Math.max(1e-9, ...curves.flatMap(({ peaks }) => peaks));
+  const max = Math.max(1e-9, ...curves.flatMap(({ peaks }) => peaks));
   const names = lines.map(({ name, color }, index) => {
     const x = WIDTH - RIGHT - (lines.length - 1 - index) * 90;
     return `<text x="${x}" y="${top - 8}" text-anchor="end" fill="${color}">${escaped(name)}</text>`;
@@ -86,9 +86,9 @@ function panelOf({ title, lines }: Panel, { columns, top, seconds }: Place): str
   return [
     `<text x="${LEFT}" y="${top - 8}">${escaped(title)}</text>`,
     ...names,
-    `<text x="${LEFT - 6}" y="${top + 10}" text-anchor="end" fill="#555555">${twoDigits(most)}</text>`,
+    `<text x="${LEFT - 6}" y="${top + 10}" text-anchor="end" fill="#555555">${twoDigits(max)}</text>`,
     `<text x="${LEFT - 6}" y="${bottom}" text-anchor="end" fill="#555555">0</text>`,
-    ...curves.map((curve) => curveOf(curve, { most, top, bottom })),
+    ...curves.map((curve) => curveOf(curve, { max, top, bottom })),
     `<line x1="${LEFT}" y1="${bottom}" x2="${WIDTH - RIGHT}" y2="${bottom}" stroke="#999999"/>`,
     ...hourMarks(seconds, bottom),
   ].join('\n');
@@ -96,7 +96,7 @@ function panelOf({ title, lines }: Panel, { columns, top, seconds }: Place): str
 
 /** Returns the largest value of each column, so that a short burst is visible in a long run. */
 function peaksOf({ value }: Line, columns: Place['columns']): readonly number[] {
-  return columns.map((ticks) => ticks.reduce((most, tick) => Math.max(most, value(tick)), 0));
+  return columns.map((ticks) => ticks.reduce((max, tick) => Math.max(max, value(tick)), 0));
 }
 
 interface Curve extends Line {
@@ -104,15 +104,15 @@ interface Curve extends Line {
 }
 
 interface Bounds {
-  readonly most: number;
+  readonly max: number;
   readonly top: number;
   readonly bottom: number;
 }
 
-function curveOf({ color, peaks, isFilled }: Curve, { most, top, bottom }: Bounds): string {
+function curveOf({ color, peaks, isFilled }: Curve, { max, top, bottom }: Bounds): string {
   const step = (WIDTH - RIGHT - LEFT) / Math.max(1, peaks.length - 1);
   const points = peaks.map((peak, index) => {
-    const y = bottom - (peak / most) * (bottom - top);
+    const y = bottom - (peak / max) * (bottom - top);
     return `${(LEFT + index * step).toFixed(1)},${y.toFixed(1)}`;
   });
   const line = `<polyline points="${points.join(' ')}" fill="none" stroke="${color}" stroke-width="1.5"/>`;
@@ -122,7 +122,7 @@ function curveOf({ color, peaks, isFilled }: Curve, { most, top, bottom }: Bound
   return `<polygon points="${area}" fill="${color}" fill-opacity="0.25"/>${line}`;
 }
 
-/** Times in seconds between two marks; the first that gives few enough marks. */
+/** Candidate distances between two marks, in seconds; the first with at most `MAX_MARKS` marks is used. */
 const MARK_STEPS = [10, 60, 300, 900, 3600, 10_800, 21_600, 86_400, 604_800];
 const MAX_MARKS = 10;
 

@@ -45,7 +45,7 @@ function fleetOf({ workers, inFront }: Given): Fleet {
       };
     }),
     front: inFront > 0 ? [{ at: NOW - 5000, amount: inFront }] : [],
-    made: workers.length,
+    created: workers.length,
     totals: NOTHING_YET,
   };
 }
@@ -60,7 +60,7 @@ function inSteps(fleet: Fleet, offered: number, count: number): Fleet {
   return next;
 }
 
-test('a calm span passes the same in one step as in ten', () => {
+test('a calm span gives the same result in one step as in ten', () => {
   let calm = 0;
   fc.assert(
     fc.property(fleets, fc.constantFrom(0, 0, 10, 1000, 3000), (given, offered) => {
@@ -78,7 +78,7 @@ test('a calm span passes the same in one step as in ten', () => {
   expect(calm).toBeGreaterThan(20);
 });
 
-test('money counts running machines at their price and stopped ones at that of their disk, to the second', () => {
+test('charges running machines at their price and stopped ones at their disk price, by the second', () => {
   const of = (desired: 'Hot' | 'Cold', readyInSeconds: number | undefined) => ({
     ...{ desired, readyInSeconds, queue: 0, perf: 100, wasEverReady: true },
   });

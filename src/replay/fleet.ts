@@ -14,61 +14,62 @@ export interface WorkerModel {
   /** Work per second. */
   readonly perf: number;
   readonly pricePerHour: MicroDollars;
-  /** Price while it is stopped. */
+  /** Price of the stopped worker. */
   readonly coldPricePerHour: MicroDollars;
-  /** Time from the rental until it serves. */
+  /** Seconds from rental to ready. */
   readonly bootSeconds: number;
-  /** Time from a start until it serves. */
+  /** Seconds from start to ready. */
   readonly wakeSeconds: number;
 }
 
-/** A worker that exists when the replay begins, and was ready before. */
+/** Worker that exists and was ready before the replay begins. */
 export interface FirstWorker {
   readonly model: WorkerModel;
   readonly desired: 'Hot' | 'Cold';
 }
 
-/** A simulated worker. Times are milliseconds. */
+/** Simulated worker. Times are milliseconds. */
 export interface FleetWorker {
   readonly name: string;
   readonly model: WorkerModel;
   readonly desired: 'Hot' | 'Cold' | 'Gone';
-  /** Time from which it serves; undefined while it is stopped. */
+  /** Time of readiness; undefined while the worker is stopped. */
   readonly readyAt: number | undefined;
   /** Time of the last start of its machine. */
   readonly startedAt: number;
-  /** True if it was started from stopped. */
+  /** True if the worker was started after a stop. */
   readonly isWoken: boolean;
   readonly wasEverReady: boolean;
   readonly drainSince: number | undefined;
-  /** Accepted work that is not done. */
+  /** Accepted, unfinished work. */
   readonly queue: number;
 }
 
-/** Work and money so far. */
+/** Work and cost so far. */
 export interface Totals {
   /** Work units. */
   readonly offered: number;
   readonly served: number;
   readonly rejected: number;
-  /** Units × seconds for which accepted work has waited. */
+  /** Waiting time of accepted work, in units × seconds. */
   readonly waited: number;
-  /** Micro-dollars per hour × seconds: whole numbers, so that no sum is rounded. */
+  /** Micro-dollars per hour × seconds; whole numbers, so that sums are exact. */
   readonly priceSeconds: number;
 }
 
-/** Simulated workers and the work in front of them. A plain value: each step returns a new one. */
+/** Simulated workers and the work in front of them. Immutable: each step returns a new fleet. */
 export interface Fleet {
-  /** Workers, the oldest first. */
+  /** Workers, oldest first. */
   readonly workers: readonly FleetWorker[];
   readonly front: FrontQueue;
   /** Number of workers created so far. */
-  readonly made: number;
+  readonly created: number;
   readonly totals: Totals;
 }
 
 export const NOTHING_YET: Totals = { offered: 0, served: 0, rejected: 0, waited: 0, priceSeconds: 0 };
 
+/** Returns true if the worker is ready at a time. */
 export function isServing({ readyAt }: FleetWorker, now: number): boolean {
   return readyAt !== undefined && readyAt <= now;
 }
@@ -91,22 +92,19 @@ export function pricePerHour({ workers }: Fleet): MicroDollars {
   );
 }
 
-/** A time span without a decision. */
+/** Time span without a decision. */
 export interface Span {
   /** Milliseconds. */
   readonly from: number;
   readonly seconds: number;
-  /** Work units that arrive, evenly. */
+  /** Work units that arrive evenly over the span. */
   readonly offered: number;
   readonly maxQueueSeconds: number;
-  /** Seconds in which a draining worker may finish its work. */
+  /** Maximum seconds for a draining worker to finish its work. */
   readonly drainSeconds: number;
 }
 
-/**
- * Returns true if all work of a span is done on arrival and no worker starts or leaves: then the number of steps makes
- * no difference.
- */
+/** Returns true if the number of steps is irrelevant: all work is done on arrival, and no worker starts or leaves. */
 export function isCalm(fleet: Fleet, { from, seconds, offered }: Omit<Span, 'drainSeconds'>): boolean {
   const end = from + seconds * 1000;
   const perf = readyWorkers(fleet, from).reduce((sum, { model }) => sum + model.perf, 0);
@@ -118,8 +116,8 @@ export function isCalm(fleet: Fleet, { from, seconds, offered }: Omit<Span, 'dra
 }
 
 /**
- * Advances the fleet over a span. Work goes to the ready worker with the shortest wait. If all are full it is rejected,
- * and if none is ready it waits in front of them, at most for the maximum wait.
+ * Advances the fleet over a span. The ready worker with the shortest wait receives new work. Full workers reject it;
+ * without a ready worker it waits in the front queue, at most for the maximum wait.
  */
 export function passed(fleet: Fleet, span: Span): Fleet {
   const { from, seconds, offered, maxQueueSeconds, drainSeconds } = span;
@@ -151,7 +149,7 @@ export function passed(fleet: Fleet, span: Span): Fleet {
 interface Worked {
   readonly workers: readonly FleetWorker[];
   readonly served: number;
-  /** Work for which no ready worker has room. */
+  /** Work rejected by full workers. */
   readonly refused: number;
   readonly waited: number;
 }
@@ -181,7 +179,7 @@ interface FrontAfter {
   readonly waited: number;
 }
 
-/** Returns the work in front after a span. Older work goes first, so rejected work is new work if there is any. */
+/** Returns the front queue after a span. Older work is served first, so new work is rejected first. */
 function frontAfter(front: FrontQueue, { from, offered }: Span, refused: number): FrontAfter {
   const turnedAway = Math.min(refused, offered);
   const left = refused - turnedAway;
@@ -189,16 +187,16 @@ function frontAfter(front: FrontQueue, { from, offered }: Span, refused: number)
 }
 
 /**
- * Returns the worker, stopped or removed, when its work is done or its time is over. A worker that boots to be cold is
- * ready once first.
+ * Returns a leaving worker: stopped or removed once it has drained or its drain time is over. A worker that boots for
+ * the cold pool becomes ready once before it stops.
  */
 function settled(worker: FleetWorker, now: number, drainSeconds: number): readonly FleetWorker[] {
   if (worker.desired === 'Hot') return [worker];
-  const isDrained = worker.queue <= NEARLY_NOTHING || now >= (worker.drainSince ?? now) + drainSeconds * 1000;
+  const isDrained = worker.queue <= ROUNDING_ERROR || now >= (worker.drainSince ?? now) + drainSeconds * 1000;
   if (worker.desired === 'Gone') return isDrained ? [] : [worker];
   if (!isServing(worker, now) || !isDrained) return [worker];
   return [{ ...worker, readyAt: undefined, wasEverReady: true, isWoken: false, drainSince: undefined }];
 }
 
-/** Remainder of finished work by rounding. */
-const NEARLY_NOTHING = 1e-6;
+/** Rounding error of finished work. */
+const ROUNDING_ERROR = 1e-6;

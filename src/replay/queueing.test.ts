@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { spreadWork } from './queueing.ts';
 
-describe('work spreads to where it waits least', () => {
+describe('work spreads to the shortest waits', () => {
   test.each([
     {
       title: 'evenly over equal workers',
@@ -14,7 +14,7 @@ describe('work spreads to where it waits least', () => {
       shares: [30, 30],
     },
     {
-      title: 'by what workers can do',
+      title: 'in proportion to performance',
       servers: [
         [0, 100],
         [0, 200],
@@ -23,7 +23,7 @@ describe('work spreads to where it waits least', () => {
       shares: [20, 40],
     },
     {
-      title: 'past a worker that has work',
+      title: 'past a busy worker',
       servers: [
         [500, 100],
         [0, 100],
@@ -32,7 +32,7 @@ describe('work spreads to where it waits least', () => {
       shares: [0, 60],
     },
     {
-      title: 'until waits are equal, then on',
+      title: 'until waits are equal, then evenly',
       servers: [
         [50, 100],
         [0, 100],
@@ -40,7 +40,7 @@ describe('work spreads to where it waits least', () => {
       amount: 150,
       shares: [50, 100],
     },
-    { title: 'nowhere if there is no server', servers: [], amount: 60, shares: [] },
+    { title: 'to no server when there is none', servers: [], amount: 60, shares: [] },
   ] as const)('$title', ({ servers, amount, shares }) => {
     expect(
       spreadWork(
@@ -50,7 +50,7 @@ describe('work spreads to where it waits least', () => {
     ).toEqual(shares);
   });
 
-  test('hands out all of it, and no server that takes some waits longer than one that takes none', () => {
+  test('distributes all work, and no server with a share waits longer than one without', () => {
     const server = fc.record({
       queue: fc.double({ min: 0, max: 1e4, noNaN: true }),
       perf: fc.double({ min: 1, max: 1e3, noNaN: true }),

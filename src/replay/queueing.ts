@@ -1,4 +1,4 @@
-/** Work that arrived at one time without a ready worker. */
+/** Work that arrived at one time while no worker was ready. */
 interface Batch {
   /** Milliseconds. */
   readonly at: number;
@@ -12,7 +12,7 @@ export function amountOf(queue: FrontQueue): number {
   return queue.reduce((sum, { amount }) => sum + amount, 0);
 }
 
-/** Returns the wait of its oldest work. */
+/** Returns the wait of the oldest work; 0 if the queue is empty. */
 export function oldestWaitMs(queue: FrontQueue, now: number): number {
   const [oldest] = queue;
   return oldest ? now - oldest.at : 0;
@@ -22,7 +22,7 @@ export function joined(queue: FrontQueue, batch: Batch): FrontQueue {
   return batch.amount > 0 ? [...queue, batch] : queue;
 }
 
-/** Takes an amount of work out of it, oldest first; `waited` is the units × seconds for which this work has waited. */
+/** Removes an amount of work, oldest first. `waited` is the waiting time of the removed work, in units × seconds. */
 export function takenFrom(
   queue: FrontQueue,
   amount: number,
@@ -39,17 +39,17 @@ export function takenFrom(
   return { queue: left, waited };
 }
 
-/** Drops work that has waited for the maximum. */
+/** Removes work that has reached the maximum wait. */
 export function withoutExpired(
   queue: FrontQueue,
   now: number,
-  mostSeconds: number,
+  maxSeconds: number,
 ): { readonly queue: FrontQueue; readonly expired: number } {
-  const kept = queue.filter(({ at }) => now - at < mostSeconds * 1000);
+  const kept = queue.filter(({ at }) => now - at < maxSeconds * 1000);
   return { queue: kept, expired: amountOf(queue.slice(0, queue.length - kept.length)) };
 }
 
-/** A worker that accepts work while its wait is within limits. Work units, seconds. */
+/** Capacity of a worker, the span, and the maximum wait at which it accepts work. Work units, seconds. */
 export interface ServeOptions {
   /** Work per second. */
   readonly perf: number;
@@ -58,35 +58,35 @@ export interface ServeOptions {
 }
 
 export interface Served {
-  /** Work that is still in the worker. */
+  /** Unfinished work. */
   readonly queue: number;
   readonly done: number;
   readonly rejected: number;
 }
 
 /**
- * Serves work offered evenly over a span: the worker does what it can, keeps what may wait, and rejects the rest. It
- * accepts work while its wait is at most the maximum.
+ * Serves work that is offered evenly over a span. The worker accepts work while its wait is at most the maximum, and
+ * rejects the rest.
  */
 export function serve(queue: number, offered: number, options: ServeOptions): Served {
   const able = options.perf * options.seconds;
   const room = Math.max(0, options.perf * options.maxQueueSeconds + able - queue);
-  const taken = Math.min(offered, room);
-  const done = Math.min(queue + taken, able);
-  return { queue: queue + taken - done, done, rejected: offered - taken };
+  const accepted = Math.min(offered, room);
+  const done = Math.min(queue + accepted, able);
+  return { queue: queue + accepted - done, done, rejected: offered - accepted };
 }
 
-/** A worker with its work and its work per second. */
+/** Worker with its unfinished work and its work per second. */
 export interface Server {
-  /** Accepted work that is not done. */
+  /** Accepted, unfinished work. */
   readonly queue: number;
   /** Work per second. */
   readonly perf: number;
 }
 
 /**
- * Spreads work by sending each request to the worker with the shortest wait. Returns the share of each, in the given
- * order; the shares add up to `amount` except for rounding.
+ * Spreads work by sending each request to the worker with the shortest wait. Returns the share of each worker in the
+ * given order. The shares add up to `amount`, except for rounding.
  */
 export function spreadWork(servers: readonly Server[], amount: number): readonly number[] {
   if (amount === 0) return servers.map(() => 0);
@@ -94,7 +94,7 @@ export function spreadWork(servers: readonly Server[], amount: number): readonly
   return servers.map(({ queue, perf }) => Math.max(0, level * perf - queue));
 }
 
-/** Returns the wait in seconds up to which each worker is filled. */
+/** Returns the wait in seconds to which the workers are filled. */
 function waitLevel(servers: readonly Server[], amount: number): number {
   if (servers.every(({ queue }) => queue === 0))
     return amount / servers.reduce((sum, { perf }) => sum + perf, 0);

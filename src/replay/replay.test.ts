@@ -30,23 +30,23 @@ const crew = (desired: 'Hot' | 'Cold', count: number, model = MODEL) =>
 
 function at(ticks: readonly Tick[], seconds: number): Tick {
   const tick = ticks.find((candidate) => candidate.seconds === seconds);
-  if (!tick) throw new Error(`there is no tick at ${seconds}`);
+  if (!tick) throw new Error(`No tick at ${seconds}.`);
   return tick;
 }
 
 describe('a replay', () => {
-  test('has one tick every 10 s from the first row to the last, in the time of the trace', () => {
+  test('has one tick every 10 s from the first row to the last', () => {
     const { ticks } = replay(whatIf('seconds,load\n1700000005,1\n1700000030,2'));
     expect(ticks.map(({ seconds }) => seconds - 1_700_000_000)).toEqual([5, 15, 25]);
   });
 
-  test('shows the load as the mean of a tick, so that a burst between two ticks counts', () => {
+  test('reports the mean load of a tick, including a burst within it', () => {
     const { ticks, summary } = replay(whatIf('seconds,load\n0,0\n3,500\n5,0\n20,0'));
     expect(ticks.map(({ load }) => load)).toEqual([100, 0, 0]);
     expect(summary.offered).toBe(1000);
   });
 
-  test('a load falls 900 to 0: hot workers stay for the down window, then go as the mean went', () => {
+  test('keeps hot workers for the down window when the load falls from 900 to 0', () => {
     const first = [...crew('Hot', 10), ...crew('Cold', 10)];
     const { ticks } = replay(whatIf('seconds,load\n0,900\n60,0\n500,0', { first }));
     expect(ticks.filter(({ seconds }) => seconds <= 350).map(({ hot }) => hot)).toEqual(Array(36).fill(10));
@@ -56,7 +56,7 @@ describe('a replay', () => {
     expect(ticks.every(({ desiredTotal, hot, cold }) => desiredTotal === 20 && hot + cold === 20)).toBe(true);
   });
 
-  test('one waiting request wakes one cold worker at once, and is served when it runs', () => {
+  test('wakes one cold worker at once for a waiting request', () => {
     const trace = 'seconds,load,queue\n0,0,100\n60,0,';
     const { ticks, summary } = replay(whatIf(trace, { first: crew('Cold', 5) }));
     expect(at(ticks, 0)).toMatchObject({ desiredHot: 1, desiredTotal: 5, hot: 1, cold: 4, ready: 0 });
@@ -64,7 +64,7 @@ describe('a replay', () => {
     expect(summary).toMatchObject({ served: 100, rejected: 0, meanQueueSeconds: 20, woken: 1, rented: 0 });
   });
 
-  test('work that finds no ready worker is turned away after maxQueueTime', () => {
+  test('rejects work after maxQueueTime when no worker is ready', () => {
     const cannot = spec({ pause: { scaleUp: true } });
     const { ticks, summary } = replay(whatIf('seconds,load\n0,10\n10,0\n50,0', { spec: cannot }));
     expect(ticks.map(({ rejected }) => rejected)).toEqual([0, 0, 10, 90, 0, 0]);
@@ -72,21 +72,21 @@ describe('a replay', () => {
     expect(summary).toMatchObject({ offered: 100, served: 0, rejected: 100, queued: 0, dollars: 0 });
   });
 
-  test('a worker takes work while the wait before it is at most maxQueueTime', () => {
+  test('accepts work while the wait of the worker is at most maxQueueTime', () => {
     const one = spec({ maxWorkers: 1, coldWorkers: 0 });
     const { ticks } = replay(whatIf('seconds,load\n0,300\n60,300', { spec: one, first: crew('Hot', 1) }));
     expect(ticks.map(({ queueSeconds }) => queueSeconds)).toEqual([20, 30, 30, 30, 30, 30, 30]);
     expect(ticks.map(({ rejected }) => rejected)).toEqual([0, 1000, 2000, 2000, 2000, 2000, 2000]);
   });
 
-  test('measures one worker first where no performance is known', () => {
+  test('measures one worker first when performance is unknown', () => {
     const unknown = spec({ expectedPerf: undefined });
     const { ticks } = replay(whatIf('seconds,load\n0,900\n200,900', { spec: unknown }));
     expect(at(ticks, 110).desiredHot).toBe(1);
     expect(at(ticks, 130).desiredHot).toBeGreaterThan(1);
   });
 
-  test('a first worker is kept until it was ready, however late after the beginning it was rented', () => {
+  test('keeps the first worker until it was ready when it was rented late', () => {
     const slow = { ...MODEL, bootSeconds: 900 };
     const options = { coldWorkers: 0, coldMultiplier: '1' };
     const trace = 'seconds,load\n0,0\n7200,5\n7260,0\n9000,0';
@@ -96,7 +96,7 @@ describe('a replay', () => {
     expect(summary.rented).toBe(1);
   });
 
-  test('a cold worker that does not wake within wakeTimeout is destroyed and replaced', () => {
+  test('replaces a cold worker that does not wake within wakeTimeout', () => {
     const sleeper = { ...MODEL, wakeSeconds: 3600 };
     const options = spec({ coldWorkers: 0, maxWorkers: 1 });
     const first = crew('Cold', 1, sleeper);
@@ -106,14 +106,14 @@ describe('a replay', () => {
     expect(at(ticks, 190).ready).toBe(1);
   });
 
-  test('cold workers are born two at a time, and cost as running ones until they were ready once', () => {
+  test('creates two cold workers at a time, at the running price until they were ready', () => {
     const { ticks } = replay(whatIf('seconds,load\n0,0\n130,0'));
     expect(at(ticks, 110).cold).toBe(2);
     expect(at(ticks, 120).cold).toBe(4);
     expect(at(ticks, 110).dollars).toBeCloseTo((2 * 0.4 * 120) / 3600, 6);
   });
 
-  test('the ceiling holds back rentals: 13 workers of $0.45 fit under $6.00', () => {
+  test('rents 13 workers of $0.45 when maxSpendPerHour is $6.00', () => {
     const template = { spec: { image: 'x', offers: [{ maxPricePerHour: '0.45' }] } };
     const options = spec({ maxSpendPerHour: '6.00', maxWorkers: 40, coldWorkers: 0, template });
     const models = [{ ...MODEL, pricePerHour: 450_000 }] as const;
@@ -127,17 +127,24 @@ const DOCUMENTED = { targetUtilizationPercent: 100, coldMultiplier: '2', coldWor
 const COLD_FLOOR = { ...DOCUMENTED, coldMultiplier: '1', minColdLoad: '300' };
 const FIFTY = { ...MODEL, perf: 50 };
 
-describe('the first tick decides as the core does', () => {
+describe('the first tick has the target of the operator for', () => {
   test.each([
     { title: 'no load, five cold', cold: 5, row: '0,0,', hot: 0, total: 5 },
-    { title: 'a load with some work that waits', start: 10, cold: 10, row: '0,900,3000', hot: 10, total: 20 },
+    { title: 'a load with waiting work', start: 10, cold: 10, row: '0,900,3000', hot: 10, total: 20 },
     { title: 'a long queue', start: 12, row: '0,500,12000', hot: 12, total: 14 },
-    { title: 'all full: twice as many', start: 6, row: '0,500,18000', hot: 12, total: 18 },
-    { title: 'more than the maximum', start: 10, row: '0,5000,', hot: 20, total: 20 },
-    { title: 'a floor', cold: 5, row: '0,0,', given: { minLoad: '100' }, hot: 2, total: 5 },
-    { title: 'a multiplier', start: 2, row: '0,100,', given: DOCUMENTED, of: FIFTY, hot: 2, total: 4 },
-    { title: 'a cold floor', start: 2, row: '0,100,', given: COLD_FLOOR, of: FIFTY, hot: 2, total: 6 },
-    { title: 'never zero', cold: 5, row: '0,0,', given: { scaleToZero: 'Never' as const }, hot: 1, total: 5 },
+    { title: 'full workers: twice as many', start: 6, row: '0,500,18000', hot: 12, total: 18 },
+    { title: 'a load above maxWorkers', start: 10, row: '0,5000,', hot: 20, total: 20 },
+    { title: 'minLoad', cold: 5, row: '0,0,', given: { minLoad: '100' }, hot: 2, total: 5 },
+    { title: 'coldMultiplier', start: 2, row: '0,100,', given: DOCUMENTED, of: FIFTY, hot: 2, total: 4 },
+    { title: 'minColdLoad', start: 2, row: '0,100,', given: COLD_FLOOR, of: FIFTY, hot: 2, total: 6 },
+    {
+      title: 'scaleToZero: Never',
+      cold: 5,
+      row: '0,0,',
+      given: { scaleToZero: 'Never' as const },
+      hot: 1,
+      total: 5,
+    },
     { title: 'replicas', cold: 5, row: '0,900,', given: { replicas: 3 }, hot: 3, total: 20 },
   ])('$title', ({ start = 0, cold = 0, row, given = {}, of = MODEL, hot, total }) => {
     const first = [...crew('Hot', start, of), ...crew('Cold', cold, of)];
@@ -171,7 +178,7 @@ const options = fc.record({
   scaleToZero: fc.constantFrom('Allow' as const, 'Never' as const),
 });
 
-/** A load that changes every 20 s, on a group that begins with up to six workers. */
+/** Arbitrary replays: a load that changes every 20 s, for a group with up to six initial workers. */
 const cases = fc
   .record({
     loads,
@@ -200,7 +207,7 @@ interface Steady {
 }
 
 describe('in every replay', () => {
-  test('work is conserved: what was there and what was offered is served, rejected or waits', () => {
+  test('initial and offered work equals served, rejected and waiting work', () => {
     fc.assert(
       fc.property(cases, (given) => {
         const { ticks, summary } = replay(given);
@@ -214,7 +221,7 @@ describe('in every replay', () => {
     );
   });
 
-  test('figures are never negative, dollars only grow, and the summary ends as the ticks end', () => {
+  test('figures are not negative, dollars never fall, and the summary matches the last tick', () => {
     fc.assert(
       fc.property(cases, (given) => {
         const { ticks, summary } = replay(given);
@@ -228,7 +235,7 @@ describe('in every replay', () => {
     );
   });
 
-  test('there are never more workers than maxWorkers, nor dearer ones than the ceiling', () => {
+  test('workers stay within maxWorkers and maxSpendPerHour', () => {
     fc.assert(
       fc.property(cases, (given) => {
         const { ticks, summary } = replay(given);
@@ -239,15 +246,15 @@ describe('in every replay', () => {
             sum + (desired === 'Hot' ? pricePerHour : coldPricePerHour),
           0,
         );
-        const most = Math.max(Number(maxSpendPerHour ?? Number.POSITIVE_INFINITY), began / 1e6);
+        const max = Math.max(Number(maxSpendPerHour ?? Number.POSITIVE_INFINITY), began / 1e6);
         const spent = ticks.map(({ dollars }, index) => dollars - (ticks[index - 1]?.dollars ?? 0));
-        for (const dollars of spent) expect(dollars).toBeLessThanOrEqual((most * 10) / 3600 + 2e-6);
+        for (const dollars of spent) expect(dollars).toBeLessThanOrEqual((max * 10) / 3600 + 2e-6);
       }),
       { numRuns: 100 },
     );
   });
 
-  test('the same question has the same answer', () => {
+  test('equal inputs give equal results', () => {
     fc.assert(
       fc.property(cases, (given) => {
         expect(JSON.stringify(replay(given))).toBe(JSON.stringify(replay(structuredClone(given))));
@@ -256,7 +263,7 @@ describe('in every replay', () => {
     );
   });
 
-  test('rents no worker after hours of a steady load, whatever workers are like', () => {
+  test('no worker is rented after hours of a steady load', () => {
     const perfs = fc.array(fc.integer({ min: 20, max: 400 }), { minLength: 1, maxLength: 6 });
     const steady = fc.record({ perfs, load: fc.nat(600), minColdLoad: fc.nat(1500), hot: fc.nat(6) });
     const rentedWithin = (seconds: number, { perfs: kinds, load, minColdLoad, hot }: Steady) => {

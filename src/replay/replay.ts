@@ -31,7 +31,7 @@ import {
 import { type Counted, dollarsOf, queueSecondsOf, rounded, summaryOf } from './outcome.ts';
 import { isSteadyBetween, offeredBetween, type Trace } from './trace.ts';
 
-/** Returns the desired numbers: by the operator's own rules, or by others for comparison. */
+/** Scaling policy: the rules of the operator, or others for comparison. */
 export type Policy = (
   input: ScalingInput,
 ) => Pick<ScalingDecision, 'hot' | 'total' | 'hotCapacity' | 'memory'>;
@@ -39,7 +39,7 @@ export type Policy = (
 export interface WhatIf {
   readonly spec: EndpointGroupSpec;
   readonly trace: Trace;
-  /** Models of workers in the order of their rental; the last one repeats. */
+  /** Models of workers in order of rental; the last one repeats. */
   readonly models: readonly [WorkerModel, ...WorkerModel[]];
   /** Workers at the beginning. */
   readonly first: readonly FirstWorker[];
@@ -49,13 +49,13 @@ export interface WhatIf {
 const TICK_SECONDS = defaultTimes.tickMs / 1000;
 /** Step of the simulated work between two decisions. */
 const STEP_SECONDS = 1;
-/** Start on the clock of the core: windows that reach back an hour stay above zero. */
+/** Start time of a replay; large enough that a window of one hour never begins below zero. */
 const BEGIN = 10 * defaultTimes.longMs;
 
 /**
- * Replays an offered load through the core with simulated queues, boots and starts, tick by tick. A group without
- * workers begins without a history; one with workers had the load of the first row until then, and a newly started
- * operator. Pure: equal inputs give equal results.
+ * Yields the ticks of a replay: an offered load with simulated queues, boots and starts, scaled by the operator's
+ * rules. A group with workers begins with the load of the first row and a newly started operator; a group without
+ * workers begins without a history. Pure: equal inputs give equal results.
  */
 export function* replayTicks(whatIf: WhatIf): Generator<Tick, Outcome> {
   const plan = planOf(whatIf);
@@ -104,12 +104,12 @@ function planOf(whatIf: WhatIf): Plan {
   };
 }
 
-/** Returns the initial state: waiting work is in the hot workers up to their limit, the rest in front of them. */
+/** Returns the initial state. Hot workers contain the waiting work up to their limit; the rest is in the front queue. */
 function beginning({ first, trace }: WhatIf, { options }: Plan): State {
   const hot = first.filter(({ desired }) => desired === 'Hot');
   const perf = hot.reduce((sum, { model }) => sum + model.perf, 0);
   const { queue = 0 } = trace.start;
-  const taken = Math.min(queue, perf * options.maxQueueSeconds);
+  const accepted = Math.min(queue, perf * options.maxQueueSeconds);
   const workers = first.map(({ model, desired }, index) => ({
     ...{ model, desired },
     name: `worker-${index}`,
@@ -118,11 +118,11 @@ function beginning({ first, trace }: WhatIf, { options }: Plan): State {
     isWoken: false,
     wasEverReady: true,
     drainSince: undefined,
-    queue: desired === 'Hot' ? (taken * model.perf) / perf : 0,
+    queue: desired === 'Hot' ? (accepted * model.perf) / perf : 0,
   }));
-  const front = queue > taken ? [{ at: BEGIN, amount: queue - taken }] : [];
+  const front = queue > accepted ? [{ at: BEGIN, amount: queue - accepted }] : [];
   return {
-    fleet: { workers, front, made: first.length, totals: NOTHING_YET },
+    fleet: { workers, front, created: first.length, totals: NOTHING_YET },
     now: BEGIN,
     rented: 0,
     woken: 0,
@@ -172,7 +172,7 @@ function decideAt(state: State, plan: Plan): Decided {
   const workers = choosableWorkers(fleet, { now, perf, deadlines: plan.deadlines });
   const decision = plan.policy(scalingInput(state, plan, { workers, perf }));
   const { changes } = choiceOf(workers, plan, decision);
-  const after = ordered(fleet, changes, { now, modelOf: (made) => modelAt(plan.whatIf, made) });
+  const after = ordered(fleet, changes, { now, modelOf: (created) => modelAt(plan.whatIf, created) });
   const count = (type: 'rent' | 'wake') => changes.filter((change) => change.type === type).length;
   return {
     hot: decision.hot,
@@ -188,7 +188,7 @@ function decideAt(state: State, plan: Plan): Decided {
   };
 }
 
-/** Returns the input of scaling: in a replay gateway and workers report everything, and no figure is late or lost. */
+/** Returns the input of the autoscaler. In a replay every figure arrives, and in time. */
 function scalingInput(
   state: State,
   { whatIf, options, deadlines }: Plan,
@@ -198,7 +198,7 @@ function scalingInput(
   return {
     ...{ now, options, history, memory, lastActivity, workers, perf },
     waiting: waitingWork(fleet),
-    metrics: 'told',
+    metrics: 'available',
     wakeAsked: false,
     mayReachZero: wasEverReady || (now > BEGIN + deadlines.bootMs && !workers.some(isComing)),
     replicas: whatIf.spec.replicas,
@@ -222,8 +222,8 @@ function choiceOf(
   });
 }
 
-function modelAt({ models, first }: WhatIf, made: number): WorkerModel {
-  return models[Math.min(made - first.length, models.length - 1)] ?? models[0];
+function modelAt({ models, first }: WhatIf, created: number): WorkerModel {
+  return models[Math.min(created - first.length, models.length - 1)] ?? models[0];
 }
 
 /** Simulates the work of one tick, and records its arrivals in the history. */

@@ -9,11 +9,11 @@ function errorOf(text: string): TraceError {
     if (error instanceof TraceError) return error;
     throw error;
   }
-  throw new Error('it was taken');
+  throw new Error('The trace was accepted.');
 }
 
 describe('a trace', () => {
-  test('is read whatever the order of its columns, with comments, blank lines and Windows line ends', () => {
+  test('is parsed in any order of columns, with comments, blank lines and CRLF', () => {
     expect(parseTrace('\uFEFF# night\r\n\r\n"load","seconds"\r\n0.5,0\r\n1e2,10\r\n')).toEqual({
       points: [
         { seconds: 0, load: 0.5 },
@@ -23,7 +23,7 @@ describe('a trace', () => {
     });
   });
 
-  test('gives the state of the group at the beginning in its first row', () => {
+  test('contains the initial state of the group in its first row', () => {
     const { start } = parseTrace('seconds,load,hot,cold,queue\n0,5,2,3,70.5\n10,5,,,\n');
     expect(start).toEqual({ hot: 2, cold: 3, queue: 70.5 });
   });
@@ -31,9 +31,9 @@ describe('a trace', () => {
   test.each([
     { text: '', line: 1, message: 'the trace is empty' },
     { text: 'seconds,load\n', line: 1, message: 'the trace has no rows' },
-    { text: 'second,load\n0,1', line: 1, message: '"second" is not a column of a trace' },
-    { text: 'seconds,hot\n0,1', line: 1, message: 'the column load is missing' },
-    { text: 'seconds,load,load\n0,1,1', line: 1, message: 'the column load is there twice' },
+    { text: 'second,load\n0,1', line: 1, message: 'unknown column "second"' },
+    { text: 'seconds,hot\n0,1', line: 1, message: 'column load is missing' },
+    { text: 'seconds,load,load\n0,1,1', line: 1, message: 'duplicate column load' },
     {
       text: 'seconds,load\n0,1\n\n# gap\n10,x',
       line: 5,
@@ -43,8 +43,12 @@ describe('a trace', () => {
     { text: 'seconds,load\n0,NaN', line: 2, message: 'load "NaN" is not a number from 0 to 10^12' },
     { text: 'seconds,load\n0,1e30', line: 2, message: 'load "1e30" is not a number from 0 to 10^12' },
     { text: 'seconds,load\n0', line: 2, message: 'load is empty' },
-    { text: 'seconds,load\n0,1,2', line: 2, message: '3 values are under 2 columns' },
-    { text: 'seconds,load\n10,1\n10,2', line: 3, message: 'seconds 10 is not after 10 of the row before' },
+    { text: 'seconds,load\n0,1,2', line: 2, message: '3 values in 2 columns' },
+    {
+      text: 'seconds,load\n10,1\n10,2',
+      line: 3,
+      message: 'seconds 10 is not greater than 10 of the previous row',
+    },
     {
       text: 'seconds,load\n0,1\n3000000,2',
       line: 3,
@@ -56,14 +60,14 @@ describe('a trace', () => {
       line: 2,
       message: 'hot 1000000000 is not a whole number up to 1000',
     },
-    { text: 'seconds,load,hot\n0,1,1\n10,1,2', line: 3, message: 'hot is in a later row' },
+    { text: 'seconds,load,hot\n0,1,1\n10,1,2', line: 3, message: 'hot is set after the first row' },
   ])('is refused on line $line: $message', ({ text, line, message }) => {
     const error = errorOf(text);
     expect({ line: error.line, message: error.message }).toEqual({ line, message });
     expect(error.remedy).not.toBe('');
   });
 
-  test('offers as much in a span as in its parts, and nothing before its first row', () => {
+  test('offers the same work in a span as in its parts, and none before its first row', () => {
     const loads = fc.array(fc.integer({ min: 0, max: 1000 }), { minLength: 1, maxLength: 20 });
     const cuts = fc.array(fc.integer({ min: -50, max: 300 }), { minLength: 2, maxLength: 10 });
     fc.assert(

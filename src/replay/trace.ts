@@ -1,11 +1,11 @@
-/** Offered load from a time on, until the next point. */
+/** Offered load from a time until the next point. */
 export interface TracePoint {
   readonly seconds: number;
   /** Work units per second. */
   readonly load: number;
 }
 
-/** State of the group at the start; undefined if the trace has none. */
+/** Initial state of the group; a value is undefined if the trace does not set it. */
 export interface StartValues {
   readonly hot: number | undefined;
   readonly cold: number | undefined;
@@ -19,7 +19,7 @@ export interface Trace {
   readonly start: StartValues;
 }
 
-/** An invalid trace: the line, the fault, and the correction. */
+/** Error of an invalid trace: line, fault and remedy. */
 export class TraceError extends Error {
   readonly line: number;
   readonly remedy: string;
@@ -37,12 +37,12 @@ const STARTS = ['hot', 'cold', 'queue'] as const;
 type Column = (typeof NEEDED)[number] | (typeof STARTS)[number];
 
 const COLUMNS: readonly Column[] = [...NEEDED, ...STARTS];
-const LARGEST = 1e12;
+const MAX_VALUE = 1e12;
 /** Maximum workers of a group. */
 const MAX_WORKERS = 1000;
 const NUMBER = /^\d+(\.\d*)?([eE][+-]?\d+)?$/;
 
-/** Maximum length: a longer trace has millions of ticks, too many to read. */
+/** Maximum length of a trace, which bounds the number of ticks. */
 const MAX_SECONDS = 31 * 86_400;
 
 interface Row {
@@ -51,8 +51,8 @@ interface Row {
 }
 
 /**
- * Reads a CSV with the columns `seconds` and `load`; `hot`, `cold` and `queue` of its first row describe the group at
- * the beginning. Blank lines and lines that begin with # are skipped. Throws {@link TraceError}.
+ * Parses a CSV with the columns `seconds` and `load`. The first row may set `hot`, `cold` and `queue` of the initial
+ * group. Skips blank lines and lines that begin with #. Throws {@link TraceError}.
  */
 export function parseTrace(text: string): Trace {
   const [header, ...lines] = linesOf(text);
@@ -87,16 +87,16 @@ function cellText(cell: string): string {
 }
 
 function columnsOf({ line, cells }: Line): readonly Column[] {
-  const remedy = 'name the columns seconds,load and, if needed, hot,cold,queue';
+  const remedy = 'name the columns seconds,load and optionally hot,cold,queue';
   const columns = cells.map((cell) => {
     const column = COLUMNS.find((name) => name === cell);
-    if (!column) throw new TraceError(line, `"${cell}" is not a column of a trace`, remedy);
+    if (!column) throw new TraceError(line, `unknown column "${cell}"`, remedy);
     return column;
   });
   const missing = NEEDED.find((name) => !columns.includes(name));
-  if (missing) throw new TraceError(line, `the column ${missing} is missing`, remedy);
+  if (missing) throw new TraceError(line, `column ${missing} is missing`, remedy);
   const twice = columns.find((name, index) => columns.indexOf(name) !== index);
-  if (twice) throw new TraceError(line, `the column ${twice} is there twice`, remedy);
+  if (twice) throw new TraceError(line, `duplicate column ${twice}`, remedy);
   return columns;
 }
 
@@ -104,8 +104,8 @@ function rowOf({ line, cells }: Line, columns: readonly Column[]): Row {
   if (cells.length > columns.length)
     throw new TraceError(
       line,
-      `${cells.length} values are under ${columns.length} columns`,
-      'write one number per column, with a point for decimals',
+      `${cells.length} values in ${columns.length} columns`,
+      'write one number per column, with a decimal point',
     );
   return { line, cells: new Map(columns.map((column, index) => [column, cells[index] ?? ''])) };
 }
@@ -117,9 +117,9 @@ function pointOf({ line, cells }: Row): TracePoint {
 
 function numberOf(text: string, column: Column, line: number): number {
   const value = NUMBER.test(text) ? Number(text) : Number.NaN;
-  if (value >= 0 && value <= LARGEST) return value;
+  if (value >= 0 && value <= MAX_VALUE) return value;
   const what = text === '' ? `${column} is empty` : `${column} "${text}" is not a number from 0 to 10^12`;
-  throw new TraceError(line, what, `write ${column} as a number that is not negative, such as 120 or 0.5`);
+  throw new TraceError(line, what, `write ${column} as a non-negative number, such as 120 or 0.5`);
 }
 
 function checkOrder(points: Trace['points'], index: number, line: number): void {
@@ -129,21 +129,25 @@ function checkOrder(points: Trace['points'], index: number, line: number): void 
   if (seconds <= before)
     throw new TraceError(
       line,
-      `seconds ${seconds} is not after ${before} of the row before`,
-      'sort the rows by seconds and leave one row for each',
+      `seconds ${seconds} is not greater than ${before} of the previous row`,
+      'sort the rows by seconds, with one row for each value',
     );
   if (seconds - first.seconds > MAX_SECONDS)
     throw new TraceError(
       line,
       `seconds ${seconds} is more than 31 days after the first row`,
-      'cut the trace into pieces',
+      'split the trace',
     );
 }
 
 function refuseStartValues({ line, cells }: Row): void {
   const given = STARTS.find((column) => (cells.get(column) ?? '') !== '');
   if (given)
-    throw new TraceError(line, `${given} is in a later row`, 'start values belong into the first row only');
+    throw new TraceError(
+      line,
+      `${given} is set after the first row`,
+      'set start values in the first row only',
+    );
 }
 
 function startOf(first: Row | undefined): StartValues {
@@ -157,13 +161,13 @@ function startOf(first: Row | undefined): StartValues {
     throw new TraceError(
       first?.line ?? 1,
       `${column} ${value} is not a whole number up to ${MAX_WORKERS}`,
-      'write workers as a count',
+      'write the number of workers',
     );
   };
   return { hot: count('hot'), cold: count('cold'), queue: given('queue') };
 }
 
-/** Returns the work that a trace offers within a span; before the first point it offers none. */
+/** Returns the work offered within a span; 0 before the first point. */
 export function offeredBetween(points: Trace['points'], from: number, to: number): number {
   let amount = 0;
   for (let index = lastBefore(points, from); index < points.length; index += 1) {
@@ -175,13 +179,13 @@ export function offeredBetween(points: Trace['points'], from: number, to: number
   return amount;
 }
 
-/** Returns true if a span has one load from its beginning to its end. */
+/** Returns true if the load is constant over a span. */
 export function isSteadyBetween(points: Trace['points'], from: number, to: number): boolean {
   const next = points[0].seconds > from ? points[0] : points[lastBefore(points, from) + 1];
   return next === undefined || next.seconds >= to;
 }
 
-/** Returns the point in effect at a time: the last one at or before it, or the first of all. */
+/** Returns the index of the point in effect at a time: the last one at or before the time, or the first. */
 function lastBefore(points: Trace['points'], seconds: number): number {
   let low = 0;
   let high = points.length;

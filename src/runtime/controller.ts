@@ -78,8 +78,8 @@ export interface Controller {
   readonly queue: WorkQueue;
   start(): void;
   /**
-   * Takes no more keys. Resolves when the running reconciles have ended, or after `drainMs` has aborted them and left
-   * them running.
+   * Processes no more keys. Resolves when the running reconciles have ended, or when `drainMs` is over: then it has
+   * aborted them and no longer waits.
    */
   stop(drainMs?: number): Promise<void>;
 }
@@ -158,7 +158,7 @@ function createPass(options: PassOptions): (key: string) => Promise<void> {
       const retries = queue.retries(key);
       // A conflict on a resource version is part of the protocol, not a fault.
       if (isKubeError(error, 'conflict')) log.debug('Reconcile lost a race', { retries });
-      // Its request was closed by the stop. Nothing failed, and the next leader repeats it.
+      // The stop closed its request. Nothing failed, and the next leader repeats it.
       else if (options.isStopped()) log.debug('Reconcile was ended by the stop', { error });
       else log.error('Reconcile failed', { error, retries });
     }
@@ -179,7 +179,7 @@ async function reconcileOnce(options: PassOptions, key: string, log: Logger): Pr
       ? undefined
       : clock.setTimer(timeoutMs, () => {
           metrics.timedOut(name);
-          scope.abort(new DeadlineError(`The pass takes longer than ${timeoutMs} ms`));
+          scope.abort(new DeadlineError(`The reconcile takes longer than ${timeoutMs} ms`));
         });
   try {
     return await options.reconcile(key, { signal: scope.signal, log, retries: queue.retries(key), aside });
@@ -191,7 +191,7 @@ async function reconcileOnce(options: PassOptions, key: string, log: Logger): Pr
   }
 }
 
-/** Requeues a key by the end of its reconcile. It runs before `done`, so that no worker takes the key in between. */
+/** Requeues a key according to the result of its reconcile. It runs before `done`, so that no worker takes the key in between. */
 function settle(queue: WorkQueue, key: string, ended: Ended): ReconcileOutcome {
   switch (ended.type) {
     case 'done':

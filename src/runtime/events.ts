@@ -31,14 +31,17 @@ export interface EventRecorderOptions {
   readonly log: Logger;
 }
 
-/** Time without repetition after which a series ends; a later event is a new one. */
+/** Time without repetition after which a series ends; a later event begins a new one. */
 const SERIES_ENDS_AFTER_MS = 360_000;
 /** Minimum interval between writes of a running series after its second event. */
 const SERIES_WRITTEN_EVERY_MS = 1_800_000;
 const SWEEP_EVERY_MS = 60_000;
 /** Maximum number of writes that wait for the rate limit or a slow API server; more are dropped. */
 const MAX_PENDING = 5000;
-/** An outage affects every object of an account at once: their events reach the API server within a minute. */
+/**
+ * An outage affects every object of an account at the same time: with this burst their events reach the API server
+ * within a minute.
+ */
 const WRITE_BURST = 100;
 const MS_PER_WRITE = 50;
 

@@ -141,7 +141,7 @@ class OrderedManager implements Manager {
     }
   }
 
-  /** Stops all; one that fails to stop does not keep the others from stopping. */
+  /** Stops all; if one fails to stop, the others are still stopped. */
   async #endAll(stops: readonly (() => void | Promise<void>)[]): Promise<void> {
     for (const stop of stops) {
       try {

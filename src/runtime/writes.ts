@@ -7,8 +7,8 @@ import { type KubeObject, type Resource, refOf } from './kube/kube-object.ts';
 import { wholeMetadata } from './kube/whole-object.ts';
 
 /**
- * Proof that a decision is recorded on its object, which actions require: no action runs without its record. Only
- * {@link receiptOf} creates one, and only a `record` calls it.
+ * Proof that a decision is recorded on its object. Actions require it, so no action runs without its record. Only
+ * {@link receiptOf} creates one, and only `record` functions call it.
  */
 export class Receipt<T extends KubeObject> {
   /** The object as the API server answered the last write, or as read if it already contains the record. */

@@ -13,7 +13,7 @@ export interface AccountFigures {
   readonly spentThisMonth: MicroDollars;
   readonly orphans: number;
   readonly orphanDollarsPerHour: MicroDollars;
-  /** Machines with our label outside its time: late rentals and copies. */
+  /** Machines with a label of this operator outside its time: late rentals and copies. */
   readonly mislabelled: number;
   readonly mislabelledDollarsPerHour: MicroDollars;
   readonly breakerOpen: boolean;

@@ -65,7 +65,7 @@ const FIRST_BYTES = {
 } as const;
 const RETRIES = {
   name: 'gpu_rental_gateway_retries_total',
-  help: 'Attempts after the first: another worker was tried before the first byte.',
+  help: 'Retries on another worker before the first byte of the response.',
   labelNames: GROUP_LABELS,
 } as const;
 const REFUSALS = {
@@ -86,7 +86,7 @@ const WAKES = {
 
 const REFUSED_CONNECTIONS = {
   name: 'gpu_rental_gateway_refused_connections_total',
-  help: 'Connections that Envoy closed because one client used as many as were left for all others.',
+  help: 'Connections that Envoy closed because one client used too large a share of them.',
   labelNames: [],
 } as const;
 

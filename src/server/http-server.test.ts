@@ -47,7 +47,7 @@ describe('pages', () => {
       },
     });
     const reply = await fetch(`${url}/bad`);
-    expect([reply.status, await reply.text()]).toEqual([500, 'the page could not be made\n']);
+    expect([reply.status, await reply.text()]).toEqual([500, 'the page could not be created\n']);
   });
 
   test('end at once, also if a client is in the middle of a request', async () => {

@@ -117,7 +117,7 @@ async function pageFor({ pages, posts }: Served, request: IncomingMessage): Prom
   try {
     return await page({ authorization: request.headers.authorization });
   } catch {
-    return textPage(500, 'the page could not be made\n');
+    return textPage(500, 'the page could not be created\n');
   }
 }
 

@@ -4,6 +4,7 @@ import { provisionalCost, provisionalThisMonth, totalCost } from '../instance/co
 import type { Clock } from '../lib/clock.ts';
 import type { MicroDollars } from '../lib/money.ts';
 import { storedForm } from '../lib/stored-form.ts';
+import { parseTime } from '../lib/time.ts';
 import { uidOf } from '../runtime/kube/kube-object.ts';
 import type { Change } from '../runtime/list-watch/object-store.ts';
 import { type InstanceFigures, instanceFigures } from '../views/instance-figures.ts';
@@ -23,6 +24,8 @@ const MICRO = 1_000_000;
 export interface InstanceMetricsOptions {
   readonly source: InstanceSource;
   readonly clock: Clock;
+  /** Returns the time (epoch milliseconds) until which the machines of an account have cost something. */
+  readonly spendingTime: (account: AccountRef) => number;
   /** Returns the GPU utilization of a machine in the latest list, 0 to 1; undefined if the list has none. */
   readonly utilizationOf: (account: AccountRef, instanceId: string) => number | undefined;
 }
@@ -38,11 +41,11 @@ export function watchInstances(registry: MetricRegistry, options: InstanceMetric
 
 function showMachines(
   registry: MetricRegistry,
-  { source, clock, utilizationOf }: InstanceMetricsOptions,
+  { source, clock, spendingTime, utilizationOf }: InstanceMetricsOptions,
 ): void {
   const machines = registry.gauge({
     name: 'gpu_rental_machines',
-    help: "Machines that objects hold, by the marketplace's word for their state.",
+    help: "Machines of objects, by the marketplace's word for their state.",
     labelNames: ['namespace', 'account', 'state'],
   });
   const info = registry.gauge({
@@ -70,8 +73,19 @@ function showMachines(
     help: 'GPU utilization of a running machine in the latest list, 0 to 1.',
     labelNames: ['namespace', 'name'],
   });
+  const leaseAge = registry.gauge({
+    name: 'gpu_rental_lease_age_seconds',
+    help: 'Time since the lease of a machine was last renewed; the machine ends itself when it is as long as the lease.',
+    labelNames: ['namespace', 'name'],
+  });
+  const unproven = registry.gauge({
+    name: 'gpu_rental_self_end_unproven',
+    help: '1 for a GpuInstance whose machine has a fuse but has not proved that it can end itself.',
+    labelNames: ['namespace', 'name'],
+  });
+  const families = [machines, info, price, provisional, provisionalMonth, utilization, leaseAge, unproven];
   registry.beforeExposition(() => {
-    for (const family of [machines, info, price, provisional, provisionalMonth, utilization]) family.reset();
+    for (const family of families) family.reset();
     const now = clock.now();
     for (const instance of source.list()) {
       const { status } = instance;
@@ -82,12 +96,21 @@ function showMachines(
       machines.inc({ ...accountOf(instance), state: status.actualStatus ?? 'provisioning' });
       price.set(nameOf(instance), figures.pricePerHour ?? 0);
       if (status.cost?.reported) {
-        provisional.set(nameOf(instance), provisionalCost(status.cost, now) / MICRO);
-        provisionalMonth.inc(accountOf(instance), provisionalThisMonth(instance, now) / MICRO);
+        const until = spendingTime(account);
+        provisional.set(nameOf(instance), provisionalCost(status.cost, until) / MICRO);
+        provisionalMonth.inc(accountOf(instance), provisionalThisMonth(instance, until) / MICRO);
       }
+      const renewedAt = parseTime(status.lease?.renewedAt);
+      if (renewedAt !== undefined) leaseAge.set(nameOf(instance), Math.max(0, now - renewedAt) / 1_000);
+      if (isUnproven(status)) unproven.set(nameOf(instance), 1);
       if (figures.gpuUtilization !== undefined) utilization.set(nameOf(instance), figures.gpuUtilization);
     }
   });
+}
+
+/** Returns true if the operator has settled that the machine did not prove itself. */
+function isUnproven({ selfEnd }: NonNullable<GpuInstance['status']>): boolean {
+  return selfEnd?.proof === 'Unproven' && selfEnd.checkedAt !== undefined;
 }
 
 function infoLabels(instance: GpuInstance, { phase = 'Pending', gpu }: InstanceFigures) {
@@ -151,7 +174,7 @@ export function endedReasons(before: GpuInstance, now: GpuInstance): readonly st
  */
 function countSpending(
   registry: MetricRegistry,
-  { source, clock }: { readonly source: InstanceSource; readonly clock: Clock },
+  { source, spendingTime }: Pick<InstanceMetricsOptions, 'source' | 'spendingTime'>,
 ): void {
   const spent = registry.counter({
     name: 'gpu_rental_dollars_spent_total',
@@ -161,7 +184,7 @@ function countSpending(
   const counted = new Map<string, MicroDollars>();
   const count = (instance: GpuInstance) => {
     const uid = uidOf(instance);
-    const total = totalCost(instance.status?.cost, clock.now());
+    const total = totalCost(instance.status?.cost, spendingTime(accountRefOf(instance)));
     const before = counted.get(uid) ?? total;
     counted.set(uid, Math.max(before, total));
     if (total > before) spent.inc(accountOf(instance), (total - before) / MICRO);

@@ -293,7 +293,7 @@ describe('groups', () => {
     const group = (name: string, status: object | undefined) =>
       ({ metadata: { namespace: 'team', name }, spec: { maxWorkers: 9, load: {} }, status }) as EndpointGroup;
     const autoscaling = { hot: 3, total: 5, load: '80.25', capacity: '120.5' };
-    const told = { hot: 2, cold: 1, ready: 0, load: '80.25', pricePerHour: '0.75', autoscaling };
+    const told = { replicas: 2, cold: 1, ready: 0, load: '80.25', pricePerHour: '0.75', autoscaling };
     const groups = [group('llm', told), group('new', undefined)];
     showGroups(registry, { list: () => groups });
     const shown = Object.entries({
@@ -365,11 +365,44 @@ describe('machines', () => {
     watchInstances(registry, {
       source: source(objects),
       clock: createVirtualClock(),
+      spendingTime: () => 0,
       utilizationOf: ({ namespace, name }, id) =>
         namespace === 'team' && name === 'default' && id === '7' ? 0.25 : undefined,
     });
     const family = 'gpu_rental_instance_gpu_utilization_ratio';
     expect(await linesOf(registry, family)).toEqual([`${family}{namespace="team",name="a"} 0.25`]);
+  });
+
+  test('the age of a lease, and a machine without the proof that it can end itself, are those on record', async () => {
+    const registry = createMetricRegistry();
+    const clock = createVirtualClock({ startMs: Date.parse('2026-11-20T10:30:00Z') });
+    const checkedAt = '2026-11-20T10:10:00Z';
+    const objects = [
+      instance({
+        instanceId: '7',
+        lease: { renewedAt: '2026-11-20T10:20:00Z' },
+        selfEnd: { proof: 'Proven', checkedAt },
+      }),
+      instance(
+        { instanceId: '8', lease: { since: checkedAt }, selfEnd: { proof: 'Unproven', checkedAt } },
+        { name: 'b' },
+      ),
+      instance({ instanceId: '9', selfEnd: { proof: 'Unproven' } }, { name: 'c' }),
+      instance({ lease: { renewedAt: '2026-11-20T10:40:00Z' }, instanceId: '10' }, { name: 'd' }),
+    ];
+    watchInstances(registry, {
+      source: source(objects),
+      clock,
+      spendingTime: () => clock.now(),
+      utilizationOf: () => undefined,
+    });
+    const age = 'gpu_rental_lease_age_seconds';
+    expect(await linesOf(registry, age)).toEqual([
+      `${age}{namespace="team",name="a"} 600`,
+      `${age}{namespace="team",name="d"} 0`,
+    ]);
+    const unproven = 'gpu_rental_self_end_unproven';
+    expect(await linesOf(registry, unproven)).toEqual([`${unproven}{namespace="team",name="b"} 1`]);
   });
 
   test('price, phase, GPU and use are those that `top` and `cost` print', async () => {
@@ -384,7 +417,12 @@ describe('machines', () => {
       instance({ phase: 'Provisioning', instanceId: '8' }, { name: 'new' }),
     ];
     const utilizationOf = (): number => 0.25;
-    watchInstances(registry, { source: source(objects), clock, utilizationOf });
+    watchInstances(registry, {
+      source: source(objects),
+      clock,
+      spendingTime: () => clock.now(),
+      utilizationOf,
+    });
     const text = await registry.expose();
     for (const object of objects) {
       const {
@@ -412,6 +450,28 @@ describe('machines', () => {
     expect(totalCost(running.status?.cost, Date.parse('2026-11-20T10:30:00Z'))).toBe(2_000_000);
   });
 
+  test('spending goes by the time of the service, and no faster when our wall clock is set', async () => {
+    const registry = createMetricRegistry();
+    const clock = createVirtualClock({ startMs: Date.parse('2026-11-20T10:00:00Z') });
+    const began = clock.now();
+    const since = '2026-11-20T10:00:00Z';
+    const reported = { pricePerHour: '7.20', since };
+    const objects = source([
+      instance({ instanceId: '7', cost: { accrued: '5.00', pricePerHour: '3.60', since, reported } }),
+    ]);
+    watchInstances(registry, {
+      ...{ source: objects, clock, utilizationOf: () => undefined },
+      spendingTime: () => began + clock.monotonic(),
+    });
+    await registry.expose();
+    clock.jumpWallClock(3_600_000);
+    await clock.advance(1_000_000);
+    const text = await registry.expose();
+    expect(text).toContain('gpu_rental_dollars_spent_total{namespace="team",account="default"} 1\n');
+    expect(text).toContain('gpu_rental_instance_provisional_dollars{namespace="team",name="a"} 1\n');
+    expect(text).toContain('gpu_rental_provisional_month_dollars{namespace="team",account="default"} 1\n');
+  });
+
   test('spending is counted once, through writes, extrapolation and the end of the object', async () => {
     const registry = createMetricRegistry();
     const clock = createVirtualClock({ startMs: Date.parse('2026-11-20T10:00:00Z') });
@@ -419,7 +479,12 @@ describe('machines', () => {
       cost: { accrued: '5.00', pricePerHour: '3.60', since: '2026-11-20T10:00:00Z' },
     });
     const objects = source([first]);
-    watchInstances(registry, { source: objects, clock, utilizationOf: () => undefined });
+    watchInstances(registry, {
+      source: objects,
+      clock,
+      spendingTime: () => clock.now(),
+      utilizationOf: () => undefined,
+    });
     const family = 'gpu_rental_dollars_spent_total';
     expect(await linesOf(registry, family)).toEqual([]);
     await clock.advance(1_000_000);

@@ -35,8 +35,8 @@ function serializedError(error: Error): object {
 }
 
 /**
- * Returns stdout with synchronous writes: a buffered line would be retried for ever at the end of the process if its
- * reader is gone.
+ * Returns stdout with synchronous writes. If the reader is gone at the end of the process, pino would otherwise retry
+ * a buffered line for ever.
  */
 function stdout(): ReturnType<typeof pino.destination> {
   return pino.destination({ dest: process.stdout.fd, sync: true });
@@ -52,8 +52,8 @@ interface PinoLike {
 }
 
 /**
- * Adapts pino. A child logger costs as much as a line and most reconciles log nothing, so it is created with its first
- * line.
+ * Adapts pino. Creating a child logger costs as much as a line, and most reconciles log nothing, so it is created
+ * with its first line.
  */
 function adapt(lineOf: () => PinoLike): Logger {
   let known: PinoLike | undefined;

@@ -96,7 +96,10 @@ test('an error of the handler is answered with a message of the server', async (
   const url = await serve(() => {
     throw new Error('with a secret in it');
   });
-  expect(await post(url, '{}')).toEqual([500, { success: false, error: 'the report could not be taken' }]);
+  expect(await post(url, '{}')).toEqual([
+    500,
+    { success: false, error: 'the report could not be processed' },
+  ]);
 });
 
 test('a body of the most bytes is taken', async () => {
@@ -113,7 +116,7 @@ test('one byte more is refused, and the rest of it is not read', async () => {
 });
 
 test('a replica that does not lead lets go of who asks, so that the next connection may meet the leader', async () => {
-  const url = await serve(() => ({ status: 503, message: 'another replica leads; try again' }));
+  const url = await serve(() => ({ status: 503, message: 'another replica is the leader; retry' }));
   const heard = await untilClosed(url, 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}');
   expect(heard).toMatch(/^HTTP\/1\.1 503 /);
   expect(heard.toLowerCase()).toContain('connection: close');

@@ -27,7 +27,10 @@ const PUBLIC_KEY_PATH = '/pubkey/';
 const LIMITS: ReportLimits = { connections: 1024, connectionsOfPeer: 64, requestMs: 10_000 };
 /** Timeout between two requests of a connection, milliseconds. */
 const IDLE_MS = 5_000;
-/** An eighth of the connections stays free for new peers: beyond it the longest silent connection is closed. */
+/**
+ * Reciprocal of the share of connections that stays free for new peers: beyond it the connection with the longest
+ * silence is closed.
+ */
 const RESERVED_SHARE = 8;
 
 /**
@@ -126,7 +129,7 @@ async function replyTo(
     return take(pathOf(request), JSON.parse(text));
   } catch (error) {
     if (error instanceof SyntaxError) return { status: 400, message: 'the body is not JSON' };
-    return { status: 500, message: 'the report could not be taken' };
+    return { status: 500, message: 'the report could not be processed' };
   }
 }
 

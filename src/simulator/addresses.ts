@@ -15,8 +15,8 @@ export interface ControlRequest {
 }
 
 /**
- * Returns the address of `/sim/`: `shared` means on the marketplace's port. The control endpoints need no key, so they
- * stay on the loopback address unless another is requested, whatever the marketplace's address is.
+ * Returns the address of `/sim/`: `shared` means on the marketplace's port. The control endpoints need no key, so
+ * they listen on the loopback address unless another is requested, whatever the marketplace's address is.
  */
 export function controlPlace(market: SocketPlace, requested: ControlRequest = {}): 'shared' | SocketPlace {
   const loopback = isIP(market.host) === 6 ? '::1' : '127.0.0.1';

@@ -23,8 +23,8 @@ export const advanceSteps: readonly AdvanceStep[] = [
 ];
 
 /*
- * Brings the world up to simulated time, in parts that are kept: what happened is never done again, however far
- * behind the world was.
+ * Advances the world to simulated time, in parts that are saved: no event happens twice, however far behind the world
+ * was.
  */
 
 /** Maximum instants of one part; the world is replaced and saved after each part. */
@@ -53,7 +53,7 @@ export function catchUp({ store, time, clock }: CatchUpOptions): boolean {
 /** Returns the refusal 503 `catching_up`, with the progress and the advice to repeat the call. */
 export function stillBehind({ store, time }: CatchUpOptions): Refusal {
   const [reached, target] = [store.current().now, time.now()].map((at) => new Date(at).toISOString());
-  const msg = `The market has reached ${reached} on its way to ${target}: ask again, and it goes on from there.`;
+  const msg = `The market has reached ${reached} on its way to ${target}: repeat the call, and it continues from there.`;
   return new Refusal(503, 'catching_up', msg);
 }
 
@@ -63,7 +63,7 @@ export interface TimeAnchor {
   readonly real: number;
 }
 
-/** The market's own time: it follows a clock, possibly faster, and can be advanced. It never goes back. */
+/** The market's own time: it follows a clock, possibly faster, and can be advanced. It never decreases. */
 export interface SimulatedTime {
   now(): number;
   /** Advances time. */

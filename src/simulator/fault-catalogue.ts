@@ -1,8 +1,7 @@
 /*
- * The catalogue of faults: what can be asked for at `/sim/faults`, by name. `stage` says who carries it
- * out: `call` before or after the handler (call-faults.ts), `reply` on the finished reply
- * (reply-faults.ts), `handler` inside an endpoint that asks for it, `world` at once, when it is set
- * (world-faults.ts).
+ * Catalogue of the faults that `/sim/faults` accepts, by name. `stage` names the code that carries a fault out:
+ * `call` before or after the handler (call-faults.ts), `reply` on the finished reply (reply-faults.ts), `handler`
+ * inside an endpoint, `world` immediately when it is set (world-faults.ts).
  */
 
 /**
@@ -32,7 +31,7 @@ export interface FaultEntry {
 }
 
 const CALL = {
-  refused: { stage: 'call', what: 'The connection is refused: not one byte arrived, nothing happened.' },
+  refused: { stage: 'call', what: 'The connection is refused: no byte arrived, nothing happened.' },
   'reset-before': {
     stage: 'call',
     what: 'The connection breaks after the request was sent; nothing happened.',
@@ -40,13 +39,13 @@ const CALL = {
   'reset-after': { stage: 'call', what: 'The connection breaks; the effect happened, its reply is lost.' },
   delayed: {
     stage: 'call',
-    what: 'The request is carried out late, also when its caller has given up, and then answered.',
-    seconds: 'Delay of the effect, in seconds of the caller; 5 unless given.',
+    what: 'The request is carried out late, even if its caller has timed out, and then answered.',
+    seconds: 'Delay of the effect, in seconds of real time; 5 by default.',
   },
   'delayed-reply': {
     stage: 'call',
     what: 'The effect happens at once, the reply comes late.',
-    seconds: 'Delay of the reply, in seconds of the caller; 5 unless given.',
+    seconds: 'Delay of the reply, in seconds of real time; 5 by default.',
   },
   duplicated: { stage: 'call', what: 'The request is carried out twice; the caller gets the first reply.' },
   '429-text': { stage: 'call', what: '429 with plain text, no Retry-After; nothing happened.' },
@@ -54,13 +53,13 @@ const CALL = {
   '429-retry-after': {
     stage: 'call',
     what: '429 with JSON and a Retry-After header; nothing happened.',
-    seconds: 'Value of Retry-After; 2 unless given.',
+    seconds: 'Value of Retry-After; 2 by default.',
   },
   '5xx': { stage: 'call', what: '503 with an HTML body, as a proxy answers; nothing happened.' },
   '5xx-with-effect': { stage: 'call', what: '500 with a JSON error; the effect happened.' },
   'error-with-effect': {
     stage: 'call',
-    what: '400 whose body also holds the fields of the good reply, `new_contract` among them; the effect happened.',
+    what: '400 whose body also contains the fields of the good reply, `new_contract` among them; the effect happened.',
   },
   'success-false': { stage: 'call', what: '200 with {"success": false, "msg": …}; nothing happened.' },
   'success-false-with-effect': {
@@ -89,7 +88,7 @@ const REPLY = {
   },
   'gzip-bomb': { stage: 'reply', what: 'The effect happened; 100 kB of gzip that unpack to 100 MB.' },
   'empty-list': { stage: 'reply', what: 'The list is empty, with counts of 0.' },
-  'truncated-list': { stage: 'reply', what: 'Half of the list is missing; the counts tell the truth.' },
+  'truncated-list': { stage: 'reply', what: 'Half of the list is missing; the counts are correct.' },
   'next-token-loop': { stage: 'reply', what: 'Every page of a paged list names the same next page.' },
   'odd-row': {
     stage: 'reply',
@@ -109,7 +108,7 @@ const HANDLER = {
   },
   'sold-twice': {
     stage: 'handler',
-    what: 'The rented offer is sold a second time: the later machine runs, and its ports answer nothing.',
+    what: 'The rented offer is sold a second time: the later machine runs, but its ports do not answer.',
   },
   'create-stopped': {
     stage: 'handler',
@@ -119,14 +118,14 @@ const HANDLER = {
   'label-cut': { stage: 'handler', what: 'Only 20 characters of the label are kept.', stays: true },
   'label-lower-cased': {
     stage: 'handler',
-    what: 'The label of a rental comes back in lower case, colons lost.',
+    what: 'Lists show the label of a rental in lower case, without colons.',
     stays: true,
   },
   'stuck-loading': { stage: 'handler', what: 'A machine rented now stays in `loading` for ever.' },
   'slow-pull': {
     stage: 'handler',
     what: 'A machine rented now pulls its image slowly.',
-    seconds: 'Seconds added to the pull; 600 unless given.',
+    seconds: 'Seconds added to the pull; 600 by default.',
   },
   'crash-image': {
     stage: 'handler',
@@ -141,7 +140,7 @@ const HANDLER = {
   'lagging-list': {
     stage: 'handler',
     what: 'Lists do not show contracts younger than `seconds`; reading one shows it.',
-    seconds: 'The lag; 30 unless given.',
+    seconds: 'Lag in seconds; 30 by default.',
     stays: true,
   },
   'ghost-rows': {
@@ -154,8 +153,8 @@ const HANDLER = {
     what: 'Rows carry a status word that is in no specification.',
     stays: true,
   },
-  flap: { stage: 'handler', what: 'Rows show `unknown` in every second look.', stays: true },
-  'delete-ignored': { stage: 'handler', what: 'DELETE answers success and does nothing.' },
+  flap: { stage: 'handler', what: 'Rows show `unknown` in every second list.', stays: true },
+  'delete-ignored': { stage: 'handler', what: 'DELETE reports success and has no effect.' },
   'cannot-start': {
     stage: 'handler',
     what: 'A start answers success; the machine stays stopped.',
@@ -167,17 +166,22 @@ const WORLD = {
   offline: {
     stage: 'world',
     what: 'The machine of one instance, or all of one host, reads `offline`.',
-    seconds: 'Length of the outage; for ever unless given.',
+    seconds: 'Length of the outage; endless by default.',
   },
   unknown: {
     stage: 'world',
     what: 'The machine of one instance, or all of one host, reads `unknown`.',
-    seconds: 'Length of the outage; for ever unless given.',
+    seconds: 'Length of the outage; endless by default.',
   },
   exited: {
     stage: 'world',
     what: 'The container of one instance, or all on one host, crashes: `exited`.',
-    seconds: 'After which it runs again by itself; never unless given.',
+    seconds: 'Seconds after which it runs again by itself; never by default.',
+  },
+  idle: {
+    stage: 'world',
+    what: 'The GPUs of one instance, or of all on one host, are not used: `gpu_util` is 0.',
+    seconds: 'Seconds after which they are used again; never by default.',
   },
   'host-death': {
     stage: 'world',
@@ -186,7 +190,7 @@ const WORLD = {
   'mass-outage': {
     stage: 'world',
     what: 'All machines, or the share given as `probability`, read `offline` at once.',
-    seconds: 'Length of the outage; 60 unless given.',
+    seconds: 'Length of the outage; 60 by default.',
   },
   outbid: {
     stage: 'world',
@@ -197,7 +201,7 @@ const WORLD = {
   'price-increase': {
     stage: 'world',
     what: 'The host announces a price 25 % higher, which takes effect unless it is rejected.',
-    seconds: 'Until it takes effect; 3600 unless given.',
+    seconds: 'Seconds until it takes effect; 3600 by default.',
   },
 } as const satisfies Record<string, FaultEntry>;
 

@@ -3,7 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { FAULTS, faultEntry } from './fault-catalogue.ts';
 import { defaultSettings } from './settings.ts';
 
-const guide = readFileSync(new URL('../../docs/how-to/simulator.md', import.meta.url), 'utf8');
+const page = (path: string): string => readFileSync(new URL(`../../docs/${path}`, import.meta.url), 'utf8');
+const guide = page('how-to/simulator.md');
+const settings = page('reference/simulator-settings.md');
 
 /** Returns `group.name` and default of each setting. */
 function flat(value: object, prefix = ''): readonly (readonly [string, string])[] {
@@ -19,8 +21,10 @@ describe('docs/how-to/simulator.md', () => {
     const entry = faultEntry(name);
     expect(guide).toContain(`| \`${name}\` | ${entry?.what} | ${entry?.seconds ?? 'How long it stays.'} |`);
   });
+});
 
+describe('docs/reference/simulator-settings.md', () => {
   test.each(flat(defaultSettings))('lists the setting %s with its default %s', (name, value) => {
-    expect(guide).toContain(`| \`${name}\` | \`${value}\` | `);
+    expect(settings).toContain(`| \`${name}\` | \`${value}\` | `);
   });
 });

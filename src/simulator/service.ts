@@ -21,13 +21,15 @@ import { type FaultScope, takeFault } from './faults/active-faults.ts';
 import { type CallPlan, PLAIN_PLAN, planOf } from './faults/call-faults.ts';
 import { appliesTo, changesReply, mutateReply } from './faults/reply-faults.ts';
 import type { JsonObject } from './json.ts';
+import type { MachineDisks } from './machines/machine-files.ts';
 import { Refusal } from './refusal.ts';
+import type { Settings } from './settings.ts';
 import type { ActiveFault } from './tables/faults.ts';
 import { callWriter, type WorldStore } from './world/world-store.ts';
 
 /*
- * The life of a request: time is brought up to now, the route is found, faults are asked, the key is
- * checked, the body is read, rights and pace are checked, the endpoint runs, the reply is written.
+ * Steps of a request: advance the time, find the route, look up faults, check the key, read the body, check
+ * permissions and rate, run the endpoint, write the reply.
  */
 
 export interface ServiceOptions {
@@ -38,6 +40,8 @@ export interface ServiceOptions {
   readonly random: Random;
   readonly profile: Profile;
   readonly routes: readonly Route[];
+  /** Disks of machines that run as processes, once they do. */
+  readonly disks?: () => MachineDisks | undefined;
   /** Called after each change of the world, including a used fault, before the reply is sent. */
   readonly saved: () => void;
 }
@@ -183,7 +187,7 @@ function createVisitor(options: ServiceOptions, rates: ReturnType<typeof createR
     if (route.access === 'key' && !caller) throw refusedKey(options.store, secret);
     if (caller) requireLogin(caller, route, settings);
     if (body.refusal) throw body.refusal;
-    checkRights(caller, { ...visit, query, body: body.value });
+    checkRights(caller, { ...visit, query, body: body.value }, settings);
     const tooSoon = rates.check({ route, identity: secret ?? request.address, now });
     if (tooSoon) return rateLimitResponse(now, tooSoon, { profile, body: settings.pauses.body });
     const write = callWriter(store);
@@ -216,8 +220,12 @@ function queryOf(url: string): URLSearchParams {
   return mark === -1 ? EMPTY_QUERY : new URLSearchParams(url.slice(mark + 1));
 }
 
-function checkRights(caller: Caller | undefined, call: Parameters<typeof permits>[1]): void {
-  if (!caller || permits(caller.key, call)) return;
+function checkRights(
+  caller: Caller | undefined,
+  call: Parameters<typeof permits>[1],
+  settings: Settings,
+): void {
+  if (!caller || permits(caller.key, call, settings)) return;
   const needed = call.route.category ?? 'full access';
   throw new Refusal(403, 'forbidden', `This API key lacks the permission ${needed}.`);
 }
@@ -249,6 +257,7 @@ function contextOf(options: ServiceOptions, visit: Visit, read: ReadCall): Route
     fault: (name: FaultName, target?: FaultTarget) =>
       hasFaults(options) ? takeFault(options, name, { scope: visit.scope, target }) : undefined,
     origin: visit.request.origin,
+    disks: options.disks?.(),
   };
 }
 

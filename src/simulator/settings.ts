@@ -5,7 +5,7 @@ const positive = z.number().gt(0);
 const rows = z.int().min(1);
 const port = z.int().min(1).max(65_535);
 
-/** Figures behind endpoint groups that neither the specification nor the service shows. Times are seconds. */
+/** Figures of endpoint groups that neither the specification nor the service documents. Times are seconds. */
 export const scalingSettings = z.strictObject({
   /** Interval of the scaling rule. */
   tickSeconds: positive,
@@ -23,7 +23,7 @@ export const scalingSettings = z.strictObject({
   unknownPerf: positive,
   /** Time without reports after which a worker is simulated again, like one that never reported. */
   staleReportSeconds: amount,
-  /** Time for which a request that `/route/` could not place stays queued unless it is repeated. */
+  /** Time for which a request without a worker stays queued unless it is repeated. */
   queueSeconds: amount,
   /** Port on which workers listen, inside their container. */
   workerPort: z.int().min(1).max(65_535),
@@ -166,8 +166,10 @@ export const settingsSchema = z.strictObject({
      * needed.
      */
     minCreditToRent: amount.nullable(),
-    /** True if compute is billed while `exited`, `unknown` or `offline`; disk always is. */
+    /** True if compute is billed while `unknown` or `offline`; disk always is. */
     computeWhileLost: z.boolean(),
+    /** True if compute is billed while `exited`; disk always is. */
+    exitedBills: z.boolean(),
     /** Hours in a month, for prices per GB and month. */
     hoursPerMonth: positive,
   }),
@@ -201,6 +203,10 @@ export const settingsSchema = z.strictObject({
     label: count,
     /** Characters of `env` as JSON. */
     env: count,
+    /** Characters of a command for the files of a machine. */
+    command: count,
+    /** Maximum number of rented machines that are not destroyed, stopped ones included; null: no limit. */
+    machines: rows.nullable(),
     /** Minimum disk of a rental, GB; 0 in the `specification` profile. */
     minDiskGB: amount,
     /**
@@ -231,6 +237,8 @@ export const settingsSchema = z.strictObject({
     get: amount,
     /** Stop, start and label. */
     change: amount,
+    /** `ls`, `rm` and `du` on the files of a machine. */
+    command: amount,
     /** Offer search: ten within the time of ten pauses (ten a minute), at once or spread. */
     search: amount,
     /** Destroying. */
@@ -255,6 +263,23 @@ export const settingsSchema = z.strictObject({
   containers: z.strictObject({
     /** Effect of `onstart` in launch mode `args`: it replaces the image's entrypoint, or is ignored. */
     argsOnstart: z.enum(['entrypoint', 'ignored']),
+    /** True if the log of a container shows what `onstart` prints. */
+    onstartInLog: z.boolean(),
+    /** True if the log of a stopped machine can be read. */
+    logsWhenStopped: z.boolean(),
+    /** True if the service starts a container again after its program ended. */
+    exitedRestarts: z.boolean(),
+    /** Form of paths that the command door serves: `absolute`, `relative` to the container's root, or `both`. */
+    commandPaths: z.enum(['absolute', 'relative', 'both']),
+    /** Real seconds from SIGTERM to SIGKILL when a machine stops that runs as processes. */
+    stopGraceSeconds: amount,
+  }),
+  /** Rights of the restricted key of an instance that are not documented, or documented in two ways. */
+  keys: z.strictObject({
+    /** True if the key of an instance reads the row of its own instance. */
+    ownKeyReads: z.boolean(),
+    /** True if the key of an instance stays valid after the key that rented the instance is revoked. */
+    instanceKeyOutlivesAccountKey: z.boolean(),
   }),
   market: z.strictObject({
     /** Seconds between two changes of bid prices; 0 disables them. */
@@ -292,6 +317,7 @@ export const defaultSettings: Settings = {
     stopAtZeroCredit: true,
     minCreditToRent: 0,
     computeWhileLost: true,
+    exitedBills: true,
     hoursPerMonth: 730,
   },
   lists: {
@@ -309,6 +335,8 @@ export const defaultSettings: Settings = {
     labelAtRent: 256,
     label: 1024,
     env: 32_768,
+    command: 512,
+    machines: null,
     minDiskGB: 8,
     diskWithinOffer: true,
     defaultDiskGB: 10,
@@ -323,6 +351,7 @@ export const defaultSettings: Settings = {
     list: 1,
     get: 2,
     change: 1,
+    command: 1.5,
     search: 6,
     destroy: 3,
     rent: 4.5,
@@ -332,7 +361,15 @@ export const defaultSettings: Settings = {
     searchesPerDay: 0,
   },
   addresses: { portBase: 20_000, portCount: 40_000, sshProxyHost: null },
-  containers: { argsOnstart: 'entrypoint' },
+  containers: {
+    argsOnstart: 'entrypoint',
+    onstartInLog: true,
+    logsWhenStopped: true,
+    exitedRestarts: false,
+    commandPaths: 'both',
+    stopGraceSeconds: 10,
+  },
+  keys: { ownKeyReads: false, instanceKeyOutlivesAccountKey: true },
   market: {
     bidChangeSeconds: 0,
     bidVolatility: 0.1,

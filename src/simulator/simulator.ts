@@ -11,12 +11,8 @@ import { type BodyBounds, bodyLimit } from './calls/incoming-request.ts';
 import type { Profile, Route } from './calls/route.ts';
 import { advanceSteps, catchUp, createSimulatedTime, type SimulatedTime } from './catch-up.ts';
 import { type Listening, type ListenOptions, listenAt, type Served } from './http-server.ts';
-import {
-  type MachineHttp,
-  type MachineServers,
-  type MachineShell,
-  serveMachines,
-} from './instances/machine-servers.ts';
+import { type MachineHttp, type MachineShell, serveMachines } from './instances/machine-servers.ts';
+import { type RunningMachines, type RunOptions, runMachines } from './machines/run-machines.ts';
 import { makeKey, newWorld } from './new-world.ts';
 import { controlRoutes } from './routes/control.ts';
 import { routes } from './routes/registry.ts';
@@ -52,6 +48,11 @@ export interface SimulatorOptions {
   readonly machineServer?: boolean | MachineHttp;
   /** Handler of SSH of running machines, if their ports are served. */
   readonly machineShell?: MachineShell;
+  /**
+   * Runs the machines as processes of this computer while the simulator listens, if set. Every key that may rent then runs
+   * programs as the user of this process.
+   */
+  readonly runMachines?: RunOptions;
   /** Called with a bug: a request that ended in an exception. */
   readonly onError?: (error: unknown) => void;
 }
@@ -87,8 +88,10 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
   };
   const profile = options.profile ?? 'public';
   const control = options.control ? controlRoutes({ store, time, clock, routes }) : [];
+  let machines: RunningMachines | undefined;
+  const disks = () => machines?.disks;
   const serviceOf = (served: readonly Route[]): Service =>
-    createService({ store, time, clock, random, profile, routes: served, saved });
+    createService({ store, time, clock, random, profile, routes: served, disks, saved });
   const service = serviceOf([...routes, ...control]);
   const parts = options.control
     ? () => ({ market: serviceOf(routes), control: serviceOf(control) })
@@ -97,7 +100,12 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
     handle: inProcessTransport(service),
     listen: (where = {}) =>
       listenWithMachines(
-        { options, services: { whole: service, parts }, store, clock, time },
+        {
+          ...{ options, services: { whole: service, parts }, store, clock, time, saved },
+          onRunning: (running) => {
+            machines = running;
+          },
+        },
         typeof where === 'number' ? { port: where } : where,
       ),
     world: upToNow,
@@ -135,42 +143,68 @@ interface ListenParts {
   readonly store: WorldStore;
   readonly clock: Clock;
   readonly time: SimulatedTime;
+  readonly saved: () => void;
+  /** Called with the machines that run as processes, and with undefined when they have ended. */
+  readonly onRunning: (machines: RunningMachines | undefined) => void;
 }
 
 async function listenWithMachines(parts: ListenParts, where: ListenOptions): Promise<Listening> {
-  const { options, services, store, clock, time } = parts;
+  const { options, store } = parts;
   const onError = options.onError ?? (() => undefined);
   const bounds = (url: string): BodyBounds => ({
     ...store.current().settings.limits,
     bodyBytes: bodyLimit(store.current(), url, options.control ?? false),
   });
-  if (!options.machineServer) return listenAt({ ...services, bounds, onError }, where);
-  const http: MachineHttp = options.machineServer === true ? () => undefined : options.machineServer;
-  const world = (): World => {
-    catchUp({ store, time, clock });
-    return store.current();
+  const machines = openMachines(parts, where);
+  const closeMachines = async (): Promise<void> => {
+    await Promise.all(machines.map(async (each) => each.close()));
+    parts.onRunning(undefined);
   };
-  const host = where.host ?? '127.0.0.1';
-  const machines = serveMachines({ host, store, clock, world, http, shell: options.machineShell });
+  const services = machines.reduce(withMachines, parts.services);
   try {
-    const listening = await listenAt({ ...withPorts(services, machines), bounds, onError }, where);
+    const listening = await listenAt({ ...services, bounds, onError }, where);
     return {
       ...listening,
       async close() {
-        machines.close();
-        await listening.close();
+        await Promise.all([closeMachines(), listening.close()]);
       },
     };
   } catch (error) {
-    machines.close();
+    await closeMachines();
     throw error;
   }
 }
 
-/** Opens the ports of a machine before a reply shows that it runs. */
-function withPorts(
+/** Follower of the machines of the world. */
+interface Follower {
+  follow(): void;
+  close(): void | Promise<void>;
+}
+
+/** Returns the listeners at the ports of machines, and their processes, as the options say. */
+function openMachines({ options, store, clock, time, saved, onRunning }: ListenParts, where: ListenOptions) {
+  const { machineServer, machineShell: shell, runMachines: run } = options;
+  const world = (): World => {
+    catchUp({ store, time, clock });
+    return store.current();
+  };
+  const followers: Follower[] = [];
+  if (machineServer) {
+    const http: MachineHttp = machineServer === true ? () => undefined : machineServer;
+    followers.push(serveMachines({ host: where.host ?? '127.0.0.1', store, clock, world, http, shell }));
+  }
+  if (run) {
+    const running = runMachines({ options: run, store, clock, world, saved });
+    onRunning(running);
+    followers.push(running);
+  }
+  return followers;
+}
+
+/** Opens the ports of a machine, and starts its program, before a reply shows that it runs. */
+function withMachines(
   { whole, parts }: ListenParts['services'],
-  machines: MachineServers,
+  machines: Follower,
 ): ListenParts['services'] {
   const followed = (service: Service): Service => ({
     ...service,
@@ -228,7 +262,7 @@ function keeper(parts: {
     counters: store.current().counters,
     pushed: time.pushed(),
   };
-  // Changes that a full disk refused are still to be written when it has room again.
+  // Changes that a full disk refused, to write when it has space again.
   let unsaved: readonly Change[] = [];
   const save = (): void => {
     const { settings, counters } = store.current();

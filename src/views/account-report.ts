@@ -8,7 +8,7 @@ import type { ShownEvent } from './events.ts';
 import { nextSteps } from './next-steps.ts';
 import { type StatusReport, since } from './report.ts';
 
-/** Facts about an account beside its own record. */
+/** Facts about an account in addition to its own record. */
 export interface AccountSeen {
   readonly events: readonly ShownEvent[];
   /** Spending by the operator's sums, in micro-dollars; undefined if the caller may not list its objects. */

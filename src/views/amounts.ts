@@ -30,7 +30,7 @@ export function roundedDollars(dollars: number): number {
 }
 
 /**
- * Returns decimal megabytes in whole gigabytes, rounded down so that a requirement may ask for the shown value: 24,564
+ * Returns decimal megabytes in whole gigabytes, rounded down so that a requirement may name the shown value: 24,564
  * are `24G`.
  */
 export function gigabytes(megabytes: number | undefined): string | undefined {

@@ -44,10 +44,8 @@ export type DecisionRow = z.infer<typeof decisionRowSchema>;
 /** Last status of the operator during an outage of the marketplace. */
 export type StatusRow = z.infer<typeof statusRowSchema>;
 
-const ofInstance = {
-  object: z.string().describe('`gpui/NAME`.'),
-  record: z.record(z.string(), z.unknown()).describe('Internal record of the operator.'),
-};
+const record = z.record(z.string(), z.unknown()).describe('Internal record of the operator.');
+const ofInstance = { object: z.string().describe('`gpui/NAME`.'), record };
 
 export const instanceExplanationSchema = z.discriminatedUnion('source', [
   decisionRowSchema.extend(ofInstance),
@@ -58,6 +56,7 @@ export const groupExplanationSchema = z.strictObject({
   object: z.string().describe('`epg/NAME`.'),
   autoscaling: autoscalingTerms.optional().describe('Terms of the last scaling decision.'),
   lines: z.array(z.string()).readonly().describe('The same in words.'),
+  record,
 });
 
 /** Returns one line for each key of the record. */
@@ -84,7 +83,7 @@ export function explanationText(row: DecisionRow | StatusRow): string {
         ]
       : [
           ['Stage', stage],
-          ['Rule', row.rule || '(none had to fire)'],
+          ['Rule', row.rule || '(no rule was needed)'],
           ['Because', row.because || undefined],
           ['Read', row.reads.length > 0 ? tallied(row.reads).join(', ') : undefined],
           ['Would set', reported],

@@ -6,7 +6,7 @@ export const groupEffectSchema = z.strictObject({
   workers: z.number().describe('Workers that it has now.'),
   outdated: z.array(z.string()).readonly().describe('Workers whose machine does not fit the new template.'),
   effect: z.enum(['keeps', 'replaces']).describe('Effect on the outdated workers.'),
-  updated: z.number().describe('Workers that take over the new template and keep their machine.'),
+  updated: z.number().describe('Workers that adopt the new template and keep their machine.'),
   atATime: z.number().optional().describe('Hot workers that may be out of service at a time.'),
   scaling: z.array(z.string()).readonly().describe('Changes of the number of workers: `replicas 2 → 5`.'),
   detail: z.string().optional(),

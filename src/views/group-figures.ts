@@ -89,7 +89,7 @@ export function groupFigures(
   now: number,
 ): GroupFigures {
   const { namespace = '', name } = metadata;
-  const { ready = 0, hot = 0, cold = 0, starting = 0, draining = 0, gateway } = status;
+  const { ready = 0, replicas: hot = 0, cold = 0, starting = 0, draining = 0, gateway } = status;
   const own = workers.filter(
     (worker) =>
       worker.metadata.namespace === namespace && worker.metadata.labels?.[labels.endpointGroup] === name,

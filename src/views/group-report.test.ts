@@ -14,7 +14,7 @@ test('the report of a group words its workers, gateway, load and cost as top doe
     ...body,
     status: {
       ...{ observedGeneration: 1, conditions: [], ...status },
-      ...{ ready: 1, hot: 2, cold: 1, starting: 1, draining: 0, total: 3 },
+      ...{ ready: 1, replicas: 2, cold: 1, starting: 1, draining: 0, total: 3 },
       ...{ pricePerHour: '1.25', load: '12.34', utilizationPercent: 51 },
       gateway: {
         url: 'https://gateway.example/team/llm',

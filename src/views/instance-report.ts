@@ -2,6 +2,7 @@ import { gpuInstanceConditions } from '../api/v1alpha1/conditions.ts';
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import { outageText } from '../api/v1alpha1/outage.ts';
 import { provisionalCost, totalCost } from '../instance/cost.ts';
+import { endsText, fixedFuse } from '../instance/machine-fuses.ts';
 import { costOver, parseDollars } from '../lib/money.ts';
 import { parseQuantity } from '../lib/quantity.ts';
 import { parseDuration, parseTime } from '../lib/time.ts';
@@ -60,7 +61,7 @@ function lifeFacts({ metadata, spec, status }: GpuInstance, now: number): readon
 }
 
 function machineFacts({ spec, status }: GpuInstance): readonly Fact[] {
-  const { gpu, ssh, image = spec.image, binding } = status ?? {};
+  const { gpu, ssh, image = spec.image, binding, selfEnd } = status ?? {};
   // The addresses of a stopped machine stay on record, but they do not answer.
   const answers = status?.phase !== 'Stopped';
   return [
@@ -70,6 +71,7 @@ function machineFacts({ spec, status }: GpuInstance): readonly Fact[] {
     ...(answers ? fact('SSH', ssh && `ssh -p ${ssh.port} root@${ssh.host}`) : []),
     ...(answers ? fact('Ports', openPortsText(status ?? {})) : []),
     ...fact('Secret', binding?.name),
+    ...fact('Self-end', selfEnd && selfEndText(selfEnd)),
   ];
 }
 
@@ -81,6 +83,12 @@ function machineText({ instanceId, offerId, machineId, hostId }: Partial<Status>
   return Object.entries(ids)
     .flatMap(([name, id]) => (id === undefined ? [] : [`${name} ${id}`]))
     .join(', ');
+}
+
+/** Returns `proven: after 25h of running`, or the state of the proof with its reason. */
+function selfEndText({ proof, checkedAt, detail, ...fuses }: NonNullable<Status['selfEnd']>): string {
+  const known = proof === 'Unproven' && checkedAt === undefined ? 'not proven yet' : proof.toLowerCase();
+  return `${known}: after ${endsText(fuses)}${detail === undefined ? '' : `; ${detail}`}`;
 }
 
 function gpuText({ count, name, memory }: NonNullable<Status['gpu']>): string {
@@ -130,6 +138,13 @@ function plannedSteps({ metadata, spec, status }: GpuInstance, now: number): rea
   if (spec.paused) steps.push('Paused: nothing is rented or replaced. Resume: gpu-rent resume.');
   if (end !== undefined && end > now)
     steps.push(`maxLifetime ends in ${ageText(end - now)}; then ${spec.deletionPolicy}.`);
+  const idleEndsAt = parseTime(status?.idle?.endsAt);
+  if (idleEndsAt !== undefined && idleEndsAt > now)
+    steps.push(
+      `Idle since ${status?.idle?.since}; ${spec.idle?.action} in ${ageText(idleEndsAt - now)}, unless it is used.`,
+    );
+  const fixed = fixedFuse({ spec, status });
+  if (fixed !== undefined) steps.push(fixed);
   return steps;
 }
 

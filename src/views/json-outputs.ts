@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import { costSchema } from './cost.ts';
+import { costBySchema } from './cost-by.ts';
 import { groupExplanationSchema, instanceExplanationSchema } from './explanation.ts';
 import { groupSnapshotSchema } from './group-figures.ts';
 import { instanceSnapshotSchema } from './instance-figures.ts';
@@ -36,6 +37,11 @@ export const JSON_OUTPUTS = {
     command: 'gpu-rent cost [KIND/NAME...] -o json',
     summary: 'A list, the most expensive first, without a sum.',
     schema: costSchema,
+  },
+  costBy: {
+    command: 'gpu-rent cost --since TIME --by WHAT -o json',
+    summary: 'A list, the highest cost first, without a sum.',
+    schema: costBySchema,
   },
   plan: {
     command: 'gpu-rent plan -f FILE -o json',

@@ -6,9 +6,9 @@ import { type ReasonEntry, reasons } from '../api/v1alpha1/reasons.ts';
 const PRESSING = ['terminal', 'retryable', 'progress', 'good'] as const;
 
 /**
- * Returns the next steps by the conditions alone: those that wait for a person, else those that continue by themselves.
- * Conditions that are only unknown or in progress follow from another problem; if all is as desired, there are no
- * steps.
+ * Returns the next steps from the conditions: steps that need a person, else steps that happen by themselves.
+ * Conditions that are only unknown or in progress follow from another problem. If everything is as desired, there are
+ * no steps.
  */
 export function nextSteps(
   conditions: readonly Condition[],
@@ -27,7 +27,7 @@ export function nextSteps(
   return (causes.length > 0 ? causes : pressing).map(stepOf);
 }
 
-/** Reasons that follow from another one, which the report shows too. */
+/** Reasons that follow from another reason, which the report also shows. */
 const CONSEQUENCES: readonly ReasonEntry[] = [reasons.NotRunning];
 
 function holds(conditions: readonly Condition[], type: string): boolean {

@@ -41,6 +41,12 @@ const planSchema = z.strictObject({
     .describe('Requirements, and the number of offers that match if one is dropped.'),
   note: z.string().describe('Assumptions, and checks that were impossible.'),
   start: z.string().optional().describe('Set if nothing would run in the container.'),
+  selfEnd: z
+    .string()
+    .optional()
+    .describe(
+      'How the machine ends itself at `maxLifetime` without the operator; set if it is to be rented.',
+    ),
 });
 
 export const plansSchema = z.array(planSchema).readonly();
@@ -73,8 +79,20 @@ const MAX_WITHOUT = 6;
 
 /** Returns a plan as text; its table fits `width` characters. */
 export function planText(plan: Plan, width?: number): string {
-  const { object, machine, alternative, rents, perDay, candidates, reason, detail, without, note, start } =
-    plan;
+  const {
+    object,
+    machine,
+    alternative,
+    rents,
+    perDay,
+    candidates,
+    reason,
+    detail,
+    without,
+    note,
+    start,
+    selfEnd,
+  } = plan;
   const head = rents
     ? `${object} would rent offer ${rents.offer}: ${rents.count ?? ''} × ${rents.gpu ?? 'GPU'}, ${rents.region ?? 'somewhere'}, ` +
       `${hourlyText(rents.pricePerHour) ?? 'unknown price'}/h, ${dollarText(perDay) ?? 'unknown'}/day (alternative ${(alternative ?? 0) + 1} of spec.offers)`
@@ -98,8 +116,8 @@ export function planText(plan: Plan, width?: number): string {
   const rows = candidates.length === 0 ? '' : `\n${table}`;
   const effect = effectsText(object, plan);
   if (staysBy(machine)) return `${effect}\n(${note})\n`;
-  const hint = rents && start !== undefined ? `${start}\n` : '';
-  return `${effect === undefined ? '' : `${effect}\n`}${head}\n(${note})\n${hint}${softer.join('')}${rows}`;
+  const hints = rents ? [start, selfEnd].flatMap((hint) => (hint === undefined ? [] : [`${hint}\n`])) : [];
+  return `${effect === undefined ? '' : `${effect}\n`}${head}\n(${note})\n${hints.join('')}${softer.join('')}${rows}`;
 }
 
 function inWords(reason: string, detail: string | undefined): string {

@@ -71,9 +71,9 @@ function plain(value: number): string {
 export function summaryText(summary: Summary): string {
   const { offered, served, rejected, rejectedPercent, queued } = summary;
   return [
-    `${hours(summary.seconds)}: offered ${short(offered)}, served ${short(served)}, rejected ${short(rejected)} (${short(rejectedPercent)} %), waiting at the end ${short(queued)}`,
-    `queue ${short(summary.meanQueueSeconds)} s in the mean, ${short(summary.peakQueueSeconds)} s at most`,
-    `workers ${summary.peakHot} hot and ${summary.peakTotal} in all at most, ${summary.rented} rented, ${summary.woken} woken`,
+    `${hours(summary.seconds)}: offered ${short(offered)}, served ${short(served)}, rejected ${short(rejected)} (${short(rejectedPercent)} %), waiting at end ${short(queued)}`,
+    `queue ${short(summary.meanQueueSeconds)} s mean, ${short(summary.peakQueueSeconds)} s max`,
+    `workers max ${summary.peakHot} hot, max ${summary.peakTotal} total, ${summary.rented} rented, ${summary.woken} woken`,
     `$${summary.dollars.toFixed(2)}`,
     '',
   ].join('\n');

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { accountWith } from '../../test/builders/observed-account.ts';
 import { gpuInstanceConditions } from '../api/v1alpha1/conditions.ts';
+import { accountReport } from './account-report.ts';
 import { nextSteps } from './next-steps.ts';
 import { formatReport } from './report.ts';
 
@@ -92,4 +94,18 @@ test('a reason that several conditions and events give in the same words is said
   expect(text).toMatch(/Rented +False +NoOffers +\(as Ready\)$/m);
   expect(text).toMatch(/Running +False +NoOffers +No\.$/m);
   expect(text).toMatch(/Warning +NoOffers +\(as Ready\) \(2 times\)$/m);
+});
+
+test('the report on an account whose credit is low has the condition and the remedy', () => {
+  const message = 'Credit is used up in about a day or less.';
+  const at = '2026-11-20T12:00:00Z';
+  const conditions = [
+    { type: 'Ready', status: 'True', reason: 'Ready', message: '', lastTransitionTime: at },
+    { type: 'CreditLow', status: 'True', reason: 'CreditLow', message, lastTransitionTime: at },
+  ] as const;
+  const account = accountWith({ status: { conditions: [...conditions], credit: '20.00', runway: '20h' } });
+  const report = accountReport(account, { events: [], spentThisMonth: 0 }, Date.parse(at));
+  const text = formatReport(report, { now: Date.parse(at), paint: (_, shown) => shown });
+  expect(text).toContain(message);
+  expect(report.next).toEqual([expect.stringContaining("Add credit in the marketplace's console")]);
 });

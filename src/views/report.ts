@@ -16,7 +16,7 @@ export type ReportTable = Readonly<z.infer<typeof reportTableSchema>>;
 
 /** A report as data for programs. */
 export const reportSchema = z.strictObject({
-  object: z.string().describe('`gpui/NAME`, `epg/NAME` or `gpuacct/NAME`.'),
+  object: z.string().describe('`gpui/NAME`, `epg/NAME`, `gpuacct/NAME` or `gpubudget/NAME`.'),
   namespace: z.string(),
   next: z.array(z.string()).readonly().describe('Next steps of the operator, and actions for a person.'),
   tables: z

@@ -25,10 +25,10 @@ const SCENARIO: Scenario = {
   plan: PLAN,
 };
 
-/** What is planted in the place of a contender. */
+/** Behaviour of the planted contender. */
 interface Planted {
   readonly msPerObject: number;
-  /** It stops after so many. */
+  /** Number of rentals after which it stops. */
   readonly rents?: number;
   /** Machines for each object. */
   readonly machines?: number;
@@ -39,7 +39,7 @@ interface Planted {
   readonly ends?: boolean;
 }
 
-/** A cluster and a marketplace in memory, on which the planted one works object after object. */
+/** Returns an in-memory cluster and marketplace in which the planted contender handles object after object. */
 function sceneOf(planted: Planted, clock: VirtualClock): Scene {
   const objects = new Map<string, SeenObject>();
   const machines: LiveMachine[] = [];

@@ -1,9 +1,9 @@
 import type { Transport, TransportRequest, TransportResponse } from '../../src/lib/transport.ts';
 
-/** What a scripted service does with one request. */
+/** Scripted response of a service to one request. */
 export type Script = (request: TransportRequest) => TransportResponse | Promise<TransportResponse>;
 
-/** A transport that answers by script and remembers what it was asked. */
+/** Transport that answers by script and records its requests. */
 export interface AnsweringTransport {
   readonly transport: Transport;
   readonly requests: TransportRequest[];
@@ -29,12 +29,12 @@ export function answeringTransport(...scripts: Script[]): AnsweringTransport {
   };
 }
 
-/** A reply with that body: text and bytes as they are, anything else as JSON. */
+/** Returns a script that replies with that body: text and bytes as they are, anything else as JSON. */
 export function reply(body: unknown, status = 200, headers: Record<string, string> = {}): Script {
   return () => response(body, status, headers);
 }
 
-/** The same as a response. */
+/** Returns a response with that body. */
 export function response(
   body: unknown,
   status = 200,
@@ -50,7 +50,7 @@ export function response(
   };
 }
 
-/** A request that is never answered, and never notices that its caller gave up. */
+/** Waits forever, even after the caller aborts. */
 export const silence: Script = () => new Promise(() => {});
 
 async function* chunks(...parts: Uint8Array[]): AsyncGenerator<Uint8Array> {

@@ -7,18 +7,18 @@ export interface CuttingProxy {
   readonly url: string;
   /** Ends all connections at once, with a reset. New ones are relayed again. */
   cut(): void;
-  /** The same once so many more bytes have passed, in both directions together. */
+  /** Cuts all connections once that many more bytes have passed, in both directions together. */
   cutAfter(bytes: number): void;
-  /** How many bytes have passed so far, in both directions together. */
+  /** Returns the number of bytes that have passed, in both directions together. */
   passed(): number;
-  /** From now on nothing is relayed, on old connections or new ones, and nobody is told. */
+  /** Drops all data silently from now on, on old and new connections. */
   swallow(): void;
   /** Relays new connections again; swallowed ones stay dead. */
   heal(): void;
   close(): Promise<void>;
 }
 
-/** Listens on an address of this machine; rejects where it has no such address. */
+/** Listens on an address of this machine; rejects if it has no such address. */
 export async function startCuttingProxy(targetUrl: string, listenOn = '127.0.0.1'): Promise<CuttingProxy> {
   const target = new URL(targetUrl);
   const sockets = new Set<Socket>();

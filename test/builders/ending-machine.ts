@@ -1,7 +1,7 @@
 import type { BreakerState } from '../../src/accounts/breaker.ts';
 import { at, type Given, time, withMachine } from './observed.ts';
 
-/** Begin times of lists, in seconds from now. */
+/** Returns begin times of lists, in seconds from now. */
 export const lists = (...seconds: number[]): readonly number[] => seconds.map((second) => at(second));
 
 /** The status of a machine that was rented by another spec. */
@@ -16,19 +16,19 @@ export const OPEN_BREAKER: BreakerState = {
   ...{ unhealthy: 4, message: 'm' },
 };
 
-/** The status of a machine that has shown this word since then. */
+/** Returns the status of a machine that has reported this word since then. */
 export const since = (actualStatus: string, seconds: number) => ({
   actualStatus,
   actualStatusSince: time(seconds),
 });
 
-/** A machine whose host has been offline for longer than the usual minute; names only what matters. */
+/** Returns a machine whose host has been offline for longer than the default minute; pass only what matters. */
 export function lost(situation: Given = {}): Given {
   const status = { ...since('offline', -61), ...situation.status };
   return withMachine({ state: 'offline' }, { ...situation, status });
 }
 
-/** The outline of a decision that destroys machine 1: by which rule, why, and why another is not there yet. */
+/** Returns the outline of a decision that destroys machine 1: rule, reason, and reason of the Reconciling condition. */
 export const destroys = (rule: string, reason: string, reconciling = 'Replacing') => ({
   rule,
   record: 'status',

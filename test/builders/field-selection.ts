@@ -28,7 +28,7 @@ function followed({ client, namespace }: WidgetNamespace, options: Partial<Infor
   return { informer, changes };
 }
 
-/** An informer with a field selector sees an object come into its selection, and leave it, in either order. */
+/** Checks that an informer with a field selector sees an object enter and leave its selection, in either order. */
 export async function followsSelectedField(
   where: WidgetNamespace,
   initialState: 'auto' | 'paged',
@@ -48,7 +48,7 @@ export async function followsSelectedField(
   expect(changes).toEqual(['added large', 'added small', 'deleted large', 'deleted small', 'added last']);
 }
 
-/** An informer of one object by name reports no other object, and its audit finds no divergence. */
+/** Checks that an informer of one object by name reports no other object, and that its audit finds no divergence. */
 export async function followsOneName(where: WidgetNamespace): Promise<void> {
   const { client, namespace } = where;
   let one = await client.create(widgets, widget(namespace, 'one'));
@@ -71,7 +71,7 @@ export async function followsOneName(where: WidgetNamespace): Promise<void> {
   expect(new Set(changes)).toEqual(new Set(['added one', 'updated one']));
 }
 
-/** An informer with a field that the kind does not select by reports the refusal in its health. */
+/** Checks that an informer with an unsupported field selector reports the refusal in its health. */
 export async function reportsRefusedField(where: WidgetNamespace): Promise<void> {
   const { informer } = followed(where, { fieldSelector: 'spec.colour=red' });
   await eventually('the refusal', () => informer.health().failure !== undefined);

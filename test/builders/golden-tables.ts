@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { contradictions } from '../status-contract/contract.ts';
 import { goldenText } from './golden-text.ts';
 
-/** What a situation leads to: what its row states, and all that is said besides. */
+/** Result of a situation: the outline that its row states, and the full text. */
 interface Judged<Outline> {
   readonly outline: Outline;
   readonly text: string;
@@ -11,8 +11,8 @@ interface Judged<Outline> {
 }
 
 /**
- * Tables of decisions: a situation in one sentence, what of it is not usual, and what matters of what it leads to. All
- * that is said besides stands in `test/golden/decisions/<name>.txt`, so that no word or number of it changes unseen.
+ * Builds tables of decisions: a situation in one sentence, its unusual parts, and the relevant result. The full text
+ * is in `test/golden/decisions/<name>.txt`, so that no word or number changes unnoticed.
  */
 export function goldenTables<Situation, Outline>(
   name: string,
@@ -30,7 +30,7 @@ export function goldenTables<Situation, Outline>(
         golden.expect(sentence, text);
       });
     },
-    /** Call it last in the file. */
+    /** Checks for stale entries. Call it last in the file. */
     close(): void {
       test('the golden text tells these situations and no others', () => golden.expectNoOther(sentences));
     },

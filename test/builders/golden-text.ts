@@ -12,7 +12,10 @@ export interface GoldenText {
   expectNoOther(headlines: readonly string[]): void;
 }
 
-/** The golden text at `path`, which begins with `title`. `UPDATE_GOLDEN=1` writes what the tests say instead of comparing it. */
+/**
+ * Opens the golden text at `path`, which begins with `title`. `UPDATE_GOLDEN=1` writes the tests' results instead of
+ * comparing them.
+ */
 export function goldenText(
   path: string,
   title = 'What every situation of the tables leads to, in full.',
@@ -22,7 +25,7 @@ export function goldenText(
   return {
     expect(headline, text) {
       if (updating) sections.set(headline, text);
-      expect(text, `${path} (UPDATE_GOLDEN=1 writes it anew)`).toBe(sections.get(headline));
+      expect(text, `${path} (UPDATE_GOLDEN=1 rewrites it)`).toBe(sections.get(headline));
     },
     expectNoOther(headlines) {
       if (updating) write(path, title, sections);

@@ -6,7 +6,7 @@ const CLI = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.ts');
 /** A `gpu-rent` that runs as a process of its own. */
 export interface GpuRentProcess {
   readonly child: ChildProcess;
-  /** What it has written to stdout and stderr. */
+  /** Returns its output on stdout and stderr so far. */
   readonly output: () => string;
   readonly exitCode: Promise<number | null>;
 }
@@ -32,7 +32,7 @@ export function killStarted(): void {
   for (const { child } of started.splice(0)) child.kill('SIGKILL');
 }
 
-/** The fields of the log line with that message; undefined until it was written. */
+/** Returns the fields of the log line with that message; undefined before it was written. */
 export function logged({ output }: GpuRentProcess, message: string): Record<string, string> | undefined {
   const line = output()
     .split('\n')

@@ -17,12 +17,12 @@ import { createVirtualClock } from './virtual-clock.ts';
 /** The namespace of the groups and workers that are made here. */
 export const NAMESPACE = 'default';
 
-/** A publisher over an API in memory, and what it has written and sent there. */
+/** Creates a publisher with an in-memory API, and access to its writes and requests. */
 export function publisherBench() {
   const cluster = memoryCluster();
   // Of its own: in the cluster's time the garbage collector would take what has no owner there.
   const clock = createVirtualClock({ startMs: cluster.clock.now() });
-  /** As of a process that starts now, or for another group. */
+  /** Returns another publisher, as a new process or another group has it. */
   const another = () => new Publisher({ cluster: cluster.kube, clock });
   const publisher = another();
   const publish = (group: EndpointGroup, workers: readonly Worker[], going: readonly string[] = []) => {
@@ -30,7 +30,7 @@ export function publisherBench() {
     const staying = endpoints.filter(({ worker }) => !going.includes(worker.metadata.name));
     return publisher.publish({ group, workers, endpoints: staying });
   };
-  /** Writes a group as people do, and returns it as it stands there, with a uid of the API server. */
+  /** Writes a group as a user does, and returns the stored object with its UID. */
   const declare = async ({ metadata, ...group }: EndpointGroup) => {
     const ref = refOf({ ...group, metadata });
     if (await cluster.kube.get(endpointGroupResource, ref)) {
@@ -58,7 +58,7 @@ export function publisherBench() {
   return { ...cluster, clock, ...tools };
 }
 
-/** A group in the namespace of the bench. */
+/** Returns a group in the namespace of the bench. */
 export function groupInDefault(
   spec: Record<string, unknown> = {},
   more: Parameters<typeof groupObject>[1] = {},
@@ -66,7 +66,7 @@ export function groupInDefault(
   return groupObject(spec, { ...more, metadata: { namespace: NAMESPACE, ...more.metadata } });
 }
 
-/** A worker that serves there, made after the publisher started. */
+/** Returns a worker that serves there, created after the publisher started. */
 export function workerInDefault(name: string, publicAddress = '203.0.113.7'): Worker {
   const status = { ...workerObject(name).status, publicAddress };
   const object = workerObject(name, { metadata: { namespace: NAMESPACE }, status });

@@ -6,7 +6,7 @@ import type { Worker } from '../../src/controllers/endpoint-group/workers/worker
 
 const BORN = Date.parse('2026-11-20T11:00:00Z');
 
-/** A group of workers that tell their load, with one port. */
+/** Returns a group whose workers report their load, with one port. */
 export function groupObject(
   spec: Record<string, unknown> = {},
   more: {
@@ -43,7 +43,7 @@ export function groupObject(
   };
 }
 
-/** The object of a worker that runs and is ready, with a public address and its port mapped. */
+/** Returns the object of a running, ready worker with a public address and a mapped port. */
 export function workerObject(
   name: string,
   more: {
@@ -93,7 +93,7 @@ export function condition(type: string, status: 'True' | 'False', lastTransition
 /** The machine of a worker of another template was rented by another request. */
 const OTHER_REQUEST = { ...READY, specHash: 'v2:0000000000000000' };
 
-/** A hot worker that serves. */
+/** Returns a hot worker that serves. */
 export function groupWorker(overrides: Partial<Worker> = {}): Worker {
   const name = overrides.name ?? 'w';
   return {

@@ -1,6 +1,6 @@
 import type { InstanceSummary } from '../../src/instance/summary.ts';
 
-/** An object of an account that has nothing yet, with what a test changes of it. */
+/** Returns an object of an account that has nothing yet, with the test's changes. */
 export function instanceSummary(change: Partial<InstanceSummary> = {}): InstanceSummary {
   return {
     uid: 'u1',
@@ -16,6 +16,8 @@ export function instanceSummary(change: Partial<InstanceSummary> = {}): Instance
     hasOpenIntent: false,
     hasProvenIntent: false,
     hasDoubtfulIntent: false,
+    hasOpenStart: false,
+    offerPrice: undefined,
     pricePerHour: 0,
     hasUnknownPrice: false,
     maxPrice: undefined,

@@ -6,17 +6,17 @@ import type { KubeObject } from '../../src/runtime/kube/kube-object.ts';
 export interface LeaseApi {
   readonly clientOf: (network?: LeaseNetwork) => KubeClient;
   lease(): (KubeObject & { readonly spec?: Record<string, unknown> }) | undefined;
-  /** What a person does with kubectl. */
+  /** Edits the Lease as a person with kubectl does. */
   edit(spec: Record<string, unknown>): void;
   remove(): void;
   readonly writes: () => number;
   readonly reads: () => number;
 }
 
-/** What lies between a candidate and the API server. */
+/** Faults between a candidate and the API server. */
 export interface LeaseNetwork {
   down: boolean;
-  /** The next write is carried out, but nobody ever hears of it. */
+  /** Carries out the next write but never answers it. */
   hangsOnce?: boolean;
   /** The namespace of the Lease does not exist. */
   noNamespace?: boolean;

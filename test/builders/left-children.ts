@@ -38,7 +38,7 @@ export function slicesOf(owner: GpuInstance): readonly EndpointSliceObject[] {
   return endpointSlices(owner, publication, { allowPrivate: false });
 }
 
-/** Secret, Service and both slices. */
+/** Returns Secret, Service and both EndpointSlices. */
 export function childrenOf(owner: GpuInstance): readonly Child[] {
   const service = instanceService(owner);
   const secret = connectionSecret(owner, publication, { workerToken: 't', instanceApiKey: undefined });
@@ -49,7 +49,7 @@ export function childrenOf(owner: GpuInstance): readonly Child[] {
   ];
 }
 
-/** The slice by which the Service of a group leads to a worker. */
+/** Returns the slice that connects a group's Service to a worker. */
 export function sliceOfWorker(name: string): EndpointSliceObject {
   const { object } = workerInDefault(name);
   const worker = { ...object, metadata: { ...object.metadata, namespace: NAMESPACE } };

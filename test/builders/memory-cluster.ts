@@ -21,7 +21,7 @@ export interface MemoryCluster {
   readonly kube: KubeClient;
   readonly memory: MemoryKube;
   readonly clock: VirtualClock;
-  /** Everything sent so far, as method and path. */
+  /** Method and path of every request so far. */
   readonly sent: string[];
   /** Answers in the server's place where it returns something; nothing by default. */
   intercept: (request: TransportRequest) => ReturnType<Transport> | undefined;
@@ -48,7 +48,7 @@ export function memoryCluster(): MemoryCluster {
   return cluster;
 }
 
-/** A refusal as the API server words one. */
+/** Returns a refusal in the API server's words. */
 export function refusedBy(status: number, reason: string, message?: string): ReturnType<Transport> {
   return answeredBy(status, {
     ...{ kind: 'Status', apiVersion: 'v1', status: 'Failure' },
@@ -56,7 +56,7 @@ export function refusedBy(status: number, reason: string, message?: string): Ret
   });
 }
 
-/** An answer in the API server's place. */
+/** Returns a response in the API server's place. */
 export async function answeredBy(status: number, body: unknown): ReturnType<Transport> {
   const text = JSON.stringify(body);
   return {

@@ -17,7 +17,7 @@ const identity = newIdentity(
 
 type Proven = Extract<KeyProof, { type: 'proven' }>;
 
-/** A key that proves user 7 with 100 dollars of credit. */
+/** Returns a key that proves user 7 with 100 dollars of credit. */
 export function proven(changes: Partial<Proven> = {}): Proven {
   return {
     type: 'proven',
@@ -35,14 +35,14 @@ export function proven(changes: Partial<Proven> = {}): Proven {
   };
 }
 
-/** A key of which one reply said that it is of user 7. */
+/** Returns a key that a single reply assigned to user 7. */
 export function unconfirmed(
   changes: Partial<Extract<KeyProof, { type: 'unconfirmed' }>> = {},
 ): Extract<KeyProof, { type: 'unconfirmed' }> {
   return { type: 'unconfirmed', source: 'user', login: LOGIN, ...changes };
 }
 
-/** A session whose lists arrive, without machines. */
+/** Returns a session whose lists arrive, without machines. */
 export function session(changes: Partial<SessionFacts> = {}): SessionFacts {
   return {
     login: LOGIN,
@@ -71,12 +71,12 @@ export function session(changes: Partial<SessionFacts> = {}): SessionFacts {
   };
 }
 
-/** A key that could not be proven. */
+/** Returns a key that could not be verified. */
 export function failed(kind: MarketplaceErrorKind, change: Partial<Failure> = {}): KeyProof {
   return { type: 'failed', source: 'user', failure: { kind, badCertificate: false, ...change } };
 }
 
-/** The account of {@link observed} with another status, other metadata or another spec. */
+/** Returns the account of {@link observed} with another status, metadata or spec. */
 export function accountWith(change: {
   readonly status?: MarketplaceAccount['status'];
   readonly metadata?: Partial<MarketplaceAccount['metadata']>;
@@ -116,7 +116,7 @@ function account(): MarketplaceAccount {
   };
 }
 
-/** An account with everything as it should be; a row names only what matters to it. */
+/** Returns a healthy account; pass only what matters to the row. */
 export function observed(changes: Partial<Observed> = {}): Observed {
   return {
     account: account(),
@@ -134,6 +134,7 @@ export function observed(changes: Partial<Observed> = {}): Observed {
     keyFailingSince: undefined,
     keyUnanswered: 0,
     figuresWrittenAt: undefined,
+    creditReadings: [],
     keyCheckAgainInMs: 60_000,
     ...changes,
   };

@@ -22,7 +22,7 @@ import { groupObject, groupWorker } from './group-worker.ts';
 export const NOW = Date.parse('2026-11-20T12:00:00Z');
 const SECOND = 1000;
 
-/** What a test says of an observation, by the names of its parts. */
+/** Parts of an observation that a test sets, by name. */
 export interface GroupSituation
   extends Partial<Pick<Observed, 'group' | 'memory' | 'refused'>>,
     Partial<Omit<SeenWorkers, 'all'>>,
@@ -33,11 +33,12 @@ export interface GroupSituation
   readonly workers?: readonly Worker[];
   readonly loadState?: LoadState;
   readonly accountCap?: SeenAccount['cap'];
+  readonly hasStop?: SeenAccount['hasStop'];
   readonly published?: SeenPublication['service'];
   readonly publishedFile?: SeenPublication['file'];
 }
 
-/** An observation of a group of no workers and no load, but for these. */
+/** Returns an observation of a group without workers and load, with these changes. */
 export function observedGroup(situation: GroupSituation = {}): Observed {
   const {
     workers = [],
@@ -62,7 +63,7 @@ export function observedGroup(situation: GroupSituation = {}): Observed {
     group: situation.group ?? groupObject(),
     workers: { all: workers, orphans, takenNames, outlook },
     load: { state: loadState, source, hasLateFigures, wakeAsked },
-    account: { frozen, cap: situation.accountCap },
+    account: { frozen, cap: situation.accountCap, hasStop: situation.hasStop },
     publication: {
       service: published,
       file: situation.publishedFile,
@@ -75,7 +76,7 @@ export function observedGroup(situation: GroupSituation = {}): Observed {
   };
 }
 
-/** A hot worker that serves, made from the template that groups have. */
+/** Returns a hot worker that serves, created from the default template of groups. */
 export function worker(name: string, overrides: Partial<Worker> = {}): Worker {
   const hash = templateHash(groupObject());
   return groupWorker({ name, reporter: `uid-${name}/7`, templateHash: hash, ...overrides });
@@ -110,7 +111,7 @@ export function reports(
   return reported(first, NOW, record({ arrived, ...overrides }));
 }
 
-/** What a process remembers of a group that had this many hot workers and no burst. */
+/** Returns the memory of a group that had this many hot workers and no burst. */
 export function calm(hot: number, overrides: Partial<MemoryFields> = {}): MemoryFields {
   const scaling = { recent: [], panicUntil: 0, hot };
   return { scaling, decision: undefined, nextTickAt: 0, hotAtTick: hot, slowSince: undefined, ...overrides };

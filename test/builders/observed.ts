@@ -24,6 +24,7 @@ import { Secret } from '../../src/lib/secret.ts';
 import { formatTime } from '../../src/lib/time.ts';
 import type { MachineState } from '../../src/market/machine.ts';
 import type { Offer } from '../../src/market/offer.ts';
+import { vastFacts } from '../../src/markets/vast/facts.ts';
 import { makeClaim } from '../../src/ownership/claim.ts';
 import { defaultConstants } from '../../src/ownership/constants.ts';
 import type { Identity } from '../../src/ownership/identity.ts';
@@ -49,7 +50,7 @@ export const identity: Identity = {
 export const at = (seconds: number): number => NOW + seconds * 1000;
 export const time = (seconds: number): string => formatTime(at(seconds));
 
-/** A spec with everything defaulted, as the API server would give it. */
+/** Returns a spec with all defaults, as the API server stores it. */
 export function spec(manifest: GpuInstanceManifestSpec = {}): GpuInstance['spec'] {
   return gpuInstanceSpec.parse({
     image: 'example/image:1',
@@ -58,7 +59,7 @@ export function spec(manifest: GpuInstanceManifestSpec = {}): GpuInstance['spec'
   });
 }
 
-/** An offer that fits {@link spec}; names only what matters. */
+/** Returns an offer that fits {@link spec}; pass only what matters. */
 export function offer(change: Partial<Offer> = {}): Offer {
   const id = change.id ?? '100';
   const price = change.pricePerHour ?? 500_000;
@@ -101,7 +102,7 @@ const WORDS: Partial<Readonly<Record<MachineState, string | null>>> = {
   ended: 'destroyed',
 };
 
-/** A running machine that began five minutes ago; names only what matters. */
+/** Returns a running machine that started five minutes ago; pass only what matters. */
 export function row(change: Partial<Machine> = {}): Machine {
   const state = change.state ?? 'running';
   return {
@@ -134,17 +135,17 @@ export function row(change: Partial<Machine> = {}): Machine {
   };
 }
 
-/** The label of this object's purchase. */
+/** Returns the label of this object's purchase. */
 export function labelOf(attempt: number, issuedAt = at(-301), uid = UID): string {
   return makeLabel(identity, { uid, attempt, issuedAt });
 }
 
-/** A listed machine of this object's purchase. */
+/** Returns a listed machine of this object's purchase. */
 export function machineOf(attempt: number, change: Partial<Machine> = {}): ListedMachine {
   return listed(row({ label: labelOf(attempt), ...change }));
 }
 
-/** Any listed machine, with what its label says about whose it is. */
+/** Returns a listed machine with the ownership that its label shows. */
 export function listed(machine: Machine): ListedMachine {
   const ownership = ownershipOf(machine, { identity, login: LOGIN, constants: defaultConstants });
   return { row: machine, ownership };
@@ -168,6 +169,7 @@ export function intent(change: Partial<RentalIntent> = {}): RentalIntent {
 export function facts(change: Partial<AccountFacts> = {}): AccountFacts {
   return {
     login: LOGIN,
+    market: vastFacts,
     limits: {},
     breaker: { type: 'closed' },
     openSpans: [],
@@ -194,17 +196,19 @@ export const FRESH_RETRY = { refusal: undefined, explained: undefined, failures:
 const freshMemory: MemoryView = {
   ...FRESH_RETRY,
   replacement: FRESH_RETRY,
+  candidates: new Map(),
   destroys: [],
   destroyFailures: 0,
   destroyNotBefore: 0,
   firstSeenAt: 0,
 };
 
-/** What a test says about a pass; everything else is as on a quiet day. */
+/** Parts of a reconcile that a test sets; the rest has uneventful defaults. */
 export interface Given {
   readonly spec?: GpuInstanceManifestSpec;
   readonly status?: Partial<GpuInstanceStatus>;
   readonly annotations?: Readonly<Record<string, string>>;
+  readonly labels?: Readonly<Record<string, string>>;
   readonly intent?: RentalIntent | string;
   readonly deleting?: boolean;
   readonly finalizers?: readonly string[];
@@ -217,12 +221,12 @@ export interface Given {
   readonly observed?: ObservedParts;
 }
 
-/** Parts of an observation by their names alone: no name stands in two of its nouns. */
+/** Parts of an observation by their names alone: each name occurs in one of its nouns only. */
 export type ObservedParts = Partial<
   SeenMachines & SeenPurchase & PassTimes & Pick<Observed, 'object' | 'account' | 'memory'>
 >;
 
-/** The observation with these parts in the nouns that hold them. */
+/** Returns the observation with these parts in the nouns that contain them. */
 export function withParts(observed: Observed, parts: ObservedParts): Observed {
   const inNoun = <Noun extends object>(noun: Noun): Noun => {
     const changed = Object.entries(parts).filter(([name]) => name in noun);
@@ -232,7 +236,7 @@ export function withParts(observed: Observed, parts: ObservedParts): Observed {
   return { ...inNoun(rest), machine: inNoun(machine), purchase: inNoun(purchase), clock: inNoun(clock) };
 }
 
-/** A search ten seconds ago showed the same offers as those of the pass. */
+/** Returns a replacement view in which a search ten seconds ago found the same offers as this reconcile. */
 function replacementOf({ memory, observed }: Given): RetryView {
   const { offers = IN_HAND.offers } = observed ?? {};
   const ids = [...offers.values()].flatMap((seen) =>
@@ -242,7 +246,7 @@ function replacementOf({ memory, observed }: Given): RetryView {
   return { ...FRESH_RETRY, ...(ids.length > 0 && { firstSearch }), ...memory?.replacement };
 }
 
-/** One frozen view of one object. */
+/** Returns a frozen view of one object. */
 export function given(situation: Given = {}): Facts {
   const object = objectOf(situation);
   const machines = situation.machines ?? [];
@@ -265,7 +269,7 @@ export function given(situation: Given = {}): Facts {
     machine: {
       list: situation.list === 'none' ? undefined : list,
       absences: new Map(),
-      listsBegun: situation.list === 'none' ? [] : [list.begunAt],
+      listsBegun: situation.list === 'none' ? [] : [list.begunAt - defaultConstants.listLagMs, list.begunAt],
       loginProven: undefined,
       confirmed: id === undefined ? undefined : { instanceId: id, read: list.recorded ?? 'absent' },
       labelReads: new Map(
@@ -275,6 +279,9 @@ export function given(situation: Given = {}): Facts {
           .map((read) => [read.id, read]),
       ),
       probe: undefined,
+      lease: undefined,
+      selfEnd: undefined,
+      idle: undefined,
       published: { type: 'done', bindingName: 'job-connection' },
       isOfferSoldBefore: false,
       olderClaimant: false,
@@ -317,6 +324,7 @@ function objectOf(situation: Given): GpuInstance {
         ...situation.annotations,
         ...(text === undefined ? {} : { [annotations.rentalIntent]: text }),
       },
+      ...(situation.labels && { labels: situation.labels }),
       finalizers: situation.finalizers ?? (text === undefined ? [] : [MACHINE_FINALIZER]),
       ...(situation.deleting ? { deletionTimestamp: time(-1) } : {}),
     },
@@ -325,7 +333,7 @@ function objectOf(situation: Given): GpuInstance {
   };
 }
 
-/** What its row tells of machine 1. */
+/** Recorded facts of machine 1. */
 const FACTS: NonNullable<GpuInstanceStatus['facts']> = [
   { field: 'gpuName', value: 'RTX 4090' },
   { field: 'gpuCount', value: '1' },
@@ -333,7 +341,7 @@ const FACTS: NonNullable<GpuInstanceStatus['facts']> = [
   { field: 'pricing', value: 'OnDemand' },
 ];
 
-/** The status of an object that holds machine 1 of its first purchase, running for four minutes. */
+/** Returns the status of an object whose first machine has been running for four minutes. */
 export function holding(
   change: Partial<GpuInstanceStatus> = {},
   manifest: GpuInstanceManifestSpec = {},
@@ -366,7 +374,7 @@ export function holding(
 /** Complete lists agree on every field of every row. */
 export const ALL_AGREE: Agreement = { heldMs: () => 3_600_000, spacingMs: 10_000 };
 
-/** An object that holds a machine, as {@link given} takes it: intent, status and the row that the list shows. */
+/** Returns a situation with a machine for {@link given}: intent, status and list row. */
 export function withMachine(change: Partial<Machine> = {}, situation: Given = {}): Given {
   return {
     intent: intent(),
@@ -376,7 +384,22 @@ export function withMachine(change: Partial<Machine> = {}, situation: Given = {}
   };
 }
 
-/** The Ready condition of an object that is not, with its reason. */
+/**
+ * Returns the situation of an object whose record moves to machine 2 now: the reply to its rental named machine 1, which
+ * lists show with the label of a person.
+ */
+export function movingRecord(situation: Given): Given {
+  return {
+    ...situation,
+    machines: [
+      listed(row({ label: 'mine', startedAt: at(-310), gpuUtilization: 0 })),
+      machineOf(1, { id: '2' }),
+    ],
+    status: { ...situation.status, unconfirmed: true },
+  };
+}
+
+/** Returns a false Ready condition with its reason. */
 export const readyCondition = (reason: string) => ({
   type: 'Ready',
   status: 'False' as const,

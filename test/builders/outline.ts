@@ -1,6 +1,6 @@
 import type { Action, Step, Verdict } from '../../src/controllers/gpu-instance/types.ts';
 
-/** A step in the few words in which a test says what it expects. Everything that has an effect is in it. */
+/** Returns the short form of a step for expectations. It contains everything that has an effect. */
 export function outline(step: Step): Record<string, unknown> {
   if (step.type === 'read') return { reads: step.requests };
   if (step.type === 'publish') return { publish: step.publication.serving };

@@ -12,7 +12,7 @@ const SYMBOLS: Readonly<Record<FilterOperator, string>> = {
   notin: ' notin ',
 };
 
-/** The text that parses to these filters again: the form of `search_params`. */
+/** Returns the text that parses to these filters: the form of `search_params`. */
 export function formatQueryText(filters: readonly OfferFilter[]): string {
   return filters
     .map(({ field, operator, value }) => {
@@ -23,7 +23,7 @@ export function formatQueryText(filters: readonly OfferFilter[]): string {
     .join(' ');
 }
 
-/** A wire value as people write it. */
+/** Returns a wire value in its human-readable form. */
 function textOfValue(name: string, value: OfferScalar): string {
   if (value === null) return 'None';
   if (typeof value === 'number') {

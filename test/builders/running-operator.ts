@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import type { GpuInstance } from '../../src/api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../../src/api/v1alpha1/marketplace-account.ts';
@@ -30,7 +29,7 @@ import type { FaultName } from '../../src/simulator/fault-catalogue.ts';
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
 import { ledger } from '../../src/simulator/world/ledger.ts';
 import type { ClusterAccess } from '../cluster/connect.ts';
-import { untilOurKindsAreServed } from '../crds/install.ts';
+import { installDefinitions } from '../crds/install.ts';
 
 /** No socket is opened to it: requests go straight into the simulator. */
 export const SIMULATED_URL = 'http://127.0.0.1:9';
@@ -40,7 +39,7 @@ export interface SecretWithData extends KubeObject {
   readonly stringData?: Readonly<Record<string, string>>;
 }
 
-/** One request that reached the marketplace. */
+/** Request that reached the marketplace. */
 export interface MarketplaceCall {
   readonly method: string;
   readonly path: string;
@@ -54,7 +53,7 @@ export interface BenchOptions {
   readonly flags?: RawOptions;
   /** Namespaces that operators of this bench watch beside its own. */
   readonly alsoWatched?: readonly string[];
-  /** Who the operator is to the API server; the administrator unless given. */
+  /** Returns the operator's token at the API server (default: the administrator's). */
   readonly operatorToken?: (namespace: string) => Promise<string>;
   /** Stands for workers of groups. */
   readonly workerTransport?: Transport;
@@ -143,9 +142,7 @@ export class OperatorBench {
   }
 
   static async open(cluster: ClusterAccess, options: BenchOptions = {}): Promise<OperatorBench> {
-    const crds = join(import.meta.dirname, '..', '..', 'deploy', 'base', 'crds');
-    await cluster.kubectl(['apply', '--server-side', '-f', crds]);
-    await untilOurKindsAreServed(cluster.admin);
+    await installDefinitions(cluster.admin);
     return new OperatorBench(cluster, await cluster.createNamespace('bench'), options);
   }
 
@@ -217,13 +214,15 @@ export class OperatorBench {
     return operator;
   }
 
-  /** As SIGTERM: drains and releases the lease. */
+  /** Stops the operator as SIGTERM does: it drains and releases the lease. */
   async stop(): Promise<void> {
     await this.#running?.operator.manager.stop();
     this.#running = undefined;
   }
 
-  /** As kill -9: from now on nothing leaves it. The lease is taken away so that the next one need not wait. */
+  /**
+   * Stops the operator as kill -9 does: it sends nothing more. Deletes the lease, so that the next one need not wait.
+   */
   async crash(): Promise<void> {
     this.#running?.die();
     this.#running = undefined;
@@ -231,8 +230,8 @@ export class OperatorBench {
   }
 
   /**
-   * As SIGSTOP: what is under way hangs, and the lease is taken away so that another may lead at once. The
-   * function that it gives is SIGCONT; it resolves when that operator has noticed and ended.
+   * Freezes the operator as SIGSTOP does: its work hangs, and its lease is deleted, so that another can lead
+   * immediately. The returned function is SIGCONT; it resolves when the frozen operator has noticed and ended.
    */
   async freeze(): Promise<() => Promise<void>> {
     const frozen = this.#running;
@@ -263,7 +262,7 @@ export class OperatorBench {
     await this.#closeKube();
   }
 
-  /** What the running operator's /metrics shows. */
+  /** Returns the metrics of the running operator. */
   async metrics(): Promise<string> {
     return (await this.#running?.metrics.expose()) ?? '';
   }

@@ -9,21 +9,21 @@ import {
 export interface ScriptedRequest {
   readonly request: TransportRequest;
   readonly url: URL;
-  /** Whether its caller has given it up. */
+  /** True if the caller has aborted it. */
   readonly aborted: boolean;
   /** Answers with the whole body: text as it is, anything else as JSON. */
   reply(status: number, body?: unknown, headers?: Record<string, string>): void;
   /** Answers with a body that the test writes. */
   stream(status?: number): ScriptedBody;
-  /** No reply. `sent` false: not a byte left. */
+  /** Fails the request without a response. `sent` false: no byte was sent. */
   fail(options?: { sent: boolean }): void;
 }
 
 export interface ScriptedBody {
-  /** Text as it is, anything else as one line of JSON. */
+  /** Sends text as it is, anything else as one line of JSON. */
   push(chunk: unknown): void;
   end(): void;
-  /** The connection breaks. */
+  /** Breaks the connection. */
   fail(): void;
   readonly destroyed: boolean;
 }
@@ -31,11 +31,11 @@ export interface ScriptedBody {
 /** A network whose other side is the test. */
 export interface ScriptedTransport {
   readonly transport: Transport;
-  /** Everything that was asked, oldest first. */
+  /** All requests, oldest first. */
   readonly requests: readonly TransportRequest[];
-  /** The oldest request not yet taken; throws where there is none. */
+  /** Returns the oldest request that was not taken; throws if there is none. */
   take(): ScriptedRequest;
-  /** How many requests are not yet taken. */
+  /** Returns the number of requests that were not taken. */
   waiting(): number;
 }
 

@@ -14,12 +14,12 @@ import { createVirtualClock } from './virtual-clock.ts';
 
 const BASE_URL = 'http://127.0.0.1:9';
 
-/** Our client, driven through the simulator in this process; with the key of the first user unless given. */
+/** Returns the operator's client for an in-process simulator; by default with the first user's key. */
 export function clientOf(service: SimulatedService, key = service.simulator.apiKey): MarketplaceClient {
   return createMarketplaceClient({ ...parts(service), apiKey: new Secret(key) });
 }
 
-/** The client of somebody who has nothing but the secret of a login. */
+/** Returns the client of a caller who only has the secret of a login. */
 export function loggedOutClientOf(service: SimulatedService, secret: string): LoggedOutTfa {
   return createLoggedOutClient({ ...parts(service), secret: new Secret(secret) });
 }
@@ -37,7 +37,7 @@ function parts(service: SimulatedService) {
   };
 }
 
-/** The MarketplaceError a call ends in. */
+/** Returns the MarketplaceError that a call rejects with. */
 export async function failureOf(call: Promise<unknown>): Promise<MarketplaceError> {
   try {
     await call;

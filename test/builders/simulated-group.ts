@@ -16,7 +16,7 @@ import { type FateOf, NAMESPACE, SimulatedWorld } from '../simulation/world.ts';
 import { answeredBy } from './memory-cluster.ts';
 import { WorkerFleet } from './worker-fleet.ts';
 
-/** One call of an operator process that changed something. */
+/** Call of an operator process that changed something. */
 export interface GroupCall {
   readonly at: number;
   readonly process: string;
@@ -31,7 +31,7 @@ export interface SimulatedGroupOptions {
   readonly fate?: (call: Parameters<FateOf>[0], effect: number | undefined) => Fate | undefined;
 }
 
-/** Of `--prometheus-url`: its queries `load` and `queue` tell what is offered, and the work in all workers. */
+/** Value of `--prometheus-url`: its queries `load` and `queue` return the offered load, and the work in all workers. */
 export const PROMETHEUS = 'http://prometheus:9090';
 /** Work per second of each worker. */
 export const PERF = 100;
@@ -135,12 +135,12 @@ export class SimulatedGroup {
     return ledger(this.world.market.world()).contracts.filter(({ end }) => end === null);
   }
 
-  /** How many machines were rented so far. */
+  /** Returns the number of machines rented so far. */
   rentals(): number {
     return ledger(this.world.market.world()).contracts.length;
   }
 
-  /** A user edits the spec of the group. */
+  /** Edits the spec of the group as a user. */
   edit(spec: JsonObject): void {
     this.world.kube.writes.update(
       this.#address(GROUPS, 'llm'),
@@ -149,22 +149,22 @@ export class SimulatedGroup {
     );
   }
 
-  /** A user edits a worker. */
+  /** Edits a worker as a user. */
   editWorker(name: string, change: (worker: JsonObject) => JsonObject): void {
     this.world.kube.writes.update(this.#address('gpuinstances', name), change, undefined);
   }
 
-  /** A user deletes a worker. */
+  /** Deletes a worker as a user. */
   deleteWorker(name: string): void {
     this.world.kube.writes.delete(this.#address('gpuinstances', name), {});
   }
 
-  /** A user annotates the group. */
+  /** Annotates the group as a user. */
   annotate(name: string, value: string): void {
     this.#note('annotations', name, value);
   }
 
-  /** A user labels the group. */
+  /** Labels the group as a user. */
   label(name: string, value: string): void {
     this.#note('labels', name, value);
   }
@@ -185,7 +185,7 @@ export class SimulatedGroup {
     this.world.kube.writes.delete(this.#address(GROUPS, 'llm'), {});
   }
 
-  /** The group goes and leaves its workers to nobody, as a deletion with orphans ends. */
+  /** Deletes the group and orphans its workers. */
   abandonWorkers(): void {
     const withoutOwner = (worker: JsonObject) => ({
       ...worker,
@@ -256,7 +256,7 @@ export class SimulatedGroup {
     return { kind: this.world.kube.kind(plural), namespace: NAMESPACE, name };
   }
 
-  /** What the server stores is of the kind that its plural names. */
+  /** Returns the stored objects of that plural name. */
   #read<T>(plural: string): readonly T[] {
     const stored = this.world.kube.store.all(this.world.kube.kind(plural));
     return stored.map((object) => statusCodec.decode(object)) as unknown as readonly T[];

@@ -6,7 +6,7 @@ import type { ApiKey, User } from '../../src/simulator/tables/users.ts';
 import type { RowOf, TableName } from '../../src/simulator/world/world.ts';
 import { createVirtualClock } from './virtual-clock.ts';
 
-/** What came back; `body` is text where it is no JSON. */
+/** Response of a call; `body` is text if it is not JSON. */
 export interface Answered {
   readonly status: number;
   // oxlint-disable-next-line typescript/no-explicit-any -- tests read replies by name, and a wrong name fails them
@@ -14,7 +14,7 @@ export interface Answered {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** How a call identifies itself; the full key of the first user unless said otherwise. */
+/** Identity of a call (default: the full key of the first user). */
 export interface CallOptions {
   /** null: no Authorization header. */
   readonly key?: string | null;
@@ -28,7 +28,7 @@ export interface SimulatedService {
   readonly simulator: Simulator;
   call(spec: string, body?: unknown, options?: CallOptions): Promise<Answered>;
   advance(seconds: number): void;
-  /** The last code that left, by any channel. */
+  /** Returns the last code that was sent, through any channel. */
   lastCode(): string;
   outbox(): readonly SentCode[];
   user(): User;
@@ -114,7 +114,7 @@ function addKey(simulator: Simulator, user: User, change: Partial<ApiKey>): stri
   return key.secret;
 }
 
-/** A key of scoped permissions, by category. */
+/** Returns a key's permissions, limited to categories. */
 export function scoped(api: JsonObject): JsonObject {
   return { api };
 }

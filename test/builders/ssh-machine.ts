@@ -17,18 +17,18 @@ import { type CuttingProxy, startCuttingProxy } from './cutting-proxy.ts';
 
 export { SSHD };
 
-/** Whether rsync is there, which copies that go on after a cut need. */
+/** True if rsync is installed, which resuming a copy after a cut needs. */
 export const HAS_RSYNC = hasProgram('rsync');
 
 /** A machine on loopback that answers SSH as rented ones do: a real server, with a host key and a login key of its own. */
 export interface SshMachine {
   readonly host: string;
-  /** Of a relay in front of it, which can cut. */
+  /** Port of the relay in front of it, which can cut connections. */
   readonly port: number;
   readonly user: string;
   /** The private key that may log in. */
   readonly identity: string;
-  /** Its home folder, and what a test keeps on it. */
+  /** Home folder, with files of the test. */
   readonly home: string;
   readonly relay: CuttingProxy;
   close(): Promise<void>;
@@ -86,7 +86,7 @@ function hasProgram(name: string): boolean {
   }
 }
 
-/** A folder with what copies need, and without rsync. */
+/** Returns a folder with the programs that copies need, except rsync. */
 function pathWithoutRsync(folder: string): string {
   const bin = join(folder, 'bin');
   mkdirSync(bin);

@@ -19,7 +19,7 @@ export function setTfa(service: SimulatedService, change: Partial<TfaSettings>):
   service.simulator.store.replace({ ...world, settings });
 }
 
-/** The code an authenticator app shows now. */
+/** Returns the code that an authenticator app shows now. */
 export function totpNow(service: SimulatedService, secret: string): string {
   return totpCode(secret, service.simulator.now());
 }
@@ -69,7 +69,7 @@ export function legacyUser(service: SimulatedService): void {
   service.setUser({ tfaStatus: 'legacy', phoneNumber: PHONE });
 }
 
-/** The secret with which a logged-out caller goes on after the password step. */
+/** Returns the secret with which a logged-out caller continues after the password step. */
 export async function loginSecret(service: SimulatedService): Promise<string> {
   const { body } = await succeeds(
     service.call('POST /sim/login', { username: service.user().username }, { key: null }),

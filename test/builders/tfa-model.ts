@@ -39,7 +39,7 @@ export interface Border {
 
 export type Verdict = 'ok' | (string & {});
 
-/** What is known of one account. Times are ms. */
+/** Model of one account. Times are in milliseconds. */
 export class TfaModel {
   now: number;
   methods: ModelMethod[] = [];
@@ -78,21 +78,21 @@ export class TfaModel {
     return ends.filter(({ at }) => at > this.now);
   }
 
-  /** Whether the secret can still be answered. */
+  /** Returns whether the challenge of that secret can still be answered. */
   alive(secret: string): Verdict {
     const challenge = this.challenges.find((candidate) => candidate.secret === secret);
     if (!challenge) return 'challenge_not_found';
     return this.now - challenge.createdAt > CHALLENGE_MS ? '2fa_expired' : 'ok';
   }
 
-  /** Whether another code may go to that number by the first-send endpoint. */
+  /** Returns whether the first-send endpoint may send another code to that number. */
   maySendTo(number: string): Verdict {
     const isRecent = ({ kind, to, sentAt }: ModelChallenge): boolean =>
       kind === 'sms' && to === number && sentAt > this.now - RECENT_SMS_MS;
     return this.challenges.some(isRecent) ? 'tfa_challenge_exists' : 'ok';
   }
 
-  /** A code left for a challenge, which is new or asked before. */
+  /** Records a code that was sent for a new or existing challenge. */
   sent(secret: string, code: { kind: ModelChallenge['kind']; code: string; to: string }): void {
     const methodId = this.methods.find(({ key }) => key === code.to)?.id ?? null;
     const fresh = { ...code, methodId, sentAt: this.now };
@@ -101,7 +101,7 @@ export class TfaModel {
     else this.challenges.push({ secret, createdAt: this.now, ...fresh });
   }
 
-  /** The answer to a challenge: how it ends, and what it does to method and challenge. */
+  /** Answers a challenge: returns the verdict, and updates method and challenge. */
   answer(secret: string, kinds: readonly ModelChallenge['kind'][], isRight: boolean): Verdict {
     const state = this.alive(secret);
     const challenge = this.challenges.find((candidate) => candidate.secret === secret);
@@ -113,8 +113,8 @@ export class TfaModel {
   }
 
   /**
-   * The answer to PUT authorize-new-method: any sent code authorizes, whoever asked for it; while a requested
-   * authorization waits for its code, only that one's does.
+   * Answers PUT authorize-new-method: any sent code authorizes, for any caller. While a requested authorization waits
+   * for its code, only that code does.
    */
   authorizeWith(secret: string, isRight: boolean): Verdict {
     const isWaiting = (each: ModelChallenge): boolean =>
@@ -147,7 +147,7 @@ export class TfaModel {
     return this.verify(methodId, isRight);
   }
 
-  /** A code for a stored method: counts, locks and unlocks. */
+  /** Verifies a code for a stored method: counts, locks and unlocks. */
   verify(methodId: number, isRight: boolean): Verdict {
     const method = this.methods.find(({ id }) => id === methodId);
     if (!method) return 'not_found';
@@ -158,7 +158,7 @@ export class TfaModel {
     return isRight ? 'ok' : '2fa_verification_failed';
   }
 
-  /** A backup code works once. */
+  /** Uses a backup code, which works once. */
   useBackupCode(code: string): Verdict {
     if (this.codes.get(code) !== true) return 'invalid_backup_code';
     this.codes.set(code, false);
@@ -183,7 +183,7 @@ export class TfaModel {
     this.methods.push({ ...method, failures: 0, lockedUntil: 0 });
   }
 
-  /** The last one takes backup codes and authorization with it. */
+  /** Removes a method. Removing the last one also removes backup codes and authorization. */
   remove(id: number): void {
     this.methods = this.methods.filter((method) => method.id !== id);
     if (this.isOn) return;

@@ -7,7 +7,7 @@ import type { MachineRow } from '../../src/market/machine.ts';
 import type { Market, MarketFacts, MarketOptions } from '../../src/market/market.ts';
 import type { Offer, OfferQuery, OfferScalar } from '../../src/market/offer.ts';
 
-/** One kind of machine of the catalogue, in one place. Any number of customers may rent it while hosts are free. */
+/** Machine type of the catalogue, in one place. Any number of customers may rent it while hosts are free. */
 interface Kind {
   readonly gpu: string;
   readonly count: number;
@@ -37,6 +37,7 @@ export const toyFacts: MarketFacts = {
   label: { kept: 'never' },
   hasBids: false,
   hasStop: false,
+  hasUtilization: false,
   namesHosts: false,
   script: {
     max: 1_000,
@@ -47,6 +48,7 @@ export const toyFacts: MarketFacts = {
     tooLong: () => undefined,
   },
   offerFields: {
+    facts: new Set(['gpuName', 'gpuCount', 'verified', 'rentable', 'pricePerHour', 'region']),
     unknown: (name) => (name === 'place' ? undefined : `"${name}" is no field of an offer: only place is`),
     impossible: () => undefined,
   },
@@ -61,7 +63,7 @@ export interface Toy {
   readonly created: () => number;
 }
 
-/** A market in memory, as different from Vast.ai as the port allows. */
+/** Creates an in-memory market that differs from Vast.ai as much as the port allows. */
 export function toyService(clock: Pick<Clock, 'now'>): Toy {
   const key = 'the-only-key';
   const machines = new Map<string, Machine>();
@@ -71,7 +73,7 @@ export function toyService(clock: Pick<Clock, 'now'>): Toy {
     kind.hosts - [...machines.values()].filter((machine) => machine.kind === kind).length;
 
   function open({ key: given }: Pick<MarketOptions, 'key'>): Market {
-    /** Every call begins here: the last check of the caller, then the key. */
+    /** Checks the caller's `mayLeave`, then the key; every call starts here. */
     const enter = async (purpose: 'read' | 'destroy' | 'change', call: CallOptions = {}) => {
       if (call.mayLeave && !(await call.mayLeave())) throw refusal('aborted', 'the call was taken back');
       const used = typeof given === 'function' ? given(purpose) : given;
@@ -81,7 +83,10 @@ export function toyService(clock: Pick<Clock, 'now'>): Toy {
       about: toyFacts,
       async offers(query, call) {
         await enter('read', call);
-        const offers = CATALOGUE.filter((kind) => free(kind) > 0).map(offerOf);
+        const offers = CATALOGUE.filter((kind) => free(kind) > 0).map((kind) => ({
+          ...offerOf(kind),
+          stock: free(kind),
+        }));
         return query.pricing === 'bid'
           ? []
           : ordered(
@@ -129,35 +134,25 @@ function refusal(kind: MarketplaceErrorKind, why: string): MarketplaceError {
   return new MarketplaceError(`toy: ${why}`, { kind, outcome: 'refused' });
 }
 
-/** The id of an offer is the kind itself: nothing is reserved, and the same offer is rented again. */
+/**
+ * Returns the offer of a machine type. Its ID is the type: nothing is reserved, and the same offer can be rented
+ * again.
+ */
 function offerOf(kind: Kind): Offer {
   const { gpu, count, place, dollarsPerHour } = kind;
   return {
     id: `${gpu}/${count}/${place}`,
-    machineId: undefined,
-    hostId: undefined,
     gpuName: gpu,
     gpuCount: count,
-    gpuMemoryMB: undefined,
-    memoryMB: undefined,
-    cpuCores: undefined,
-    diskGB: undefined,
-    directPorts: undefined,
-    reliability: undefined,
     verified: true,
     rentable: true,
     pricePerHour: Math.round(dollarsPerHour * 1e6),
-    minBid: undefined,
-    storagePricePerHour: undefined,
     region: place,
-    cudaVersion: undefined,
-    performance: undefined,
-    remainingSeconds: undefined,
     fields: { place },
   };
 }
 
-/** What the toy does not know of an offer lets it pass, as a service that ignores a filter. */
+/** Returns true if an offer matches. Unknown fields match, as at a service that ignores a filter. */
 function matches(offer: Offer, { filters }: OfferQuery): boolean {
   return filters.every(({ field, operator, value }) => {
     const known = valueIn(offer, field);

@@ -9,7 +9,7 @@ export interface VirtualClock extends Clock {
   advance(ms: number): Promise<void>;
   /** Lets everything that is ready run, without moving time. */
   settle(): Promise<void>;
-  /** When the next timer falls due, in milliseconds from now; undefined where none is set. */
+  /** Returns the milliseconds until the next timer; undefined if no timer is set. */
   nextTimerMs(): number | undefined;
   /** Moves the wall clock alone, as a correction by NTP does. */
   jumpWallClock(ms: number): void;
@@ -21,10 +21,10 @@ interface PendingTimer {
   readonly run: () => void;
 }
 
-/** All promise reactions and next ticks are over once an immediate runs. */
+/** Waits for all promise reactions and next ticks, which are over once an immediate runs. */
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** A virtual clock whose wall clock starts at `startMs` (epoch milliseconds). */
+/** Creates a virtual clock whose wall clock starts at `startMs` (epoch milliseconds). */
 export function createVirtualClock({ startMs = 1_700_000_000_000 }: { startMs?: number } = {}): VirtualClock {
   const timers = new Set<PendingTimer>();
   let elapsed = 0;

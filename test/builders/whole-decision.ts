@@ -1,16 +1,11 @@
+import { type GpuInstanceCondition, gpuInstanceConditions } from '../../src/api/v1alpha1/conditions.ts';
 import type { Action, ConditionState, Decision, Step } from '../../src/controllers/gpu-instance/types.ts';
 
-const CONDITIONS = [
-  'Ready',
-  'Reconciling',
-  'Stalled',
-  'Rented',
-  'Running',
-  'OverBudget',
-  'ReplacementBlocked',
-] as const;
+const CONDITIONS = Object.keys(gpuInstanceConditions) as readonly GpuInstanceCondition[];
 
-/** Everything that a step says and does, a line each: conditions with their messages, changed fields, events, acts. */
+/**
+ * Returns the complete effect of a step, one line each: conditions with their messages, changed fields, events, acts.
+ */
 export function wholeDecision(step: Step, before: object = {}): string {
   if (step.type === 'read') return `reads ${JSON.stringify(step.requests)}`;
   if (step.type === 'publish') return `publishes ${JSON.stringify(step.publication)}`;

@@ -67,7 +67,7 @@ export async function installWidgets(cluster: ClusterAccess): Promise<void> {
 
 export interface WidgetClient {
   readonly client: KubeClient;
-  /** Everything sent, oldest first. */
+  /** All requests, oldest first. */
   readonly requests: readonly TransportRequest[];
   close(): Promise<void>;
 }
@@ -80,7 +80,7 @@ export interface WidgetClientOptions {
   readonly intercept?: (request: TransportRequest, send: Transport) => ReturnType<Transport>;
 }
 
-/** The runtime's own client and transport, as the cluster's administrator. */
+/** Opens the runtime's own client and transport as the cluster's administrator. */
 export function openWidgetClient(cluster: ClusterAccess, options: WidgetClientOptions = {}): WidgetClient {
   const network = createTransport({ ca: cluster.caPem });
   const requests: TransportRequest[] = [];
@@ -99,7 +99,7 @@ export function openWidgetClient(cluster: ClusterAccess, options: WidgetClientOp
   return { client, requests, close: () => network.close() };
 }
 
-/** Time that runs `factor` times as fast as the machine's. */
+/** Returns a clock that runs `factor` times as fast as the machine's. */
 export function hastyClock(factor: number): Clock {
   return {
     now: () => systemClock.now(),

@@ -30,7 +30,7 @@ interface Created {
   readonly spec: object;
 }
 
-/** What the controllers share, over a cluster in memory. */
+/** Shared parts of the controllers, on an in-memory cluster. */
 export interface Wired {
   readonly wiring: Wiring;
   readonly memory: MemoryKube;

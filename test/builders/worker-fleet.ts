@@ -18,12 +18,12 @@ export interface FleetOptions {
 
 interface FleetWorker {
   queue: number;
-  /** Since the last answer. */
+  /** Load since the last response. */
   newLoad: number;
   rejectedLoad: number;
 }
 
-/** What a worker answers in place of its figures. */
+/** Response of a worker in place of its figures. */
 export type Answer =
   | { readonly status: number; readonly body: string }
   | { readonly type: 'broken' }
@@ -57,7 +57,7 @@ export class WorkerFleet {
     this.#at = options.clock.now();
   }
 
-  /** The public ports that the Service leads to now. */
+  /** Sets the public ports that the Service currently routes to. */
   publish(ports: ReadonlySet<number>): void {
     this.advance();
     this.#published = ports;
@@ -160,7 +160,7 @@ export class WorkerFleet {
     this.done += served.done;
   }
 
-  /** What was in machines that do not run any more is lost. */
+  /** Discards the requests in machines that no longer run. */
   #bury(running: readonly Contract[]): void {
     const alive = new Set(running.map(({ id }) => id));
     for (const [id, worker] of this.#workers) {

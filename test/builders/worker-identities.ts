@@ -6,10 +6,10 @@ import type { MutualTls } from '../../src/lib/mutual-tls.ts';
 
 const period = { now: Date.now(), validMs: 86_400_000 };
 
-/** As the operator names a worker of a group. */
+/** Returns the operator's TLS name for a worker of a group. */
 export const workerNameOf = (uid: string, group = 'llm') => `${uid}.${group}.default.gpurental.internal`;
 
-/** A group's authority, and what it issues to its gateway and to its workers. */
+/** Creates a group's CA, and the certificates that it issues to its gateway and its workers. */
 export function groupAuthority(name = 'one') {
   const ca = issueAuthority({ name, ...period });
   const newGateway = () => issueLeaf({ names: ['gateway'], use: 'client', ...period }, ca);
@@ -20,7 +20,7 @@ export function groupAuthority(name = 'one') {
     newGateway,
     worker: (uid: string, group?: string) =>
       issueLeaf({ names: [workerNameOf(uid, group)], use: 'server', ...period }, ca),
-    /** How the operator calls that worker. */
+    /** Returns the TLS options with which the operator calls that worker. */
     callerOf: (uid: string): MutualTls => ({
       ...{ certificate: gateway.certificate, key: gateway.key },
       ...{ authorities: ca.certificate, serverName: workerNameOf(uid) },
@@ -28,7 +28,7 @@ export function groupAuthority(name = 'one') {
   };
 }
 
-/** A server that takes those alone whom these authorities signed for, on a port of loopback. */
+/** Starts a server on a loopback port that only accepts client certificates of these CAs. */
 export async function mutualTlsServer(
   own: KeyPair,
   authorities: string,

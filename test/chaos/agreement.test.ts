@@ -89,7 +89,7 @@ describe('what differs is a sentence', () => {
     [
       'too few hot workers',
       { groups: [group({ replicas: 3 }, 3)] },
-      ['group llm is asked for 3 hot workers and has 2: load 130 needs 2'],
+      ['group llm needs 3 hot workers and has 2: load 130 needs 2'],
     ],
     [
       'a pool that is too small',
@@ -123,5 +123,5 @@ test('a group whose workers report is asked for what they report', () => {
   expect(differences({ ...AGREED, groups: [reported], reported: 130 })).toEqual([]);
   expect(differences({ ...AGREED, groups: [reported], reported: 230 })).toHaveLength(1);
   const [onlyFloor] = differences({ ...AGREED, groups: [reported], reported: 0 });
-  expect(onlyFloor).toContain('is asked for 1 hot workers and has 2');
+  expect(onlyFloor).toContain('needs 1 hot workers and has 2');
 });

@@ -15,7 +15,10 @@ export interface Seen {
   readonly reported: number;
 }
 
-/** Where ledger and cluster differ, a sentence each. Empty: exactly what is wanted is there, and nothing else bills. */
+/**
+ * Returns one sentence per difference between ledger and cluster. Empty: exactly the desired machines exist, and
+ * nothing else bills.
+ */
 export function differences(seen: Seen): readonly string[] {
   const claimed = new Set(seen.instances.map(({ status }) => status?.instanceId));
   return [
@@ -54,7 +57,7 @@ function differencesOfGroup(group: EndpointGroup, seen: Seen): readonly string[]
   const { total, explanation = 'nothing decided yet' } = group.status?.autoscaling ?? {};
   const least = Math.max(asked, group.spec.coldWorkers);
   return [
-    ...(hot === asked ? [] : [`${name} is asked for ${asked} hot workers and has ${hot}: ${explanation}`]),
+    ...(hot === asked ? [] : [`${name} needs ${asked} hot workers and has ${hot}: ${explanation}`]),
     ...(workers.length >= least && workers.length === total
       ? []
       : [`${name} needs at least ${least} workers, decided on ${total} and has ${workers.length}`]),
@@ -64,7 +67,7 @@ function differencesOfGroup(group: EndpointGroup, seen: Seen): readonly string[]
 
 const isHot = ({ spec }: GpuInstance): boolean => spec.powerState === 'Running';
 
-/** The Service leads to workers that are wanted hot, and to no others. */
+/** Checks that the Service routes to a worker if and only if it should be hot. */
 function misled(worker: GpuInstance, { published }: Seen): readonly string[] {
   const { name, uid = '' } = worker.metadata;
   if (isHot(worker) === published.includes(uid)) return [];
@@ -80,7 +83,7 @@ function strayed({ published, instances }: Seen): readonly string[] {
     .map((uid) => `a Service leads to worker ${uid}, which is gone`);
 }
 
-/** The group that controls it. */
+/** Returns the group that controls it. */
 export function ownerOf({
   metadata,
 }: {

@@ -13,7 +13,7 @@ import { OperatorProcess } from './operator-process.ts';
 
 const CLI = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.ts');
 
-/** What nobody may see, each in a place of its own. */
+/** Secrets that no output may contain, each in a different place. */
 const CANARIES = {
   key: 'canary-key-8d1f6c02',
   rotatedKey: 'canary-rotated-55e0a9b1',
@@ -22,7 +22,7 @@ const CANARIES = {
   registry: 'canary-registry-3ad8e6f5',
 } as const;
 
-/** An exception that nobody catches, on demand, with Node's own report of the crash. */
+/** Code that throws an uncaught exception on demand, with Node's own crash report. */
 const CRASH =
   'process.on("SIGUSR2", () => { process.report.writeReport(); throw new Error("a crash on demand"); });';
 const CRASHES_ON_SIGUSR2 = `data:text/javascript;base64,${Buffer.from(CRASH).toString('base64')}`;
@@ -32,7 +32,7 @@ let bench: OperatorBench;
 let service: { readonly url: string; close(): Promise<void> };
 let operator: OperatorProcess;
 let folder = '';
-/** Everything that the operator and the command line gave out, by where. */
+/** Complete output of the operator and the command line, by source. */
 const collected = new Map<string, string>();
 
 beforeAll(async () => {
@@ -109,7 +109,7 @@ async function collectObjects(when: string): Promise<void> {
   );
 }
 
-/** Where it serves what it was told to, as it says itself. */
+/** Returns the address at which it serves, from its own log. */
 function servedAt(): { readonly metricsBindAddress: string } {
   const line = operator.output.split('\n').find((text) => text.includes('"operator started"'));
   return JSON.parse(line ?? '{}');

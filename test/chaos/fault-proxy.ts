@@ -8,8 +8,8 @@ import { selfSigned } from '../builders/self-signed.ts';
 import { StreamFaults } from './stream-faults.ts';
 
 /**
- * What may happen to a request on its way to the API server: lost, carried out with its reply lost, late,
- * carried out twice, refused without effect or after it, and slowed down.
+ * Faults of a request to the API server: lost, carried out with a lost response, late, carried out twice, refused
+ * without effect or after it, and slowed down.
  */
 const REQUEST_FAULTS = [
   'requestLost',
@@ -33,13 +33,15 @@ export interface FaultProxyOptions {
 /** Stands between operators and the API server as a bad network and an API server in trouble would. */
 export interface FaultProxy {
   readonly url: string;
-  /** Of the certificate that clients have to trust instead of the API server's. */
+  /** Certificate that clients must trust instead of the API server's. */
   readonly caPem: string;
-  /** How many requests passed, and how often each fault struck. */
+  /** Number of requests, and of strikes per fault. */
   readonly counts: ReadonlyMap<string, number>;
-  /** How many connections clients hold. */
+  /** Returns the number of open client connections. */
   connections(): number;
-  /** Share of requests that a fault strikes, from 0 to 1. Streams are cut, held back and doubled while it is above 0. */
+  /**
+   * Sets the share of requests that a fault strikes, from 0 to 1. Above 0, streams are also cut, delayed and doubled.
+   */
   setWeather(share: number): void;
   /** Ends all connections at once. */
   cut(): void;
@@ -205,7 +207,7 @@ function onward({ incoming, body }: Passing) {
   };
 }
 
-/** Without what belongs to one connection. */
+/** Returns the headers without those of a single connection. */
 function headersOf(
   headers: Readonly<Record<string, string | string[] | undefined>>,
 ): Record<string, string | string[]> {

@@ -5,7 +5,7 @@ import type { OperatorBench } from '../builders/running-operator.ts';
 
 /** Work per second of each worker. */
 export const PERF = 100;
-/** Of each group. */
+/** Maximum number of workers per group. */
 export const MAX_WORKERS = 3;
 
 /** Groups of a storm, each told in another way how many workers it needs. */
@@ -14,14 +14,14 @@ export const GROUPS = {
   written: { load: { type: 'Static', static: { load: '130' } }, coldWorkers: MAX_WORKERS },
   /** People write the number of its workers, through the scale subresource. */
   counted: { replicas: 2, coldWorkers: 0 },
-  /** Its workers report their load; one always runs, since nobody reports for a group without any. */
+  /** Group whose workers report their load; at least one always runs, because an empty group has no reports. */
   reported: { load: { type: 'Push' }, minLoad: '30', coldWorkers: 2 },
 } as const satisfies Record<string, Partial<EndpointGroupManifestSpec>>;
 export type GroupName = keyof typeof GROUPS;
 
 export const GROUP_NAMES = Object.keys(GROUPS) as GroupName[];
 
-/** The image of a group's workers is how its machines are told from others. */
+/** Returns the image of a group's workers, which identifies their machines. */
 export const imageOf = (group: GroupName, version: number): string => `example/${group}:${version}`;
 
 /** Creates it with workers that have a port, so that a Service leads to those that serve. */
@@ -52,7 +52,7 @@ export async function createGroup({ kube, namespace }: OperatorBench, name: Grou
   await kube.create(endpointGroupResource, object);
 }
 
-/** How many hot workers a group is asked for, `reported` being the load per second that its workers tell. */
+/** Returns the number of hot workers that a group needs; `reported` is the load per second from its workers. */
 export function hotAsked({ spec }: EndpointGroup, reported: number): number {
   const load = spec.load.type === 'Push' ? reported : Number(spec.load.static?.load ?? 0);
   const asked = spec.replicas ?? Math.ceil(Math.max(load, Number(spec.minLoad)) / PERF);

@@ -27,7 +27,7 @@ const SETTLE_MS = 240_000;
 const LOOK_EVERY_MS = 500;
 const KINDS =
   'gpuinstances,endpointgroups,marketplaceaccounts,events,configmaps,leases,services,endpointslices';
-/** Of the requests to the API server. */
+/** Share of requests to the API server that a fault strikes. */
 const SHARE_OF_FAULTS = 0.08;
 
 let cluster: ClusterAccess;
@@ -40,7 +40,7 @@ const processes: OperatorProcess[] = [];
 /** The objects that stood after the storm. */
 let shown = '';
 
-/** Two that share everything but the port at which workers report. */
+/** Returns the arguments of two operators that differ only in the port for worker reports. */
 function operatorArgs(reportPort: number): readonly string[] {
   const kubeconfig = join(cluster.folder, `chaos-${bench.namespace}.kubeconfig`);
   const { url, caPem } = proxy;
@@ -90,7 +90,7 @@ afterAll(async () => {
   await bench.close();
 });
 
-/** Where what the operators wrote can be read. */
+/** Writes the logs of the operators to files. Returns their paths. */
 function keepLogs(): string {
   const files = processes.map(({ output }, index) => {
     const file = join(tmpdir(), `chaos-seed-${SEED}-operator-${index}.log`);

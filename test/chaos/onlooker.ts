@@ -15,7 +15,7 @@ export class Onlooker {
   readonly #powers = new Map<string, string>();
   readonly #excesses = new Set<string>();
   #isClosed = false;
-  /** Of workers: how many were made, stopped, woken and deleted. */
+  /** Number of workers that were created, stopped, woken and deleted. */
   readonly counts = { workersMade: 0, workersStopped: 0, workersWoken: 0, workersGone: 0 };
 
   constructor(bench: OperatorBench) {

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 
 const ENTRY = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.ts');
 
-/** One operator as a process of its own, which can be killed and frozen like a pod. */
+/** Operator in a separate process, which can be killed and frozen like a pod. */
 export class OperatorProcess {
   readonly #args: readonly string[];
   readonly #nodeOptions: string;
   #child: ChildProcess | undefined;
-  /** Everything it and its predecessors wrote. */
+  /** Output of this process and its predecessors. */
   output = '';
 
   constructor(args: readonly string[], nodeOptions = '') {

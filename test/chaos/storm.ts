@@ -39,7 +39,7 @@ const FAULTS = [
   'truncated-list',
 ] as const;
 
-/** How often each act comes among the others: between two kills there is time to lead and to rent. */
+/** Relative frequency of each act: between two kills there must be time to lead and to rent. */
 const WEIGHTS = {
   kill: 2,
   freeze: 2,
@@ -65,7 +65,7 @@ export interface StormOptions {
   readonly reports: WorkerReports;
 }
 
-/** What people, networks, machines and load do, one act at a time. */
+/** Random acts of people, networks, machines and load, one at a time. */
 export class Storm {
   readonly #options: StormOptions;
   readonly counts = new Map<string, number>();
@@ -123,7 +123,7 @@ export class Storm {
     return this.#patch(gpuInstanceResource, this.#anyOf(INSTANCE_NAMES), { spec });
   }
 
-  /** Another load for a group; one that is not there any more is made anew for it. */
+  /** Sets another load for a group; creates the group again if it is gone. */
   async #load(group: GroupName): Promise<void> {
     const { bench, random, reports } = this.#options;
     if ((await this.#group(group)) === undefined) await createGroup(bench, group);
@@ -140,7 +140,7 @@ export class Storm {
     }
   }
 
-  /** As `kubectl scale` and autoscalers do. */
+  /** Scales as `kubectl scale` and autoscalers do. */
   #scale(group: GroupName, replicas: number): Promise<void> {
     return this.#patch(endpointGroupResource, group, { spec: { replicas } }, 'scale');
   }
@@ -155,7 +155,7 @@ export class Storm {
     return this.#patch(endpointGroupResource, group, { metadata: { annotations: noted } });
   }
 
-  /** A person deletes a worker, or marks it as the first to go. */
+  /** Deletes a worker, or marks it as the first to remove. */
   async #handleWorker(): Promise<void> {
     const { bench } = this.#options;
     const { items } = await bench.kube.list<GpuInstance & KubeObject>(gpuInstanceResource, {
@@ -179,7 +179,7 @@ export class Storm {
     await kube.delete(resource, { namespace, name });
   }
 
-  /** What is gone or going is left alone. */
+  /** Patches an object, unless it is deleted or being deleted. */
   async #patch(
     resource: Resource,
     name: string,

@@ -42,7 +42,7 @@ export class StreamFaults {
     to.end(pending);
   }
 
-  /** False where the connection was cut. */
+  /** Forwards one event. Returns false if the connection was cut. */
   async #event(line: Buffer, to: Writable): Promise<boolean> {
     const { random, count } = this.#options;
     const roll = this.#isStormy ? random.next() : 1;

@@ -7,7 +7,7 @@ import { type GroupName, imageOf, PERF } from './groups.ts';
 export interface WorkerReportsOptions {
   readonly simulator: Pick<Simulator, 'world'>;
   readonly group: GroupName;
-  /** Where operators take reports; those that do not lead refuse them. */
+  /** URLs at which operators accept reports; standbys refuse them. */
   readonly urls: readonly string[];
 }
 
@@ -21,7 +21,7 @@ const PATIENCE_MS = 1_000;
  */
 export class WorkerReports {
   readonly #options: WorkerReportsOptions;
-  /** What each machine has yet to report. */
+  /** Load that each machine has not reported yet. */
   readonly #owed = new Map<number, number>();
   readonly #reporting = new Set<number>();
   readonly #timer: NodeJS.Timeout;
@@ -73,7 +73,7 @@ export class WorkerReports {
   }
 }
 
-/** False where that operator is dead, frozen or not the leader. */
+/** Sends a report. Returns false if that operator is dead, frozen or not the leader. */
 async function isTaken(url: string, body: string): Promise<boolean> {
   try {
     const headers = { 'content-type': 'application/json' };

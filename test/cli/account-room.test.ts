@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => here.close());
 
-/** A machine of $ 49.99 an hour that has cost 45 so far this month. */
+/** Adds a machine at $49.99/h that has cost $45 this month. */
 function rented(name: string, account: string): void {
   const uid = here.put('gpuinstances', { metadata: { name }, spec: named(account) });
   const login = { url: here.market.url, userId: String(here.market.service.user().id) };
@@ -245,7 +245,7 @@ describe('plan', () => {
   });
 });
 
-/** A script that no packing makes short enough. */
+/** Returns a script that stays too long when compressed. */
 function incompressible(): string {
   const random = seededRandom(7);
   const digits = Array.from({ length: 30_000 }, () => Math.floor(random.next() * 36).toString(36));

@@ -13,7 +13,7 @@ const COMMANDS = [
   ['delete volume 12 13', 'Delete volume 12, 13 with everything on it?'],
   ['delete endpoint 12', 'Delete endpoint 12 with its worker groups?'],
   ['delete api-key 12', 'Delete api-key 12? Calls with it are refused from then on.'],
-  ['recycle instance 12', 'Recycle instance 12? What its container wrote is lost.'],
+  ['recycle instance 12', 'Recycle instance 12? The files of its container are lost.'],
   ['delete ssh-key 12', 'Delete ssh-key 12? Machines that are rented from then on do not have it.'],
   ['delete workergroup 12', 'Delete workergroup 12?'],
 ] as const;

@@ -46,13 +46,13 @@ beforeAll(async () => {
 });
 afterAll(() => person.leave());
 
-/** Runs a line in the namespace of the bench; what asks the marketplace is told where it listens. */
+/** Runs a command line in the namespace of the bench; marketplace commands get its address. */
 const gpuRent = (line: string, options?: RunOptions): Promise<Ran> =>
   person.cli.run(['-n', shared().namespace, ...line.split(' ')], options);
 const atMarketplace = (line: string, options?: RunOptions): Promise<Ran> =>
   gpuRent(`--url ${person.url} ${line}`, options);
 
-/** Until the operator has looked at the marketplace a few times: what it has to write by then is written. */
+/** Waits for a few polls of the operator, after which its pending writes are done. */
 async function passes(): Promise<void> {
   const before = lists(shared());
   await until('some polls', () => lists(shared()) > before + 3);
@@ -419,7 +419,7 @@ describe('diff -f', () => {
   });
   const env = [{ name: 'A', value: 'b' }];
 
-  /** As kubectl apply stores it, without and with --server-side. */
+  /** Applies a manifest as kubectl does, with and without --server-side. */
   const applied: Readonly<Record<string, (name: string) => Promise<unknown>>> = {
     'on the client side': (name) => {
       const { metadata, ...rest } = manifest(name, { env });

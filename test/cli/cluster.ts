@@ -4,7 +4,7 @@ import { type CommandLine, commandLine } from './command-line.ts';
 /** A person with a kubeconfig, in the namespace of a bench's operator. */
 export interface ClusterPerson {
   readonly cli: CommandLine;
-  /** Where the bench's marketplace listens: objects name an address that nobody serves. */
+  /** Address of the bench's marketplace: the objects' own address is not reachable. */
   readonly url: string;
   leave(): Promise<void>;
 }

@@ -7,7 +7,7 @@ import { catalog } from '../../src/cli/catalog.ts';
 import { Interrupted } from '../../src/cli/command-error.ts';
 import { runToEnd } from '../../src/cli/program.ts';
 
-/** How a command line ended. */
+/** Result of a command line. */
 export interface Ran {
   readonly exitCode: number;
   readonly stdout: string;
@@ -16,31 +16,31 @@ export interface Ran {
 
 export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** What stdin holds before it ends. */
+  /** Contents of stdin. */
   readonly stdin?: string;
-  /** Aborted where a signal shall end it. */
+  /** Signal that aborts the command. */
   readonly signal?: AbortSignal;
 }
 
 export interface TerminalOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** Its size, if it tells one. */
+  /** Size of the terminal, if it reports one. */
   readonly size?: { readonly columns: number; readonly rows: number };
 }
 
-/** What a person sees and types at a terminal. */
+/** Output and input of a person at a terminal. */
 export interface Terminal {
-  /** Everything that was shown so far, on stdout and stderr. */
+  /** Returns the output so far, of stdout and stderr. */
   shown(): string;
   /** Resolves once the text is shown. */
   until(text: string): Promise<void>;
   /** Types a line. */
   type(line: string): void;
-  /** Ctrl-C. */
+  /** Sends Ctrl-C. */
   interrupt(): void;
-  /** Ctrl-D: nothing more will be typed. */
+  /** Sends Ctrl-D: end of input. */
   hangUp(): void;
-  /** Whether what is typed is kept from the screen at this moment. */
+  /** Returns true while typed text is not echoed. */
   isHidden(): boolean;
   readonly ended: Promise<number>;
 }

@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => bench.close());
 afterEach(() => vi.restoreAllMocks());
 
-/** What is offered for a line whose last word is being typed. The library that answers prints by console. */
+/** Returns the completions for a line whose last word is incomplete. The library prints them with console.log. */
 async function offered(line: string): Promise<readonly string[]> {
   const printed = vi.spyOn(console, 'log').mockImplementation(() => {});
   printed.mockClear();

@@ -23,7 +23,7 @@ const put = (more: { readonly spec?: object; readonly annotations?: object } = {
     metadata: { name: 'x', ...(more.annotations && { annotations: more.annotations }) },
     ...{ spec: { ...spec, ...more.spec }, status },
   });
-/** What is stored after everything. */
+/** Returns the stored object. */
 async function stored() {
   const path = '/apis/gpurental.dev/v1alpha1/namespaces/team/gpuinstances/x';
   const { body } = await here.stored({ method: 'GET', path, query: '', headers: {}, body: undefined });

@@ -21,20 +21,20 @@ import {
   scriptedCluster,
 } from './scripted-cluster.ts';
 
-/** Someone with a cluster that has our kinds and keeps what it is given, and with a simulated marketplace. */
+/** User with an in-memory cluster that has the operator's kinds, and with a simulated marketplace. */
 export interface Desk {
   readonly cluster: ScriptedCluster;
   readonly market: MarketplaceBench;
   readonly identity: Identity;
-  /** What the cluster answers where a test scripts nothing else. */
+  /** Answers of the cluster to requests that a test does not script. */
   readonly stored: (asked: AskedCluster) => Promise<ClusterAnswer>;
-  /** Puts an object of ours, or a Secret, into the namespace `team` unless its metadata name another; its uid. */
+  /** Stores a custom resource or Secret in namespace `team`, unless its metadata names another. Returns its UID. */
   put(plural: string, object: DeskObject): string;
-  /** Sets the status of what stands in `team`. */
+  /** Sets the status of an object in `team`. */
   status(plural: string, name: string, status: unknown): void;
-  /** An account whose key and marketplace work, in `team`. */
+  /** Stores an account in `team` with a working key and marketplace. */
   account(name: string, more?: DeskObject): void;
-  /** A rented machine that carries the label which the operator gives for that object. */
+  /** Rents a machine with the label that the operator uses for that object. */
   labelledMachine(objectUid: string): Promise<number>;
   close(): Promise<void>;
 }
@@ -156,7 +156,7 @@ async function answerOf(memory: MemoryKube, asked: AskedCluster): Promise<Cluste
 
 const SPECS = { GpuInstance: gpuInstanceSpec, EndpointGroup: endpointGroupSpec };
 
-/** What a patch would make of the object, with defaults; it is stored nowhere. */
+/** Returns the patched object with defaults, without storing it. */
 async function tried(memory: MemoryKube, { path, body }: AskedCluster): Promise<ClusterAnswer> {
   const headers = {};
   const response = await memory.transport({ method: 'GET', origin: 'https://memory', path, headers });

@@ -22,7 +22,7 @@ interface Line {
   readonly fix?: string;
 }
 
-/** The doctor's lines; `args` come before those that a healthy bench needs, and win. */
+/** Returns the lines of `doctor`; `args` override the defaults for a healthy bench. */
 async function examine(...args: readonly string[]) {
   const named = (flag: string, value: string) => (args.includes(flag) ? [] : [flag, value]);
   const given = [...args, ...named('-n', shared().namespace), ...named('--url', person.url)];

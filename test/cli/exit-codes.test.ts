@@ -15,7 +15,7 @@ afterAll(() => bench.close());
 interface Row {
   readonly line: string;
   readonly code: number;
-  /** What stderr says; of a good end what stdout says. */
+  /** Expected text on stderr, or on stdout if the command succeeds. */
   readonly says: string;
 }
 
@@ -53,7 +53,7 @@ const rows: readonly Row[] = [
   { line: 'show instance 1 2', code: 2, says: 'too many arguments' },
   { line: 'search offers gpu_nam=X', code: 2, says: 'did you mean "gpu_name"?' },
   { line: 'search offers --order dph_totl', code: 2, says: '--order: "dph_totl" is no field of an offer' },
-  { line: 'status gpu/x', code: 2, says: 'Write gpui/name, epg/name or gpuacct/name.' },
+  { line: 'status gpu/x', code: 2, says: 'Write gpui/name, epg/name, gpuacct/name or gpubudget/name.' },
   { line: 'explain 17', code: 2, says: 'Write gpui/name or epg/name.' },
   { line: 'avoid add box/1', code: 2, says: '"box/1" is neither machine/id nor host/id.' },
   {
@@ -148,7 +148,7 @@ describe('what takes too long ends with 4', () => {
     const args = ['create', 'instance', String(offer), '--image', 'ubuntu:24.04', '--request-timeout', '3s'];
     const { exitCode, stderr } = await bench.cli.run(args);
     expect(exitCode).toBe(4);
-    expect(stderr).toMatch(/The machine exists nevertheless: instance \d+\. It bills\./);
+    expect(stderr).toMatch(/The machine was created all the same: instance \d+\. It bills\./);
   });
 });
 

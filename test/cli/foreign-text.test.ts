@@ -37,7 +37,7 @@ afterAll(() => {
   cli.leave();
 });
 
-/** Control characters other than the ends of lines. */
+/** Returns the control characters of a text, except line ends. */
 const controls = (text: string) => text.match(/(?!\n)\p{Cc}/gu) ?? [];
 
 describe('machines of the marketplace', () => {

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { endpointGroupForm } from '../../src/api/v1alpha1/endpoint-group-form.ts';
 import { marketplaceAccountForm } from '../../src/api/v1alpha1/marketplace-account-form.ts';
 import { labels } from '../../src/api/v1alpha1/names.ts';
 import { encodeStatus } from '../../src/api/v1alpha1/record.ts';
@@ -55,8 +56,8 @@ beforeAll(async () => {
   here.put('endpointgroups', {
     metadata: { name: 'chat' },
     spec: { template: { spec }, gateway: {}, maxWorkers: 9, maxSpendPerHour: '3.00' },
-    status: {
-      ...{ phase: 'Ready', ready: 1, hot: 1, cold: 0, starting: 0, draining: 0, total: 1, conditions },
+    status: encodeStatus(endpointGroupForm, {
+      ...{ phase: 'Ready', ready: 1, replicas: 1, cold: 0, starting: 0, draining: 0, total: 1, conditions },
       ...{ pricePerHour: '1.25', load: '12.34', utilizationPercent: 51 },
       gateway: {
         ...{ url: 'https://gateway.example/team/chat', pickers: 2, heldRequests: 7, inFlightRequests: 5 },
@@ -68,7 +69,7 @@ beforeAll(async () => {
         ...{ rateCapacity: '9', queueCapacity: '1', hotCapacity: '9', totalCapacity: '9' },
         ...{ hotNeed: 2, totalNeed: 4, hot: 2, total: 4, rule: 'Load', explanation: 'The load decides.' },
       },
-    },
+    }),
   });
   here.put('gpuinstances', {
     metadata: { name: 'chat-a', labels: { [labels.endpointGroup]: 'chat' } },
@@ -95,7 +96,7 @@ const manifests = [
   manifest('dear', { offers: [{ maxPricePerHour: '0.001' }] }),
 ].join('\n---\n');
 
-/** Without times, ages and ports, which differ from run to run. */
+/** Replaces times, ages and ports, which differ between runs. */
 function steady(text: string): string {
   return text
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
@@ -120,6 +121,7 @@ const CASES: readonly Case[] = [
   { headline: 'top of groups', schema: 'topGroups', line: 'top --once' },
   { headline: 'top of GpuInstances', schema: 'topInstances', line: 'top gpui --once' },
   { headline: 'cost', schema: 'cost', line: 'cost' },
+  { headline: 'cost by namespace', schema: 'costBy', line: 'cost --by namespace' },
   { headline: 'plan', schema: 'plan', line: 'plan -f - --show 2', stdin: manifests },
   { headline: 'explain of a GpuInstance', schema: 'explainInstance', line: 'explain gpui/new' },
   { headline: 'explain of an EndpointGroup', schema: 'explainGroup', line: 'explain epg/chat' },

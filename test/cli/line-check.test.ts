@@ -20,7 +20,7 @@ async function gpuRent(...args: readonly string[]) {
   return ran;
 }
 
-/** Words for the arguments that a command needs. */
+/** Returns words for the required arguments of a command. */
 const needed = ({ args = [] }: Command): readonly string[] =>
   args.flatMap(({ name, behindDashes }) => {
     if (!name.startsWith('<')) return [];

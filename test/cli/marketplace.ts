@@ -10,7 +10,7 @@ export interface MarketplaceBench {
   /** Puts one fault in force. */
   fault(name: string, endpoint: string, more?: Readonly<Record<string, unknown>>): Promise<void>;
   clearFaults(): Promise<void>;
-  /** Ids of offers that can be rented now, the cheapest first. */
+  /** Returns the IDs of available offers, cheapest first. */
   offers(): Promise<readonly number[]>;
   close(): Promise<void>;
 }

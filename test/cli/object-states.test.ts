@@ -157,6 +157,36 @@ describe('explain', () => {
     expect(Number(next?.[1])).toBeLessThanOrEqual(60);
   });
 
+  test('says when an idle machine that was warned of is destroyed, and so does status', async () => {
+    const uid = here.put('gpuinstances', {
+      metadata: { name: 'idle' },
+      spec: { ...spec, idle: { after: '30m', action: 'Destroy' } },
+    });
+    const id = String(await here.labelledMachine(uid));
+    here.market.service.advance(600);
+    await here.market.service.call('POST /sim/faults', { name: 'idle', instance: Number(id) });
+    await intend('idle', { uid, issuedAt: Date.now() - 7_200_000 });
+    const login = { url: here.market.url, userId: String(here.market.service.user().id) };
+    const ago = (minutes: number) => formatTime(Date.now() - minutes * 60_000);
+    const warned = { type: 'Idle', status: 'True', reason: 'Idle', message: 'm', lastTransitionTime: ago(6) };
+    here.status('gpuinstances', 'idle', {
+      ...{ phase: 'Running', instanceId: id, attempt: 1, rentedAt: ago(100), runningAt: ago(99) },
+      ...{ actualStatus: 'running', actualStatusSince: ago(99), conditions: [warned] },
+      idle: { since: ago(26), endsAt: ago(-4) },
+      claim: makeClaim(here.identity.keys, { login, uid, attempt: 1, instanceId: id }),
+    });
+    const { stdout } = await gpuRent('explain gpui/idle');
+    const status = await gpuRent('status gpui/idle');
+    await here.market.clearFaults();
+    expect(stdout).toMatch(/^Would do: +nothing$/m);
+    const next = /^Next: +in (\d)m\S*: destroy machine (\d+) \(Idle\), unless /m.exec(stdout);
+    expect(next?.[2]).toBe(id);
+    expect(Number(next?.[1])).toBeGreaterThanOrEqual(3);
+    expect(Number(next?.[1])).toBeLessThanOrEqual(4);
+    expect(status.stdout).toMatch(/Idle since \S+Z; Destroy in [34]m\S*, unless it is used\./);
+    expect(status.stdout).toMatch(/Waits for you: To use the machine longer/);
+  });
+
   test('P3: shows what the operator reported last while the marketplace does not answer', async () => {
     await here.market.fault('5xx', 'list', { count: 50 });
     const { exitCode, stdout } = await gpuRent('explain gpui/parked');

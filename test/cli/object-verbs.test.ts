@@ -50,7 +50,7 @@ beforeEach(() => {
 afterAll(() => here.close());
 
 const gpuRent = (line: string) => here.cluster.cli.run(line.split(' '));
-/** What was written, by object. */
+/** Returns the writes, by object. */
 const writes = () =>
   here.cluster.asked
     .filter(({ method }) => method !== 'GET')
@@ -119,7 +119,7 @@ describe('replace', () => {
 
   test('asks for a time at which only the present machine had been rented', async () => {
     expect(await gpuRent('replace gpui/trainer --yes')).toMatchObject({
-      ...{ exitCode: 0, stdout: 'gpui/trainer machine 4711 is to be replaced\n' },
+      ...{ exitCode: 0, stdout: 'gpui/trainer machine 4711 will be replaced\n' },
     });
     const at = { [annotations.replaceAt]: '2026-11-20T10:00:01Z' };
     expect(writes()).toMatchObject([['PATCH', 'gpuinstances/trainer', { metadata: { annotations: at } }]]);
@@ -176,6 +176,14 @@ describe('restart', () => {
   });
 });
 
+test('hold says that the fuse of the machine still ends it (C14)', async () => {
+  const selfEnd = { lifeSeconds: 4_200, proof: 'Proven' };
+  here.put('gpuinstances', { metadata: { name: 'fused' }, spec, status: { ...status, selfEnd } });
+  expect(await gpuRent('hold fused')).toMatchObject({
+    stdout: 'gpui/fused on hold; machine 4711 still ends itself after 1h10m of running\n',
+  });
+});
+
 test('hold sets its annotation, and --release removes it', async () => {
   expect(await gpuRent('hold trainer')).toMatchObject({
     stdout: expect.stringMatching(/^gpui\/trainer on hold\b/),
@@ -190,7 +198,9 @@ test('hold sets its annotation, and --release removes it', async () => {
 
 test('wake asks a group with a new value each time, and takes no other kind', async () => {
   await gpuRent('wake epg/chat');
-  expect(await gpuRent('wake epg/chat')).toMatchObject({ stdout: 'epg/chat asked to wake a worker\n' });
+  expect(await gpuRent('wake epg/chat')).toMatchObject({
+    stdout: 'epg/chat requested a wake of one worker\n',
+  });
   const values = writes().map(([, , body]) => Object(body).metadata.annotations[annotations.wakeAt]);
   expect(new Set(values).size).toBe(2);
   expect(await gpuRent('wake gpui/trainer')).toMatchObject({
@@ -299,7 +309,9 @@ describe('wait', () => {
     writeFileSync(file, other);
     expect(await here.cluster.cli.run(['wait', '-f', file])).toMatchObject({
       exitCode: 2,
-      stderr: expect.stringContaining('names no GpuInstance, EndpointGroup or MarketplaceAccount.'),
+      stderr: expect.stringContaining(
+        'names no GpuInstance, EndpointGroup, MarketplaceAccount or SpendBudget.',
+      ),
     });
   });
 

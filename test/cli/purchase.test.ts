@@ -49,7 +49,7 @@ describe('create instance --retry 5', () => {
     expect(rented).toHaveLength(1);
     expect(exitCode).toBe(1);
     expect(stdout).toBe('');
-    expect(stderr).toContain(`The machine exists nevertheless: instance ${rented[0]?.id}. It bills.`);
+    expect(stderr).toContain(`The machine was created all the same: instance ${rented[0]?.id}. It bills.`);
     expect(stderr).toContain(`gpu-rent destroy instance ${rented[0]?.id}`);
   });
 
@@ -111,7 +111,7 @@ describe('create instance --retry 5', () => {
     await bench.fault('error-with-effect', 'PUT /api/v0/asks/{id}');
     const { stderr, rented } = await rent();
     expect(rented).toMatchObject([{ label: null }]);
-    expect(stderr).toContain(`The machine exists nevertheless: instance ${rented[0]?.id}. It bills.`);
+    expect(stderr).toContain(`The machine was created all the same: instance ${rented[0]?.id}. It bills.`);
   });
 
   test('does not take an older machine of the same label for the one whose reply was lost', async () => {
@@ -127,7 +127,7 @@ describe('create instance --retry 5', () => {
     await rent('--label', label);
     await bench.fault('reset-after', 'PUT /api/v0/asks/{id}');
     const { stderr, rented } = await rent('--label', label);
-    expect(stderr).toContain(`The machine exists nevertheless: instance ${rented[0]?.id}. It bills.`);
+    expect(stderr).toContain(`The machine was created all the same: instance ${rented[0]?.id}. It bills.`);
     const listed = await bench.cli.run(['list', 'instances', '--label', label, '-o', 'name']);
     expect(listed.stdout).toContain(`instance/${rented[0]?.id}\n`);
   });

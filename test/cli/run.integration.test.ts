@@ -23,7 +23,7 @@ const existing = async (): Promise<readonly string[]> => {
   const { items } = await kube.list<GpuInstance>(gpuInstanceResource, { namespace });
   return items.map(({ metadata }) => metadata.name);
 };
-/** Of any GPU: the market of the test has few of each. */
+/** Arguments for any GPU, because the test's market has few of each. */
 const MACHINE = ['--image', 'ubuntu:24.04', '--max-price', '2'] as const;
 
 describe('run', () => {

@@ -6,19 +6,19 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type CommandLine, commandLine } from './command-line.ts';
 
-/** One request as the API server gets it. */
+/** Request that the API server receives. */
 export interface AskedCluster {
   readonly method: string;
   /** Without the query. */
   readonly path: string;
-  /** With its question mark; empty where there is none. */
+  /** Query with its question mark; empty if there is none. */
   readonly query: string;
   /** Names in lower case; each value of a repeated one. */
   readonly headers: Readonly<Record<string, readonly string[]>>;
   readonly body: unknown;
 }
 
-/** What the API server answers. */
+/** Response of the API server. */
 export interface ClusterAnswer {
   readonly status: number;
   readonly body: unknown;
@@ -27,7 +27,7 @@ export interface ClusterAnswer {
 /** An API server on loopback that answers as a test says, and a person whose kubeconfig leads to it. */
 export interface ScriptedCluster {
   readonly cli: CommandLine;
-  /** Everything asked so far. */
+  /** All requests so far. */
   readonly asked: AskedCluster[];
   answer: (asked: AskedCluster) => ClusterAnswer | Promise<ClusterAnswer>;
   close(): void;
@@ -67,7 +67,7 @@ export async function scriptedCluster(env: Readonly<Record<string, string>> = {}
   return cluster;
 }
 
-/** A refusal as the API server words one. */
+/** Returns a refusal in the API server's words. */
 export function refused(code: number, reason: string, message?: string): ClusterAnswer {
   return { status: code, body: { kind: 'Status', status: 'Failure', code, reason, message } };
 }

@@ -118,7 +118,7 @@ describe('without a terminal no code is sent whose secret would be lost', () => 
 });
 
 describe('a caller without an API key', () => {
-  /** Someone whose only credential is the secret of the password step. */
+  /** Returns a user whose only credential is the secret of the password step. */
   async function loggedOut() {
     const cli = commandLine({ GPU_RENT_URL: bench.url });
     const path = join(cli.home, 'login');

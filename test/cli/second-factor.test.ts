@@ -154,7 +154,7 @@ describe('with a method', () => {
     const code = String((Number(totpNow(bench.service, totpSecret)) + 1) % 1_000_000).padStart(6, '0');
     const { exitCode, stderr } = await bench.cli.run(['tfa', 'login', '--code', code]);
     expect(exitCode).toBe(1);
-    expect(stderr).toContain('the code was not taken');
+    expect(stderr).toContain('the code was not accepted');
     expect(stderr).toContain('Failed attempts so far: 1.');
     expect(stderr).not.toContain(code);
     const odd = await bench.cli.run(['tfa', 'login', '--code', 'hunter2']);

@@ -17,7 +17,7 @@ beforeAll(async () => {
 beforeEach(() => rmSync(cache, { recursive: true, force: true }));
 afterAll(() => cluster.close());
 
-/** The folder of the file that ssh is told. */
+/** Returns the folder of the known-hosts file that ssh gets. */
 async function folderTold(): Promise<string> {
   const { exitCode, stdout } = await cluster.cli.run(['ssh', 'gpui/trainer', '--print']);
   expect(exitCode).toBe(0);
@@ -41,7 +41,7 @@ test('where it cannot be made, that is said with what to do', async () => {
   const { exitCode, stderr } = await cluster.cli.run(['ssh', 'gpui/trainer', '--print']);
   expect(exitCode).toBe(1);
   expect(stderr).toMatch(
-    /^Error: The folder .*\/\.cache\/gpu-rent for host keys cannot be made \(ENOTDIR\)\.$/m,
+    /^Error: The folder .*\/\.cache\/gpu-rent for host keys cannot be created \(ENOTDIR\)\.$/m,
   );
   expect(stderr).toMatch(/What to do: .*XDG_CACHE_HOME/);
 });

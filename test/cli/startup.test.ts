@@ -71,7 +71,7 @@ describe('what is loaded', () => {
   });
 });
 
-/** Ids of so many machines, rented now. */
+/** Rents that many machines. Returns their IDs. */
 async function rented(count: number): Promise<string[]> {
   const ids: string[] = [];
   for (const offer of (await bench.offers()).slice(0, count)) {

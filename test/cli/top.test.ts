@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { EndpointGroup } from '../../src/api/v1alpha1/endpoint-group.ts';
+import { endpointGroupForm } from '../../src/api/v1alpha1/endpoint-group-form.ts';
 import { annotations, labels } from '../../src/api/v1alpha1/names.ts';
+import { encodeStatus } from '../../src/api/v1alpha1/record.ts';
 import { Interrupted } from '../../src/cli/command-error.ts';
 import { groupFigures } from '../../src/views/group-figures.ts';
 import { condition, groupObject } from '../builders/group-worker.ts';
@@ -21,8 +23,8 @@ beforeAll(async () => {
   here.put('endpointgroups', {
     metadata: { name: 'chat' },
     spec: { template: { spec: templateSpec }, gateway: {}, maxWorkers: 9, maxSpendPerHour: '3.00' },
-    status: {
-      ...{ phase: 'Ready', ready: 1, hot: 2, cold: 1, starting: 1, draining: 1, total: 4 },
+    status: encodeStatus(endpointGroupForm, {
+      ...{ phase: 'Ready', ready: 1, replicas: 2, cold: 1, starting: 1, draining: 1, total: 4 },
       pricePerHour: '1.25',
       gateway: {
         ...{ url: 'https://gateway.example/team/chat', pickers: 2, heldRequests: 7, inFlightRequests: 5 },
@@ -41,12 +43,12 @@ beforeAll(async () => {
         ...{ rateCapacity: '9', queueCapacity: '1', hotCapacity: '9', totalCapacity: '9' },
         ...{ hotNeed: 2, totalNeed: 4, hot: 2, total: 4, rule: 'Load' },
       },
-    },
+    }),
   });
   here.put('endpointgroups', {
     metadata: { name: 'batch' },
     spec: { template: { spec: templateSpec } },
-    status: { phase: 'Zero', ready: 0, hot: 0, cold: 0, pricePerHour: '0.05' },
+    status: { phase: 'Zero', ready: 0, replicas: 0, cold: 0, pricePerHour: '0.05' },
   });
   here.put('endpointgroups', { metadata: { name: 'new' }, spec: { template: { spec: templateSpec } } });
   const worker = (name: string, group: string, role: string, more: object = {}) =>
@@ -200,6 +202,16 @@ describe('gpu-rent top gpui', () => {
     ]);
     expect(instances[0].gpuUtilization).toBeGreaterThanOrEqual(0);
     expect(instances[0].gpuUtilization).toBeLessThanOrEqual(1);
+  });
+
+  test('names an account whose credit is low', async () => {
+    const message = 'Credit is used up in about a day or less.';
+    const low = { type: 'CreditLow', status: 'True', reason: 'CreditLow', message };
+    const conditions = [{ ...low, lastTransitionTime: '2026-11-20T12:00:00Z' }];
+    here.status('marketplaceaccounts', 'default', { conditions });
+    const { stdout } = await gpuRent('top gpui --once');
+    here.status('marketplaceaccounts', 'default', {});
+    expect(stdout).toContain(`gpuacct team/default: ${message}\n`);
   });
 
   test('shows the rest if the account cannot be asked, and says so', async () => {

@@ -30,13 +30,15 @@ test.each([
   [
     'gpui/new',
     'condition=Bogus',
-    'One of: Ready, Reconciling, Stalled, Rented, Running, OverBudget, ReplacementBlocked.',
+    'One of: Ready, Reconciling, Stalled, Rented, Running, OverBudget, ReplacementBlocked, Idle, LifeFuseFixed, LeaseAtRisk.',
   ],
   ['gpui/new', 'condition=Ready=Maybe', 'One of: True, False, Unknown.'],
   ['gpui/new', 'phase=Bogus', 'One of: Pending, Renting, '],
   ['gpui/new', 'phase', 'One of: Pending, Renting, '],
   ['epg/x', 'phase=Stopped', 'One of: Pending, Scaling, '],
   ['epg/x', 'condition=Rented', 'MetricsAvailable'],
+  ['gpubudget/team', 'condition=Authenticated', 'One of: Ready, Exceeded.'],
+  ['gpubudget/team', 'phase=Running', 'this kind has no phase'],
   ['gpuacct/default', 'phase=Running', 'this kind has no phase'],
   ['gpui/new', 'rain', 'is none of ready, delete, condition=Type[=Value], phase=Phase'],
 ])('wait %s --for %s ends at once with what may be waited for', async (object, goal, words) => {
@@ -70,7 +72,7 @@ test('a marketplace that our rules refuse is named with the rule, and without a 
   const { exitCode, stderr } = await gpuRent('show user --url http://example.com');
   expect(exitCode).toBe(1);
   expect(stderr).toContain(
-    'Error: The marketplace at http://example.com was not asked: https is required outside loopback.',
+    'Error: The marketplace at http://example.com was not called: https is required outside loopback.',
   );
   expect(stderr).not.toContain('configuration');
 });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { AdminClient } from './admin-client.ts';
 
-/** Its value is the id of the run that made the object: others' objects in a shared cluster are left alone. */
+/** Label whose value is the ID of the run that created the object, so that other objects of a shared cluster stay. */
 export const MADE_BY_TESTS = 'gpurental.dev/made-by-tests';
 
 const tokenReply = z.object({ status: z.object({ token: z.string() }) });
@@ -13,7 +13,7 @@ export interface ServiceAccountName {
   readonly name: string;
 }
 
-/** A signed token of a ServiceAccount that exists: what a pod of it would carry. */
+/** Returns a signed token of an existing ServiceAccount, as its pods would use it. */
 export async function requestToken(admin: AdminClient, account: ServiceAccountName): Promise<string> {
   const reply = await admin.request({
     method: 'POST',
@@ -31,7 +31,7 @@ async function ensure(admin: AdminClient, path: string, body: unknown): Promise<
   await admin.request({ method: 'POST', path, body, accept: [409] });
 }
 
-/** Where the ServiceAccounts live that stand for people; the cluster's id keeps two runs apart. */
+/** Returns the namespace of the ServiceAccounts that represent people; the cluster's ID separates two runs. */
 export function accessName(id: string): string {
   return `gpu-rental-test-${id}`;
 }
@@ -55,14 +55,14 @@ async function mintToken(admin: AdminClient, { id, name, clusterRole }: StandIn)
   return requestToken(admin, { namespace, name });
 }
 
-/** For a cluster whose administrator has a certificate: everything else here speaks with tokens. */
+/** Creates a token for a cluster whose administrator has a certificate: everything else here uses tokens. */
 export function mintAdminToken(admin: AdminClient, id: string): Promise<string> {
   return mintToken(admin, { id, name: 'administrator', clusterRole: 'cluster-admin' });
 }
 
 /**
- * The token of somebody who may impersonate and nothing else: a client that ignores `as` in its kubeconfig is refused
- * everything, where an administrator's token would let it do all.
+ * Creates a token that may only impersonate. A client that ignores `as` in its kubeconfig is refused everything; with
+ * an administrator's token it could do everything.
  */
 export async function mintImpersonatorToken(admin: AdminClient, id: string): Promise<string> {
   const role = `${accessName(id)}-impersonator`;

@@ -3,7 +3,7 @@ import type { Credential } from './connection.ts';
 
 export interface AdminReply {
   readonly status: number;
-  /** The JSON body, or the text where it is none. */
+  /** JSON body, or the text if it is not JSON. */
   readonly body: unknown;
 }
 

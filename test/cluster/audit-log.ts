@@ -21,10 +21,10 @@ const auditEvent = z.object({
   requestReceivedTimestamp: z.string(),
 });
 
-/** One request as the API server saw it. A watch gives two: `ResponseStarted` and `ResponseComplete`. */
+/** Request as the API server recorded it. A watch has two events: `ResponseStarted` and `ResponseComplete`. */
 export type AuditEvent = z.infer<typeof auditEvent>;
 
-/** All requests of one user so far, in the order of their replies. */
+/** Returns all requests of one user so far, in the order of their responses. */
 export function readAuditLog(path: string, username: string): AuditEvent[] {
   return readFileSync(path, 'utf8')
     .split('\n')

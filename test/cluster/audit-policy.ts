@@ -1,4 +1,4 @@
-/** What the servers themselves ask is nobody's behaviour under test. */
+/** Audit policy that omits the requests of the servers themselves, which no test checks. */
 export const AUDIT_POLICY = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]

@@ -12,20 +12,23 @@ function hashSources({ folder, flags }: GoModule): string {
   return hash.update(flags.join('\0')).digest('hex').slice(0, 12);
 }
 
-/** This user's folder for all versions of that module's programs. */
+/** Returns the user's cache folder for all versions of that module's programs. */
 export function cacheRoot(env: NodeJS.ProcessEnv, { name }: GoModule = CONTROL_PLANE): string {
   const given = env.XDG_CACHE_HOME;
   const cache = given === undefined || given === '' ? join(homedir(), '.cache') : given;
   return join(cache, 'gpu-rental-operator', name);
 }
 
-/** Where the programs of these sources are, or will be. */
+/** Returns the folder of the programs built from these sources. */
 export function builtFolder(env: NodeJS.ProcessEnv, module: GoModule = CONTROL_PLANE): string {
   const name = `${module.version}-${hashSources(module)}-${process.platform}-${process.arch}`;
   return join(cacheRoot(env, module), name);
 }
 
-/** The folder appears in one step at the end of a build, so where it is, it is whole. */
+/**
+ * Returns true if the build exists. A build moves its folder into place in one step, so an existing folder is
+ * complete.
+ */
 export function isBuilt(env: NodeJS.ProcessEnv, module: GoModule = CONTROL_PLANE): boolean {
   return existsSync(builtFolder(env, module));
 }
@@ -33,7 +36,9 @@ export function isBuilt(env: NodeJS.ProcessEnv, module: GoModule = CONTROL_PLANE
 const timeFile = (env: NodeJS.ProcessEnv, module: GoModule): string =>
   join(cacheRoot(env, module), 'last-build-ms');
 
-/** Time that the last build of any version took on this machine, such as `7m32s`; undefined before the first. */
+/**
+ * Returns the duration of the last build of any version on this machine, such as `7m32s`; undefined before the first.
+ */
 export function lastBuildTook(env: NodeJS.ProcessEnv, module: GoModule = CONTROL_PLANE): string | undefined {
   const path = timeFile(env, module);
   const ms = existsSync(path) ? Number(readFileSync(path, 'utf8')) : Number.NaN;

@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path';
 
 const BEAT_MS = 2_000;
-/** A lock that nobody has touched for so long belongs to a process that is gone. */
+/** Age after which an untouched lock belongs to a process that has ended. */
 const STALE_MS = 20_000;
 
 function take(path: string): boolean {

@@ -28,7 +28,7 @@ async function start(options: ClusterOptions): Promise<Cluster> {
   return cluster;
 }
 
-/** The environment of somebody who has built the programs once and has nothing else. */
+/** Environment of a user who has built the programs once and has nothing else. */
 const bare = { PATH: '', HOME: process.env.HOME, XDG_CACHE_HOME: process.env.XDG_CACHE_HOME };
 const own = { only: 'go-toolchain', env: bare } as const;
 

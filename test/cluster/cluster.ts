@@ -10,9 +10,11 @@ import type { NodeTimes } from './node/ready.ts';
 import type { AuditOptions } from './site.ts';
 import type { ApiServerSwitch, StartedCluster, StartOptions, Usability, Way } from './way.ts';
 
-/** What somebody asked for comes before what happens to be there, and what is fast before what is slow. */
+/** Ways to a cluster in order: explicitly requested ones before detected ones, fast ones before slow ones. */
 const WAYS: readonly Way[] = [existingCluster, kubebuilderAssets, k3s, goToolchain];
-/** Those that run Pods. */
+/** Ways to a control plane that is processes of this computer, with its data in the folder of the cluster. */
+const OWN_WAYS: readonly Way[] = [kubebuilderAssets, goToolchain];
+/** Ways to a cluster that runs Pods. */
 const NODE_WAYS: readonly Way[] = [existingNode, ownNode, k3sNode];
 
 export interface ClusterOptions {
@@ -22,6 +24,8 @@ export interface ClusterOptions {
   readonly audit?: AuditOptions;
   /** Asks for a cluster that runs Pods; without it nothing does. */
   readonly node?: boolean;
+  /** Asks for a control plane of processes and files of this computer, which may be killed and deleted. */
+  readonly own?: boolean;
   /** Only this way. Default: the first that works. */
   readonly only?: ClusterSource;
   /** Receives lines about what is going on. Default: stderr. */
@@ -30,14 +34,14 @@ export interface ClusterOptions {
 
 /** A running cluster and the means to end it. */
 export interface Cluster extends ClusterAccess {
-  /** What another process needs for `connectTo`. */
+  /** Connection that another process passes to `connectTo`. */
   readonly connection: ClusterConnection;
   /** Milliseconds from the start of the API server, if the node is of this machine. */
   readonly nodeTimes: NodeTimes | undefined;
-  /** Undefined where the API server is not ours to stop: in an existing cluster and in K3s. */
+  /** Switch of the API server; undefined if it belongs to others, as in an existing cluster and in K3s. */
   readonly apiServer: ApiServerSwitch | undefined;
   processIds(): Readonly<Record<string, number>>;
-  /** The API server first, then etcd; nothing is left behind, in this machine or in an existing cluster. */
+  /** Stops the API server, then etcd. Leaves nothing behind, on this machine or in an existing cluster. */
   stop(): Promise<void>;
 }
 
@@ -57,7 +61,7 @@ function noWay(refusals: readonly Refusal[], node: boolean): Error {
   return new Error(`${what} can be had here. Provide one of these:\n${lines.join('\n')}`);
 }
 
-/** Whether a way can be gone, with what has to be had from elsewhere. */
+/** Returns the usability of a way, after it has obtained what it downloads. */
 async function checkWay(way: Way, options: StartOptions): Promise<Usability> {
   const usability = await way.check(options.env);
   if (usability.type === 'unusable') return usability;
@@ -97,12 +101,14 @@ async function takeFirstWay<Result>(
   );
 }
 
-function complete({ env, audit, report, only, node = false }: ClusterOptions): {
+function complete({ env, audit, report, only, node = false, own = false }: ClusterOptions): {
   ways: readonly Way[];
   options: StartOptions;
 } {
   return {
-    ways: (node ? NODE_WAYS : WAYS).filter((way) => only === undefined || way.source === only),
+    ways: (node ? NODE_WAYS : own ? OWN_WAYS : WAYS).filter(
+      (way) => only === undefined || way.source === only,
+    ),
     options: {
       env: env ?? process.env,
       audit,
@@ -128,9 +134,9 @@ function hold(started: StartedCluster): Cluster {
 }
 
 /**
- * Starts a Kubernetes API for tests or the demo. Tried in this order: an existing cluster and KUBEBUILDER_ASSETS where
- * the environment asks for them, K3s where a Docker engine answers, a build from Go modules. Where none works, one
- * error names all four. With a node: an existing cluster that takes images, one of this machine's own, or K3s.
+ * Starts a Kubernetes API for tests or the demo. Tries in order: an existing cluster and KUBEBUILDER_ASSETS if the
+ * environment requests them, K3s if a Docker engine answers, a build from Go modules. If none works, one error names
+ * all four. With a node: an existing cluster that accepts images, a node on this machine, or K3s.
  */
 export async function startCluster(given: ClusterOptions & { readonly node: true }): Promise<NodeCluster>;
 export async function startCluster(given?: ClusterOptions): Promise<Cluster>;
@@ -139,7 +145,7 @@ export async function startCluster(given: ClusterOptions = {}): Promise<Cluster>
   return hold(await takeFirstWay(ways, options, (way) => way.start(options)));
 }
 
-/** Does what takes long the first time, such as the build, for the way that {@link startCluster} will go. */
+/** Completes slow one-time work, such as the build, for the way that {@link startCluster} will choose. */
 export async function prepareCluster(given: ClusterOptions = {}): Promise<ClusterSource> {
   const { ways, options } = complete(given);
   return takeFirstWay(ways, options, async (way) => {
@@ -148,13 +154,15 @@ export async function prepareCluster(given: ClusterOptions = {}): Promise<Cluste
   });
 }
 
-/** Whether the environment names the cluster, which then is taken as it is. Rejects where that cannot be used. */
+/**
+ * Returns true if the environment names a cluster, which is then used as it is. Rejects if that cluster is unusable.
+ */
 export async function isClusterNamed(env: NodeJS.ProcessEnv): Promise<boolean> {
   const found = await Promise.all([existingCluster, kubebuilderAssets].map((way) => way.check(env)));
   return found.some(({ type }) => type === 'asked');
 }
 
-/** Why no Pod can run here, and what would change that, in one line; undefined where a way can be tried. */
+/** Returns one line with the reason why no Pod can run here and how to change that; undefined if a way can be tried. */
 export async function whyNoNode(env: NodeJS.ProcessEnv): Promise<string | undefined> {
   const { options } = complete({ env });
   const reasons: string[] = [];
@@ -166,7 +174,10 @@ export async function whyNoNode(env: NodeJS.ProcessEnv): Promise<string | undefi
   return `Tests that run Pods are skipped (${reasons.join('; ')}): they need ${ownNode.needs}; or ${k3sNode.needs}; or ${existingNode.needs}.`;
 }
 
-/** Whether a node can start at once: the way that {@link startCluster} will go has nothing left to build. */
+/**
+ * Returns true if a node can start immediately: the way that {@link startCluster} will choose has nothing left to
+ * build.
+ */
 export async function isNodePrepared(env: NodeJS.ProcessEnv): Promise<boolean> {
   const { options } = complete({ env });
   for (const way of NODE_WAYS) {

@@ -13,12 +13,12 @@ import { runKubectl } from './kubectl.ts';
 import { accessNode, type NodeAccess } from './node/access.ts';
 import { resetCluster } from './reset.ts';
 
-/** Who a kubeconfig is for: a person, impersonated, or a ServiceAccount that exists, with a token of its own. */
+/** Identity of a kubeconfig: an impersonated person, or an existing ServiceAccount with a token of its own. */
 export type Identity =
   | { readonly user: string; readonly groups?: readonly string[] }
   | { readonly serviceAccount: ServiceAccountName };
 
-/** What somebody needs to be that identity. */
+/** Credentials of an identity. */
 export interface IdentityAccess {
   readonly kubeconfigPath: string;
   readonly token: string;
@@ -32,18 +32,18 @@ export interface KubectlOptions {
   readonly kubeconfigPath?: string;
 }
 
-/** What anybody with the connection can do; the life of the cluster stays with who started it. */
+/** Access to a running cluster; only the process that started the cluster can stop it. */
 export interface ClusterAccess extends Omit<ClusterConnection, 'node'> {
   readonly admin: AdminClient;
-  /** Where the cluster was started with a node. */
+  /** Node access, if the cluster was started with a node. */
   readonly node: NodeAccess | undefined;
   /** Runs kubectl and gives back its stdout; rejects with its stderr. */
   kubectl(args: readonly string[], options?: KubectlOptions): Promise<string>;
-  /** Its RBAC is the cluster's own: nothing is granted here. */
+  /** Returns credentials whose RBAC is the cluster's own: this grants nothing. */
   kubeconfigFor(identity: Identity): Promise<IdentityAccess>;
-  /** A namespace of that prefix and a random end, labelled so that {@link reset} knows it. */
+  /** Creates a namespace with that prefix and a random suffix, labelled so that {@link reset} finds it. */
   createNamespace(prefix: string, labels?: Readonly<Record<string, string>>): Promise<string>;
-  /** Takes away our objects and the tests' namespaces, those of other suites too. */
+  /** Removes the operator's objects and the tests' namespaces, also those of other suites. */
   reset(): Promise<void>;
   /** Closes the connections of this access; the cluster goes on. */
   disconnect(): Promise<void>;
@@ -76,7 +76,7 @@ async function giveAccess(
   return { kubeconfigPath, token, as: undefined };
 }
 
-/** A Pod is refused until its namespace has the ServiceAccount that Pods have by default. */
+/** Waits until the namespace has its default ServiceAccount: before that, Pods are refused. */
 async function untilPodsAreTaken(admin: AdminClient, namespace: string): Promise<void> {
   const path = `/api/v1/namespaces/${namespace}/serviceaccounts/default`;
   await until(`${namespace} has a ServiceAccount`, async () => {

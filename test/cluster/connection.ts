@@ -4,19 +4,19 @@ import { stringify } from 'yaml';
 /** The ways to a real Kubernetes API, in the order in which they are tried; `own-node` runs Pods, too. */
 export type ClusterSource = 'existing-cluster' | 'kubebuilder-assets' | 'own-node' | 'k3s' | 'go-toolchain';
 
-/** What reaches a node beyond its API. Plain values, too. */
+/** Connection to a node beyond its API, as plain values. */
 export interface NodeConnection {
-  /** Of this machine, as Pods see it. */
+  /** Address of this machine, as Pods see it. */
   readonly hostAddress: string;
   /** Program and arguments; the path of an image's archive comes last. */
   readonly importCommand: readonly string[];
-  /** Where containerd reads how it reaches registries; absent where that is not ours to say. */
+  /** Folder in which containerd reads its registry settings; absent if the cluster belongs to others. */
   readonly registriesFolder?: string;
-  /** Whether the processes of containers are processes of this machine, which may be killed. */
+  /** True if container processes are processes of this machine, which tests may kill. */
   readonly sharesProcesses: boolean;
 }
 
-/** Everything that reaches a cluster as its administrator. Plain values: they cross process borders. */
+/** Connection to a cluster as its administrator. Plain values: they cross process boundaries. */
 export interface ClusterConnection {
   readonly source: ClusterSource;
   /** Names what is created beside the tests' own objects, so that two runs on one cluster do not meet. */
@@ -28,21 +28,21 @@ export interface ClusterConnection {
   readonly kubeconfigPath: string;
   /** Never the user's own: kubeconfigs and caches live here until the cluster is stopped. */
   readonly folder: string;
-  /** An absolute path, or the plain name where none was found and the shell has to know one. */
+  /** Absolute path, or the plain name if none was found and the shell must resolve it. */
   readonly kubectlPath: string;
-  /** Whether everything in the cluster may be thrown away; false for a cluster that somebody else owns. */
+  /** True if everything in the cluster may be deleted; false for a cluster of others. */
   readonly disposable: boolean;
-  /** Whether owner references are collected and namespaces finish deleting. */
+  /** True if owner references are collected and namespaces finish deleting. */
   readonly collectsGarbage: boolean;
-  /** One JSON event per line, written before the reply leaves; where auditing was asked for and is possible. */
+  /** Audit log, if requested and possible: one JSON event per line, written before the response is sent. */
   readonly auditLogPath: string | undefined;
-  /** Where etcd is ours alone: it may be compacted, and its size be read. */
+  /** URL of an etcd that belongs to this cluster alone: tests may compact it and read its size. */
   readonly etcdUrl: string | undefined;
-  /** Where the cluster runs Pods, and was asked for that. */
+  /** Node connection, if the cluster runs Pods and they were requested. */
   readonly node: NodeConnection | undefined;
 }
 
-/** How a request says who sent it. */
+/** Credential of a request. */
 export type Credential =
   | { readonly type: 'token'; readonly token: string }
   | { readonly type: 'certificate'; readonly certificatePem: string; readonly keyPem: string };

@@ -52,7 +52,7 @@ export class ControlPlane {
       : this.#startWithNode(this.#site.plan.node));
   }
 
-  /** How long the parts of the node took, from the moment when the API was ready. */
+  /** Durations of the node's start steps, from the moment the API was ready. */
   get nodeTimes(): NodeTimes | undefined {
     return this.#nodeTimes;
   }
@@ -87,7 +87,7 @@ export class ControlPlane {
     await this.#end('kube-apiserver');
   }
 
-  /** The API server goes before etcd: without its etcd it would not end. */
+  /** Stops the API server before etcd: without etcd it would not end. */
   async stop(): Promise<void> {
     await this.stopApiServer();
     await this.#end('etcd');

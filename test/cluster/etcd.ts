@@ -4,7 +4,7 @@ import { z } from 'zod';
 const header = z.object({ header: z.object({ revision: z.string() }) });
 const status = z.object({ dbSize: z.string() });
 
-/** etcd's JSON gateway: no gRPC client is needed for a few calls. */
+/** Calls etcd's JSON gateway, so that no gRPC client is needed. */
 async function callEtcd(etcdUrl: string, call: string, body: unknown): Promise<unknown> {
   const reply = await request(`${etcdUrl}/v3/${call}`, { method: 'POST', body: JSON.stringify(body) });
   const answer: unknown = await reply.body.json();
@@ -19,7 +19,7 @@ export async function compactEtcd(etcdUrl: string): Promise<void> {
   await callEtcd(etcdUrl, 'kv/compaction', { revision, physical: true });
 }
 
-/** Bytes of etcd's database on disk: what its quota (2 GB where nobody set another) is held against. */
+/** Returns the size of etcd's database on disk in bytes, which its quota (default 2 GB) limits. */
 export async function sizeOfEtcd(etcdUrl: string): Promise<number> {
   return Number(status.parse(await callEtcd(etcdUrl, 'maintenance/status', {})).dbSize);
 }

@@ -22,7 +22,7 @@ async function borrow({ env }: StartOptions, node?: NodeConnection): Promise<Sta
   return { connection, apiServer: undefined, processIds: () => ({}), stop: giveBack };
 }
 
-/** A cluster that somebody else owns, and only where they say so: the variable is envtest's. */
+/** Existing cluster of others, used only on request: the variable is envtest's. */
 export const existingCluster: Way = {
   source: 'existing-cluster',
   needs: 'USE_EXISTING_CLUSTER=true and a kubeconfig whose current context is an administrator',
@@ -31,7 +31,7 @@ export const existingCluster: Way = {
   start: (options) => borrow(options),
 };
 
-/** How such a cluster is given images, and how its Pods reach this machine; no API says either. */
+/** Returns the command that imports images and the address at which Pods reach this machine; no API reports either. */
 function nodeOf({ IMPORT_IMAGE, HOST_ADDRESS }: NodeJS.ProcessEnv): NodeConnection | undefined {
   if (!IMPORT_IMAGE || !HOST_ADDRESS) return undefined;
   const importCommand = IMPORT_IMAGE.trim().split(/\s+/);

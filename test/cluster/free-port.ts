@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 
-/** A port nobody listens on just now. Another program may still take it: whoever uses it must be ready to ask again. */
+/** Finds a free port. Another program may still take it, so callers must be ready to retry. */
 export function findFreePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();

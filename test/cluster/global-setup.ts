@@ -2,7 +2,7 @@ import type { TestProject } from 'vitest/node';
 import { startCluster } from './cluster.ts';
 import type {} from './provided-context.ts';
 
-/** One cluster for the whole integration project, with an audit log where the way allows one. */
+/** Starts one cluster for the whole integration project, with an audit log if possible. */
 export default async function startSharedCluster(project: TestProject): Promise<() => Promise<void>> {
   const cluster = await startCluster({ audit: {} });
   project.provide('cluster', cluster.connection);

@@ -75,7 +75,7 @@ function titleOf(env: NodeJS.ProcessEnv, module: GoModule): string {
   return took === undefined ? module.title : `${module.title}; the last time it took ${took} here`;
 }
 
-/** What makes more of the programs before they are kept. */
+/** Step that completes the built programs before they are stored. */
 export type Finish = (folder: string) => Promise<void>;
 
 async function build(env: NodeJS.ProcessEnv, module: GoModule, finish: Finish): Promise<void> {

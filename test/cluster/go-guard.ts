@@ -9,7 +9,7 @@ import { rmSync } from 'node:fs';
 
 /** Go removes its work after SIGINT; what is still there then is killed. */
 const GRACE_MS = 5_000;
-/** As a shell says it of a program that it cannot run. */
+/** Exit code of a shell for a program that it cannot run. */
 const NOT_RUN = 127;
 
 const [unfinished = '', ...args] = process.argv.slice(2);

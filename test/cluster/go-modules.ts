@@ -3,20 +3,20 @@ import { join } from 'node:path';
 
 /** A Go module of this repository, whose programs are built once for each state of its sources. */
 export interface GoModule {
-  /** Of its folder in the cache. */
+  /** Name of its folder in the cache. */
   readonly name: string;
-  /** Of its sources; the packages to build are in it and below. */
+  /** Folder of its sources; the packages to build are in it and below. */
   readonly folder: string;
-  /** Of what it builds. */
+  /** Version of its programs. */
   readonly version: string;
   readonly flags: readonly string[];
-  /** What people read while it is built. */
+  /** Title that users read during the build. */
   readonly title: string;
   /** Names by which a program is called that does several things, each with that program's name. */
   readonly links: ReadonlyMap<string, string>;
 }
 
-/** The version that the module in that folder requires of another module. */
+/** Returns the version of another module that the module in that folder requires. */
 export function requiredVersion(folder: string, path: string): string {
   const pattern = new RegExp(`^(?:require)?\\s*${path.replaceAll('.', '\\.')} (v\\d+\\.\\d+\\.\\d+)$`, 'm');
   const found = pattern.exec(readFileSync(join(folder, 'go.mod'), 'utf8'))?.[1];
@@ -31,7 +31,7 @@ const NODE_IMAGES_FOLDER = join(import.meta.dirname, 'node-images');
 export const KUBERNETES_VERSION = requiredVersion(CONTROL_PLANE_FOLDER, 'k8s.io/kubernetes');
 const COREDNS_VERSION = requiredVersion(NODE_IMAGES_FOLDER, 'github.com/coredns/coredns');
 
-/** Without these the server calls itself v0.0.0-master. */
+/** Returns the linker flags that set the version: without them the server reports v0.0.0-master. */
 function linkerFlags(): string {
   const [major = '', minor = ''] = KUBERNETES_VERSION.slice(1).split('.');
   const facts = { gitVersion: KUBERNETES_VERSION, gitMajor: major, gitMinor: minor, gitTreeState: 'clean' };

@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** An environment whose `go` is this shell script. */
+/** Returns an environment whose `go` is this shell script. */
 function withGo(script: string): NodeJS.ProcessEnv {
   const path = join(folder, 'go');
   writeFileSync(path, `#!/bin/sh\n${script}\n`);
@@ -58,7 +58,7 @@ describe('go', () => {
   });
 });
 
-/** What runs go as tests and scripts do: by default signals end it. */
+/** Program that runs go as tests and scripts do: by default, signals end it. */
 const CALLER = `
 import { writeFileSync } from 'node:fs';
 const { runGo } = await import(process.argv[1]);

@@ -6,7 +6,7 @@ import { formatElapsed, showProgress } from './progress.ts';
 
 const GUARD = join(import.meta.dirname, 'go-guard.ts');
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-/** Of the output, in the message of an error. */
+/** Maximum number of output lines in an error message. */
 const MAX_LINES = 15;
 
 export interface GoRun {
@@ -66,7 +66,7 @@ export function runGo({ folder, args, env, onLine, unfinished = '' }: GoRun): Pr
   });
 }
 
-/** Once callers have cleaned up, or at once if an error that nobody caught ends this process. */
+/** Ends this process by the signal, after callers have cleaned up; immediately if an uncaught error ends it. */
 function endBy(signal: NodeJS.Signals): void {
   const raise = () => process.kill(process.pid, signal);
   process.once('exit', raise);
@@ -99,5 +99,5 @@ export async function withProgress(
   }
 }
 
-/** Such as `go: downloading …`: what go says of itself and not of a package. */
+/** Returns true for messages of go itself, not of a package, such as `go: downloading …`. */
 export const isAboutGo = (line: string): boolean => line.startsWith('go: ');

@@ -12,7 +12,7 @@ import type {} from './provided-context.ts';
 const IMAGE = `ghcr.io/gpu-rental-operator/gpu-rental-operator:${packageJson.version}`;
 const quiet = { report: () => {} };
 const hasEngine = inject('operatorImage') !== null;
-/** Why K3s cannot be started in this engine; undefined if it can. */
+/** Reason why K3s cannot be started in this engine; undefined if it can. */
 const refusal = await k3s.obtain?.({ env: process.env, audit: undefined, ...quiet }).then(
   () => undefined,
   (error: Error) => error.message,

@@ -55,7 +55,7 @@ async function startIn(session: EngineSession, { env, disable, node }: K3sOption
   };
 }
 
-/** Its Pods reach this machine by the gateway of the engine's network. */
+/** Returns the node connection: Pods reach this machine through the gateway of the engine's network. */
 async function nodeOf(id: string, env: NodeJS.ProcessEnv): Promise<NodeConnection> {
   const format = '{{range .NetworkSettings.Networks}}{{.Gateway}} {{end}}';
   const { stdout } = await promisify(execFile)('docker', ['inspect', `--format=${format}`, id], { env });

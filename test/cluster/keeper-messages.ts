@@ -1,7 +1,7 @@
 import type { NodeTimes } from './node/ready.ts';
 import type { ControlPlanePlan } from './site.ts';
 
-/** What the tests or the demo tell the keeper. Every command gets one reply with its id. */
+/** Command from the tests or the demo to the keeper. Every command gets one reply with its ID. */
 export type KeeperCommand = { readonly id: number } & (
   | { readonly type: 'start'; readonly plan: ControlPlanePlan }
   | { readonly type: 'startApiServer' }
@@ -12,20 +12,20 @@ export type KeeperCommand = { readonly id: number } & (
 export type KeeperEvent =
   | { readonly type: 'done'; readonly id: number; readonly state: KeeperState }
   | { readonly type: 'failed'; readonly id: number; readonly why: string }
-  /** It runs: its namespaces are there. */
+  /** Runs, and has its namespaces. */
   | { readonly type: 'up' }
   /** A server ended without being told to. */
   | { readonly type: 'lost'; readonly how: string };
 
 export interface KeeperState {
-  /** By the server's name. */
+  /** Process IDs by server name. */
   readonly processIds: Readonly<Record<string, number>>;
   /** From the first start on. */
   readonly site: KeptSite | undefined;
   readonly nodeTimes: NodeTimes | undefined;
 }
 
-/** Where a kept control plane is reached. */
+/** Addresses of a kept control plane. */
 export interface KeptSite {
   readonly url: string;
   readonly etcdUrl: string;

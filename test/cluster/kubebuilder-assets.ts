@@ -4,7 +4,7 @@ import { startOwnControlPlane } from './own-control-plane.ts';
 import type { ControlPlanePlan } from './site.ts';
 import type { Way } from './way.ts';
 
-/** A program that collects garbage, where the folder has one. envtest's own folder has none. */
+/** Finds a program that collects garbage in the folder. envtest's own folder has none. */
 function findControllers(folder: string): ControlPlanePlan['controllers'] {
   const own = join(folder, 'test-controllers');
   if (isExecutable(own)) return { path: own, args: [] };

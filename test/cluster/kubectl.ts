@@ -3,7 +3,7 @@ import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 
-/** The first program of that name on PATH. */
+/** Returns the first program of that name on PATH. */
 export function findOnPath(program: string, path: string | undefined): string | undefined {
   return (path ?? '')
     .split(delimiter)

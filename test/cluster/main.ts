@@ -7,7 +7,7 @@ import { prepareCluster, startCluster, whyNoNode } from './cluster.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Before there is anything to stop: what is under way cleans up after itself when the process exits. */
+/** Exits on signals while there is nothing to stop: work in progress cleans up when the process exits. */
 function exitOnSignal(): void {
   for (const signal of SIGNALS) process.on(signal, () => process.exit(1));
 }
@@ -30,7 +30,7 @@ async function keepCluster(node: boolean): Promise<void> {
   await cluster.stop();
 }
 
-/** A machine without a node still runs the other tests. */
+/** Prepares a node; without one, this machine still runs the other tests. */
 async function prepareNode(): Promise<void> {
   const why = await whyNoNode(process.env);
   if (why !== undefined) process.stderr.write(`${why}\n`);

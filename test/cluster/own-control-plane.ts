@@ -27,7 +27,7 @@ interface Origin {
   readonly node?: NodeConnection;
 }
 
-/** A control plane of ours that runs, as every way gives it. */
+/** Returns a running control plane of this machine in the form that every way returns. */
 export function startedFrom(
   kept: KeptControlPlane,
   { source, kubectlPath, collectsGarbage, node }: Origin,

@@ -1,13 +1,13 @@
-/** Something that takes minutes, as it goes on. */
+/** Progress of an operation that takes minutes. */
 export interface Progress {
   update(state: string): void;
-  /** The last line stays. */
+  /** Ends the display; the last line stays. */
   end(state: string): void;
 }
 
 const REPEAT_MS = 30_000;
 
-/** The title once and a line below it that is rewritten. */
+/** Shows the title once, and below it a line that is rewritten. */
 function showOnTerminal(out: NodeJS.WriteStream, title: string): Progress {
   const rewrite = (state: string) => out.write(`\r\u001b[K  ${state}`.slice(0, 4 + out.columns));
   out.write(`${title}\n`);
@@ -20,7 +20,7 @@ function showOnTerminal(out: NodeJS.WriteStream, title: string): Progress {
   };
 }
 
-/** In a log: whole lines, now and then. */
+/** Shows complete lines in a log, at intervals. */
 function showInLog(out: NodeJS.WriteStream, title: string): Progress {
   let shownAt = Number.NEGATIVE_INFINITY;
   return {

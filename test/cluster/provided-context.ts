@@ -4,11 +4,11 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** The cluster that the integration project's global set-up started. */
     cluster: ClusterConnection;
-    /** The one with a node of the node project's; null where there can be none. */
+    /** Cluster with a node for the node project; null if there cannot be one. */
     nodeCluster: ClusterConnection | null;
-    /** The name of the image of these sources in the docker project's engine; null where none answers. */
+    /** Name of the operator's image in the docker project's engine; null if no engine answers. */
     operatorImage: string | null;
-    /** Whether containers reach this machine at the gateway of their network. */
+    /** True if containers reach this machine at the gateway of their network. */
     isEngineHere: boolean;
   }
 }

@@ -4,7 +4,10 @@ import { request } from 'node:https';
 export interface ReadinessQuestion {
   readonly address: string;
   readonly port: number;
-  /** Where the API server writes its certificate at its first start; not there yet means not ready. */
+  /**
+   * Path of the certificate that the API server writes at its first start; while it is missing, the server is not
+   * ready.
+   */
   readonly caPath: string;
   readonly token: string;
 }
@@ -17,7 +20,7 @@ function readIfThere(path: string): string | undefined {
   }
 }
 
-/** Whether the API server answers 200 at that path. Any failure to connect is a no. */
+/** Returns true if the API server answers 200 at that path; false if the connection fails. */
 function answersOk({ address, port, caPath, token }: ReadinessQuestion, path: string): Promise<boolean> {
   const ca = readIfThere(caPath);
   if (ca === undefined) return Promise.resolve(false);
@@ -43,7 +46,10 @@ function answersOk({ address, port, caPath, token }: ReadinessQuestion, path: st
   });
 }
 
-/** Ready, and the namespace that every user expects is there: it is made a moment after `/readyz` turns good. */
+/**
+ * Returns true if the server is ready and the default namespace exists, which is created shortly after `/readyz`
+ * succeeds.
+ */
 export async function isReady(question: ReadinessQuestion): Promise<boolean> {
   return (await answersOk(question, '/readyz')) && (await answersOk(question, '/api/v1/namespaces/default'));
 }

@@ -31,7 +31,10 @@ const objectList = z.object({
 
 type Reach = Pick<ClusterConnection, 'id' | 'disposable'>;
 
-/** In a disposable cluster everything that is not built in; elsewhere only what this run labelled. */
+/**
+ * Returns all namespaces that are not built in; in a cluster that is not disposable, only those that this run
+ * labelled.
+ */
 async function listTestNamespaces(admin: AdminClient, { id, disposable }: Reach): Promise<string[]> {
   const reply = await admin.request({ method: 'GET', path: '/api/v1/namespaces' });
   return namespaceList
@@ -55,7 +58,7 @@ async function listOurKinds(admin: AdminClient): Promise<{ prefix: string; plura
   });
 }
 
-/** Deletes first and strips finalizers then: once deletion has begun nobody can add one any more. */
+/** Deletes objects first and then removes finalizers: after deletion has begun, none can be added. */
 async function deleteOurObjects(
   admin: AdminClient,
   isInReach: (namespace: string) => boolean,
@@ -87,11 +90,9 @@ async function waitUntilGone(admin: AdminClient, names: readonly string[], reach
 }
 
 /**
- * Takes away our custom resources with their finalizers and the namespaces that tests made; definitions and roles
- * stay. Where nobody finishes namespace deletion it does not wait for it.
- *
- * In a cluster that somebody else owns only labelled namespaces are touched: an object elsewhere may be a rented
- * machine, and without its finalizer nobody would destroy it.
+ * Removes the operator's custom resources with their finalizers, and the namespaces of tests; CRDs and roles stay.
+ * Waits for namespace deletion only if the cluster completes it. In a cluster of others, only labelled namespaces are
+ * touched: an object elsewhere may have a rented machine, which would never be destroyed without its finalizer.
  */
 export async function resetCluster(
   admin: AdminClient,

@@ -51,8 +51,8 @@ function nodeFlags({ network }: NodePlan['settings']): string[] {
 }
 
 /**
- * Admission is as in a real cluster (ValidatingAdmissionPolicy and PodSecurity included) but for ServiceAccount where
- * there is no node: it would need two more controllers.
+ * Starts the API server. Admission is as in a real cluster (ValidatingAdmissionPolicy and PodSecurity included),
+ * except ServiceAccount if there is no node: that needs two more controllers.
  */
 export function startKubeApiserver(site: Site): ServerProcess {
   const { folder, plan } = site;
@@ -76,7 +76,7 @@ export function startKubeApiserver(site: Site): ServerProcess {
   });
 }
 
-/** What kube-controller-manager needs so that Pods get tokens, and the authority of the API server. */
+/** Returns the flags with which kube-controller-manager issues tokens and the API server's CA to Pods. */
 function nodeControllerFlags(site: Site): string[] {
   if (site.plan.node === undefined) return [];
   const { folder } = site;
@@ -89,7 +89,7 @@ function nodeControllerFlags(site: Site): string[] {
   ];
 }
 
-/** Call it once the API server is ready: its certificate is there then. */
+/** Starts the controllers. Call it once the API server is ready, because its certificate exists from then on. */
 export function startControllers(site: Site): ServerProcess | undefined {
   const { folder, plan } = site;
   if (plan.controllers === undefined) return undefined;

@@ -10,7 +10,7 @@ export interface ServerCommand {
   readonly logPath: string;
 }
 
-/** A server that runs until it is told to end. */
+/** Server that runs until it is stopped. */
 export interface ServerProcess {
   readonly name: string;
   readonly pid: number;
@@ -23,7 +23,7 @@ export interface ServerProcess {
 const LAST_LINES = 8;
 const MAX_LINE = 400;
 
-/** The last output of a server, without the stack that Go prints behind it, and what to do if that is known. */
+/** Returns the last output of a server without Go's stack trace, and advice if the error is known. */
 export function lastWordsOf(log: string): string {
   const output = log.split(/^goroutine \d+ \[/m)[0] ?? '';
   const lines = output.trimEnd().split('\n').slice(-LAST_LINES);
@@ -46,8 +46,8 @@ function whenEnded(child: ChildProcess, command: ServerCommand): Promise<string>
 }
 
 /**
- * Starts a server. It holds a pipe whose other end only this process has, and our own build of the servers ends when
- * that pipe closes, so that none of them is left over even where this process is killed.
+ * Starts a server. It inherits a pipe whose other end belongs to this process. The servers built by the tests end
+ * when that pipe closes, so none of them survives if this process is killed.
  */
 export function startServer(command: ServerCommand): ServerProcess {
   const log = openSync(command.logPath, 'a');

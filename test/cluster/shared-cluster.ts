@@ -3,8 +3,8 @@ import { type ClusterAccess, connectTo } from './connect.ts';
 import type {} from './provided-context.ts';
 
 /**
- * The API server that all integration suites share. Each makes namespaces of its own in it; a suite that takes the
- * API away or resets starts its own with `startCluster`.
+ * Returns access to the API server that all integration suites share. Each suite creates its own namespaces; a suite
+ * that stops or resets the API starts its own with `startCluster`.
  */
 export function sharedCluster(): ClusterAccess {
   return connectTo(inject('cluster'));

@@ -5,7 +5,7 @@ import { AUDIT_POLICY } from './audit-policy.ts';
 import { findFreePort } from './free-port.ts';
 import { NODE_NAME, type NodePlan } from './node/settings.ts';
 
-/** Which programs make up a control plane. */
+/** Programs of a control plane. */
 export interface ControlPlanePlan {
   readonly etcd: string;
   readonly kubeApiserver: string;
@@ -22,18 +22,18 @@ export interface AuditOptions {
   readonly logPath?: string;
 }
 
-/** Where one control plane lives, and the secrets only it has. */
+/** Folder, addresses and secrets of one control plane. */
 export interface Site {
   readonly plan: ControlPlanePlan;
   readonly folder: string;
-  /** Of the API server. */
+  /** Address of the API server. */
   readonly address: string;
   readonly url: string;
   readonly port: number;
   readonly etcdUrl: string;
   readonly adminToken: string;
   readonly controllersToken: string;
-  /** Of the servers that have permissions of their own. */
+  /** Tokens of the servers with permissions of their own. */
   readonly nodeTokens: { readonly kubelet: string; readonly scheduler: string; readonly proxy: string };
   readonly audit: { readonly policyPath: string; readonly logPath: string } | undefined;
 }
@@ -85,7 +85,7 @@ export async function prepareSite(plan: ControlPlanePlan, folder: string): Promi
   };
 }
 
-/** Written by the API server at its first start: its certificate, then the authority that signed it. */
+/** Returns the path of the certificate that the API server writes at its first start, followed by its CA. */
 export function certificatePath(site: Site): string {
   return join(site.folder, 'certificates', 'apiserver.crt');
 }

@@ -6,11 +6,11 @@ export interface StartOptions {
   readonly env: NodeJS.ProcessEnv;
   /** Asks for an audit log; only a control plane of our own can give one. */
   readonly audit: AuditOptions | undefined;
-  /** One line for people about what is going on. */
+  /** Reports progress to people, one line at a time. */
   readonly report: (line: string) => void;
 }
 
-/** The API server of a control plane of our own can be taken away and brought back; etcd keeps the data. */
+/** Switch that stops and restarts the API server of a local control plane; etcd keeps the data. */
 export interface ApiServerSwitch {
   stop(): Promise<void>;
   /** Resolves when it is ready, at the same address. */
@@ -27,21 +27,21 @@ export interface StartedCluster {
   readonly connection: ClusterConnection;
   readonly apiServer: ApiServerSwitch | undefined;
   readonly nodeTimes?: NodeTimes | undefined;
-  /** By name, of what runs on this machine for this cluster alone. */
+  /** Returns the IDs of processes on this machine that belong to this cluster alone, by name. */
   processIds(): Readonly<Record<string, number>>;
   stop(): Promise<void>;
 }
 
-/** A way that was asked for has to work; one that was merely found gives way to the next where it does not. */
+/** Usability of a way. A requested way must work; after a detected way that fails, the next one is tried. */
 export type Usability =
   | { readonly type: 'asked' }
   | { readonly type: 'found' }
   | { readonly type: 'unusable'; readonly why: string };
 
-/** One of the ways to a real Kubernetes API. */
+/** Way to a real Kubernetes API. */
 export interface Way {
   readonly source: ClusterSource;
-  /** What somebody has to have or to do to go this way. */
+  /** Requirements of this way, for the error message. */
   readonly needs: string;
   check(env: NodeJS.ProcessEnv): Promise<Usability>;
   /**
@@ -49,9 +49,9 @@ export interface Way {
    * then, and this way is not usable.
    */
   obtain?(options: StartOptions): Promise<void>;
-  /** What takes long and is done once. */
+  /** Completes slow one-time work. */
   prepare(options: StartOptions): Promise<void>;
   start(options: StartOptions): Promise<StartedCluster>;
-  /** Whether `prepare` has nothing to do. Left out: it never takes long. */
+  /** Returns true if `prepare` has nothing to do. Omitted if it never takes long. */
   isPrepared?(env: NodeJS.ProcessEnv): boolean;
 }

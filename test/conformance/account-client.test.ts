@@ -102,7 +102,7 @@ describe('our client and volumes', () => {
   });
 });
 
-/** An endpoint group `chat` with one worker group. */
+/** Creates an endpoint group `chat` with one worker group. */
 async function chat(client: MarketplaceClient): Promise<{ id: string; groupId: string }> {
   const id = await client.endpointGroups.create({ endpointName: 'chat', minLoad: 1, coldWorkers: 2 });
   const groupId = await client.workerGroups.create({ endpointName: 'chat', searchParams: 'num_gpus=1' });

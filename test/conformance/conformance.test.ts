@@ -37,7 +37,7 @@ function readStatements(): readonly Statement[] {
   });
 }
 
-/** The proof, or the text that is none. */
+/** Returns the parsed proof, or the text if it is not one. */
 function readProof(text: string): Proof | string {
   const match = PROOF.exec(text.trim());
   return match ? { file: match[1] ?? '', title: match[2] ?? '', row: match[3] } : text;
@@ -59,7 +59,7 @@ function titlesOf(source: string): ReadonlySet<string> {
   return new Set(literals.map((literal) => literal.slice(1, -1).replace(/\\(['"`\\])/g, '$1')));
 }
 
-/** What is wrong with a proof; undefined when it holds. */
+/** Returns the fault of a proof; undefined if it holds. */
 function faultOf(proof: Proof | string): string | undefined {
   if (typeof proof === 'string') return `"${proof}" names no test`;
   const source = sourceOf(proof.file);
@@ -128,7 +128,7 @@ describe('test/evidence/conformance.md', () => {
   });
 });
 
-/** A path as a row names it: parameters in braces, the method in front unless it is an alternative. */
+/** Returns a path in the form of a row: parameters in braces, preceded by the method unless it is an alternative. */
 function rowName(method: string, path: string): string {
   const shown = path
     .replace('/api/v0', '')
@@ -140,7 +140,7 @@ function rowName(method: string, path: string): string {
 /** A citation such as `specification 4.8, 5.6` in a comment, a title or a text; the one of OCI images is another. */
 const CITATION = /(?<!image )\bspecification ((?:\d+(?:\.\d+)?(?:, | and | to )?)+)/gi;
 
-/** Statement numbers that a text cites, also across the lines of a comment. */
+/** Returns the statement numbers that a text cites, also across the lines of a comment. */
 function citedNumbers(text: string): readonly string[] {
   const joined = text.replaceAll(/\n\s*(?:\*|\/\/) ?/g, ' ');
   return [...joined.matchAll(CITATION)].flatMap(([, numbers = '']) => numbers.match(/\d+(?:\.\d+)?/g) ?? []);

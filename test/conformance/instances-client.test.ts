@@ -62,7 +62,7 @@ describe.for(PROFILES)('our client and instances, %s profile', (profile) => {
   });
 });
 
-/** What a walk does to its one machine. */
+/** Step of a walk with its only machine. */
 type Step =
   | { readonly type: 'wait'; readonly seconds: number }
   | { readonly type: 'rent' | 'stop' | 'start' | 'reboot' | 'recycle' | 'label' | 'destroy' }
@@ -74,7 +74,7 @@ const hostLost = fc.record({
   state: fc.constantFrom('offline', 'unknown' as const),
 });
 
-/** What the specification writes down, and what the public service has beside it. */
+/** Steps of each profile: those of the specification, and the additional ones of the public service. */
 const STEPS: Readonly<Record<(typeof PROFILES)[number], fc.Arbitrary<Step>>> = {
   specification: fc.oneof(
     { weight: 4, arbitrary: wait },
@@ -95,7 +95,7 @@ const STEPS: Readonly<Record<(typeof PROFILES)[number], fc.Arbitrary<Step>>> = {
   ),
 };
 
-/** What a machine may show next, by what it showed before: specification 3.1 has six words. */
+/** Possible next status of a machine, by its current one: specification 3.1 has six words. */
 const NEXT: Readonly<Record<(typeof PROFILES)[number], Readonly<Record<string, readonly ActualStatus[]>>>> = {
   specification: {
     rented: [null],
@@ -120,14 +120,14 @@ const NEXT: Readonly<Record<(typeof PROFILES)[number], Readonly<Record<string, r
   },
 };
 
-/** One machine as the walk knows it. */
+/** Machine as the walk knows it. */
 interface Watched {
   id: string | undefined;
   seen: string;
   isLost: boolean;
-  /** Whether its user wants it stopped: compute is not billed then. */
+  /** True if its user stopped it: compute is then not billed. */
   isStopped: boolean;
-  /** What its label has to be. */
+  /** Expected label. */
   label: string | null;
 }
 
@@ -204,7 +204,7 @@ async function change(
   }
 }
 
-/** Time passes; whatever is shown meanwhile, each second costs the price the row names, or its disk alone. */
+/** Advances time and checks that each second costs the price in the row, or only the disk, whatever the status. */
 async function waitAndPay(walk: Walk, seconds: number): Promise<void> {
   const { service, watched } = walk;
   const dollars = async (): Promise<number> => (await service.call('GET /sim/ledger')).body.dollars;
@@ -215,7 +215,7 @@ async function waitAndPay(walk: Walk, seconds: number): Promise<void> {
   expect((await dollars()) - before).toBeCloseTo((rate * seconds) / 3600, 5);
 }
 
-/** Dollars an hour: as the row names them, or as they are where no row does. */
+/** Returns the dollars per hour from the row, or the actual ones if no row shows them. */
 async function priceOf({ profile, service }: Walk, id: string): Promise<{ whole: number; disk: number }> {
   if (profile === 'public') {
     const row = (await service.call(`GET /api/v0/instances/${id}/`)).body.instances;
@@ -231,7 +231,10 @@ async function rentOne({ client, watched }: Walk): Promise<void> {
   Object.assign(watched, { id: instanceId, seen: 'rented', isLost: false, isStopped: false, label: null });
 }
 
-/** For good, or, in the specification profile, for a minute: there a lost machine stays lost after its outage. */
+/**
+ * Takes a host offline: for good, or for a minute in the specification profile, where a lost machine stays lost after
+ * its outage.
+ */
 function loseHost({ profile, service, watched }: Walk, state: 'offline' | 'unknown'): void {
   const contract = service.simulator.world().tables.contracts[Number(watched.id)];
   const machine = contract && service.simulator.world().tables.machines[contract.machineId];

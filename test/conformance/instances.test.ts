@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { SettingsOverride } from '../../src/simulator/settings.ts';
+import type { RowOf } from '../../src/simulator/world/world.ts';
 import { type SimulatedService, simulatedService } from '../builders/simulated-service.ts';
 import { INSTANCE_COLUMNS, misfits } from './wire-columns.ts';
 
@@ -11,8 +13,9 @@ interface Rented {
   row(): Promise<any>;
 }
 
-async function rented(body: object = {}): Promise<Rented> {
-  const service = simulatedService({ catalog: [{ id: 1, hostId: 5 }, { id: 2 }, { id: 3 }], seed: 4 });
+async function rented(body: object = {}, settings: SettingsOverride = {}): Promise<Rented> {
+  const catalog = [{ id: 1, hostId: 5 }, { id: 2 }, { id: 3 }];
+  const service = simulatedService({ catalog, seed: 4, settings });
   const reply = await service.call('PUT /api/v0/asks/1/', { image: 'pytorch/pytorch', ...body });
   const id = reply.body.new_contract;
   const path = `/api/v0/instances/${id}/`;
@@ -25,8 +28,8 @@ async function rented(body: object = {}): Promise<Rented> {
   };
 }
 
-async function booted(body: object = {}): Promise<Rented> {
-  const machine = await rented(body);
+async function booted(body: object = {}, settings: SettingsOverride = {}): Promise<Rented> {
+  const machine = await rented(body, settings);
   machine.service.advance(600);
   return machine;
 }
@@ -229,6 +232,202 @@ describe('destroy', () => {
   });
 });
 
+describe('the key of an instance', () => {
+  const settled = async (settings: SettingsOverride) => {
+    const machine = await booted({}, settings);
+    const { service, path, key } = machine;
+    const other = (await service.call('PUT /api/v0/asks/2/', { image: 'x' })).body.new_contract;
+    const as = (spec: string, body?: object) => service.call(spec, body, { key });
+    return { ...machine, as, path, others: `/api/v0/instances/${other}/` };
+  };
+
+  test.each([
+    [true, 200],
+    [false, 403],
+  ])('reads its own row when keys.ownKeyReads is %s: %i', async (ownKeyReads, status) => {
+    const { as, path, others, id } = await settled({ keys: { ownKeyReads } });
+    const reply = await as(`GET ${path}`);
+    expect(reply.status).toBe(status);
+    if (ownKeyReads) expect(reply.body.instances).toMatchObject({ id, actual_status: 'running' });
+    expect((await as(`GET ${others}`)).status).toBe(403);
+    expect((await as('GET /api/v1/instances/')).status).toBe(403);
+  });
+
+  test('changes nothing when it starts its running machine', async () => {
+    const { as, path, service, row } = await settled({});
+    const before = { ...service.simulator.world().tables.contracts };
+    expect(await as(`PUT ${path}`, { state: 'running' })).toMatchObject({
+      status: 200,
+      body: { success: true },
+    });
+    expect(service.simulator.world().tables.contracts).toEqual(before);
+    expect((await row()).actual_status).toBe('running');
+  });
+
+  test('can do nothing to another machine, and nothing else to its own', async () => {
+    const { as, others, id, service } = await settled({ keys: { ownKeyReads: true } });
+    const before = { ...service.simulator.world().tables.contracts };
+    const refused = [
+      await as(`PUT ${others}`, { state: 'stopped' }),
+      await as(`DELETE ${others}`, {}),
+      await as('DELETE /api/v0/instances/', { instance_ids: [id] }),
+      await as(`PUT /api/v0/instances/command/${id}/`, { command: 'rm -rf workspace' }),
+      await as(`PUT /api/v0/instances/request_logs/${id}/`, {}),
+      await as(`PUT /api/v0/instances/reboot/${id}/`, {}),
+    ];
+    expect(refused.map(({ status }) => status)).toEqual([403, 403, 403, 403, 403, 403]);
+    expect(service.simulator.world().tables.contracts).toEqual(before);
+  });
+
+  test.each([
+    [true, 200],
+    [false, 401],
+  ])(
+    'after the end of the key that rented it, with keys.instanceKeyOutlivesAccountKey %s: %i',
+    async (instanceKeyOutlivesAccountKey, status) => {
+      const service = simulatedService({
+        catalog: [{ id: 1 }],
+        settings: { keys: { instanceKeyOutlivesAccountKey } },
+      });
+      const rentingKey = service.addKey({});
+      const { body } = await service.call('PUT /api/v0/asks/1/', { image: 'x' }, { key: rentingKey });
+      const end = () =>
+        service.call(`DELETE /api/v0/instances/${body.new_contract}/`, {}, { key: body.instance_api_key });
+      const rows = Object.values(service.simulator.world().tables.apiKeys);
+      const row = rows.find(({ secret }) => secret === rentingKey);
+      await service.call(`DELETE /api/v0/auth/apikeys/${row?.id}/`);
+      expect((await end()).status).toBe(status);
+    },
+  );
+});
+
+describe('the command door', () => {
+  const door = async (settings: SettingsOverride = {}) => {
+    const machine = await booted({ onstart: 'date' }, settings);
+    const { service, id } = machine;
+    const send = (command: string) => service.call(`PUT /api/v0/instances/command/${id}/`, { command });
+    const read = async (command: string) => {
+      const { pathname, search } = new URL((await send(command)).body.result_url);
+      return service.call(`GET ${pathname}${search}`, undefined, { key: null });
+    };
+    return { ...machine, send, read };
+  };
+
+  test('shows the files that a test sets, and runs each command once', async () => {
+    const { service, id, read, send } = await door();
+    const { contracts } = service.simulator.world().tables;
+    const files = { 'var/tmp/.gpurental/exit.3.nonce': 0, 'var/tmp/.gpurental/ok': 0 };
+    service.put('contracts', { ...contracts[id], files } as RowOf<'contracts'>);
+    expect((await read('ls var/tmp/.gpurental')).body).toBe('exit.3.nonce\nok\n');
+    const removal = await send('rm var/tmp/.gpurental/ok');
+    const { pathname, search } = new URL(removal.body.result_url);
+    for (let times = 0; times < 2; times += 1)
+      expect(await service.call(`GET ${pathname}${search}`)).toMatchObject({ status: 200, body: '' });
+    expect((await read('ls var/tmp/.gpurental')).body).toBe('exit.3.nonce\n');
+  });
+
+  test('works while the machine is stopped and after its container exited', async () => {
+    const { service, id, path, read } = await door();
+    await service.call('POST /sim/faults', { name: 'exited', instance: id });
+    expect((await read('ls root')).body).toBe('onstart.sh\n');
+    await service.call(`PUT ${path}`, { state: 'stopped' });
+    expect((await read('ls root')).body).toBe('onstart.sh\n');
+  });
+
+  test('of a machine whose host is away gives no result', async () => {
+    const { service, read } = await door();
+    await service.call('POST /sim/faults', { name: 'offline', host: 5, seconds: 60 });
+    expect((await read('rm -rf root')).status).toBe(404);
+    service.advance(120);
+    expect((await read('ls root')).body).toBe('onstart.sh\n');
+  });
+
+  test('is new with its container', async () => {
+    const { service, id, read } = await door();
+    await read('rm -rf root');
+    await service.call(`PUT /api/v0/instances/recycle/${id}/`, {});
+    expect((await read('ls root')).body).toBe('onstart.sh\n');
+  });
+
+  test('keeps a pause of 1.5 s between two commands', async () => {
+    const { service, send } = await door({ pauses: { scale: 1 } });
+    expect((await send('ls')).status).toBe(200);
+    service.advance(1.4);
+    expect((await send('ls')).status).toBe(429);
+    service.advance(1.5);
+    expect((await send('ls')).status).toBe(200);
+  });
+});
+
+describe('settings of containers', () => {
+  const logOf = async ({ service, id }: Rented) => {
+    const reply = await service.call(`PUT /api/v0/instances/request_logs/${id}/`, {});
+    if (reply.body.success !== true) return reply.body.error;
+    const { pathname, search } = new URL(reply.body.result_url);
+    return (await service.call(`GET ${pathname}${search}`, undefined, { key: null })).body;
+  };
+  const withOutput = ({ service, id }: Rented): void => {
+    const contract = service.simulator.world().tables.contracts[id];
+    service.put('contracts', { ...contract, output: ['hello'] } as RowOf<'contracts'>);
+  };
+
+  test.each([true, false])('onstartInLog %s', async (onstartInLog) => {
+    const machine = await booted({ onstart: 'date' }, { containers: { onstartInLog } });
+    withOutput(machine);
+    const log = await logOf(machine);
+    expect([log.includes('running onstart'), log.includes('hello')]).toEqual([onstartInLog, onstartInLog]);
+  });
+
+  test('onstartInLog off hides nothing of launch mode args', async () => {
+    const machine = await booted({ args: ['a'] }, { containers: { onstartInLog: false } });
+    withOutput(machine);
+    expect(await logOf(machine)).toContain('hello');
+  });
+
+  test.each([true, false])('logsWhenStopped %s', async (logsWhenStopped) => {
+    const machine = await booted({}, { containers: { logsWhenStopped } });
+    await machine.service.call(`PUT ${machine.path}`, { state: 'stopped' });
+    expect(await logOf(machine)).toEqual(logsWhenStopped ? expect.stringContaining('C.2') : 'not_running');
+  });
+
+  test.each([
+    [true, 'running'],
+    [false, 'exited'],
+  ])('exitedRestarts %s: a crashed container is %s soon', async (exitedRestarts, status) => {
+    const { service, id, row } = await booted({}, { containers: { exitedRestarts } });
+    await service.call('POST /sim/faults', { name: 'exited', instance: id });
+    expect((await row()).actual_status).toBe('exited');
+    service.advance(60);
+    expect((await row()).actual_status).toBe(status);
+  });
+
+  test.each([
+    [true, 2],
+    [false, 1],
+  ])('exitedBills %s: an hour exited after an hour running costs %i hours', async (exitedBills, hours) => {
+    const service = simulatedService({
+      catalog: [{ id: 1, pricePerHour: 1, diskPricePerGBMonth: 0 }],
+      settings: { billing: { exitedBills } },
+    });
+    const { body } = await service.call('PUT /api/v0/asks/1/', { image: 'x' });
+    service.advance(3600);
+    await service.call('POST /sim/faults', { name: 'exited', instance: body.new_contract });
+    service.advance(3600);
+    expect((await service.call('GET /sim/ledger')).body.dollars).toBeCloseTo(hours, 6);
+  });
+
+  test('limits.machines refuses one more with the number and a remedy', async () => {
+    const { service, path } = await booted({}, { limits: { machines: 1 } });
+    const rent = () => service.call('PUT /api/v0/asks/2/', { image: 'x' });
+    expect(await rent()).toMatchObject({
+      status: 400,
+      body: { error: 'too_many_machines', msg: expect.stringMatching(/at most 1 machines.*Destroy one/) },
+    });
+    await service.call(`DELETE ${path}`, {});
+    expect((await rent()).status).toBe(200);
+  });
+});
+
 describe('the paged list', () => {
   async function fleet(count: number): Promise<SimulatedService> {
     const service = simulatedService({
@@ -404,9 +603,10 @@ describe('bids, money and logs', () => {
     expect(logs.body.trim().split('\n')).toHaveLength(2);
     const listing = await read(`PUT /api/v0/instances/command/${id}/`, { command: 'ls -l' });
     expect(listing.body).toContain('workspace');
-    expect((await service.call(`PUT /api/v0/instances/command/${id}/`, { command: 'reboot' })).status).toBe(
-      400,
-    );
+    for (const command of ['reboot', `ls ${'x'.repeat(510)}`]) {
+      const refused = await service.call(`PUT /api/v0/instances/command/${id}/`, { command });
+      expect(refused).toMatchObject({ status: 400, body: { error: 'invalid_args' } });
+    }
   });
 
   test('a new template restarts the container', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { simulatedService } from '../builders/simulated-service.ts';
 import { misfits, OFFER_COLUMNS } from './wire-columns.ts';
 
-/** As a public client sends it: numbers as text beside real ones, defaults of the client in front. */
+/** Search as a public client sends it: numbers as text next to real ones, preceded by the client's defaults. */
 const RECORDED_SEARCH = {
   verified: { eq: true },
   external: { eq: false },

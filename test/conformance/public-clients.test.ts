@@ -6,7 +6,7 @@ import { type SimulatedService, simulatedService } from '../builders/simulated-s
  * years, recorded while they ran against the simulator), each with what that client needs of the reply.
  */
 
-/** What stands in for numbers of the recorded session. */
+/** Replacements of numbers in the recorded session. */
 interface Ids {
   readonly offer: number;
   readonly instance: number;
@@ -451,7 +451,7 @@ describe('a public client', () => {
   );
 });
 
-/** A world in which something of each kind is there; every row begins in a copy of it. */
+/** Creates a world with an item of each kind; every row starts with a copy of it. */
 async function recordedSession() {
   const service = simulatedService({ catalog: 400, apiKey: 'k', settings: { boot: { scale: 0.01 } } });
   const rent = async (offer: number, price: number | null) =>

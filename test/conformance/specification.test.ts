@@ -17,7 +17,7 @@ const specified = (options: SimulatorOptions = {}): SimulatedService =>
 const SPECIFIED = routes.filter(({ profiles }) => profiles.includes('specification'));
 const nameOf = ({ method, path }: Route): string => `${method} ${path}`;
 
-/** The call of a route, about the first offer or a machine rented from it. */
+/** Returns a call of a route for the first offer, or for a machine rented from it. */
 async function callOf(service: SimulatedService, { method, path }: Route): Promise<string> {
   if (!path.includes('/instances/')) return `${method} ${path.replace(':id', '1')}/`;
   const { body } = await service.call('PUT /api/v0/asks/2/', { image: 'x' });
@@ -127,7 +127,7 @@ describe('a request', () => {
   });
 });
 
-/** A text where a call looks at its method first. */
+/** Returns a valid method for calls that check the method first. */
 function sample({ path, written }: Route): Readonly<Record<string, string>> {
   return written && 'tfa_method' in written && !path.endsWith('/update') ? { tfa_method: 'sms' } : {};
 }
@@ -323,7 +323,7 @@ describe('a rental', () => {
   });
 });
 
-/** The settings of a fresh market of that profile, with none of a test. */
+/** Returns the settings of a new market of that profile. */
 function specifiedSettings() {
   const service = simulatedService({ profile: 'specification' });
   return service.simulator.world().settings;

@@ -9,7 +9,7 @@ import { totpCode } from '../builders/totp.ts';
 
 const BACKUP_CODE = /^[A-Z0-9]{4}-[A-Z0-9]{4}-[A-Z0-9]{4}$/;
 
-/** The right to add methods, by email. */
+/** Authorizes a new method by email. */
 async function authorize(service: SimulatedService, client: MarketplaceClient): Promise<void> {
   const asked = await client.tfa.authorizeNewMethod({ method: 'email' });
   if (asked.type !== 'challenge') throw new Error('An email authorization is a challenge.');
@@ -173,7 +173,7 @@ describe('what our client makes of refusals', () => {
   });
 });
 
-/** A step of a walk; how it ends is told by `run`. */
+/** Step of a walk; `run` checks its result. */
 type Step =
   | { readonly type: 'wait'; readonly seconds: number }
   | { readonly type: 'login'; readonly isRight: boolean }
@@ -188,7 +188,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ type: fc.constant('regenerate' as const) }),
 );
 
-/** What the specification says of the one TOTP method and the backup codes of the walk. */
+/** Expected state of the walk's TOTP method and backup codes, by the specification. */
 interface Expected {
   failures: number;
   lockedUntil: number;
@@ -242,7 +242,7 @@ const kindOf = async (call: Promise<unknown>): Promise<string> =>
     (error: { kind: string }) => error.kind,
   );
 
-/** How verifying by TOTP has to end now. */
+/** Returns the expected result of a TOTP verification now. */
 function verdict({ service, expected }: Walk, isRight: boolean): string {
   const now = service.simulator.now();
   if (now < expected.lockedUntil) return 'locked';

@@ -9,13 +9,16 @@ import { SESSION_LABEL, sessionImage } from './session-names.ts';
 const [id = ''] = process.argv.slice(2);
 const LIMIT_MS = 60_000;
 const POLL_MS = 200;
-/** What was being created when its creator was killed appears after the first list. */
+/**
+ * Number of consecutive empty lists: a container that was being created when its creator was killed appears after the
+ * first one.
+ */
 const EMPTY_LISTS = 2;
 
 const { dockerode } = (await getContainerRuntimeClient()).container;
 const filters = { label: [`${SESSION_LABEL}=${id}`] };
 
-/** How much was there. */
+/** Removes everything. Returns the number of items. */
 async function removeAll(): Promise<number> {
   const containers = await dockerode.listContainers({ all: true, filters });
   // It waits for none of them to end.

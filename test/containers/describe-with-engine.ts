@@ -5,15 +5,15 @@ import { type ImageBench, openImageBench } from './image-bench.ts';
 
 type Body = (bench: () => EngineBench) => void;
 
-/** What a test file has of a Docker engine. */
+/** Docker engine of a test file. */
 export interface EngineBench extends ImageBench {
   readonly session: EngineSession;
 }
 
 /**
- * Tests of the docker project, with the image of these sources in a Docker engine; they are skipped where none answers.
- * The function that `body` gets gives the engine while tests and their hooks run; what is made in it goes with the last
- * test.
+ * Declares tests of the docker project, with the image of these sources; they are skipped if no engine answers.
+ * `body` receives a function that returns the engine while tests and their hooks run; everything created in it is
+ * removed after the last test.
  */
 export function describeWithEngine(title: string, body: Body): void {
   const image = inject('operatorImage');
@@ -33,7 +33,7 @@ export function describeWithEngine(title: string, body: Body): void {
   });
 }
 
-/** The same for containers that speak to a program of this machine, which those in a virtual machine do not reach. */
+/** Declares tests whose containers connect to a program on this machine, which is impossible from a virtual machine. */
 export function describeWithEngineHere(title: string, body: Body): void {
   describe.skipIf(!inject('isEngineHere'))('with the engine of this machine:', () =>
     describeWithEngine(title, body),

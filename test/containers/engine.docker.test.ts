@@ -14,7 +14,7 @@ import { SESSION_LABEL } from './session-names.ts';
 const SOON = { timeout: 30_000, interval: 100 };
 const HERE = import.meta.dirname;
 
-/** A process that has a container that runs, a network, a volume and an image, and then does what it is asked to. */
+/** Process with a running container, a network, a volume and an image, which then executes a command. */
 const OWNER = `
   const { findEngine, openEngineSession } = await import('${join(HERE, 'engine.ts')}');
   const { OperatorContainer } = await import('${join(HERE, 'operator-container.ts')}');
@@ -40,7 +40,7 @@ async function tracesIn({ container: { dockerode } }: ContainerRuntimeClient): P
   ].toSorted();
 }
 
-/** An image of one small file, which is loaded at once. */
+/** Returns an image with a single small file, which loads quickly. */
 async function smallArchive(folder: string): Promise<string> {
   const architecture = process.arch === 'arm64' ? 'arm64' : 'amd64';
   const layers = [[{ path: 'file', mode: 0o644, content: 'x' }]];

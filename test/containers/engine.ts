@@ -21,8 +21,8 @@ export interface SessionNetwork {
 }
 
 /**
- * What a test has in a Docker engine. Nothing of it outlives `close`, nor this process, whatever ends that: a process
- * beside it removes what is left. testcontainers has a container for that (Ryuk), which would have to be pulled.
+ * Resources of a test in a Docker engine. None of them outlives `close` or this process, however it ends: a separate
+ * process removes them. testcontainers has a container for that (Ryuk), which would have to be pulled.
  */
 export interface EngineSession {
   readonly client: ContainerRuntimeClient;
@@ -34,12 +34,14 @@ export interface EngineSession {
   close(): Promise<void>;
 }
 
-/** The Docker engine that testcontainers finds (DOCKER_HOST, the context, the usual sockets), if one answers. */
+/**
+ * Returns the Docker engine that testcontainers finds (DOCKER_HOST, the context, the usual sockets), if one answers.
+ */
 export async function findEngine(): Promise<ContainerRuntimeClient | undefined> {
   return getContainerRuntimeClient().catch(() => undefined);
 }
 
-/** What to do where {@link findEngine} finds nothing. */
+/** Advice if {@link findEngine} finds nothing. */
 export const ENGINE_NEEDED =
   'a Docker engine that answers (DOCKER_HOST or its usual socket), or root on Linux and what this installs: apt-get install docker.io';
 
@@ -85,7 +87,7 @@ async function rejectOnExit(cleaner: ChildProcess): Promise<never> {
   throw new Error(`The process that would clean up ended at once (${code}).`);
 }
 
-/** The archive with another name for its image, which Docker reads in one file and containerd in the other. */
+/** Returns the archive with another name for its image, which Docker and containerd read from different files. */
 async function renamed(archive: Buffer, reference: string): Promise<Buffer> {
   const entries = await readTar(archive);
   const manifest = entries.find(({ path }) => path === 'manifest.json')?.content.toString() ?? '';

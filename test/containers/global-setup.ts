@@ -5,7 +5,10 @@ import type {} from '../cluster/provided-context.ts';
 import { operatorImage } from '../image/operator-image.ts';
 import { ENGINE_NEEDED, type EngineSession, findEngine, openEngineSession } from './engine.ts';
 
-/** Docker Desktop has its networks in a virtual machine, other engines have them on another machine. */
+/**
+ * Returns true if the engine's networks are on this machine: Docker Desktop has them in a virtual machine, other
+ * engines may be remote.
+ */
 async function isHere(session: EngineSession): Promise<boolean> {
   const { gateway } = await session.createNetwork();
   const server = createServer().listen(0, gateway);
@@ -19,7 +22,9 @@ async function isHere(session: EngineSession): Promise<boolean> {
   }
 }
 
-/** Loads the image for the whole docker project; where no engine answers its tests are skipped, and one line says why. */
+/**
+ * Loads the image for the whole docker project. If no engine answers, its tests are skipped and one line reports why.
+ */
 export default async function loadSharedImage(project: TestProject): Promise<() => Promise<void>> {
   const engine = await findEngine();
   if (engine === undefined) {

@@ -6,7 +6,7 @@ import { OperatorContainer } from './operator-container.ts';
 /** The chart's limit. */
 const MEMORY_MIB = 256;
 
-/** How a container ended, and all it wrote. */
+/** Exit of a container, and its complete output. */
 interface Ended {
   readonly code: number;
   readonly isKilledForMemory: boolean;
@@ -39,7 +39,10 @@ class UntilEnded extends StartupCheckStrategy {
   }
 }
 
-/** The text of a log without a terminal: each piece of it follows a header of 8 bytes, whose last four are its length. */
+/**
+ * Returns the text of a log without a terminal: each piece follows a header of 8 bytes whose last four are its
+ * length.
+ */
 function unframed(log: Buffer): string {
   const pieces: Buffer[] = [];
   for (let at = 0; at + HEADER_BYTES <= log.length; ) {
@@ -56,12 +59,12 @@ const HEADER_BYTES = 8;
 export interface ImageBench {
   /** Node with the flags of the image, and the program. */
   readonly entrypoint: readonly string[];
-  /** A container that has not been started, with the chart's memory limit. */
+  /** Returns a container that has not been started, with the chart's memory limit. */
   container(...command: readonly string[]): OperatorContainer;
   /** Starts a container and resolves when it has ended, however it did. */
   runToEnd(container: OperatorContainer): Promise<Ended>;
   inspect(container: StartedTestContainer): Promise<Inspected>;
-  /** All that it has written so far. */
+  /** Returns its output so far. */
   logs(container: StartedTestContainer): Promise<string>;
   /** Ends it as `docker stop` does, with SIGKILL after that time, and keeps it. */
   stop(container: StartedTestContainer, graceMs: number): Promise<Ended>;
@@ -71,7 +74,7 @@ export interface ImageBench {
   untilEnded(container: StartedTestContainer): Promise<void>;
 }
 
-/** Of an image that the engine has. */
+/** Opens a bench for an image that the engine has. */
 export async function openImageBench(session: EngineSession, image: string): Promise<ImageBench> {
   const { client } = session;
   const { Config } = await client.container.dockerode.getImage(image).inspect();

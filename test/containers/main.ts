@@ -26,7 +26,10 @@ async function canStartEngine(): Promise<boolean> {
   );
 }
 
-/** The exit code of the command. It has no network but its own, so what comes from outside is fetched before. */
+/**
+ * Runs the command in its own network and returns its exit code. Downloads happen before, because that network has no
+ * other access.
+ */
 async function runWithOwnEngine(command: readonly string[]): Promise<number> {
   await operatorImage();
   const traces = leaveTraces('gpu-rental-docker-');

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { GenericContainer } from 'testcontainers';
 import { tarOf } from '../../scripts/image/oci.ts';
 
-/** Where a container of the image may write and gets its files; the image has it, and everybody may write there. */
+/** Writable folder for the files of a container: it is in the image, and every user may write there. */
 export const WRITABLE = '/tmp';
 
 /**
@@ -17,7 +17,7 @@ export class OperatorContainer extends GenericContainer {
     this.withDroppedCapabilities('ALL').withSecurityOpt('no-new-privileges:true');
   }
 
-  /** Also of what is swapped out. */
+  /** Sets the memory limit, including swap. */
   withMemoryLimit(mebibytes: number): this {
     this.hostConfig.Memory = mebibytes * 2 ** 20;
     this.hostConfig.MemorySwap = mebibytes * 2 ** 20;
@@ -29,14 +29,16 @@ export class OperatorContainer extends GenericContainer {
     return this;
   }
 
-  /** Its volume is that of another container. */
+  /** Uses the volume of another container. */
   withVolumeOf(containerId: string): this {
     this.createOpts.Volumes = {};
     this.hostConfig.VolumesFrom = [containerId];
     return this;
   }
 
-  /** By name, in a folder on a volume of its own; {@link WRITABLE} unless given. The root takes no files. */
+  /**
+   * Adds files by name in a folder on a separate volume (default: {@link WRITABLE}). The root does not accept files.
+   */
   async withFiles(files: Readonly<Record<string, string>>, folder = WRITABLE): Promise<this> {
     this.createOpts.Volumes = { ...this.createOpts.Volumes, [folder]: {} };
     const entries = Object.entries(files).map(([path, content]) => ({ path, mode: 0o644, content }));

@@ -5,5 +5,5 @@ export const SESSION_LABEL = 'gpurental.dev/test-session';
 
 export const randomId = (): string => randomBytes(4).toString('hex');
 
-/** The image of a session. The name has no registry, from which an engine could pull another one. */
+/** Returns the image of a session. The name's registry cannot be pulled from. */
 export const sessionImage = (id: string): string => `localhost/gpu-rental-operator:test-${id}`;

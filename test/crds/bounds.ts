@@ -1,12 +1,12 @@
 import type { JsonSchema } from '../../scripts/generate/json-schema.ts';
 
-/** One place of a spec and a value that breaks one bound of it. */
+/** Field of a spec, and a value that violates one of its bounds. */
 export interface BrokenBound {
-  /** As the API server writes it: `spec.offers[0].gpuCount`. */
+  /** Path as the API server writes it: `spec.offers[0].gpuCount`. */
   readonly path: string;
   readonly given: string;
   readonly spec: unknown;
-  /** What stands behind the path; any rule of the field where it is left open. */
+  /** Text after the path; undefined for any rule of the field. */
   readonly refusal: string | undefined;
 }
 
@@ -17,7 +17,7 @@ interface Place {
   readonly specWith: (value: unknown) => unknown;
 }
 
-/** The least that a schema takes. */
+/** Returns the minimal value that a schema accepts. */
 function least(schema: JsonSchema): unknown {
   if (schema.enum) return schema.enum[0];
   if (schema.type === 'integer') return schema.minimum ?? 1;
@@ -112,7 +112,7 @@ function brokenLists({ type, items, maxItems }: JsonSchema): readonly Broken[] {
   return [[`${maxItems + 1} items`, many, `Too many: ${maxItems + 1}: must have at most ${maxItems} items`]];
 }
 
-/** Every bound of a spec, each broken once. What `skip` names is left to the table of another kind. */
+/** Returns every bound of a spec, violated once. Another kind's table covers what `skip` names. */
 export function brokenBounds(spec: JsonSchema, skip = ''): readonly BrokenBound[] {
   const all = places({ path: 'spec', schema: spec, specWith: (value) => value }, skip);
   return all.flatMap(({ path, schema, specWith }) =>

@@ -30,6 +30,7 @@ afterAll(async () => {
 const APPLY = 'application/apply-patch+yaml';
 const leastSpecs: Readonly<Record<string, unknown>> = {
   MarketplaceAccount: { apiKeySecretRef: { name: 'key' } },
+  SpendBudget: { perHour: '5' },
   GpuInstance: { offers: [{}], image: 'registry.example/team/image:tag' },
   EndpointGroup: { template: { spec: { offers: [{}], image: 'registry.example/team/image:tag' } } },
 };
@@ -73,6 +74,12 @@ const condition = (type: string, message: string) => ({
 const leastSpecOf = (kind: KindDefinition): unknown => leastSpecs[kind.names.kind];
 
 describe.each(definitions)('$names.kind', (kind) => {
+  test('has a CRD that two managers apply without a conflict', async () => {
+    const file = join(REPOSITORY, `deploy/base/crds/${kind.names.group}_${kind.names.plural}.yaml`);
+    for (const manager of ['argocd', 'kubectl'])
+      await cluster.kubectl(['apply', '--server-side', `--field-manager=${manager}`, '-f', file]);
+  });
+
   test('gets the defaults of its schema, and -1 until the operator has looked', async () => {
     const created = await apply({ kind, name: 'least', manager: 'person', spec: leastSpecOf(kind) });
     expect(created.spec).toEqual(kind.spec.parse(leastSpecOf(kind)));

@@ -6,7 +6,7 @@ import { untilServed } from '../cluster/served.ts';
 
 const PATH = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
-/** Applies our definitions as the sources say them, and resolves when the API server serves the kinds. */
+/** Applies the CRDs of the sources, and resolves when the API server serves the kinds. */
 export async function installDefinitions(admin: AdminClient): Promise<void> {
   for (const kind of definitions) {
     const body = customResourceDefinition(kind);
@@ -16,7 +16,10 @@ export async function installDefinitions(admin: AdminClient): Promise<void> {
   await untilOurKindsAreServed(admin);
 }
 
-/** For whoever has applied the definitions in another way. */
-export async function untilOurKindsAreServed(admin: AdminClient): Promise<void> {
-  for (const { names } of definitions) await untilServed(admin, `/apis/${API_VERSION}/${names.plural}`);
+/** Plural names of today's kinds. An earlier version has fewer. */
+const OUR_KINDS = definitions.map(({ names }) => names.plural);
+
+/** Waits until the kinds are served, if the CRDs were applied in another way. */
+export async function untilOurKindsAreServed(admin: AdminClient, kinds = OUR_KINDS): Promise<void> {
+  for (const plural of kinds) await untilServed(admin, `/apis/${API_VERSION}/${plural}`);
 }

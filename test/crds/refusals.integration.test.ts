@@ -5,6 +5,7 @@ import {
   gpuInstanceDefinition,
   type KindDefinition,
   marketplaceAccountDefinition,
+  spendBudgetDefinition,
 } from '../../src/api/v1alpha1/definitions.ts';
 import type { ClusterAccess } from '../cluster/connect.ts';
 import { sharedCluster } from '../cluster/shared-cluster.ts';
@@ -12,13 +13,14 @@ import { brokenBounds } from './bounds.ts';
 import { installDefinitions } from './install.ts';
 import type { Refused } from './refused.ts';
 import { refusedAccounts } from './refused-accounts.ts';
+import { refusedBudgets } from './refused-budgets.ts';
 import { refusedGroups } from './refused-groups.ts';
 import { refusedInstances } from './refused-instances.ts';
 import { change, collection, type Refusals, submit } from './submit.ts';
 
 let cluster: ClusterAccess;
 let namespace = '';
-/** What was said in this run, by kind: the last test asks whether every rule has spoken. */
+/** Refusals of this run by kind: the last test checks that every rule occurred. */
 const heard = new Map<string, string[]>();
 
 beforeAll(async () => {
@@ -36,6 +38,7 @@ const WORKER = 'spec.template.spec';
 
 const kinds: readonly { kind: KindDefinition; rows: readonly Refused[] }[] = [
   { kind: marketplaceAccountDefinition, rows: refusedAccounts },
+  { kind: spendBudgetDefinition, rows: refusedBudgets },
   { kind: gpuInstanceDefinition, rows: refusedInstances },
   { kind: endpointGroupDefinition, rows: refusedGroups },
 ];
@@ -61,7 +64,7 @@ async function refusalByStrictness(kind: KindDefinition, spec: unknown): Promise
   return JSON.stringify(reply.body);
 }
 
-/** A field whose one value cannot change: the schema refuses any other before a rule is asked. */
+/** Returns true if a field has a single value, so that the schema refuses others before any rule runs. */
 function hasOneValue(spec: JsonSchema, path: string): boolean {
   const field = path.startsWith('spec.') ? spec.properties?.[path.slice('spec.'.length)] : undefined;
   return field?.enum?.length === 1;

@@ -2,7 +2,7 @@ import type { Refused } from './refused.ts';
 
 const base = { apiKeySecretRef: { name: 'key' } };
 
-/** What the API server refuses of a MarketplaceAccount, and the lines that a user reads. */
+/** MarketplaceAccounts that the API server refuses, and the lines that a user reads. */
 export const refusedAccounts: readonly Refused[] = [
   {
     given: 'an address with a path',
@@ -115,13 +115,17 @@ export const refusedAccounts: readonly Refused[] = [
     given: 'another marketplace',
     was: { ...base, url: 'https://one.example' },
     spec: { ...base, url: 'https://two.example' },
-    refusals: ['spec.url: Forbidden: url cannot change: another marketplace is another MarketplaceAccount'],
+    refusals: [
+      'spec.url: Forbidden: url cannot change: create another MarketplaceAccount for another marketplace',
+    ],
   },
   {
     given: 'a marketplace for an account that had the default one',
     was: base,
     spec: { ...base, url: 'https://two.example' },
-    refusals: ['spec.url: Forbidden: url cannot change: another marketplace is another MarketplaceAccount'],
+    refusals: [
+      'spec.url: Forbidden: url cannot change: create another MarketplaceAccount for another marketplace',
+    ],
   },
   {
     given: 'a name too long for labels',

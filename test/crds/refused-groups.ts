@@ -42,7 +42,7 @@ const numbers: readonly Refused[] = [
     given: 'an inactivity timeout that nothing follows',
     spec: { ...base, scaleToZero: 'Never', inactivityTimeout: '10m' },
     refusals: [
-      'spec.inactivityTimeout: Forbidden: inactivityTimeout says when to scale to zero: leave it out with scaleToZero: Never',
+      'spec.inactivityTimeout: Forbidden: inactivityTimeout delays scaling to zero: leave it out with scaleToZero: Never',
     ],
   },
   {
@@ -142,7 +142,7 @@ const numbers: readonly Refused[] = [
     name: '8b',
     spec: base,
     refusals: [
-      'metadata.name: Invalid value: write a name of lower case letters, digits and "-" that begins with a letter, since the Service takes it; or set endpointName',
+      'metadata.name: Invalid value: write a name of lower case letters, digits and "-" that begins with a letter, since the Service has the same name; or set endpointName',
     ],
   },
   { given: 'that name with an endpoint', name: '8b', spec: { ...base, endpointName: 'llm' }, refusals: [] },
@@ -162,6 +162,13 @@ const workers: readonly Refused[] = [
     spec: template({ adopt: { instanceId: '7' } }),
     refusals: [
       'spec.template.spec.adopt: Forbidden: leave adopt out: the machines of a group are its own rentals',
+    ],
+  },
+  {
+    given: 'workers that end for idleness',
+    spec: template({ idle: { after: '30m' } }),
+    refusals: [
+      'spec.template.spec.idle: Forbidden: leave idle out: the load of a group decides which workers run',
     ],
   },
   {
@@ -190,7 +197,7 @@ const workers: readonly Refused[] = [
     was: base,
     spec: template({ accountRef: { name: 'b' } }),
     refusals: [
-      'spec.template.spec.accountRef: Forbidden: accountRef cannot change: delete this object and make another for the other account',
+      'spec.template.spec.accountRef: Forbidden: accountRef cannot change: delete this object and create another for the other account',
     ],
   },
 ];
@@ -269,5 +276,5 @@ const sources: readonly Refused[] = [
   },
 ];
 
-/** What the API server refuses of an EndpointGroup, and the lines that a user reads. */
+/** EndpointGroups that the API server refuses, and the lines that a user reads. */
 export const refusedGroups: readonly Refused[] = [...numbers, ...workers, ...sources];

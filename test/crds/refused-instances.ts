@@ -44,7 +44,7 @@ const offers: readonly Refused[] = [
     given: 'a bid below what the marketplace takes',
     spec: offer({ pricing: 'Interruptible', bid: '0.0005' }),
     refusals: [
-      'spec.offers[0].bid: Invalid value: write a bid of at least "0.001": the marketplace takes no lower one',
+      'spec.offers[0].bid: Invalid value: write a bid of at least "0.001": the marketplace accepts no lower one',
     ],
   },
   {
@@ -337,9 +337,9 @@ const NO_OFFERS =
   'spec.offers: Required value: write at least one alternative under offers; it may be left out only for an adopted machine that is never replaced';
 const NO_IMAGE =
   'spec.image: Required value: write an image; it may be left out only for an adopted machine that is never replaced';
-const ADOPT_CHANGED = 'spec.adopt: Forbidden: adopt cannot change: another machine is another object';
+const ADOPT_CHANGED = 'spec.adopt: Forbidden: adopt cannot change: create another object for another machine';
 const ACCOUNT_CHANGED =
-  'spec.accountRef: Forbidden: accountRef cannot change: delete this object and make another for the other account';
+  'spec.accountRef: Forbidden: accountRef cannot change: delete this object and create another for the other account';
 
 const life: readonly Refused[] = [
   { given: 'nothing to rent', spec: {}, refusals: [NO_OFFERS, NO_IMAGE] },
@@ -417,7 +417,7 @@ const life: readonly Refused[] = [
     name: '4090',
     spec: base,
     refusals: [
-      'metadata.name: Invalid value: write a name of lower case letters, digits and "-" that begins with a letter, since the Service takes it; or set service.enabled: false',
+      'metadata.name: Invalid value: write a name of lower case letters, digits and "-" that begins with a letter, since the Service has the same name; or set service.enabled: false',
     ],
   },
   {
@@ -437,6 +437,57 @@ const life: readonly Refused[] = [
 ];
 
 /** References that no registry can serve (B02), and how a container cannot start (B01). */
+const IDLE_ENDS =
+  'idle.action Destroy destroys the machine, which deletionPolicy keeps: write deletionPolicy: Destroy, or another action';
+const IDLE_OBSERVED =
+  'a machine that is only observed is never ended: write policy: Manage, or leave idle out';
+
+const idle: readonly Refused[] = [
+  {
+    given: 'an idle time of a few minutes',
+    spec: { ...base, idle: { after: '5m', warning: '1m' } },
+    refusals: ['spec.idle.after: Invalid value: "5m": write at least 15m'],
+  },
+  {
+    given: 'an idle time of weeks',
+    spec: { ...base, idle: { after: '200h' } },
+    refusals: ['spec.idle.after: Invalid value: "200h": write at most 168h'],
+  },
+  {
+    given: 'a warning as long as the idle time',
+    spec: { ...base, idle: { after: '30m', warning: '30m' } },
+    covers: 'write a warning that is shorter than after',
+    refusals: [
+      'spec.idle.warning: Invalid value: warning 30m is not shorter than after 30m: lower the one or raise the other',
+    ],
+  },
+  {
+    given: 'a warning of seconds',
+    spec: { ...base, idle: { after: '30m', warning: '5s' } },
+    refusals: ['spec.idle.warning: Invalid value: "5s": write at least 1m'],
+  },
+  {
+    given: 'a warning of days',
+    spec: { ...base, idle: { after: '100h', warning: '48h' } },
+    refusals: ['spec.idle.warning: Invalid value: "48h": write at most 24h'],
+  },
+  {
+    given: 'a destroy of an idle machine that the deletion policy keeps',
+    spec: { ...base, idle: { after: '30m', action: 'Destroy' }, deletionPolicy: 'Retain' },
+    refusals: [`spec.idle.action: Forbidden: ${IDLE_ENDS}`],
+  },
+  {
+    given: 'a stop of an idle machine that the deletion policy keeps',
+    spec: { ...base, idle: { after: '30m', action: 'Stop' }, deletionPolicy: 'Retain' },
+    refusals: [],
+  },
+  {
+    given: 'an idle time of a machine that is only observed',
+    spec: { adopt: { instanceId: '7', policy: 'Observe' }, idle: { after: '30m' } },
+    refusals: [`spec.idle: Forbidden: ${IDLE_OBSERVED}`],
+  },
+];
+
 const starts: readonly Refused[] = [
   {
     given: 'B02: an image path in upper case',
@@ -506,14 +557,14 @@ const starts: readonly Refused[] = [
     given: 'B01: a command beside a script',
     spec: { ...base, command: ['date'], onStart: 'date' },
     refusals: [
-      'spec.onStart: Forbidden: write command or onStart, not both: each is what the container runs',
+      'spec.onStart: Forbidden: write command or onStart, not both: each sets the program of the container',
     ],
   },
   {
     given: 'B01: a command beside a script of a Secret',
     spec: { ...base, command: ['date'], onStartFrom: { secretKeyRef: { name: 's', key: 'k' } } },
     refusals: [
-      'spec.onStartFrom: Forbidden: write command or onStartFrom, not both: each is what the container runs',
+      'spec.onStartFrom: Forbidden: write command or onStartFrom, not both: each sets the program of the container',
     ],
   },
   {
@@ -545,6 +596,56 @@ const starts: readonly Refused[] = [
     spec: { ...base, args: ['a\u0000b'] },
     refusals: ['spec.args[0]: Invalid value: "a\\x00b": write a word without NUL characters'],
   },
+];
+
+const LEASE_NEEDS_SCRIPT =
+  'spec.lease: Forbidden: a lease needs a start script, which does not run beside args or entrypoint Override: write command, or leave lease out';
+const LEASE_DESTROYS =
+  'spec.lease: Forbidden: a lease destroys the machine: write deletionPolicy: Destroy, or leave lease out';
+const leased = { ...base, lease: { duration: '2h', by: 'Program' } };
+
+const leases: readonly Refused[] = [
+  { given: 'a lease that a program renews', spec: leased, refusals: [] },
+  {
+    given: 'a lease that the operator renews',
+    spec: { ...base, ssh: true, lease: { duration: '30m', by: 'SSH' } },
+    refusals: [],
+  },
+  {
+    given: 'a lease of a day beside a command',
+    spec: { ...base, command: ['serve'], args: ['--fast'], lease: { duration: '24h', by: 'Program' } },
+    refusals: [],
+  },
+  {
+    given: 'a lease that ends during a short outage',
+    spec: { ...base, lease: { duration: '29m', by: 'Program' } },
+    refusals: ['spec.lease.duration: Invalid value: "29m": write at least 30m'],
+  },
+  {
+    given: 'a lease that ends no bill in a day',
+    spec: { ...base, lease: { duration: '25h', by: 'Program' } },
+    refusals: ['spec.lease.duration: Invalid value: "25h": write at most 24h'],
+  },
+  {
+    given: 'a lease by SSH without the SSH port',
+    spec: { ...base, lease: { duration: '2h', by: 'SSH' } },
+    refusals: ['spec.lease.by: Forbidden: lease.by SSH needs the SSH port: write ssh: true, or by: Program'],
+  },
+  {
+    given: 'a lease beside args alone',
+    spec: { ...leased, args: ['--model', 'q'] },
+    refusals: [LEASE_NEEDS_SCRIPT],
+  },
+  {
+    given: 'a lease beside an entrypoint of the command',
+    spec: { ...leased, command: ['serve'], entrypoint: 'Override' },
+    refusals: [LEASE_NEEDS_SCRIPT],
+  },
+  ...['Stop', 'Retain'].map((deletionPolicy) => ({
+    given: `a lease beside deletionPolicy: ${deletionPolicy}`,
+    spec: { ...leased, deletionPolicy },
+    refusals: [LEASE_DESTROYS],
+  })),
 ];
 
 const changes: readonly Refused[] = [
@@ -592,5 +693,13 @@ const changes: readonly Refused[] = [
   },
 ];
 
-/** What the API server refuses of a GpuInstance, and the lines that a user reads. */
-export const refusedInstances: readonly Refused[] = [...offers, ...container, ...starts, ...life, ...changes];
+/** GpuInstances that the API server refuses, and the lines that a user reads. */
+export const refusedInstances: readonly Refused[] = [
+  ...offers,
+  ...container,
+  ...starts,
+  ...life,
+  ...leases,
+  ...idle,
+  ...changes,
+];

@@ -1,6 +1,6 @@
-/** A spec that the API server is asked to take, and what it refusals. */
+/** Spec to submit to the API server, and its expected refusals. */
 export interface Refused {
-  /** Reads behind "refuses" or, where nothing is said, behind "takes". */
+  /** Words after "refuses", or after "takes" if there are no refusals. */
   readonly given: string;
   readonly name?: string;
   /** The spec before; then the row is an update. */

@@ -9,7 +9,7 @@ const refusal = z.object({
   }),
 });
 
-/** What the API server refused: nothing if it took the object, else the lines that kubectl prints. */
+/** Refusals of the API server: empty if it accepted the object, else the lines that kubectl prints. */
 export type Refusals = readonly string[];
 
 export interface Submission {

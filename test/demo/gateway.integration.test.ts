@@ -7,7 +7,7 @@ import { endPlaygrounds, READY_MS, remainsOf, startDemo } from './playground-pro
 afterEach(endPlaygrounds);
 
 const SMALL = { DEMO_REQUESTS: '30', DEMO_BOOT_SECONDS: '3' };
-/** What runs on it and what this test starts would be two operators with one identity. */
+/** True for a borrowed cluster: its operator and this test's would be two with one identity. */
 const isBorrowed = inject('cluster').source === 'existing-cluster';
 
 test.skipIf(isBorrowed)(

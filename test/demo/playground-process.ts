@@ -13,7 +13,7 @@ const END_WITH_PARENT = join(REPOSITORY, 'scripts/demo/end-with-parent.ts');
 /** `make playground`, or another demo, as a process. */
 export interface Playground {
   readonly child: ChildProcess;
-  /** Its own folder for temporary files: what is in it afterwards was left behind. */
+  /** Folder for temporary files: anything in it afterwards was left behind. */
   readonly folder: string;
   readonly output: () => string;
   readonly ended: Promise<number | null>;
@@ -33,7 +33,7 @@ export async function endPlaygrounds(): Promise<void> {
 export const startPlayground = (env: Readonly<Record<string, string>>): Playground =>
   startDemo('playground', env);
 
-/** A script by its name, without a terminal, with a stdin that is closed from the beginning, and in a process group of its own. */
+/** Starts a script by name without a terminal, with a closed stdin, and in a separate process group. */
 export function startDemo(script: string, env: Readonly<Record<string, string>>): Playground {
   const folder = mkdtempSync(join(tmpdir(), 'gpu-rental-playground-'));
   const child = spawn(
@@ -53,10 +53,10 @@ export function startDemo(script: string, env: Readonly<Record<string, string>>)
   return playground;
 }
 
-/** How long a playground may take to be ready: on a busy machine two API servers at once take minutes. */
+/** Maximum start time of a playground: on a busy machine, two API servers at once take minutes. */
 export const READY_MS = 240_000;
 
-/** The commands that it prints, each on a line of its own, once it is ready. */
+/** Returns the commands that it prints, one per line, once it is ready. */
 export async function commandsOf({ child, output }: Playground): Promise<readonly string[]> {
   const isReady = (): boolean => {
     if (child.exitCode !== null) throw new Error(`it ended too soon:\n${output()}`);
@@ -69,7 +69,7 @@ export async function commandsOf({ child, output }: Playground): Promise<readonl
     .map((line) => line.trim());
 }
 
-/** What is printed when somebody types them into a new terminal, at home. */
+/** Returns the output of the commands when typed in a new terminal, in the home folder. */
 export async function typed(commands: readonly string[]): Promise<string> {
   const home = mkdtempSync(join(tmpdir(), 'gpu-rental-reader-'));
   try {
@@ -81,7 +81,9 @@ export async function typed(commands: readonly string[]): Promise<string> {
   }
 }
 
-/** What a playground has left behind: files in its folder, and processes whose environment names that. */
+/**
+ * Returns what a playground has left behind: files in its folder, and processes whose environment names that folder.
+ */
 export async function remainsOf({ folder }: Playground): Promise<readonly string[]> {
   const { stdout } = await promisify(execFile)('grep', [
     '--files-with-matches',

@@ -10,7 +10,7 @@ import type { Cluster } from '../cluster/cluster.ts';
 let server: Server | undefined;
 afterEach(() => server?.close());
 
-/** The books of a simulator in which people rented after the demo was done. */
+/** Serves a simulator's ledger in which people rented after the demo had ended. */
 async function serveLedger(): Promise<string> {
   const contract = { id: 1, label: null, start: 0, dollars: 0.01 };
   const contracts = [...[1, 2, 3].map(() => ({ ...contract, end: 9 })), { ...contract, end: null }];
@@ -27,7 +27,7 @@ const rented = {
   status: { cost: { accrued: '0.01', pricePerHour: '0.00', since: '2026-11-22T10:00:00Z' } },
 };
 
-/** A demo on a stage of paper; Ctrl-C comes with the third look at events. */
+/** Plays the demo on a recorded stage; Ctrl-C arrives with the third read of events. */
 function play(operatorEnd: () => string | undefined, controlUrl = '') {
   const interrupted = new AbortController();
   let looks = 0;
@@ -44,7 +44,8 @@ function play(operatorEnd: () => string | undefined, controlUrl = '') {
   const view: View = { heading: nothing, say: nothing, command: nothing, show: nothing, failed };
   const marketplace = { url: '', apiKey: '' };
   const rest = { logFolder: 'logs', controlUrl, marketplace, dismantle: async () => {} };
-  const stage: Stage = { ...rest, cluster: {} as Cluster, client, operatorEnd };
+  const operator = { operatorEnd, killOperator: async () => {}, startOperator: async () => {} };
+  const stage: Stage = { ...rest, ...operator, cluster: {} as Cluster, client };
   return { story: new Story(stage, view, interrupted.signal), failures };
 }
 

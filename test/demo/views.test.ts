@@ -44,7 +44,8 @@ const moment: GroupMoment = {
     draining: 2,
     starting: 0,
     pricePerHour: '0.813702',
-    because: 'Load 208.207/s and 310.313 waiting need 310.313/s hot: 4 workers. Wanted are 4 hot, 4 in all.',
+    because:
+      'Target: 4 hot, 4 total, to clear waiting work. Load 208.207/s with 310.313 waiting needs 310.313/s.',
   },
   offered: 239.4,
   queued: 318,

@@ -33,7 +33,7 @@ const denials = rows
   .flatMap((cell) => cell.split(/[;,] /))
   .filter((clause) => clause.startsWith('no '));
 
-/** What a denial says that is there after all: a command of that name, or an alert on that subject. */
+/** Returns the existing command or alert that a denial contradicts. */
 function contradiction(denial: string): string | undefined {
   const words = denial
     .replaceAll('`', '')

@@ -8,7 +8,7 @@ export interface CodeBlock {
   /** The heading above it. */
   readonly heading: string;
   readonly text: string;
-  /** Why no test runs it, by a comment `<!-- not run: REASON -->` on the line above; undefined if one does. */
+  /** Reason why no test runs it, from a comment `<!-- not run: REASON -->` on the line above; undefined if one does. */
   readonly notRun: string | undefined;
 }
 
@@ -22,7 +22,7 @@ const FENCE = /^```(\w*)\n([\s\S]*?)^```$/gm;
 
 const NOT_RUN = /<!-- not run: ([^\n]*) -->\n$/;
 
-/** The code blocks of a Markdown file, in their order. */
+/** Returns the code blocks of a Markdown file in order. */
 export function codeBlocks(path: string): readonly CodeBlock[] {
   const text = readFileSync(join(REPOSITORY, path), 'utf8');
   return [...text.matchAll(FENCE)].map(({ 1: language = '', 2: body = '', index }) => {
@@ -36,7 +36,9 @@ export function codeBlocks(path: string): readonly CodeBlock[] {
   });
 }
 
-/** What a reader types: lines of a shell block, or those behind the prompt of a console block, without comments. */
+/**
+ * Returns the lines that a reader types: of a shell block, or after the prompts of a console block, without comments.
+ */
 export function commandsOf({ language, text }: CodeBlock): string {
   const lines = text.split('\n');
   const typed =
@@ -70,14 +72,14 @@ export function shownCommands(path: string, program: string): readonly string[] 
   );
 }
 
-/** What a section of a page tells to type at a prompt, line by line. */
+/** Returns the commands at prompts in a section of a page, line by line. */
 export function commandsUnder(page: string, heading: string): readonly string[] {
   return codeBlocks(page)
     .filter((block) => block.heading === heading && block.language === 'console')
     .flatMap((block) => commandsOf(block).split('\n'));
 }
 
-/** What the head of deploy/quickstart.yaml tells to type: two commands to begin and two to end. */
+/** Returns the commands in the head of deploy/quickstart.yaml: two to begin and two to end. */
 export function quickStartCommands(): readonly string[] {
   const text = readFileSync(join(REPOSITORY, 'deploy/quickstart.yaml'), 'utf8');
   return [...text.matchAll(/^# {3}(.*)$/gm)].map(([, line = '']) => line);

@@ -14,7 +14,9 @@ const PAGES = globSync(['*.md', 'docs/**/*.md', 'charts/*/README.md'], { cwd: RE
   (page) => !page.startsWith('docs/reference/commands'),
 );
 
-/** What stands behind `gpu-rent` where a page shows a command: in code, at the begin of a line or in backticks. */
+/**
+ * Returns the words after `gpu-rent` in commands that a page shows: at the start of a line in code, or in backticks.
+ */
 function commandsIn(page: string): readonly string[] {
   const text = readFileSync(join(REPOSITORY, page), 'utf8');
   const shown = text.matchAll(/(?:^\$? ?|`)(?:kubectl )?gpu-rent ([a-z][a-z-]*(?: [a-z][a-z-]*)?)/gm);
@@ -49,7 +51,10 @@ const shown = PAGES.flatMap((page) =>
     line,
   })),
 );
-/** Named, not shown to be typed: a command, or a group of them, without arguments; or one that stands for others. */
+/**
+ * Returns true for a command that is only mentioned: a command or group without arguments, or a placeholder for
+ * others.
+ */
 const isMention = (line: string) =>
   /^(kubectl )?gpu-rent( [a-z-]+)*( --[a-z-]+)?$/.test(line) || /[<…]|\.\.\./.test(line);
 

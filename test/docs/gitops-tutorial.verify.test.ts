@@ -20,7 +20,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A clone of an empty repository of the reader, with this one's `deploy` beside it. */
+/** Clones an empty repository of the reader, next to this repository's `deploy`. */
 async function cloneFleet(): Promise<string> {
   const clone = join(folder, 'fleet');
   await run('git', ['init', '--quiet', '--bare', '-b', 'main', join(folder, 'origin.git')]);
@@ -35,7 +35,7 @@ async function cloneFleet(): Promise<string> {
   return clone;
 }
 
-/** What source-controller sees of the branch that was pushed. */
+/** Returns the files of the pushed branch, as source-controller sees them. */
 async function pushedFiles(): Promise<Record<string, string>> {
   const git = (...args: readonly string[]) =>
     run('git', ['--git-dir', join(folder, 'origin.git'), ...args]).then(({ stdout }) => stdout);

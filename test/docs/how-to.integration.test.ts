@@ -23,7 +23,7 @@ spec:
   image: pytorch/pytorch:2.9.1-cuda12.9-cudnn9-runtime
   disk: 32G
 `;
-/** What a line stands for, where it is an example of something that another cluster calls otherwise. */
+/** Replacements for examples that have another name in the test's cluster. */
 type Stands = readonly (readonly [example: RegExp, actual: string | (() => Promise<string>)])[];
 
 describe.skipIf(inject('cluster').source === 'existing-cluster' || SSHD === undefined)('how-to pages', () => {
@@ -62,7 +62,7 @@ describe.skipIf(inject('cluster').source === 'existing-cluster' || SSHD === unde
     return result;
   }
 
-  /** Each block as a reader types it; a command that goes on until Ctrl-C gets one. Gives back what was printed. */
+  /** Runs each block as a reader types it, with Ctrl-C for commands that do not end. Returns the output. */
   async function follow(page: string, stands: Stands = [], skip?: (commands: string) => boolean) {
     const printed: string[] = [];
     for (const block of blocksToRun(page)) {
@@ -133,6 +133,15 @@ describe.skipIf(inject('cluster').source === 'existing-cluster' || SSHD === unde
     TIMEOUT_MS,
   );
 
+  test('the page of costs per team', async () => {
+    const printed = await follow('docs/how-to/cost-per-team.md', [[/-n team-a/, '-n default']]);
+    const [byNamespace = '', , , , csv = ''] = printed;
+    expect(byNamespace).toMatch(/^NAMESPACE +COST +OPEN[\s\S]*\ndefault +\$/);
+    expect(csv).toMatch(/^account,namespace,[\s\S]*,default,trainer,/);
+    const focus = await type('head -1 november.csv');
+    expect(focus).toContain('BilledCost');
+  });
+
   test('the page of the gateway', async () => {
     await follow(
       'docs/how-to/gateway.md',
@@ -178,7 +187,7 @@ describe.skipIf(inject('cluster').source === 'existing-cluster' || SSHD === unde
   );
 });
 
-/** What goes on until Ctrl-C is interrupted after some seconds. */
+/** Interrupts commands that would run until Ctrl-C after some seconds. */
 function interrupted(line: string): string {
   const goesOn = /^gpu-rent (simulator |top (?!.*--once))/.test(line);
   return goesOn ? `timeout --preserve-status -s INT 5 ${line} || test $? -eq 130` : line;

@@ -16,11 +16,11 @@ const PAGES = globSync(['*.md', 'docs/**/*.md', 'charts/*/README.md'], { cwd: RE
 const READS = ['get', 'describe', 'wait'];
 const WRITES = ['annotate', 'apply', 'create', 'delete', 'label', 'patch', 'scale', 'set'];
 
-/** Named, not shown to be typed: a verb, with flags or one word at most. */
+/** Returns true for a command that is only mentioned: a verb, with flags or at most one word. */
 const isMention = (line: string) =>
   /^kubectl [a-z-]+( -[-a-z=]+| [a-z]+)*( [-a-zA-Z=]+)?$/.test(line) && !/ (gpui|epg|gpuacct)\b/.test(line);
 
-/** With names in place of placeholders, not for ever, and without a file that it would write. */
+/** Returns the command with names for placeholders, with an end, and without the file that it would write. */
 const asTyped = (line: string) =>
   line
     .replace(/ …$/, '')
@@ -41,7 +41,7 @@ let cluster: ClusterAccess;
 let folder = '';
 let type: Typist;
 
-/** kubectl that changes nothing and waits for nothing. */
+/** Returns a script for kubectl that changes nothing and does not wait. */
 const HARMLESS = (kubectl: string) => `#!/bin/bash
 case "$1" in
   ${WRITES.join('|')}) exec ${kubectl} "$@" --dry-run=server ;;
@@ -65,7 +65,7 @@ afterAll(async () => {
   await cluster.disconnect();
 });
 
-/** What is right about a command for which the object, file or kind of the example is missing. */
+/** Acceptable errors of a command whose example object, file or kind does not exist. */
 const MISSING =
   /not ?found|no such file|does not exist|already exists|no (matching )?resources|timed out waiting|have a resource type "application"/i;
 

@@ -12,7 +12,7 @@ import { openReader, type Reader } from './reader.ts';
 /** The pages that administrators follow, in the order of the tests below. */
 const PAGES = ['docs/how-to/install.md', 'docs/how-to/access.md', 'docs/how-to/recovery.md'];
 const blocks = PAGES.flatMap(codeBlocks).filter(({ language }) => language === 'sh');
-/** The commands of a section, block by block. */
+/** Returns the commands of a section, block by block. */
 const under = (heading: string): readonly string[] =>
   blocks.filter((block) => block.heading === heading).map(commandsOf);
 
@@ -25,7 +25,7 @@ const type = (commands: string | undefined) => reader.type(commands ?? 'false');
 const machine = () => type('kubectl get gpui trainer -o jsonpath={.status.machine.id}');
 const becomesReady = () => type('kubectl wait gpui/trainer --for=condition=Ready --timeout=60s');
 
-/** As a new Pod of the Deployment would: with nothing but what the cluster knows. */
+/** Starts an operator as a new Pod of the Deployment, which only knows the cluster. */
 async function startOperator(): Promise<void> {
   started += 1;
   operator = reader.run(`operator-${started}`, [

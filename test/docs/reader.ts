@@ -9,12 +9,12 @@ import { type Typist, typistOn } from './typist.ts';
 
 const NAMESPACE = 'gpu-rental-system';
 
-/** Somebody who follows a document on a cluster of their own, in a folder that looks like a clone of the repository. */
+/** Reader who follows a document with a separate cluster, in a folder that looks like a clone of the repository. */
 export interface Reader {
   readonly cluster: Cluster;
   readonly folder: string;
   readonly type: Typist;
-  /** A process that a Pod would run, with the arguments of its container. */
+  /** Runs the process of a Pod, with the arguments of its container. */
   run(name: string, args: readonly string[]): RunningProcess;
   /** Arguments by which the operator finds this cluster as the ServiceAccount of `deploy/`. */
   operatorAccess(): Promise<readonly string[]>;

@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import { REPOSITORY } from '../../scripts/generate/artifact.ts';
 import { reasonHelp } from '../../scripts/generate/reason-causes.ts';
 
-/** As much of a CRD's schema as names its fields. */
+/** Part of a CRD's schema that names its fields. */
 interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly items?: Schema;
@@ -16,6 +16,7 @@ const PLURALS: Readonly<Record<string, string>> = {
   GpuInstance: 'gpuinstances',
   MarketplaceAccount: 'marketplaceaccounts',
   EndpointGroup: 'endpointgroups',
+  SpendBudget: 'spendbudgets',
 };
 
 function schemaOf(kind: string): Schema {
@@ -35,7 +36,7 @@ function unknownFields(value: unknown, schema: Schema, path: string): readonly s
   });
 }
 
-/** One side of a diff as YAML. */
+/** Returns one side of a diff as YAML. */
 const side = (fix: string, mark: '+' | '-'): string =>
   fix
     .split('\n')

@@ -10,7 +10,7 @@ import { shapeOf } from './shown-output.ts';
 
 const media = (name: string): string => readFileSync(join(REPOSITORY, 'docs/media', name), 'utf8');
 
-/** What a kept recording shows, line by line. */
+/** Returns the output of a stored recording, line by line. */
 function shown(cast: string): readonly string[] {
   const [, ...events] = cast.trim().split('\n');
   const texts = events.map((event) => (JSON.parse(event) as [number, string, string])[2]);

@@ -14,6 +14,7 @@ const RUNNERS: Readonly<Record<string, readonly string[]>> = {
   'README.md': ['test/docs/code-blocks.integration.test.ts'],
   'docs/how-to/access.md': ['test/docs/operations.integration.test.ts'],
   'docs/how-to/cli.md': ['test/docs/how-to.integration.test.ts'],
+  'docs/how-to/cost-per-team.md': ['test/docs/how-to.integration.test.ts'],
   'docs/how-to/gateway.md': [
     'test/docs/how-to.integration.test.ts',
     'test/gateway/tls-recipes.integration.test.ts',

@@ -9,7 +9,7 @@ import { defaultSettings } from '../../src/simulator/settings.ts';
 
 const FOLDER = join(import.meta.dirname, '..', '..', 'deploy', 'samples');
 
-/** The machines that a sample asks for. */
+/** Returns the machine specs of a sample. */
 function specsIn(file: string): readonly GpuInstanceSpec[] {
   const documents = parseAllDocuments(readFileSync(join(FOLDER, file), 'utf8')).map((each) => each.toJS());
   return documents.flatMap(({ kind, spec }) => {

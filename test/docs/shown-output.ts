@@ -1,6 +1,6 @@
 import { codeBlocks } from './code-blocks.ts';
 
-/** Text with what differs from run to run replaced: ages, times, ids, amounts, addresses, widths of columns. */
+/** Replaces what differs between runs: ages, times, IDs, amounts, addresses, widths of columns. */
 export function shapeOf(text: string): string {
   return text
     .trim()
@@ -13,7 +13,7 @@ export function shapeOf(text: string): string {
     .replaceAll(/ $/gm, '');
 }
 
-/** Something typed, and what it printed. */
+/** Commands, and their output. */
 export interface Printed {
   readonly commands: string;
   readonly printed: string;

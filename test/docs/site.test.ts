@@ -49,18 +49,18 @@ test('the README shows a command and a picture within its first screen', () => {
   expect(screen).toMatch(/^!\[.+\]\(docs\/media\/\S+\.svg\)$/m);
 });
 
-test('what users read has at most 45,000 words, besides reference and internals', () => {
+test('what users read has at most 48,000 words, besides reference and internals', () => {
   const own = PAGES.filter((page) => !/^(reference|internals)\//.test(page));
   const words = own.reduce((sum, page) => sum + read(page).split(/\s+/).filter(Boolean).length, 0);
   expect(own.length).toBeGreaterThan(30);
-  expect(words).toBeLessThanOrEqual(45_000);
+  expect(words).toBeLessThanOrEqual(48_000);
 });
 
 describe('the page of the evidence', () => {
   const page = read('internals/evidence.md');
 
-  test('has at most 800 words', () => {
-    expect(page.split(/\s+/).filter(Boolean).length).toBeLessThanOrEqual(800);
+  test('has at most 850 words', () => {
+    expect(page.split(/\s+/).filter(Boolean).length).toBeLessThanOrEqual(850);
   });
 
   test('links to every page of test/evidence', () => {

@@ -21,7 +21,7 @@ mkdir -p "$from" "$to"
 cp -r "$from/." "$to"
 `;
 
-/** Notes what it was told, and leaves the next checkpoint; the first of the machines loses its host then. */
+/** Script that records its arguments and writes the next checkpoint; the first machine then loses its host. */
 const TRAIN = `#!/bin/bash
 set -eu
 echo "$*" >> "$BUCKETS/runs"
@@ -32,7 +32,7 @@ echo weights > "checkpoints/checkpoint-$next/model"
 [ -z "\${LOST:-}" ] || { sleep 1; exit 137; }
 `;
 
-/** A machine with an empty disk that runs the start script of the tutorial. */
+/** Starts a machine with an empty disk that runs the tutorial's start script. */
 async function runMachine(script: string, buckets: string, extra: Readonly<Record<string, string>> = {}) {
   const disk = mkdtempSync(join(tmpdir(), 'machine-'));
   folders.push(disk);

@@ -4,7 +4,7 @@ import { type CodeBlock, codeBlocks, SAVED } from './code-blocks.ts';
 import type { Printed } from './shown-output.ts';
 import type { Typist } from './typist.ts';
 
-/** What a reader does with a block of a tutorial: save it, type it, or only read it. */
+/** Step of a reader for one block of a tutorial: save it, type it, or only read it. */
 export type TutorialStep =
   | { readonly type: 'save'; readonly file: string; readonly text: string }
   | { readonly type: 'type'; readonly heading: string; readonly commands: string };
@@ -15,20 +15,20 @@ function stepOf({ language, heading, text, notRun }: CodeBlock): readonly Tutori
   return language === 'sh' && notRun === undefined ? [{ type: 'type', heading, commands: text.trim() }] : [];
 }
 
-/** The steps of a page in their order. Blocks of `sh` are typed, blocks that begin with `# file: NAME` are saved. */
+/** Returns the steps of a page in order. Blocks of `sh` are typed, blocks that begin with `# file: NAME` are saved. */
 export const stepsOf = (page: string): readonly TutorialStep[] => codeBlocks(page).flatMap(stepOf);
 
-/** Of one block; a busy machine boots slowly. */
+/** Timeout of one block; a machine boots slowly on a busy computer. */
 const TYPING_MS = 300_000;
 
 export interface TutorialReader {
   readonly folder: string;
   readonly type: Typist;
-  /** What other computers do after a block was typed. */
+  /** Runs after each typed block, in place of other computers. */
   readonly afterTyping?: (commands: string) => Promise<void>;
 }
 
-/** Does what a page says, in a folder. Gives back what was printed, block by block, under the heading of each. */
+/** Follows a page in a folder. Returns the output block by block, with the heading of each. */
 export async function followTutorial(
   page: string,
   { folder, type, afterTyping }: TutorialReader,

@@ -24,7 +24,7 @@ afterEach(async () => {
   await endPlaygrounds();
 });
 
-/** A folder that looks like a clone of the repository. */
+/** Creates a folder that looks like a clone of the repository. */
 function cloneFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'tutorial-'));
   undo.push(() => rmSync(folder, { recursive: true, force: true }));
@@ -49,7 +49,7 @@ async function follow(page: string, stage: Stage, desk: Desk = {}) {
   return followTutorial(page, { folder, type, ...(afterTyping && { afterTyping }) });
 }
 
-/** The account that a reader of a later tutorial has from the first one. */
+/** Creates the account that a reader of a later tutorial has from the first one. */
 async function makeAccount({ cluster }: Stage): Promise<void> {
   await applySample(cluster, 'account.yaml', { pollInterval: '1s' });
   const ready = ['wait', 'gpuacct/default', '--for=condition=Ready', '--timeout=1m'];
@@ -148,7 +148,9 @@ test.skipIf(isBorrowed)(
       },
     });
     expect(typed.some((commands) => commands.includes('Authorization: Bearer'))).toBe(true);
-    expect(steps.find(({ heading }) => heading === '4. Who may ask')?.printed).toContain('word0 word1');
+    expect(steps.find(({ heading }) => heading === '4. Who may call the model')?.printed).toContain(
+      'word0 word1',
+    );
     expect(steps.find(({ heading }) => heading === '3. The first request')?.printed).toContain('word0 word1');
     const { billing, contracts } = await readLedger(stage.controlUrl);
     expect(billing).toBe(0);
@@ -157,7 +159,7 @@ test.skipIf(isBorrowed)(
   2 * READY_MS,
 );
 
-/** An `ssh` that finds every machine at the real SSH server of this one, as if it had been rented. */
+/** Returns an `ssh` that connects to this machine's real SSH server instead of any rented machine. */
 function sshTo({ port, identity }: SshMachine, folder: string): string {
   const programs = join(folder, 'ssh-programs');
   mkdirSync(programs);

@@ -3,18 +3,18 @@ import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { ClusterConnection } from '../cluster/connection.ts';
 
-/** Runs what a block says, in bash; rejects where a command fails or takes longer (default: two minutes). */
+/** Runs a block in bash; rejects if a command fails or takes longer (default: two minutes). */
 export type Typist = (commands: string, timeoutMs?: number) => Promise<string>;
 
 export interface TypistOptions {
   readonly folder: string;
   /** Folders that come first on PATH. */
   readonly programs?: readonly string[];
-  /** What was exported before. */
+  /** Previously exported variables. */
   readonly variables?: Readonly<Record<string, string>>;
 }
 
-/** A prompt in that folder, whose kubectl has this cluster. */
+/** Returns a prompt in that folder, whose kubectl uses this cluster. */
 export function typistOn(
   cluster: Pick<ClusterConnection, 'kubectlPath' | 'kubeconfigPath' | 'folder'>,
   { folder, programs = [], variables = {} }: TypistOptions,

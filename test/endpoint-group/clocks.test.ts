@@ -44,7 +44,7 @@ describe('a clock that was ahead', () => {
     life.world.crash(process.machine, 'in a test');
     life.fleet.offered = 0;
     life.edit({ minLoad: '0' });
-    await life.until('none is hot', () => life.status().hot === 0, 1200);
+    await life.until('none is hot', () => life.status().replicas === 0, 1200);
     await life.until('the pool is as large as without load', () => life.status().total === 1, 4000);
     expect(Date.parse(life.status().lastActivity ?? '')).toBeLessThan(life.world.now);
   });

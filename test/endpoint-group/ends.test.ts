@@ -6,7 +6,7 @@ import { NAMESPACE } from '../simulation/world.ts';
 const isAsleep = (life: SimulatedGroup) => life.fleet.running === 0 && life.status().starting === 0;
 const instances = (life: SimulatedGroup) => life.workers().map(({ status }) => status?.instanceId);
 
-/** A user edits the limits of the account. */
+/** Edits the limits of the account as a user. */
 function limitAccount(life: SimulatedGroup, limits: Record<string, string>): void {
   const kind = life.world.kube.kind('marketplaceaccounts');
   const [account] = life.world.kube.store.all(kind);

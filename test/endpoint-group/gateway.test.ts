@@ -27,14 +27,14 @@ class SimulatedPicker {
     this.#name = name;
   }
 
-  /** So many requests of work 1 come in and wait. */
+  /** Adds waiting requests of work 1. */
   hold(requests: number): void {
     this.figures.arrivedWork += requests;
     this.figures.heldRequests += requests;
     this.figures.heldWork += requests;
   }
 
-  /** No request waits any more. */
+  /** Removes all waiting requests. */
   release(): void {
     this.figures.heldRequests = 0;
     this.figures.heldWork = 0;
@@ -59,7 +59,7 @@ interface Started {
   readonly until: (what: string, holds: () => boolean, seconds?: number) => Promise<void>;
 }
 
-/** A group with a gateway at zero, whose picker reports. */
+/** Starts a group with a gateway at zero, whose picker reports. */
 async function started(spec: JsonObject = {}, options: SimulatedGroupOptions = {}): Promise<Started> {
   const life = new SimulatedGroup({ flags: FLAGS, ...options });
   life.begin({
@@ -87,7 +87,7 @@ async function started(spec: JsonObject = {}, options: SimulatedGroupOptions = {
   return { life, picker, pass, until };
 }
 
-/** One that serves, and whose requests are over. */
+/** Starts a group that serves and whose requests have finished. */
 async function serving(spec: JsonObject = {}): Promise<Started & { readonly name: string }> {
   const bench = await started(spec);
   const { life, picker, until } = bench;
@@ -218,7 +218,7 @@ describe('what pickers say', () => {
   test('ends with silence, which keeps the workers', async () => {
     const { life } = await serving();
     await life.pass(700);
-    expect(life.status()).toMatchObject({ hot: 1, ready: 1, gateway: { pickers: 0 } });
+    expect(life.status()).toMatchObject({ replicas: 1, ready: 1, gateway: { pickers: 0 } });
     expect(life.condition('GatewayConnected')).toMatchObject({ status: 'False', reason: 'LoadUnavailable' });
     expect(life.condition('MetricsAvailable')).toMatchObject({ status: 'False', reason: 'LoadUnavailable' });
   });

@@ -7,7 +7,7 @@ const TICK = 10_000;
 const STATUS_WRITE = /^PUT .*\/endpointgroups\/llm\/status$/;
 const WORKER_MADE = /^POST .*\/gpuinstances$/;
 
-/** A group whose one worker has booted and was stopped. */
+/** Returns a group whose only worker has booted and was stopped. */
 async function asleep(spec: Record<string, string | number> = {}): Promise<SimulatedGroup> {
   const life = new SimulatedGroup();
   life.begin({ coldWorkers: 1, ...spec });
@@ -75,7 +75,7 @@ describe('a load that rises', () => {
       life.fleet.offered = offered;
       await life.pass(340);
     }
-    await life.until('one is left', () => life.status().hot === 1 && life.fleet.running === 1);
+    await life.until('one is left', () => life.status().replicas === 1 && life.fleet.running === 1);
     expect(life.fleet.done).toBeGreaterThan(80_000);
     expect(life.fleet.lost).toBe(0);
   });
@@ -92,7 +92,7 @@ describe('cold workers', () => {
       most = Math.max(most, starting + draining);
     }
     expect(most).toBe(2);
-    expect(life.status()).toMatchObject({ cold: 5, hot: 0, starting: 0, total: 5 });
+    expect(life.status()).toMatchObject({ cold: 5, replicas: 0, starting: 0, total: 5 });
     expect(life.workers().map(({ spec }) => spec.powerState)).toEqual(Array(5).fill('Stopped'));
     expect(life.fleet.running).toBe(0);
   });
@@ -101,9 +101,9 @@ describe('cold workers', () => {
     const life = await asleep();
     life.annotate(annotations.wakeAt, 'now');
     await life.until('it serves', () => life.status().ready === 1);
-    expect(life.status()).toMatchObject({ wokenAt: 'now', hot: 1 });
+    expect(life.status()).toMatchObject({ wokenAt: 'now', replicas: 1 });
     expect(life.callsTo(WORKER_MADE)).toHaveLength(1);
-    await life.until('it sleeps again', () => life.status().hot === 0 && life.fleet.running === 0);
+    await life.until('it sleeps again', () => life.status().replicas === 0 && life.fleet.running === 0);
     expect(life.status()).toMatchObject({ cold: 1, total: 1, phase: 'Zero' });
   });
 
@@ -146,7 +146,7 @@ describe('a hot worker that a person stops', () => {
     const life = await stopped();
     await life.pass(60);
     expect(life.workers().map(({ spec }) => spec.powerState)).toEqual(['Running']);
-    expect(life.status()).toMatchObject({ hot: 1, ready: 1 });
+    expect(life.status()).toMatchObject({ replicas: 1, ready: 1 });
     expect(life.rentals()).toBe(1);
   });
 
@@ -154,7 +154,7 @@ describe('a hot worker that a person stops', () => {
     const life = await stopped({ [annotations.hold]: 'mine' });
     await life.pass(600);
     expect(life.workers().map(({ spec }) => spec.powerState)).toEqual(['Stopped']);
-    expect(life.status()).toMatchObject({ hot: 1, ready: 0 });
+    expect(life.status()).toMatchObject({ replicas: 1, ready: 0 });
     expect(life.condition('Ready')).toMatchObject({ status: 'False', reason: 'NoReadyWorkers' });
   });
 });
@@ -178,7 +178,7 @@ describe('an edit whose first pass meets a conflict', () => {
     life.edit({ minLoad: '250' });
     await life.until('it is judged', () => life.status().observedGeneration === 2, 5);
     expect(isArmed).toBe(false);
-    expect(life.status()).toMatchObject({ hot: 3 });
+    expect(life.status()).toMatchObject({ replicas: 3 });
     expect(life.condition('Ready')).toMatchObject({ status: 'False' });
   });
 

@@ -4,7 +4,7 @@ import { PROMETHEUS, SimulatedGroup } from '../builders/simulated-group.ts';
 
 const LOAD = { type: 'Prometheus', prometheus: { loadQuery: 'load', queueQuery: 'queue' } };
 
-/** A group that is at zero after it has served, and whose machines take so long to boot from now on. */
+/** Returns a group that is back at zero after serving, and whose machines now need the given time to boot. */
 async function atZero(bootSeconds: number): Promise<SimulatedGroup> {
   const life = new SimulatedGroup({
     flags: { prometheusUrl: PROMETHEUS, prometheusTenancy: 'unrestricted' },
@@ -23,7 +23,7 @@ describe('a group whose load is seen in front of it', () => {
     life.fleet.offered = 250;
     await life.until('three serve', () => life.status().ready === 3, 300);
     await life.pass(600);
-    expect(life.status()).toMatchObject({ hot: 3, ready: 3, load: '250' });
+    expect(life.status()).toMatchObject({ replicas: 3, ready: 3, load: '250' });
   });
 
   test('is woken by request although its machine takes long to boot and no load is seen', async () => {
@@ -38,8 +38,8 @@ describe('a group whose load is seen in front of it', () => {
   test('gives up what boots for a load that is over', async () => {
     const life = await atZero(600);
     life.fleet.offered = 80;
-    await life.until('one boots', () => life.status().hot === 1, 60);
+    await life.until('one boots', () => life.status().replicas === 1, 60);
     life.fleet.offered = 0;
-    await life.until('none is hot', () => life.status().hot === 0, 450);
+    await life.until('none is hot', () => life.status().replicas === 0, 450);
   });
 });

@@ -6,13 +6,13 @@ import { metadataOf } from '../simulation/memory-kube/json.ts';
 
 const STATUS_WRITE = /^PUT .*\/endpointgroups\/llm\/status$/;
 
-/** What the first worker says, with its token, to the first process or the one of this place. */
+/** Sends a report of the first worker, with its token, to the process at that place (default: the first). */
 function report(life: SimulatedGroup, figures: Record<string, unknown>, place = 0): number {
   const [worker] = life.workers();
   const process = life.world.processes[place];
   const identity = life.world.processes[0]?.operator.installation.identity();
   const { instanceId, attempt } = worker?.status ?? {};
-  if (!process || !identity || attempt === undefined) throw new Error('There is nobody to report to.');
+  if (!process || !identity || attempt === undefined) throw new Error('There is no process to report to.');
   const uid = worker?.metadata.uid ?? '';
   const mtoken = workerToken(identity.keys, { uid, attempt });
   return process.operator.intake.take('/worker_status/', { id: instanceId, mtoken, ...figures }).status;
@@ -34,7 +34,7 @@ describe('workers that report by themselves', () => {
       expect(report(life, { new_load: 160, cur_load: 200, max_perf: 100 })).toBe(200);
       await life.pass(1);
     }
-    expect(life.status().hot).toBeGreaterThanOrEqual(2);
+    expect(life.status().replicas).toBeGreaterThanOrEqual(2);
   });
 
   test('keep the last one by asking for a wake, without a write for each time', async () => {
@@ -46,10 +46,10 @@ describe('workers that report by themselves', () => {
     for (let tenth = 0; tenth < 4000; tenth += 1) {
       report(life, { new_load: 0, cur_load: 0, wake: { cost: 1 } });
       await life.pass(0.1);
-      expect(life.status().hot).toBe(1);
+      expect(life.status().replicas).toBe(1);
     }
     expect(life.callsTo(STATUS_WRITE).length - before).toBeLessThan(20);
-    await life.until('it sleeps', () => life.status().hot === 0, 420);
+    await life.until('it sleeps', () => life.status().replicas === 0, 420);
   });
 
   test('count if they ask for a wake while a decision without it is being written', async () => {
@@ -112,7 +112,7 @@ describe('workers that report by themselves', () => {
       expect(report(life, { new_load: 1e30 })).toBe(400);
       await life.pass(10);
     }
-    expect(life.status()).toMatchObject({ hot: 1, ready: 1 });
+    expect(life.status()).toMatchObject({ replicas: 1, ready: 1 });
     expect(life.condition('MetricsAvailable')).toMatchObject({ status: 'False' });
   });
 });
@@ -131,8 +131,8 @@ describe('an edit of the group whose event was lost', () => {
     drops = 1;
     life.edit({ minLoad: '250' });
     await life.pass(20);
-    expect(life.status().hot).toBe(1);
+    expect(life.status().replicas).toBe(1);
     life.fleet.offered = 90;
-    await life.until('three are wanted', () => life.status().hot === 3, 120);
+    await life.until('three are wanted', () => life.status().replicas === 3, 120);
   });
 });

@@ -5,7 +5,7 @@ import { metadataOf } from '../simulation/memory-kube/json.ts';
 
 const STATUS_WRITE = /^PUT .*\/endpointgroups\/llm\/status$/;
 
-/** A group whose writes of one sort the API server refuses while `isOn`. */
+/** Returns a group for which the API server refuses one kind of write while `isOn`. */
 function refusing(isRefused: (request: TransportRequest) => boolean, message: string) {
   const refusal = { isOn: false, tries: 0 };
   const body = JSON.stringify({ kind: 'Status', status: 'Failure', reason: 'Forbidden', code: 403, message });
@@ -36,7 +36,7 @@ describe('a worker that a quota forbids', () => {
     life.edit({ minLoad: '0', coldWorkers: 5 });
     await life.pass(900);
     expect(life.fleet.running).toBe(0);
-    expect(life.status()).toMatchObject({ hot: 0, cold: 4, total: 4 });
+    expect(life.status()).toMatchObject({ replicas: 0, cold: 4, total: 4 });
     const why = {
       status: 'False',
       reason: 'NotPermitted',
@@ -88,7 +88,7 @@ describe('a worker that cannot be taken in', () => {
     expect(life.condition('Ready')).toMatchObject({
       status: 'False',
       reason: 'NotPermitted',
-      message: expect.stringMatching(/^Taking in llm-\w+ is refused: an admission webhook denied/),
+      message: expect.stringMatching(/^Cannot adopt worker llm-\w+: an admission webhook denied/),
     });
     life.edit({ minLoad: '0' });
     await life.until('none of its own is left', () => life.workers().length === 1);
@@ -111,7 +111,7 @@ describe('a worker that cannot be stopped', () => {
     refusal.isOn = true;
     life.edit({ minLoad: '0' });
     await life.pass(600);
-    expect(life.status()).toMatchObject({ hot: 2, observedGeneration: 2 });
+    expect(life.status()).toMatchObject({ replicas: 2, observedGeneration: 2 });
     expect(life.condition('Ready')).toMatchObject({ status: 'False', reason: 'NotPermitted' });
     refusal.isOn = false;
     await life.until('they go', () => life.billing().length === 0);
@@ -134,7 +134,7 @@ describe('an EndpointSlice that cannot be deleted', () => {
     expect(life.condition('Ready')).toMatchObject({
       status: 'False',
       reason: 'NotPermitted',
-      message: expect.stringContaining('An EndpointSlice of llm cannot be deleted: no right to delete'),
+      message: expect.stringContaining('Cannot delete an EndpointSlice of llm: no right to delete'),
     });
     refusal.isOn = false;
     await life.until('it is well again', () => life.condition('Ready')?.status === 'True');
@@ -142,10 +142,10 @@ describe('an EndpointSlice that cannot be deleted', () => {
 });
 
 describe('a group that is deleted', () => {
-  test('says which of its workers may not be, and deletes the others', async () => {
+  test('reports the workers that it cannot delete', async () => {
     const { life, refusal } = refusing(
       ({ method, path }) => method === 'DELETE' && path.includes('/gpuinstances/'),
-      'somebody protects it',
+      'a policy protects it',
     );
     life.begin({ minLoad: '150' });
     await life.until('two are ready', () => life.status().ready === 2);
@@ -154,7 +154,7 @@ describe('a group that is deleted', () => {
     await life.pass(30);
     expect(life.condition('Ready')).toMatchObject({
       reason: 'Deleting',
-      message: expect.stringMatching(/^2 workers are being destroyed\. Deleting worker llm-\w+ is refused/),
+      message: expect.stringMatching(/^Deleting 2 workers\. Cannot delete worker llm-\w+: /),
     });
     refusal.isOn = false;
     await life.until('all is gone', () => life.group() === undefined);

@@ -11,7 +11,7 @@ function crash(life: SimulatedGroup): void {
   life.world.crash(process.machine, 'in a test');
 }
 
-/** For so long that the other process leads: one that is started in its stead would lead at once. */
+/** Freezes the leader until the other process leads. A replacement process would lead immediately. */
 function freezeLeader(life: SimulatedGroup): void {
   life.world.processes[0]?.machine.freeze(60_000);
 }
@@ -38,7 +38,7 @@ describe('a restart', () => {
     life.begin({ minLoad: '50', minColdLoad: '350', expectedPerf: undefined });
     await life.until('four are there', () => life.status().total === 4 && life.status().starting === 0);
     life.edit({ minLoad: '0' });
-    await life.until('all sleep', () => life.status().hot === 0 && life.fleet.running === 0);
+    await life.until('all sleep', () => life.status().replicas === 0 && life.fleet.running === 0);
     await life.pass(60);
     const before = names(life);
     crash(life);
@@ -57,7 +57,7 @@ describe('a restart', () => {
     crash(life);
     await life.until('it is looked at', () => life.status().observedGeneration === 2);
     await life.pass(300);
-    expect(life.status()).toMatchObject({ hot: 3, ready: 3 });
+    expect(life.status()).toMatchObject({ replicas: 3, ready: 3 });
   });
 
   test('while the machine boots that a request has woken keeps it, although no load is seen in front of the group', async () => {
@@ -71,7 +71,7 @@ describe('a restart', () => {
     await life.bootTakes(600);
     const before = life.rentals();
     life.annotate(annotations.wakeAt, 'now');
-    await life.until('one boots', () => life.status().hot === 1, 60);
+    await life.until('one boots', () => life.status().replicas === 1, 60);
     await life.pass(60);
     crash(life);
     await life.until('it serves', () => life.status().ready === 1, 900);
@@ -130,7 +130,7 @@ describe('two operators', () => {
     await life.pass(120);
     expect(life.callsTo(/endpointgroups/).at(-1)?.process).toBe('operator-2');
     expect(names(life)).toHaveLength(3);
-    expect(life.status()).toMatchObject({ hot: 3, total: 3 });
+    expect(life.status()).toMatchObject({ replicas: 3, total: 3 });
     expect(life.rentals()).toBeLessThanOrEqual(3);
   });
 
@@ -152,12 +152,12 @@ describe('two operators', () => {
     await life.pass(120);
     expect(life.callsTo(/endpointgroups/).at(-1)?.process).toBe('operator-2');
     expect(names(life)).toEqual(before);
-    expect(life.status()).toMatchObject({ hot: 2, total: 2 });
+    expect(life.status()).toMatchObject({ replicas: 2, total: 2 });
     expect(life.rentals()).toBe(3);
   });
 });
 
-/** One worker serves, two more are asked for, and the watch of the process that waits misses them. */
+/** Returns a group with one worker that serves and two requested ones that the standby's watch misses. */
 async function withFollowerThatMissesWorkers(): Promise<SimulatedGroup> {
   let misses = false;
   const life = new SimulatedGroup({

@@ -6,7 +6,7 @@ const LONGER_THAN_ANY_WINDOW = 600;
 
 const hostOf = (life: SimulatedGroup) => life.workers()[0]?.status?.hostId ?? 0;
 
-/** A group whose workers follow a load alone, and whose machines take long to boot from now on. */
+/** Returns a group whose workers follow only the load, and whose machines now boot slowly. */
 async function busy(offered: number, workers: number): Promise<SimulatedGroup> {
   const life = new SimulatedGroup();
   life.begin({ minLoad: String(offered) });
@@ -29,7 +29,7 @@ describe('a group whose workers alone know of its load', () => {
     );
     await life.until('it serves again', () => life.status().ready === 1, 1200);
     await life.pass(400);
-    expect(life.status()).toMatchObject({ hot: 1, ready: 1, load: '80' });
+    expect(life.status()).toMatchObject({ replicas: 1, ready: 1, load: '80' });
     expect(life.condition('MetricsAvailable')).toMatchObject({ status: 'True' });
     expect(life.rentals()).toBe(2);
   });
@@ -41,11 +41,11 @@ describe('a group whose workers alone know of its load', () => {
     const [process] = life.world.processes;
     if (process) life.world.crash(process.machine, 'in a test');
     await life.pass(150);
-    expect(life.status()).toMatchObject({ hot: 4, ready: 0 });
+    expect(life.status()).toMatchObject({ replicas: 4, ready: 0 });
     expect(life.condition('MetricsAvailable')).toMatchObject({ status: 'False', reason: 'LoadUnavailable' });
     await life.until('all serve', () => life.status().ready === 4, 1200);
     await life.pass(60);
-    expect(life.status().hot).toBeGreaterThanOrEqual(4);
+    expect(life.status().replicas).toBeGreaterThanOrEqual(4);
   });
 
   test.each(['that slept long after it had served', 'that has never served'])(
@@ -81,6 +81,6 @@ describe('a group whose workers alone know of its load', () => {
     const life = await busy(80, 1);
     await life.bootTakes(36_000);
     await life.fault('host-death', { host: hostOf(life) });
-    await life.until('it is given up', () => life.status().hot === 0, 2400);
+    await life.until('it is given up', () => life.status().replicas === 0, 2400);
   });
 });

@@ -4,7 +4,7 @@ import { annotations } from '../../src/api/v1alpha1/names.ts';
 import { groupObject } from '../builders/group-worker.ts';
 import { SimulatedGroup } from '../builders/simulated-group.ts';
 
-/** A user edits the template of the group. */
+/** Edits the template of the group as a user. */
 function editTemplate(life: SimulatedGroup, spec: Record<string, unknown>): void {
   const { template } = life.group()?.spec ?? {};
   life.edit({ template: { ...template, spec: { ...template?.spec, ...spec } } as never });

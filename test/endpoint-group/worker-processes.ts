@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { runningPorts } from '../../src/simulator/instances/machine-servers.ts';
 import type { Simulator } from '../../src/simulator/simulator.ts';
 
-/** Answers with its process id, and ends when whoever started it does. */
+/** Program that answers with its process ID and ends with its parent process. */
 const WORKER = `
   const [host, port] = process.argv.slice(1);
   require('node:http').createServer((_request, reply) => reply.end('worker ' + process.pid)).listen(Number(port), host);

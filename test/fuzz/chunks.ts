@@ -1,9 +1,9 @@
-/** The bytes of a text in pieces whose ends lie anywhere, also inside of a character, and always at the same places. */
+/** Yields the bytes of a text in pieces that may end inside a character, always at the same places. */
 export async function* chunksOf(text: string): AsyncGenerator<Buffer> {
   yield* piecesOf(text);
 }
 
-/** The same for readers that wait for nothing. */
+/** Yields the same pieces for synchronous readers. */
 export function* piecesOf(text: string): Generator<Buffer> {
   const bytes = Buffer.from(text);
   let step = bytes.length;

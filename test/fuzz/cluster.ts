@@ -21,7 +21,7 @@ const impatientClock: Clock = {
   },
 };
 
-/** The production client before an API server whose every answer is this text ({@link replyOf}). */
+/** Returns the production client with an API server whose every response is this text ({@link replyOf}). */
 export function answeringCluster(text: string): {
   readonly client: KubeClient;
   readonly session: ClusterSession;

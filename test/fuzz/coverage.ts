@@ -2,7 +2,7 @@ import { type Profiler, Session } from 'node:inspector/promises';
 
 const SOURCES = '/src/';
 
-/** Which blocks of `src` have run, by V8's precise coverage. Start it before the sources are imported. */
+/** Executed blocks of `src`, from V8's precise coverage. Start it before the sources are imported. */
 export class Coverage {
   readonly #session = new Session();
 
@@ -17,7 +17,7 @@ export class Coverage {
     return new Set((await this.scripts()).flatMap(ranBlocks));
   }
 
-  /** What V8 reports of each file of `src` since the last call. */
+  /** Returns V8's report for each file of `src` since the last call. */
   async scripts(): Promise<readonly Profiler.ScriptCoverage[]> {
     const { result } = await this.#session.post('Profiler.takePreciseCoverage');
     return result.filter(({ url }) => url.includes(SOURCES));

@@ -14,6 +14,8 @@ const NO_TARGET: Readonly<Record<string, string>> = {
     'one field, and any failure of a check is told as its finding',
   'src/cli/machine/reach.ts: .safeParse':
     'a variable of the person who calls, by the schema of a setting that the target settings reads',
+  'src/cli/options/cost-options.ts: .safeParse':
+    'an option of the person who calls, by the schema of a setting that the target settings reads',
   'src/cli/output/output.ts: JSON.parse': 'of what was just written',
   'src/cli/plan/dry-run.ts: JSON.parse':
     'guarded beside it; only names of fields are taken, whatever holds them',
@@ -30,6 +32,7 @@ const NO_TARGET: Readonly<Record<string, string>> = {
   'src/gateway/report-client.ts: JSON.parse': 'guarded beside it, and read by a schema',
   'src/markets/vast/offers/offers.ts: .safeParse': 'by a schema that the target offer reads',
   'src/markets/vast/volumes.ts: .safeParse': 'by a schema that the target wire-volume reads',
+  'src/ownership/ssh-key.ts: Buffer.from': 'the public key of our own derived pair',
   'src/server/http-server.ts: JSON.parse': 'guarded beside it; its result is what gateway-intake reads',
   'src/server/report-server.ts: JSON.parse': 'guarded beside it; its result is what worker-report reads',
   'src/simulator/faults/call-faults.ts: JSON.parse': "the simulator's own answer",

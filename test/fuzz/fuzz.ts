@@ -11,7 +11,7 @@ const MAX_KEPT_CHARACTERS = 1500;
 /** More inputs of one target would be read at every run of the tests and tell little more. */
 const MAX_KEPT = 64;
 
-/** What became of fuzzing one target. */
+/** Result of fuzzing one target. */
 export interface Fuzzed {
   readonly inputs: number;
   readonly corpus: number;
@@ -60,7 +60,7 @@ export class Fuzz {
     return performance.now() < this.#end;
   }
 
-  /** What is known from the beginning is not new. */
+  /** Records the initial corpus, so that its behaviour does not count as new. */
   async #learn(): Promise<void> {
     for (const text of this.#corpus) for (const behaviour of await this.#try(text)) this.#seen.add(behaviour);
     this.#admit(await this.#newlySeen());

@@ -22,7 +22,7 @@ export function replyOf(text: string): TextReply {
   };
 }
 
-/** Three digits, as HTTP has them; an error where the text says no status. */
+/** Returns a three-digit HTTP status; an error status if the text has none. */
 function statusOf(text: string): number {
   const status = Number(text);
   return Number.isInteger(status) && status >= 200 && status <= 599 ? status : 500;

@@ -24,14 +24,14 @@ const intent = writeIntent(keys, {
   deadline: 1_767_614_430_000,
 });
 
-/** A text with one character replaced, removed or put in. */
+/** Returns texts with one character replaced, removed or inserted. */
 const damaged = (text: string) =>
   fc
     .tuple(fc.nat(text.length - 1), fc.constantFrom('', '0', 'f', ':', '"', '}', '9'), fc.boolean())
     .map(([at, put, keeps]) => text.slice(0, at) + put + text.slice(keeps ? at : at + 1))
     .filter((changed) => changed !== text);
 
-/** A whole document with some of its values replaced by anything that JSON can hold. */
+/** Returns documents with some values replaced by arbitrary JSON. */
 const altered = (text: string) => {
   const fields = (JSON.parse(text) ?? {}) as Record<string, unknown>;
   const names = Object.keys(fields);

@@ -18,7 +18,7 @@ const { TARGETS } = await import('./targets.ts');
 for (const { seeds, run } of TARGETS) for (const seed of seeds) await run(seed);
 const scripts = new Map((await coverage.scripts()).map((script) => [script.url, script]));
 
-/** Whether the innermost block around a place has run. */
+/** Returns true if the innermost block around a place has run. */
 function hasRun({ functions }: Profiler.ScriptCoverage, offset: number): boolean {
   const around = functions
     .flatMap(({ ranges }) => ranges)

@@ -1,4 +1,4 @@
-/** What an input made a parser do, in words that tell one behaviour from another; none where coverage tells enough. */
+/** Behaviour of a parser for an input, in words that distinguish it; undefined if coverage is enough. */
 export type Behaviour = readonly string[] | undefined;
 
 /** A parser of something that others write. */
@@ -31,7 +31,7 @@ export function refusing(
   };
 }
 
-/** The same for what waits for nothing, a word of many. */
+/** Runs a synchronous reader; only the expected refusal is caught. */
 export function tryReading(refusal: ErrorClass, read: () => void): void {
   try {
     read();
@@ -40,7 +40,7 @@ export function tryReading(refusal: ErrorClass, read: () => void): void {
   }
 }
 
-/** What the text stands for; undefined where it is no JSON. */
+/** Returns the parsed text; undefined if it is not JSON. */
 export function jsonOrNothing(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -57,7 +57,7 @@ export function json(parse: (value: unknown) => Behaviour): (text: string) => Be
   };
 }
 
-/** Throws where a number came out that is no amount: below 0, endless or none. */
+/** Throws if a number is not a valid amount: negative, infinite or NaN. */
 export function sane(value: number | undefined): void {
   if (value !== undefined && !(Number.isFinite(value) && value >= 0)) throw new Error(`${value} came out`);
 }
@@ -65,7 +65,7 @@ export function sane(value: number | undefined): void {
 /** Latest moment that a date can stand for, in milliseconds. */
 const LAST_DATE = 8.64e15;
 
-/** Throws where a number without meaning, or a moment that no date stands for, is among the fields. */
+/** Throws if a field has an invalid number, or a time that no date represents. */
 export function soundFields(fields: object, times: readonly string[] = []): void {
   for (const [name, value] of Object.entries(fields)) {
     if (typeof value !== 'number') continue;

@@ -8,7 +8,7 @@ import { type GatewayBench, gatewayBench, NAMESPACE } from './gateway-bench.ts';
 
 const SAID = 'word0 word1 word2 ';
 const MINUTE = 60_000;
-/** What the official clients wait for an answer, and a little less. */
+/** Default timeout of the official clients, and slightly less. */
 const DEFAULT_TIMEOUT = 10 * MINUTE;
 const HELD = DEFAULT_TIMEOUT - 10_000;
 

@@ -30,7 +30,7 @@ function closeAll(): void {
   for (const socket of sockets.splice(0)) socket.destroy();
 }
 
-/** A connection that sends nothing. */
+/** Opens a connection that sends nothing. */
 function open(localAddress: string, localPort?: number): Promise<Socket> {
   const from = { localAddress, ...(localPort !== undefined && { localPort }) };
   const socket = connect({ port: port(), host: '127.0.0.1', ...from });
@@ -44,7 +44,7 @@ function open(localAddress: string, localPort?: number): Promise<Socket> {
   });
 }
 
-/** Number of connections of a client that are open after it opened so many, one after the other. */
+/** Returns the number of a client's open connections after it opened the given number, one after the other. */
 async function opened(client: string, count: number): Promise<number> {
   const all: Socket[] = [];
   for (let sent = 0; sent < count; sent += 1) all.push(await open(client));

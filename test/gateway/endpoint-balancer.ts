@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { connect, createServer, type Socket } from 'node:net';
 
-/** What a balancer leads to. */
+/** Endpoint of a balancer. */
 export interface BalancedEndpoint {
   readonly port: number;
   /** 200 while new connections may come. */

@@ -36,7 +36,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).toReversed()) await close();
 });
 
-/** A marketplace whose running machines answer HTTP, a key for it, and a group at zero. */
+/** Starts a marketplace whose running machines answer HTTP, with a key, and a group at zero. */
 async function scene(
   answer?: RequestListener,
 ): Promise<{ bench: OperatorBench; simulator: Simulator; url: string }> {
@@ -85,7 +85,7 @@ function startOperator(
 }
 
 interface PickerProcess extends GpuRentProcess {
-  /** Where Envoy takes requests. */
+  /** Port on which Envoy accepts requests. */
   readonly port: number;
   readonly url: string;
   readonly readyUrl: string;

@@ -17,7 +17,7 @@ import { METADATA, NOTES } from '../../src/gateway/request-notes.ts';
 
 type Handler = (call: unknown, answer?: (error: unknown, response: RateLimitResponse) => void) => void;
 
-/** One stream of gRPC, from the side of Envoy. */
+/** gRPC stream from Envoy's side. */
 class Call<Sent extends DescMessage, Received> extends EventEmitter {
   readonly received: Received[] = [];
   readonly #schema: Sent;
@@ -31,22 +31,22 @@ class Call<Sent extends DescMessage, Received> extends EventEmitter {
     this.emit('data', create(this.#schema, message) as MessageShape<Sent>);
   }
 
-  /** Called by the picker. */
+  /** Records a response of the picker. */
   write(response: Received): void {
     this.received.push(response);
   }
 
-  /** Called by the picker. */
+  /** Ends the stream; the picker calls this. */
   end(): void {}
 }
 
 /** A request, from the side of Envoy. */
 export interface StandInRequest {
-  /** Everything that the picker said of it. */
+  /** Responses of the picker so far. */
   readonly answers: readonly ProcessingResponse[];
-  /** Id that the picker gave it; empty before a pick. */
+  /** Returns the ID that the picker assigned; empty before a pick. */
   id(): string;
-  /** The client left, or the response began. */
+  /** Closes the stream, as when the client leaves or the response begins. */
   close(): void;
 }
 

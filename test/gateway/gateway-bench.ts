@@ -35,9 +35,9 @@ export interface GatewayBench {
   readonly kube: KubeClient;
   readonly picker: Picker;
   readonly registry: MetricRegistry;
-  /** Where clients call. */
+  /** URL for clients. */
   readonly url: string;
-  /** Of the picker. */
+  /** Port of the picker. */
   readonly grpcPort: number;
   createGroup(name: string, gateway?: Record<string, unknown>): Promise<void>;
   /** Publishes a worker that answers so, as the operator does. */
@@ -46,12 +46,12 @@ export interface GatewayBench {
   addressOf(worker: string): Promise<string>;
   /** Says that the worker gets no more requests and finishes those that it has. */
   drain(worker: string): Promise<void>;
-  /** Sets the condition by which the operator says that no worker can be started, or takes it away. */
+  /** Sets or removes the condition by which the operator reports that no worker can start. */
   block(
     group: string,
     blocked: { readonly reason: string; readonly message: string } | undefined,
   ): Promise<void>;
-  /** How often, and when last, the group was woken. */
+  /** Returns the values of the group's wake annotation so far. */
   wakes(group: string): Promise<readonly string[]>;
   /** Breaks the connection to Envoy and takes no other one, as a picker that is killed. */
   crash(): void;
@@ -66,9 +66,9 @@ interface OtherEnvoy {
 }
 
 export interface BenchOptions {
-  /** Of our Envoy. */
+  /** Options of this project's Envoy. */
   readonly bootstrap?: Partial<BootstrapOptions> | undefined;
-  /** Another Envoy than ours, and the one group that its picker serves. */
+  /** Foreign Envoy, and the only group that its picker serves. */
   readonly other?: OtherEnvoy | undefined;
   readonly maxHeldBytes?: number;
   readonly bodyTimeoutMs?: number;
@@ -186,7 +186,7 @@ async function startOn(
   return startEnvoy({ path: await envoyBinary(), config, clock: systemClock, log: silentLogger });
 }
 
-/** Every value that the annotation has had. */
+/** Records every value of the wake annotation. */
 function followWakes(kube: KubeClient, wakes: Map<string, string[]>): Informer<KubeObject> {
   const all = createInformer({
     ...{ client: kube, clock: systemClock, random: systemRandom, log: silentLogger },

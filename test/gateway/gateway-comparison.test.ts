@@ -16,7 +16,7 @@ async function generator(): Promise<LoadGenerator> {
   return load;
 }
 
-/** Someone who serves in this process, measured by requests of a real load generator. */
+/** Returns a contender that serves in this process, measured by requests of a real load generator. */
 function planted(name: string, load: LoadGenerator, answer: RequestListener): Contender {
   return {
     name,

@@ -34,7 +34,7 @@ async function serving(own: Group['gateway'], authorities: string): Promise<numb
 
 interface Called {
   readonly uid: string;
-  /** Whose gateway calls, and believes these authorities. */
+  /** Group whose gateway calls, and the authorities that it trusts. */
   readonly by: Group;
   readonly authorities: string;
 }

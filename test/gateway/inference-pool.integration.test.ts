@@ -134,7 +134,7 @@ const workOf = (bench: GatewayBench): number => {
 const figuresOf = (bench: GatewayBench) => bench.picker.figures()[0];
 const isIdle = (bench: GatewayBench): boolean => figuresOf(bench)?.inFlightRequests === 0;
 
-/** Says who it is, what it got, and the usage that it is asked for. */
+/** Answers with its name, the received text, and the requested usage. */
 const says =
   (name: string): RequestListener =>
   (request, response) => {
@@ -156,7 +156,7 @@ describeModes('FULL_DUPLEX_STREAMED', 'FULL_DUPLEX_STREAMED');
 describeModes('BUFFERED', 'NONE');
 describeModes('NONE', 'NONE');
 
-/** What holds in each mode that a proxy may choose. */
+/** Declares the tests that hold in each mode of a proxy. */
 function describeModes(request: string, response: string): void {
   test(`holds, picks and counts for a proxy that sends bodies ${request}`, async () => {
     const bench = await poolBench({ request, response });

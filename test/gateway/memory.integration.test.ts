@@ -43,7 +43,7 @@ async function open(name: string, bootstrap: object = {}, maxHeldBytes = 256 * M
   return { ...one, heldOf, create };
 }
 
-/** Bytes that the heap of Envoy has now. */
+/** Returns the current heap size of Envoy, in bytes. */
 function heapOf(adminSocket: string): Promise<number> {
   return new Promise((resolve, reject) => {
     request({ socketPath: adminSocket, path: '/memory' }, (response) => {

@@ -22,7 +22,7 @@ async function created(group: string): Promise<string> {
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const TEXT = 0x81;
 
-/** A websocket server that says each text again. */
+/** Starts a websocket server that echoes each text. */
 function echoServer(): Server {
   const server = createServer();
   server.on('upgrade', (request, socket) => {

@@ -29,7 +29,7 @@ interface Given extends Partial<PickerOptions> {
   readonly working?: readonly string[];
 }
 
-/** A copy that does not change. */
+/** Returns a cache that does not change. */
 function copyOf<T extends GatewayGroup | WorkerSlice>(
   objects: readonly T[],
   groupOf: (object: T) => string,
@@ -43,7 +43,7 @@ function copyOf<T extends GatewayGroup | WorkerSlice>(
   return copy as Informer<T>;
 }
 
-/** A picker of these groups, connected to a stand-in of Envoy. */
+/** Opens a picker of these groups, connected to a stand-in for Envoy. */
 async function opened({ gateways = { llm: {} }, working = [], ...options }: Given = {}) {
   const clock = createVirtualClock();
   const ports = [{ name: 'http', containerPort: 8000, protocol: 'TCP' }];

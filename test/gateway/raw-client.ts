@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 /** A client that writes its own bytes. */
 export interface RawClient {
   readonly socket: Socket;
-  /** Everything that came so far, as text. */
+  /** Returns the received text so far. */
   read(): string;
   /** Resolves when the connection is closed, by either side. */
   readonly closed: Promise<void>;

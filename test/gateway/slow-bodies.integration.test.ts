@@ -53,7 +53,7 @@ async function post(group: string, length: number, begin: string, more: string[]
   return client;
 }
 
-/** A byte now and then, so that nothing is ever idle. */
+/** Sends a byte at intervals, so that the connection is never idle. */
 function trickle({ socket }: RawClient): void {
   timers.push(setInterval(() => socket.write('x'), PROGRESS_MS / 2));
 }
@@ -66,7 +66,7 @@ const ok: RequestListener = (request, response) => {
   request.on('end', () => response.end('ok'));
   request.on('error', () => {});
 };
-/** The same, long after. */
+/** Answers long after the request has ended. */
 const slow: RequestListener = (request, response) => {
   request.resume();
   request.on('end', () => setTimeout(() => response.end('ok'), LATE_MS));

@@ -16,7 +16,7 @@ const KEY = 'default/llm';
 /** A real Envoy that sends each request to the worker that it was led to last. */
 export interface TlsBench {
   readonly url: string;
-  /** From now on requests go to this port of loopback, where that worker is to prove itself. */
+  /** Routes requests to this loopback port, where that worker must prove its identity. */
   leadTo(port: number, uid: string, identity: ClientIdentity): Promise<void>;
   close(): Promise<void>;
 }

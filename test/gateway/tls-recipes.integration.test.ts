@@ -41,7 +41,7 @@ afterAll(() => bench?.close());
 
 const ask = createProber({ allowPrivate: false, mapAddress: () => '127.0.0.1', resolve: async () => [] });
 
-/** As the operator asks; undefined if it serves. */
+/** Probes as the operator does; undefined if the worker serves. */
 function probed(port: number, tls = group.callerOf(UID)): Promise<string | undefined> {
   const http = { scheme: 'HTTP', path: '/', headers: [] } as const;
   return ask({ host: '203.0.113.5', port, timeoutMs: 10_000, http, tls });
@@ -96,7 +96,7 @@ async function started(
   );
 }
 
-/** With all that it started. */
+/** Waits until the process and all its children have ended. */
 async function ended(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.pid === undefined) return;
   const exit = once(child, 'exit');
@@ -116,7 +116,7 @@ const identity = {
 };
 const foreign = groupAuthority('other').gateway;
 
-/** They take the worker for what it is; it does not take them. */
+/** Checks that foreign callers, who trust the worker's certificate, are refused by the worker. */
 async function refusesForeigners(port: number): Promise<void> {
   const caller = { ...group.callerOf(UID), certificate: foreign.certificate, key: foreign.key };
   // The alert is lost where the connection is reset before it is read.
@@ -176,7 +176,10 @@ describe.skipIf(noStunnel !== undefined)('stunnel, started by the script of the 
   }, 60_000);
 });
 
-/** Where processes of this machine listen on a port, by IPv4 and IPv6 (proc(5), /proc/net/tcp). */
+/**
+ * Returns the addresses on which processes of this machine listen on a port, by IPv4 and IPv6 (proc(5),
+ * /proc/net/tcp).
+ */
 function addressesOf(port: number): readonly string[] {
   const end = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
   const LISTEN = '0A';
@@ -189,7 +192,7 @@ function addressesOf(port: number): readonly string[] {
   );
 }
 
-/** What comes back of a text over an upgraded connection. */
+/** Returns the echo of a text over an upgraded connection. */
 async function echoed(text: string): Promise<string> {
   const upgrade = request(bench.url, { headers: { connection: 'Upgrade', upgrade: 'websocket' } }).end();
   const [, socket] = await once(upgrade, 'upgrade');

@@ -21,7 +21,7 @@ const reportOf = (group: string) => {
   if (!report) throw new Error(`${group} is not served`);
   return report;
 };
-/** What its requests were in the end. */
+/** Returns the final work of a group's requests. */
 const workOf = (group: string): number => {
   const { arrivedWork, overestimatedWork } = reportOf(group);
   return arrivedWork - overestimatedWork;
@@ -65,7 +65,7 @@ function usageOf(at: number) {
   return { prompt_tokens: 10 + at, completion_tokens: 3 * at, total_tokens: 10 + 4 * at };
 }
 
-/** As vLLM answers, with a usage by the seed of the request. */
+/** Answers as vLLM does, with a usage from the seed of the request. */
 const completes = answering((body, response) => {
   const { seed, stream } = JSON.parse(body.toString());
   const usage = usageOf(seed);

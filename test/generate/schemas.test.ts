@@ -40,6 +40,17 @@ describe('every schema', () => {
     }
   });
 
+  test('has no empty list, which the API server drops: a second manager would always conflict', () => {
+    const empty: string[] = [];
+    const visit = (value: unknown, path: string): void => {
+      if (typeof value !== 'object' || value === null) return;
+      if (Array.isArray(value) && value.length === 0) empty.push(path);
+      for (const [key, child] of Object.entries(value)) visit(child, `${path}.${key}`);
+    };
+    for (const kind of definitions) visit(customResourceDefinition(kind), kind.names.kind);
+    expect(empty).toEqual([]);
+  });
+
   test('describes each field', () => {
     const silent = all.filter(({ path, schema }) => !path.endsWith('[]') && !schema.description);
     expect(paths(silent)).toEqual([]);

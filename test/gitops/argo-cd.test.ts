@@ -29,7 +29,7 @@ const actionTests = z.object({
   ),
 });
 
-/** What kstatus may say where Argo CD says this. */
+/** Possible results of kstatus for each health status of Argo CD. */
 const AGREES: Readonly<Record<string, readonly string[]>> = {
   Healthy: ['Current'],
   Suspended: ['Current'],

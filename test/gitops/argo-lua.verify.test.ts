@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** What the scripts return in the Lua of Argo CD. */
+/** Returns the results of the scripts in Argo CD's Lua. */
 async function inArgo(calls: readonly Call[]): Promise<readonly unknown[]> {
   const child = spawn(program, { stdio: ['pipe', 'pipe', 'inherit'] });
   child.stdin.end(JSON.stringify(calls));

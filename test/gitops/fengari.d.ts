@@ -1,4 +1,4 @@
-/** What tests use of fengari, which brings no types. */
+/** Types of the parts of fengari that tests use: the package has none. */
 declare module 'fengari' {
   type LuaState = { readonly lua: unique symbol };
   type LuaString = Uint8Array;

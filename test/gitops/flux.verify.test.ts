@@ -91,7 +91,10 @@ const setPrice = (namespace: string, name: string, maxPricePerHour: string) => {
 const objectsIn = (namespace: string) =>
   bench.kubectl('get', 'gpuacct,gpui,secret', `-n=${namespace}`, '-o=name', '--ignore-not-found');
 
-/** What kubelet and the Deployment controller write once a Pod of the operator is available: no node runs one here. */
+/**
+ * Writes what kubelet and the Deployment controller would once a Pod of the operator is available: no node runs one
+ * here.
+ */
 async function reportDeploymentAvailable(): Promise<void> {
   const path = '/apis/apps/v1/namespaces/gpu-rental-system/deployments/gpu-rental-operator';
   const get = () => bench.cluster.admin.request({ method: 'GET', path, accept: [404] });

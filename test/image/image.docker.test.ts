@@ -76,7 +76,7 @@ describeWithEngine('a container of the image', (bench) => {
         )
         .withExposedPorts(PORT)
         .withWaitStrategy(READY);
-    /** The engine maps the port to another one each time it starts the container. */
+    /** Returns the address of a container: the engine maps another port each time it starts. */
     const addressOf = async (one: StartedTestContainer): Promise<string> => {
       const { NetworkSettings } = await bench().inspect(one);
       return `${one.getHost()}:${NetworkSettings.Ports[`${PORT}/tcp`]?.[0]?.HostPort}`;

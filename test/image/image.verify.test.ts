@@ -65,7 +65,10 @@ describe.skipIf(process.getuid?.() !== 0 || process.platform !== 'linux')('a con
   }, 120_000);
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  /** In its own mount and process namespaces, on a root that cannot be written, as nobody. `before`: what the shell does first. */
+  /**
+   * Starts a program in new mount and process namespaces, with a read-only root, as user `nobody`. `before`: shell
+   * commands to run first.
+   */
   function start(args: readonly string[], before = ':'): ChildProcess {
     const root = join(folder, 'root');
     const script = [
@@ -130,7 +133,7 @@ async function firstLine({ stdout }: ChildProcess): Promise<string> {
   return z.string().parse(line);
 }
 
-/** A cgroup with that many mebibytes, of version 1 or 2. */
+/** Creates a cgroup of version 1 or 2 with that limit in mebibytes. */
 function memoryLimit(mebibytes: number): { readonly join: string; readonly remove: () => void } {
   const isV1 = readFileSync('/proc/mounts', 'utf8').includes('/sys/fs/cgroup/memory ');
   const group = join(isV1 ? '/sys/fs/cgroup/memory' : '/sys/fs/cgroup', `image-test-${process.pid}`);

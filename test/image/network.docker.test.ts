@@ -17,7 +17,7 @@ const NAMESPACE = 'gpu-rental-system';
 const OPERATOR = 'gpu-rental-operator';
 const DAY_MS = 24 * 3600 * 1000;
 const KEY = 'key-of-the-first-user';
-/** By its name in the network. */
+/** URL with the marketplace's name in the network. */
 const MARKETPLACE = 'https://simulator:8443';
 const TRUST = { NODE_EXTRA_CA_CERTS: `${WRITABLE}/tls.crt` };
 /** A name in the certificate of every API server. */
@@ -27,7 +27,10 @@ const STARTED = '"msg":"operator started"';
 /** The chart's terminationGracePeriodSeconds. */
 const GRACE_MS = 35_000;
 
-/** A cluster whose API containers reach at an address of this machine, with what an operator needs there. */
+/**
+ * Starts a cluster whose API containers can reach at an address of this machine, with everything that an operator
+ * needs.
+ */
 async function startReachableCluster(address: string): Promise<{ cluster: Cluster; proxy: CuttingProxy }> {
   // What has been built is there at once; otherwise it is whatever can be had.
   const only = isBuilt(process.env) ? 'go-toolchain' : undefined;
@@ -77,7 +80,7 @@ describeWithEngineHere('containers of the image in one network', (bench) => {
     return (await container.withFiles({ ...ca, 'tls.key': certificate.key })).start();
   }
 
-  /** As in a Pod: with the token of a service account, and the API server by its name. */
+  /** Configures a container as a Pod: with the token of a service account, and the API server by name. */
   async function inCluster(container: OperatorContainer, token: string): Promise<OperatorContainer> {
     container
       .withEnvironment({

@@ -47,8 +47,8 @@ function readOrigin(): string | undefined {
 }
 
 /**
- * The archive of the image that `make image` makes of these sources, under the name that manifests have. It is made
- * once for all tests. Rejects with what `make image` says.
+ * Returns the archive of the image that `make image` builds from these sources, with the name in the manifests. It is
+ * built once for all tests. Rejects with the output of `make image`.
  */
 export async function operatorImage(): Promise<string> {
   const kept = readOrigin();

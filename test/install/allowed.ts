@@ -12,7 +12,7 @@ export interface Question {
 
 const review = z.object({ status: z.object({ allowed: z.boolean() }) });
 
-/** Those of the verbs that a user has, by the API server's own answer. */
+/** Returns the verbs that the API server allows a user. */
 export async function allowedTo(
   admin: AdminClient,
   user: string,

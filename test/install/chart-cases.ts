@@ -14,7 +14,7 @@ function pathsIn(value: unknown, prefix: string): readonly string[] {
   return [prefix, ...Object.entries(value).flatMap(([key, inner]) => pathsIn(inner, `${prefix}.${key}`))];
 }
 
-/** Every value that a case of helm-unittest sets, by its path: `metrics.port`. */
+/** Returns every value that a case of helm-unittest sets, by its path: `metrics.port`. */
 export function valuesWithCases(): ReadonlySet<string> {
   const folder = join(CHART, 'tests');
   const suites = globSync('*_test.yaml', { cwd: folder }).map((file) =>
@@ -24,7 +24,7 @@ export function valuesWithCases(): ReadonlySet<string> {
   return new Set(set.flatMap(([path, value]) => pathsIn(value, path)));
 }
 
-/** Every value of a chart, by its path. */
+/** Returns every value of a chart, by its path. */
 export function valuePaths(values: ChartValues, prefix = ''): readonly string[] {
   return Object.entries(values).flatMap(([name, node]) => {
     const path = `${prefix}${name}`;

@@ -128,7 +128,7 @@ describe.skipIf(!canRun)('the chart', () => {
     expect(rolesOf(await helm.template(['--set=replicas=2']), 'PodDisruptionBudget')).toHaveLength(1);
   });
 
-  /** What an installation prints. */
+  /** Returns the notes that an installation prints. */
   async function notes(values: readonly string[]): Promise<string> {
     const args = ['install', 'release', CHART, '--namespace', namespace, '--dry-run=client', ...values];
     const said = await helm.run(args);

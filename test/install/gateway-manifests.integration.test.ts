@@ -10,7 +10,7 @@ import { readDefinitions } from '../tools/foreign-definitions.ts';
 
 const canRun = findOnPath('go', process.env.PATH) !== undefined;
 
-/** Of its own: definitions act on the whole cluster. */
+/** Dedicated cluster, because CRDs affect all of it. */
 let cluster: Cluster;
 
 beforeAll(async () => {
@@ -45,7 +45,7 @@ describe.skipIf(!canRun)('an API server with the definitions of the neighbour ta
     expect(said.trim().split('\n')).toEqual(objects.map((object) => `${object} created (server dry run)`));
   });
 
-  /** That the definitions judge at all. */
+  /** Checks that the CRDs validate at all. */
   test.each([
     ['gateway/http-route.yaml', 'ReplacePrefixMatch, replace', 'ReplaceFullPath, replace'],
     ['gateway/inference-pool.yaml', 'FailClose', 'FailSlow'],

@@ -7,7 +7,7 @@ export type Right = string;
 const right = (verb: string, group: string, resource: string): Right =>
   `${verb} ${group === '' ? '' : `${group}/`}${resource}`;
 
-/** Every single right that grants give. */
+/** Returns every single right of the grants. */
 export function rightsOf(grants: readonly Grant[]): ReadonlySet<Right> {
   return new Set(
     grants.flatMap(({ group, resources, verbs }) =>
@@ -16,7 +16,7 @@ export function rightsOf(grants: readonly Grant[]): ReadonlySet<Right> {
   );
 }
 
-/** Every right that requests made use of. */
+/** Returns every right that the requests used. */
 export function rightsUsed(events: readonly AuditEvent[]): ReadonlySet<Right> {
   const used = new Set<Right>();
   for (const { objectRef, verb } of events) {

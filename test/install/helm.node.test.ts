@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 import { REPOSITORY } from '../../scripts/generate/artifact.ts';
+import { watchedGrants } from '../../src/api/access.ts';
 import { until } from '../builders/until.ts';
 import { describeWithNode } from '../cluster/node/describe-with-node.ts';
 import { CHART } from './helm.ts';
@@ -23,6 +24,8 @@ const HANDOVER_MS = 3_000;
 /** Far above what docs/performance.md measures, for machines that run other tests as well. */
 const TAKEOVER_WITHIN_MS = 40_000;
 const KEY_SECRET = 'marketplace-key';
+/** ClusterRole with what today's operator needs and the previous chart does not grant. */
+const RIGHTS = 'rights-of-today';
 const KINDS = 'gpuinstances,endpointgroups,marketplaceaccounts';
 
 const machines = z.object({
@@ -78,7 +81,7 @@ describeWithNode('the chart on a node', (cluster) => {
   const rented = async (): Promise<string> =>
     JSON.stringify(machines.parse(JSON.parse(await bench.kubectl('get', 'gpui', '-o=json'))));
 
-  /** Those that are not being deleted. */
+  /** Returns the ready Pods that are not being deleted. */
   const readyPods = async (): Promise<string[]> => {
     const states =
       '{range .items[*]}{.metadata.name}={.status.containerStatuses[0].ready}{.metadata.deletionTimestamp} {end}';
@@ -169,8 +172,9 @@ describeWithNode('the chart on a node', (cluster) => {
 
   test('is upgraded from the previous chart with a rented machine, and never without a leader', async () => {
     const { tag, ...old } = { tag: await currentTag(), ...previousValues() };
-    // Today's image, the only one there is, writes what only the definitions of today have.
+    // Today's image is the only one there is: under the previous chart it needs today's CRDs and rights.
     await bench.helm(['install', CRD_RELEASE, CRD_CHART, '--take-ownership']);
+    await bench.apply(...rightsOfToday());
     const given = [`--set=image.tag=${tag}`, '--set=crds.enabled=false'];
     await bench.helm(['install', RELEASE, PREVIOUS, ...given, ...WAIT], old);
     await mountAuthority(2);
@@ -185,18 +189,37 @@ describeWithNode('the chart on a node', (cluster) => {
     process.stderr.write(
       `upgrade: ${took}, ${seen.holders.length} leaders in turn, ${gap}, ${seen.samples} samples\n`,
     );
+    await bench.kubectl('delete', `clusterrole/${RIGHTS}`, `clusterrolebinding/${RIGHTS}`);
     expect(seen.longestGapMs).toBeLessThan(HANDOVER_MS);
     expect(await rented()).toBe(before);
     await bench.kubectl('wait', 'gpui/kept', '--for=condition=Ready', '--timeout=60s');
   });
 
-  /** The previous chart mounts no volumes, and without one no Pod of it reaches the marketplace. */
+  /**
+   * Returns values without replicas: the previous chart mounts no volumes, and without one none of its Pods reaches
+   * the marketplace.
+   */
   function previousValues(): object {
     const { extraVolumes: _volumes, extraVolumeMounts: _mounts, ...rest } = bench.values;
     return { ...rest, replicas: 0 };
   }
 
-  /** By hand, as somebody would who had to with that chart; its Pods are made with it, not without it first. */
+  function rightsOfToday(): readonly object[] {
+    const group = 'rbac.authorization.k8s.io';
+    const head = { apiVersion: `${group}/v1`, metadata: { name: RIGHTS } };
+    const rules = watchedGrants.map(({ group: apiGroup, resources, verbs, names }) => ({
+      ...{ apiGroups: [apiGroup], resources, verbs },
+      ...(names && { resourceNames: names }),
+    }));
+    const roleRef = { apiGroup: group, kind: 'ClusterRole', name: RIGHTS };
+    const subjects = [{ kind: 'ServiceAccount', namespace: NAMESPACE, name: RELEASE }];
+    return [
+      { ...head, kind: 'ClusterRole', rules },
+      { ...head, kind: 'ClusterRoleBinding', roleRef, subjects },
+    ];
+  }
+
+  /** Mounts the CA by hand, as a user of that chart must. Pods are created with it, never first without it. */
   async function mountAuthority(replicas: number): Promise<void> {
     const { extraVolumes: volumes, extraVolumeMounts: volumeMounts } = bench.values;
     const spec = { volumes, containers: [{ name: 'operator', volumeMounts }] };

@@ -8,7 +8,7 @@ import { type GoTool, goTool, HELM } from '../tools/go-tool.ts';
 
 export const CHART = join(REPOSITORY, 'charts/gpu-rental-operator');
 
-/** What every object has. */
+/** Common fields of every object. */
 export const manifestShape = z.looseObject({
   apiVersion: z.string(),
   kind: z.string(),

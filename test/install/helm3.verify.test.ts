@@ -48,7 +48,9 @@ describe('Helm 3', () => {
   test('is refused the uninstall while machines are rented, as often as it tries', async () => {
     await bench.setInUse(true);
     for (const _attempt of [1, 2])
-      await expect(bench.helm('uninstall', RELEASE)).rejects.toThrow(/Machines are rented|failed to delete/);
+      await expect(bench.helm('uninstall', RELEASE)).rejects.toThrow(
+        /still has rented machines|failed to delete/,
+      );
     await bench.kubectl('get', 'crd', 'gpuinstances.gpurental.dev');
     await bench.kubectl('get', 'deployment', RELEASE, '-n', 'gpu-rental-system');
   });

@@ -24,13 +24,13 @@ export interface InstalledOperator {
   close(): Promise<void>;
 }
 
-/** How the chart is installed, and which flags its values would give the operator's Pod. */
+/** Chart values, and the flags that they would give the operator's Pod. */
 export interface Installation {
   readonly values?: readonly string[];
   readonly flags?: readonly string[];
 }
 
-/** Nothing of it outlives `close`, nor a start that fails midway. */
+/** Installs the operator. `close`, or a start that fails midway, removes everything. */
 export async function installOperator(installation: Installation = {}): Promise<InstalledOperator> {
   const undo: (() => unknown)[] = [];
   const close = async () => {

@@ -53,7 +53,7 @@ const patch = (name: string, body: object, kubeconfigPath?: string, more: readon
     },
   );
 
-/** As the operator does it: the whole status, under the object's version. */
+/** Writes a status as the operator does: completely, with the object's version. */
 async function operatorSaysStatus(name: string, status: object, plural = 'gpuinstances'): Promise<void> {
   const path = `/apis/gpurental.dev/v1alpha1/namespaces/default/${plural}/${name}`;
   const { body } = await cluster.admin.request({ method: 'GET', path });
@@ -63,7 +63,7 @@ async function operatorSaysStatus(name: string, status: object, plural = 'gpuins
 /** Only tries: what comes too early changes nothing. */
 const TRIED = ['--dry-run=server'];
 
-/** Admission learns of a policy a moment after it is stored. */
+/** Waits until a write is refused: admission applies a new policy after a short delay. */
 async function untilRefused(act: () => Promise<unknown>, words: RegExp): Promise<void> {
   await until(`a refusal with ${words}`, async () => {
     const said = await act().then(
@@ -126,6 +126,7 @@ describe.skipIf(!canRun)('the installed chart', () => {
         .map((line) => line.trim()),
     ).toEqual([
       'gpu-rental-in-use',
+      'gpu-rental-operator-budget',
       'gpu-rental-operator-configmaps',
       'gpu-rental-operator-limits',
       'gpu-rental-operator-price-floor',
@@ -262,6 +263,55 @@ describe.skipIf(!canRun)('the installed chart', () => {
     await patch('epg/chat', { spec: template({ image: 'ubuntu:26.04' }) });
   });
 
+  test('lets tenants read budgets, and administrators of the namespace write them', async () => {
+    const budget = (name: string) => ({
+      ...{ apiVersion: 'gpurental.dev/v1alpha1', kind: 'SpendBudget' },
+      ...{ metadata: { name, namespace: 'default' }, spec: { perHour: '100' } },
+    });
+    const personWith = async (role: string): Promise<string> => {
+      await cluster.kubectl(['create', 'rolebinding', role, `--clusterrole=${role}`, `--user=${role}-user`]);
+      return (await cluster.kubeconfigFor({ user: `${role}-user` })).kubeconfigPath;
+    };
+    for (const role of ['view', 'edit']) {
+      const kubeconfigPath = await personWith(role);
+      await cluster.kubectl(['get', 'spendbudgets'], { kubeconfigPath });
+      await expect(apply(budget(role), kubeconfigPath)).rejects.toThrow(
+        /cannot create resource "spendbudgets"/,
+      );
+    }
+    const admin = await personWith('admin');
+    await apply(budget('admin'), admin);
+    await cluster.kubectl(['delete', 'spendbudget', 'admin'], { kubeconfigPath: admin });
+  });
+
+  test('warns of a machine for which a budget has no room, and takes it', async () => {
+    const strictly = (name: string, spec: object = {}) =>
+      apply(instance(name, { spec }), undefined, [...TRIED, '--warnings-as-errors']);
+    const budget = (spec: object) =>
+      apply({
+        ...{ apiVersion: 'gpurental.dev/v1alpha1', kind: 'SpendBudget' },
+        ...{ metadata: { name: 'team', namespace: 'default' }, spec },
+      });
+    await strictly('without-budget');
+    await budget({ perHour: '5', perMonth: '500' });
+    await strictly('without-status');
+    const status = { pricePerHour: '4.50', leftPerHour: '0.50', leftThisMonth: '100.00' };
+    await operatorSaysStatus('team', status, 'spendbudgets');
+    await untilRefused(
+      () => strictly('too-much'),
+      /Warning: .*SpendBudget team has \$0\.50\/h left of \$5\/h: the machine waits with the reason BudgetReached/,
+    );
+    await strictly('fits', { offers: [{ maxPricePerHour: '0.50' }, { maxPricePerHour: '3' }] });
+    await operatorSaysStatus('team', { ...status, leftThisMonth: '5.00' }, 'spendbudgets');
+    await untilRefused(
+      () => strictly('fits', { offers: [{ maxPricePerHour: '0.50' }] }),
+      /Warning: .*SpendBudget team has \$5\.00 left of \$500 this month/,
+    );
+    await budget({ perHour: '5', perMonth: '500', action: 'Report' });
+    await strictly('reported');
+    await cluster.kubectl(['delete', 'spendbudget', 'team']);
+  });
+
   test('renders every object so that strict validation takes it, hooks included', async () => {
     const text = await helm.run([
       'template',
@@ -342,10 +392,7 @@ describe.skipIf(!canRun)('while machines are rented', () => {
     ['all Secrets of its namespace', ['delete', 'secrets', '--all', '-n', NAMESPACE]],
   ])('a deletion is refused: %s', async (_what, args) => {
     await setInUse(true);
-    await untilRefused(
-      () => cluster.kubectl([...args, '--dry-run=server']),
-      /Machines are rented by the operator/,
-    );
+    await untilRefused(() => cluster.kubectl([...args, '--dry-run=server']), /still has rented machines/);
   });
 
   test('a deletion of something else is not', async () => {
@@ -358,7 +405,7 @@ describe.skipIf(!canRun)('while machines are rented', () => {
     await setInUse(true);
     await untilRefused(
       () => cluster.kubectl(['delete', 'deployment', RELEASE, '-n', NAMESPACE, '--dry-run=server']),
-      /Machines are rented by the operator/,
+      /still has rented machines/,
     );
     const uninstall = helm.run(['uninstall', RELEASE, '--namespace', NAMESPACE], cluster.kubeconfigPath);
     await expect(uninstall).rejects.toThrow(/failed to delete release: gpu-rental-operator/);

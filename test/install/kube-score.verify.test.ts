@@ -11,7 +11,10 @@ import { CHART, type Helm, openHelm } from './helm.ts';
 import { kustomize } from './kustomize.ts';
 import { valueSets } from './value-sets.ts';
 
-/** What kube-score finds and is left. A throttled operator misses its lease; a request is enough to share a node. */
+/**
+ * Accepted findings of kube-score. A throttled operator would lose its lease; a CPU request is enough to share a
+ * node.
+ */
 const NO_CPU_LIMIT = 'CPU limit is not set';
 /** Releases name the image by digest; with Always a registry that is down would keep the operator down. */
 const PULLED_ONCE = 'ImagePullPolicy is not set to Always';
@@ -48,7 +51,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
-/** What kube-score has to say about the objects, without repetition. */
+/** Returns kube-score's findings without duplicates. */
 async function findings(manifests: string): Promise<readonly string[]> {
   const args = ['score', '-', '--kubernetes-version', 'v1.30', '--output-format', 'json'];
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });

@@ -69,7 +69,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const specOf = (kind: string): Loose => rendered.find((object) => String(object.kind) === kind)?.spec ?? {};
-/** The name that kustomize gave to a generated Secret: with the prefix, and a hash of its content. */
+/** Returns the name of a generated Secret: with the prefix, and a hash of its content. */
 function generated(name: string): unknown {
   const names = rendered
     .filter(({ kind }) => String(kind) === 'Secret')

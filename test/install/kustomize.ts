@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { buildOnce } from '../cluster/go-build.ts';
 import { runKubectl } from '../cluster/kubectl.ts';
 
-/** What a folder of `deploy/` renders, by the kubectl that the tests build; no cluster is asked. */
+/** Renders a folder of `deploy/` with the kubectl that the tests build, without a cluster. */
 export async function kustomize(folder: string): Promise<string> {
   const programs = await buildOnce(process.env, () => {});
   const cacheFolder = mkdtempSync(join(tmpdir(), 'kustomize-'));

@@ -9,19 +9,19 @@ const lease = z.object({
   }),
 });
 
-/** Who leads, as the Lease has it. */
+/** Current leader, from the Lease. */
 export interface Leadership {
   /** Undefined if the last leader gave it up and no other has taken it yet. */
   readonly holder: string | undefined;
   /** The Pod's name, which the identity begins with. */
   readonly pod: string | undefined;
-  /** How long ago it was renewed. */
+  /** Time since the last renewal. */
   readonly ageMs: number;
   /** For how long the others wait after a renewal. */
   readonly durationMs: number;
 }
 
-/** Whether somebody leads, and in time: after that the others may take over. */
+/** Returns true if the lease has a holder and has not expired: other processes may then not take over. */
 export function isInForce({ holder, ageMs, durationMs }: Leadership): boolean {
   return holder !== undefined && ageMs <= durationMs;
 }
@@ -42,7 +42,7 @@ export async function readLeadership(
   };
 }
 
-/** What was seen while something else happened. */
+/** Observations during another operation. */
 export interface LeadershipSeen {
   readonly holders: readonly string[];
   /** The longest time without a leader whose lease is in force; one that ends gives its lease back at once. */

@@ -1,7 +1,7 @@
 import type { Manifest } from './helm.ts';
 import { ofKind, type Workload, type WorkloadContainer, workloadsOf } from './workload.ts';
 
-/** One default check of kube-linter: what it finds wrong; nothing where all is well. */
+/** Default check of kube-linter. Returns its findings. */
 export interface LintCheck {
   readonly name: string;
   readonly problems: (objects: readonly Manifest[]) => readonly string[];
@@ -50,7 +50,7 @@ function matches(selector: unknown, labels: unknown): boolean {
 const selects = (selector: unknown, workload: Workload): boolean =>
   matches(selector, workload.spec.template.metadata.labels);
 
-/** Whether a selector finds Pods: those of a Deployment, or one on its own. */
+/** Returns true if a selector matches Pods of a Deployment, or a single Pod. */
 const findsPods = (selector: unknown, objects: readonly Manifest[]): boolean =>
   workloadsOf(objects).some((workload) => selects(selector, workload)) ||
   ofKind(objects, 'Pod').some(({ metadata }) => matches(selector, metadata.labels));
@@ -62,7 +62,7 @@ interface Peer {
   readonly podSelector?: unknown;
 }
 
-/** Whom a NetworkPolicy lets in and out. */
+/** Returns the allowed peers of a NetworkPolicy, in both directions. */
 function peersOf(policy: Manifest): readonly Peer[] {
   const { ingress = [], egress = [] } = specOf(policy) as Record<
     string,
@@ -71,7 +71,7 @@ function peersOf(policy: Manifest): readonly Peer[] {
   return [...ingress, ...egress].flatMap(({ from = [], to = [] }) => [...from, ...to]);
 }
 
-/** Whether every backend of an Ingress is a Service, and a port, of the same manifests. */
+/** Returns true if every backend of an Ingress is a Service, with its port, in the same manifests. */
 function leadsToServices(ingress: Manifest, objects: readonly Manifest[]): boolean {
   const named = [
     ...JSON.stringify(ingress).matchAll(/"service":\{"name":"([^"]+)","port":\{"name":"([^"]+)"/g),

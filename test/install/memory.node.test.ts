@@ -20,7 +20,7 @@ const SELECTOR = `-l=${LABEL}`;
 const MIB = 2 ** 20;
 const LONG_MS = 60_000 + INSTANCES * 600;
 
-/** So that the marketplace, its limits and the pace of the client are in nobody's way. */
+/** Arguments that remove the marketplace's limits and the client's pacing. */
 const MORE_ARGS: Readonly<Record<string, readonly string[]>> = {
   simulator: [`--offers=${INSTANCES * 6 + 500}`, '--no-rate-limits'],
   operator: [
@@ -49,7 +49,7 @@ const deploymentSpec = z.looseObject({
   }),
 });
 
-/** The quick start for that many machines, with none yet. */
+/** Returns the objects of the quick start for that many machines, before any exists. */
 function quickStart() {
   const objects = parseAllDocuments(readFileSync(QUICK_START, 'utf8'))
     .map((document) => quickStartObject.parse(document.toJS()))
@@ -112,7 +112,7 @@ describeWithNode(`the memory of the operator's container with ${INSTANCES} GpuIn
     await kubectl('delete', '-f', QUICK_START, '--ignore-not-found');
   }, LONG_MS + 120_000);
 
-  /** All in one request, and one question about all: kubectl deletes one by one, and then waits for one by one. */
+  /** Deletes all instances in one request, and checks them in one: kubectl would delete them and wait one by one. */
   async function deleteInstances(): Promise<void> {
     const path = `/apis/${API_VERSION}/namespaces/default/gpuinstances?labelSelector=${LABEL}`;
     await cluster().admin.request({ method: 'DELETE', path });

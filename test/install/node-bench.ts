@@ -28,7 +28,7 @@ export interface NodeBench {
 const CA_CONFIG_MAP = 'marketplace-ca';
 const DAY_MS = 24 * 3600 * 1000;
 
-/** A marketplace on the address that Pods reach, with a certificate of its own. */
+/** Starts a marketplace with its own certificate on the address that Pods reach. */
 async function startMarketplace(folder: string, address: string) {
   const now = Date.now();
   const { cert, key } = selfSigned({
@@ -68,7 +68,7 @@ function valuesFor(marketplaceUrl: string): NodeBench['values'] {
   };
 }
 
-/** Nothing of it outlives `close`, nor a start that fails midway; the cluster stays. */
+/** Opens a bench on the cluster. `close`, or a start that fails midway, removes everything except the cluster. */
 export async function openNodeBench(cluster: NodeClusterAccess): Promise<NodeBench> {
   const folder = mkdtempSync(join(tmpdir(), 'node-bench-'));
   const undo: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];

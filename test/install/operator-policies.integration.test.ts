@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { REPOSITORY } from '../../scripts/generate/artifact.ts';
+import { LEDGER_MONTHS, LEDGER_PAST } from '../../src/api/v1alpha1/names.ts';
 import { IDENTITY_SECRET } from '../../src/ownership/identity.ts';
 import { until } from '../builders/until.ts';
 import { type Cluster, startCluster } from '../cluster/cluster.ts';
@@ -10,7 +11,7 @@ const NAME = 'gpu-rental-operator';
 const REFUSAL = /Any other use of its ServiceAccount/;
 const SYSTEM_TOKEN = 'kubernetes.io/service-account-token';
 
-/** Of its own: policies act on the whole cluster. */
+/** Dedicated cluster, because policies affect all of it. */
 let cluster: Cluster;
 let operatorConfig = '';
 
@@ -36,7 +37,7 @@ const patched = (kind: string, name: string, body: object, more: readonly string
   ...more,
 ];
 
-/** Admission learns of a policy a moment after it is stored. */
+/** Waits until a write is refused: admission applies a new policy after a short delay. */
 async function untilRefused(act: () => Promise<unknown>, words = REFUSAL): Promise<void> {
   await until(`a refusal with ${words}`, async () => {
     const said = await act().then(
@@ -47,7 +48,7 @@ async function untilRefused(act: () => Promise<unknown>, words = REFUSAL): Promi
   });
 }
 
-/** By kind: the garbage collector takes what belongs to an owner that there is not. */
+/** UIDs of existing owners, by kind: the garbage collector deletes objects of an owner that does not exist. */
 const uids = new Map<string, string>();
 const owner = (kind: string) => ({
   apiVersion: kind === 'Deployment' ? 'apps/v1' : 'gpurental.dev/v1alpha1',
@@ -162,6 +163,15 @@ describe('the token of the operator (M9)', () => {
       const place = ['-n', namespace];
       await asOperator(patched(object.kind, name, { metadata: { annotations: { a: 'b' } } }, place));
       await asOperator(['delete', object.kind, name, ...place]);
+    }
+  });
+
+  test('writes the months of its ledger in its own namespace', async () => {
+    for (const name of [...LEDGER_MONTHS.slice(0, 1), LEDGER_PAST]) {
+      await create(configMap(name, [], NAMESPACE));
+      await asOperator(patched('configmap', name, { data: { a: 'c' } }, ['-n', NAMESPACE]));
+      await cluster.kubectl(['delete', 'configmap', name, '-n', NAMESPACE]);
+      await untilRefused(() => create(configMap(name, [])));
     }
   });
 

@@ -6,7 +6,7 @@ import { parseAllDocuments } from 'yaml';
 import { REPOSITORY } from '../../scripts/generate/artifact.ts';
 import { type Cluster, startCluster } from '../cluster/cluster.ts';
 
-/** Of its own: the overlays name their namespace, and their policies act on the whole cluster. */
+/** Dedicated cluster: the overlays name their namespace, and their policies affect all of it. */
 let cluster: Cluster;
 
 beforeAll(async () => {

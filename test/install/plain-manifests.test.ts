@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { parseAllDocuments } from 'yaml';
+import { parse } from 'yaml';
 import * as z from 'zod';
 import { REPOSITORY } from '../../scripts/generate/artifact.ts';
 import { parseConfig } from '../../src/config.ts';
@@ -38,10 +38,13 @@ const podTemplate = z.object({
   template: z.object({ metadata: z.object({ labels: z.record(z.string(), z.string()) }) }),
 });
 
-/** The first object of a file that has this form. */
+/** Returns the first object of a file that has this form. */
 function objectIn<T>(path: string, form: z.ZodType<T>): T {
-  const documents = parseAllDocuments(readFileSync(join(REPOSITORY, path), 'utf8'));
-  const found = documents.map((document) => form.safeParse(document.toJS())).find(({ success }) => success);
+  const texts = readFileSync(join(REPOSITORY, path), 'utf8').split(/^---$/m);
+  const found = texts
+    .filter((text) => !text.includes('\nkind: CustomResourceDefinition\n'))
+    .map((text) => form.safeParse(parse(text)))
+    .find(({ success }) => success);
   if (!found?.data) throw new Error(`${path} holds no such object`);
   return found.data;
 }

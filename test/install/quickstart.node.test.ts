@@ -8,7 +8,7 @@ import { operatorImage } from '../image/operator-image.ts';
 const [, , endMachine = 'false', endAll = 'false'] = quickStartCommands();
 /** Far above the figure in docs/performance.md, for machines that run other tests as well. */
 const READY_WITHIN_MS = 90_000;
-/** What there is of all kinds that it makes, by kind and name. */
+/** Command that lists all objects of the created kinds, by kind and name. */
 const OBJECTS =
   'kubectl get crd,ns,clusterroles,clusterrolebindings,secrets,configmaps,services,endpointslices -o name';
 

@@ -10,12 +10,12 @@ import { type Helm, openHelm } from './helm.ts';
 export const NAMESPACE = 'gpu-rental-system';
 export const RELEASE = 'gpu-rental-operator';
 
-/** A cluster of its own, whose policies bother nobody else, and one Helm that acts on it. */
+/** Dedicated cluster, so that its policies affect no other test, with Helm for it. */
 export interface ReleaseBench {
   readonly cluster: Cluster;
   /** A folder for files of the test. */
   readonly folder: string;
-  /** Helm on this cluster, in the release's namespace; rejects with what Helm said. */
+  /** Runs Helm on this cluster in the release's namespace; rejects with Helm's message. */
   helm(...args: readonly string[]): Promise<string>;
   render: Helm['template'];
   kubectl(...args: readonly string[]): Promise<string>;

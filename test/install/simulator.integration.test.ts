@@ -62,7 +62,7 @@ async function argsOf(deployment: string): Promise<readonly string[]> {
   return workloadOf([object]).spec.template.spec.containers.flatMap(({ args }) => args);
 }
 
-/** The certificate of the cluster in files of the names that the Secret has. */
+/** Writes the cluster's certificate into files with the names of the Secret's keys. */
 async function writeCertificate(): Promise<string> {
   const folder = join(home, 'tls');
   mkdirSync(folder);
@@ -78,7 +78,7 @@ function start(options: Omit<Parameters<typeof startGpuRent>[0], 'logFolder'>): 
   return started;
 }
 
-/** Both containers; what differs is where they listen, and that the name of the Service leads to this machine. */
+/** Starts both containers. Their addresses differ from a cluster's, and the Service name resolves to this machine. */
 async function startContainers(): Promise<{ readonly url: string; readonly control: string }> {
   const tls = await writeCertificate();
   const { data } = secretShape.parse(await read('secret', `${SIMULATOR}-key`));

@@ -12,7 +12,7 @@ import { commandsInNotes } from './notes.ts';
 import { NAMESPACE, RELEASE } from './release-bench.ts';
 
 const SIMULATOR = `${RELEASE}-simulator`;
-/** So that the machine is gone sooner in the end. */
+/** Arguments that make the machine disappear sooner at the end. */
 const SHORT_WAITS = `--set-json=extraArgs=${JSON.stringify(
   Object.entries(DEMO_DURATIONS).map(([flag, value]) => `${flag}=${value}`),
 )}`;

@@ -28,7 +28,7 @@ const SECOND_BINDING = 'ValidatingAdmissionPolicyBinding/gpu-rental-in-use';
 const withoutHelm = (objects: readonly (readonly string[])[]) =>
   objects.filter(([, release]) => release !== RELEASE).map(([name]) => name);
 
-/** Every object of the installation, with the release that owns it. */
+/** Returns every object of the installation, with the release that owns it. */
 async function installed(): Promise<readonly (readonly string[])[]> {
   const selector = 'app.kubernetes.io/name=gpu-rental-operator';
   const shown = await bench.kubectl('get', KINDS, '-n', NAMESPACE, '-l', selector, FORMAT);

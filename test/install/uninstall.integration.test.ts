@@ -12,9 +12,9 @@ import { NAMESPACE, openReleaseBench, RELEASE, type ReleaseBench } from './relea
 const canRun = existsSync(goToolPath(HELM, process.env)) || findOnPath('go', process.env.PATH) !== undefined;
 const OVERLAY = join(REPOSITORY, 'deploy/overlays/cluster-wide');
 const DELETE_BUT_GUARD = ['delete', '-k', OVERLAY, '-l', 'gpurental.dev/keep!=true'];
-const REFUSAL = /Machines are rented by the operator in namespace gpu-rental-system/;
+const REFUSAL = /The operator in namespace gpu-rental-system still has rented machines/;
 
-/** Everything without which rented machines would keep billing. */
+/** Objects without which rented machines would keep billing. */
 const NEEDED = [
   `namespace/${NAMESPACE}`,
   ...definitions.map(({ names }) => `customresourcedefinition/${names.plural}.${names.group}`),

@@ -14,7 +14,8 @@ import { NAMESPACE, openReleaseBench, RELEASE, type ReleaseBench } from './relea
 const canRun = existsSync(goToolPath(HELM, process.env)) || findOnPath('go', process.env.PATH) !== undefined;
 const PREVIOUS = join(import.meta.dirname, 'previous/gpu-rental-operator-0.0.1.tgz');
 const CRD_CHART = join(REPOSITORY, 'charts/gpu-rental-operator-crds');
-const KINDS = 'marketplaceaccounts,gpuinstances,endpointgroups';
+/** Kinds of the previous chart. */
+const KINDS = ['marketplaceaccounts', 'gpuinstances', 'endpointgroups'];
 
 const offers = [{ gpuNames: ['RTX 4090'], maxPricePerHour: '0.80' }];
 const template = { spec: { image: 'registry.example/worker:1', offers } };
@@ -73,17 +74,17 @@ function schemasOf(definition: unknown) {
   return versions.parse(definition).versions.flatMap(({ schema }) => walk(schema.openAPIV3Schema, ''));
 }
 
-/** What must not change by an upgrade: which objects there are, and what stands in their specs. */
+/** Returns what an upgrade must not change: the existing objects and their specs. */
 const state = () =>
   bench.kubectl(
-    ...['get', KINDS, '-A', '-o=jsonpath={range .items[*]}{.kind}/{.metadata.name} {.metadata.uid} '],
+    ...['get', KINDS.join(), '-A', '-o=jsonpath={range .items[*]}{.kind}/{.metadata.name} {.metadata.uid} '],
   );
 
 beforeAll(async () => {
   if (!canRun) return;
   bench = await openReleaseBench(HELM);
   await bench.helm('install', RELEASE, PREVIOUS, '--create-namespace', '--set=logLevel=debug');
-  await untilOurKindsAreServed(bench.cluster.admin);
+  await untilOurKindsAreServed(bench.cluster.admin, KINDS);
   await bench.apply(object('MarketplaceAccount', 'default', { apiKeySecretRef: { name: 'key' } }));
   await bench.apply(object('GpuInstance', 'trainer', { image: 'ubuntu:24.04', offers, disk: '32G' }));
   await bench.apply(

@@ -65,12 +65,12 @@ export function ofKind(objects: readonly Manifest[], kind: string): readonly Man
   return objects.filter((object) => object.kind === kind);
 }
 
-/** Every Deployment among rendered objects, the operator's first. */
+/** Returns every Deployment among rendered objects, the operator's first. */
 export function workloadsOf(objects: readonly Manifest[]): readonly Workload[] {
   return ofKind(objects, 'Deployment').map((object) => deployment.parse(object));
 }
 
-/** The operator's Deployment among rendered objects. */
+/** Returns the operator's Deployment among rendered objects. */
 export function workloadOf(objects: readonly Manifest[]): Workload {
   const [operator] = workloadsOf(objects);
   if (!operator) throw new Error('there is no Deployment');

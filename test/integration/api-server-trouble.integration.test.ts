@@ -54,13 +54,16 @@ const roles: Resource = {
 const API_GROUPS = ['', 'gpurental.dev', 'coordination.k8s.io', 'events.k8s.io', 'discovery.k8s.io'];
 
 const OTHERS = ['secrets', 'configmaps', 'leases', 'events', 'endpointslices'];
-const OURS = ['gpuinstances', 'marketplaceaccounts', 'marketplaceaccounts/status', 'endpointgroups'];
+const OURS = [
+  ...['gpuinstances', 'marketplaceaccounts', 'marketplaceaccounts/status', 'endpointgroups'],
+  ...['spendbudgets', 'spendbudgets/status'],
+];
 
-/** A ServiceAccount that may do everything in the namespace but, at first, write the status of a GpuInstance. */
+/** Creates a ServiceAccount with all rights in the namespace, except initially the status of a GpuInstance. */
 const withoutStatusRight = (namespace: string): Promise<string> =>
   limitedTo(namespace, [...OTHERS, 'services', ...OURS]);
 
-/** A ServiceAccount that may do everything in the namespace but, at first, touch a Service. */
+/** Creates a ServiceAccount with all rights in the namespace, except initially Services. */
 const withoutServiceRight = (namespace: string): Promise<string> =>
   limitedTo(namespace, [...OTHERS, ...OURS, 'gpuinstances/status']);
 
@@ -104,9 +107,7 @@ test('B05: without the right to create its Service nothing is rented, and with i
   const ports = [{ name: 'http', containerPort: 8000 }];
   await bench.createInstance('job', { ports, service: { enabled: true } });
   const job = await reached(bench, 'job', 'NotPermitted');
-  expect(conditionOf(job, 'Ready')?.message).toMatch(
-    /^Service job cannot be written: .*cannot create resource/,
-  );
+  expect(conditionOf(job, 'Ready')?.message).toMatch(/^Cannot write Service job: .*cannot create resource/);
   expect(rents(bench)).toEqual([]);
   const ref = { namespace: bench.namespace, name: 'limited' };
   const rule = { apiGroups: [''], verbs: ['*'], resources: ['services'] };

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
-import { parse, stringify } from 'yaml';
 import { until } from '../builders/until.ts';
+import { commandsOf } from './commands.ts';
 import { createGroup, type GroupBench, groupBench } from './endpoint-group-bench.ts';
 import {
   contracts,
@@ -21,29 +21,6 @@ afterEach(() => open?.close());
 
 const calls = (bench: Bench) => ({ rents: rents(bench).length, destroys: destroys(bench).length });
 
-/** The commands that a person runs on one object. */
-function commandsOf(bench: Bench, kind: 'gpui' | 'epg' | 'gpuacct', name: string) {
-  const kubectl = (args: readonly string[], stdin?: string) =>
-    bench.cluster.kubectl(['-n', bench.namespace, ...args], stdin === undefined ? {} : { stdin });
-  return {
-    patch: (patch: object, ...more: readonly string[]) =>
-      kubectl(['patch', kind, name, '--type=merge', ...more, '-p', JSON.stringify(patch)]),
-    /** Without what names the stored object: backup tools leave that out, too. */
-    backup: async (): Promise<string> => {
-      const { metadata, ...rest } = parse(await kubectl(['get', kind, name, '-o', 'yaml'])) as {
-        readonly metadata: Readonly<Record<string, unknown>>;
-      };
-      const { uid: _uid, resourceVersion: _version, ...kept } = metadata;
-      return stringify({ ...rest, metadata: kept });
-    },
-    apply: (manifest: string) => kubectl(['apply', '-f', '-'], manifest),
-    delete: () => kubectl(['delete', kind, name, '--timeout=60s']),
-    status: async () =>
-      (JSON.parse(await kubectl(['get', kind, name, '-o', 'json'])) as { status?: Record<string, unknown> })
-        .status ?? {},
-  };
-}
-
 test('a GpuInstance is edited, loses its status, is deleted and applied from a backup: one machine each time', async () => {
   const bench = await readyBench();
   const before = await running(bench, 'job');
@@ -51,7 +28,7 @@ test('a GpuInstance is edited, loses its status, is deleted and applied from a b
   await person.patch({ spec: { replacement: { maxPerHour: 4 } } });
   await until('the edit is observed', async () => Number((await person.status())['observedGeneration']) >= 2);
 
-  await person.patch({ status: null }, '--subresource=status');
+  await person.editStatus(null);
   await until('the status is rebuilt', async () => {
     const { machine } = (await person.status()) as { readonly machine?: { readonly id?: string } };
     return machine?.id === before.status?.instanceId;
@@ -80,7 +57,7 @@ test('an EndpointGroup is edited, loses its status, is deleted and applied from 
   await person.patch({ spec: { maxWorkers: 5 } });
   await until('the edit is observed', async () => Number((await person.status())['observedGeneration']) >= 2);
 
-  await person.patch({ status: null }, '--subresource=status');
+  await person.editStatus(null);
   await isReady();
   expect(calls(bench)).toEqual({ rents: 1, destroys: 0 });
 
@@ -98,27 +75,21 @@ test('a MarketplaceAccount loses its record or gets one of a newer operator: not
   const bench = await readyBench();
   await running(bench, 'job');
   const person = commandsOf(bench, 'gpuacct', 'default');
-  const ready = async () => {
-    const { conditions = [] } = (await person.status()) as {
-      readonly conditions?: readonly { readonly type: string; readonly reason: string }[];
-    };
-    return conditions.find(({ type }) => type === 'Ready')?.reason;
-  };
   const { record: before, login } = await until('its record is written', async () => {
     const status = await person.status();
     return String(status['record']).includes('lastRentalAt') ? status : undefined;
   });
-  await person.patch({ status: { record: null } }, '--subresource=status');
+  await person.editStatus({ record: null });
   await until('the record is rebuilt', async () =>
     String((await person.status())['record']).includes('lastRentalAt'),
   );
   expect((await person.status())['login']).toEqual(login);
 
   const newer = '{"v":2,"of":"the future"}';
-  await person.patch({ status: { record: newer } }, '--subresource=status');
-  await until('it waits for a person', async () => (await ready()) === 'RecordUnreadable');
+  await person.editStatus({ record: newer });
+  await until('it waits for a person', async () => (await person.reason()) === 'RecordUnreadable');
   expect((await person.status())['record']).toBe(newer);
-  await person.patch({ status: { record: before } }, '--subresource=status');
-  await until('it goes on', async () => (await ready()) === 'Ready');
+  await person.editStatus({ record: before });
+  await until('it goes on', async () => (await person.reason()) === 'Ready');
   expect(calls(bench)).toEqual({ rents: 1, destroys: 0 });
 });

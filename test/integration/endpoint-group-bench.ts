@@ -26,7 +26,7 @@ export interface GroupBench {
   group(name?: string): Promise<EndpointGroup>;
   workers(name?: string): Promise<readonly GpuInstance[]>;
   slices(): Promise<readonly EndpointSliceObject[]>;
-  /** The group once it is as asked; the error tells how it was last. */
+  /** Waits for a state of the group and returns it; the error contains its last state. */
   reached(what: string, holds: (group: EndpointGroup) => boolean): Promise<EndpointGroup>;
   close(): void;
 }
@@ -116,7 +116,7 @@ async function reachedBy(
     readonly holds: (group: EndpointGroup) => boolean;
     /** In words, for the error. */
     readonly workers: () => Promise<string>;
-    /** What the operator logged last. */
+    /** Returns the operator's last log lines. */
     readonly log: () => string;
   },
 ): Promise<EndpointGroup> {
@@ -137,7 +137,7 @@ async function reachedBy(
   }
 }
 
-/** Offers of one model, one per host, each a little dearer than the one before. */
+/** Returns offers of one model, one per host, each slightly more expensive than the previous one. */
 export function offers(count: number) {
   return Array.from({ length: count }, (_, index) => ({
     gpuName: 'RTX 4090',
@@ -148,9 +148,9 @@ export function offers(count: number) {
   }));
 }
 
-/** A group of workers that report their load; durations are short. */
+/** Creates a group whose workers report their load; durations are short. */
 export async function createGroup(
-  { bench }: GroupBench,
+  { bench }: Pick<GroupBench, 'bench'>,
   spec: Record<string, unknown> = {},
   name = 'llm',
 ): Promise<void> {

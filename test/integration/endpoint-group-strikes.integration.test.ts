@@ -33,7 +33,7 @@ interface Life {
   readonly kinds: ReadonlyMap<string, number>;
 }
 
-/** From creation over a rise, a change of the template and a fall to deletion. */
+/** Plays a group from creation through a load rise, a template change and a fall to deletion. */
 async function live(strike?: { readonly at: number; readonly what: Strike }): Promise<Life> {
   const kinds = new Map<string, number>();
   let hides = 0;
@@ -62,7 +62,7 @@ async function live(strike?: { readonly at: number; readonly what: Strike }): Pr
   group.fleet.offered = 220;
   await group.until('three are ready', () => (group.status().ready ?? 0) >= 3);
   group.fleet.offered = 0;
-  await group.until('one is left', () => group.status().hot === 1 && group.status().draining === 0);
+  await group.until('one is left', () => group.status().replicas === 1 && group.status().draining === 0);
   group.delete();
   await group.until('all of it is gone', () => group.group() === undefined && group.billing().length === 0);
   return { group, kinds };

@@ -30,7 +30,7 @@ describe('a load that rises, bursts and ends', () => {
       'one is cold',
       ({ status }) => status?.cold === 1 && status.starting === 0,
     );
-    expect(cold.status).toMatchObject({ hot: 0, ready: 0, total: 1 });
+    expect(cold.status).toMatchObject({ replicas: 0, ready: 0, total: 1 });
     const [first] = await until('it is stopped', async () => {
       const found = await epg.workers();
       return found[0]?.status?.actualStatus === 'exited' || found[0]?.status?.actualStatus === 'stopped'
@@ -42,7 +42,7 @@ describe('a load that rises, bursts and ends', () => {
 
     await patchGroup(epg, { metadata: { annotations: { [annotations.wakeAt]: 'now' } } });
     const awake = await epg.reached('it is woken', ({ status }) => status?.ready === 1);
-    expect(awake.status).toMatchObject({ hot: 1, wokenAt: 'now' });
+    expect(awake.status).toMatchObject({ replicas: 1, wokenAt: 'now' });
     expect(contracts(epg.bench)).toBe(1);
 
     epg.fleet.offered = 150;
@@ -53,7 +53,7 @@ describe('a load that rises, bursts and ends', () => {
     expect(tokens.every((token) => token?.startsWith('Bearer '))).toBe(true);
 
     epg.fleet.offered = 0;
-    await epg.reached('none is hot', ({ status }) => status?.hot === 0 && status.cold === 2);
+    await epg.reached('none is hot', ({ status }) => status?.replicas === 0 && status.cold === 2);
     await epg.reached('the group rests', ({ status }) => status?.phase === 'Zero' && status.draining === 0);
     expect(await epg.slices()).toEqual([]);
     expect(epg.fleet.lost).toBe(0);

@@ -19,7 +19,7 @@ useBenches();
 
 const ALLOWED = { account: { adoption: 'Unlabelled' } };
 
-/** A machine that a person rented by hand, without any label. */
+/** Rents a machine by hand, by default without a label. */
 async function strangersMachine(bench: OperatorBench, label: string | null = null): Promise<string> {
   const [offer] = Object.values(bench.simulator.world().tables.offers);
   const reply = await bench.simulator.handle({

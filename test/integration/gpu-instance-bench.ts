@@ -26,7 +26,7 @@ export function useBenches(): void {
   });
 }
 
-/** One operator with a ready account for all tests of a file, which use objects of their own. */
+/** Starts one operator with a ready account for all tests of a file; each test uses its own objects. */
 export function useSharedBench(...options: Parameters<typeof readyBench>): () => OperatorBench {
   let bench: OperatorBench | undefined;
   beforeAll(async () => {
@@ -41,7 +41,7 @@ export function useSharedBench(...options: Parameters<typeof readyBench>): () =>
   };
 }
 
-/** An operator with a ready account. */
+/** Starts an operator with a ready account. */
 export async function readyBench(
   options: BenchOptions & { readonly account?: Record<string, unknown> } = {},
 ): Promise<OperatorBench> {
@@ -85,7 +85,7 @@ export function conditionOf(object: Conditioned | undefined, type: string) {
   return object?.status?.conditions?.find((condition) => condition.type === type);
 }
 
-/** The instance once its Ready condition has this reason. */
+/** Returns the instance once its Ready condition has this reason. */
 export function reached(bench: OperatorBench, name: string, reason: string): Promise<GpuInstance> {
   let last: GpuInstance | undefined;
   return until(`${name} says ${reason}`, async () => {
@@ -127,15 +127,15 @@ export async function patchInstance(
   );
 }
 
-/** Rent calls that reached the marketplace. */
+/** Returns rent calls that reached the marketplace. */
 export const rents = (bench: OperatorBench) => bench.callsTo('PUT', /\/asks\//);
 /** Destroys; an account asks for the destroy of machine 0 to learn whether its key may. */
 export const destroys = (bench: OperatorBench) => bench.callsTo('DELETE', /\/instances\/[1-9]/);
 
-/** How often the list of machines was asked for. */
+/** Returns the number of list calls for machines. */
 export const lists = (bench: OperatorBench): number => bench.callsTo('GET', /\/instances\/$/).length;
 
-/** What the operator of a bench signs with. */
+/** Returns the identity with which the bench's operator signs. */
 export async function identityOf(bench: OperatorBench): Promise<Identity> {
   const ref = { namespace: bench.namespace, name: IDENTITY_SECRET };
   const stored = await bench.kube.get<SecretWithData>(secretResource, ref);
@@ -145,7 +145,7 @@ export async function identityOf(bench: OperatorBench): Promise<Identity> {
   return identity;
 }
 
-/** Every contract that was ever made, by the simulator's own ledger. */
+/** Returns the number of contracts ever created, from the simulator's ledger. */
 export function contracts(bench: OperatorBench): number {
   const { tables } = bench.simulator.world();
   return Object.keys(tables.contracts).length + Object.keys(tables.endedContracts).length;
@@ -168,7 +168,10 @@ export const rentCall =
   (moment: TapMoment): boolean =>
     moment.when === when && moment.side === 'marketplace' && moment.path.includes('/asks/');
 
-/** Never two live machines of one object, by the simulator's own ledger; checked until the returned function is called. */
+/**
+ * Checks, with the simulator's ledger, that an object never has two live machines, until the returned function is
+ * called.
+ */
 export function watchDoubles(bench: OperatorBench): () => void {
   let worst = 0;
   const timer = setInterval(() => {

@@ -27,7 +27,7 @@ const intentOf = (
 /** To settle one purchase takes longer: what is late, and what lists do not show yet. */
 const SETTLED_AFTER_MS = 3_000;
 
-/** From one rent call to another, in the order in which they reached the marketplace. */
+/** Returns the milliseconds between two rent calls, in the order in which they reached the marketplace. */
 function betweenRents(bench: OperatorBench, one: number, other: number): number {
   const at = rents(bench).map((call) => call.at);
   return (at[other] ?? Number.NaN) - (at[one] ?? Number.NaN);

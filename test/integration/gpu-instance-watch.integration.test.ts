@@ -20,7 +20,7 @@ useBenches();
 
 const IMPATIENT = { replacement: { tolerance: { exitedSeen: 2, unknown: '1s', offline: '1s' } } };
 
-/** The object once it runs on another machine than this one. */
+/** Returns the object once it runs on a machine other than this one. */
 async function replaced(bench: Awaited<ReturnType<typeof readyBench>>, before: string | undefined) {
   return until('another machine runs', async () => {
     const job = await bench.instance('job');
@@ -177,7 +177,7 @@ async function limit(bench: Awaited<ReturnType<typeof readyBench>>, maxInstances
   await bench.kube.patch(marketplaceAccountResource, reference, { type: 'merge', body });
 }
 
-/** The object once its replacement is blocked. */
+/** Returns the object once its replacement is blocked. */
 const blockedJob = (bench: Awaited<ReturnType<typeof readyBench>>) =>
   until('its replacement is blocked', async () => {
     const job = await bench.instance('job');

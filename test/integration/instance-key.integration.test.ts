@@ -23,7 +23,7 @@ const patchOf =
   ({ when, method, path }: TapMoment): boolean =>
     when === 'after' && method === 'PATCH' && path.includes(`/secrets/${name}-connection`);
 
-/** The status update is held back until the Secret is patched: the operator has to send both in parallel. */
+/** Delays the status update until the Secret is patched: the operator must send both in parallel. */
 function crashOnceBothAreSaved(bench: OperatorBench, name: string): Promise<void> {
   const before = rents(bench).length;
   const kept = Promise.withResolvers<void>();

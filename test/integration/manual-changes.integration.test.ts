@@ -35,7 +35,7 @@ async function severalLists(): Promise<void> {
   await until('several lists', () => lists() >= before + 4);
 }
 
-/** Puts a machine of nobody beside ours, as if somebody had made it in the console. */
+/** Adds a foreign machine like the given one, as if a person had created it in the console. */
 function strangersMachine(like: string | undefined): string {
   const { store } = shared().simulator;
   const contract = shared().simulator.world().tables.contracts[Number(like)];

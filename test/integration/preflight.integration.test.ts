@@ -25,7 +25,7 @@ const quotaResource: Resource = {
 
 const PORTS = { ports: [{ name: 'http', containerPort: 8000 }], service: { enabled: true } };
 
-/** A person asks for a look at the object now. */
+/** Requests an immediate reconcile of the object as a person. */
 const lookAgain = (bench: OperatorBench) =>
   patchInstance(bench, { metadata: { annotations: { [annotations.requestedAt]: 'now' } } });
 
@@ -40,7 +40,9 @@ describe('B05: before the first dollar', () => {
     await bench.kube.create(resource, foreign);
     await bench.createInstance('job', PORTS);
     const job = await reached(bench, 'job', 'NameTaken');
-    expect(conditionOf(job, 'Ready')?.message).toContain(`${kind} ${name} exists and is not of this object.`);
+    expect(conditionOf(job, 'Ready')?.message).toContain(
+      `${kind} ${name} exists and does not belong to this object.`,
+    );
     expect(contracts(bench)).toBe(0);
     await bench.kube.delete(resource, { namespace, name });
     await lookAgain(bench);
@@ -70,7 +72,7 @@ describe('B05: before the first dollar', () => {
     );
     await bench.createInstance('job');
     const job = await reached(bench, 'job', 'NotPermitted');
-    expect(conditionOf(job, 'Ready')?.message).toMatch(/^Secret job-connection cannot be written: .*quota/);
+    expect(conditionOf(job, 'Ready')?.message).toMatch(/^Cannot write Secret job-connection: .*quota/);
     expect(contracts(bench)).toBe(0);
     await bench.kube.delete(quotaResource, { namespace, name: 'none' });
     await lookAgain(bench);

@@ -5,7 +5,7 @@ import { conditionOf, reached, readyBench, useBenches } from './gpu-instance-ben
 
 useBenches();
 
-/** A user of the marketplace with a key of its own, and an account object that names it. */
+/** Adds a marketplace user with a separate key, and an account object that names it. */
 async function addAccount(bench: OperatorBench, name: string): Promise<string> {
   const { store } = bench.simulator;
   const { users, apiKeys } = bench.simulator.world().tables;
@@ -25,7 +25,7 @@ async function addAccount(bench: OperatorBench, name: string): Promise<string> {
 }
 
 const EACH = 8;
-/** The deadline of a call that nobody answers. */
+/** Deadline of a call that is never answered. */
 const HUNG_CALL_ENDS_MS = 30_000;
 
 /** Makes objects of these accounts all at once; gives how long each account took until all of its objects run. */

@@ -1,27 +1,22 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { FORMER_COLUMNS } from '../../src/api/v1alpha1/former-columns.ts';
 import { KNOWN_STATUSES } from '../../src/markets/vast/instances/instance.ts';
+import { COLUMN_SHAPE, OFFER_FACTS } from '../../src/markets/vast/offers/columns.ts';
 
 const repository = join(import.meta.dirname, '..', '..');
 
 /** Statuses of Vast.ai that have another name in the operator. */
 const STATUSES = KNOWN_STATUSES.filter((status) => status === 'frozen' || status === 'rebooting');
 
-/** Columns of offers of Vast.ai that every market says, under a name of the port. */
-const COLUMNS = [
-  ...[
-    'gpu_name',
-    'num_gpus',
-    'gpu_ram',
-    'cpu_ram',
-    'cpu_cores_effective',
-    'direct_port_count',
-    'reliability2',
-  ],
-  ...['geolocation', 'min_bid', 'dph_total', 'disk_space', 'allocated_storage', 'storage_total_cost'],
-  ...['machine_id', 'host_id', 'gpu_frac', 'dlperf'],
-];
+/** Columns that are words of English too, and the example of a filter in the schema. */
+const ORDINARY: ReadonlySet<string> = new Set(['type', 'duration', 'verification', 'cuda_max_good']);
+
+/** Columns of offers of Vast.ai that have another name in the operator. */
+const COLUMNS = [...new Set([...FORMER_COLUMNS.keys(), ...Object.keys(COLUMN_SHAPE), 'gpu_frac'])].filter(
+  (name) => !OFFER_FACTS.has(name) && !ORDINARY.has(name),
+);
 
 /** Texts of the interface of Vast.ai. */
 const WORDS: ReadonlySet<string> = new Set([

@@ -283,7 +283,7 @@ const PLANTED: readonly Planted[] = [
   },
 ];
 
-/** What no rule refuses. */
+/** File that no rule refuses. */
 const ALLOWED = {
   file: 'src/cli/plan/planted-public.ts',
   source: [

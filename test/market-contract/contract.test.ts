@@ -80,7 +80,7 @@ async function rented(market: Market): Promise<string> {
   return (await market.rent(id, REQUEST, BOUNDS)).instanceId;
 }
 
-/** The error of a call. */
+/** Returns the error of a call. */
 async function errorOf(call: Promise<unknown>): Promise<MarketplaceError> {
   const error: unknown = await call.then(
     () => undefined,
@@ -192,6 +192,19 @@ describe.each([
     await market.start(id);
     await advance(600);
     expect((await market.machine(id))?.state).toBe('running');
+  });
+
+  test('runs a command on the files of a stopped machine if it offers that', async () => {
+    const { market, advance } = bench();
+    expect(market.runCommand === undefined).toBe(market.about.fileCommands === undefined);
+    if (!market.runCommand) return;
+    const id = await rented(market);
+    await advance(600);
+    await market.stop?.(id);
+    expect(await market.runCommand(id, 'ls')).toContain('tmp\n');
+    expect(await market.runCommand(id, 'ls /none')).toContain('No such file or directory');
+    expect(await errorOf(market.runCommand(id, 'reboot'))).toMatchObject({ outcome: 'refused' });
+    expect(await errorOf(market.runCommand(ABSENT, 'ls'))).toMatchObject({ kind: 'notFound' });
   });
 
   test('changes a label if it offers that, and only then keeps any', async () => {

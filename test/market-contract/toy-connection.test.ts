@@ -11,7 +11,7 @@ import { createVirtualClock } from '../builders/virtual-clock.ts';
 const LOGIN = { url: 'https://toy.example', userId: 'toy-user' };
 const REQUEST: RentRequest = { image: 'i', diskGB: 10, label: 'l', env: {}, ports: [], ssh: false };
 
-/** The connection of an account to the toy, by a key of that use. */
+/** Returns an account's connection to the toy market, with a key for that use. */
 function connect(use: 'full' | 'teardown') {
   const clock = createVirtualClock({ startMs: 1_000_000 });
   const service = toyService(clock);

@@ -47,7 +47,7 @@ interface Schema {
   readonly items?: Schema;
 }
 
-/** The schema where a path leads; into the items of a list. Undefined where it leads nowhere. */
+/** Returns the schema at a path, through the items of lists; undefined if the path does not exist. */
 function follow(schema: Schema | undefined, [name, ...rest]: readonly string[]): Schema | undefined {
   if (name === undefined) return schema;
   const whole = schema?.items ?? schema;

@@ -23,7 +23,7 @@ const ADDED = ['pod', 'instance', 'job', 'le'];
 /** Families that every operator of a cluster exports: built on controller-runtime, client-go or a Prometheus client. */
 const SHARED = /^(controller_runtime|workqueue|rest_client|leader_election|process|nodejs)_/;
 
-/** What leaves series of other programs out; each has cases for promtool, with series of others beside ours. */
+/** Matchers that exclude series of other programs; each has cases for promtool with such series. */
 const SCOPES = [
   `controller=~${OWN_CONTROLLERS}`,
   `name=~${OWN_CONTROLLERS}`,

@@ -26,7 +26,7 @@ export const placedQueries: readonly PlacedQuery[] = [
 
 const STRINGS = /"(?:[^"\\]|\\.)*"/g;
 
-/** Names of series in an expression: what looks like one of ours, outside strings. */
+/** Returns the names of series in an expression that have the operator's prefixes, outside strings. */
 export function seriesIn(expr: string): readonly string[] {
   const bare = expr.replaceAll(STRINGS, '""');
   return [
@@ -36,7 +36,7 @@ export function seriesIn(expr: string): readonly string[] {
   ].map(([name]) => name);
 }
 
-/** Labels that an expression matches on or groups by, with the series that they belong to where that is plain. */
+/** Returns labels that an expression matches on or groups by, with their series if they are known. */
 export function labelsIn(expr: string): readonly string[] {
   const bare = expr.replaceAll(STRINGS, '""');
   const matchers = [...bare.matchAll(/\{([^}]*)\}/g)].flatMap(([, inside = '']) =>

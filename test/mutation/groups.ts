@@ -13,13 +13,13 @@ interface Globs {
   readonly tests: readonly string[];
 }
 
-/** What decides about money, by folder. Types, wiring and effects are not among them. */
+/** Files that decide about money, by folder; without types, wiring and effects. */
 const GLOBS: readonly Globs[] = [
   {
     name: 'instances',
     files: [
       'src/controllers/gpu-instance/rules/*.ts',
-      'src/controllers/gpu-instance/{child-writes,children,decide,decision,facts,failure,gone,limits,memory,observe,offers,publication,rental,stage,status,surplus}.ts',
+      'src/controllers/gpu-instance/{billing,candidates,child-writes,children,conditions,deadlines,decide,decision,facts,failure,fuse,gone,history,idle,lease,lease-renewal,limits,machine-fields,memory,observe,offers,publication,record-proof,rental,retry,self-end-check,self-end-proof,sent-start,settlement,stage,still-billing,surplus,unlabelled-proof,unsupported}.ts',
     ],
     tests: ['src/controllers/gpu-instance/**/*.test.ts'],
   },
@@ -27,7 +27,7 @@ const GLOBS: readonly Globs[] = [
     name: 'accounts',
     files: [
       'src/instance/*.ts',
-      'src/accounts/{account-objects,admission,api-keys,avoid-list,breaker,feed-observer,inventory,pending-rentals,service-clock,slow-replacement,spend-limits}.ts',
+      'src/accounts/{account-objects,admission,api-keys,avoid-list,breaker,budget-rules,feed-observer,inventory,namespace-budgets,pending-rentals,planned-ends,service-clock,slow-replacement,spend-limits}.ts',
       'src/accounts/beliefs/*.ts',
       'src/accounts/queue/*.ts',
       'src/accounts/installation/rental-traces.ts',
@@ -58,6 +58,16 @@ const GLOBS: readonly Globs[] = [
     ],
   },
   {
+    name: 'ledger',
+    files: ['src/ledger/*.ts'],
+    tests: ['src/ledger/*.test.ts'],
+  },
+  {
+    name: 'budgets',
+    files: ['src/controllers/spend-budget/decide.ts'],
+    tests: ['src/controllers/spend-budget/*.test.ts'],
+  },
+  {
     name: 'drift',
     files: ['src/api/v1alpha1/machine-drift.ts'],
     tests: ['src/api/v1alpha1/machine-drift.test.ts'],
@@ -79,7 +89,7 @@ const GLOBS: readonly Globs[] = [
   },
 ];
 
-/** The groups with their files as they are in `root`. Throws where a pattern finds nothing: it is out of date then. */
+/** Returns the groups with their files in `root`. Throws if a pattern matches nothing: it is outdated. */
 export function groupsIn(root: string): readonly Group[] {
   return GLOBS.map(({ name, files, tests }) => ({
     name,

@@ -50,7 +50,7 @@ try {
   sandbox.remove();
 }
 
-/** With those of files that were not looked at now, and of no file that is gone. */
+/** Returns the new scores with the earlier ones of other existing files. */
 function recorded(now: readonly Score[]): readonly Score[] {
   const before: readonly Score[] = JSON.parse(readFileSync(SCORES, 'utf8'));
   const byFile = new Map([...before, ...now].map((score) => [score.file, score]));
@@ -77,7 +77,7 @@ async function scoresOf(group: Group): Promise<readonly Score[]> {
   });
 }
 
-/** One Vitest process for all of them. */
+/** Runs all mutants in one Vitest process. */
 function play(mutants: readonly Mutant[]): Readonly<Record<string, Fate>> {
   const [listed, fates] = [join(sandbox.folder, 'mutants.json'), join(sandbox.folder, 'fates.json')];
   writeFileSync(listed, JSON.stringify(mutants));
@@ -92,6 +92,7 @@ function play(mutants: readonly Mutant[]): Readonly<Record<string, Fate>> {
       teardownTimeout: 1_000,
       // What a mutant throws outside of any test; the test that waits for it is late, or fails.
       dangerouslyIgnoreUnhandledErrors: true,
+      strictTags: false,
       setupFiles: ['test/builders/property-seed.ts'],
     },
   };

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { TestRunner } from 'vitest';
 import type { Mutant } from './sandbox.ts';
 
-/** What instrumented code reads and counts, by StrykerJS's own protocol, at each place that has a mutant. */
+/** State that instrumented code reads and counts at each mutant's place, by StrykerJS's own protocol. */
 class Switches {
   currentTestId: string | undefined;
   readonly mutantCoverage: {
@@ -14,7 +14,7 @@ class Switches {
   passed = 0;
   most = Number.POSITIVE_INFINITY;
 
-  /** Throws where more places are passed than may be: a loop ends here that a mutant anywhere made endless. */
+  /** Throws after too many places: this ends a loop that a mutant made endless. */
   get activeMutant(): string | undefined {
     this.passed += 1;
     if (this.passed > this.most) throw new Error('endless');
@@ -85,7 +85,7 @@ function casesOf(task: Task, hooks: readonly Hooks[]): readonly Case[] {
   return [{ id: task.id, run, ms: task.result.duration ?? 0, passes: 0 }];
 }
 
-/** The cases that pass when they are called like this, quickest first, with what each of them reaches. */
+/** Returns the cases that pass in this setup, quickest first, with the mutants that each of them reaches. */
 async function measured(cases: readonly Case[]): Promise<readonly Case[]> {
   const passing: Case[] = [];
   for (const each of cases) {

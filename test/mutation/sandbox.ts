@@ -73,7 +73,7 @@ export class Sandbox {
     return counted.map((mutant) => ({ ...mutant, fileName: mutant.fileName.slice(this.folder.length + 1) }));
   }
 
-  /** The sources of these files as they are. */
+  /** Restores the original sources of these files. */
   restore({ files }: Group): void {
     for (const file of files) cpSync(join(this.#root, file), join(this.folder, file));
   }
@@ -83,7 +83,7 @@ export class Sandbox {
   }
 }
 
-/** The instrumenter of the StrykerJS that is installed; it is no dependency of its own, so its core is asked for it. */
+/** Loads the instrumenter of the installed StrykerJS through its core, because it is not a direct dependency. */
 async function strykerInstrumenter(root: string): Promise<Instrumenter> {
   const core = createRequire(createRequire(join(root, 'package.json')).resolve('@stryker-mutator/core'));
   const load = (name: string): Promise<Record<string, never>> =>

@@ -1,4 +1,4 @@
-/** How the mutants of one file fared. Those that only loading a module reaches are not counted. */
+/** Results of the mutants of one file. Those that only loading a module reaches are not counted. */
 export interface Score {
   readonly file: string;
   readonly killed: number;
@@ -13,13 +13,13 @@ export function mutantsOf({ killed, survived, uncovered }: Score): number {
   return killed + survived + uncovered;
 }
 
-/** Of a hundred, rounded down to a tenth, so that nothing passes by rounding. */
+/** Returns the percentage, rounded down to a tenth, so that nothing passes by rounding. */
 export function percentOf(score: Score): number {
   const mutants = mutantsOf(score);
   return mutants === 0 ? 100 : Math.floor((1000 * score.killed) / mutants) / 10;
 }
 
-/** The page of the documentation that tells the scores. */
+/** Returns the documentation page with the scores. */
 export function pageOf(scores: readonly Score[]): string {
   const all = scores.reduce(
     (sum, score) => ({

@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** What Stryker runs against mutated pure files: the tables of what decides, in one process. */
+/** Tests that run against mutated pure files: the tables of decisions, in one process. */
 export default defineConfig({
   test: {
     include: [
@@ -11,6 +11,7 @@ export default defineConfig({
       'src/runtime/work-queue.test.ts',
     ],
     exclude: ['**/*.integration.test.ts'],
+    strictTags: false,
     isolate: false,
     testTimeout: 60_000,
   },

@@ -16,9 +16,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
+import ssh2 from 'ssh2';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { COMMAND, PROGRAM, PROGRAM_FILES } from '../../scripts/build/program-files.ts';
+import { COMMAND, PROGRAM, PROGRAM_FILES, SSH_CLIENT } from '../../scripts/build/program-files.ts';
 import { REPOSITORY } from '../../scripts/generate/artifact.ts';
+import { definitions } from '../../src/api/v1alpha1/definitions.ts';
+import { Secret } from '../../src/lib/secret.ts';
+import { sshKeyOf } from '../../src/ownership/ssh-key.ts';
 import { findOnPath } from '../cluster/kubectl.ts';
 
 const run = promisify(execFile);
@@ -26,7 +30,10 @@ const UNPRIVILEGED = 65_532;
 const setpriv = findOnPath('setpriv', process.env.PATH);
 const isRoot = process.getuid?.() === 0;
 
-/** As the image runs it: nobody's user, no capability, none to be had. Where that cannot be arranged, plainly. */
+/**
+ * Command prefix that runs the bundle as the image does: as user `nobody`, without capabilities; empty if that is not
+ * possible.
+ */
 const restricted: readonly [string, ...string[]] =
   setpriv !== undefined && isRoot
     ? [
@@ -55,6 +62,25 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
+/** Starts an SSH server that lets everyone in, answers each command with `output` and ends the connection. */
+async function sshServer(output: string) {
+  const hostKey = sshKeyOf([new Secret('host')]).privateKey.reveal();
+  const server = new ssh2.Server({ hostKeys: [hostKey] }, (client) => {
+    client.on('authentication', (attempt) => attempt.accept());
+    client.on('session', (accept) => {
+      accept().on('exec', (acceptCommand) => {
+        const channel = acceptCommand();
+        channel.exit(0);
+        channel.end(output, () => client.end());
+      });
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  return { port, close: () => server.close() };
+}
+
 const start = (...args: readonly string[]) => {
   const [program, ...before] = restricted;
   return run(program, [...before, bundle, ...args], { cwd: folder, env: { PATH: '/usr/bin:/bin' } });
@@ -63,6 +89,21 @@ const start = (...args: readonly string[]) => {
 describe('the bundle, in a read-only folder, as a user without any right', () => {
   test('holds at most 3.5 MB of our code', () => {
     expect(statSync(join(folder, PROGRAM)).size).toBeLessThanOrEqual(3.5 * 2 ** 20);
+  });
+
+  test('runs a command over SSH with the client beside it when a lease needs one', async () => {
+    expect(readFileSync(join(folder, PROGRAM), 'utf8')).toContain(`import("./${SSH_CLIENT}")`);
+    const machine = await sshServer('renewed');
+    const [program, ...before] = restricted;
+    const script = `
+      const { Client } = await import('./${SSH_CLIENT}');
+      const client = new Client();
+      client.on('ready', () => client.exec('renew', (_error, channel) => channel.pipe(process.stdout)));
+      client.connect({ host: '127.0.0.1', port: ${machine.port}, username: 'root', password: 'any' });`;
+    const args = [...before, '--input-type=module', '--eval', script];
+    const { stdout } = await run(program, args, { cwd: folder, env: { PATH: '/usr/bin:/bin' } });
+    expect(stdout).toBe('renewed');
+    machine.close();
   });
 
   test('lists its commands', async () => {
@@ -129,7 +170,7 @@ describe('the package', () => {
         'package.json',
       ]),
     );
-    expect(files.filter((path) => path.startsWith('crds/'))).toHaveLength(3);
+    expect(files.filter((path) => path.startsWith('crds/'))).toHaveLength(definitions.length);
     expect(files.filter((path) => /^(src|test|scripts|node_modules|dist\/package)\//.test(path))).toEqual([]);
   });
 

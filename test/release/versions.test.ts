@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { REPOSITORY } from '../../scripts/generate/artifact.ts';
 import { version } from '../../scripts/generate/chart/chart-metadata.ts';
 
-/** Where the version of a release stands outside generated files, as the pattern around it. */
+/** Places of the release version outside generated files, with the pattern around it. */
 const PLACES: readonly (readonly [file: string, pattern: RegExp])[] = [
   ['CHANGELOG.md', /^## (\S+)$/m],
   ['deploy/base/deployment.yaml', /image: ghcr\.io\/\S+:(\S+)$/m],

@@ -1,6 +1,6 @@
 import { SettingsError } from './reader.ts';
 
-/** What `read` answers; settings that mean nothing are told on stderr without a stack, and the process ends with 2. */
+/** Returns the result of `read`. Prints invalid settings on stderr without a stack, and exits with 2. */
 export function settingsOrExit<T>(read: () => T): T {
   try {
     return read();

@@ -1,4 +1,4 @@
-/** What was asked for cannot be done; each line names a variable or option and what to write. */
+/** Error for invalid settings; each line names a variable or option and its valid values. */
 export class SettingsError extends Error {
   constructor(problems: readonly string[]) {
     super(problems.join('\n'));
@@ -8,12 +8,14 @@ export class SettingsError extends Error {
   }
 }
 
-/** What people set, by name: the environment, or the options of a command. */
+/** Settings of a user by name: the environment, or the options of a command. */
 export type Given = Readonly<Record<string, string | undefined>>;
 
 export const LARGEST_SEED = 2 ** 31 - 1;
 
-/** Reads settings strictly: what means nothing is a problem, never another value. All problems are told at once. */
+/**
+ * Strict reader of settings: an invalid value is a problem, never another value. All problems are reported together.
+ */
 export class SettingsReader {
   readonly problems: string[] = [];
   readonly #given: Given;
@@ -30,7 +32,7 @@ export class SettingsReader {
     return found;
   }
 
-  /** A whole number within these bounds. */
+  /** Reads an integer within these bounds. */
   whole(name: string, least: number, most: number): number | undefined {
     const text = this.#text(name);
     if (text === undefined) return undefined;
@@ -56,7 +58,7 @@ export class SettingsReader {
     if (this.problems.length > 0) throw new SettingsError(this.problems);
   }
 
-  /** Empty is as good as absent: make hands variables on that nobody set. */
+  /** Returns the trimmed text. Empty counts as absent: make forwards unset variables. */
   #text(name: string): string | undefined {
     const text = this.#given[name]?.trim();
     return text === '' ? undefined : text;
@@ -67,7 +69,7 @@ export class SettingsReader {
   }
 }
 
-/** Reads settings and checks them; for where nothing else can be wrong with them. */
+/** Reads and checks settings that have no other checks. */
 export function readStrictly<T>(given: Given, read: (reader: SettingsReader) => T): T {
   const reader = new SettingsReader(given);
   const settings = read(reader);

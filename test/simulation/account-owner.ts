@@ -8,13 +8,13 @@ import type { SimulatedWorld } from './world.ts';
 export interface AccountOwnerOptions {
   readonly kubectl: Kubectl;
   readonly console: Console;
-  /** Of the account. */
+  /** Name of the account. */
   readonly name: string;
-  /** Of the Secret that holds its key. */
+  /** Name of the Secret that contains the API key. */
   readonly secret: string;
 }
 
-/** Who has an account and its key. */
+/** Person who owns an account and its API key. */
 export class AccountOwner {
   readonly #world: SimulatedWorld;
   readonly #kubectl: Kubectl;
@@ -23,7 +23,7 @@ export class AccountOwner {
   readonly #secretName: string;
   /** The first key of the login, which people keep. */
   #apiKey: string;
-  /** Of the key that the operator has, where it was rotated. */
+  /** ID of the key that the operator uses, once the key was rotated. */
   #key: number | undefined;
   #removed: JsonObject | undefined;
 
@@ -51,7 +51,7 @@ export class AccountOwner {
     return this.#world.kube.writes.read(this.#account) !== undefined;
   }
 
-  /** Such as `pollInterval` or `limits`. */
+  /** Sets fields of the account's spec, such as `pollInterval` or `limits`. */
   set(spec: JsonObject): void {
     this.#kubectl.edit(this.#account, {
       what: `sets ${JSON.stringify(spec)} of the account ${this.#name}`,
@@ -115,33 +115,37 @@ export class AccountOwner {
     else this.#kubectl.create('secrets', this.#secretName, { data });
   }
 
-  /** Whether the account says that memory may have been rolled back. */
+  /** Returns true if the account reports that its state may have been rolled back. */
   seesRollback(): boolean {
-    const account = this.#world.kube.writes.read(this.#account) ?? {};
-    return JSON.stringify(statusAt(account)).includes('OrphansHeld');
+    return this.#isAskedFor(CONFIRM_ROLLBACK);
   }
 
-  /** A person has looked at the machines that `OrphansHeld` names: objects removed by force look like a restore. */
+  /** Confirms the machines that `OrphansHeld` names. Objects removed by force look like a restored cluster. */
   confirmRollback(): void {
-    this.#annotate('confirms that memory may have been rolled back', 'gpurental.dev/confirm-rollback');
+    this.#annotate('confirms that memory may have been rolled back', CONFIRM_ROLLBACK);
   }
 
-  /** Whether the account says that many machines lost their objects at once. */
+  /** Returns true if the account reports that many machines lost their objects at once. */
   seesMassOrphans(): boolean {
-    const account = this.#world.kube.writes.read(this.#account) ?? {};
-    return JSON.stringify(statusAt(account)).includes('OrphansHeld');
+    return this.#isAskedFor(CONFIRM_ORPHANS);
   }
 
-  /** A person has looked at the machines that `OrphansHeld` names, and wants them destroyed. */
+  /** Confirms that the machines that `OrphansHeld` names may be destroyed. */
   confirmOrphans(): void {
-    this.#annotate('confirms the orphans', 'gpurental.dev/confirm-orphans');
+    this.#annotate('confirms the orphans', CONFIRM_ORPHANS);
+  }
+
+  /** Returns true if a condition of the account names the annotation. */
+  #isAskedFor(annotation: string): boolean {
+    const account = this.#world.kube.writes.read(this.#account) ?? {};
+    return JSON.stringify(statusAt(account)).includes(annotation);
   }
 
   closeBreaker(): void {
     this.#annotate('closes the breaker', 'gpurental.dev/close-breaker');
   }
 
-  /** Each time with a value that it has not had. */
+  /** Sets an annotation to a value that it did not have before. */
   #annotate(what: string, annotation: string): void {
     this.#kubectl.annotate(this.#account, what, { [annotation]: String(this.#world.second) });
   }
@@ -159,7 +163,10 @@ export class AccountOwner {
   }
 }
 
-/** Of a Secret. */
+const CONFIRM_ROLLBACK = 'gpurental.dev/confirm-rollback';
+const CONFIRM_ORPHANS = 'gpurental.dev/confirm-orphans';
+
+/** Returns the base64 `data` of a Secret. */
 function dataOf(values: Readonly<Record<string, string>>): JsonObject {
   const encoded = Object.entries(values).map(([key, value]) => [key, Buffer.from(value).toString('base64')]);
   return Object.fromEntries(encoded);

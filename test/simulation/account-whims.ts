@@ -19,7 +19,7 @@ const HASTY: JsonObject = {
   replacement: { maxPerHour: 100 },
 };
 
-/** What a machine may cost if its object does not say so. */
+/** Maximum price of a machine whose object sets none. */
 export const PRICE_LIMIT: JsonObject = { maxPricePerHour: '0.90' };
 
 const TEAM = 'team';
@@ -29,19 +29,19 @@ export interface AccountWhimsOptions {
   readonly users: Users;
   readonly invariants: Invariants;
   readonly chance: Chance;
-  /** Whether a sweeper destroys what nobody claims. */
+  /** True if a sweeper destroys orphaned machines. */
   readonly isSwept: boolean;
-  /** Whether objects of another namespace rent by the account. */
+  /** True if objects of another namespace rent with the account. */
   readonly hasFar: boolean;
-  /** Whether there are two accounts. */
+  /** True if there are two accounts. */
   readonly hasSecond: boolean;
-  /** Whether machines recover with the breaker as it is usually. */
+  /** True if machines recover while the breaker has its usual settings. */
   readonly keepsBreaker: boolean;
-  /** Whether groups leave the price of their workers to the account. */
+  /** True if groups leave the price of their workers to the account. */
   readonly leavesPrice: boolean;
 }
 
-/** What users come to do with their account and its key. */
+/** Random actions of users on their account and its key. */
 export class AccountWhims {
   readonly #options: AccountWhimsOptions;
 
@@ -49,7 +49,7 @@ export class AccountWhims {
     this.#options = options;
   }
 
-  /** Somebody does something. */
+  /** Performs one random action on an account. */
   act(): void {
     const { users, chance, hasFar, hasSecond } = this.#options;
     const account = hasSecond && chance.isWithin(0.5) ? users.second : users.account;
@@ -77,7 +77,7 @@ export class AccountWhims {
     ]);
   }
 
-  /** Tenants that want what is not theirs, and keys that may do less than they have to. */
+  /** Performs one hostile action: a tenant requests another tenant's machine, or a key has too few permissions. */
   actHostile(): void {
     const { users, chance } = this.#options;
     const account = chance.isWithin(0.5) ? users.second : users.account;
@@ -92,7 +92,7 @@ export class AccountWhims {
     ]);
   }
 
-  /** What people left in the middle, they end. */
+  /** Completes whatever users left half done. */
   settle(): void {
     const { users, isSwept, hasFar, keepsBreaker, leavesPrice } = this.#options;
     for (const account of users.accounts) {
@@ -109,7 +109,7 @@ export class AccountWhims {
     }
   }
 
-  /** Somebody of another namespace wants a machine that people rented themselves; the account lets nobody take one. */
+  /** Requests, from another namespace, a machine that people rented by hand. The account does not allow that. */
   #steal(): void {
     const { users } = this.#options;
     const instanceId = users.unlabelledMachine();
@@ -121,7 +121,7 @@ export class AccountWhims {
     );
   }
 
-  /** Somebody of another namespace wants the machine that an object has. */
+  /** Requests, from another namespace, the machine of an existing object. */
   #claim(): void {
     const { users } = this.#options;
     const name = users.anyName();
@@ -134,7 +134,7 @@ export class AccountWhims {
     );
   }
 
-  /** Who may use it. */
+  /** Changes which namespaces may use the account. */
   #allow(account: AccountOwner): void {
     const { users, chance } = this.#options;
     chance.doOneOf([

@@ -1,6 +1,6 @@
 import type { Random } from '../../src/lib/random.ts';
 
-/** How often beside others, and what. */
+/** An action and its weight relative to the others. */
 export type Act = readonly [weight: number, act: () => unknown];
 
 /** Choices that people make, drawn from a seed. */
@@ -11,17 +11,17 @@ export class Chance {
     this.#random = random;
   }
 
-  /** Whether something happens that does in such a share of all cases. */
+  /** Returns true with the given probability. */
   isWithin(share: number): boolean {
     return this.#random.next() < share;
   }
 
-  /** A whole number from 0 to below `end`. */
+  /** Returns an integer from 0 to `end - 1`. */
   below(end: number): number {
     return Math.floor(this.#random.next() * end);
   }
 
-  /** A whole number from 1. */
+  /** Returns an integer from 1 to `most`. */
   upTo(most: number): number {
     return Math.ceil(this.#random.next() * most) || 1;
   }

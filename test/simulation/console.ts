@@ -2,13 +2,13 @@ import { readText } from '../../src/runtime/kube/json-stream.ts';
 import { isObject, type JsonObject } from './memory-kube/json.ts';
 import { OTHER_API_KEY, type SimulatedWorld } from './world.ts';
 
-/** What machines run that people rented themselves. */
+/** Image of machines that people rented by hand. */
 export const BY_HAND = 'example/by-hand:1';
-/** What a machine runs that a person rented and means to hand over to an object. */
+/** Image of a machine that a person rented and that an object takes over later. */
 export const HANDED_OVER = 'example/work:1';
 const LARGEST_REPLY = 1_000_000;
 
-/** What people do in the marketplace's console, beside the operator. Faults of the marketplace strike these calls, too. */
+/** Actions of people in the marketplace's console. Faults of the marketplace affect these calls, too. */
 export class Console {
   readonly #world: SimulatedWorld;
 
@@ -25,7 +25,7 @@ export class Console {
     return outcome;
   }
 
-  /** Rents a machine that an object is to take over; undefined where there is none, or its answer was lost. */
+  /** Rents a machine for an object to take over; undefined if none could be rented or the response was lost. */
   async rentToHandOver(offerId: number): Promise<number | undefined> {
     if (!this.#mayHandle()) return undefined;
     const request = { image: HANDED_OVER, disk: 20 };
@@ -36,7 +36,7 @@ export class Console {
     return typeof id === 'number' ? id : undefined;
   }
 
-  /** Writes a label on a machine, whoever rented it; answers the status, or why there is none. */
+  /** Labels any machine. Returns the status, or the reason why there is none. */
   async label(id: number, label: string): Promise<string> {
     if (!this.#world.has('labels')) return '404';
     const outcome = await this.#outcome('PUT', `/api/v0/instances/${id}/`, { label }, this.#keyOf(id));
@@ -44,7 +44,7 @@ export class Console {
     return outcome;
   }
 
-  /** Stops a machine, whoever rented it. */
+  /** Stops any machine. */
   async stop(id: number): Promise<void> {
     if (!this.#world.has('stop')) return;
     const outcome = await this.#outcome(
@@ -56,13 +56,15 @@ export class Console {
     this.#world.note(`a user stops contract ${id} in the console: ${outcome}`);
   }
 
-  /** Destroys a machine, whoever rented it. */
+  /** Destroys any machine. */
   async destroy(id: number): Promise<void> {
     const outcome = await this.#outcome('DELETE', `/api/v0/instances/${id}/`, undefined, this.#keyOf(id));
     this.#world.note(`a user destroys contract ${id} in the console: ${outcome}`);
   }
 
-  /** Another key of the login that has this one; undefined where a fault kept it from being made, or its reply from being read. */
+  /**
+   * Creates another key for the login of `apiKey`; undefined if a fault prevented its creation or lost the response.
+   */
   async makeKey(apiKey: string): Promise<{ readonly id: number; readonly key: string } | undefined> {
     const made = this.call('POST', '/api/v0/auth/apikeys/', { name: 'rotated' }, apiKey);
     const body = await made.then(({ body }) => body).catch(() => undefined);
@@ -77,12 +79,15 @@ export class Console {
     this.#world.note(`a user revokes the key ${id}: ${outcome}`);
   }
 
-  /** Ids of all machines that are rented now. */
+  /** Returns the IDs of all rented machines. */
   machines(): readonly number[] {
     return Object.keys(this.#world.market.store.current().tables.contracts).map(Number);
   }
 
-  /** A call under a key, that of the first login where none is given. A reply that is no JSON has the body undefined. */
+  /**
+   * Calls the marketplace with a key (default: of the first login). A response that is not JSON has an undefined
+   * body.
+   */
   async call(
     method: string,
     path: string,
@@ -99,12 +104,15 @@ export class Console {
     return { status: response.status, body: parsed(await readText(response.body, LARGEST_REPLY)) };
   }
 
-  /** Without labels, a machine of a person that begins beside a purchase may be taken for it, by design. */
+  /**
+   * Returns true if people may change machines. In a market without labels, the operator may by design take a machine
+   * that a person rents during a purchase for its own.
+   */
   #mayHandle(): boolean {
     return this.#world.processes.length === 0 || this.#world.has('labels');
   }
 
-  /** A person looks into the login that rents the machine. */
+  /** Returns the key of the login that rents the machine. */
   #keyOf(id: number): string {
     const { market } = this.#world;
     const { contracts, apiKeys } = market.store.current().tables;
@@ -115,7 +123,7 @@ export class Console {
     return isOther ? OTHER_API_KEY : market.apiKey;
   }
 
-  /** The status, or why there is none: a fault meets people's calls as well. */
+  /** Returns the status, or the reason why there is none: faults affect calls of people, too. */
   #outcome(method: string, path: string, body?: JsonObject, apiKey?: string): Promise<string> {
     return this.call(method, path, body, apiKey).then(
       ({ status }) => String(status),
@@ -124,7 +132,7 @@ export class Console {
   }
 }
 
-/** A reply that a fault has spoilt is none. */
+/** Parses a response; undefined if a fault corrupted it. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

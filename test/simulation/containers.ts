@@ -2,31 +2,31 @@ import type { Simulator } from '../../src/simulator/simulator.ts';
 import type { Contract } from '../../src/simulator/tables/contracts.ts';
 import { rowsOf } from '../../src/simulator/world/world-store.ts';
 
-/** What a container on the machine of an offer is good for. `text`: it runs, and reports that error. */
+/** Fault of a container on an offer's machine. `error`: it runs, and reports that text. */
 export type Fault = { readonly type: 'silent' } | { readonly type: 'error'; readonly text: string };
 
-/** Where the machines are, by the time they are asked for. */
+/** Simulator that has the machines when a probe needs them. */
 interface Market {
   readonly market: Simulator;
 }
 
-/** What runs on machines: it serves, unless a story says otherwise. */
+/** Containers on machines: they serve unless a story changes that. */
 export class Containers {
   readonly #world: Market;
   readonly #faults = new Map<number, Fault>();
-  /** What the image brings with it wherever it runs. */
+  /** Fault of the image itself, on every machine. */
   #imageFault: Fault | undefined;
 
   constructor(world: Market) {
     this.#world = world;
   }
 
-  /** From now on for every container on the machine of that offer. */
+  /** Applies a fault to every container on that offer's machine from now on. */
   spoil(offerId: number, fault: Fault): void {
     this.#faults.set(offerId, fault);
   }
 
-  /** From now on everywhere: no other machine helps. */
+  /** Applies a fault to every container from now on: replacing the machine does not help. */
   spoilImage(fault: Fault): void {
     this.#imageFault = fault;
   }
@@ -40,7 +40,7 @@ export class Containers {
     return this.#imageFault ?? this.#faults.get(offerId);
   }
 
-  /** Of the container behind a public port. */
+  /** Returns the fault of the container behind a public port. */
   faultAt(port: number): Fault | undefined {
     const contract = rowsOf(this.#world.market.store.current().tables.contracts).find(({ ports }) =>
       Object.values(ports).includes(port),

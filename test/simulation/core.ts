@@ -1,6 +1,6 @@
 /**
- * One core of a swarm, as a process of its own: plays the seeds that it is sent, and answers each with what came of
- * it. Ends with the process that started it.
+ * Worker process of a swarm: plays the seeds that it receives and sends each result back. Ends with its parent
+ * process.
  */
 import { z } from 'zod';
 import type { PlayedSeed } from './cores.ts';

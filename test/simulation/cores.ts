@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import type { Finished } from './figures.ts';
 import type { MarketName } from './simulated-market.ts';
 
-/** What came of one seed. */
+/** Result of one seed. */
 export interface PlayedSeed {
   readonly seed: number;
   readonly schedules: readonly Finished[];
@@ -20,7 +20,7 @@ export interface CoresOptions {
   readonly onPlayed: (played: PlayedSeed) => void;
 }
 
-/** Plays seeds on several cores, each in a process of its own. Rejects where such a process ends before its seed. */
+/** Plays seeds in several processes. Rejects if a process exits before its seed is done. */
 export async function playOnCores(options: CoresOptions): Promise<void> {
   const seeds = new Seeds(options);
   await Promise.all(Array.from({ length: options.cores }, () => runCore(seeds, options.market)));

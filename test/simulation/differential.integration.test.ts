@@ -6,7 +6,7 @@ import { seededRandom } from '../../src/lib/random.ts';
 import type { ClusterAccess } from '../cluster/connect.ts';
 import { compactEtcd, sizeOfEtcd } from '../cluster/etcd.ts';
 import { sharedCluster } from '../cluster/shared-cluster.ts';
-import { untilOurKindsAreServed } from '../crds/install.ts';
+import { installDefinitions } from '../crds/install.ts';
 import { readStrictly } from '../settings/reader.ts';
 import { execute } from './differential/execute.ts';
 import { makeLast } from './differential/last-object.ts';
@@ -44,12 +44,11 @@ let real: ReturnType<typeof realServer>;
 beforeAll(async () => {
   cluster = sharedCluster();
   real = realServer(cluster);
-  await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', CRDS]);
-  await untilOurKindsAreServed(cluster.admin);
+  await installDefinitions(cluster.admin);
 });
 afterAll(() => real.close());
 
-/** What one comparison came to, over all batches. */
+/** Results of one comparison over all batches. */
 class Comparison {
   readonly mismatches: string[] = [];
   readonly #covered = new Map<string, number>();
@@ -90,7 +89,7 @@ class Comparison {
     if (cluster.etcdUrl !== undefined) await this.#compact(cluster.etcdUrl);
   }
 
-  /** Old revisions are of no use to anybody, and 20,000 programs write more of them than etcd takes by default. */
+  /** Compacts etcd: 20,000 programs write more revisions than its default quota, and old ones are not needed. */
   async #compact(etcdUrl: string): Promise<void> {
     await compactEtcd(etcdUrl);
     this.#largest = Math.max(this.#largest, await sizeOfEtcd(etcdUrl));
@@ -119,7 +118,7 @@ class Comparison {
     }
   }
 
-  /** What a watch from before the first program tells of each. */
+  /** Compares the events of a watch that began before the first program, per program. */
   async #compareEvents(
     memory: Server,
     { own, other, selector }: { own: Beginning; other: Beginning | undefined; selector: string },
@@ -160,7 +159,7 @@ class Comparison {
   }
 }
 
-/** Of watches the first event that differs, of all else the whole reply. */
+/** Returns the first event that differs between two watches, or else both replies. */
 function firstDifference(here: JsonObject, there: JsonObject): string {
   const both = (a: unknown, b: unknown): string =>
     `memory ${JSON.stringify(a)}\n  real   ${JSON.stringify(b)}`;

@@ -58,3 +58,19 @@ test('figures of a run count the faults of each kind that struck', () => {
   figures.add(finished);
   expect(figures.summary().faults).toEqual({ late: 2, outage: 1 });
 });
+
+test('figures of a run count the machines that ended themselves, where a mode has such machines', () => {
+  const figures = new Figures();
+  const finished = {
+    mode: 'all',
+    violations: 0,
+    wastedSeconds: [],
+    virtualSeconds: 1,
+    traceHash: '',
+  } as const;
+  figures.add(finished);
+  expect(figures.summary()).not.toHaveProperty('selfEnds');
+  figures.add({ ...finished, selfEnds: { ended: 2, falseKills: 0, renewals: 7 } });
+  figures.add({ ...finished, selfEnds: { ended: 1, falseKills: 1, renewals: 0 } });
+  expect(figures.summary().selfEnds).toEqual({ ended: 3, falseKills: 1, renewals: 7 });
+});

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import type { Mode } from './schedule.ts';
 
-/** What a run of the simulation adds up to; the last line on stdout. */
+/** Totals of a simulation run; the last line on stdout. */
 export interface Summary {
   readonly schedules: number;
   readonly violations: number;
@@ -12,9 +12,18 @@ export interface Summary {
   readonly pairsTotal: number;
   readonly schedulesPerMinutePerCore: number;
   readonly virtualHoursPerMinute: number;
-  /** How many faults of each kind struck, for modes that draw them. */
+  /** Number of faults per kind, for modes that draw them. */
   readonly faults: Readonly<Record<string, number>>;
+  /** Machines that ended themselves, and those that did so without a reason; left out if no mode has such machines. */
+  readonly selfEnds?: SelfEnds;
   readonly traceHash: string;
+}
+
+interface SelfEnds {
+  readonly ended: number;
+  readonly falseKills: number;
+  /** Renewals of leases. */
+  readonly renewals: number;
 }
 
 interface Spread {
@@ -23,7 +32,7 @@ interface Spread {
   readonly max: number;
 }
 
-/** How much of what can be struck was: (effect × fault) points, and pairs of them. */
+/** Share of (effect × fault) points, and of pairs of them, that were struck. */
 export interface Coverage {
   readonly singles: Share;
   readonly pairs: Share;
@@ -34,16 +43,20 @@ interface Share {
   readonly total: number;
 }
 
-/** One finished schedule, plan or sequence. */
+/** Result of one finished schedule, plan or sequence. */
 export interface Finished {
   readonly mode: Mode;
   readonly violations: number;
   readonly wastedSeconds: readonly number[];
-  /** Whether many machines failed or were let go at once, which ends them one after another: no bound holds for their waste. */
+  /**
+   * True if many machines failed or lost their objects at once. They are then ended one after another, so no bound on
+   * waste applies.
+   */
   readonly isMassive?: boolean;
   readonly virtualSeconds: number;
   /** The kind of each fault that struck. */
   readonly faultKinds?: readonly string[];
+  readonly selfEnds?: SelfEnds;
   readonly traceHash: string;
 }
 
@@ -66,6 +79,7 @@ export class Figures {
   #virtualSeconds = 0;
   #cpuMicros = 0;
   readonly #faults = new Map<string, number>();
+  #selfEnds: SelfEnds | undefined;
 
   add(finished: Finished): void {
     const { mode, violations, wastedSeconds, virtualSeconds, faultKinds = [], traceHash } = finished;
@@ -75,6 +89,7 @@ export class Figures {
     this.#virtualSeconds += virtualSeconds;
     this.#wasted[mode].push(...wastedSeconds);
     if (mode === 'sweeperOff' && !finished.isMassive) this.#bounded.push(...wastedSeconds);
+    if (finished.selfEnds) this.#selfEnds = added(this.#selfEnds, finished.selfEnds);
     this.#hash.update(traceHash);
   }
 
@@ -84,8 +99,8 @@ export class Figures {
   }
 
   /**
-   * What a run that was not cut short owes and does not give: every single point and most pairs where there are any, and
-   * little waste without a sweeper where enough was played to tell.
+   * Returns the targets that a complete run missed: every single point, most pairs, and little waste without a
+   * sweeper if enough schedules were played.
    */
   missed(): readonly string[] {
     const { singles, pairs } = this.coverage;
@@ -118,7 +133,7 @@ export class Figures {
     return result;
   }
 
-  /** So much time of a processor was used, elsewhere too. */
+  /** Adds processor time, including that of other processes. */
   spent(cpuMicros: number): void {
     this.#cpuMicros += cpuMicros;
   }
@@ -146,9 +161,18 @@ export class Figures {
       schedulesPerMinutePerCore: Math.round(this.#schedules / minutes),
       virtualHoursPerMinute: Math.round(this.#virtualSeconds / 360 / minutes) / 10,
       faults: Object.fromEntries([...this.#faults].toSorted(([left], [right]) => (left < right ? -1 : 1))),
+      ...(this.#selfEnds && { selfEnds: this.#selfEnds }),
       traceHash: this.#hash.copy().digest('hex').slice(0, 16),
     };
   }
+}
+
+function added(sum: SelfEnds = { ended: 0, falseKills: 0, renewals: 0 }, more: SelfEnds): SelfEnds {
+  return {
+    ended: sum.ended + more.ended,
+    falseKills: sum.falseKills + more.falseKills,
+    renewals: sum.renewals + more.renewals,
+  };
 }
 
 function spread(values: readonly number[]): Spread {

@@ -10,7 +10,7 @@ const LABEL_WINDOW_MS = 300_000;
 const PAUSE_MS = 7_000;
 const MAX_TRIES = 6;
 
-/** The dearest offers, which nobody else rents. */
+/** Most expensive offers, which no object rents. */
 const OFFERS = { unlabelled: 8_000_024, otherInstall: 8_000_023, edited: 8_000_022, copied: 8_000_021 };
 
 /** Machines of the same login that are not the operator's, and must stay as they are (I3). */
@@ -29,9 +29,10 @@ export class Foreigners {
   }
 
   /**
-   * Rents a machine with the label of another installation, one with an edited copy of ours, and one with a true
-   * copy once that is out of date. Only where the operator has rented: before it has an identity, a machine with
-   * its prefix keeps it from drawing one, by design. No true copy where rentals are late: nobody can tell the two apart.
+   * Rents a machine with another installation's label, one with an edited copy of the operator's label and, once that
+   * label is outdated, one with an exact copy. Waits for the operator's first rental: before that, a machine with its
+   * prefix prevents it by design from choosing an identity. Skips the exact copy if rentals are late, because the two
+   * are then indistinguishable.
    */
   copyLabels({ hasLateRentals }: { readonly hasLateRentals: boolean }): void {
     const label = this.#labelOfTheOperator();
@@ -52,7 +53,7 @@ export class Foreigners {
       .find((label) => label.startsWith('gpurental1:') && !label.startsWith('gpurental1:deadbeef'));
   }
 
-  /** Again and again where a call came too soon after another, or failed; an offer that is taken by then is left. */
+  /** Rents an offer; retries calls that were too early or failed, and gives up if the offer is taken. */
   async #rent(offerId: number, label: string | undefined, triesLeft = MAX_TRIES): Promise<void> {
     const outcome = await this.#users.console.rent(offerId, label);
     if (outcome === '200' || outcome === '404' || triesLeft === 0) return;

@@ -1,12 +1,12 @@
 import type { Transport } from '../../src/lib/transport.ts';
 
-/** Of `--prometheus-url`. */
+/** Value of `--prometheus-url`. */
 export const PROMETHEUS = 'http://prometheus:9090';
 
-/** The query parameter by which the prom-label-proxy before it is told the namespace. */
+/** Query parameter that names the namespace for the prom-label-proxy. */
 export const SCOPE = 'namespace';
 
-/** What stands before groups, and the Prometheus that knows what it sees: the load that is offered to each, by its name. */
+/** Gateway in front of groups, with the Prometheus that reports the offered load of each group by name. */
 export class Gateway {
   readonly #offered = new Map<string, number>();
   readonly #now: () => number;
@@ -17,17 +17,17 @@ export class Gateway {
     this.#now = now;
   }
 
-  /** From now on so much work per second comes for a group. */
+  /** Sets the offered load of a group, in work per second. */
   offer(group: string, load: number): void {
     this.#offered.set(group, load);
   }
 
-  /** What comes for a group, work per second. */
+  /** Returns the offered load of a group, in work per second. */
   offeredTo(group: string): number {
     return this.#offered.get(group) ?? 0;
   }
 
-  /** Whether Prometheus answers from now on. */
+  /** Sets whether Prometheus answers. */
   setUp(isUp: boolean): void {
     this.#isUp = isUp;
   }

@@ -6,11 +6,11 @@ import type { SimulatedWorld } from './world.ts';
 
 const GROUPS = 'endpointgroups';
 
-/** Who has the groups. */
+/** Person who owns the groups. */
 export class GroupOwner {
   readonly #world: SimulatedWorld;
   readonly #kubectl: Kubectl;
-  /** What workers are made of. */
+  /** Template of the workers. */
   #machine: JsonObject = MACHINE;
 
   constructor(world: SimulatedWorld, kubectl: Kubectl) {
@@ -23,7 +23,12 @@ export class GroupOwner {
     this.#machine = { ...MACHINE, offers: [{ gpuNames: ['RTX 4090'] }] };
   }
 
-  /** A group of as many workers as its load asks for, which is written into it or comes through the gateway. */
+  /** Adds fields to the templates from now on. */
+  setTemplate(spec: JsonObject): void {
+    this.#machine = { ...this.#machine, ...spec };
+  }
+
+  /** Creates a group whose load is written into its spec or comes through the gateway. */
   create(name: string, load: number, spec: JsonObject = {}): void {
     if (hasPool(spec) && !this.#world.has('stop')) return;
     const { gateway } = this.#world;
@@ -41,7 +46,7 @@ export class GroupOwner {
     });
   }
 
-  /** Any of its options; one that is null is taken out. */
+  /** Sets options of a group; null removes one. */
   set(name: string, spec: JsonObject): void {
     if (hasPool(spec) && !this.#world.has('stop')) return;
     this.#edit(name, JSON.stringify(spec), spec);
@@ -61,7 +66,7 @@ export class GroupOwner {
     this.#edit(name, `maxWorkers ${maxWorkers}`, { maxWorkers });
   }
 
-  /** Another version of what its workers run. */
+  /** Sets another image for the workers. */
   setImage(name: string, image: string): void {
     this.#edit(name, `image ${image}`, {
       template: { spec: { ...this.#machine, image, replacement: { maxPerHour: 30 } } },
@@ -87,7 +92,7 @@ export class GroupOwner {
     this.#kubectl.annotate(this.#group(name), `wakes the group ${name}`, annotations);
   }
 
-  /** Whether the Prometheus answers that knows their load, where there is one. */
+  /** Sets whether Prometheus, if there is one, answers. */
   setPrometheus(isUp: boolean): void {
     this.#world.gateway?.setUp(isUp);
     if (this.#world.gateway) this.#world.note(`Prometheus ${isUp ? 'answers' : 'does not answer'}`);
@@ -118,7 +123,7 @@ function withoutNull(spec: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(spec).filter(([, value]) => value !== null));
 }
 
-/** Whether a group keeps workers that are stopped. */
+/** Returns true if a group keeps stopped workers. */
 function hasPool({ coldWorkers = 0, coldMultiplier = '1' }: JsonObject): boolean {
   return Number(coldWorkers) > 0 || Number(coldMultiplier) > 1;
 }

@@ -12,16 +12,16 @@ export interface GroupWhimsOptions {
   /** Nothing may replace or destroy the machine of that object for a while. */
   readonly hold: (name: string) => void;
   readonly anyImage: () => string;
-  /** Whether Prometheus tells the load of groups. */
+  /** True if Prometheus reports the load of groups. */
   readonly hasGateway: boolean;
 }
 
 /** Hundreds of work per second that a user asks a group for; a worker does one of them, and four are too many. */
 const MAX_LOAD = 4;
-/** By then the first of the workers that a load asks for have a machine. */
+/** Time after which the first workers for a load have machines. */
 const GROWING_MS = 25_000;
 
-/** What users come to do with their groups and the workers of those. */
+/** Random actions of users on their groups and workers. */
 export class GroupWhims {
   readonly #options: GroupWhimsOptions;
   readonly #edited = new Set<string>();
@@ -31,7 +31,7 @@ export class GroupWhims {
     this.#options = options;
   }
 
-  /** Somebody does something. */
+  /** Performs one random action. */
   act(): void {
     const { users, chance, anyImage, hasGateway } = this.#options;
     const name = users.anyGroup();
@@ -57,7 +57,7 @@ export class GroupWhims {
     ]);
   }
 
-  /** What people left in the middle, they end. */
+  /** Completes whatever users left half done. */
   settle(): void {
     if (this.#options.hasGateway) this.#options.users.groups.setPrometheus(true);
     for (const name of this.#edited) this.#options.users.groups.set(name, GROUP_SPEC);
@@ -67,14 +67,14 @@ export class GroupWhims {
     return Math.round(this.#options.chance.below(MAX_LOAD * 100));
   }
 
-  /** A group goes while workers of it are made, rented and boot. */
+  /** Deletes a group while its workers are created, rented and booting. */
   #deleteWhileGrowing(name: string): void {
     const { users, chance, later } = this.#options;
     users.groups.setLoad(name, MAX_LOAD * 100);
     later(chance.below(GROWING_MS), () => users.groups.delete(name));
   }
 
-  /** Half of the time under the name of one that was deleted. */
+  /** Creates a group; half of the time with the name of a deleted one. */
   #create(): void {
     const { users, chance } = this.#options;
     this.#made += 1;
@@ -88,7 +88,7 @@ export class GroupWhims {
     users.groups.setPause(name, { scaleUp, scaleDown: !scaleUp || chance.isWithin(0.5) });
   }
 
-  /** What is rarely touched in a group that runs. */
+  /** Sets a rarely changed option of a running group. */
   #setOption(name: string): void {
     const { users, chance } = this.#options;
     this.#edited.add(name);
@@ -107,7 +107,7 @@ export class GroupWhims {
     ]);
   }
 
-  /** A person lays hands on a worker of a group. */
+  /** Changes a worker of a group by hand. */
   #meddle(worker: string): void {
     const { users, invariants, chance, hold } = this.#options;
     chance.doOneOf([

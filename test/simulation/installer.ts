@@ -3,7 +3,7 @@ import type { Chance } from './chance.ts';
 import type { Invariants } from './invariants.ts';
 import { NAMESPACE, type SimulatedWorld } from './world.ts';
 
-/** Where other people live, who rent by the same account. */
+/** Namespace of other tenants of the same account. */
 export const OTHER_NAMESPACE = 'other';
 
 export interface InstallerOptions {
@@ -11,16 +11,16 @@ export interface InstallerOptions {
   readonly invariants: Invariants;
   readonly chance: Chance;
   /**
-   * Whether it may come to watch some namespaces only, where objects stand in more. Not where accounts are deleted: one
-   * goes although an object needs it that is not seen.
+   * True if the operator may be restricted to some namespaces while objects exist in others. False if accounts are
+   * deleted: an account would be removed although an unseen object needs it.
    */
   readonly mayNarrow: boolean;
 }
 
-/** Who installs the operator, and installs it anew with other flags. */
+/** Person who installs the operator and reinstalls it with other flags. */
 export class Installer {
   readonly #options: InstallerOptions;
-  /** What it was first installed with. */
+  /** Flags of the first installation. */
   readonly #usual: RawOptions;
 
   constructor(options: InstallerOptions) {
@@ -28,7 +28,7 @@ export class Installer {
     this.#usual = options.world.flags;
   }
 
-  /** Installs it anew: mostly a flag or two differ from what is usual. */
+  /** Reinstalls the operator, usually with one or two flags changed. */
   act(): void {
     const { chance, mayNarrow } = this.#options;
     this.#install({
@@ -39,7 +39,7 @@ export class Installer {
     });
   }
 
-  /** As a person leaves it in the end. */
+  /** Restores the usual flags. */
   settle(): void {
     if (this.#options.world.flags !== this.#usual) this.#install(this.#usual);
   }
@@ -50,7 +50,7 @@ export class Installer {
     invariants.installed();
   }
 
-  /** None is shorter than what the faults of a schedule take. */
+  /** Returns random flags. No duration is shorter than the faults of a schedule. */
   #anyFlag(): RawOptions {
     const { chance } = this.#options;
     const flags: readonly [RawOptions, ...RawOptions[]] = [

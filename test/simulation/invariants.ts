@@ -8,10 +8,12 @@ import type { Fate } from './network.ts';
 import { AttemptWatch } from './oracle/attempts.ts';
 import { BrakeWatch } from './oracle/brake.ts';
 import { BreakerWatch } from './oracle/breaker.ts';
+import { BudgetWatch } from './oracle/budgets.ts';
 import { type Shortfall, shortfallsOf } from './oracle/converged.ts';
 import { waitsForOffers } from './oracle/free-offers.ts';
 import { GroupWatch } from './oracle/groups.ts';
 import { rememberedNames } from './oracle/heap.ts';
+import { IdleWatch } from './oracle/idle.ts';
 import { IdleSlotWatch } from './oracle/idle-slots.ts';
 import { inputBytes, MAX_INPUT_BYTES } from './oracle/inputs.ts';
 import { KeptWatch } from './oracle/kept.ts';
@@ -45,7 +47,7 @@ type Call = Parameters<FateOf>[0];
 const LIST_PATH = /^\/api\/v[01]\/instances\/(?:\?|$)/;
 const INSTANCES_PATH = /^\/api\/v[01]\/instances\//;
 const SLOW_MS = 1000;
-/** What the operator may remember of an object that is gone: events in series and lists that lag. */
+/** Time for which the operator may remember a deleted object: event series and delayed lists. */
 const FORGET_WITHIN_MS = 600_000;
 /** A copy is compared with the API server every ten minutes. */
 const AUDITED_WITHIN_MS = 630_000;
@@ -75,6 +77,7 @@ export class Invariants {
   readonly #formerLeaders = new WeakSet<Machine>();
   readonly #workers: WorkerWatch;
   readonly #limits: LimitWatch;
+  readonly #budgets: BudgetWatch;
   readonly #kept: KeptWatch;
   readonly #restraints: RestraintWatch;
   readonly #statuses: StatusWatch;
@@ -84,11 +87,12 @@ export class Invariants {
   readonly #spending: SpendingWatch;
   readonly #keys: KeyWatch;
   readonly #idleSlots: IdleSlotWatch;
+  readonly #idle: IdleWatch;
   readonly #newest: NewestLists;
   readonly #money: MoneyWatch;
   #lastWriteAt = 0;
-  /** By name, since the memory of processes is asked for uids: when an object was last written that rightly waits for offers. */
-  readonly #vainSearchAt = new Map<string, number>();
+  /** Last report per name of an object. By name, because the memory check searches for UIDs. */
+  readonly #reportedAt = new Map<string, number>();
   #isByPerson = false;
 
   constructor(world: SimulatedWorld, options: SceneOptions) {
@@ -109,6 +113,7 @@ export class Invariants {
     this.#unrecorded = new UnrecordedWatch(this.#scene);
     this.#workers = new WorkerWatch(this.#scene);
     this.#limits = new LimitWatch(this.#scene);
+    this.#budgets = new BudgetWatch(this.#scene);
     this.#kept = new KeptWatch(this.#scene);
     this.#restraints = new RestraintWatch(this.#scene);
     this.#statuses = new StatusWatch(this.#scene);
@@ -118,6 +123,7 @@ export class Invariants {
     this.#spending = new SpendingWatch(this.#scene, [this.#permits, this.#suspension]);
     this.#keys = new KeyWatch(this.#scene);
     this.#idleSlots = new IdleSlotWatch(this.#scene);
+    this.#idle = new IdleWatch(this.#scene);
     this.#money = new MoneyWatch(this.#scene);
     this.#newest = new NewestLists(() => world.now);
     world.onList((machine, request, body) => this.listRead({ machine, request }, body));
@@ -128,35 +134,35 @@ export class Invariants {
     return this.#scene.violations;
   }
 
-  /** Billed milliseconds per contract that nobody had claimed, that were surplus, or past a wanted deletion. */
+  /** Billed milliseconds per contract that was orphaned, surplus, or past a requested deletion. */
   get wastedMs(): ReadonlyMap<number, number> {
     return this.#waste.perContract();
   }
 
-  /** Why a contract billed for nothing, and for how long. */
+  /** Returns the time that a contract billed without need, per reason. */
   wasteOf(contract: number): Readonly<Partial<Record<Waste, number>>> {
     return this.#waste.reasonsOf(contract);
   }
 
-  /** When something other than a lease, and other than the news of a vain search, was last written to the cluster. */
+  /** When something other than a lease or a paced report was last written to the cluster. */
   get lastWriteAt(): number {
     return this.#lastWriteAt;
   }
 
-  /** A person laid hands on that object, so that promises about hand-made states no longer hold for it. */
+  /** Marks an object as edited by hand, so that promises about such states no longer apply. */
   markHandled(name: string): void {
     for (const [uid, object] of this.#scene.objects)
       if (calledOf(object) === name) this.#scene.markHandled(uid);
   }
 
-  /** The cluster is about to be restored to a moment before that object was made. */
+  /** Records that the cluster is about to be restored to a moment before that object was created. */
   forgotten(name: string): void {
     this.markHandled(name);
     for (const [uid, object] of this.#scene.objects)
       if (calledOf(object) === name) this.#sweeps.forgotten(uid);
   }
 
-  /** A person removes all objects in one moment, those of these names by force. */
+  /** Records that a person removes all objects at once, the named ones by force. */
   removedInMass(byForce: readonly string[]): void {
     for (const name of byForce) this.markHandled(name);
     this.#waste.removedInMass(byForce.flatMap((name) => this.#uidsOf(name)));
@@ -176,14 +182,14 @@ export class Invariants {
     return this.#sweeps.orphans();
   }
 
-  /** What a person writes breaks no promise; what follows from it may. */
+  /** Runs a person's write, which itself violates no promise; its consequences may. */
   byPerson(act: () => void): void {
     this.#isByPerson = true;
     act();
     this.#isByPerson = false;
   }
 
-  /** Another oracle found something wrong. */
+  /** Reports a violation that another oracle found. */
   report(invariant: string, text: string): void {
     this.#scene.broken(invariant, text);
   }
@@ -192,24 +198,24 @@ export class Invariants {
     return this.#machines.isForeign(id);
   }
 
-  /** Somebody else ends that contract, in the console. */
+  /** Records that a person destroys that contract in the console. */
   destroyedElsewhere(id: number): void {
     this.#machines.destroyedElsewhere(id);
   }
 
-  /** The service hides that contract for longer than any proof takes. */
+  /** Records that the service hides that contract for longer than any proof takes. */
   hiddenFromProofs(id: number): void {
     this.#scene.world.has('labels');
     this.#machines.hiddenFromProofs(id);
   }
 
-  /** Whether that machine outlives its object on purpose. */
+  /** Returns true if that machine outlives its object on purpose. */
   isKept(id: number): boolean {
     const contract = this.#scene.contracts()[id];
     return contract !== undefined && this.#scene.isKept(contract) && !this.#scene.ownerOf(contract);
   }
 
-  /** Whoever rented that machine by hand labels it in the console. */
+  /** Records that the person who rented that machine labels it in the console. */
   labelledElsewhere(id: number): void {
     this.#machines.labelledElsewhere(id);
   }
@@ -224,6 +230,7 @@ export class Invariants {
       this.#sweeps.changed();
       this.#unrecorded.changed();
       this.#limits.changed();
+      this.#budgets.changed();
       this.#kept.changed();
     }
     this.#machines.elapsed();
@@ -232,17 +239,22 @@ export class Invariants {
     this.#unrecorded.elapsed();
     this.#workers.elapsed();
     this.#limits.elapsed();
+    this.#budgets.elapsed();
     this.#idleSlots.elapsed();
+    this.#idle.elapsed();
     this.#serving.elapsed();
   }
 
-  /** Whether everything that is wanted is there, and nothing else. */
+  /** Returns true if exactly the desired machines exist. */
   isConverged(): boolean {
     this.check();
     return this.#shortfalls().length === 0;
   }
 
-  /** After the faults have stopped and time was given: what is not as it was wanted is a violation. */
+  /**
+   * Reports every remaining shortfall as a violation. Call it after the faults have stopped and the recovery time has
+   * passed.
+   */
   checkConverged(): void {
     this.check();
     for (const { invariant, text } of [...this.#shortfalls(), ...this.#money.shortfalls()])
@@ -254,17 +266,22 @@ export class Invariants {
     const isBlockedByBrake = (uid: string) => this.#brake.isBlockedByBrake(uid);
     const hasFormerImage = (object: JsonObject) => this.#machines.hasFormerImage(object);
     const ofObjects = shortfallsOf(this.#scene, { isBlockedByBrake, ownLimits, hasFormerImage });
-    return [...ofObjects, ...this.#groups.shortfalls(), ...this.#serving.shortfalls()];
+    return [
+      ...ofObjects,
+      ...this.#groups.shortfalls(),
+      ...this.#serving.shortfalls(),
+      ...this.#idle.shortfalls(),
+    ];
   }
 
-  /** Whether the cluster was still written to after it had time to settle, which is a violation (I11). */
+  /** Returns true, and reports a violation of I11, if the cluster was written to after it had time to settle. */
   isUnsettledAfter(inTimeUntil: number): boolean {
     if (this.#lastWriteAt <= inTimeUntil) return false;
     this.#scene.broken('I11', 'the cluster was still written to after it had time to settle');
     return true;
   }
 
-  /** A process sends that request; what becomes of it is its fate. */
+  /** Records a request of a process and its fate. */
   sent({ side, machine, request }: Call, fate: Fate): void {
     const misleads = hasWrongTime(fate) && fate.refusal === undefined && hasServiceTime(side, request);
     if (isHindrance(fate) || misleads) this.hindered();
@@ -279,7 +296,9 @@ export class Invariants {
     this.#keys.sent(request);
     this.#spending.sent(machine, request);
     this.#limits.sent(machine, request);
+    this.#budgets.sent(machine, request);
     this.#machines.changeSent(request);
+    this.#idle.changeSent(request);
     const { method, path } = request;
     if (path.startsWith('/api/v0/asks/')) this.#secrets.rentSent(request.body ?? '');
     if (method === 'GET' && LIST_PATH.test(path)) this.#listSent(machine, this.#scene.loginOf(request), fate);
@@ -287,7 +306,7 @@ export class Invariants {
     else if (method === 'PUT' && path.startsWith('/api/v0/asks/')) this.#rentSent(machine, request, fate);
   }
 
-  /** A process has read the whole answer to its call for a list. */
+  /** Records that a process has read a complete list response. */
   listRead({ machine, request }: Omit<Call, 'side'>, body: string): void {
     const shown = shownBy(body);
     const login = this.#scene.loginOf(request);
@@ -295,9 +314,10 @@ export class Invariants {
     this.#newest.read(machine, request, shown);
     this.#breaker.listRead(machine, login, { shown, isBlind });
     this.#sweeps.listRead(login, shown);
+    this.#idle.listRead(machine, shown);
   }
 
-  /** The wall clock of a process was set. */
+  /** Records that the wall clock of a process was set. */
   clockJumped(): void {
     this.#brake.clockJumped();
     this.#limits.clockJumped();
@@ -310,13 +330,13 @@ export class Invariants {
     this.#money.timeDoubted();
   }
 
-  /** The operator was installed anew, with other flags perhaps. */
+  /** Records that the operator was reinstalled, perhaps with other flags. */
   installed(): void {
     this.#permits.changed();
     this.hindered();
   }
 
-  /** A process was held up, or was told something wrong, by other means than a call. */
+  /** Records that a process was delayed or misled by something other than a call. */
   hindered(): void {
     this.#truth.hindered();
     this.#leaks.hindered();
@@ -326,9 +346,10 @@ export class Invariants {
     this.#idleSlots.hindered();
     this.#serving.hindered();
     this.#money.hindered();
+    this.#idle.disturbed();
   }
 
-  /** A watch of a process lost an event without a trace: until its copy is audited, it may not know an object. */
+  /** Records that a watch lost an event: until the cache is audited, the process may not know an object. */
   missedEvent(machine: Machine, path: string): void {
     this.hindered();
     const until = this.#scene.now + AUDITED_WITHIN_MS;
@@ -337,10 +358,12 @@ export class Invariants {
     if (isOf('marketplaceaccounts') || isOf('gpuinstances'))
       this.#limits.blind(machine, { until, knowsAccounts: isOf('gpuinstances') });
     if (isOf('marketplaceaccounts')) this.#spending.blind(machine, until);
+    if (isOf('marketplaceaccounts') || isOf('gpuinstances') || isOf('spendbudgets'))
+      this.#budgets.blind(machine, until);
     if (isOf('gpuinstances')) this.#blindUntil.set(machine, until);
   }
 
-  /** A process wrote a line into its log; returns what the line shows. */
+  /** Records a log line of a process. Returns its text. */
   logged(machine: Machine, message: string, fields: LogFields | undefined): string {
     if (message === 'Lost the lease') this.#formerLeaders.add(machine);
     const text = loggedText(message, fields);
@@ -348,14 +371,17 @@ export class Invariants {
     return text;
   }
 
-  /** At the end: what processes measured holds no secret. */
+  /** Checks at the end that no metric contains a secret. */
   async checkMetrics(): Promise<void> {
     for (const { machine, registry } of this.#scene.world.processes) {
       this.#secrets.read(`the metrics of ${machine.name}`, await registry.expose());
     }
   }
 
-  /** At the end: no process remembers objects that have been gone for a while (I13). What lists still show is remembered. */
+  /**
+   * Checks at the end that no process remembers objects deleted a while ago (I13), except those that lists still
+   * show.
+   */
   async checkMemory(): Promise<void> {
     const labels = Object.values(this.#scene.contracts()).map(({ label }) => label ?? '');
     const gone = this.#scene.gone.filter(
@@ -363,7 +389,8 @@ export class Invariants {
         this.#scene.now - at > FORGET_WITHIN_MS && !labels.some((label) => label.includes(uid)),
     );
     if (gone.length === 0) return;
-    const standing = [...this.#scene.objects.values(), ...this.#scene.groups.values()].map(keyOf);
+    const { objects, groups, budgets } = this.#scene;
+    const standing = [objects, groups, budgets].flatMap((each) => [...each.values()].map(keyOf));
     // A worker that outlives its group stands under the group's name, which no new worker may take for its own.
     const isNamed = (key: string) => standing.some((other) => other === key || other.startsWith(`${key}-`));
     const names = gone.flatMap(({ uid, key }) => (isNamed(key) ? [uid] : [uid, key]));
@@ -408,6 +435,7 @@ export class Invariants {
     this.#idleSlots.rentSent(login);
     this.#attempts.rentSent(machine, { offer, login, isRefused }, purchase);
     this.#limits.rentSent(machine, purchase);
+    this.#budgets.rentSent(machine, purchase);
     this.#spending.rentSent(machine, purchase);
     this.#brake.rentSent(purchase);
     this.#machines.rentSent(purchase);
@@ -420,7 +448,7 @@ export class Invariants {
     return Object.values(tables.faults).filter(({ expiresAt }) => expiresAt === null || expiresAt > now);
   }
 
-  /** Whether the next call of that kind may be answered by a fault that the marketplace was told to have. */
+  /** Returns true if a configured fault may affect the next call of that kind. */
   #isMarketFaulty(endpoint: string): boolean {
     return this.#faultsInForce().some((fault) => fault.endpoint === null || fault.endpoint === endpoint);
   }
@@ -430,6 +458,8 @@ export class Invariants {
     if (Number.isNaN(id)) return;
     this.#kept.destroySent(id);
     this.#money.destroySent(id);
+    this.#budgets.destroySent(id);
+    this.#idle.destroySent(id);
     this.#leaks.destroySent(id);
     this.#machines.destroySent(id, { isListedRunning: this.#newest.showRunning(machine, request, id) });
     this.#sweeps.destroySent(id, { machine, isBreakerOpen: this.#breaker.isOpenFor(machine, id) });
@@ -437,19 +467,19 @@ export class Invariants {
     this.#breaker.destroySent(machine, id, { isByLimit: this.#machines.isEndedByLimits(id), arrives });
   }
 
-  /** Whether a write tells what came of one more search where there is nothing to find: no more than one a minute. */
-  #reportsVainSearch(object: JsonObject): boolean {
-    if (!waitsForOffers(this.#scene, object)) return false;
+  /** Returns true if a write reports another search without result, or more spending; at most one a minute is allowed. */
+  #isPacedReport({ kind, object }: Commit): boolean {
+    if (kind.plural !== 'spendbudgets' && !waitsForOffers(this.#scene, object)) return false;
     const name = nameOf(object);
-    const before = this.#vainSearchAt.get(name) ?? Number.NEGATIVE_INFINITY;
-    this.#vainSearchAt.set(name, this.#scene.now);
+    const before = this.#reportedAt.get(name) ?? Number.NEGATIVE_INFINITY;
+    this.#reportedAt.set(name, this.#scene.now);
     return this.#scene.now - before >= 60_000;
   }
 
   #onCommit(commit: Commit): void {
     const { kind, object, type } = commit;
     if (kind.plural !== 'leases') {
-      if (!this.#reportsVainSearch(object)) this.#lastWriteAt = this.#scene.now;
+      if (!this.#isPacedReport(commit)) this.#lastWriteAt = this.#scene.now;
       this.#scene.world.note(`cluster: ${type} ${kind.plural} ${nameOf(object)} at ${commit.revision}`);
     }
     if (kind.plural === 'secrets') this.#secrets.stored(object);
@@ -463,6 +493,7 @@ export class Invariants {
     const groupBefore = this.#scene.groups.get(uid);
     this.#scene.committed(commit);
     this.#keys.committed(commit);
+    this.#budgets.committed(commit);
     this.#kept.committed(commit);
     this.#machines.committed(commit);
     if (PERMITTING.has(kind.plural)) this.#permits.changed();
@@ -487,12 +518,13 @@ export class Invariants {
     this.#breaker.gaveUp(before, object);
     this.#records.rewritten(before, object);
     this.#restraints.rewritten(before, object);
+    this.#idle.rewritten(before, object);
     this.#workers.rewritten(before, object);
     this.#attempts.rewritten(before, object);
   }
 }
 
-/** Whether a call fails, or takes so long that what it would have told comes late. */
+/** Returns true if a call fails, or arrives too late to be of use. */
 function isHindrance(fate: Fate): boolean {
   const { loseRequest, loseResponse, lateMs, refusal, crash } = fate;
   return (
@@ -501,7 +533,7 @@ function isHindrance(fate: Fate): boolean {
   );
 }
 
-/** Only good replies that show machines tell a process what time it is at the service (H2). */
+/** Returns true for calls whose successful replies show machines: only those give a process the service's time (H2). */
 function hasServiceTime(side: Call['side'], { method, path }: Call['request']): boolean {
   return side === 'market' && method === 'GET' && INSTANCES_PATH.test(path);
 }

@@ -5,13 +5,13 @@ import { NAMESPACE, type SimulatedWorld } from './world.ts';
 
 /** A change of an object that is there. */
 export interface Edit {
-  /** As it is told: `a user <what>`. */
+  /** Description in the trace: `a user <what>`. */
   readonly what: string;
   readonly change: (current: JsonObject) => JsonObject;
   readonly subresource?: 'status';
 }
 
-/** What a person with rights types against the cluster. Each act is told; refusals by the API server are what they are. */
+/** kubectl commands of a person with full rights. The trace records each one; the API server may refuse it. */
 export class Kubectl {
   readonly #world: SimulatedWorld;
 
@@ -19,7 +19,7 @@ export class Kubectl {
     this.#world = world;
   }
 
-  /** Of an object by what people call it: see {@link calledOf}. */
+  /** Returns the address of an object by its short name: see {@link calledOf}. */
   address(plural: string, called: string): Address {
     return addressOf(this.#world, plural, called);
   }
@@ -62,13 +62,15 @@ export class Kubectl {
   }
 }
 
-/** Where an object is by what people call it. */
+/** Returns the address of an object by its short name. */
 export function addressOf({ kube }: SimulatedWorld, plural: string, called: string): Address {
   const [name = '', namespace = NAMESPACE] = called.split('.');
   return { kind: kube.kind(plural), namespace, name };
 }
 
-/** What people call an object: its name, with its namespace behind it where that is another than usual: `a.other`. */
+/**
+ * Returns an object's short name; objects outside the default namespace have the namespace appended, as in `a.other`.
+ */
 export function calledOf(object: JsonObject): string {
   const { namespace, name } = metadataOf(object);
   return namespace === NAMESPACE ? String(name) : `${String(name)}.${String(namespace)}`;

@@ -8,14 +8,14 @@ import { type Effect, fateOf, isEffect, nameOfCall, type Strike } from './plan.t
 import { Users } from './users.ts';
 import { type FateOf, SimulatedWorld } from './world.ts';
 
-/** Something a person does at a second of an object's life. */
+/** Action of a person at a second of an object's life. */
 export interface UserAct {
   readonly second: number;
   readonly what: string;
   readonly act: (users: Users) => void;
 }
 
-/** Who lives: a GpuInstance called `a`, or an EndpointGroup called `group` with the workers that it makes. */
+/** Subject of a life: a GpuInstance named `a`, or an EndpointGroup named `group` with its workers. */
 export type Subject = 'instance' | 'group';
 
 export interface LifeOptions {
@@ -34,12 +34,12 @@ export interface LifeResult extends Outcome {
 
 const SECOND = 1000;
 const STEP_SECONDS = 10;
-/** By then everything has to be gone: the longest settle, backoff and audit of the cache together. */
+/** Second by which everything must be gone: the longest settle time, backoff and cache audit together. */
 const MAX_SECONDS = 2400;
 const STALE_MS = 30 * SECOND;
 const FIRST_LOAD = 150;
 
-/** The life of one object, and of what it makes, from its creation to its end, with given strikes at given effects. */
+/** Plays the life of one object and its children from creation to end, with the given strikes at the given effects. */
 export function runLife(options: LifeOptions): Promise<LifeResult> {
   return new Life(options).run();
 }
@@ -52,7 +52,7 @@ class Life {
   readonly #effects: Effect[] = [];
   readonly #hit = new Set<number>();
   #hides = 0;
-  /** Whose watch: a process that begins later reads a whole state. */
+  /** Process whose watch is affected; a process that starts later reads the whole state. */
   #hidesFrom: Machine | undefined;
   #staleUntil = 0;
 

@@ -26,7 +26,7 @@ type WronglyDated = (typeof WRONGLY_DATED)[number];
 /** Many machines fail together, and come back or do not. */
 interface Outage {
   readonly at: number;
-  /** Of the machines that are rented then; `mass` strikes all hosts. */
+  /** Status of the share of machines rented at that time; `mass` affects all hosts. */
   readonly status: 'mass' | 'offline' | 'unknown' | 'exited';
   readonly share: number;
   /** For good if undefined. */
@@ -44,7 +44,7 @@ interface Removal {
   readonly isUndone: boolean;
 }
 
-/** What one schedule has of faults that last, or that strike many at once. */
+/** Faults of one schedule that last, or that affect many machines at once. */
 export interface LongFaultPlan {
   readonly wrongDates: WrongDates | undefined;
   /** The share of rent calls whose reply is lost and that are carried out minutes later. */
@@ -58,7 +58,7 @@ export interface LongFaultPlan {
 
 export interface PlanOptions {
   readonly seed: number;
-  /** Without a sweeper, which is what mends objects that are removed by force. */
+  /** True without a sweeper, which repairs objects that were removed by force. */
   readonly isStrict: boolean;
 }
 
@@ -73,13 +73,13 @@ const LATE_MS = { min: 200 * SECOND, max: 600 * SECOND };
 const LATE_UNTIL_MS = 720 * SECOND;
 const WRONG_SHARE = 0.06;
 const FAILING_SHARE = 0.4;
-/** How many objects stand beside the usual ones, so that machines fail and go in mass. */
+/** Names of additional objects, so that machines fail and end in large numbers. */
 export const EXTRA_OBJECTS = ['m-1', 'm-2', 'm-3', 'm-4'] as const;
 export const SHORT_HOLD = '5m';
 const SHORT_HOLD_MS = 5 * MINUTE;
 /** The operator's `--late-orphan-age` where rentals are late. */
 export const LATE_ORPHAN_AGE = '4m';
-/** One replacement at a time after the hold, each in ten minutes. */
+/** Time for one replacement: they run one at a time after the hold, each within ten minutes. */
 const TURN_MS = 10 * MINUTE;
 
 /** Draws them from a stream of their own, so that schedules without any are as they would be. */
@@ -159,7 +159,7 @@ export interface LongFaultsOptions {
   readonly world: SimulatedWorld;
   readonly users: Users;
   readonly invariants: Invariants;
-  /** Whether a fault of that kind strikes; counted. */
+  /** Returns true if a fault of that kind strikes, and counts it. */
   readonly strikes: (kind: string) => boolean;
 }
 
@@ -189,13 +189,13 @@ export class LongFaults {
       });
   }
 
-  /** What happens to a call to which that would happen. */
+  /** Returns the fate of a call, given its fate without these faults. */
   fateOf(call: Call, fate: Fate): Fate {
     if (call.side !== 'market') return fate;
     return this.#lateRental(call) ?? this.#dated(call, fate);
   }
 
-  /** Until when what struck may keep wanted machines from running, by what the design promises. */
+  /** Returns the time until which these faults may keep desired machines from running, by the documented promises. */
   recoversUntil(calmFrom: number, recoveryMs: number): number {
     const { plan, invariants } = this.#options;
     const from = Math.max(calmFrom, this.#outageEndsAt);
@@ -238,7 +238,7 @@ export class LongFaults {
     return CALLS[of].test(nameOf(request));
   }
 
-  /** Where failures have wrong dates, calls fail for that reason as well. */
+  /** Returns a failing fate: wrong dates of failures need failing calls. */
   #failing({ of }: WrongDates, fate: Fate): Fate {
     if (of !== 'failures' || this.#random.next() >= FAILING_SHARE) return fate;
     return { ...fate, refusal: { status: 502, body: 'Bad Gateway' } };

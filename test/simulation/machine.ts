@@ -1,22 +1,27 @@
 import type { Clock, Timer } from '../../src/lib/clock.ts';
 import type { Scheduler } from './scheduler.ts';
 
+const MIN_DELAY_MS = 0.001;
+
 /**
- * One operator process as the world sees it. Killed, nothing of it ever runs again: its timers do not fire
- * and no reply reaches it. Frozen, all of that waits until it thaws, with the wall clock gone on: a zombie.
+ * Operator process as the world sees it. Once killed, it never acts again: no timer fires and no response
+ * arrives. While frozen, all of that waits, and the wall clock moves on.
  */
 export class Machine {
   readonly name: string;
   readonly #scheduler: Scheduler;
   #alive = true;
   #frozenUntil = 0;
+  readonly #monotonicFrom: number;
   readonly #timers = new Set<Timer>();
   /** Added to its wall clock. */
   wallSkewMs = 0;
 
-  constructor(name: string, scheduler: Scheduler) {
+  /** `monotonicMs`: first reading of its monotonic clock; the time of the world unless given. */
+  constructor(name: string, scheduler: Scheduler, monotonicMs = scheduler.now) {
     this.name = name;
     this.#scheduler = scheduler;
+    this.#monotonicFrom = scheduler.now - monotonicMs;
   }
 
   get alive(): boolean {
@@ -41,21 +46,24 @@ export class Machine {
     else run();
   }
 
-  /** The process's own clock: its timers die with it. */
+  /** Returns the clock of the process: its timers end with it. */
   clock(): Clock {
     return {
       now: () => this.#scheduler.now + this.wallSkewMs,
-      monotonic: () => this.#scheduler.now,
+      monotonic: () => this.#scheduler.now - this.#monotonicFrom,
       setTimer: (delayMs, run) => this.#setTimer(delayMs, run),
     };
   }
 
   #setTimer(delayMs: number, run: () => void): Timer {
-    const timer = this.#scheduler.after(delayMs, () => {
+    // A shorter delay would not move the time of the world, which has fewer digits than a monotonic clock.
+    const timer = this.#scheduler.after(delayMs > 0 ? Math.max(delayMs, MIN_DELAY_MS) : delayMs, () => {
       this.#timers.delete(timer);
       this.deliver(run);
     });
+    // Code that runs on until its next await after the process died: its timer would keep the memory of the process.
     if (this.#alive) this.#timers.add(timer);
+    else timer.cancel();
     return {
       cancel: () => {
         this.#timers.delete(timer);

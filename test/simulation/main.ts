@@ -1,11 +1,13 @@
 /**
  * `make simulate`: the production operator under seeded faults, after the stories that are written for one step each
- * (not where one seed is replayed). From the environment: MODE (swarm, systematic, sequences, outages), SEEDS (how many),
+ * (not where one seed is replayed). From the environment: MODE (swarm, systematic, sequences, outages, deadman, idle), SEEDS (how many),
  * MARKET (vast or toy), FIRST_SEED, SEED (replays one), MINUTES (ends then), PAIRS (0: singles only), CORES (how many seeds at a time). The
  * last line on stdout is one JSON object; exit 1 on a violation, where a schedule takes no step for a minute, and where a whole run
  * misses what it owes in coverage or waste; 2 where a setting means nothing.
  */
 import { settingsOrExit } from '../settings/or-exit.ts';
+import { playDeadman } from './deadman/deadman.ts';
+import { DEADMAN_KINDS } from './deadman/kinds.ts';
 import { Figures } from './figures.ts';
 import type { Mode } from './schedule.ts';
 import { HOSTILE_TEXTS, playHostile } from './sequences/hostile.ts';
@@ -13,6 +15,7 @@ import { runSequences } from './sequences/sequences.ts';
 import { editedOf, SUBJECTS } from './sequences/subjects.ts';
 import { readSettings, type SearchMode, type Settings } from './settings.ts';
 import { shrink } from './shrink.ts';
+import { idleWorld } from './stories/idle-worlds.ts';
 import { OUTAGES } from './stories/outages.ts';
 import { play } from './stories/play.ts';
 import { STORIES } from './stories/stories.ts';
@@ -21,13 +24,13 @@ import { type Broken, type Play, playSwarm } from './swarm.ts';
 import { type Planned, replayPlan, runSystematic } from './systematic.ts';
 import { Watchdog } from './watchdog.ts';
 
-/** Stories are long; more of them than this help nobody. */
+/** Maximum number of stories to print: they are long. */
 const MAX_STORIES = 3;
 const PROGRESS_EVERY_MS = 30_000;
 
 const print = (text: string): void => void process.stderr.write(`${text}\n`);
 
-/** One run: what is looked for, for how long, and what was found. */
+/** State of one run: settings, results and progress. */
 interface Run {
   readonly settings: Settings;
   readonly figures: Figures;
@@ -38,34 +41,78 @@ interface Run {
 /** Runs one way of looking for violations. */
 type Search = (run: Run) => Promise<void>;
 
-const SEARCHES: Readonly<Record<SearchMode, Search>> = { swarm, systematic, sequences, outages };
+const SEARCHES: Readonly<Record<SearchMode, Search>> = {
+  ...{ swarm, systematic, sequences, outages, deadman, idle },
+};
 
-/** Each story was seen to break a promise without the step that it is written for. */
-async function playStories(
-  { settings, figures, goOn, watchdog }: Run,
-  stories: readonly Story[] = STORIES,
-): Promise<void> {
+/** Searches that play none of the stories of every other. */
+const WITHOUT_STORIES: ReadonlySet<SearchMode> = new Set<SearchMode>(['outages', 'deadman', 'idle']);
+
+/** Plays the stories. Each one is known to violate a promise without the step that it is written for. */
+async function playStories(run: Run, stories: readonly Story[] = STORIES): Promise<void> {
   print(`${stories.length} stories`);
   for (const story of stories) {
-    if (!goOn()) return;
-    watchdog.running(`the story "${story.name}"`);
-    const played = await play(story, { keepTrace: true, market: settings.market });
-    if (played.lacking.length > 0) {
-      print(`left out for want of ${played.lacking.join(', ')}: ${story.name}`);
-      continue;
-    }
-    const problems = [
-      ...played.violations.map(({ invariant, text }) => `${invariant} ${text}`),
-      ...played.unstruck.map((call) => `the call that it strikes never came: ${call}`),
-    ];
-    figures.violated(problems.length);
-    if (problems.length > 0) printStory(`Story "${story.name}": ${problems.join('; ')}`, played.trace);
+    if (!run.goOn()) return;
+    await playStory(run, story);
   }
+}
+
+async function playStory({ settings, figures, watchdog }: Run, story: Story): Promise<number> {
+  watchdog.running(`the story "${story.name}"`);
+  const played = await play(story, { keepTrace: true, market: settings.market });
+  if (played.lacking.length > 0) {
+    print(`left out for want of ${played.lacking.join(', ')}: ${story.name}`);
+    return 0;
+  }
+  const problems = [
+    ...played.violations.map(({ invariant, text }) => `${invariant} ${text}`),
+    ...played.unstruck.map((call) => `the call that it strikes never came: ${call}`),
+  ];
+  figures.violated(problems.length);
+  if (problems.length > 0) printStory(`Story "${story.name}": ${problems.join('; ')}`, played.trace);
+  return played.virtualSeconds;
 }
 
 /** Stories too long for every run: they are played alone. */
 function outages(run: Run): Promise<void> {
   return playStories(run, OUTAGES);
+}
+
+/** Plays two worlds of machines with fuses for each seed: one whose cluster is erased, one with outages. */
+async function deadman({ settings: { firstSeed, seeds }, figures, goOn, watchdog }: Run): Promise<void> {
+  print(`Seeds from ${firstSeed}, each with an erased cluster and with outages`);
+  for (let seed = firstSeed; seed < firstSeed + seeds && goOn(); seed += 1)
+    for (const kind of DEADMAN_KINDS) {
+      watchdog.running(`deadman seed ${seed}, ${kind}`);
+      const result = await figures.measure(() => playDeadman({ seed, kind }));
+      const { violations, ended, falseKills, renewals, virtualSeconds, traceHash } = result;
+      figures.add({
+        ...{ mode: 'all', violations: violations.length, wastedSeconds: [], virtualSeconds, traceHash },
+        selfEnds: { ended, falseKills, renewals },
+      });
+      const [first] = violations;
+      if (!first) continue;
+      const { trace } = await playDeadman({ seed, kind, keepTrace: true });
+      printStory(`Seed ${seed}, ${kind}: ${first.invariant} ${first.text}`, trace);
+      print(`Replay: MODE=deadman SEED=${seed} make simulate`);
+    }
+}
+
+/** Plays drawn lives of objects with an idle time. */
+async function idle(run: Run): Promise<void> {
+  const { figures, settings, goOn } = run;
+  const { firstSeed, seeds, isReplay } = settings;
+  if (!isReplay) print(`Idle worlds of seeds from ${firstSeed}`);
+  for (let seed = firstSeed; seed < firstSeed + seeds && goOn(); seed += 1) {
+    const before = figures.violations;
+    const virtualSeconds = await figures.measure(() => playStory(run, idleWorld(seed)));
+    figures.add({
+      ...{ mode: 'sweeperOff', violations: 0, wastedSeconds: [] },
+      virtualSeconds,
+      traceHash: '',
+    });
+    if (figures.violations > before) print(`Replay: MODE=idle SEED=${seed} make simulate`);
+  }
 }
 
 async function swarm({ settings, figures, goOn, watchdog }: Run): Promise<void> {
@@ -78,7 +125,9 @@ async function swarm({ settings, figures, goOn, watchdog }: Run): Promise<void> 
     onBegin: (what) => watchdog.running(what),
     onBroken: (schedule) => {
       broken.push(schedule);
-      print(`Seed ${schedule.seed}, ${schedule.mode}: a promise is broken; its story is told at the end`);
+      print(
+        `Seed ${schedule.seed}, ${schedule.mode}: a promise is broken; the full trace follows at the end`,
+      );
     },
   });
   for (const { seed, mode } of broken) await printSeed({ seed, market }, mode);
@@ -127,7 +176,7 @@ async function systematic({ settings: { pairs }, figures, goOn, watchdog }: Run)
 
 const planInWords = ({ strikes, life }: Planned): string => `${JSON.stringify(strikes)} of the ${life} life`;
 
-/** Each edit alone, then a chain of edits of each seed; one seed that is replayed is its chain alone. */
+/** Plays each edit alone, then a chain of edits per seed; a replay plays only the chain of its seed. */
 async function sequences({ settings, figures, goOn, watchdog }: Run): Promise<void> {
   const { firstSeed, seeds, isReplay } = settings;
   if (!isReplay) await playHostiles({ figures, goOn, watchdog });
@@ -146,7 +195,7 @@ async function sequences({ settings, figures, goOn, watchdog }: Run): Promise<vo
   });
 }
 
-/** Every hostile text in every field of every kind. */
+/** Writes every hostile text into every field of every kind. */
 async function playHostiles({ figures, goOn, watchdog }: Omit<Run, 'settings'>): Promise<void> {
   print('Hostile texts in every field');
   for (const edited of SUBJECTS.map(editedOf))
@@ -160,7 +209,10 @@ async function playHostiles({ figures, goOn, watchdog }: Omit<Run, 'settings'>):
     }
 }
 
-/** True until time is up or Ctrl-C was pressed; what was found so far is told then. Says now and then how far it is. */
+/**
+ * Returns a function that is true until time is up or Ctrl-C was pressed, and that prints progress. The results so
+ * far are printed then.
+ */
 function untilStopped(figures: Figures, minutes: number): () => boolean {
   let isStopped = false;
   let printedAt = performance.now();
@@ -184,7 +236,7 @@ async function main(): Promise<void> {
   const figures = new Figures();
   const goOn = untilStopped(figures, settings.minutes);
   const run: Run = { settings, figures, goOn, watchdog: new Watchdog() };
-  if (!settings.isReplay && settings.mode !== 'outages') await playStories(run);
+  if (!settings.isReplay && !WITHOUT_STORIES.has(settings.mode)) await playStories(run);
   await SEARCHES[settings.mode](run);
   const missed = goOn() ? figures.missed() : [];
   for (const text of missed) print(text);

@@ -8,7 +8,10 @@ import {
 import type { Machine } from './machine.ts';
 import type { Scheduler } from './scheduler.ts';
 
-/** What happens to one call. Delays are milliseconds of each leg. */
+/** Annotation of the bookmark after the initial state of a watch. */
+const END_OF_INITIAL_STATE = 'k8s.io/initial-events-end';
+
+/** Fate of one call. Delays are milliseconds per leg. */
 export interface Fate {
   readonly requestMs: number;
   readonly responseMs: number;
@@ -37,7 +40,7 @@ export interface Fate {
   /** The stream is cut after so many chunks. */
   readonly cutAfterChunks?: number;
   /** Chunks that are dropped without a trace. */
-  readonly dropChunk?: () => boolean;
+  readonly dropChunk?: (isInitial: boolean) => boolean;
 }
 
 export interface NetworkOptions {
@@ -48,11 +51,14 @@ export interface NetworkOptions {
   /** Decides each call's fate. */
   readonly fate: (request: TransportRequest) => Fate;
   readonly onCrash: (machine: Machine) => void;
-  /** Given for a request whose whole answer somebody else wants to read as well, once its caller has. */
+  /**
+   * Returns a listener that receives the complete response after its caller has read it; undefined for other
+   * requests.
+   */
   readonly listenerOf?: (request: TransportRequest) => ((body: string) => void) | undefined;
 }
 
-/** A server as one process reaches it: two legs that take time and may fail, and a death at either end. */
+/** Returns a transport to a server for one process: two legs that take time and may fail, and a crash at either end. */
 export function networkTo(options: NetworkOptions): Transport {
   const { machine } = options;
   return (request) =>
@@ -112,7 +118,10 @@ class OneCall {
     return { ...response, headers: { ...response.headers, date, ...age } };
   }
 
-  /** Whoever repeats calls on the way does so for want of a good answer: a refusal is one, and ends the matter. */
+  /**
+   * Repeats the call, as a proxy does without a successful response; a refusal counts as a response and ends the
+   * retries.
+   */
   #repeat(status: number): void {
     const { scheduler, server } = this.#options;
     const { duplicateAfterMs } = this.#fate;
@@ -166,11 +175,12 @@ class OneCall {
       : response;
   }
 
-  /** The body as this process reads it: chunks late, lost or cut, and none once it is dead. */
+  /** Yields the body as this process reads it: chunks may be late, lost or cut, and none arrives once it is dead. */
   async *#legs(response: TransportResponse): AsyncGenerator<Uint8Array> {
     const { scheduler, machine } = this.#options;
     const { chunkDelayMs, cutAfterChunks, dropChunk } = this.#fate;
     let chunks = 0;
+    let isInitial = this.#request.path.includes('sendInitialEvents=true');
     for await (const chunk of response.body) {
       if (cutAfterChunks !== undefined && chunks >= cutAfterChunks) {
         response.destroy();
@@ -178,7 +188,9 @@ class OneCall {
       }
       chunks += 1;
       if (chunkDelayMs) await scheduler.pause(chunkDelayMs());
-      if (dropChunk?.()) continue;
+      const isLost = dropChunk?.(isInitial);
+      isInitial &&= !Buffer.from(chunk).includes(END_OF_INITIAL_STATE);
+      if (isLost) continue;
       await new Promise<void>((resolve) => machine.deliver(resolve));
       yield chunk;
     }

@@ -1,9 +1,9 @@
 import type { Violation } from './oracle/scene.ts';
 
-/** What came of one schedule, life or sequence. */
+/** Result of one schedule, life or sequence. */
 export interface Outcome {
   readonly violations: readonly Violation[];
-  /** Billed seconds nobody wanted, per contract that had any. */
+  /** Seconds billed without need, per affected contract. */
   readonly wastedSeconds: readonly number[];
   readonly trace: readonly string[];
   readonly traceHash: string;

@@ -2,7 +2,7 @@ import type { TransportRequest } from '../../src/lib/transport.ts';
 import type { Fate } from './network.ts';
 import type { Side } from './world.ts';
 
-/** What one plan does to one effect. `hide` and `stale` concern what the watch tells after it. */
+/** Strike of a plan on one effect. `hide` and `stale` affect the watch after it. */
 export type Strike =
   | 'crashBefore'
   | 'crashAfter'
@@ -14,7 +14,7 @@ export type Strike =
   | 'hide'
   | 'stale';
 
-/** Something that changes a server: a call of the operator, or what a user does. */
+/** A change of a server: a call of the operator, or an action of a user. */
 export interface Effect {
   readonly index: number;
   readonly side: Side | 'user';
@@ -31,7 +31,7 @@ const ON_A_CALL: readonly Strike[] = [
 ];
 const ON_A_WATCH: readonly Strike[] = ['hide', 'stale'];
 
-/** Every strike that is possible on an effect. */
+/** Returns every strike that is possible on an effect. */
 export function strikesOn({ side, what }: Effect): readonly Strike[] {
   switch (side) {
     case 'user':
@@ -43,12 +43,12 @@ export function strikesOn({ side, what }: Effect): readonly Strike[] {
   }
 }
 
-/** Whether a call changes something that matters: leases and events do not. */
+/** Returns true if a call changes relevant state; leases and events do not count. */
 export function isEffect({ method, path }: TransportRequest): boolean {
   return method !== 'GET' && !/\/leases\/|\/leases$|\/events|selfsubjectaccessreviews/.test(path);
 }
 
-/** Method and path of a call without what differs from run to run. */
+/** Returns method and path of a call without what differs between runs. */
 export function nameOfCall({ method, path }: TransportRequest): string {
   const plain = (path.split('?')[0] ?? '').replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, '<uid>');
   return `${method} ${plain.replace(/\/\d+\//g, '/<id>/')}`;
@@ -68,7 +68,7 @@ function refusal(status: number, reason: string): Fate {
   return { ...QUIET, refusal: { status, body } };
 }
 
-/** What happens to the call that a strike hits. */
+/** Returns the fate of the call that a strike hits. */
 export function fateOf(strike: Strike, side: Side): Fate {
   switch (strike) {
     case 'crashBefore':

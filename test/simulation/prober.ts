@@ -2,7 +2,7 @@ import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { Prober } from '../../src/controllers/gpu-instance/probe.ts';
 import type { Containers } from './containers.ts';
 
-/** What a request line cannot hold (`node:_http_client`). */
+/** Characters that a request line cannot contain (`node:_http_client`). */
 const UNSENDABLE = /[^\u0021-\u00ff]/;
 /** Node throws for it once the request has no body. */
 const NEEDS_CHUNKS = 'trailer';
@@ -11,8 +11,8 @@ const NEEDS_CHUNKS = 'trailer';
 export const KEEPS_FIRST = '/keeps-first';
 
 /**
- * Every container answers but those that are silent. A request that Node refuses to send is thrown as Node throws it, and none reaches a network.
- * One for each process.
+ * Returns the prober of one process. Every container answers except silent ones. Requests that Node refuses to send
+ * throw the same errors, and no request reaches a network.
  */
 export function simulatedProber(containers: Containers): Prober {
   const kept = new Set<string>();

@@ -8,7 +8,7 @@ import { play } from './stories/play.ts';
 import { STORIES } from './stories/stories.ts';
 
 const LIMIT_MS = 120_000;
-/** Of a search beyond the story itself: what else shows the bug is not asked. */
+/** Search time beyond the story itself: other ways to show the bug are not needed. */
 const SECONDS = 1;
 
 const replays = readReplays();

@@ -13,11 +13,11 @@ const replay = z.strictObject({
   found: z.string(),
   /** The name of the story that shows it. */
   story: z.string(),
-  /** What takes its mending away again. */
+  /** Patch that removes the fix. */
   without: z.strictObject({ file: z.string(), find: z.string(), replace: z.string() }),
 });
 
-/** All of them. Throws if a file is no replay. */
+/** Returns all replays. Throws if a file is not a replay. */
 export function readReplays(): readonly z.infer<typeof replay>[] {
   return readdirSync(FOLDER).map((file) =>
     replay.parse(JSON.parse(readFileSync(join(FOLDER, file), 'utf8'))),

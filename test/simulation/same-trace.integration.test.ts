@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Figures } from './figures.ts';
-import { readSettings } from './settings.ts';
+import { readSettings, SEARCH_MODES } from './settings.ts';
 import { playSwarm } from './swarm.ts';
 
 const MAIN = join(import.meta.dirname, 'main.ts');
@@ -59,10 +59,10 @@ test('a setting that means nothing ends the run at once, with the remedy', {
 }, async () => {
   const { code, stdout, stderr } = await simulate({ MODE: 'chaos' });
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-  expect(stderr).toBe('MODE=chaos means nothing here: write one of swarm, systematic, sequences, outages\n');
+  expect(stderr).toBe(`MODE=chaos means nothing here: write one of ${SEARCH_MODES.join(', ')}\n`);
 });
 
-/** A small swarm, and what it adds up to. */
+/** Plays a small swarm. Returns its totals. */
 async function swarm(cores: number) {
   const figures = new Figures();
   const settings = readSettings({ FIRST_SEED: '7', SEEDS: '3', CORES: String(cores) });

@@ -1,7 +1,6 @@
 import type { RawOptions } from '../../src/config.ts';
 import type { LogFields, Logger } from '../../src/lib/logger.ts';
 import { seededRandom } from '../../src/lib/random.ts';
-import type { MarketFacts } from '../../src/market/market.ts';
 import { PRICE_LIMIT } from './account-whims.ts';
 import { Chance } from './chance.ts';
 import { Foreigners } from './foreigners.ts';
@@ -22,7 +21,7 @@ import type { Outcome } from './outcome.ts';
 import { type MarketName, offers, SIMULATED_MARKETS } from './simulated-market.ts';
 import { type Fault, Storm } from './storm.ts';
 import { Users } from './users.ts';
-import { drawClimate } from './weather.ts';
+import { causeFault, drawClimate } from './weather.ts';
 import { Whims } from './whims.ts';
 import { type FateOf, SimulatedWorld } from './world.ts';
 import { hasWrongFacts } from './wrong-facts.ts';
@@ -37,14 +36,14 @@ export interface ScheduleOptions {
   readonly keepTrace: boolean;
   /** Ends at the first violation. */
   readonly untilViolation?: boolean;
-  /** What processes log goes into the trace, too. */
+  /** Adds the log lines of processes to the trace. */
   readonly logLines?: boolean;
-  /** Which faults may strike; all where absent. For shrinking. */
+  /** Filters the faults that may strike (default: all). For shrinking. */
   readonly allow?: (fault: Fault) => boolean;
 }
 
 export interface ScheduleResult extends Outcome {
-  /** What contracts billed for nothing, with the reasons. */
+  /** Unneeded billing of contracts, with the reasons. */
   readonly waste: readonly ContractWaste[];
   readonly steps: number;
   /** The faults that struck, in order. */
@@ -53,7 +52,7 @@ export interface ScheduleResult extends Outcome {
   readonly isMassive: boolean;
 }
 
-/** What one contract billed for nothing. */
+/** Unneeded billing of one contract. */
 export interface ContractWaste {
   readonly contract: number;
   readonly seconds: number;
@@ -62,45 +61,56 @@ export interface ContractWaste {
 
 const SECOND = 1000;
 const FAULTS_MS = 600 * SECOND;
-/** What recovery may take: the longest boot, settle and backoff together. */
+/** Maximum recovery time: the longest boot, settle time and backoff together. */
 const RECOVERY_MS = 900 * SECOND;
-/** How long nothing may be written once all is well. */
+/** Time without any write that proves that the cluster has settled. */
 const QUIET_MS = 600 * SECOND;
 const CHECK_EVERY_MS = 20 * SECOND;
-/** How often a person looks at what is reported, and acts as the messages ask. */
+/** Interval at which a person reads the reports and follows the messages. */
 const PERSON_CHECKS_EVERY_MS = 120 * SECOND;
 /** Every so many seeds silence is watched to the end of the time that recovery may take, however soon all was well. */
 const LONG_WATCH_EVERY = 7;
-/** Every so many seeds, each a long one, the heap is asked what it still holds: as dear as one and a half schedules. */
+/**
+ * Interval in seeds, each a long one, at which the heap is searched; this costs as much as one and a half schedules.
+ */
 const MEMORY_EVERY = 35;
 /** Every so many seeds all is deleted in the end, the account as well. */
 const TEARDOWN_EVERY = 5;
 const TEARDOWN_MS = 440 * SECOND;
 const TEARDOWN_TAKES_MS = 20 * SECOND;
 const COPY_LABELS_AT_MS = 120 * SECOND;
-/** The third object of every second schedule is a group, which has up to three workers. */
+/** Returns true if the third object is a group with up to three workers: every second schedule. */
 const hasGroup = (seed: number): boolean => seed % 2 === 0;
-/** Every third of them has its load told by Prometheus, instead of written into it. */
+/** Returns true if Prometheus reports the group's load instead of its spec: every third schedule with a group. */
 const hasGateway = (seed: number): boolean => seed % 6 === 2;
-/** The third object of every sixth one stands in another namespace. */
+/** Returns true if the third object is in another namespace: every sixth schedule, and the hostile ones. */
 const hasFar = (seed: number): boolean => seed % 6 === 1 || isHostile(seed);
 /**
- * Every twentieth one has a group that leaves the price to the account, two accounts whose keys come and go, and tenants of
- * another namespace who want what is not theirs.
+ * Returns true for every twentieth schedule: its group leaves the price to the account, the keys of its two accounts
+ * come and go, and tenants of another namespace request machines of others.
  */
 const isHostile = (seed: number): boolean => seed % 20 === 16;
 /**
- * Every thirteenth one has a crowd for some minutes of the storm: objects that want what nobody offers, and some that
- * want what there is.
+ * Returns true for every thirteenth schedule: for some minutes of the storm it has a crowd of objects, most of which
+ * request offers that do not exist.
  */
 const hasCrowd = (seed: number): boolean => seed % 13 === 5;
-/** Every seventh one has a second account: of the same login where the seed is odd, and of another where it is even. */
+/**
+ * Returns true if there is a second account, in every seventh schedule: of the same login for odd seeds, of another
+ * login for even ones.
+ */
 const hasSecond = (seed: number): boolean => seed % 7 === 3 || isHostile(seed);
-/** Of four seeds two have one process, as the chart installs it, and two have one that waits for the lease. */
+/** Returns the change of every label by the market: in every 29th schedule one. */
+const labelChangeOf = (seed: number): string | undefined =>
+  seed % 29 === 7 ? (seed % 2 === 0 ? 'label-cut' : 'label-lower-cased') : undefined;
+/** Returns true if a person sets and changes budgets of the namespaces: every ninth schedule. */
+const hasBudgets = (seed: number): boolean => seed % 9 === 4;
+/** Returns the number of processes: two of four seeds have one, as the chart installs it, and two have a standby. */
 const processesOf = (seed: number): number => (seed % 4 < 2 ? 2 : 1);
 /**
- * Half of all calls were renewals if every schedule had the default of two seconds. Where nobody sweeps it stays: what is
- * wasted is bounded there, and renewing seldom a leader is lost more often.
+ * Returns the flags. With the default retry period of two seconds in every schedule, half of all calls would be lease
+ * renewals. Schedules without a sweeper keep the default: their waste is bounded, and rare renewals lose the leader
+ * more often.
  */
 const flagsOf = (seed: number, mode: Mode): RawOptions =>
   mode === 'all' && seed % 11 >= 3 ? { leaderElectRetryPeriod: '5s' } : {};
@@ -109,6 +119,7 @@ const CROWD_COMES_MS = 90 * SECOND;
 const CROWD_GOES_MS = 420 * SECOND;
 const CROWD_SIZE = 24;
 const HOSTILE_EVERY_MS = 25 * SECOND;
+const BUDGET_EVERY_MS = 35 * SECOND;
 const FIRST_LOAD = 150;
 /** The default: low enough to hold at times. */
 const TIGHT_BRAKE = { maxPerHour: 5 };
@@ -119,15 +130,17 @@ const FIRST_NAMES = ['a', 'b'];
 const LONG_LIMITS = { maxLifetime: '12h', maxTotalCost: '10' };
 const MONTH_LIMIT = { maxSpendPerMonth: '100' };
 
-/** One seeded life of a small cluster: faults for ten minutes, then calm until it has to be well and silent. */
+/**
+ * Plays one seeded life of a small cluster: faults for ten minutes, then calm until it must be converged and silent.
+ */
 export async function runSchedule(options: ScheduleOptions): Promise<ScheduleResult> {
   const schedule = new Schedule(options);
   return schedule.run();
 }
 
 /** Rentals that begin after every deadline, and machines whose objects are removed by force, are known by their labels alone. */
-function plannedAt(facts: MarketFacts, plan: LongFaultPlan): LongFaultPlan {
-  if (offers(facts, 'labels')) return plan;
+function plannedAt(isLabelled: boolean, plan: LongFaultPlan): LongFaultPlan {
+  if (isLabelled) return plan;
   return { ...plan, lateRentals: 0, removal: plan.removal && { ...plan.removal, isByForce: false } };
 }
 
@@ -140,7 +153,7 @@ class Schedule {
   readonly #storm: Storm;
   readonly #whims: Whims;
   readonly #plan: LongFaultPlan;
-  /** How often a person has looked since the faults stopped. */
+  /** Number of checks by a person since the faults stopped. */
   #checks = 0;
 
   constructor(options: ScheduleOptions) {
@@ -149,7 +162,8 @@ class Schedule {
     const random = seededRandom(seed * 7919 + (isStrict ? 2 : 1));
     const climate = drawClimate(random, { calmProcesses: isStrict });
     const { facts } = SIMULATED_MARKETS[options.market ?? 'vast'];
-    const plan = plannedAt(facts, drawLongFaults({ seed, isStrict }));
+    const isLabelled = offers(facts, 'labels') && labelChangeOf(seed) === undefined;
+    const plan = plannedAt(isLabelled, drawLongFaults({ seed, isStrict }));
     const lateFlags = plan.lateRentals > 0 ? { lateOrphanAge: LATE_ORPHAN_AGE } : {};
     const world = new SimulatedWorld({
       ...{
@@ -223,7 +237,9 @@ class Schedule {
     if (hasGroup(seed)) this.#users.groups.create(GROUP, FIRST_LOAD);
     else if (!hasFar(seed)) this.#users.createInstance('c', TIGHT_BRAKE);
     await this.#foreigners.settle();
-    if (offers(world.facts, 'labels'))
+    const labelChange = labelChangeOf(seed);
+    if (labelChange !== undefined) await causeFault(world, { name: labelChange });
+    else if (offers(world.facts, 'labels'))
       world.scheduler.after(COPY_LABELS_AT_MS, () =>
         this.#foreigners.copyLabels({ hasLateRentals: lateRentals > 0 }),
       );
@@ -232,9 +248,11 @@ class Schedule {
     this.#storm.begin();
     if (hasCrowd(seed)) this.#planCrowd();
     if (isHostile(seed)) this.#planHostilities();
+    if (hasBudgets(seed) && !this.#hasWrongFacts) this.#planBudgets();
     if (this.#isTeardown) this.#planTeardown();
     await world.scheduler.runUntil(begin + FAULTS_MS, check);
     this.#storm.end();
+    this.#users.budgets.settle();
     this.#personChecks();
     await this.#recover(check);
     this.#invariants.checkConverged();
@@ -259,7 +277,7 @@ class Schedule {
     };
   }
 
-  /** An object of other people, who may rent by the same account. */
+  /** Creates an object of another tenant of the same account. */
   #goFar(): void {
     this.#users.createNamespace(OTHER_NAMESPACE);
     for (const account of this.#users.accounts) account.set({ allowedNamespaces: { from: 'All' } });
@@ -277,7 +295,20 @@ class Schedule {
       this.#world.scheduler.after(at, () => this.#whims.actHostile());
   }
 
-  /** Every fourth of the crowd wants what there is; the others each another GPU that nobody has. */
+  /** Plans budgets from the beginning, from a seed of their own: other schedules stay as they are. */
+  #planBudgets(): void {
+    const { seed } = this.#options;
+    const chance = new Chance(seededRandom(seed + 29));
+    const act = () => this.#users.budgets.act(chance, hasFar(seed) ? OTHER_NAMESPACE : undefined);
+    act();
+    for (let at = BUDGET_EVERY_MS; at < FAULTS_MS; at += BUDGET_EVERY_MS)
+      this.#world.scheduler.after(at, act);
+  }
+
+  /**
+   * Plans the crowd: every fourth object requests an existing offer, the others each a different GPU that no host
+   * offers.
+   */
   #planCrowd(): void {
     const { scheduler } = this.#world;
     const crowd = Array.from({ length: CROWD_SIZE }, (_, index) => `crowd-${index}`);
@@ -301,13 +332,16 @@ class Schedule {
     return this.#options.seed % LONG_WATCH_EVERY === 0;
   }
 
-  /** Not where hands have removed finalizers: an account goes before orphans that nobody has swept yet. */
+  /**
+   * True if the schedule ends with a teardown. Not with a sweeper, where users remove finalizers: the account would
+   * be removed before its orphans are swept.
+   */
   get #isTeardown(): boolean {
     const { mode, seed } = this.#options;
     return mode === 'sweeperOff' && seed % TEARDOWN_EVERY === TEARDOWN_EVERY - 1;
   }
 
-  /** Somebody wants none of it any more, and deletes everything; the account a little before, with, or after the rest. */
+  /** Plans the deletion of everything; the account goes shortly before, with, or after the rest. */
   #planTeardown(): void {
     const { scheduler } = this.#world;
     const accountGoesAt = TEARDOWN_MS + ((this.#options.seed % 3) - 1) * TEARDOWN_TAKES_MS;
@@ -350,7 +384,10 @@ class Schedule {
     return fate;
   }
 
-  /** What processes log is looked through for secrets; what they do is told, and all of it where that is asked for. */
+  /**
+   * Returns the logger of a process: all lines are searched for secrets, and the trace records actions, or all lines
+   * if requested.
+   */
   #logOf(machine: Machine): Logger {
     const logAt = (level: string) => (message: string, fields?: LogFields) => {
       const text = this.#invariants.logged(machine, message, fields);
@@ -378,14 +415,14 @@ class Schedule {
     });
   }
 
-  /** At first a person confirms that they may go; later they destroy those that are left in the console. */
+  /** Handles orphans as a person does: first confirms them, later destroys the remaining ones in the console. */
   #handleOrphans(): void {
     const latched = this.#users.accounts.filter((account) => account.seesMassOrphans());
     for (const account of latched) account.confirmOrphans();
     if (this.#checks >= CHECKS_BEFORE_CONSOLE) this.#endInConsole(this.#invariants.orphans());
   }
 
-  /** One after the other: the service refuses calls that come too soon after others. */
+  /** Destroys machines one after the other: the service refuses calls in quick succession. */
   #endInConsole(ids: readonly number[]): void {
     for (const [index, id] of ids.entries())
       this.#world.scheduler.after(index * CONSOLE_EVERY_MS, () => {

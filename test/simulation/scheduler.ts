@@ -80,7 +80,7 @@ export class Scheduler {
     return promise;
   }
 
-  /** Moves time on to the next task up to `untilMs`, and gives what it runs; undefined where none is left. */
+  /** Advances time to the next task up to `untilMs` and returns it; undefined if no task is left. */
   #takeDue(untilMs: number): (() => void) | undefined {
     for (let next = this.#heap[0]; next && next.at <= untilMs; next = this.#heap[0]) {
       this.#pop();
@@ -132,7 +132,7 @@ export class Scheduler {
   }
 }
 
-/** The clock that world and users see. */
+/** Returns the clock of the world and its users. */
 export function worldClock(scheduler: Scheduler): Clock {
   return {
     now: () => scheduler.now,

@@ -17,7 +17,10 @@ describe('settings of a simulation', () => {
   });
 
   test.for([
-    [{ MODE: 'chaos' }, 'MODE=chaos means nothing here: write one of swarm, systematic, sequences, outages'],
+    [
+      { MODE: 'chaos' },
+      'MODE=chaos means nothing here: write one of swarm, systematic, sequences, outages, deadman, idle',
+    ],
     [{ SEEDS: '0' }, 'SEEDS=0 means nothing here: write a whole number from 1 to 2147483647'],
     [{ SEEDS: 'ten' }, 'SEEDS=ten means nothing here'],
     [{ SEED: '-1' }, 'SEED=-1 means nothing here: write a whole number from 0 to 2147483647'],

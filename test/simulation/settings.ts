@@ -2,24 +2,24 @@ import { randomInt } from 'node:crypto';
 import { type Given, LARGEST_SEED, SettingsReader } from '../settings/reader.ts';
 import { MARKET_NAMES, type MarketName } from './simulated-market.ts';
 
-export const SEARCH_MODES = ['swarm', 'systematic', 'sequences', 'outages'] as const;
+export const SEARCH_MODES = ['swarm', 'systematic', 'sequences', 'outages', 'deadman', 'idle'] as const;
 export type SearchMode = (typeof SEARCH_MODES)[number];
 
-/** What one run of the simulation does. */
+/** Settings of a simulation run. */
 export interface Settings {
   readonly mode: SearchMode;
   /** The market that stories and swarms rent at. */
   readonly market: MarketName;
   readonly firstSeed: number;
-  /** One seed alone is run again. */
+  /** True if a single seed is replayed. */
   readonly isReplay: boolean;
-  /** How many seeds. */
+  /** Number of seeds. */
   readonly seeds: number;
   /** No schedule begins later. */
   readonly minutes: number;
-  /** Whether the systematic mode strikes pairs of effects, too. */
+  /** True if the systematic mode also strikes pairs of effects. */
   readonly pairs: boolean;
-  /** How many seeds are played at a time, each in a process of its own. */
+  /** Number of seeds played at a time, each in a separate process. */
   readonly cores: number;
 }
 

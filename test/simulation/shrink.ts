@@ -12,7 +12,7 @@ export interface ShrinkOptions {
   readonly seed: number;
   readonly mode: Mode;
   readonly market?: MarketName;
-  /** How many schedules may be run; the best so far is the answer. */
+  /** Maximum number of schedules to run; the best result so far counts. */
   readonly mostRuns?: number;
 }
 
@@ -51,7 +51,7 @@ class Search {
     this.#invariant = result.violations[0]?.invariant;
   }
 
-  /** Some promises break without any fault. */
+  /** Returns true if the promise is violated without any fault. */
   dropAll(): Promise<boolean> {
     return this.#stillBreaks(() => false);
   }

@@ -11,18 +11,19 @@ import { toyFacts } from '../builders/toy-market.ts';
 export const MARKET_NAMES = ['vast', 'toy'] as const;
 export type MarketName = (typeof MARKET_NAMES)[number];
 
-/** What acts of people and faults need of a market. */
-export type Capability = 'bids' | 'hosts' | 'labels' | 'stop';
+/** Capability of a market that actions of people and faults may need. */
+export type Capability = 'bids' | 'hosts' | 'labels' | 'stop' | 'utilization';
 
-/** True if a market has what an act or a fault needs. */
+/** Returns true if a market has a capability. */
 export function offers(
-  { hasBids, hasStop, label, namesHosts }: MarketFacts,
+  { hasBids, hasStop, hasUtilization, label, namesHosts }: MarketFacts,
   capability: Capability,
 ): boolean {
-  return { bids: hasBids, hosts: namesHosts, stop: hasStop, labels: label.kept !== 'never' }[capability];
+  const labels = label.kept !== 'never';
+  return { bids: hasBids, hosts: namesHosts, stop: hasStop, labels, utilization: hasUtilization }[capability];
 }
 
-/** What faults of the service need: they cost nothing, or strike nothing, where it is missing. */
+/** Capability that each fault of the service needs: without it, the fault has no effect. */
 const FAULT_NEEDS: Readonly<Record<string, Capability>> = {
   'create-stopped': 'stop',
   'cannot-start': 'stop',
@@ -32,7 +33,7 @@ const FAULT_NEEDS: Readonly<Record<string, Capability>> = {
 };
 const FIELD_NEEDS: Readonly<Record<string, Capability>> = { label: 'labels', intended_status: 'stop' };
 
-/** What a fault needs of a market; undefined if it strikes any. */
+/** Returns the capability that a fault needs; undefined if it affects any market. */
 export function needOfFault({
   name,
   field,
@@ -60,22 +61,25 @@ export const SIMULATED_MARKETS: Readonly<Record<MarketName, SimulatedMarket>> = 
 };
 
 /**
- * The toy in front of the simulator: kinds of machines instead of offers, no labels, no stop, no bids, and no ids of
- * machines and hosts. Its calls travel as the simulator's own, so that every fault meets them.
+ * Opens the toy market in front of the simulator: machine types instead of offers, no labels, no stop, no bids, and
+ * no IDs of machines and hosts. Its calls reach the simulator as its own, so that every fault affects them.
  */
-function openToy({ store }: Simulator, options: MarketOptions): Market {
+function openToy(simulator: Simulator, options: MarketOptions): Market {
+  const { store } = simulator;
   const hosts = openMarket('Vast', options);
   const kindOf = (offerId: string): string | undefined => {
     const offer = store.current().tables.offers[Number(offerId)];
-    return offer && `${offer.columns['gpu_name']}/${offer.columns['num_gpus']}/${offer.gpuPricePerHour}`;
+    if (!offer) return undefined;
+    const { gpu_name: gpu, num_gpus: count, direct_port_count: ports } = offer.columns;
+    return `${gpu}/${count}/${offer.gpuPricePerHour}${ports === 0 ? '/without ports' : ''}`;
   };
   const freeHost = (kind: string): string | undefined => {
-    const { offers, contracts, endedContracts } = store.current().tables;
-    const free = rowsOf(offers).filter(
+    const free = rowsOf(store.current().tables.offers).filter(
       ({ id, rentedBy }) => rentedBy === null && kindOf(String(id)) === kind,
     );
-    // Customers get the hosts of a kind in turn.
-    const turn = rowsOf(contracts).length + rowsOf(endedContracts).length;
+    // Customers get the hosts of a kind in turn, also if a call before has not been carried out yet.
+    const turn = turns.get(simulator) ?? 0;
+    turns.set(simulator, turn + 1);
     const host = free[turn % free.length];
     return host && String(host.id);
   };
@@ -86,8 +90,12 @@ function openToy({ store }: Simulator, options: MarketOptions): Market {
       const kinds = new Map<string, Offer>();
       for (const offer of await hosts.offers(query, call)) {
         const id = kindOf(offer.id);
-        if (id !== undefined && !kinds.has(id))
-          kinds.set(id, { ...offer, id, machineId: undefined, hostId: undefined });
+        if (id === undefined) continue;
+        const { stock = 0 } = kinds.get(id) ?? {};
+        kinds.set(id, {
+          ...(kinds.get(id) ?? offer),
+          ...{ id, stock: stock + 1, machineId: undefined, hostId: undefined },
+        });
       }
       return [...kinds.values()];
     },
@@ -108,6 +116,8 @@ function openToy({ store }: Simulator, options: MarketOptions): Market {
 }
 
 const NO_OFFER = '1';
+/** Rent calls of a simulated service so far. */
+const turns = new WeakMap<Simulator, number>();
 
 function shownByToy(row: MachineRow): MachineRow {
   return {

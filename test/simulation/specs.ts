@@ -1,6 +1,6 @@
 import type { JsonObject } from './memory-kube/json.ts';
 
-/** What people want of a machine. */
+/** Usual spec of a machine. */
 export const MACHINE: JsonObject = {
   offers: [{ gpuNames: ['RTX 4090'], maxPricePerHour: '0.90' }],
   image: 'example/work:1',
@@ -8,12 +8,12 @@ export const MACHINE: JsonObject = {
   timeouts: { provisioning: '2m', loading: '3m', start: '1m' },
 };
 
-/** A machine that is rented by a bid, which somebody may outbid. */
+/** Offers of a machine rented by a bid, which another renter may outbid. */
 export const BY_BID: JsonObject[] = [
   { gpuNames: ['RTX 4090'], pricing: 'Interruptible', bid: '0.45', maxPricePerHour: '0.90' },
 ];
 
-/** A machine that may be rented although nobody says what it costs. */
+/** Offers of a machine whose price may be unknown. */
 export const AT_ANY_PRICE: JsonObject[] = [
   { gpuNames: ['RTX 4090'], maxPricePerHour: '0.90', allowUnknownPrice: true },
 ];

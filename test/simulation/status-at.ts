@@ -5,7 +5,7 @@ import { type JsonObject, objectAt } from './memory-kube/json.ts';
 /** Stored objects never change. */
 const decoded = new WeakMap<JsonObject, JsonObject>();
 
-/** The status of a stored object as operators have it in memory. */
+/** Returns the status of a stored object in the form that operators have in memory. */
 export function statusAt(object: JsonObject): JsonObject {
   const known = decoded.get(object);
   if (known) return known;
@@ -14,7 +14,7 @@ export function statusAt(object: JsonObject): JsonObject {
   return status;
 }
 
-/** Whether an operator of this version can use the record of an object. */
+/** Returns true if this version of the operator can use the object's record. */
 export function hasUsableRecord(object: JsonObject): boolean {
   return storedForm(statusAt(object))?.problem === undefined;
 }

@@ -13,7 +13,7 @@ import { WrongFacts } from './wrong-facts.ts';
 
 type Call = Parameters<FateOf>[0];
 
-/** One fault of a schedule: its number in order, and its kind. */
+/** Fault of a schedule: its sequence number and kind. */
 export interface Fault {
   readonly index: number;
   readonly kind: string;
@@ -33,7 +33,7 @@ export interface StormOptions {
   /** Replies have wrong facts. */
   readonly hasWrongFacts: boolean;
   readonly plan: LongFaultPlan;
-  /** Which faults may strike; all where absent. */
+  /** Filters the faults that may strike (default: all). */
   readonly allow?: ((fault: Fault) => boolean) | undefined;
 }
 
@@ -41,7 +41,7 @@ const SECOND = 1000;
 /** For how long an account may be without credit. */
 const NO_CREDIT_MS = 200 * SECOND;
 
-/** Everything that goes wrong while it lasts, drawn from one seed: calls, processes, clocks, hosts, and people. */
+/** Source of all faults of a schedule, drawn from one seed: calls, processes, clocks, hosts and people. */
 export class Storm {
   readonly #options: StormOptions;
   readonly #world: SimulatedWorld;
@@ -89,7 +89,7 @@ export class Storm {
     this.#every(installEvery, 'install', () => this.#options.installer.act());
   }
 
-  /** Everything works again and stays so. */
+  /** Ends all faults for good. */
   end(): void {
     this.#lasts = false;
     this.#world.note('the faults stop');
@@ -102,12 +102,12 @@ export class Storm {
     }
   }
 
-  /** Until when all has to be well that is to be, if it may take so long after the last fault. */
+  /** Returns the time by which everything must be converged, given the recovery time after the last fault. */
   recoversUntil(calmFrom: number, recoveryMs: number): number {
     return this.#longFaults.recoversUntil(calmFrom, recoveryMs);
   }
 
-  /** What happens to a call. */
+  /** Returns the fate of a call. */
   fateOf(call: Call): Fate {
     return this.#lasts
       ? this.#longFaults.fateOf(call, this.#climateOf(call))
@@ -129,18 +129,21 @@ export class Storm {
     return this.#whileItLasts(fate, call);
   }
 
-  /** A stream outlives the storm; what happens to its chunks does not. */
+  /** Limits chunk faults to the storm: a stream outlives it. */
   #whileItLasts(fate: Fate, { machine, request }: Call): Fate {
     const { chunkDelayMs, dropChunk } = fate;
     return {
       ...fate,
       ...(chunkDelayMs ? { chunkDelayMs: () => (this.#lasts ? chunkDelayMs() : 0) } : {}),
-      ...(dropChunk ? { dropChunk: () => this.#lasts && this.#drops(dropChunk, machine, request) } : {}),
+      ...(dropChunk && {
+        // An API server never leaves out an object of a list, so none of the initial state is lost.
+        dropChunk: (isInitial) => !isInitial && this.#lasts && this.#drops(dropChunk, machine, request),
+      }),
     };
   }
 
-  #drops(dropChunk: () => boolean, machine: Machine, { path }: Call['request']): boolean {
-    const isDropped = dropChunk();
+  #drops(dropChunk: NonNullable<Fate['dropChunk']>, machine: Machine, { path }: Call['request']): boolean {
+    const isDropped = dropChunk(false);
     if (isDropped) this.#invariants.missedEvent(machine, path);
     return isDropped;
   }
@@ -196,7 +199,7 @@ export class Storm {
     this.#world.note(`the clock of ${process.machine.name} jumps by ${hours} h`);
   }
 
-  /** Whether the next fault strikes; numbered, so that a shrinking run can leave some out. */
+  /** Returns true if the next fault strikes. Faults are numbered, so that a shrinking run can skip some. */
   #strikes(kind: string): boolean {
     this.#drawn += 1;
     const fault = { index: this.#drawn, kind };

@@ -6,7 +6,7 @@ import type { MarketName } from './simulated-market.ts';
 
 const MODES: readonly Mode[] = ['sweeperOff', 'all'];
 
-/** One seed, and the market that it rents at. */
+/** Seed, and the market that it rents from. */
 export interface Play {
   readonly seed: number;
   readonly market: MarketName;
@@ -43,7 +43,7 @@ export interface SwarmOptions {
   readonly onBroken: (broken: Broken) => void;
 }
 
-/** Plays seed after seed, on as many cores as are asked for, and adds up what came of them in the order of the seeds. */
+/** Plays seeds on the configured number of cores, and adds up the results in seed order. */
 export async function playSwarm(options: SwarmOptions): Promise<void> {
   const { settings, figures, goOn, onBegin, onBroken } = options;
   const { firstSeed, seeds, cores, market } = settings;

@@ -12,7 +12,7 @@ export interface Planned {
 export interface SystematicOptions {
   /** Told of every plan as soon as it has run. */
   readonly onPlan: (planned: Planned) => void;
-  /** Whether to go on; asked before every plan. */
+  /** Returns true to continue; called before every plan. */
   readonly goOn: () => boolean;
   /** Pairs within one object's life, too. */
   readonly pairs: boolean;
@@ -24,7 +24,7 @@ type Measure = (run: () => Promise<LifeResult>) => Promise<LifeResult>;
 
 const unmeasured: Measure = (run) => run();
 
-/** How many (effect × fault) points, or pairs of them, there are and were struck. */
+/** Number of (effect × fault) points and pairs: existing and struck. */
 export interface Coverage {
   singles: { covered: number; total: number };
   pairs: { covered: number; total: number };

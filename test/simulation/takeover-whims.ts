@@ -10,12 +10,12 @@ export interface TakeoverWhimsOptions {
   readonly chance: Chance;
 }
 
-/** Among the dearest, which nobody else rents. */
+/** Expensive offers, which no object rents. */
 const OFFERS_TO_HAND_OVER = [8_000_020, 8_000_019] as const;
-/** By when an object that is deleted has let go of the machine that it keeps, mostly. */
+/** Time by which a deleted object has usually released the machine that it keeps. */
 const LETS_GO_MS = 60_000;
 
-/** What people come to do with machines that there are: have objects take them over, show them, or ask for those of others. */
+/** Random actions of users on existing machines: take over, observe, or request those of others. */
 export class TakeoverWhims {
   readonly #options: TakeoverWhimsOptions;
 
@@ -23,7 +23,7 @@ export class TakeoverWhims {
     this.#options = options;
   }
 
-  /** An object of that name names a machine that there is. */
+  /** Creates an object that names an existing machine. */
   create(name: string): void {
     this.#options.chance.doOneOf([
       [4, () => void this.#handOver(name)],
@@ -33,7 +33,7 @@ export class TakeoverWhims {
     ]);
   }
 
-  /** An object goes without its machine, and another one takes that over. */
+  /** Deletes an object without its machine, which another object takes over. */
   passOn(from: string, to: string): void {
     const { later, users } = this.#options;
     const machine = users.machineOf(from);
@@ -43,21 +43,24 @@ export class TakeoverWhims {
     later(LETS_GO_MS, () => void this.#takeKept(to, machine));
   }
 
-  /** A person rents a machine and has an object take it over. */
+  /** Rents a machine by hand and creates an object that takes it over. */
   async #handOver(name: string): Promise<void> {
     const { users, chance } = this.#options;
     const machine = await users.console.rentToHandOver(chance.oneOf(OFFERS_TO_HAND_OVER));
     if (machine !== undefined) this.#adopt(name, machine, 'Manage');
   }
 
-  /** An object shows the machine of somebody else. */
+  /** Creates an object that observes a foreign machine. */
   #watch(name: string): void {
     const { users, invariants } = this.#options;
     const machine = users.console.machines().find((id) => invariants.isForeign(id));
     if (machine !== undefined) this.#adopt(name, machine, 'Observe');
   }
 
-  /** An object asks for the machine of another one, which keeps it. A stranger's is asked for by nobody, whatever a status says. */
+  /**
+   * Creates an object that requests another object's machine, which that object keeps. Never requests a foreign
+   * machine, whatever a status contains.
+   */
   #claim(name: string, policy: 'Manage' | 'Observe'): void {
     const { users, invariants } = this.#options;
     const other = users.anyName();
@@ -66,7 +69,10 @@ export class TakeoverWhims {
     this.#adopt(name, machine, policy);
   }
 
-  /** Only one that was kept on purpose, and is still there: whoever takes its label off says whose it is not. */
+  /**
+   * Takes over a machine that was kept on purpose and still exists. Removing the label of any other machine would
+   * claim that the operator does not own it.
+   */
   async #takeKept(name: string, machine: number): Promise<void> {
     const { users, invariants } = this.#options;
     if (!invariants.isKept(machine)) return;

@@ -3,20 +3,29 @@ import { runSchedule } from './schedule.ts';
 import { GROUP_STORIES } from './stories/group-stories.ts';
 import { play } from './stories/play.ts';
 import { PURCHASE_STORIES } from './stories/purchase-stories.ts';
+import { STORIES } from './stories/stories.ts';
+import type { Story } from './stories/story.ts';
 
 const LIMIT_MS = 240_000;
-/** One with a group, one with a second account, and one that ends with a teardown. */
-const SEEDS = [1, 2, 3];
+/** Seeds: one with a group, one with a second account, and one in which a reply to a rental names a wrong machine. */
+const SEEDS = [2, 3, 9];
+/** Maximum length of a story times its machines; `MARKET=toy make simulate` plays the others, which cost more. */
+const MAX_MACHINE_SECONDS = 500;
 
-test('keeps every promise in the purchase stories of a market without labels, stop and bids', {
+const machineSeconds = ({ seconds, fleet, group }: Story): number => seconds * (fleet ?? (group ? 3 : 1));
+const SHORT_STORIES = STORIES.filter(
+  (story) => machineSeconds(story) <= MAX_MACHINE_SECONDS || PURCHASE_STORIES.includes(story),
+);
+
+test('keeps every promise in the short stories of a market without labels, stop and bids', {
   timeout: LIMIT_MS,
 }, async () => {
   const played = [];
-  for (const story of PURCHASE_STORIES) played.push({ story, ...(await play(story, { market: 'toy' })) });
+  for (const story of SHORT_STORIES) played.push({ story, ...(await play(story, { market: 'toy' })) });
   const told = played.filter(({ lacking }) => lacking.length === 0);
   const broken = told.filter(({ violations, unstruck }) => violations.length + unstruck.length > 0);
   expect(broken.map(({ story, violations, unstruck }) => [story.name, violations, unstruck])).toEqual([]);
-  expect(told.length).toBeGreaterThan(played.length / 2);
+  expect(told.length).toBeGreaterThan(100);
 });
 
 test.each(SEEDS)(

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** What happened, in order, and a hash of all of it. Lines are kept only where a story is wanted. */
+/** Events in order, and a hash of all of them. Lines are kept only on request. */
 export class Trace {
   readonly #hash = createHash('sha256');
   readonly #lines: string[] = [];
@@ -24,7 +24,7 @@ export class Trace {
     return this.#lines;
   }
 
-  /** Hash of all lines so far, sixteen hexadecimal digits. */
+  /** Returns the hash of all lines so far, sixteen hexadecimal digits. */
   digest(): string {
     return this.#hash.copy().digest('hex').slice(0, 16);
   }

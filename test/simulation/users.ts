@@ -1,5 +1,7 @@
 import type { Random } from '../../src/lib/random.ts';
 import { AccountOwner } from './account-owner.ts';
+import { BudgetOwner } from './budget-owner.ts';
+
 import { BY_HAND, Console } from './console.ts';
 import { GroupOwner } from './group-owner.ts';
 import { calledOf, Kubectl } from './kubectl.ts';
@@ -17,9 +19,10 @@ const WORK_SECRET = 'work';
 const LONG_SECRET = 'long';
 const NAMESPACE_LABEL = 'kubernetes.io/metadata.name';
 const HOLD = 'gpurental.dev/hold';
+const IDLE_EXTEND = 'gpurental.dev/idle-extend-until';
 const LATE = /Machine (\d+) \([^)]*\) carries the label of purchase/;
 const IN_DOUBT = /Machines? ([^;]+?) (?:is|are) new and (?:has|have) no label/;
-/** What follows the id of a machine, such as ` ($0.50/h)`. */
+/** Suffix of a machine's ID, such as ` ($0.50/h)`. */
 const PRICE = / \([^)]*\)/g;
 
 const USUAL_POLICIES: JsonObject = {
@@ -32,21 +35,24 @@ const USUAL_POLICIES: JsonObject = {
 
 interface InstanceChoice {
   readonly maxPerHour?: number;
-  /** It rents by the second account. */
+  /** True if it rents with the second account. */
   readonly isOfSecond?: boolean;
   readonly offers?: JsonObject[];
   readonly ports?: JsonObject[];
   readonly maxLifetime?: string;
   readonly maxTotalCost?: string;
+  readonly lease?: JsonObject;
+  readonly ssh?: boolean;
 }
 
-/** What people do to the cluster. Each act is told; refusals by the API server are what they are. */
+/** Actions of people on the cluster. The trace records each one; the API server may refuse it. */
 export class Users {
   readonly console: Console;
   readonly account: AccountOwner;
   /** Has another account beside that, where {@link AccountOwner.create} makes one. */
   readonly second: AccountOwner;
   readonly groups: GroupOwner;
+  readonly budgets: BudgetOwner;
   readonly #world: SimulatedWorld;
   readonly #random: Random;
   readonly #kubectl: Kubectl;
@@ -58,6 +64,7 @@ export class Users {
     this.account = new AccountOwner(world, { ...people, name: 'default', secret: 'marketplace-key' });
     this.second = new AccountOwner(world, { ...people, name: SECOND_ACCOUNT, secret: 'second-key' });
     this.groups = new GroupOwner(world, kubectl);
+    this.budgets = new BudgetOwner(kubectl);
     this.#kubectl = kubectl;
     this.#world = world;
     this.#random = random;
@@ -68,12 +75,12 @@ export class Users {
     this.#create(name, { replacement: { maxPerHour }, ...(isOfSecond && { accountRef }), ...spec });
   }
 
-  /** A Secret of theirs that has the name which the connection Secret of an object needs. */
+  /** Creates a Secret with the name that an object's connection Secret needs. */
   takeName(name: string): void {
     this.#kubectl.create('secrets', connectionOf(name), { apiVersion: 'v1', kind: 'Secret', data: {} });
   }
 
-  /** That Secret goes; one of the operator stays. */
+  /** Deletes that Secret, unless the operator owns it. */
   freeName(name: string): void {
     const address = this.#kubectl.address('secrets', connectionOf(name));
     const present = this.#world.kube.writes.read(address);
@@ -81,19 +88,19 @@ export class Users {
       this.#kubectl.delete(address, `deletes the Secret ${connectionOf(name)}`);
   }
 
-  /** An object that somebody makes and deletes so many seconds later. */
+  /** Creates an object and deletes it after the given seconds. */
   visit(name: string, spec: JsonObject, seconds: number): void {
     this.#create(name, spec);
     this.#world.scheduler.after(seconds * 1000, () => this.delete(name));
   }
 
-  /** A machine that people rented themselves and that carries no label; undefined where there is none. */
+  /** Returns a hand-rented machine without a label; undefined if there is none. */
   unlabelledMachine(): number | undefined {
     const contracts = Object.values(this.#world.market.store.current().tables.contracts);
     return contracts.find(({ image, label }) => image === BY_HAND && label === null)?.id;
   }
 
-  /** One of another namespace rents by the account of this one. */
+  /** Creates an object. One of another namespace rents with the account of the usual namespace. */
   #create(name: string, spec: JsonObject): void {
     if (spec['offers'] === BY_BID && !this.#world.has('bids')) return;
     const accountRef = { name: 'default', namespace: NAMESPACE };
@@ -104,12 +111,12 @@ export class Users {
     });
   }
 
-  /** Who has an account now. */
+  /** Existing accounts. */
   get accounts(): readonly AccountOwner[] {
     return [this.account, this.second].filter((account) => account.isThere());
   }
 
-  /** A namespace, where other people live. */
+  /** Creates a namespace for other tenants. */
   createNamespace(name: string): void {
     const { kube } = this.#world;
     const address = { kind: kube.kind('namespaces'), namespace: undefined, name };
@@ -117,7 +124,7 @@ export class Users {
     kube.writes.create(address, { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } });
   }
 
-  /** Puts that label on a namespace, or takes it off where it is null. */
+  /** Sets a label of a namespace; null removes it. */
   labelNamespace(name: string, label: string, value: string | null): void {
     const address = { kind: this.#world.kube.kind('namespaces'), namespace: undefined, name };
     this.#kubectl.edit(address, {
@@ -133,7 +140,7 @@ export class Users {
     });
   }
 
-  /** An object that takes over a machine that there is already. */
+  /** Creates an object that takes over an existing machine. */
   createAdopting(name: string, instanceId: number, policy: 'Manage' | 'Observe' = 'Manage'): void {
     if (!this.#world.has('labels')) return;
     this.#create(name, { adopt: { instanceId: String(instanceId), policy } });
@@ -172,7 +179,7 @@ export class Users {
     this.delete(name);
   }
 
-  /** `kubectl delete --cascade=orphan`; the garbage collector removes the owner references when it comes to it. */
+  /** Deletes with `--cascade=orphan`; the garbage collector removes the owner references later. */
   deleteAndOrphan(name: string): void {
     this.#kubectl.delete(this.#instance(name), `deletes ${name} and orphans its children`, 'Orphan');
   }
@@ -203,7 +210,7 @@ export class Users {
     this.#annotate(name, 'asks for a look', { 'gpurental.dev/requested-at': String(this.#world.second) });
   }
 
-  /** The first worker to go when one has to. */
+  /** Marks the worker as the first to remove. */
   dropFirst(worker: string): void {
     this.#annotate(worker, 'gives up the first', { 'gpurental.dev/drop-first': 'true' });
   }
@@ -237,7 +244,7 @@ export class Users {
     this.#editSpec(name, 'no variables', { env: [] });
   }
 
-  /** The Secret of that variable, where there is none. */
+  /** Creates the Secret of that variable if it is missing. */
   createWork(): void {
     const token = Buffer.from('canary-7be2d09c41aa').toString('base64');
     for (const name of this.#works())
@@ -250,7 +257,7 @@ export class Users {
       this.#kubectl.delete(this.#kubectl.address('secrets', name), 'deletes the Secret of a variable');
   }
 
-  /** One in each namespace where there are objects. */
+  /** Returns one Secret per namespace that has objects. */
   #works(): readonly string[] {
     const far = this.names().filter((name) => name.includes('.'));
     return [WORK_SECRET, ...new Set(far.map((name) => `${WORK_SECRET}.${name.split('.')[1]}`))];
@@ -262,13 +269,20 @@ export class Users {
     for (const name of this.names()) this.delete(name);
   }
 
-  /** Nothing may replace or destroy its machine, but for a deletion. */
+  /** Sets a hold: nothing may replace or destroy its machine, except a deletion. */
   hold(name: string): void {
     this.#annotate(name, 'holds the machine', { [HOLD]: 'at work' });
   }
 
-  /** What may become of its machines, such as `onVanish` or `maxLifetime`. */
+  /** Sets the time until which its machine is not ended for idleness; after such an end it starts another one. */
+  extendIdle(name: string, until: string): void {
+    this.#annotate(name, `extends the idle time to ${until}`, { [IDLE_EXTEND]: until });
+  }
+
+  /** Sets policies such as `onVanish` or `maxLifetime`. */
   setPolicies(name: string, policies: JsonObject): void {
+    if (!this.#canKeep(policies['deletionPolicy'])) return;
+    if (policies['idle'] !== undefined && !this.#world.has('utilization')) return;
     this.#editSpec(name, JSON.stringify(policies), policies);
   }
 
@@ -291,16 +305,21 @@ export class Users {
     this.#editSpec(name, `maxPerHour ${maxPerHour}`, { replacement: { maxPerHour } });
   }
 
-  /** What each of its machines may cost. */
+  /** Sets the maximum price of its machines. */
   setCeiling(name: string, maxPricePerHour: string): void {
     const offers = [{ gpuNames: ['RTX 4090'], maxPricePerHour }];
     this.#editSpec(name, `maxPricePerHour ${maxPricePerHour}`, { offers });
   }
 
   setDeletionPolicy(name: string, deletionPolicy: 'Destroy' | 'Stop' | 'Retain'): void {
-    if (deletionPolicy === 'Retain' && !this.#world.has('labels')) return;
-    if (deletionPolicy === 'Stop' && !this.#world.has('stop')) return;
+    if (!this.#canKeep(deletionPolicy)) return;
     this.#editSpec(name, `deletionPolicy ${deletionPolicy}`, { deletionPolicy });
+  }
+
+  /** Returns true if the market has what this deletion policy needs. */
+  #canKeep(deletionPolicy: unknown): boolean {
+    if (deletionPolicy === 'Retain') return this.#world.has('labels');
+    return deletionPolicy !== 'Stop' || this.#world.has('stop');
   }
 
   setImage(name: string, image: string): void {
@@ -339,7 +358,7 @@ export class Users {
     });
   }
 
-  /** All of an object as it is now. */
+  /** Returns a copy of the complete object. */
   backup(name: string): JsonObject {
     return structuredClone(this.#world.kube.writes.read(this.#instance(name)) ?? {});
   }
@@ -356,7 +375,7 @@ export class Users {
     });
   }
 
-  /** For how long its host may be silent. */
+  /** Sets the tolerance for a silent host. */
   setTolerance(name: string, silence: string): void {
     const tolerance = { offline: silence, unknown: silence };
     this.#editSpec(name, `tolerance ${silence}`, { replacement: { maxPerHour: 30, tolerance } });
@@ -374,7 +393,7 @@ export class Users {
     });
   }
 
-  /** The machine that an object records. */
+  /** Returns the machine that an object records. */
   machineOf(name: string): number | undefined {
     const object = this.#world.kube.writes.read(this.#instance(name)) ?? {};
     return idAt(statusAt(object), 'instanceId');
@@ -405,7 +424,7 @@ export class Users {
     return this.#kubectl.names(GPU_INSTANCES);
   }
 
-  /** One that a person made, or undefined. */
+  /** Returns a random object that a person created, or undefined. */
   anyName(): string | undefined {
     const kind = this.#world.kube.kind(GPU_INSTANCES);
     const own = this.#world.kube.store.all(kind).filter((object) => ownerUids(object).length === 0);
@@ -416,7 +435,7 @@ export class Users {
     return this.#oneOf(this.groups.names());
   }
 
-  /** One that a group made, or undefined. */
+  /** Returns a random object that a group created, or undefined. */
   anyWorker(): string | undefined {
     const kind = this.#world.kube.kind(GPU_INSTANCES);
     const workers = this.#world.kube.store.all(kind).filter((object) => ownerUids(object).length > 0);
@@ -455,5 +474,5 @@ export class Users {
   }
 }
 
-/** What people call the connection Secret of an object that they call so. */
+/** Returns the short name of an object's connection Secret. */
 const connectionOf = (called: string): string => called.replace(/^[^.]+/, '$&-connection');

@@ -28,7 +28,7 @@ setInterval(() => {
   if (silent === ticks) endProcess();
 }, tickMs);
 
-/** Nothing can be asked of a thread that never returns; the inspector interrupts it. */
+/** Ends the process. A thread that never returns cannot answer; the inspector interrupts it. */
 function endProcess(): void {
   const seconds = (ticks * tickMs) / 1000;
   writeSync(

@@ -8,7 +8,7 @@ const WATCHDOG = JSON.stringify(join(import.meta.dirname, 'watchdog.ts'));
 
 vi.setConfig({ testTimeout: 30_000 });
 
-/** A process that is watched, and what it does then. */
+/** Runs code in a process that is watched. */
 function watched(what: string) {
   const code = `const { Watchdog } = await import(${WATCHDOG});
     new Watchdog({ tickMs: 100, ticks: 10 }).running('story "of a test"');

@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 const TICK_MS = 1_000;
 const TICKS = 60;
 
-/** How long no step may be taken: so many ticks of so many milliseconds. */
+/** Maximum time without a step: a number of ticks of the given length. */
 interface Patience {
   readonly tickMs: number;
   readonly ticks: number;
@@ -27,7 +27,7 @@ export class Watchdog {
     setInterval(() => Atomics.add(counter, 0, 1), tickMs / 2).unref();
   }
 
-  /** What is run from now on, in words; a replay of it should be possible by them. */
+  /** Names the current run, precisely enough to replay it. */
   running(what: string): void {
     this.#thread.postMessage(what);
   }

@@ -4,7 +4,7 @@ import type { Fate } from './network.ts';
 import { needOfFault } from './simulated-market.ts';
 import type { Side, SimulatedWorld } from './world.ts';
 
-/** How likely each fault of one schedule is. Zero means never: a seed picks a few kinds, not a bit of all. */
+/** Probability of each fault of one schedule. A seed picks a few kinds; zero means never. */
 export interface Climate {
   /** Per call. */
   readonly loseRequest: number;
@@ -92,7 +92,7 @@ function refusalOf(status: number, reason: string): Fate {
 
 interface Roll {
   readonly name: keyof Climate;
-  /** Whether the fault can happen to this call. */
+  /** Returns true if the fault can affect this call. */
   readonly applies: (side: Side, request: TransportRequest) => boolean;
   readonly fate: (random: Random, side: Side) => Fate;
 }
@@ -147,7 +147,7 @@ const ROLLS: readonly Roll[] = [
   },
 ];
 
-/** The fate of one call in this climate. */
+/** Returns the fate of one call in this climate. */
 export function fateIn(
   climate: Climate,
   random: Random,
@@ -160,19 +160,19 @@ export function fateIn(
   return { fate: { requestMs: legMs(random), responseMs: legMs(random) }, name: undefined };
 }
 
-/** What `/sim/faults` is asked for. */
+/** Body of a request to `/sim/faults`. */
 interface MarketFault {
   readonly name: string;
   readonly seconds?: number;
 }
 
-/** Whatever call they strike; half of them one of these, where the next call at all is rarely one that matters. */
+/** Calls for half of the faults; the others affect the next call, which is rarely an important one. */
 const FAULTY_ENDPOINTS = ['rent', 'list', 'destroy'] as const;
 
 /**
- * Faults of the marketplace that a swarm draws from. Those that cost a minute of real time (100 MB, a byte a second) are
- * left to tests; labels that a service loses, to stories and integration tests: where none come back, a machine that a
- * person rents without one is taken for a purchase whose answer is missing, by design.
+ * Marketplace faults that a swarm draws from. Tests cover those that take a minute of real time (100 MB, a byte per
+ * second). Stories and integration tests cover labels that a service loses: without any label, the operator by design
+ * takes a machine that a person rents for its own purchase without a response.
  */
 const CALL_FAULTS: readonly MarketFault[] = [
   { name: 'refused' },
@@ -257,10 +257,11 @@ export function befall(world: SimulatedWorld, fault: Readonly<Record<string, unk
   });
 }
 
-/** Takes every fault of the marketplace back. */
+/** Takes every fault of the marketplace back, except a change of labels: a market either returns them or does not. */
 export function clearFaults(world: SimulatedWorld): void {
   const { store } = world.market;
-  for (const id of Object.keys(store.current().tables.faults)) store.remove('faults', Number(id));
+  for (const [id, { name }] of Object.entries(store.current().tables.faults))
+    if (!name.startsWith('label-')) store.remove('faults', Number(id));
 }
 
 /** Draws one fault of the marketplace; one of a machine strikes one of `contracts`. */

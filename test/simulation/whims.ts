@@ -16,17 +16,17 @@ export interface WhimsOptions {
   readonly invariants: Invariants;
   readonly random: Random;
   readonly hasGroup: boolean;
-  /** Whether other people live in another namespace, and rent by the same account. */
+  /** True if other tenants in another namespace rent with the same account. */
   readonly hasFar: boolean;
-  /** Whether there are two accounts. */
+  /** True if there are two accounts. */
   readonly hasSecond: boolean;
-  /** Whether machines recover with the breaker as it is usually. */
+  /** True if machines recover while the breaker has its usual settings. */
   readonly keepsBreaker: boolean;
-  /** Whether groups leave the price of their workers to the account. */
+  /** True if groups leave the price of their workers to the account. */
   readonly leavesPrice: boolean;
-  /** Whether a sweeper mends what hands have done to finalizers and status. */
+  /** True if a sweeper repairs manual edits of finalizers and status. */
   readonly isSwept: boolean;
-  /** How many objects there are from the start; later ones are counted on. */
+  /** Number of objects at the start; later ones are numbered from there. */
   readonly created: number;
 }
 
@@ -35,7 +35,7 @@ const MAX_TAKEN_MS = 120_000;
 /** More instances that stand alone are not made. */
 const MAX_INSTANCES = 4;
 
-/** What users come to do with their objects, drawn from a seed. */
+/** Random actions of users on their objects, drawn from a seed. */
 export class Whims {
   readonly #options: WhimsOptions;
   readonly #chance: Chance;
@@ -43,7 +43,7 @@ export class Whims {
   readonly #ofGroups: GroupWhims;
   readonly #takeovers: TakeoverWhims;
   readonly #paused = new Set<string>();
-  /** What a person has written on them keeps them from a machine, perhaps. */
+  /** Objects whose restraints may keep them from a machine. */
   readonly #restrained = new Set<string>();
   readonly #takenNames = new Set<string>();
   readonly #backups = new Map<string, JsonObject>();
@@ -73,7 +73,7 @@ export class Whims {
     });
   }
 
-  /** Somebody does something. */
+  /** Performs one random action. */
   act(): void {
     if (this.#haveLeft) return;
     if (this.#chance.isWithin(0.1)) this.#ofAccount.act();
@@ -107,17 +107,17 @@ export class Whims {
     ]);
   }
 
-  /** A tenant of another namespace does something to the others, or a person with the account's key. */
+  /** Performs one hostile action: of a tenant in another namespace, or of a person with the account's key. */
   actHostile(): void {
     if (!this.#haveLeft) this.#ofAccount.actHostile();
   }
 
-  /** Nobody does anything from now on. */
+  /** Stops all actions from now on. */
   leave(): void {
     this.#haveLeft = true;
   }
 
-  /** What people left in the middle, they end. */
+  /** Completes whatever users left half done. */
   settle(): void {
     this.leave();
     for (const name of this.#paused) this.#options.users.setPaused(name, false);
@@ -128,7 +128,7 @@ export class Whims {
     this.#ofAccount.settle();
   }
 
-  /** Half of the time one that there was before. */
+  /** Returns a name; half of the time one that existed before. */
   #anyName(): string {
     this.#created += 1;
     const fresh = `n${this.#created}`;
@@ -151,7 +151,7 @@ export class Whims {
     ]);
   }
 
-  /** The name of its connection Secret is somebody else's for a while. */
+  /** Creates an object whose connection Secret's name is taken for a while. */
   #createBesideTakenName(name: string): void {
     const { users } = this.#options;
     users.takeName(name);
@@ -160,7 +160,7 @@ export class Whims {
     this.#later(this.#chance.below(MAX_TAKEN_MS), () => users.freeName(name));
   }
 
-  /** A person does several things with an object within some seconds, as while it replaces its machine. */
+  /** Performs several actions on an object within seconds, for example while it replaces its machine. */
   #hurry(name: string): void {
     const { users } = this.#options;
     const acts: readonly [() => void, ...(() => void)[]] = [
@@ -188,7 +188,7 @@ export class Whims {
     this.#paused.add(name);
   }
 
-  /** A person takes back what keeps an object from having what it wants. */
+  /** Removes the restraints that keep an object from its desired state. */
   #resume(): void {
     const { users } = this.#options;
     for (const name of this.#paused) users.setPaused(name, false);
@@ -197,7 +197,7 @@ export class Whims {
     this.#restrained.clear();
   }
 
-  /** What machines may cost, how long they may take, and what is borne of them. */
+  /** Changes price limits, timeouts and tolerances. */
   #tune(name: string): void {
     const { users } = this.#options;
     this.#restrained.add(name);
@@ -213,13 +213,13 @@ export class Whims {
     ]);
   }
 
-  /** Not a stranger's, whose id somebody wrote into a status. */
+  /** Stops a machine in the console, unless it is a foreign one whose ID a person wrote into a status. */
   #stopInConsole(machine: number | undefined): void {
     const { users, invariants } = this.#options;
     if (machine !== undefined && !invariants.isForeign(machine)) void users.console.stop(machine);
   }
 
-  /** What only a sweeper can mend, so that it happens where one runs. */
+  /** Edits what only a sweeper can repair, so only if there is one. */
   #editByHand(name: string): void {
     const { users, invariants, isSwept } = this.#options;
     if (!isSwept) return;
@@ -235,14 +235,14 @@ export class Whims {
     ]);
   }
 
-  /** In the console. */
+  /** Changes a machine's label in the console. */
   #relabel(machine: number | undefined): void {
     if (machine === undefined) return;
     this.#options.invariants.labelledElsewhere(machine);
     void this.#options.users.console.label(machine, 'renamed');
   }
 
-  /** Of anybody, or one that there never was. */
+  /** Returns any machine, or an ID that never existed. */
   #anyMachine(): number {
     const ids = this.#options.users.console.machines();
     return ids[this.#chance.below(ids.length + 1)] ?? 1;

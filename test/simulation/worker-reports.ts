@@ -1,7 +1,7 @@
 import { type Transport, TransportError } from '../../src/lib/transport.ts';
 import type { Containers } from './containers.ts';
 
-/** What the workers of groups answer when they are asked for their load: each works on so many requests. */
+/** Load reports of the workers of groups: each has the same number of requests in flight. */
 export class WorkerReports {
   inFlight = 0;
   readonly #containers: Containers;

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import type { Config } from '../../src/config/options.ts';
 import { parseConfig, type RawOptions } from '../../src/config.ts';
+import type { SshRunner } from '../../src/controllers/gpu-instance/lease-renewal.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { type Logger, silentLogger } from '../../src/lib/logger.ts';
 import { type Random, seededRandom } from '../../src/lib/random.ts';
@@ -48,7 +49,7 @@ function readDefinitions(): readonly JsonObject[] {
   return readdirSync(folder).map((file) => parse(readFileSync(join(folder, file), 'utf8')) as JsonObject);
 }
 
-/** Which server a call goes to. */
+/** Server that a call goes to. */
 export type Side = 'kube' | 'market';
 
 /** A process has read the whole list of machines. */
@@ -65,7 +66,7 @@ export type FateOf = (call: {
 
 export interface WorldOptions {
   readonly seed: number;
-  /** How many machines there are to rent; 24 if left out. */
+  /** Number of machines for rent (default 24). */
   readonly offers?: number;
   readonly keepTrace: boolean;
   readonly flags?: RawOptions;
@@ -73,7 +74,7 @@ export interface WorldOptions {
   readonly log?: (machine: Machine) => Logger;
   /** Stands for the workers of groups and for Prometheus. */
   readonly workers?: Transport;
-  /** Workers of groups answer when they are asked for their load. */
+  /** True if workers of groups answer load requests. */
   readonly hasReports?: boolean | undefined;
   /** Load comes to groups through a gateway that Prometheus watches, instead of being written into them. */
   readonly hasGateway?: boolean | undefined;
@@ -81,9 +82,11 @@ export interface WorldOptions {
   readonly market?: MarketName | undefined;
   /** The first moment, in epoch milliseconds. */
   readonly startMs?: number | undefined;
+  /** Logs in to machines for a process; without it no lease is renewed. */
+  readonly runSsh?: ((machine: Machine) => SshRunner) | undefined;
 }
 
-/** One operator process and its machine. */
+/** Operator process and its machine. */
 export interface Process {
   readonly machine: Machine;
   readonly pod: string;
@@ -99,23 +102,27 @@ export class SimulatedWorld {
   readonly market: Simulator;
   readonly trace: Trace;
   readonly processes: Process[] = [];
-  /** What acts needed and the market does not have. */
+  /** Capabilities that actions needed and the market lacks. */
   readonly lacking = new Set<Capability>();
-  /** Undefined where load is written into groups. */
+  /** Undefined if load is written into groups. */
   readonly gateway: Gateway | undefined;
   readonly containers: Containers;
-  /** Undefined where no worker is asked. */
+  /** Undefined if workers do not answer load requests. */
   readonly reports: WorkerReports | undefined;
-  /** What processes are started with from now on, beside the defaults. */
+  /** Flags of processes started from now on, beside the defaults. */
   flags: RawOptions;
   readonly #options: WorldOptions;
   readonly #clock: Clock;
   readonly #startMs: number;
   readonly #market: SimulatedMarket;
   #onList: ListListener | undefined;
-  /** How far ahead the wall clock is of processes that are still to be started. */
+  /** Wall clock offset of processes that start later. */
   bornAheadMs = 0;
+  /** First reading of the monotonic clock of processes that start later; the time of the world if undefined. */
+  bornMonotonicMs: number | undefined;
   #started = 0;
+  /** Number of times that the operator went away: a restart of before does not come after it. */
+  #absences = 0;
 
   constructor(options: WorldOptions) {
     this.#options = options;
@@ -150,12 +157,12 @@ export class SimulatedWorld {
     for (const name of [SYSTEM_NAMESPACE]) this.#createNamespace(name);
   }
 
-  /** What the market can do. */
+  /** Capabilities of the market. */
   get facts(): MarketFacts {
     return this.#market.facts;
   }
 
-  /** True if the market has what an act needs. What it lacks is noted: a story that needs it tells nothing. */
+  /** Returns true if the market has a capability. A missing one is recorded: a story that needs it proves nothing. */
   has(capability: Capability): boolean {
     const isOffered = offers(this.facts, capability);
     if (!isOffered) this.lacking.add(capability);
@@ -171,7 +178,7 @@ export class SimulatedWorld {
     return (this.scheduler.now - this.#startMs) / 1000;
   }
 
-  /** Another login of the marketplace. Returns its key. */
+  /** Creates another login at the marketplace. Returns its key. */
   addLogin(): string {
     const { store } = this.market;
     const { now, settings } = store.current();
@@ -182,7 +189,7 @@ export class SimulatedWorld {
     return secret;
   }
 
-  /** A key with those categories alone (all where none is named), of the login that has that key. */
+  /** Creates a key with only those categories (default: all) for the login of another key. */
   addKey(categories?: readonly string[], of = this.market.apiKey): string {
     const { store } = this.market;
     const owner = store.keyBySecret(of);
@@ -198,7 +205,7 @@ export class SimulatedWorld {
     return secret;
   }
 
-  /** Whoever listens hears of every whole list of machines that a process has read. */
+  /** Sets the listener for every complete list of machines that a process has read. */
   onList(listener: ListListener): void {
     this.#onList = listener;
   }
@@ -207,10 +214,18 @@ export class SimulatedWorld {
     this.trace.add(this.scheduler.now, text);
   }
 
+  /** Ends every process, and starts none before {@link startProcess}. */
+  away(): void {
+    this.#absences += 1;
+    this.note('the operator is away');
+    for (const { machine } of [...this.processes]) machine.kill();
+    this.processes.length = 0;
+  }
+
   /** Starts an operator process, in a pod of its own or in one where the former has ended. */
   startProcess(pod = `pod-${this.#started + 1}`): Process {
     this.#started += 1;
-    const machine = new Machine(`operator-${this.#started}`, this.scheduler);
+    const machine = new Machine(`operator-${this.#started}`, this.scheduler, this.bornMonotonicMs);
     machine.wallSkewMs = this.bornAheadMs;
     const log = this.#options.log?.(machine) ?? silentLogger;
     const random = seededRandom(this.#options.seed * 31 + this.#started);
@@ -235,6 +250,7 @@ export class SimulatedWorld {
       metrics: createRuntimeMetrics(registry),
       rentalMetrics: createRentalMetrics(registry),
       prober: simulatedProber(this.containers),
+      ...(this.#options.runSsh && { runSsh: this.#options.runSsh(machine) }),
       ...(this.#options.workers && {
         workerTransport: this.#options.workers,
         prometheusTransport: this.#options.workers,
@@ -260,7 +276,7 @@ export class SimulatedWorld {
     this.#replace(machine);
   }
 
-  /** New pods, with these flags beside the defaults, take the place of those that run. */
+  /** Replaces the running pods by new ones with these flags beside the defaults. */
   reinstall(flags: RawOptions): void {
     this.flags = flags;
     this.note(`the operator is installed anew with ${JSON.stringify(flags)}`);
@@ -270,7 +286,7 @@ export class SimulatedWorld {
     }
   }
 
-  /** What happened until now can be read by nobody any more: every copy begins anew. */
+  /** Removes all past revisions, so that every cache starts again. */
   forgetHistory(): void {
     this.kube.store.compact();
     this.kube.closeWatches();
@@ -288,7 +304,10 @@ export class SimulatedWorld {
     const index = this.processes.findIndex((process) => process.machine === machine);
     const [ended] = index >= 0 ? this.processes.splice(index, 1) : [];
     const pod = inItsPod ? ended?.pod : undefined;
-    this.scheduler.after(1000 + this.random.next() * 4000, () => this.startProcess(pod));
+    const absences = this.#absences;
+    this.scheduler.after(1000 + this.random.next() * 4000, () => {
+      if (this.#absences === absences) this.startProcess(pod);
+    });
   }
 
   #connect(side: Side, machine: Machine) {
@@ -336,7 +355,7 @@ function readConfig(flags: RawOptions): Config {
   );
 }
 
-/** Offers of one model on many hosts; every so many of them are a little dearer than the ones before. */
+/** Returns offers of one model on many hosts; the price rises slightly after every `hostsPerPrice` offers. */
 function catalogOf(count: number, hostsPerPrice: number) {
   return Array.from({ length: count }, (_, index) => ({
     gpuName: 'RTX 4090',

@@ -28,13 +28,13 @@ const WORDS: Readonly<Record<string, readonly [string, ...string[]]>> = {
   intended_status: ['running', 'stopped', 'frozen'],
 };
 
-/** So many changes of a value, the first ones, are as likely as all together. */
+/** Number of first changes of a value that are as likely as all others together. */
 const LIKELY = 3;
 
 /** The id in the reply to a rental; in this share of cases that of a machine that a person has just rented. */
 const NEW_CONTRACT = 'new_contract';
 const FOREIGN_SHARE = 0.6;
-/** So many lists do not show that machine yet. */
+/** Number of lists that do not show that machine yet. */
 const UNLISTED = 3;
 
 const USER = 'GET /api/v0/users/current';
@@ -56,10 +56,10 @@ const DECISIVE = [
   ALL_FIELDS,
 ] as const;
 
-/** One wrong field, as `/sim/faults` takes it. */
+/** Wrong field, as `/sim/faults` accepts it. */
 type WrongFact = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
-/** Whether replies of a schedule have wrong facts. */
+/** Returns true if replies of a schedule contain wrong facts. */
 export function hasWrongFacts(seed: number, isStrict: boolean): boolean {
   return seededRandom(seed * 7457 + (isStrict ? 13 : 17)).next() < SHARE;
 }
@@ -70,9 +70,9 @@ export interface WrongFactsOptions {
   readonly world: SimulatedWorld;
   readonly invariants: Invariants;
   readonly users: Users;
-  /** Whether a fault of that kind strikes; counted. */
+  /** Returns true if a fault of that kind strikes, and counts it. */
   readonly strikes: (kind: string) => boolean;
-  /** Whether the storm lasts. */
+  /** Returns true while the storm lasts. */
   readonly lasts: () => boolean;
 }
 
@@ -91,7 +91,7 @@ export class WrongFacts {
     this.#chance = new Chance(this.#random);
   }
 
-  /** The next one comes after a while, and others after it. */
+  /** Starts a series of wrong facts, each after a delay. */
   begin(): void {
     const { world, lasts } = this.#options;
     const { min, mean } = SPACING_SECONDS;
@@ -119,7 +119,10 @@ export class WrongFacts {
       void causeFault(this.#options.world, { name: 'wrong-field', seconds: LASTS_SECONDS, ...fact });
   }
 
-  /** A person rents the dearest offer, which no list shows yet when the reply to the next rental names that machine. */
+  /**
+   * Rents the most expensive offer as a person; no list shows it yet when the response to the next rental names that
+   * machine.
+   */
   #nameForeign(): void {
     const { world, users } = this.#options;
     const { offers } = world.market.store.current().tables;
@@ -135,7 +138,7 @@ export class WrongFacts {
     });
   }
 
-  /** The kind of reply first, then the field, then how it is wrong, in how many replies. */
+  /** Draws the kind of response first, then the field, the change, and the number of responses. */
   #drawn(): readonly WrongFact[] {
     const chance = this.#chance;
     const of = chance.isWithin(0.7) ? 'machines' : chance.oneOf(['search', 'rent', 'rent', 'user']);

@@ -6,7 +6,7 @@ import { brokenRules } from './contract.ts';
 import type { RecordedVersion } from './version-recorder.ts';
 
 interface Recorded {
-  /** What fluxcd/cli-utils said about it (test/status-contract/kstatus-go). */
+  /** Result of fluxcd/cli-utils for it (test/status-contract/kstatus-go). */
   readonly kstatus: string;
   readonly object: RecordedVersion;
 }

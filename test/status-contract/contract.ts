@@ -3,7 +3,7 @@ import type { RecordedVersion } from './version-recorder.ts';
 
 const PRESENT_WHILE_TRUE = ['Reconciling', 'Stalled'];
 
-/** What a version of an object breaks of the status contract; nothing where it keeps it. */
+/** Returns the rules of the status contract that a version of an object violates. */
 export function brokenRules(version: RecordedVersion): readonly string[] {
   const { metadata, status } = version;
   const broken: string[] = [];
@@ -23,7 +23,7 @@ export function brokenRules(version: RecordedVersion): readonly string[] {
   return [...broken, ...contradictions(status?.conditions ?? [])];
 }
 
-/** What conditions say that cannot be true at once: one tool would call the object done, and another not. */
+/** Returns conditions that contradict each other: one tool would treat the object as complete, another not. */
 export function contradictions(conditions: readonly Pick<Condition, 'type' | 'status'>[]): readonly string[] {
   const holds = (type: string) => conditions.some((one) => one.type === type && one.status === 'True');
   return [

@@ -36,7 +36,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** What kstatus gives for each object. */
+/** Returns the result of kstatus for each object. */
 async function kstatusOf(objects: readonly unknown[]): Promise<readonly unknown[]> {
   const child = spawn(program, { stdio: ['pipe', 'pipe', 'inherit'] });
   child.stdin.end(JSON.stringify(objects));

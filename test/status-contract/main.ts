@@ -10,14 +10,14 @@ import type { RecordedVersion } from './version-recorder.ts';
 const [versionsPath = '', program = ''] = process.argv.slice(2);
 const versions = JSON.parse(readFileSync(versionsPath, 'utf8')) as readonly RecordedVersion[];
 
-/** One of each signature: kind, whether it is going, levels, and what conditions say in one word each. */
+/** Returns a signature: kind, deletion, levels, and each condition in one word; one version of each is kept. */
 function signature({ kind, metadata, status }: RecordedVersion): string {
   const words = status?.conditions?.map(({ type, status: value, reason }) => `${type}=${value}/${reason}`);
   const isBehind = status?.observedGeneration !== metadata.generation;
   return JSON.stringify([kind, metadata.deletionTimestamp !== undefined, isBehind, words]);
 }
 
-/** What judges read; the rest would only grow the file. */
+/** Returns the fields that judges read, to keep the file small. */
 function essence({ apiVersion, kind, metadata, status }: RecordedVersion): RecordedVersion {
   const { name, namespace, generation, deletionTimestamp } = metadata;
   const { observedGeneration, conditions } = status ?? {};

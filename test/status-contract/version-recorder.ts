@@ -15,7 +15,7 @@ import { createTransport } from '../../src/runtime/kube/undici-transport.ts';
 import { createInformer } from '../../src/runtime/list-watch/informer.ts';
 import type { ClusterAccess } from '../cluster/connect.ts';
 
-/** One version of an object of ours, as every watcher saw it. */
+/** Version of a custom resource, as every watcher saw it. */
 export interface RecordedVersion extends KubeObject {
   readonly status?: {
     readonly observedGeneration?: number;

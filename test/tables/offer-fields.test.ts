@@ -12,6 +12,7 @@ import {
 } from '../../src/api/v1alpha1/offer-fields.ts';
 import { offerRequirements } from '../../src/api/v1alpha1/offer-requirements.ts';
 import { chooseOffer, offerQuery } from '../../src/controllers/gpu-instance/offers.ts';
+import { columnOfFact } from '../../src/markets/vast/offers/columns.ts';
 import { offerRow, toOffer, toOfferSearch } from '../../src/markets/vast/offers/offers.ts';
 import { spec } from '../builders/observed.ts';
 
@@ -20,16 +21,17 @@ const NOTHING = { offers: new Set<string>(), machines: new Set<string>(), hosts:
 /** A row of the marketplace that satisfies every example. */
 const WIRE = { id: 1, rentable: true, dph_total: 0.1, min_bid: 0.01, disk_space: 1_000 };
 
-/** Example of the schema, which is how a person writes the field; the default if it has none. */
+/** Returns the schema's example, as a person writes the field; the default if it has none. */
 function exampleOf({ schema }: OfferField): unknown {
   const { 'x-example': example } = z.toJSONSchema(schema ?? z.unknown(), { unrepresentable: 'any' });
   return typeof example === 'string' ? parse(example) : schema?.parse(undefined);
 }
 
-/** Column of the marketplace that says the fact. */
-function columnOf({ fact }: OfferField): string {
-  const [column] = [...FORMER_COLUMNS].find(([, own]) => own === fact && fact !== 'reliability') ?? [fact];
-  return column;
+/** Returns the marketplace's column for the fact; a contract has none. Throws for a fact that the table lacks. */
+function columnOf({ fact, of }: OfferField): string {
+  const column = columnOfFact(fact)?.name;
+  if (column === undefined && of !== 'contract') throw new Error(`no column for ${fact}`);
+  return column ?? fact;
 }
 
 /** Facts that satisfy a request and that do not. */
@@ -68,11 +70,21 @@ describe.each(OFFER_FIELD_ROWS.filter(([, { schema }]) => schema))('row %s', (na
     );
   });
 
-  test('keeps its columns out of filters', () => {
+  test('keeps its fact and its former columns out of filters', () => {
     const rules = JSON.stringify(z.toJSONSchema(offerRequirements, { unrepresentable: 'any' }));
-    for (const own of [row.fact, columnOf(row)]) expect(rules).toContain(`'${own}': '${name}'`);
+    const former = [...FORMER_COLUMNS].flatMap(([column, fact]) => (fact === row.fact ? [column] : []));
+    for (const own of [row.fact, ...former]) expect(rules).toContain(`'${own}': '${name}'`);
   });
 });
+
+test.each(['pciGeneration', 'pricing', 'fields', 'constructor'])(
+  'refuses a search by %s, which has no column',
+  (field) => {
+    const filters = [{ field, operator: 'gte', value: 4 }] as const;
+    expect(() => toOfferSearch({ filters })).toThrow(`"${field}" is no field of an offer`);
+    expect(() => toOfferSearch({ filters: [], order: [{ field, direction: 'asc' }] })).toThrow(field);
+  },
+);
 
 describe.each(SEARCHED)('row $name', ({ name, row, example, ask, fits, lacks }) => {
   const requirements = requirementsWith(name, example);

@@ -11,7 +11,7 @@ import {
   reasons,
 } from '../../src/api/v1alpha1/reasons.ts';
 import { statusCodec } from '../../src/api/v1alpha1/status-codec.ts';
-import { statusOf, verdict } from '../../src/controllers/gpu-instance/status.ts';
+import { statusOf, verdict } from '../../src/controllers/gpu-instance/conditions.ts';
 import { watchConditions } from '../../src/server/condition-metrics.ts';
 import { createMetricRegistry } from '../../src/server/metric-registry.ts';
 import { instanceReport } from '../../src/views/instance-report.ts';
@@ -60,7 +60,7 @@ describe('a private set of reasons', () => {
   });
 });
 
-/** An object with a status of that reason, as the API server stores it and as readers get it. */
+/** Returns an object with that reason in its status, as stored and as read. */
 function reported(reason: Reason) {
   const { object } = given();
   const finding = { phase: 'Pending', reason, machine: { type: 'none' } } as const;
@@ -77,7 +77,7 @@ async function metricsOf(object: GpuInstance): Promise<string> {
   return registry.expose();
 }
 
-/** The section of a reason on its page of the reference. */
+/** Returns the section of a reason on its reference page. */
 function sectionOf(reason: string): string {
   const [page = ''] = reasonLink(reason).split('#');
   const text = readFileSync(join('docs/reference', page), 'utf8');
@@ -85,8 +85,9 @@ function sectionOf(reason: string): string {
 }
 
 describe('the catalogue', () => {
-  test('has at most 70 reasons', () => {
-    expect(Object.keys(reasons).length).toBeLessThanOrEqual(70);
+  /* 70 after all that say one thing were merged; budgets, leases, idle machines, fuses and low credit each have one of their own. */
+  test('has at most 76 reasons', () => {
+    expect(Object.keys(reasons).length).toBeLessThanOrEqual(76);
   });
 
   test('has no two reasons that ask the same of a person in the same words', () => {

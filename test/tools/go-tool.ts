@@ -25,7 +25,7 @@ export interface GoTool {
 
 export const HELM: GoTool = { module: 'helm.sh/helm/v4', version: 'v4.3.1', main: 'cmd/helm' };
 
-/** What publishes a release: pushes and pulls images, and is the registry of a rehearsal. */
+/** Tool that publishes a release: it pushes and pulls images, and is the registry of a rehearsal. */
 export const CRANE: GoTool = {
   module: 'github.com/google/go-containerregistry',
   version: 'v0.21.9',
@@ -37,7 +37,7 @@ export const COSIGN: GoTool = {
   main: 'cmd/cosign',
 };
 
-/** What `make verify-all` uses besides. */
+/** Tools that `make verify-all` also uses. */
 export const HELM_3: GoTool = { module: 'helm.sh/helm/v3', version: 'v3.22.0', main: 'cmd/helm' };
 export const HELM_UNITTEST: GoTool = {
   module: 'github.com/helm-unittest/helm-unittest',
@@ -60,12 +60,12 @@ export const ACTIONLINT: GoTool = {
   main: 'cmd/actionlint',
 };
 
-/** What `go mod download -json` says, as far as it is read. */
+/** Output of `go mod download -json`, as far as needed. */
 const downloaded = z.object({ Dir: z.string() });
 
 const nameOf = ({ module, main }: GoTool): string => basename(join(module, main));
 
-/** Where the tool is, or will be: this user's cache, by version and platform. */
+/** Returns the path of the tool, built or not: in the user's cache, by version and platform. */
 export function goToolPath(tool: GoTool, env: NodeJS.ProcessEnv): string {
   const folder = `${nameOf(tool)}-${tool.version}-${process.platform}-${process.arch}`;
   return join(dirname(cacheRoot(env)), 'tools', folder, nameOf(tool));
@@ -88,7 +88,7 @@ export async function goTool(tool: GoTool, env: NodeJS.ProcessEnv = process.env)
 
 const MADE = 'made';
 
-/** The folder appears in one step, so where it is, the tool is whole. */
+/** Builds the tool. The folder is moved into place in one step, so an existing folder is complete. */
 async function build(tool: GoTool, path: string, env: NodeJS.ProcessEnv): Promise<void> {
   const unfinished = mkdtempSync(join(dirname(dirname(path)), '.building-'));
   const made = join(unfinished, MADE);

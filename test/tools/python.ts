@@ -17,8 +17,8 @@ export const PYPI_OPENAI = 'openai==3.57.0';
 const INSTALL_MS = 10 * 60_000;
 
 /**
- * A virtual environment in the user's cache with exactly these packages of PyPI (`name==version`), made by pip at its
- * first use. Never rejects.
+ * Returns a virtual environment in the user's cache with exactly these PyPI packages (`name==version`), created by
+ * pip at first use. Never rejects.
  */
 export async function pythonWith(packages: readonly string[]): Promise<Python> {
   const cache = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache');

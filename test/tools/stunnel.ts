@@ -3,7 +3,10 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** Why no stunnel can be run here, as a sentence; undefined if one can. Root has Debian's package installed if it is missing. */
+/**
+ * Returns the reason why stunnel cannot run here; undefined if it can. As root, installs Debian's package if it is
+ * missing.
+ */
 export async function stunnelProblem(): Promise<string | undefined> {
   const isThere = () =>
     run('sh', ['-c', 'command -v stunnel']).then(

@@ -68,7 +68,7 @@ spec:
   validations:
     - expression: "!variables.inUse || !variables.held"
       message: Machines are rented.
-      messageExpression: "'Machines are rented by the operator in namespace ' + params.metadata.namespace + ' and would keep billing. Delete the objects first and wait until they are gone: kubectl delete epg,gpui --all --all-namespaces. In an emergency act as a member of {{ $breakGlass }}.'"
+      messageExpression: "'The operator in namespace ' + params.metadata.namespace + ' still has rented machines, which would keep billing. Delete the objects first and wait until they are gone: kubectl delete epg,gpui --all --all-namespaces. In an emergency act as a member of {{ $breakGlass }}.'"
       reason: Forbidden
 {{- range .namespaces }}
 ---

@@ -2,13 +2,13 @@
 {{- printf "%s-gateway" (include "gpu-rental-operator.fullname" . | trunc 47 | trimSuffix "-") }}
 {{- end }}
 
-{{/* Never those by which the Deployment of the operator finds its Pods. */}}
+{{/* Selector labels; must differ from those of the operator's Deployment. */}}
 {{- define "gpu-rental-operator.gatewaySelectorLabels" -}}
 app.kubernetes.io/name: {{ include "gpu-rental-operator.name" . | trunc 55 | trimSuffix "-" }}-gateway
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
-{{/* Without the operator's namespace: a gateway may go while machines are rented. */}}
+{{/* Labels without the operator's namespace, because a gateway may be deleted while machines are rented. */}}
 {{- define "gpu-rental-operator.gatewayLabels" -}}
 {{ include "gpu-rental-operator.gatewaySelectorLabels" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
@@ -25,7 +25,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
   namespace: {{ .Release.Namespace }}
 {{- end }}
 
-{{/* An Envoy that exists has one picker: requests and their ends come to different ones otherwise. */}}
+{{/* Number of Pods. An existing Envoy has one picker; otherwise the start and the end of a request would reach different pickers. */}}
 {{- define "gpu-rental-operator.gatewayReplicas" -}}
 {{- .Values.gateway.existingGateway | ternary (min 1 .Values.gateway.replicas) .Values.gateway.replicas }}
 {{- end }}
@@ -41,7 +41,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 {{- end }}
 
-{{/* As text: numbers that Helm has parsed come out as floats. */}}
+{{/* Returns text, because Helm prints parsed numbers as floats. */}}
 {{- define "gpu-rental-operator.envoyConfig" -}}
 {{- $envoy := .Values.gateway.envoy }}
 {{- $heap := printf "\"max_heap_size_bytes\": %d" (mul (int $envoy.maxHeapMiB) 1048576) }}
@@ -50,12 +50,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- .Files.Get "files/envoy.json" | replace "\"max_heap_size_bytes\": 402653184" $heap | replace "\"idle_timeout\": \"300s\"" $idle | replace "\"xff_num_trusted_hops\": 0" $hops }}
 {{- end }}
 
-{{/* Not empty where the operator takes the reports of pickers. */}}
+{{/* Not empty if the operator accepts reports of pickers. */}}
 {{- define "gpu-rental-operator.takesGatewayReports" -}}
 {{- if or .Values.gatewayReports.enabled .Values.gateway.enabled }}true{{ end }}
 {{- end }}
 
-{{/* What status.gateway.url begins with; empty where it is not set. */}}
+{{/* Prefix of status.gateway.url; empty if it is not set. */}}
 {{- define "gpu-rental-operator.gatewayUrl" -}}
 {{- if .Values.gatewayReports.url }}
 {{- .Values.gatewayReports.url }}
@@ -65,7 +65,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 {{- end }}
 
-{{/* Where pickers report: the port of the operator's metrics. */}}
+{{/* URL for reports of pickers, on the metrics port of the operator. */}}
 {{- define "gpu-rental-operator.reportsUrl" -}}
 {{- if not .Values.metrics.service.enabled }}
 {{- fail "gateway.enabled needs metrics.service.enabled: pickers report to the operator through that Service." }}
@@ -77,7 +77,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- include "gpu-rental-operator.fullname" . | trunc 55 | trimSuffix "-" }}-metrics
 {{- end }}
 
-{{/* Of several gateway Pods over nodes and zones. */}}
+{{/* Spread of several gateway Pods over nodes and zones. */}}
 {{- define "gpu-rental-operator.gatewayPlacement" -}}
 {{- if and (gt (int (include "gpu-rental-operator.gatewayReplicas" .)) 1) (ne .Values.spread "none") }}
 topologySpreadConstraints:
@@ -85,7 +85,7 @@ topologySpreadConstraints:
   - maxSkew: 1
     topologyKey: {{ . }}
     whenUnsatisfiable: {{ eq $.Values.spread "hard" | ternary "DoNotSchedule" "ScheduleAnyway" }}
-    # Pods of one revision among themselves: those that end do not count.
+    # Compares Pods of one revision only; terminating Pods do not count.
     matchLabelKeys: [pod-template-hash]
     labelSelector:
       matchLabels:

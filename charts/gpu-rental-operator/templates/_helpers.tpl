@@ -22,7 +22,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 gpurental.dev/operator-namespace: {{ .Release.Namespace }}
 {{- end }}
 
-{{/* Of what may go while machines are rented: the guard holds objects with the label of the operator's namespace. */}}
+{{/* Labels of objects that may be deleted while machines are rented. The guard protects objects with the label of the operator's namespace. */}}
 {{- define "gpu-rental-operator.optionalLabels" -}}
 {{ include "gpu-rental-operator.selectorLabels" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
@@ -51,7 +51,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 {{- end }}
 
-{{/* Names of pull Secrets; a parent chart may give texts or objects. */}}
+{{/* Names of pull Secrets; a parent chart may pass strings or objects. */}}
 {{- define "gpu-rental-operator.imagePullSecrets" -}}
 {{- $names := list }}
 {{- range concat (default list (.Values.global).imagePullSecrets) .Values.imagePullSecrets }}
@@ -66,13 +66,13 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 {{- end }}
 
-{{/* Not empty where admission policies are rendered: they are cluster-wide objects. */}}
+{{/* Not empty if admission policies are rendered, which are cluster-scoped. */}}
 {{- define "gpu-rental-operator.rendersPolicies" -}}
 {{- $render := .Values.admissionPolicies.render }}
 {{- if or (eq $render "always") (and (eq $render "auto") (empty .Values.watchNamespaces)) }}true{{ end }}
 {{- end }}
 
-{{/* Not empty where an object of the Prometheus operator is rendered: (context, settings, kind). */}}
+{{/* Not empty if an object of the Prometheus operator is rendered. Arguments: context, settings, kind. */}}
 {{- define "gpu-rental-operator.rendersMonitoring" -}}
 {{- $served := .context.Capabilities.APIVersions.Has "monitoring.coreos.com/v1" }}
 {{- if .settings.enabled }}
@@ -83,7 +83,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 {{- end }}
 
-{{/* What was asked for and is left out, since no Prometheus operator is there; empty if nothing is. */}}
+{{/* Enabled monitoring objects that are omitted because the cluster does not serve their kind; empty if there are none. */}}
 {{- define "gpu-rental-operator.skippedMonitoring" -}}
 {{- if not (.Capabilities.APIVersions.Has "monitoring.coreos.com/v1") }}
 {{- $skipped := list }}
@@ -96,11 +96,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 {{- end }}
 
-{{/* One way to the metrics, of a ServiceMonitor or PodMonitor. */}}
+{{/* Endpoint of a ServiceMonitor or PodMonitor. */}}
 {{- define "gpu-rental-operator.metricsEndpoint" -}}
 - port: metrics
   path: /metrics
-  # Our series name the namespace of their object, not that of the operator.
+  # Series have the namespace of their object, not that of the operator.
   honorLabels: true
   {{- with .interval }}
   interval: {{ . }}
@@ -118,7 +118,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
   {{- end }}
 {{- end }}
 
-{{/* The token that a monitor sends. */}}
+{{/* Token that a monitor sends. */}}
 {{- define "gpu-rental-operator.metricsToken" -}}
 authorization:
   type: Bearer
@@ -126,7 +126,7 @@ authorization:
     {{- toYaml .Values.metrics.authentication.tokenSecret | nindent 4 }}
 {{- end }}
 
-{{/* Restricted by the Pod Security Standards; the same for every container of the chart. */}}
+{{/* Security context of every container: "restricted" in the Pod Security Standards. */}}
 {{- define "gpu-rental-operator.containerSecurityContext" -}}
 allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
@@ -143,7 +143,7 @@ seccompProfile:
   type: RuntimeDefault
 {{- end }}
 
-{{/* Labels and annotations of a definition; "keep" also tells Argo CD not to delete it. */}}
+{{/* Labels and annotations of a CRD; with "keep" Argo CD does not delete it either. */}}
 {{- define "gpu-rental-operator.crdMetadata" -}}
 labels:
   {{- include "gpu-rental-operator.labels" .context | nindent 2 }}
@@ -156,14 +156,14 @@ annotations:
 {{- end }}
 {{- end }}
 
-{{/* The subject of every binding. */}}
+{{/* Subject of every role binding. */}}
 {{- define "gpu-rental-operator.subjects" -}}
 - kind: ServiceAccount
   name: {{ include "gpu-rental-operator.serviceAccountName" . }}
   namespace: {{ .Release.Namespace }}
 {{- end }}
 
-{{/* Of the test's objects: never those by which the Deployment and its Services find Pods. */}}
+{{/* Labels of the test's objects; must differ from the selectors of the Deployment and its Services. */}}
 {{- define "gpu-rental-operator.testSelectorLabels" -}}
 app.kubernetes.io/name: {{ include "gpu-rental-operator.name" . | trunc 58 }}-test
 app.kubernetes.io/instance: {{ .Release.Name }}
@@ -174,7 +174,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 
-{{/* Refuses two listeners of the operator on one port: the second could not open it. */}}
+{{/* Fails if two listeners of the operator use the same port. */}}
 {{- define "gpu-rental-operator.checkPorts" -}}
 {{- $taken := dict }}
 {{- $ports := list (list "metrics.port" .Values.metrics.port) (list "health.port" .Values.health.port) }}

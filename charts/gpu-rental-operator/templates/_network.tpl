@@ -7,16 +7,16 @@
     except: ["::1/128", fc00::/7, fe80::/10]
 {{- end }}
 
-{{/* What both the operator and `helm test` have to reach: names, Kubernetes, marketplaces, and what the values add. */}}
+{{/* Egress of the operator and of `helm test`: DNS, the API server, marketplaces, and additional rules of the values. */}}
 {{- define "gpu-rental-operator.baseEgress" -}}
 {{- $settings := .Values.networkPolicy -}}
-# Names.
+# DNS.
 - ports:
     - { port: 53, protocol: UDP }
     - { port: 53, protocol: TCP }
   to:
     - namespaceSelector: {}
-# Kubernetes.
+# API server.
 - ports:
     {{- range $settings.apiServer.ports }}
     - { port: {{ . }}, protocol: TCP }
@@ -28,7 +28,7 @@
     {{- end }}
   {{- end }}
 {{- if .Values.simulator.enabled }}
-# The simulated marketplace.
+# Simulated marketplace.
 - ports:
     - { port: 8443, protocol: TCP }
   to:
@@ -36,7 +36,7 @@
         matchLabels:
           {{- include "gpu-rental-operator.simulatorSelectorLabels" . | nindent 10 }}
 {{- else }}
-# Marketplaces; addresses behind their names change, so only private networks can be left out.
+# Marketplaces. Their addresses change, so the policy excludes only private networks.
 - ports:
     {{- range $settings.marketplace.ports }}
     - { port: {{ . }}, protocol: TCP }

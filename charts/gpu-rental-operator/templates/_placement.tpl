@@ -1,4 +1,4 @@
-{{/* Affinity and spread: what the values say, else what "spread" means for several replicas. */}}
+{{/* Affinity and topology spread: from the values, else by "spread" for several replicas. */}}
 {{- define "gpu-rental-operator.placement" -}}
 {{- $several := and (gt (int .Values.replicas) 1) (ne .Values.spread "none") }}
 {{- if .Values.affinity }}

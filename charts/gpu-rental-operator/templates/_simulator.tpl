@@ -2,13 +2,13 @@
 {{- printf "%s-simulator" (include "gpu-rental-operator.fullname" . | trunc 49 | trimSuffix "-") }}
 {{- end }}
 
-{{/* Never those by which the Deployment of the operator finds its Pods. */}}
+{{/* Selector labels; must differ from those of the operator's Deployment. */}}
 {{- define "gpu-rental-operator.simulatorSelectorLabels" -}}
 app.kubernetes.io/name: {{ include "gpu-rental-operator.name" . | trunc 53 | trimSuffix "-" }}-simulator
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
-{{/* With the operator's namespace: without its marketplace it could destroy nothing. */}}
+{{/* Labels with the operator's namespace: the guard protects the simulator, because the operator needs it to destroy machines. */}}
 {{- define "gpu-rental-operator.simulatorLabels" -}}
 {{ include "gpu-rental-operator.simulatorSelectorLabels" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
@@ -20,7 +20,7 @@ gpurental.dev/operator-namespace: {{ .Release.Namespace }}
 {{- end }}
 {{- end }}
 
-{{/* The guard refuses an uninstall while machines are rented; what the operator needs to destroy them stays then. */}}
+{{/* Annotation that keeps what the operator needs to destroy machines if the guard refuses an uninstall. */}}
 {{- define "gpu-rental-operator.simulatorKept" -}}
 {{- if .Values.inUseGuard.enabled -}}
 annotations:
@@ -32,7 +32,7 @@ annotations:
 {{- default (printf "%s-tls" (include "gpu-rental-operator.simulatorName" .)) .Values.simulator.tls.secretName }}
 {{- end }}
 
-{{/* What the operator may call, as a JSON list: the simulated marketplace alone where there is one. */}}
+{{/* Permitted marketplace URLs as a JSON list: only the simulated marketplace if it is enabled. */}}
 {{- define "gpu-rental-operator.marketplaceUrls" -}}
 {{- if .Values.simulator.enabled }}
 {{- list (printf "https://%s.%s.svc" (include "gpu-rental-operator.simulatorName" .) .Release.Namespace) | toJson }}
@@ -41,7 +41,7 @@ annotations:
 {{- end }}
 {{- end }}
 
-{{/* How a container trusts the simulated marketplace; nothing without one. */}}
+{{/* Environment by which a container trusts the certificate of the simulated marketplace; empty without it. */}}
 {{- define "gpu-rental-operator.simulatorTrustEnv" -}}
 {{- if .Values.simulator.enabled }}
 {{- range .Values.extraEnv }}
@@ -54,7 +54,7 @@ annotations:
 {{- end }}
 {{- end }}
 
-{{/* Mounts of the operator and of `helm test`. */}}
+{{/* Volume mounts of the operator and of `helm test`. */}}
 {{- define "gpu-rental-operator.volumeMounts" -}}
 {{- if .Values.simulator.enabled }}
 - name: simulator-authority

@@ -2,7 +2,7 @@ import { GUARD_NAME, guardBindingSpec, guardPolicy } from '../../../src/accounts
 import type { Artifact } from '../artifact.ts';
 import { GENERATED, yaml, yamlDocuments } from '../yaml.ts';
 import { bindingObject, type Installation, policyObject } from './admission-policy.ts';
-import { objectPolicies } from './object-policies.ts';
+import { type ObjectPolicy, objectPolicies } from './object-policies.ts';
 import { operatorPolicies } from './operator-policies.ts';
 
 const policies = [...objectPolicies, ...operatorPolicies];
@@ -59,13 +59,17 @@ const WATCHED_ONLY = `  {{- with $context.Values.watchNamespaces }}
   {{- end }}
 `;
 
-const actionOf = (isWarning = false) => (isWarning ? { validationActions: ['Warn'] } : {});
+const bindingOf = ({ isWarning, binding }: Pick<ObjectPolicy, 'isWarning' | 'binding'>) => ({
+  ...(isWarning && { validationActions: ['Warn'] }),
+  ...binding,
+});
 
 function chartPolicies(): string {
-  const documents = policies.map(({ suffix, chartValue, spec, isEverywhere, isWarning }) => {
+  const documents = policies.map((policyOf) => {
+    const { suffix, chartValue, spec, isEverywhere } = policyOf;
     const name = `${IN_CHART.name}-${suffix}`;
     const policy = withMarks(policyObject(name, IN_CHART.labels, spec(IN_CHART)));
-    const binding = withMarks(bindingObject(name, IN_CHART.labels, actionOf(isWarning)));
+    const binding = withMarks(bindingObject(name, IN_CHART.labels, bindingOf(policyOf)));
     return `{{- if .Values.admissionPolicies.${chartValue} }}\n---\n${policy}---\n${binding}${isEverywhere ? '' : WATCHED_ONLY}{{- end }}\n`;
   });
   return [
@@ -101,11 +105,12 @@ function guardTemplate(): string {
 
 /** Returns the policies and their bindings as `deploy/` installs them. */
 export function deployedPolicies(): readonly object[] {
-  return policies.flatMap(({ suffix, spec, isWarning }) => {
+  return policies.flatMap((policyOf) => {
+    const { suffix, spec } = policyOf;
     const name = `${DEPLOYED.name}-${suffix}`;
     return [
       policyObject(name, DEPLOYED.labels, spec(DEPLOYED)),
-      bindingObject(name, DEPLOYED.labels, actionOf(isWarning)),
+      bindingObject(name, DEPLOYED.labels, bindingOf(policyOf)),
     ];
   });
 }

@@ -1,12 +1,14 @@
 import { notBreakGlass, type PolicySpec } from '../../../src/accounts/installation/in-use.ts';
 import {
   ACCOUNT_FINALIZER,
+  API_VERSION,
   annotations,
   endpointGroupResource,
   GROUP,
   gpuInstanceResource,
   MACHINE_FINALIZER,
   marketplaceAccountResource,
+  spendBudgetResource,
 } from '../../../src/api/v1alpha1/names.ts';
 import { ONCE_RENTABLE } from '../../../src/instance/replacement-text.ts';
 import { type Installation, notTheOperator } from './admission-policy.ts';
@@ -23,10 +25,17 @@ export interface ObjectPolicy {
   readonly isEverywhere?: boolean;
   /** Says it and refuses nothing. */
   readonly isWarning?: boolean;
+  /** Fields of the binding beside name and actions. */
+  readonly binding?: Readonly<Record<string, unknown>>;
 }
 
 const instances = gpuInstanceResource.plural;
-const kinds = [instances, marketplaceAccountResource.plural, endpointGroupResource.plural];
+const kinds = [
+  instances,
+  marketplaceAccountResource.plural,
+  endpointGroupResource.plural,
+  spendBudgetResource.plural,
+];
 const ours = (operations: readonly string[], resources: readonly string[]) => [
   { apiGroups: [GROUP], apiVersions: ['*'], operations, resources },
 ];
@@ -283,12 +292,75 @@ function limits(installation: Installation): PolicySpec {
   };
 }
 
+/**
+ * Returns the policy that warns if a budget of the namespace has no room for the object. It is evaluated for each
+ * SpendBudget of the namespace, by the figures in its status.
+ */
+function budget(installation: Installation): PolicySpec {
+  const amount = (text: string) => `double(${text}.orValue('0'))`;
+  // Until the operator has counted, a budget has a status without figures.
+  const seen = (figure: string) => `(has(params.status) && has(params.status.${figure}))`;
+  const isGroup = `request.resource.resource == '${endpointGroupResource.plural}'`;
+  return {
+    paramKind: { apiVersion: API_VERSION, kind: spendBudgetResource.kind },
+    resourceRules: ours(['CREATE', 'UPDATE'], [instances, endpointGroupResource.plural]),
+    matchConditions: [
+      notTheOperator(installation.operatorUser),
+      {
+        name: 'spec-is-written',
+        expression: "request.operation == 'CREATE' || object.spec != oldObject.spec",
+      },
+      // A rented machine counts in the figures already.
+      {
+        name: 'not-rented',
+        expression: '!has(object.status) || !has(object.status.machine) || !has(object.status.machine.id)',
+      },
+    ],
+    variables: [
+      {
+        name: 'offers',
+        expression: `(${isGroup} ? object.spec.?template.?spec.?offers : object.spec.?offers).orValue([])`,
+      },
+      {
+        name: 'price',
+        expression:
+          'variables.offers.exists(offer, !has(offer.maxPricePerHour)) ? 0.0 : variables.offers.map(offer, double(offer.maxPricePerHour)).min()',
+      },
+      { name: 'blocks', expression: "params.spec.?action.orValue('Block') == 'Block'" },
+    ],
+    validations: [
+      {
+        expression: `!variables.blocks || !has(params.spec.perMonth) || !${seen('leftThisMonth')} || (${amount('params.?status.?leftThisMonth')} > ${amount('params.?status.?pricePerHour')} + variables.price)`,
+        message: 'A SpendBudget of the namespace leaves no room this month.',
+        messageExpression:
+          "'SpendBudget ' + params.metadata.name + ' has $' + params.?status.?leftThisMonth.orValue('0') + ' left of $' + params.spec.perMonth + ' this month: the machine waits with the reason BudgetReached until the next month (UTC), or a higher perMonth.'",
+        reason: 'Invalid',
+      },
+      {
+        expression: `!variables.blocks || !has(params.spec.perHour) || !${seen('leftPerHour')} || (${amount('params.?status.?leftPerHour')} > 0.0 && ${amount('params.?status.?leftPerHour')} >= variables.price)`,
+        message: 'A SpendBudget of the namespace leaves no room per hour.',
+        messageExpression:
+          "'SpendBudget ' + params.metadata.name + ' has $' + params.?status.?leftPerHour.orValue('0') + '/h left of $' + params.spec.perHour + '/h: the machine waits with the reason BudgetReached until other machines end, or perHour is higher.'",
+        reason: 'Invalid',
+      },
+    ],
+  };
+}
+
 /** Rules that no schema can express, because they depend on the user, on a deletion, or on spec and status together. */
 export const objectPolicies: readonly ObjectPolicy[] = [
   { suffix: 'records', chartValue: 'protectRecords', spec: records },
   { suffix: 'protection', chartValue: 'protectAnnotation', spec: protection },
   { suffix: 'price-floor', chartValue: 'priceFloor', spec: priceFloor },
   { suffix: 'limits', chartValue: 'warnWithoutLimits', spec: limits, isWarning: true },
+  {
+    suffix: 'budget',
+    chartValue: 'warnOfBudget',
+    spec: budget,
+    isWarning: true,
+    // Each SpendBudget of the object's own namespace; without one nothing is evaluated.
+    binding: { paramRef: { selector: {}, parameterNotFoundAction: 'Allow' } },
+  },
   { suffix: 'replacement', chartValue: 'warnOfReplacement', spec: replacement, isWarning: true },
   {
     suffix: 'worker-replacement',

@@ -6,6 +6,8 @@ import {
   GROUP,
   gpuInstanceResource,
   IN_USE_RECORD,
+  LEDGER_MONTHS,
+  LEDGER_PAST,
   labels,
   OPERATOR_NAME,
 } from '../../../src/api/v1alpha1/names.ts';
@@ -132,6 +134,9 @@ function slices({ operatorUser }: Installation): PolicySpec {
   };
 }
 
+/** ConfigMaps of the operator's namespace that it writes for itself: rented machines, and what they cost. */
+const RECORDS: readonly string[] = [IN_USE_RECORD, ...LEDGER_MONTHS, LEDGER_PAST];
+
 /**
  * Returns the policy for ConfigMaps: others may contain anything, from a program's settings to the authorities that it
  * trusts.
@@ -145,13 +150,13 @@ function configMaps({ namespace, operatorUser }: Installation): PolicySpec {
       WAS_OURS,
       {
         name: 'isRecord',
-        expression: `request.namespace == '${namespace}' && request.name == '${IN_USE_RECORD}'`,
+        expression: `request.namespace == '${namespace}' && request.name in [${RECORDS.map((name) => `'${name}'`).join(', ')}]`,
       },
     ],
     validations: [
       {
         expression: `variables.isRecord || (variables.wasOurs && (!variables.isWritten || ${isOwned('object', endpointGroupResource.kind)}))`,
-        message: `The operator writes ConfigMaps of EndpointGroups and its record of rented machines only. ${STOLEN}`,
+        message: `The operator writes ConfigMaps of EndpointGroups and its own records only. ${STOLEN}`,
         reason: 'Forbidden',
       },
     ],

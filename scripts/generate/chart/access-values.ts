@@ -2,71 +2,79 @@ import { type ChartValues, group, schemas, value } from './value-tree.ts';
 
 /** Values of access: permissions of the operator and of users, and the rules of admission. */
 export const accessValues: ChartValues = {
-  serviceAccount: group('Who the operator is.', {
+  serviceAccount: group('ServiceAccount of the operator.', {
     create: value('', true, schemas.flag),
-    name: value("Made from the release's name when empty.", '', schemas.text),
+    name: value('Generated from the release name if empty.', '', schemas.text),
     annotations: value('', {}, schemas.stringMap),
   }),
-  rbac: group('Rights.', {
+  rbac: group('RBAC permissions.', {
     create: value('', true, schemas.flag),
     aggregate: value(
-      "Add our kinds to Kubernetes' own view, edit and admin roles. Cluster-wide only.",
+      'Add the kinds of this operator to the Kubernetes roles view, edit and admin. Ignored with `watchNamespaces`.',
       true,
       schemas.flag,
     ),
     serviceBinding: value(
-      'Let service binding controllers read GpuInstances, as provisioned services. Cluster-wide only.',
+      'Let service binding controllers read GpuInstances as provisioned services. Ignored with `watchNamespaces`.',
       true,
       schemas.flag,
     ),
   }),
-  admissionPolicies: group('ValidatingAdmissionPolicies; no webhook, so nothing of it can be down.', {
-    render: value(
-      '`auto`: unless `watchNamespaces` is set, since policies are cluster-wide objects. Then `always` limits them to those namespaces.',
-      'auto',
-      { type: 'string', enum: ['auto', 'always', 'never'] },
-    ),
-    breakGlassGroup: value(
-      'Members may do what the policies refuse: kubectl --as=NAME --as-group=GROUP.',
-      'gpurental.dev:break-glass',
-      schemas.userGroup,
-    ),
-    protectRecords: value(
-      'Only the operator changes rental intents, claims and other status, and takes its finalizers away.',
-      true,
-      schemas.flag,
-    ),
-    protectAnnotation: value(
-      'Refuse to delete an object of the operator with the annotation gpurental.dev/protect.',
-      true,
-      schemas.flag,
-    ),
-    limitOperator: value(
-      "Let the operator's ServiceAccount write only the Secrets, Services and EndpointSlices that the operator writes, in every namespace, and that of the gateway only wake groups: their tokens are no way to others.",
-      true,
-      schemas.flag,
-    ),
-    priceFloor: value(
-      'Refuse a maxPricePerHour below what the running machine costs if onPriceAbove: Replace would replace it.',
-      true,
-      schemas.flag,
-    ),
-    warnOfReplacement: value(
-      'Warn, and refuse nothing, when an edit replaces the machine of a GpuInstance, or workers of an EndpointGroup, whose disks are lost.',
-      true,
-      schemas.flag,
-    ),
-    warnWithoutLimits: value(
-      'Warn, and refuse nothing, when the `limits` of a MarketplaceAccount bound neither its spending nor its machines.',
-      true,
-      schemas.flag,
-    ),
-  }),
+  admissionPolicies: group(
+    'ValidatingAdmissionPolicies. They run in the API server, so no webhook can fail.',
+    {
+      render: value(
+        '`auto` creates the policies unless `watchNamespaces` is set, because policies are cluster-scoped. `always` creates them in that case too, limited to those namespaces.',
+        'auto',
+        { type: 'string', enum: ['auto', 'always', 'never'] },
+      ),
+      breakGlassGroup: value(
+        'User group that the policies exempt: kubectl --as=NAME --as-group=GROUP.',
+        'gpurental.dev:break-glass',
+        schemas.userGroup,
+      ),
+      protectRecords: value(
+        'Only the operator may change rental intents, claims and other status, and remove its finalizers.',
+        true,
+        schemas.flag,
+      ),
+      protectAnnotation: value(
+        'Refuse to delete objects that have the annotation gpurental.dev/protect.',
+        true,
+        schemas.flag,
+      ),
+      limitOperator: value(
+        'Limit what stolen tokens can do, in every namespace: the ServiceAccount of the operator may write only its own Secrets, ConfigMaps, Services and EndpointSlices; that of the gateway may only wake groups.',
+        true,
+        schemas.flag,
+      ),
+      priceFloor: value(
+        'Refuse a maxPricePerHour below the price of the running machine if `onPriceAbove: Replace` would then replace the machine.',
+        true,
+        schemas.flag,
+      ),
+      warnOfReplacement: value(
+        'Warn about an edit that replaces the machine of a GpuInstance or workers of an EndpointGroup, because their disks are lost. The edit is accepted.',
+        true,
+        schemas.flag,
+      ),
+      warnOfBudget: value(
+        'Warn about a GpuInstance or EndpointGroup that a SpendBudget of the namespace does not permit to rent. The object is accepted.',
+        true,
+        schemas.flag,
+      ),
+      warnWithoutLimits: value(
+        'Warn about a MarketplaceAccount whose `limits` restrict neither spending nor the number of machines. The object is accepted.',
+        true,
+        schemas.flag,
+      ),
+    },
+  ),
   inUseGuard: group(
-    'While machines are rented, refuse to delete the CRDs, the identity and what the operator runs on.',
+    'While machines are rented, refuse to delete the CRDs, the identity of the installation, and the Deployment, ServiceAccount, RBAC objects and namespace of the operator.',
     {
       enabled: value(
-        'Rendered together with the CRDs, here or in the chart gpu-rental-operator-crds.',
+        'Installed by the chart that installs the CRDs: this one, or gpu-rental-operator-crds.',
         true,
         schemas.flag,
       ),

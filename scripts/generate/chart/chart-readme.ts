@@ -14,9 +14,9 @@ Rents GPU machines for \`GpuInstance\` and \`EndpointGroup\` objects, and destro
 $ helm install gpu-rental-operator charts/gpu-rental-operator --namespace gpu-rental-system --create-namespace
 \`\`\`
 
-- An upgrade brings new definitions with it; nothing has to be applied by hand.
-- \`helm uninstall\` leaves CRDs, objects and machines. While machines are rented it is refused: [uninstall in the safe order](../../docs/how-to/install.md#uninstall).
-- Nothing in it is random, looked up or hooked, so Argo CD and Flux render the same every time. The one exception is the certificate of \`simulator.enabled\`.
+- An upgrade of the chart also upgrades the CRDs.
+- \`helm uninstall\` keeps CRDs, objects and machines. The API server refuses it while machines are rented: [uninstall in the safe order](../../docs/how-to/install.md#uninstall).
+- The chart uses no random values, lookups or hooks, so Argo CD and Flux render the same objects every time. The only exception is the certificate of \`simulator.enabled\`.
 
 ## Try it without an account
 
@@ -24,13 +24,13 @@ $ helm install gpu-rental-operator charts/gpu-rental-operator --namespace gpu-re
 $ helm install gpu-rental-operator charts/gpu-rental-operator --namespace gpu-rental-system --create-namespace --set simulator.enabled=true
 \`\`\`
 
-A [simulated marketplace](../../docs/how-to/simulator.md) then runs beside the operator, which uses it, and nothing but it, over TLS; the notes of the release show what to apply. In a GitOps repository set \`simulator.tls.secretName\` to a Secret that cert-manager renews: every rendering would generate another certificate. Simulator and operator read a renewed certificate and its authority (\`ca.crt\`) again, without a restart. [Clusters on your own machine](../../docs/how-to/local-clusters.md) says how kind, minikube and k3d get the image without a registry.
+The operator then uses only a [simulated marketplace](../../docs/how-to/simulator.md) in its namespace, over TLS. The release notes show the objects to apply. In a GitOps repository, set \`simulator.tls.secretName\` to a Secret that cert-manager renews, because every rendering would generate a new certificate. Simulator and operator reload a renewed certificate and its authority (\`ca.crt\`) without a restart. [Clusters on your own machine](../../docs/how-to/local-clusters.md) describes how to load the image into kind, minikube and k3d without a registry.
 
-To rent real machines afterwards, delete the objects, wait until they are gone, and upgrade with \`simulator.enabled=false\`. The Service and the Secrets of the simulator stay until the namespace goes: an uninstall that is refused, because machines are rented, must not take the way to their marketplace away.
+To rent real machines afterwards, delete the objects, wait until they are gone, and upgrade with \`simulator.enabled=false\`. The Service and the Secrets of the simulator remain until you delete the namespace, so that an uninstall that the API server refuses does not cut the operator off from its marketplace.
 
 ## Values
 
-A typing error is refused by \`values.schema.json\`. So is a key with nothing behind it, which Helm takes as null and thus as "without the default" (\`missing property\`): leave such a key out.
+\`values.schema.json\` rejects unknown values. It also rejects a key without a value (\`missing property\`), because Helm reads it as null and drops the default: omit such a key.
 
 ${valuesTable(chartValues)}`;
 
@@ -38,9 +38,9 @@ export const crdReadme = `${GENERATED}
 
 # gpu-rental-operator-crds
 
-The CRDs apart from the operator, for clusters in which another team installs those: install this chart first, then \`gpu-rental-operator\` with \`--set crds.enabled=false\`.
+The CRDs without the operator, for clusters where another team installs CRDs. Install this chart first, then \`gpu-rental-operator\` with \`--set crds.enabled=false\`.
 
-It also brings the guard: while an operator's ConfigMap \`gpu-rental-in-use\` says that machines are rented, the API server refuses to delete the CRDs, that operator's identity, Deployment, ServiceAccount, rights and namespace.
+It also installs the in-use guard: while the ConfigMap \`gpu-rental-in-use\` of an operator lists rented machines, the API server refuses to delete the CRDs and the identity, Deployment, ServiceAccount, RBAC objects and namespace of that operator.
 
 ## Values
 

@@ -17,7 +17,7 @@ export const chartValues: ChartValues = {
   ...networkValues,
   ...podValues,
   extraObjects: value(
-    'More objects, a list or a map of them, as YAML or as text; both go through `tpl`.',
+    'Additional objects, as a list or a map, in YAML or as text. The chart evaluates them with `tpl`.',
     [],
     listOrMap,
   ),
@@ -28,24 +28,28 @@ export const crdChartValues: ChartValues = {
   global: value('Values of a parent chart.', {}, { type: 'object' }),
   crds: group('Custom resource definitions.', {
     enabled: value('', true, schemas.flag),
-    keep: value('Leave them in the cluster when the chart is uninstalled.', true, schemas.flag),
+    keep: value('Keep the CRDs when the chart is uninstalled.', true, schemas.flag),
   }),
   inUseGuard: group(
-    'While machines are rented, refuse to delete the CRDs, the identity and what the operator runs on.',
+    'While machines are rented, refuse to delete the CRDs, the identity of the installation, and the Deployment, ServiceAccount, RBAC objects and namespace of the operator.',
     {
       enabled: value('', true, schemas.flag),
-      operatorNamespaces: value('Where operators run; one binding for each.', ['gpu-rental-system'], {
-        type: 'array',
-        minItems: 1,
-        uniqueItems: true,
-        items: { type: 'string', minLength: 1 },
-      }),
+      operatorNamespaces: value(
+        'Namespaces of operators. The chart creates a policy binding for each.',
+        ['gpu-rental-system'],
+        {
+          type: 'array',
+          minItems: 1,
+          uniqueItems: true,
+          items: { type: 'string', minLength: 1 },
+        },
+      ),
       breakGlassGroup: value(
-        'Members may delete anyway: kubectl --as=NAME --as-group=GROUP.',
+        'User group that may delete anyway: kubectl --as=NAME --as-group=GROUP.',
         'gpurental.dev:break-glass',
         schemas.userGroup,
       ),
     },
   ),
-  commonLabels: value('On every object of the chart.', {}, schemas.stringMap),
+  commonLabels: value('Labels of every object of the chart.', {}, schemas.stringMap),
 };

@@ -6,26 +6,26 @@ const ports = { type: 'array', minItems: 1, items: schemas.port } as const;
 /** Values of network access to and from the operator. */
 export const networkValues: ChartValues = {
   workerReports: group(
-    'Where rented workers report their load by themselves: EndpointGroups with `load.type: Push` need it. Rented machines are outside the cluster, so open a way in: a Service of type LoadBalancer, or the Ingress, with TLS.',
+    'Server for load reports of rented workers, required by EndpointGroups with `load.type: Push`. Rented machines are outside the cluster, so expose it by a Service of type LoadBalancer or by the Ingress, with TLS.',
     {
       enabled: value('', false, schemas.flag),
-      port: value('Of the container.', 8082, schemas.port),
+      port: value('Container port.', 8082, schemas.port),
       service: group('', {
         type: value('', 'ClusterIP', { type: 'string', enum: ['ClusterIP', 'NodePort', 'LoadBalancer'] }),
         port: value('', 80, schemas.port),
         annotations: value('', {}, schemas.stringMap),
       }),
       ingress: group(
-        'Leads the two paths of the worker protocol to the Service. A report carries the token of its worker, so let TLS end here.',
+        'Ingress for the two paths of the worker protocol. Reports contain the token of the worker, so terminate TLS here.',
         {
           enabled: value('', false, schemas.flag),
-          className: value("The cluster's default when empty.", '', schemas.text),
-          host: value('Needed. Workers get it as `REPORT_ADDR`.', '', {
+          className: value('Default of the cluster if empty.', '', schemas.text),
+          host: value('Required. Workers receive it as `REPORT_ADDR`.', '', {
             type: 'string',
             pattern: '^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?)?$',
           }),
           tlsSecretName: value(
-            "A Secret with the certificate. When empty TLS is your controller's own matter.",
+            'Secret with the certificate. If empty, configure TLS in your Ingress controller.',
             '',
             schemas.text,
           ),
@@ -35,51 +35,51 @@ export const networkValues: ChartValues = {
     },
   ),
   gatewayReports: group(
-    'What `gpu-rent endpoint-picker` counts, taken at the port of the metrics: EndpointGroups with `load.type: Gateway` need it. On with `gateway.enabled`. Bind the ServiceAccount of a picker of yours to the ClusterRole `<fullname>-gateway-reporter`.',
+    'Load reports of `gpu-rent endpoint-picker` on the metrics port, required by EndpointGroups with `load.type: Gateway`. Always enabled with `gateway.enabled`. For your own picker, bind its ServiceAccount to the ClusterRole `<fullname>-gateway-reporter`.',
     {
       enabled: value('', false, schemas.flag),
       url: value(
-        'Where clients reach the gateway, shown in `status.gateway.url` of groups. When empty the Service of `gateway.enabled` inside the cluster, and without that nothing.',
+        'URL of the gateway for clients, shown in `status.gateway.url` of groups. If empty, the cluster-internal URL of the Service of `gateway.enabled`; without such a Service, none.',
         '',
         { type: 'string', pattern: '^(https?://[^?#@]+)?$' },
       ),
     },
   ),
-  networkPolicy: group('Everything that is not named is refused.', {
+  networkPolicy: group('Network policy of the Pods. Traffic that it does not list is denied.', {
     enabled: value('', false, schemas.flag),
     flavor: value(
-      '`kubernetes`, or `cilium` with names instead of addresses for marketplaces and the API server as an entity.',
+      '`kubernetes`, or `cilium`, which permits marketplaces by host name and the API server as an entity.',
       'kubernetes',
       { type: 'string', enum: ['kubernetes', 'cilium'] },
     ),
     metricsFrom: value(
-      'Peers that may read metrics, and pickers that report, as in `ingress.from`. Anyone when empty.',
+      'Peers that may read metrics or report gateway load, as in `ingress.from`. All peers if empty.',
       [],
       schemas.objects,
     ),
     workerReportsFrom: value(
-      'Peers that may bring reports of workers, such as your Ingress controller. Anyone when empty.',
+      'Peers that may send worker reports, for example your Ingress controller. All peers if empty.',
       [],
       schemas.objects,
     ),
     gatewayFrom: value(
-      'Peers that may call the gateway; with `gateway.existingGateway` your Envoy, which alone should reach the picker. Anyone when empty.',
+      'Peers that may call the gateway; with `gateway.existingGateway`, your Envoy. All peers if empty.',
       [],
       schemas.objects,
     ),
-    apiServer: group('The way to Kubernetes.', {
-      cidrs: value('Any address when empty.', [], cidrs),
+    apiServer: group('Egress to the API server.', {
+      cidrs: value('Any address if empty.', [], cidrs),
       ports: value('', [443, 6443], ports),
     }),
-    marketplace: group('The way to marketplaces.', {
+    marketplace: group('Egress to marketplaces.', {
       ports: value('', [443], ports),
-      fqdns: value('Names for cilium. The hosts of `marketplace.urls` when empty.', [], {
+      fqdns: value('Host names for cilium. Hosts of `marketplace.urls` if empty.', [], {
         type: 'array',
         items: { type: 'string' },
       }),
     }),
     machines: value(
-      'Reach rented machines at any public address and port: readiness probes and load readers need it. Without it they fail.',
+      'Reach rented machines at any public address and port: readiness probes, load readers and leases by SSH need it. Without it they fail, and a machine whose lease was renewed before ends itself.',
       true,
       schemas.flag,
     ),

@@ -13,30 +13,38 @@ export const operatorValues: ChartValues = {
   crds: group('Custom resource definitions.', {
     enabled: value('Install and upgrade the CRDs with the chart.', true, schemas.flag),
     keep: value(
-      'Leave them, and with them every object, in the cluster when the chart is uninstalled. Machines keep billing while their objects are gone, so set this to false only after all objects are deleted.',
+      'Keep the CRDs, and with them all objects, when the chart is uninstalled. Machines keep billing after their objects are removed with the CRDs, so set this to false only after you deleted all objects.',
       true,
       schemas.flag,
     ),
   }),
-  replicas: value('They elect one that acts; more than one only shortens the pause when a node dies.', 1, {
-    type: 'integer',
-    minimum: 0,
-    maximum: 10,
-  }),
-  image: group('The image of the operator.', {
+  replicas: value(
+    'Number of operator Pods. Only the elected leader acts; more replicas shorten the pause after a node failure.',
+    1,
+    {
+      type: 'integer',
+      minimum: 0,
+      maximum: 10,
+    },
+  ),
+  image: group('Image of the operator.', {
     registry: value('Replaced by `global.imageRegistry` if that is set.', 'ghcr.io', schemas.text),
     repository: value('', 'gpu-rental-operator/gpu-rental-operator', { type: 'string', minLength: 1 }),
-    tag: value("The chart's appVersion when empty.", '', schemas.text),
-    digest: value('`sha256:…`; wins over the tag. Releases set it.', '', {
+    tag: value('appVersion of the chart if empty.', '', schemas.text),
+    digest: value('`sha256:…`. Takes precedence over the tag; set in releases.', '', {
       type: 'string',
       pattern: '^(sha256:[0-9a-f]{64})?$',
     }),
     pullPolicy: value('', 'IfNotPresent', { type: 'string', enum: ['Always', 'IfNotPresent', 'Never'] }),
   }),
-  imagePullSecrets: value('Secrets of the namespace with registry logins.', [], schemas.nameReferences),
-  marketplace: group('Where machines are rented.', {
+  imagePullSecrets: value(
+    'Secrets in the release namespace with registry credentials.',
+    [],
+    schemas.nameReferences,
+  ),
+  marketplace: group('Marketplaces.', {
     urls: value(
-      'Marketplaces that accounts may name, by https; the first is the default.',
+      'URLs that MarketplaceAccounts may use, https only. The first is the default.',
       ['https://console.vast.ai'],
       {
         type: 'array',
@@ -45,13 +53,13 @@ export const operatorValues: ChartValues = {
       },
     ),
     allowPrivateAddresses: value(
-      'Allow marketplaces, and machines that they name, on private addresses.',
+      'Permit private addresses for marketplaces and for the machines that they report.',
       false,
       schemas.flag,
     ),
   }),
   watchNamespaces: value(
-    'Only these namespaces, with a Role in each instead of a ClusterRole. Every namespace when empty.',
+    'Namespaces to watch, with a Role in each instead of a ClusterRole. All namespaces if empty.',
     [],
     {
       type: 'array',
@@ -61,14 +69,14 @@ export const operatorValues: ChartValues = {
   ),
   logLevel: value('', 'info', { type: 'string', enum: ['debug', 'info', 'warn', 'error'] }),
   extraArgs: value(
-    'More flags of the operator, such as `--late-call=120s`. See docs/reference/operator-flags.md.',
+    'Additional flags of the operator, for example `--late-call=120s`. See docs/reference/operator-flags.md.',
     [],
     { type: 'array', items: { type: 'string', pattern: '^--[a-z]' } },
   ),
-  extraEnv: value('More environment variables of the container, as in a Pod.', [], {
+  extraEnv: value('Additional environment variables of the container, as in a Pod.', [], {
     type: 'array',
     items: { type: 'object', required: ['name'], properties: { name: { type: 'string' } } },
   }),
-  extraVolumes: value('More volumes of the Pod.', [], schemas.objects),
-  extraVolumeMounts: value('More mounts of the container.', [], schemas.objects),
+  extraVolumes: value('Additional volumes of the Pod.', [], schemas.objects),
+  extraVolumeMounts: value('Additional volume mounts of the container.', [], schemas.objects),
 };

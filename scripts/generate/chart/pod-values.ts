@@ -2,7 +2,7 @@ import { type ChartValues, group, schemas, value } from './value-tree.ts';
 
 /** Values of the Pod and its placement. Its security context is fixed: restricted. */
 export const podValues: ChartValues = {
-  health: group('Probes of the kubelet.', { port: value('', 8081, schemas.port) }),
+  health: group('Endpoints for the probes of the kubelet.', { port: value('', 8081, schemas.port) }),
   resources: value(
     '',
     {
@@ -19,40 +19,40 @@ export const podValues: ChartValues = {
       },
     },
   ),
-  podDisruptionBudget: group('Rendered with more than one replica only.', {
+  podDisruptionBudget: group('Created only for more than one replica.', {
     enabled: value('', true, schemas.flag),
     maxUnavailable: value('', 1, { type: ['integer', 'string'] }),
     unhealthyPodEvictionPolicy: value(
-      'With `AlwaysAllow` a replica that is not ready holds no drain up.',
+      'With `AlwaysAllow`, replicas that are not ready do not block a node drain.',
       'AlwaysAllow',
       { type: 'string', enum: ['AlwaysAllow', 'IfHealthyBudget'] },
     ),
   }),
   terminationGracePeriodSeconds: value(
-    'Above `--shutdown-grace`, so that a rental that was begun is finished and saved.',
+    'Must be longer than `--shutdown-grace`, so that a pending rental finishes and is recorded.',
     35,
     { type: 'integer', minimum: 0 },
   ),
   hostUsers: value(
-    "`false` runs the Pod in a user namespace of its own (Kubernetes ≥ 1.33 and a runtime that can). The cluster's default when null.",
+    '`false` runs the Pod in its own user namespace (Kubernetes ≥ 1.33 and a runtime with support). Default of the cluster if null.',
     null,
     { type: ['boolean', 'null'] },
   ),
   priorityClassName: value(
-    '`system-cluster-critical` keeps it running where a node is full; in other namespaces than kube-system some clusters need a quota for that class.',
+    '`system-cluster-critical` keeps the operator running on a full node. Outside kube-system some clusters require a ResourceQuota for this class.',
     '',
     schemas.text,
   ),
   spread: value(
-    'Of several replicas over nodes and zones: `soft` prefers it, `hard` demands it, `none` leaves it to you.',
+    'Spread of replicas over nodes and zones: `soft` prefers it, `hard` requires it, `none` omits it.',
     'soft',
     { type: 'string', enum: ['soft', 'hard', 'none'] },
   ),
-  affinity: value('Instead of what `spread` gives.', {}, schemas.object),
-  topologySpreadConstraints: value('Instead of what `spread` gives.', [], schemas.objects),
+  affinity: value('Replaces the rules of `spread`.', {}, schemas.object),
+  topologySpreadConstraints: value('Replaces the rules of `spread`.', [], schemas.objects),
   nodeSelector: value('', { 'kubernetes.io/os': 'linux' }, schemas.stringMap),
   tolerations: value('', [], schemas.objects),
-  commonLabels: value('On every object of the chart.', {}, schemas.stringMap),
+  commonLabels: value('Labels of every object of the chart.', {}, schemas.stringMap),
   podLabels: value('', {}, schemas.stringMap),
   podAnnotations: value('', {}, schemas.stringMap),
   deploymentAnnotations: value('', {}, schemas.stringMap),

@@ -73,7 +73,7 @@ const rows: readonly (readonly [happens: string, must: string, notShown?: string
     'Many machines turn bad at once',
     'The breaker opens, also if they turn bad one after the other, and stays open while as many are bad or many still come back: nothing is replaced, tolerance stands still, no host is blamed; after `maxUnhealthyHold` or a person’s word one machine at a time',
   ],
-  ['The image crashes at every start', 'The spend brake: rentals per hour of the object and of the account'],
+  ['The image crashes at every start', 'The spend limits: rentals per hour of the object and of the account'],
   ['The key is revoked', 'No writes with it, objects stay, `Authenticated=False`; recovers alone'],
   [
     'The key is changed for one of another user',

@@ -39,9 +39,9 @@ export const alerts: readonly Alert[] = [
     for: '10m',
     severity: 'warning',
     summary:
-      'A machine of account {{ $labels.namespace }}/{{ $labels.account }} carries our label outside its time and bills.',
+      'A machine of account {{ $labels.namespace }}/{{ $labels.account }} started outside the time of its label, and bills.',
     description:
-      'Late rentals and copies of our label cost {{ $value }} dollars an hour. Late rentals are orphans after an hour.',
+      'Late rentals and copied labels cost {{ $value }} dollars an hour. Late rentals are orphans after an hour.',
   },
   {
     alert: 'GpuRentalSpendAboveBudget',
@@ -51,6 +51,31 @@ export const alerts: readonly Alert[] = [
     summary:
       '{{ $labels.namespace }}/{{ $labels.name }} has reached a limit of money ({{ $labels.reason }}).',
     description: 'The limit has been reached for {{ $value | humanizeDuration }}.',
+  },
+  {
+    alert: 'GpuRentalBudgetReached',
+    expr: `max by (namespace) (gpu_rental_gpuinstance_${CONDITION}{type="Ready",status="False",reason="BudgetReached"} > 600 or gpu_rental_spendbudget_${CONDITION}{type="Exceeded",status="True"} > 0)`,
+    for: '5m',
+    severity: 'warning',
+    summary: 'A SpendBudget of namespace {{ $labels.namespace }} is used up.',
+    description: 'Machines wait for it, or it has been exceeded, for {{ $value | humanizeDuration }}.',
+  },
+  {
+    alert: 'GpuRentalLeaseAtRisk',
+    expr: `max by (namespace, name) (gpu_rental_gpuinstance_${CONDITION}{type="LeaseAtRisk",status="True"}) > 0`,
+    for: '1m',
+    severity: 'warning',
+    summary: 'The lease of machine {{ $labels.namespace }}/{{ $labels.name }} is not renewed.',
+    description:
+      'For {{ $value | humanizeDuration }}. An armed machine destroys itself when its lease is over, even if it is working.',
+  },
+  {
+    alert: 'GpuRentalSelfEndUnproven',
+    expr: 'max by (namespace, name) (gpu_rental_self_end_unproven) > 0',
+    for: '15m',
+    severity: 'warning',
+    summary: 'Machine {{ $labels.namespace }}/{{ $labels.name }} has not proved that it can end itself.',
+    description: 'If the operator is down at the end of its maxLifetime or lease, nothing may end its bill.',
   },
   {
     alert: 'GpuRentalCreditRunsOut',
@@ -68,6 +93,15 @@ export const alerts: readonly Alert[] = [
     severity: 'warning',
     summary: 'The GPUs of GpuInstance {{ $labels.namespace }}/{{ $labels.name }} are idle, and it bills.',
     description: 'Their average utilization is {{ $value | humanizePercentage }}.',
+  },
+  {
+    alert: 'GpuRentalIdle',
+    expr: `max by (namespace, name) (gpu_rental_gpuinstance_${CONDITION}{type="Idle",status="True"}) > 0`,
+    for: '1m',
+    severity: 'warning',
+    summary: 'GpuInstance {{ $labels.namespace }}/{{ $labels.name }} is idle by its spec.idle.',
+    description:
+      'The condition Idle has reported it for {{ $value | humanizeDuration }}, and says whether and when the machine ends.',
   },
   {
     alert: 'GpuRentalQueueWaits',

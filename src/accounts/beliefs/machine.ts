@@ -7,39 +7,47 @@ import type { MachineRow } from '../../market/machine.ts';
 import { type Agreement, WATCHED_FIELDS, type WatchedField } from './sightings.ts';
 
 /**
- * A machine as the operator believes it to be: what its object has on record, and what complete lists agree on. Rules
- * see this, never a row of a reply.
+ * Believed values of a machine: the object's record, combined with values on which complete lists agree. Rules use
+ * this, never a row of a reply.
  */
 export interface Machine extends MachineRow {
   /** Values that lists show and that are not believed. */
   readonly reports: Reports;
-  /** Fields whose shown value no two lists a poll apart agree on: enough to show, never to destroy, stop or replace by. */
+  /**
+   * Fields for which no two lists, a poll apart, agree on the shown value. The value may be shown, but no machine is
+   * destroyed, stopped or replaced by it.
+   */
   readonly unsettled: ReadonlySet<WatchedField>;
 }
 
 /** A value that lists show instead of the believed one. */
 export interface Report<T> {
   readonly value: T;
-  /** Lists have agreed on it for long enough. Money and time need a read of the machine besides. */
+  /**
+   * True if lists have agreed on it for long enough. Decisions about money and time also need a read of the machine.
+   */
   readonly isAgreed: boolean;
-  /** Far from what the operator knows: it needs {@link IMPLAUSIBLE_MS}, and a person sees it. */
+  /**
+   * True if the value differs too much from the known one. It must hold for {@link IMPLAUSIBLE_MS}, and the operator
+   * reports it.
+   */
   readonly isImplausible: boolean;
 }
 
 type ReportedField = 'pricePerHour' | 'storagePricePerHour' | 'startedAt';
 type Reports = { readonly [Field in ReportedField]?: Report<number> };
 
-/** For so long lists have to agree on a value that contradicts what the operator knows. */
+/** Period for which lists must agree on a value that contradicts a known value. */
 export const IMPLAUSIBLE_MS = 600_000;
 /** A price above so many times a confirmed one, or so many times below a known one, is implausible. */
 const IMPLAUSIBLE_FACTOR = 3;
 /** A first price this close to the offer is the offer's: two replies agree. */
 const OFFER_TOLERANCE = 0.05;
-/** A service's clock may be so far behind the one that dated the intent. */
+/** Maximum time by which a service's clock may be behind the clock that dated the intent. */
 const CLOCK_SKEW_MS = 60_000;
 const SECOND_MS = 1_000;
 
-/** Believed values of a machine on the record of its object: they survive a restart. */
+/** Believed values of a machine in the record of its object; they survive a restart. */
 export interface MachineRecord {
   readonly status: GpuInstanceStatus;
   /** When the rental of the machine was issued; undefined if that is not on record. */
@@ -47,8 +55,7 @@ export interface MachineRecord {
 }
 
 /**
- * Returns a listed machine without a record: its values are shown, and values on which lists do not agree are
- * unsettled.
+ * Returns a listed machine without a record. Its values are shown; values on which lists disagree are unsettled.
  */
 export function unrecorded(row: MachineRow, agreement: Agreement): Machine {
   return { ...row, reports: {}, unsettled: unsettledFields(agreement) };
@@ -82,7 +89,7 @@ function differs<T>(recorded: T | undefined, shown: T | undefined): boolean {
   return recorded !== undefined && shown !== undefined && recorded !== shown;
 }
 
-/** Returns the end of the contract on record: one list with another end, or without one, changes nothing. */
+/** Returns the recorded end of the contract. One list with a different end, or without one, changes nothing. */
 function keptEnd(
   { endsAt }: MachineRow,
   { contractEnd }: GpuInstanceStatus,
@@ -110,7 +117,8 @@ function money(
   const prices = [running.price, offered].filter((known) => known !== undefined);
   const price = judge(row.pricePerHour, running.price, {
     isSame: (known, shown) => known === shown || (isFirst && isNear(known, shown)),
-    // The price of an offer is a single reply: it makes no higher price implausible. A low one would disable limits.
+    // The price of an offer comes from a single reply, so no higher price is implausible. An offer with a wrong low
+    // price would otherwise disable limits.
     isImplausible: (shown) =>
       prices.length > 0 &&
       ((isPriceConfirmed(status.cost) && isFarAbove(Math.max(...prices), shown)) ||
@@ -161,7 +169,7 @@ function recordedRunningPrice(status: GpuInstanceStatus): {
   return { price: parseDollars(offerPricePerHour), isFirst: true };
 }
 
-/** Returns true if a price is so far above the known one that a person must see it at once. */
+/** Returns true if a price is so far above the known one that the operator reports it immediately. */
 export function isFarAbove(known: MicroDollars, shown: MicroDollars): boolean {
   return shown > known * IMPLAUSIBLE_FACTOR;
 }
@@ -180,7 +188,7 @@ interface Criteria {
   readonly isImplausible: (shown: number) => boolean;
   readonly heldMs: number | undefined;
   readonly spacingMs: number;
-  /** Nothing is believed of a first sight. */
+  /** Values of the first list are not believed yet. */
   readonly needsRecord: boolean;
 }
 
@@ -228,13 +236,21 @@ function megabytes(memory: string | undefined): number | undefined {
 
 // Reads
 
-/** A machine by its single read, as far as it confirms or contradicts what lists agree on. */
+/** Values of a single read of a machine; they confirm or contradict the values on which lists agree. */
 export type MachineRead = Pick<
   MachineRow,
-  'id' | 'label' | 'state' | 'intendedPower' | 'startedAt' | 'endsAt' | 'pricePerHour' | 'storagePricePerHour'
+  | 'id'
+  | 'label'
+  | 'state'
+  | 'intendedPower'
+  | 'startedAt'
+  | 'endsAt'
+  | 'pricePerHour'
+  | 'storagePricePerHour'
+  | 'gpuUtilization'
 >;
 
-/** Returns the machine after a read: values on which lists and the read agree are believed for good. */
+/** Returns the machine after a read. Values on which the lists and the read agree are believed permanently. */
 export function afterRead(machine: Machine, read: MachineRead): Machine {
   const fields = (['pricePerHour', 'storagePricePerHour', 'startedAt'] as const).filter((field) => {
     const report = machine.reports[field];
@@ -253,7 +269,10 @@ export function needsRead({ reports }: Machine): boolean {
   return Object.values(reports).some(({ isAgreed }) => isAgreed);
 }
 
-/** Ground of a decision to end a machine. `contract`: the machine stands still after the end of its rental contract. */
+/**
+ * Ground of a decision to end a machine. `contract`: the machine is still stopped after the end of its rental
+ * contract.
+ */
 export type Ground = 'status' | 'contract' | 'price' | 'label' | 'presence';
 
 const GROUND_FIELDS: Readonly<Record<Ground, readonly WatchedField[]>> = {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { row } from '../../../test/builders/observed.ts';
 import type { MachineRow } from '../../market/machine.ts';
-import { agreementOf, NO_SIGHTINGS, type Sightings, sightingsAfter } from './sightings.ts';
+import { unrecorded } from './machine.ts';
+import { agreementOf, NO_SIGHTINGS, ROW_FIELDS, type Sightings, sightingsAfter } from './sightings.ts';
 
 const listOf = (...rows: readonly MachineRow[]) => ({ rows: new Map(rows.map((each) => [each.id, each])) });
 
@@ -65,4 +66,29 @@ describe('agreement of complete lists', () => {
     const next = sightingsAfter(before, listOf(same), 10_000);
     expect(next.machines.get('1')).toBe(before.machines.get('1'));
   });
+});
+
+describe('belief in the fields of a row', () => {
+  const seen = listed([row()], [row()]);
+  const changed = (field: string): MachineRow => ({
+    ...row(),
+    [field]: field === 'ports' ? { '1/tcp': 1 } : 'other',
+  });
+  const unsettledBy = (field: string) =>
+    [...unrecorded(changed(field), agreementOf(seen, changed(field), 10_000)).unsettled].toSorted();
+  const fields = Object.entries(ROW_FIELDS);
+
+  test.each(fields.filter(([, belief]) => belief === 'watched' || belief === 'address'))(
+    'is not settled when a single reply changes %s',
+    (field, belief) => {
+      expect(unsettledBy(field)).toEqual([belief === 'address' ? 'address' : field]);
+    },
+  );
+
+  test.each(fields.filter(([, belief]) => belief === 'shown'))(
+    'is not concerned when a reply changes %s, which decides nothing',
+    (field) => {
+      expect(unsettledBy(field)).toEqual([]);
+    },
+  );
 });

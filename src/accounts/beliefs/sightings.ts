@@ -1,27 +1,59 @@
 import type { CompleteList } from '../../market/feed-state.ts';
 import type { MachineRow } from '../../market/machine.ts';
 
-/** Fields of a machine that no single reply changes. `address`: host, ports and their mapping together. */
-export const WATCHED_FIELDS = [
-  'label',
-  'state',
-  'intendedPower',
-  'power',
-  'startedAt',
-  'endsAt',
-  'pricePerHour',
-  'storagePricePerHour',
-  'gpuName',
-  'gpuCount',
-  'gpuMemoryMB',
-  'diskGB',
-  'machineId',
-  'hostId',
-  'region',
-  'interruptible',
-  'address',
-] as const;
-export type WatchedField = (typeof WATCHED_FIELDS)[number];
+/**
+ * Belief in each field of a row.
+ *
+ * - `watched` A decision or a record uses the value, so no single reply changes it. `address` The same, for all such
+ *   fields together. `identity` The key of the row.
+ * - `shown` For people, figures and signs of progress. A single reply changes it, so no rule may end a machine by it.
+ *
+ * A new field of a row does not compile without an entry.
+ */
+export const ROW_FIELDS = {
+  id: 'identity',
+  label: 'watched',
+  state: 'watched',
+  marketStatus: 'shown',
+  intendedPower: 'watched',
+  power: 'watched',
+  machineId: 'watched',
+  hostId: 'watched',
+  startedAt: 'watched',
+  endsAt: 'watched',
+  pricePerHour: 'watched',
+  storagePricePerHour: 'watched',
+  sshHost: 'address',
+  sshPort: 'address',
+  publicAddress: 'address',
+  ports: 'address',
+  gpuName: 'watched',
+  gpuCount: 'watched',
+  gpuMemoryMB: 'watched',
+  gpuUtilization: 'shown',
+  diskGB: 'watched',
+  image: 'shown',
+  interruptible: 'watched',
+  region: 'watched',
+  statusMessage: 'shown',
+} as const satisfies Record<keyof MachineRow, 'watched' | 'address' | 'identity' | 'shown'>;
+
+type RowFields = typeof ROW_FIELDS;
+type FieldsThatAre<Belief> = {
+  [Field in keyof RowFields]: RowFields[Field] extends Belief ? Field : never;
+}[keyof RowFields];
+type ComparedField = FieldsThatAre<'watched'>;
+/** Field that no single reply changes. `address`: host, ports and their mapping together. */
+export type WatchedField = ComparedField | 'address';
+
+const fieldsThatAre = <Belief extends RowFields[keyof RowFields]>(belief: Belief) =>
+  Object.keys(ROW_FIELDS).filter(
+    (field): field is FieldsThatAre<Belief> => ROW_FIELDS[field as keyof RowFields] === belief,
+  );
+const ADDRESS_FIELDS = fieldsThatAre('address');
+
+/** Fields of a machine that no single reply changes. */
+export const WATCHED_FIELDS: readonly WatchedField[] = [...fieldsThatAre('watched'), 'address'];
 
 /** A machine as the latest complete list shows it, and since which list it shows each value without a break. */
 interface Sighting {
@@ -52,8 +84,8 @@ export interface Agreement {
 }
 
 /**
- * Sightings after another complete list. `begunAt`: monotonic milliseconds. A machine that the list lacks is forgotten:
- * its values are new when it is listed again. Entries of unchanged rows are reused.
+ * Sightings after another complete list. `begunAt`: monotonic milliseconds. A machine that the list lacks is removed;
+ * if it is listed again, its values are new. Entries of unchanged rows are reused.
  */
 export function sightingsAfter(
   before: Sightings,
@@ -96,8 +128,12 @@ function isSameIn(field: WatchedField, left: MachineRow, right: MachineRow): boo
 
 function isSameAddress(left: MachineRow, right: MachineRow): boolean {
   if (left === right) return true;
-  const isSameHost = left.publicAddress === right.publicAddress && left.sshHost === right.sshHost;
-  if (!isSameHost || left.sshPort !== right.sshPort) return false;
+  return ADDRESS_FIELDS.every((field) =>
+    field === 'ports' ? hasSamePorts(left, right) : left[field] === right[field],
+  );
+}
+
+function hasSamePorts(left: MachineRow, right: MachineRow): boolean {
   const names = Object.keys(right.ports);
   return (
     Object.keys(left.ports).length === names.length &&

@@ -30,7 +30,7 @@ export interface InUseRecordOptions {
   /** The operator's own. */
   readonly namespace: string;
   readonly instances: InstanceSource;
-  /** Published beside it, so that `gpu-rent` judges by the times of this operator. */
+  /** Durations of this operator, published so that `gpu-rent` uses the same ones. */
   readonly constants: PurchaseConstants;
   readonly clock: Clock;
   readonly log: Logger;
@@ -43,9 +43,10 @@ export interface ConfigMap extends KubeObject {
 const RETRY_MS = 5_000;
 
 /**
- * Keeps the ConfigMap by which admission refuses to delete the objects that destroy machines, while some are rented. It
- * is written when the first object gets the machine finalizer and when the last one loses it, never in between. It also
- * names the durations of this operator. A failed write is repeated until it succeeds; rentals do not wait for it.
+ * Keeps the ConfigMap by which admission refuses to delete the objects that destroy machines, while some are rented.
+ * The ConfigMap is written when the first object gets the machine finalizer and when the last one loses it, never in
+ * between. It also contains the durations of this operator. A failed write is retried until it succeeds; rentals do not
+ * wait for it.
  */
 export class InUseRecord {
   readonly name = 'in-use record';
@@ -191,9 +192,8 @@ const guarded = Object.entries(GUARDED).reduceRight(
 );
 
 /**
- * Returns the policy that protects teardown: while the operator's ConfigMap names rented machines, no object may be
- * deleted without which they would keep billing unseen: CRDs, identity, the operator, its permissions and its
- * namespace.
+ * Returns the policy that protects teardown. While the operator's ConfigMap names rented machines, admission refuses
+ * to delete every object that teardown needs: CRDs, identity, the operator, its permissions and its namespace.
  */
 export function guardPolicy(breakGlassGroup: string): PolicySpec {
   return {
@@ -218,7 +218,7 @@ export function guardPolicy(breakGlassGroup: string): PolicySpec {
       {
         expression: '!variables.inUse || !variables.held',
         message: 'Machines are rented.',
-        messageExpression: `'Machines are rented by the operator in namespace ' + params.metadata.namespace + ' and would keep billing. Delete the objects first and wait until they are gone: kubectl delete epg,gpui --all --all-namespaces. In an emergency act as a member of ${breakGlassGroup}.'`,
+        messageExpression: `'The operator in namespace ' + params.metadata.namespace + ' still has rented machines, which would keep billing. Delete the objects first and wait until they are gone: kubectl delete epg,gpui --all --all-namespaces. In an emergency act as a member of ${breakGlassGroup}.'`,
         reason: 'Forbidden',
       },
     ],

@@ -19,7 +19,9 @@ import type { SecretObject } from '../api-keys.ts';
 export interface RentalTraces {
   /** Objects of the cluster that carry an intent or a claim. */
   readonly objectsWithRentals: number;
-  /** Listed machines whose label names the installation by which an account of this cluster rented before. */
+  /**
+   * Number of listed machines whose label names the installation with which an account of this cluster rented before.
+   */
   readonly ownMachines: number;
   /** Accounts that name such an installation and whose machines are about to be listed. */
   readonly unlisted: number;
@@ -32,7 +34,7 @@ export type InstallationState =
   | {
       readonly type: 'known';
       readonly identity: Identity;
-      /** Reason for which the sweep must not destroy machines, if there is one. */
+      /** Reason why the sweep must not destroy machines, if there is one. */
       readonly sweep: 'allowed' | 'clusterChanged' | 'scopeShrunk';
     };
 
@@ -44,7 +46,7 @@ export interface InstallationOptions {
   readonly scope: string;
   readonly random: Random;
   readonly log: Logger;
-  /** Asked only if no identity is stored. Rejects if the API server does not answer. */
+  /** Called only if no identity is stored. Rejects if the API server does not answer. */
   readonly traces: () => Promise<RentalTraces>;
 }
 
@@ -56,13 +58,13 @@ const PENDING: InstallationState = {
   },
 };
 
-/** No account is named: every account shows it, and not every reader may know the others. */
+/** Names no account, because every account shows this text and its readers may not know the others. */
 const AWAITING_LISTS: InstallationState = {
   type: 'pending',
   why: {
     reason: 'IdentityPending',
     message:
-      'The identity of an earlier installation is missing: accounts that it rented with are listed first, which takes about a minute.',
+      'The identity of an earlier installation is missing: its accounts are listed first, which takes about a minute.',
   },
 };
 
@@ -96,8 +98,8 @@ export class Installation {
   }
 
   /**
-   * Looks again, unless the identity is known already. Callers at the same time share the look. Rejects with
-   * a KubeError where the API server does not answer.
+   * Reads the identity again, unless it is known already. Concurrent callers share one read. Rejects with a KubeError
+   * if the API server does not answer.
    */
   resolve(): Promise<InstallationState> {
     if (this.#state.type === 'known') return Promise.resolve(this.#state);

@@ -6,9 +6,9 @@ import { type AccountRegistry, refOf } from '../registry.ts';
 import type { RentalTraces } from './installation.ts';
 
 /**
- * Looks for everything that a former identity of this cluster left on record. Objects without intent or claim prove by
- * themselves that nothing is rented for them; machines count only for an account that names the installation which
- * rented with it, so that no label of another cluster, and no account that is new here, holds up a first start.
+ * Searches for all records of an earlier identity of this cluster. Objects without intent or claim prove that nothing
+ * is rented for them. Machines count only for an account whose status names the installation that rented with it.
+ * Therefore labels of another cluster, and accounts that are new here, do not delay a first start.
  */
 export function rentalTraces(
   instances: readonly GpuInstance[],
@@ -38,8 +38,8 @@ function ownMachinesOf(account: MarketplaceAccount, registry: Pick<AccountRegist
 }
 
 /**
- * Returns true until the first list of the account arrived or failed. An account whose key is refused, or whose lists
- * fail, reports that itself and delays no other.
+ * Returns true until the first list of the account has arrived or failed. An account whose key is refused, or whose
+ * lists fail, reports this itself and delays no other account.
  */
 function isListPending(
   account: MarketplaceAccount,

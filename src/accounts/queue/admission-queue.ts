@@ -18,27 +18,29 @@ export interface QueuePosition {
   readonly expectedMs: number;
   /** Milliseconds that it has waited. */
   readonly waitedMs: number;
-  /** Rentals go one at a time, and another one is not settled. */
+  /** Rentals are serial, and another one is not settled. */
   readonly isSerial: boolean;
 }
 
-/** An object that asks for a rental slot. */
+/** An object that requests a rental slot. */
 export interface RentalRequester extends SearchRequester {
-  /** True if its account may rent at this moment beside other rentals: false while rentals go one at a time. */
+  /**
+   * Returns true if its account may rent now, concurrently with other rentals; false while rentals are serial.
+   */
   readonly mayRent: () => boolean;
 }
 
 export interface AdmissionQueueOptions {
   readonly clock: Clock;
   readonly pacer: Pacer;
-  /** False with a simulator: slots are not spaced, so that any number of objects may take one at once. */
+  /** False with a simulator: slots are not spaced, so any number of objects may take one at the same time. */
   readonly paced: boolean;
   readonly search: (query: OfferQuery) => Promise<readonly Offer[]>;
   readonly isReserved: (offerId: string) => boolean;
 }
 
 interface Waiting extends RentalRequester {
-  /** Search by which it found its offer. */
+  /** Search that found the offer of the object. */
   readonly want: SearchRequest | undefined;
   readonly since: number;
 }
@@ -50,25 +52,26 @@ interface Joined {
   want: SearchRequest | undefined;
 }
 
-/** An object that was called comes within this time; after it the next one is called as well. */
+/** Time within which a called object normally returns; after it the queue also calls the next object. */
 const CALL_MS = 2_000;
-/** An object that was called and did not come for this long has left. */
+/** Time after which a called object that did not return is removed. */
 const GONE_MS = 60_000;
 /** Interval of checks for the end of a rental while rentals go one at a time. */
 const SERIAL_RETRY_MS = 1_000;
-/** Delay before the next attempt to take a slot that was free and could not be taken. */
+/** Delay before the next attempt to take a free slot after an attempt failed. */
 const BUSY_RETRY_MS = 250;
 /** Number of objects that are called at once if slots are not spaced. */
 const UNPACED_CALLS = 16;
 /**
- * Number of next objects that the queue checks: for a fresh reply before their slot comes, and for permission to rent.
+ * Number of next objects that the queue checks: for a fresh reply before their slot is free, and for permission to
+ * rent.
  */
 const MAX_CANDIDATES = 4;
 
 /**
- * The queue of a login for searches and rental slots. Objects never poll it: the queue calls each when its answer or
- * its slot is ready. A free slot goes to the first object that was called and comes back, so no slot stays unused while
- * an object could use it; the order is fair to namespaces. The queue is lost with the process, and every object
+ * The queue of a login for searches and rental slots. Objects never poll it: the queue calls each object when its
+ * answer or its slot is ready. A free slot goes to the first called object that returns, so no slot stays unused
+ * while an object could use it. The order is fair to namespaces. The queue is lost with the process, and every object
  * requests again.
  */
 export class AdmissionQueue {
@@ -76,7 +79,7 @@ export class AdmissionQueue {
   readonly #searches: SearchScheduler;
   readonly #line: FairQueue<Waiting>;
   readonly #joined = new Map<string, Joined>();
-  /** Objects called to take a slot, with the time on `clock.monotonic()`. They stay in the line as well. */
+  /** Objects called to take a slot, with the time on `clock.monotonic()`. They also remain in the queue. */
   readonly #called = new Map<string, number>();
   #timer: Timer | undefined;
   #stopped = false;
@@ -87,22 +90,27 @@ export class AdmissionQueue {
     this.#searches = new SearchScheduler({ ...options, onEnd: () => this.#pump() });
   }
 
-  /** Offers for what the object wants, or that it waits for a search; it is called when there is an answer. */
+  /**
+   * Returns offers for the request, or the state of waiting for a search; the object is called when there is an
+   * answer.
+   */
   offers(asker: SearchRequester, want: SearchRequest): SearchAnswer {
     const joined = this.#join(asker);
     const waiting = this.#line.get(asker.uid);
     const answer = this.#searches.offers(asker, waiting ? urgent(want) : want, joined.since);
-    // It asks for the alternatives one after another: the first want names them all.
+    // The object requests its alternatives one after another; the first request names them all.
     if (want.queries.length >= (joined.want?.queries.length ?? 0)) joined.want = want;
     if (waiting && answer.type === 'queued' && this.#called.delete(asker.uid)) {
-      // It is called again with the answer to this want: the reply that it was called for did not help.
+      // The object is called again with the answer to this request, because the earlier reply did not help.
       this.#line.put({ ...waiting, want });
       this.#pump();
     }
     return answer;
   }
 
-  /** Offers that explain why nothing matches, at most `maxAgeMs` old; searched when nothing else waits. */
+  /**
+   * Offers that explain why nothing matches, at most `maxAgeMs` old; searched only when no other search waits.
+   */
   explain(query: OfferQuery, maxAgeMs: number): SearchAnswer {
     return this.#searches.background(query, maxAgeMs);
   }
@@ -139,7 +147,7 @@ export class AdmissionQueue {
       const { pacer, paced } = this.#options;
       const slot = paced ? pacer.reserve('rent', holdMs) : FREE_SLOT;
       if (slot) {
-        // A namespace that never waited takes its turn all the same.
+        // A namespace that never waited also counts as served.
         this.#line.put({ ...asker, want: undefined, since: 0 });
         this.#line.served(asker.namespace);
         this.#forget(asker.uid);
@@ -150,7 +158,7 @@ export class AdmissionQueue {
     const { since, want } = this.#join(asker);
     this.#called.delete(asker.uid);
     this.#line.put({ ...asker, want, since });
-    // There was a slot, and as many calls are in flight as may be: calling at once would be a hot loop.
+    // A slot is free, but the maximum number of calls is in flight: an immediate call would be a hot loop.
     if (asker.mayRent() && this.#slotMs() <= 0) this.#pumpIn(BUSY_RETRY_MS);
     else this.#pump();
     return undefined;
@@ -208,14 +216,14 @@ export class AdmissionQueue {
   }
 
   /**
-   * Returns true if the object may take a free slot. A called object may, however late it comes; others only while no
-   * called object may still come.
+   * Returns true if the object may take a free slot. A called object always may. Others may only if no called object
+   * can still return.
    */
   #mayGo(uid: string): boolean {
     return this.#called.has(uid) || !this.#options.paced || this.#calledNow() === 0;
   }
 
-  /** Returns the number of called objects that may still come. */
+  /** Returns the number of called objects that may still return. */
   #calledNow(): number {
     const now = this.#options.clock.monotonic();
     let called = 0;
@@ -223,7 +231,7 @@ export class AdmissionQueue {
     return called;
   }
 
-  /** Calls the next object if there is a slot for it, and sets the timer for what comes next. */
+  /** Calls the next object if a slot is free for it, and sets the timer for the next step. */
   #pump(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
@@ -267,7 +275,7 @@ export class AdmissionQueue {
     for (const [uid, calledAt] of this.#called) if (now - calledAt >= GONE_MS) this.#forget(uid);
   }
 
-  /** Searches again for the next objects whose reply is old, before their slot comes. */
+  /** Searches again for the next objects whose reply is old, before their slot is free. */
   #refreshNext(): void {
     let left = MAX_CANDIDATES;
     for (const waiting of this.#line.inOrder()) {
@@ -289,5 +297,5 @@ export class AdmissionQueue {
  */
 const urgent = (want: SearchRequest): SearchRequest => ({ ...want, patient: false });
 
-/** Stands for no slot kept: the call takes the next one by itself. */
+/** Marks that no slot is kept: the call takes the next slot itself. */
 const FREE_SLOT: Slot = { endpointClass: 'rent', expiresAt: Number.POSITIVE_INFINITY, release() {} };

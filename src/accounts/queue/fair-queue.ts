@@ -10,20 +10,20 @@ interface Share<T> {
   readonly namespace: string;
   /** On `clock.monotonic()`: when a member was last served, or a little before the first one joined. */
   servedAt: number;
-  /** In the order in which they joined. */
+  /** Members in the order in which they joined. */
   readonly members: Map<string, T>;
 }
 
 /**
- * A namespace that joins counts as last served this long ago: it goes before those that were served since, and
- * namespaces that keep joining delay no other one for longer than this.
+ * A new namespace counts as last served this long ago. It precedes namespaces that were served since, and namespaces
+ * that repeatedly join delay others for at most this time.
  */
 const NEWCOMER_LEAD_MS = 15_000;
 /** Positions are recounted after this time, so that many requests for a position cost one count. */
 const POSITIONS_MS = 1_000;
 
 /**
- * A line that is fair to namespaces: the one that was served longest ago goes next, and within it the object that
+ * A queue that is fair to namespaces. The namespace that was served longest ago is next; within it, the object that
  * joined first. A namespace with 500 waiting objects delays another namespace by one turn.
  */
 export class FairQueue<T extends Member> {
@@ -44,7 +44,7 @@ export class FairQueue<T extends Member> {
     return this.#shareOf.get(uid)?.members.get(uid);
   }
 
-  /** Adds a member at the end of its namespace; one that is there already keeps its position. */
+  /** Adds a member at the end of its namespace; a member that has joined already keeps its position. */
   put(member: T): void {
     const { uid, namespace } = member;
     const share = this.#shares.get(namespace) ?? this.#open(namespace);
@@ -77,7 +77,7 @@ export class FairQueue<T extends Member> {
     for (const { members } of this.#shares.values()) yield* members.values();
   }
 
-  /** Yields the members in order: one of each namespace, then the second of each, and so on. */
+  /** Yields the members in order: the first of each namespace, then the second of each, and so on. */
   *inOrder(): Iterable<T> {
     let rows = this.#inTurn().map(({ members }) => members.values());
     while (rows.length > 0) {
@@ -110,8 +110,8 @@ export class FairQueue<T extends Member> {
   }
 
   /**
-   * Returns the number of members ahead of one that joined after the last count: it is the last of its namespace, or
-   * near it.
+   * Returns the number of members ahead of a member that joined after the last count, which is the last of its
+   * namespace or near it.
    */
   #aheadOfLast(share: Share<T> | undefined): number {
     return share ? this.#ahead(share.namespace, share.members.size - 1) : 0;

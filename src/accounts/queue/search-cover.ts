@@ -1,13 +1,16 @@
 import { comparedPart, searchCover, valueIn } from '../../api/v1alpha1/offer-fields.ts';
 import type { Offer, OfferFilter, OfferQuery, OfferScalar } from '../../market/offer.ts';
 
-/** The most rows that one search asks for: all offers of a usual marketplace. */
+/** Maximum number of rows that one search requests: all offers of a usual marketplace. */
 export const MAX_ROWS = 2_000;
 
-/** Fields by which the wider of two filters is known: by its values, or by its bound. A shared search filters by no other. */
+/**
+ * Fields for which two filters can be compared, by their values or by their bound. A shared search filters by these
+ * fields only.
+ */
 const JOINED = searchCover();
 
-/** Cached keys: a query is looked up as often as the queue moves, and never changes. */
+/** Cached keys: the queue looks a query up at each change, and a query is immutable. */
 const keys = new WeakMap<OfferQuery, string>();
 
 /** Returns the text that is the same for equal queries. */
@@ -19,15 +22,17 @@ export function queryKey(query: OfferQuery): string {
   return key;
 }
 
-/** Searches of one base share replies: the prices of a reply hold for one kind of price and one size of disk. */
+/**
+ * Searches with the same base share replies: prices of a reply apply to one kind of price and one disk size.
+ */
 export function baseOf({ pricing, storageGB }: OfferQuery): string {
   return `${pricing}|${storageGB}`;
 }
 
 /**
- * Returns a search that finds every offer of any of these queries, and others: the caller filters its reply. All
- * queries have the same {@link baseOf}. A single query, or equal ones, stay as they are. Throws a RangeError without a
- * query.
+ * Returns a search that finds every offer of any of these queries, and others; the caller filters its reply. All
+ * queries have the same {@link baseOf}. A single query, or equal ones, are returned unchanged. Throws a RangeError
+ * without a query.
  */
 export function coverOf(queries: readonly OfferQuery[]): OfferQuery {
   const [first, ...others] = [...new Map(queries.map((query) => [queryKey(query), query])).values()];
@@ -43,7 +48,7 @@ export function coverOf(queries: readonly OfferQuery[]): OfferQuery {
   };
 }
 
-/** True if a complete reply holds every offer that a query finds. */
+/** Returns true if a complete reply contains every offer that a query finds. */
 export type Coverage = (query: OfferQuery) => boolean;
 
 /** Returns the coverage of a complete reply to `wide`. Create it once for each reply: 500 objects may use it. */
@@ -54,7 +59,7 @@ export function coverageOf(wide: OfferQuery): Coverage {
 }
 
 /**
- * Queries that find nothing either, by a complete reply to `wide` without an offer: those that it covers, also with a
+ * Queries that also find nothing if a complete reply to `wide` has no offer: queries that it covers, also with a
  * larger disk, which fits on fewer machines and costs more on each.
  */
 export function emptinessOf(wide: OfferQuery): Coverage {
@@ -67,7 +72,7 @@ export function emptinessOf(wide: OfferQuery): Coverage {
   };
 }
 
-/** Returns true if one of these offers passes those filters of a query that shared searches know. */
+/** Returns true if one of these offers passes the filters of a query that shared searches can compare. */
 export function mayFind({ filters }: OfferQuery, offers: readonly Offer[]): boolean {
   const tests = filters.map(testOf);
   return offers.some((offer) => tests.every((test) => test(offer)));
@@ -109,8 +114,8 @@ function coverageOfFilter(filter: OfferFilter): Coverage {
 }
 
 /**
- * Returns the narrowest filter of a field that accepts what each query accepts; undefined if one query does not filter
- * by it.
+ * Returns the narrowest filter of a field that accepts everything that each query accepts; undefined if one query
+ * does not filter by it.
  */
 function joined(field: string, queries: readonly Pick<OfferQuery, 'filters'>[]): OfferFilter | undefined {
   const operator = JOINED[field];

@@ -17,33 +17,38 @@ import {
 export const SEARCH_SHARED_MS = 15_000;
 /** An object that waits for its rental keeps a reply for this time. */
 export const SEARCH_KEPT_MS = 60_000;
-/** A search whose offers are all taken is repeated, but not sooner than this. */
+/** Minimum interval before a search whose offers are all reserved is repeated. */
 const SEARCH_AGAIN_MS = 1_000;
-/** Searches that nothing urgent waits for begin at most this often, so that others find the search lane free. */
+/**
+ * Minimum interval between searches without an urgent object, so that the search lane stays free for others.
+ */
 const PATIENT_GAP_MS = 15_000;
-/** A patient object that has waited this long goes in turn with urgent ones, one such object in this time. */
+/** Wait after which a patient object is served in turn with urgent ones; one such object per this period. */
 const PATIENT_MAX_MS = 60_000;
-/** Replies that are kept: few, since one may hold 2,000 offers. */
+/** Maximum number of kept replies; small, since one may contain 2,000 offers. */
 const MAX_REPLIES = 12;
 const MAX_IN_FLIGHT = 4;
 const MAX_BACKGROUND = 64;
 
-/** An object that asks, and how it is called when there is an answer. */
+/** A requesting object, with the function to call when there is an answer. */
 export interface SearchRequester extends Member {
-  /** Key of the request; another version of the object asks again. */
+  /** Generation of the object; a changed generation requests again. */
   readonly generation: number;
   readonly wake: () => void;
 }
 
 /** Search of one object. */
 export interface SearchRequest {
-  /** The search, and after it those that the object goes on with if it finds nothing. */
+  /** The search, and the searches that follow if it finds nothing. */
   readonly queries: readonly [OfferQuery, ...OfferQuery[]];
-  /** A reply to this very query is needed: a shared one does not tell enough. */
+  /** True if the request needs a reply to exactly this query: a shared reply has too little information. */
   readonly exact?: boolean;
-  /** On `clock.monotonic()`: no reply of an earlier search will do, since a person asked to look or a second one is due. */
+  /**
+   * Monotonic milliseconds: replies of earlier searches do not count, since a person requested a reconcile or a
+   * second search is due.
+   */
   readonly askedAt?: number;
-  /** The object found nothing before: it may wait for searches that others need. */
+  /** True if the object found nothing before: it may wait for searches that others need. */
   readonly patient?: boolean;
 }
 
@@ -54,7 +59,7 @@ export type SearchAnswer =
       readonly offers: readonly Offer[];
       /** Begin of the search, on `clock.monotonic()`. */
       readonly begunAt: number;
-      /** The reply may hold offers beyond the query: each has to prove that it fits. */
+      /** True if the reply may contain offers beyond the query; the caller filters them. */
       readonly isShared: boolean;
     }
   | { readonly type: 'failed'; readonly error: unknown }
@@ -68,7 +73,7 @@ export interface SearchSchedulerOptions {
   readonly clock: Clock;
   readonly pacer: Pacer;
   readonly search: (query: OfferQuery) => Promise<readonly Offer[]>;
-  /** True if some object holds the offer: a reply of held offers alone is used up. */
+  /** Returns true if an object has reserved the offer. A reply with only reserved offers is used up. */
   readonly isReserved: (offerId: string) => boolean;
   /** A search ended. */
   readonly onEnd: () => void;
@@ -92,18 +97,18 @@ interface InFlight {
   readonly key: string;
   readonly covers: Coverage;
   readonly ended: Promise<void>;
-  /** Members for which the search began; others join it on its way. */
+  /** Members for which the search began; others join it later. */
   readonly begunFor: ReadonlySet<string>;
   readonly members: Set<string>;
 }
 
-/** Returns true if a reply of that many rows holds every offer that matches. */
+/** Returns true if a reply with this number of rows contains every matching offer. */
 const isComplete = ({ query, offers }: Reply): boolean =>
   offers.length < (query.limit ?? Number.POSITIVE_INFINITY);
 
 /**
- * The searches of one login, begun in a fair order and as fast as the marketplace allows. One search answers every
- * object whose requirements it covers, so that 500 waiting objects cost as many searches as one.
+ * The searches of one login, in a fair order and as fast as the marketplace allows. One search answers every object
+ * whose requirements it covers, so 500 waiting objects may cost one search.
  */
 export class SearchScheduler {
   readonly #options: SearchSchedulerOptions;
@@ -112,8 +117,8 @@ export class SearchScheduler {
   readonly #background = new Map<string, OfferQuery>();
   readonly #failures = new Map<string, { readonly key: string; readonly error: unknown }>();
   /**
-   * Number of objects that may share the next search of an object whose last search was too wide or refused as wrong: 1
-   * searches alone.
+   * Number of objects that may share the next search of an object whose last search was too wide or was refused as
+   * invalid. 1: the object searches alone.
    */
   readonly #shares = new Map<string, number>();
   readonly #inFlight = new Set<InFlight>();
@@ -128,8 +133,8 @@ export class SearchScheduler {
   }
 
   /**
-   * Returns a fresh reply, else a position in the queue. `keptSince`: the object has waited since then and keeps what
-   * it found.
+   * Returns a fresh reply, else a position in the queue. `keptSince`: start of the object's wait, during which it
+   * keeps what it found.
    */
   offers(asker: SearchRequester, want: SearchRequest, keptSince?: number): SearchAnswer {
     const key = queryKey(want.queries[0]);
@@ -150,14 +155,12 @@ export class SearchScheduler {
     return { type: 'queued', ended: begun?.ended };
   }
 
-  /**
-   * Returns true if there is a new answer to these queries for the object: a reply that it may still use, or a failure.
-   */
+  /** Returns true if there is a new answer to these queries for the object: a usable reply, or a failure. */
   hasAnswer(uid: string, want: SearchRequest, keptSince: number): boolean {
     return this.#failures.has(uid) || this.#reply(want, keptSince) !== undefined;
   }
 
-  /** Offers of the whole market, searched when nothing else waits, and kept for `maxAgeMs`. */
+  /** Offers of the whole market, searched only when no other search waits, and kept for `maxAgeMs`. */
   background(query: OfferQuery, maxAgeMs: number): SearchAnswer {
     const key = queryKey(query);
     const now = this.#options.clock.monotonic();
@@ -228,7 +231,7 @@ export class SearchScheduler {
     begun?.members.add(uid);
   }
 
-  /** Begins what may begin now, and sets the timer for what comes next. */
+  /** Begins the searches that may begin now, and sets the timer for the next step. */
   #pump(): void {
     if (this.#stopped) return;
     this.#timer?.cancel();
@@ -250,8 +253,8 @@ export class SearchScheduler {
   }
 
   /**
-   * Returns the next object that does not wait for others: an urgent one, or at intervals a patient one that waited
-   * long.
+   * Returns the next object that does not wait for others: an urgent one, or at intervals a patient one that has
+   * waited long.
    */
   #nextUrgent(busy: ReadonlySet<string>, now: number): Waiting | undefined {
     const isTurnOfPatient = now - this.#nextPatientAt >= PATIENT_MAX_MS - PATIENT_GAP_MS;
@@ -273,8 +276,8 @@ export class SearchScheduler {
   }
 
   /**
-   * Returns the object to search for first if the next object found nothing yet: the one with the smallest disk among
-   * those of its namespace with the same query. An empty reply answers all of them.
+   * Returns the object to search for first if the next object found nothing yet: among those of its namespace with
+   * the same query, the one with the smallest disk. An empty reply answers all of them.
    */
   #mostTelling(next: Waiting, busy: ReadonlySet<string>): Waiting {
     const [query] = next.queries;
@@ -311,7 +314,7 @@ export class SearchScheduler {
     const base = baseOf(queries[0]);
     const sharers = this.#sharers(next, busy);
     const all = sharers.flatMap((each) => each.queries.filter((query) => baseOf(query) === base));
-    // One object alone searches for what it wants most, and for the rest only if that finds nothing.
+    // A single object searches for its first alternative, and for the others only if that finds nothing.
     const query = sharers.length > 1 ? coverOf(all) : queries[0];
     this.#begin(query, new Set(sharers.map((each) => each.uid)));
   }
@@ -365,20 +368,22 @@ export class SearchScheduler {
     const others = this.#replies.filter(({ key }) => key !== reply.key);
     this.#replies = [known, ...others].slice(0, MAX_REPLIES);
     this.#background.delete(reply.key);
-    // Too many rows for one reply: fewer of those that it may not have answered share the next one.
+    // The reply had too many rows: fewer of the objects that it may not have answered share the next search.
     const isWhole = isComplete(known);
     const answered = this.#waitingFor(flight).filter((waiting) => {
       const isAnswered = isWhole || queryKey(waiting.queries[0]) === reply.key;
       if (!isAnswered) this.#halve(waiting.uid, flight);
       return isAnswered;
     });
-    // Those that may rent come first: hundreds that find nothing take seconds.
+    // Objects that can rent come first, because hundreds that find nothing take seconds.
     const finds = ({ queries }: Waiting) => queries.some((query) => mayFind(query, known.offers));
     const finders = new Set(answered.length > 1 ? answered.filter(finds) : []);
     this.#end(flight, [...finders, ...answered.filter((each) => !finders.has(each))]);
   }
 
-  /** Answers all queued objects that find nothing by a complete reply, and that are not being searched for. */
+  /**
+   * Answers all queued objects that find nothing by a complete reply, except those with a search in progress.
+   */
   #joinRuledOut({ begunAt }: Reply, isRuledOut: Coverage, { members }: InFlight): void {
     const busy = new Set([...this.#inFlight].flatMap((each) => [...each.members]));
     for (const { uid, queries, exact, askedAt = Number.NEGATIVE_INFINITY } of this.#line.members()) {
@@ -421,22 +426,24 @@ export class SearchScheduler {
 }
 
 /**
- * Returns true if a reply may contain an offer for a query that it covers. Rows of its own query match it, whatever
- * they contain.
+ * Returns true if a reply may contain an offer for a query that it covers. All rows of an identical query match it.
  */
 function mayHold({ key, offers }: Pick<Reply, 'key' | 'offers'>, query: OfferQuery): boolean {
   return queryKey(query) === key ? offers.length > 0 : mayFind(query, offers);
 }
 
-/** Made apart from the flight of a reply: a reply is kept for longer than the names of the objects that it answered. */
+/**
+ * Created outside the closure of the reply, which is kept for longer than the names of the objects that it answered.
+ */
 const eitherOf =
   (first: Coverage, second: Coverage): Coverage =>
   (query) =>
     first(query) || second(query);
 
 /**
- * Queries that find nothing by a complete reply, which may hold offers for others: those that it covers, also with a larger
- * disk, which costs more and fits on fewer machines. Results are kept: a query is looked up as often as the queue moves.
+ * Queries that find nothing by a complete reply, which may contain offers for others: queries that it covers, also
+ * with a larger disk, which costs more and fits on fewer machines. Results are cached, because the queue looks a
+ * query up at each change.
  */
 function ruledOutBy({ query: wide, key, offers }: Pick<Reply, 'query' | 'key' | 'offers'>): Coverage {
   const known = new WeakMap<OfferQuery, boolean>();
@@ -453,8 +460,8 @@ function ruledOutBy({ query: wide, key, offers }: Pick<Reply, 'query' | 'key' | 
 }
 
 /**
- * Returns true if the first query is the second one with a smaller disk, or a wider one: if it finds nothing, the
- * second finds nothing either.
+ * Returns true if the first query equals the second with a smaller disk, or is wider: if it finds nothing, the second
+ * finds nothing either.
  */
 function isSmaller(query: OfferQuery, than: OfferQuery): boolean {
   const { storageGB = 0 } = query;

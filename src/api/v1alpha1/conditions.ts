@@ -13,7 +13,7 @@ const summary = {
 
 const replacementBlocked = {
   polarity: 'abnormal-true',
-  sentence: 'Another machine is due by spec, price or annotation, and the present one is kept meanwhile.',
+  sentence: 'A replacement is due by spec, price or annotation, but blocked; the present machine is kept.',
 } as const satisfies ConditionType;
 
 export const gpuInstanceConditions = {
@@ -29,6 +29,20 @@ export const gpuInstanceConditions = {
       'Price, lifetime or total cost is not within its limit, or lists contradict the price on record.',
   },
   ReplacementBlocked: replacementBlocked,
+  Idle: {
+    polarity: 'abnormal-true',
+    sentence:
+      'The GPUs of the machine have been idle for long; the message names the next action and its time.',
+  },
+  LifeFuseFixed: {
+    polarity: 'abnormal-true',
+    sentence: 'The machine ends itself before the operator would, by the maxLifetime of its rental.',
+  },
+  LeaseAtRisk: {
+    polarity: 'abnormal-true',
+    sentence:
+      'The lease of the machine was not renewed for half its duration, or never: then it is not armed.',
+  },
 } as const satisfies Record<string, ConditionType>;
 
 export const marketplaceAccountConditions = {
@@ -40,11 +54,16 @@ export const marketplaceAccountConditions = {
     polarity: 'abnormal-true',
     sentence: 'spec.suspend is true: nothing is rented or started with this account.',
   },
+  CreditLow: {
+    polarity: 'abnormal-true',
+    sentence:
+      'The credit above limits.minCredit lasts less than 24 h at the present hourly cost; it ends above 30 h.',
+  },
 } as const satisfies Record<string, ConditionType>;
 
 export const endpointGroupConditions = {
   ...summary,
-  MetricsAvailable: { polarity: 'normal-true', sentence: 'Load figures arrive and are believable.' },
+  MetricsAvailable: { polarity: 'normal-true', sentence: 'Valid load figures are available.' },
   Progressing: {
     polarity: 'normal-true',
     sentence: 'The number of workers is, or moves to, the desired number.',
@@ -52,36 +71,46 @@ export const endpointGroupConditions = {
   AtMaxWorkers: { polarity: 'abnormal-true', sentence: 'The load needs more workers than maxWorkers.' },
   AtSpendCeiling: {
     polarity: 'abnormal-true',
-    sentence: 'The load needs more workers than maxSpendPerHour pays for.',
+    sentence: 'The load needs more workers than maxSpendPerHour allows.',
   },
   Saturated: { polarity: 'abnormal-true', sentence: 'Every hot worker is full.' },
   TargetQueueTimeTooShort: {
     polarity: 'abnormal-true',
-    sentence: 'Requests in service look like a queue, since the source does not tell waiting from running.',
+    sentence:
+      'Requests in service count as a queue, since the source does not distinguish waiting from running requests.',
   },
   WorkersBlocked: {
     polarity: 'abnormal-true',
     sentence:
-      'No worker of a group with a gateway serves, and none can be started: its requests are refused with this reason.',
+      'No worker serves and none can start, so the gateway rejects requests with this reason; only for groups with a gateway.',
   },
   GatewayConnected: {
     polarity: 'normal-true',
-    sentence: 'A picker of the gateway reports its requests; only for groups with a gateway.',
+    sentence: 'A picker reports the requests of the gateway; only for groups with a gateway.',
   },
   CallerKeysUsable: {
     polarity: 'normal-true',
-    sentence: 'The Secret of spec.gateway.keys has keys by which callers are known; of such groups only.',
+    sentence: 'The Secret of spec.gateway.keys has usable caller keys; only for groups with keys.',
   },
   EndpointsPublished: {
     polarity: 'normal-true',
-    sentence: 'The ConfigMap of the ready workers says which they are; of groups that publish one only.',
+    sentence: 'The ConfigMap lists all ready workers; only for groups that publish one.',
   },
   ReplacementBlocked: {
     polarity: 'abnormal-true',
-    sentence: 'Workers of an old template are kept, since no machine can be rented by the new one.',
+    sentence: 'Workers of an old template are kept, since no machine can be rented with the new one.',
+  },
+} as const satisfies Record<string, ConditionType>;
+
+export const spendBudgetConditions = {
+  Ready: { polarity: 'normal-true', sentence: 'The operator counts the namespace by this budget.' },
+  Exceeded: {
+    polarity: 'abnormal-true',
+    sentence: 'The spending of the month reached perMonth, or the machines cost more than perHour.',
   },
 } as const satisfies Record<string, ConditionType>;
 
 export type GpuInstanceCondition = keyof typeof gpuInstanceConditions;
 export type MarketplaceAccountCondition = keyof typeof marketplaceAccountConditions;
 export type EndpointGroupCondition = keyof typeof endpointGroupConditions;
+export type SpendBudgetCondition = keyof typeof spendBudgetConditions;

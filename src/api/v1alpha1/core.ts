@@ -47,12 +47,12 @@ const secretKeySelector = z.object({
   }).optional(),
 });
 
-/** A value in a Secret of the object's own namespace; never of another one. */
+/** A value in a Secret of the object's own namespace. */
 export const secretSource = z
   .object({
     secretKeyRef: secretKeySelector.meta(notes({ description: 'A key of a Secret.', atomic: true })),
   })
-  .meta(notes({ description: 'Takes the value from elsewhere.' }));
+  .meta(notes({ description: 'Source of the value.' }));
 
 export const envVar = z
   .object({
@@ -119,7 +119,7 @@ export const containerPort = z
 
 const portReference = z.union([z.int(), z.string()]).meta({
   ...notes({
-    description: 'A port of `ports`, by name or number; 22 where `ssh` is true.',
+    description: 'A port of `ports`, by name or number; 22 if `ssh` is true.',
     example: 'http',
     rules: [
       {
@@ -165,7 +165,7 @@ const WRITE_HEADER_VALUE =
 const httpHeader = z.object({
   name: text({
     description:
-      'The header. Those of the connection, such as `Transfer-Encoding` and `Content-Length`, cannot be set.',
+      'Name of the header. Connection headers, such as `Transfer-Encoding` and `Content-Length`, cannot be set.',
     example: 'X-Probe',
     maxLength: 128,
     pattern: '^[-A-Za-z0-9]+$',
@@ -189,7 +189,7 @@ const httpHeader = z.object({
 
 const httpGet = z
   .object({
-    path: requestPath('The path to ask for.', '/health').default('/'),
+    path: requestPath('Path of the request.', '/health').default('/'),
     port: portReference,
     scheme: choice(['HTTP', 'HTTPS'], {
       description:
@@ -231,7 +231,7 @@ export const readinessProbe = z
   .meta(
     notes({
       description:
-        'Asks the machine itself whether it serves, over its public port. Without one, a running machine counts as ready.',
+        'Checks over its public port whether the machine serves. Without a probe, a running machine counts as ready.',
       rules: [
         {
           rule: '[has(self.httpGet), has(self.tcpSocket)].exists_one(set, set)',

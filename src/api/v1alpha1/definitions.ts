@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import { endpointGroupStatus } from './endpoint-group.ts';
+import { endpointGroupStoredStatus } from './endpoint-group-form.ts';
 import { endpointGroupSpec } from './endpoint-group-spec.ts';
 import { gpuInstanceSpec } from './gpu-instance.ts';
 import { gpuInstanceStoredStatus } from './gpu-instance-form.ts';
@@ -10,8 +10,10 @@ import {
   gpuInstanceResource,
   type KindNames,
   marketplaceAccountResource,
+  spendBudgetResource,
 } from './names.ts';
 import type { CelRule } from './schema.ts';
+import { spendBudgetSpec, spendBudgetStatus } from './spend-budget.ts';
 
 /** A column of `kubectl get`. Priority 1 shows it in the wide form only. */
 export interface PrinterColumn {
@@ -22,7 +24,7 @@ export interface PrinterColumn {
   readonly priority?: 1;
 }
 
-/** The properties of a CRD beside the names. */
+/** The properties of a CRD, in addition to its names. */
 export interface KindDefinition {
   readonly names: KindNames;
   readonly description: string;
@@ -140,7 +142,7 @@ export const gpuInstanceDefinition: KindDefinition = {
     {
       rule: `!self.spec.service.enabled || self.metadata.name.matches(${LABEL})`,
       message:
-        'write a name of lower case letters, digits and "-" that begins with a letter, since the Service takes it; or set service.enabled: false',
+        'write a name of lower case letters, digits and "-" that begins with a letter, since the Service has the same name; or set service.enabled: false',
       fieldPath: '.metadata.name',
     },
   ],
@@ -193,18 +195,23 @@ export const endpointGroupDefinition: KindDefinition = {
   description:
     'Workers that follow a load: GpuInstances that run (hot) or are stopped (cold), and one Service for them.',
   spec: endpointGroupSpec,
-  status: endpointGroupStatus,
+  status: endpointGroupStoredStatus,
   rules: [
     nameFits(50),
     {
       rule: `has(self.spec.endpointName) || self.metadata.name.matches(${LABEL})`,
       message:
-        'write a name of lower case letters, digits and "-" that begins with a letter, since the Service takes it; or set endpointName',
+        'write a name of lower case letters, digits and "-" that begins with a letter, since the Service has the same name; or set endpointName',
       fieldPath: '.metadata.name',
     },
   ],
   columns: [
-    { name: 'Hot', type: 'integer', jsonPath: '.status.hot', description: 'Workers that run' },
+    {
+      name: 'Hot',
+      type: 'integer',
+      jsonPath: '.status.replicas',
+      description: 'Workers that run or are starting',
+    },
     { name: 'Cold', type: 'integer', jsonPath: '.status.cold', description: 'Workers that can be woken' },
     {
       name: 'Serving',
@@ -252,9 +259,53 @@ export const endpointGroupDefinition: KindDefinition = {
   },
 };
 
+export const spendBudgetDefinition: KindDefinition = {
+  names: spendBudgetResource,
+  description: 'A limit on what all machines of a namespace may cost together, over all accounts.',
+  spec: spendBudgetSpec,
+  status: spendBudgetStatus,
+  rules: [],
+  columns: [
+    { name: 'Month', type: 'string', jsonPath: '.spec.perMonth', description: 'Budget of a calendar month' },
+    {
+      name: 'Spent',
+      type: 'string',
+      jsonPath: '.status.spentThisMonth',
+      description: 'Spent in the calendar month (UTC)',
+    },
+    { name: 'Hour', type: 'string', jsonPath: '.spec.perHour', description: 'Budget of an hour' },
+    {
+      name: '$/h',
+      type: 'string',
+      jsonPath: '.status.pricePerHour',
+      description: 'Hourly cost of all machines',
+    },
+    {
+      name: 'Exceeded',
+      type: 'string',
+      jsonPath: conditionPath('Exceeded', 'status'),
+      description: 'True if the budget is used up',
+    },
+    ready,
+    reason,
+    age,
+    { name: 'Action', type: 'string', jsonPath: '.spec.action', description: 'Block or Report', priority: 1 },
+    {
+      name: 'Left',
+      type: 'string',
+      jsonPath: '.status.leftThisMonth',
+      description: 'Left of the month',
+      priority: 1,
+    },
+    message,
+  ],
+  selectableFields: [],
+};
+
 /** All kinds of the group, in the order of documentation. */
 export const definitions: readonly KindDefinition[] = [
   marketplaceAccountDefinition,
   gpuInstanceDefinition,
   endpointGroupDefinition,
+  spendBudgetDefinition,
 ];

@@ -44,6 +44,12 @@ const template = z
           reason: 'FieldValueForbidden',
         },
         {
+          rule: '!has(self.spec.idle)',
+          message: 'leave idle out: the load of a group decides which workers run',
+          fieldPath: '.spec.idle',
+          reason: 'FieldValueForbidden',
+        },
+        {
           rule: "self.spec.powerState == 'Running'",
           message: 'leave powerState out: the group decides which workers run',
           fieldPath: '.spec.powerState',
@@ -87,7 +93,7 @@ const rules: readonly CelRule[] = [
   },
   {
     rule: "self.scaleToZero == 'Allow' || !has(self.inactivityTimeout)",
-    message: 'inactivityTimeout says when to scale to zero: leave it out with scaleToZero: Never',
+    message: 'inactivityTimeout delays scaling to zero: leave it out with scaleToZero: Never',
     fieldPath: '.inactivityTimeout',
     reason: 'FieldValueForbidden',
   },
@@ -113,7 +119,7 @@ const updateStrategy = z
     }).default('RollingUpdate'),
     maxUnavailable: countOrShare({
       description:
-        'Workers, or a share of the hot ones (at least one), that may be out of service for an update.',
+        'Maximum number of workers, or share of the hot ones (at least one), that an update may take out of service.',
       example: '25%',
     }).default(1),
   })
@@ -148,7 +154,7 @@ export const endpointGroupSpec = z
     }).default(90),
     coldMultiplier: decimal({
       description:
-        'Capacity of hot and cold workers together as a multiple of what the load needs. Below 1 it acts as 1.',
+        'Capacity of hot and cold workers together as a multiple of the capacity that the load needs. Below 1 it acts as 1.',
     }).default('2.5'),
     coldWorkers: integer({
       description: 'Workers, hot or cold, that are kept when there is no load.',
@@ -168,12 +174,12 @@ export const endpointGroupSpec = z
     }).default('30s'),
     drainTimeout: duration({
       description:
-        'The longest a worker that leaves may finish requests that it has begun. One that does not report its requests leaves after maxQueueTime.',
+        'Maximum time for a leaving worker to finish its requests. A worker that does not report its requests leaves after maxQueueTime.',
       min: '1s',
       max: '24h',
     }).default('10m'),
     targetQueueTime: duration({
-      description: 'The wait at which capacity is added.',
+      description: 'Queue time at which the group adds capacity.',
       min: '1s',
       max: '24h',
     }).default('10s'),
@@ -193,7 +199,7 @@ export const endpointGroupSpec = z
     }).default('60s'),
     notReadyTimeout: duration({
       description:
-        'Maximum time for a running worker to become ready; then it is destroyed and replaced, one at a time. One that reports an error is out of the Service at once and replaced after 60 s. Each replacement in a row waits twice as long as the one before, up to 1h.',
+        'Maximum time for a running worker to become ready; then it is destroyed and replaced, one at a time. A worker that reports an error leaves the Service immediately and is replaced after 60 s. Each consecutive replacement waits twice as long as the previous one, up to 1h.',
       min: '1m',
       max: '24h',
     }).default('10m'),
@@ -207,7 +213,7 @@ export const endpointGroupSpec = z
     updateStrategy: updateStrategy.prefault({}),
     maxSpendPerHour: dollars({
       description:
-        'The most that all workers together may cost in an hour. It cuts new rentals and wakes, never running workers.',
+        'Maximum hourly cost of all workers together. It limits new rentals and wakes, never running workers.',
       example: '"6.00"',
     }).optional(),
     pause: z
@@ -221,7 +227,7 @@ export const endpointGroupSpec = z
       .prefault({}),
     replicas: integer({
       description:
-        'Hot workers, set by hand or through the scale subresource; then the load is not used. Windows and limits still apply. Leave it out of Git.',
+        'Number of hot workers, set by hand or through the scale subresource; the load is then ignored. Windows and limits still apply. Leave it out of Git.',
       example: '3',
       min: 0,
       max: 1000,

@@ -34,7 +34,7 @@ export const autoscalingTerms = z
     hotCapacity: decimal({ description: 'The larger of the two.' }),
     totalCapacity: decimal({ description: 'Capacity of hot and cold workers together.' }),
     stabilizedHotCapacity: decimal({
-      description: 'The largest hot capacity of the last 300 s: what the hot workers are to cover.',
+      description: 'Largest hot capacity of the last 300 s, which the hot workers must cover.',
     }).optional(),
     stabilizedTotalCapacity: decimal({
       description: 'The same of hot and cold workers together.',
@@ -94,24 +94,24 @@ const gatewayStatus = z.object({
   heldRequests: count('Requests that wait for a worker.'),
   inFlightRequests: count('Requests that workers have.').optional(),
   workers: list(gatewayWorker, {
-    description: 'The workers that have most of them; one of which nothing is known is left out.',
+    description: 'Workers with the most requests; a worker without data is left out.',
     max: 128,
     list: { type: 'atomic' },
   }).optional(),
   reportedAt: timestamp({ description: 'When the last of their reports came that is on record.' }).optional(),
 });
 
+/** The status in memory. */
 export const endpointGroupStatus = z
   .object({
     observedGeneration: observedGeneration.optional(),
     conditions: conditions.optional(),
     outage: outage.optional(),
-    replicas: count('Hot workers.').optional(),
+    replicas: count('Hot workers: those that run or are starting.').optional(),
     selector: text({
       description: 'Selects this group for autoscalers; no Pod carries the label.',
       maxLength: 512,
     }).optional(),
-    hot: count('Workers that run or are starting.').optional(),
     cold: count('Stopped workers that can be started.').optional(),
     ready: count('Workers published in EndpointSlices.').optional(),
     starting: count('Workers that boot or wake.').optional(),

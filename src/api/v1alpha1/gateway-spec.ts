@@ -52,7 +52,7 @@ const cors = z
   .meta(
     notes({
       description:
-        'Calls from web pages. The gateway answers preflights itself, also without a worker, and sets the headers of CORS on each response. Left out, preflights are requests as any OPTIONS: they go to a ready worker, and wake none.',
+        'Calls from web pages. The gateway answers preflights itself, also without a worker, and sets the headers of CORS on each response. If left out, preflights are forwarded to a ready worker like any OPTIONS request, and wake none.',
     }),
   );
 
@@ -107,7 +107,7 @@ export const gatewaySpec = z
     ).optional(),
     retries: choice(['Idempotent', 'All', 'None'], {
       description:
-        'Requests that are tried on another worker, twice at most and never after the response began. A request that its worker has not seen, since the connection failed, is tried again by all but None. After 503 Idempotent tries GET, HEAD, OPTIONS, PUT and DELETE again, and All tries POST and PATCH too: the worker may have begun them.',
+        'Requests that are retried on another worker, at most twice and never after the response began. Except with None, a request is retried if the connection failed before the worker received it. After 503, Idempotent retries GET, HEAD, OPTIONS, PUT and DELETE. All also retries POST and PATCH, which the worker may have begun.',
     }).default('Idempotent'),
     quietPaths: list(
       text({
@@ -119,7 +119,7 @@ export const gatewaySpec = z
       }),
       {
         description:
-          'Paths of requests without work, such as health checks. A GET of one, and each HEAD and OPTIONS, goes to a ready worker, and gets 503 at once without one: it waits for no worker, starts none, and is no load.',
+          'Paths of requests without work, such as health checks. A GET of such a path, and each HEAD and OPTIONS request, goes to a ready worker, or gets 503 immediately if there is none. It starts no worker and counts as no load.',
         max: 32,
         list: { type: 'set' },
       },
@@ -127,7 +127,7 @@ export const gatewaySpec = z
     cors: cors.optional(),
     routing: choice(['LeastWait', 'Session'], {
       description:
-        'Choice of the worker. LeastWait: the worker expected to finish the request first. Session: the worker of the session, which the header x-gpurental-session, else x-session-id, names, while it accepts requests; then another one becomes its worker.',
+        'Choice of the worker. LeastWait: the worker expected to finish the request first. Session: the worker of the session that the header x-gpurental-session, else x-session-id, names. If that worker accepts no requests, another one replaces it.',
     }).default('LeastWait'),
     link: choice(['TLS', 'Plain'], {
       description:
@@ -143,7 +143,7 @@ export const gatewaySpec = z
       .optional(),
     publish: choice(['FileDiscovery'], {
       description:
-        'Lists the ready workers for another router, whether the gateway is enabled or not. FileDiscovery: in the ConfigMap NAME-endpoints, under endpoints.json, in the format of the file discovery of llm-d-router. Left out, there is no list.',
+        'Lists the ready workers for another router, whether the gateway is enabled or not. FileDiscovery: in the ConfigMap NAME-endpoints, under endpoints.json, in the format of the file discovery of llm-d-router. If left out, there is no list.',
     }).optional(),
     port: workerPort
       .meta(

@@ -16,6 +16,10 @@ const machine = z
     state: text({ description: "The marketplace's own word for its state.", maxLength: 64 }).optional(),
     rentedAt: timestamp({ description: "Its start date by the marketplace's clock." }).optional(),
     contractEnd: timestamp({ description: 'When its rental contract ends; left out if unknown.' }).optional(),
+    selfEnd: choice(['Proven', 'Unproven'], {
+      description:
+        'Proven if it has shown that it can end itself, after `maxLifetime` or without a renewal of its lease; left out if it has no fuse.',
+    }).optional(),
   })
   .meta(notes({ description: 'The rented machine.' }));
 
@@ -40,6 +44,28 @@ const cost = z
     }).optional(),
   })
   .meta(notes({ description: 'Money.', keepsUnknown: true }));
+
+const lease = z
+  .object({
+    renewedAt: timestamp({
+      description:
+        'Time of the last renewal. If renewals stop, the machine ends itself when the duration of its lease is over.',
+    }).optional(),
+  })
+  .meta(notes({ description: 'The lease of the machine, once it is armed.' }));
+
+const idle = z
+  .object({
+    since: timestamp({ description: 'Since when its GPUs have been idle.' }).optional(),
+    endsAt: timestamp({
+      description: 'Earliest time of `spec.idle.action`; left out if no action follows.',
+    }).optional(),
+    endedAt: timestamp({
+      description:
+        'When the operator stopped or destroyed the machine because it was idle. Nothing runs until `gpu-rent start`.',
+    }).optional(),
+  })
+  .meta(notes({ description: 'Idle time of the machine, once it is reported, and its end by `spec.idle`.' }));
 
 const pastMachine = z
   .object({
@@ -70,9 +96,11 @@ export const gpuInstanceStoredStatus = z
       list: { type: 'atomic' },
     }).optional(),
     binding: gpuInstanceStatus.shape.binding,
+    lease: lease.optional(),
+    idle: idle.optional(),
     record: recordField(
       MAX_RECORD,
-      '`gpu-rent explain` prints it. Do not edit: a claim that does not verify, or a text that cannot be read, makes the operator search the machine by its label.',
+      '`gpu-rent explain` prints it. Do not edit: a claim that does not verify, or a text that cannot be read, makes the operator search for the machine by its label.',
     ).optional(),
   })
   .meta(
@@ -96,6 +124,8 @@ const {
   rentedAt: _rentedAt,
   endpoint: _endpoint,
   binding: _binding,
+  idle: _idle,
+  idleEndedAt: _idleEndedAt,
   ...remembered
 } = gpuInstanceStatus.shape;
 
@@ -115,6 +145,7 @@ export const gpuInstanceForm: StatusForm = {
     field('machine.state', 'actualStatus'),
     field('machine.rentedAt', 'rentedAt'),
     field('machine.contractEnd', 'contractEnd.at'),
+    field('machine.selfEnd', 'selfEnd.proof'),
     field('endpoint.address', 'endpoint'),
     written<[Ssh]>('endpoint.ssh', ['ssh'], {
       write: ({ host, port }) => hostAndPort(host, port),
@@ -143,6 +174,10 @@ export const gpuInstanceForm: StatusForm = {
       { attempt: 0, rentedMinutes: 0 },
     ),
     field('binding'),
+    field('lease.renewedAt'),
+    field('idle.since'),
+    field('idle.endsAt'),
+    field('idle.endedAt', 'idleEndedAt'),
   ],
   record: z.object({
     ...remembered,
@@ -152,9 +187,17 @@ export const gpuInstanceForm: StatusForm = {
         gpuInstanceStatus.shape.contractEnd.unwrap(),
         '`isReported`: an event has reported the end, a day before it.',
       ),
+      selfEnd: restOf(
+        gpuInstanceStatus.shape.selfEnd.unwrap(),
+        'When the machine ends itself: after `lifeSeconds` of running, or `leaseSeconds` without a renewal. And when its proof was settled, and why it is unproven: `checkedAt`, `detail`.',
+      ),
       cost: restOf(
         gpuInstanceStatus.shape.cost.unwrap(),
         'Prices that are assumed, reported or of storage, and `accrued` before this month.',
+      ),
+      lease: restOf(
+        gpuInstanceStatus.shape.lease.unwrap(),
+        'When its renewal began, and the pinned SSH host key: `since`, `hostKey`.',
       ),
       history: z
         .array(gpuInstanceStatus.shape.history.unwrap().element.partial())
@@ -168,6 +211,7 @@ export const gpuInstanceForm: StatusForm = {
   dropped: ['facts'],
   needRecord: [
     ...['machine.id', 'machine.gpu', 'machine.gpuCount', 'machine.host', 'machine.state'],
-    ...['machine.rentedAt', 'machine.contractEnd', 'endpoint.address', 'endpoint.ssh', 'endpoint.ports'],
+    ...['machine.rentedAt', 'machine.contractEnd', 'machine.selfEnd'],
+    ...['endpoint.address', 'endpoint.ssh', 'endpoint.ports'],
   ],
 };

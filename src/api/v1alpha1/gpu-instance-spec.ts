@@ -17,8 +17,12 @@ import {
   notes,
   text,
   textOfForms,
+  whereWritten,
   writtenMarketplaceId,
 } from './schema.ts';
+
+/** Maximum of `idle.below`: a machine at half its utilization is in use. */
+export const MAX_IDLE_PERCENT = 50;
 
 /** Maximum time of loading, whatever the progress of an image pull. */
 export const LOADING_HARD_CAP = '60m';
@@ -32,7 +36,7 @@ const accountRef = z
     notes({
       description: 'The account that rents and pays. Immutable.',
       rules: [
-        immutable('accountRef cannot change: delete this object and make another for the other account'),
+        immutable('accountRef cannot change: delete this object and create another for the other account'),
       ],
     }),
   );
@@ -90,9 +94,11 @@ const timeouts = z
 
 const tolerance = z
   .object({
-    exitedSeen: integer({ description: 'Looks in a row that must say `exited`.', min: 1, max: 100 }).default(
-      2,
-    ),
+    exitedSeen: integer({
+      description: 'Consecutive lists that must show `exited`.',
+      min: 1,
+      max: 100,
+    }).default(2),
     unknown: duration({
       description: 'Tolerated time of `unknown` (no heartbeat from the host).',
       max: '24h',
@@ -109,7 +115,7 @@ const replacement = z
     policy: choice(['Always', 'Never'], { description: 'Policy for a lost machine.' }).default('Always'),
     tolerance: tolerance.prefault({}),
     maxPerHour: integer({
-      description: 'Rentals in one hour at most; successful ones count, too.',
+      description: 'Maximum number of rentals in one hour, including successful ones.',
       min: 1,
       max: 100,
     }).default(5),
@@ -128,14 +134,87 @@ const adopt = z
     }),
     policy: choice(['Manage', 'Observe'], {
       description:
-        'Manage: the operator labels and claims it. Observe: it is shown, never stopped, destroyed or relabelled.',
+        'Manage: the operator labels and claims it. Observe: the operator shows it, and never stops, destroys or relabels it.',
     }).default('Manage'),
   })
   .meta(
     notes({
-      description:
-        'Takes over a machine that exists instead of renting one. Only where the account allows it. Immutable.',
+      description: 'Adopts an existing machine instead of renting one, if the account allows it. Immutable.',
       example: '{instanceId: "4711", policy: Observe}',
+    }),
+  );
+
+/**
+ * Limits of {@link lease}: a shorter lease would end work during an outage, a longer one would not limit costs.
+ */
+const LEASE_DURATION = { min: '30m', max: '24h' };
+
+const lease = z
+  .object({
+    duration: duration({
+      description:
+        'Time without a renewal after which the machine destroys itself. Renewed each fifth of it.',
+      example: '2h',
+      ...LEASE_DURATION,
+    }),
+    by: choice(['SSH', 'Program'], {
+      description:
+        'Who renews. SSH: the operator, by the SSH port of the machine. Program: your program, by a change of /var/tmp/.gpurental/renew.',
+    }),
+  })
+  .meta(
+    notes({
+      description:
+        'Time after which the machine destroys itself if its lease is not renewed: also when the cluster is gone. Armed by the first renewal. It needs deletionPolicy Destroy.',
+      example: '{duration: 2h, by: SSH}',
+    }),
+  );
+
+/** Bounds of {@link idle}: a shorter time ends a machine between two steps of its work. */
+const IDLE_AFTER = { min: '15m', max: '168h' };
+
+const idle = z
+  .object({
+    after: duration({
+      description:
+        'Time for which the GPUs must be idle. It begins 15 minutes after the machine runs. A missing figure, or lists that fail, make it longer.',
+      example: '30m',
+      ...IDLE_AFTER,
+    }),
+    below: integer({
+      description: 'Percent of GPU utilization below which a machine is idle.',
+      min: 1,
+      max: MAX_IDLE_PERCENT,
+    }).default(5),
+    action: choice(['Report', 'Stop', 'Destroy'], {
+      description:
+        'What follows. Report: the condition Idle and an event. Stop: the machine keeps its disk, which bills. Destroy: the machine is destroyed with its disk. After Stop and Destroy nothing runs or is rented until `gpu-rent start`.',
+    }).default('Report'),
+    warning: duration({
+      description: 'Time before Stop or Destroy at which a Warning event and the condition Idle name it.',
+      example: '10m',
+      min: '1m',
+      max: '24h',
+    }).default('10m'),
+  })
+  .meta(
+    notes({
+      description:
+        'What happens to a machine whose GPUs are idle. The annotation gpurental.dev/idle-extend-until (a time) delays it, gpurental.dev/hold and paused prevent it. Not for workers of a group.',
+      example: '{after: 30m, action: Destroy}',
+      rules: [
+        {
+          rule: whereWritten(
+            'duration',
+            ['self.warning', 'self.after'],
+            'duration(self.warning) < duration(self.after)',
+          ),
+          message: 'write a warning that is shorter than after',
+          messageExpression:
+            "'warning ' + self.warning + ' is not shorter than after ' + self.after + ': lower the one or raise the other'",
+          fieldPath: '.warning',
+        },
+      ],
     }),
   );
 
@@ -156,7 +235,7 @@ const startRules: readonly CelRule[] = [
   ...(['onStart', 'onStartFrom'] as const).flatMap((script): CelRule[] => [
     {
       rule: `!(has(self.command) && has(self.${script}))`,
-      message: `write command or ${script}, not both: each is what the container runs`,
+      message: `write command or ${script}, not both: each sets the program of the container`,
       fieldPath: `.${script}`,
       reason: 'FieldValueForbidden',
     },
@@ -192,8 +271,48 @@ const startRules: readonly CelRule[] = [
   },
 ];
 
+const leaseRules: readonly CelRule[] = [
+  {
+    rule: "!has(self.lease) || self.lease.by != 'SSH' || self.ssh",
+    message: 'lease.by SSH needs the SSH port: write ssh: true, or by: Program',
+    fieldPath: '.lease.by',
+    reason: 'FieldValueForbidden',
+  },
+  {
+    rule: "!has(self.lease) || !(has(self.args) && !has(self.command)) && !(has(self.entrypoint) && self.entrypoint == 'Override')",
+    message:
+      'a lease needs a start script, which does not run beside args or entrypoint Override: write command, or leave lease out',
+    fieldPath: '.lease',
+    reason: 'FieldValueForbidden',
+  },
+  {
+    rule: "!has(self.lease) || self.deletionPolicy == 'Destroy'",
+    message: 'a lease destroys the machine: write deletionPolicy: Destroy, or leave lease out',
+    fieldPath: '.lease',
+    reason: 'FieldValueForbidden',
+  },
+];
+
+const idleRules: readonly CelRule[] = [
+  {
+    rule: "!has(self.idle) || self.idle.action != 'Destroy' || self.deletionPolicy == 'Destroy'",
+    message:
+      'idle.action Destroy destroys the machine, which deletionPolicy keeps: write deletionPolicy: Destroy, or another action',
+    fieldPath: '.idle.action',
+    reason: 'FieldValueForbidden',
+  },
+  {
+    rule: "!has(self.idle) || !has(self.adopt) || self.adopt.policy != 'Observe'",
+    message: 'a machine that is only observed is never ended: write policy: Manage, or leave idle out',
+    fieldPath: '.idle',
+    reason: 'FieldValueForbidden',
+  },
+];
+
 const specRules: readonly CelRule[] = [
-  immutableField('adopt', 'adopt cannot change: another machine is another object'),
+  ...leaseRules,
+  ...idleRules,
+  immutableField('adopt', 'adopt cannot change: create another object for another machine'),
   {
     rule: `${CAN_DO_WITHOUT_RENTING} || (has(self.offers) && size(self.offers) > 0)`,
     message:
@@ -301,7 +420,7 @@ const containerFields = {
   }).optional(),
   ports: list(containerPort, {
     description:
-      'Ports of the container that are to be reachable from outside. Offers with fewer direct ports are refused.',
+      'Ports of the container that must be reachable from outside. Offers with fewer direct ports are refused.',
     example: '[{name: http, containerPort: 8080}]',
     max: 32,
     list: { type: 'map', keys: ['containerPort', 'protocol'] },
@@ -324,7 +443,8 @@ const lifeFields = {
   timeouts: timeouts.prefault({}),
   replacement: replacement.prefault({}),
   onVanish: choice(['Recreate', 'Hold'], {
-    description: 'Policy after another client destroyed the machine.',
+    description:
+      'Policy after the machine is gone and the operator did not destroy it: another client did, or its own fuse.',
   }).default('Recreate'),
   onContractEnd: choice(['Replace', 'Keep'], {
     description:
@@ -349,10 +469,12 @@ const lifeFields = {
   }).default('Destroy'),
   maxLifetime: duration({
     description:
-      'Maximum time for which the object has machines; then the deletion policy is applied to the machine.',
+      'Maximum time for which the object has machines; then the deletion policy is applied to the machine. With `deletionPolicy: Destroy` a machine also ends itself, 10 minutes of running later.',
     example: '8h',
     min: '1m',
   }).optional(),
+  lease: lease.optional(),
+  idle: idle.optional(),
   maxTotalCost: dollars({
     description:
       'Maximum cost of all its machines together; then the deletion policy is applied to the machine.',

@@ -65,7 +65,7 @@ const cost = z
     }).optional(),
     priceAssumed: flag({
       description:
-        'The marketplace names no price: `pricePerHour` is the one of the offer, else the highest price that the machine may cost.',
+        'The marketplace reports no price: `pricePerHour` is the price of the offer, else the maximum price of the machine.',
     }).optional(),
     priceOffered: flag({
       description: 'Lists show another price than the offer, and no price of the machine was confirmed yet.',
@@ -88,7 +88,7 @@ const cost = z
       description: 'Part of `accrued` from before the month (UTC) of `since`; left out if it is 0.',
     }).optional(),
     since: timestamp({
-      description: 'End of `accrued`; from then on `pricePerHour` is to be added if it is set.',
+      description: 'End of `accrued`; from then on add `pricePerHour` if it is set.',
     }).optional(),
   })
   .meta(
@@ -115,6 +115,7 @@ const pastMachine = z.object({
   machineId: marketplaceId('The physical machine.').optional(),
   hostId: marketplaceId('Its host.').optional(),
   gpuName: text({ description: 'The GPU model.', maxLength: 128 }).optional(),
+  gpuCount: count('Number of GPUs.').optional(),
   reason: text({ description: 'Reason of its end, from the catalogue.', maxLength: 128 }),
   endedAt: timestamp({ description: 'When it ended.' }),
   provenGoneAt: timestamp({
@@ -123,6 +124,11 @@ const pastMachine = z.object({
   }).optional(),
   rentedMinutes: count('Minutes for which it was rented.'),
   cost: dollars({ description: 'What it cost.' }),
+  costBeforeMonth: dollars({
+    description: 'Part of `cost` from before the month (UTC) of `endedAt`; left out if it is 0.',
+  }).optional(),
+  costEstimated: flag({ description: 'Lists never confirmed the last price in `cost`.' }).optional(),
+  accrued: dollars({ description: 'Cost of all machines of this object until its end.' }).optional(),
   pricePerHour: dollars({ description: 'Hourly price at its end.' }).optional(),
   rentedAt: timestamp({ description: 'When it was rented.' }).optional(),
   runningAt: timestamp({
@@ -159,7 +165,7 @@ const repeatedFailure = z
   .meta(
     notes({
       description:
-        'Failures of one kind in a row, each on another machine, which the spec explains better than the machines.',
+        'Consecutive failures of one kind, each on another machine, so the spec is the likely cause.',
       atomic: true,
     }),
   );
@@ -203,7 +209,7 @@ export const gpuInstanceStatus = z
     machineState: choice(machineStates, {
       description: 'State of the machine, if it does not follow from `actualStatus`.',
     }).optional(),
-    actualStatusSince: timestamp({ description: 'Since when it says so.' }).optional(),
+    actualStatusSince: timestamp({ description: 'Time from which it has shown this.' }).optional(),
     rentedAt: timestamp({ description: "The machine's start date by the marketplace's clock." }).optional(),
     contractEnd: z
       .object({
@@ -226,7 +232,30 @@ export const gpuInstanceStatus = z
     }).optional(),
     readyAt: timestamp({ description: 'When its readiness probe first succeeded.' }).optional(),
     startRequestedAt: timestamp({
-      description: 'When a stopped machine was last asked to start.',
+      description: 'Time of the last start request for a stopped machine.',
+    }).optional(),
+    answered: z
+      .object({
+        action: choice(['Destroy', 'Stop', 'Start'], {
+          description: 'Call that the marketplace answered with success.',
+        }),
+        at: timestamp({
+          description:
+            "Time of that reply by the marketplace's clock, from which the billing after the call counts.",
+        }),
+        reason: text({ description: 'Reason of a destroy, from the catalogue.', maxLength: 128 }).optional(),
+      })
+      .meta(
+        notes({
+          description:
+            'Last change of the power of the machine that the operator requested, until lists show it: its cost is dated by it, also after a restart.',
+          atomic: true,
+        }),
+      )
+      .optional(),
+    missingSince: timestamp({
+      description:
+        'Start of the first complete list without the machine, while lists lack it. If the machine is gone, its cost ends at that time.',
     }).optional(),
     progressAt: timestamp({ description: 'When loading last showed progress.' }).optional(),
     firstRentedAt: timestamp({
@@ -234,7 +263,7 @@ export const gpuInstanceStatus = z
     }).optional(),
     specHash: text({
       description:
-        'The hash of what the rental of the machine sent: image, disk, env, onStart, ports, ssh, in one form for all texts that mean the same.',
+        'Hash of the rental request: image, disk, env, onStart, ports, ssh, in one form for all texts with the same meaning.',
       maxLength: 128,
     }).optional(),
     facts: list(machineFact, {
@@ -243,6 +272,29 @@ export const gpuInstanceStatus = z
       max: 264,
       list: { type: 'atomic' },
     }).optional(),
+    selfEnd: z
+      .object({
+        lifeSeconds: count('Seconds of running after which the machine ends itself.').optional(),
+        leaseSeconds: count(
+          'Seconds without a renewal after which the machine ends itself, once its lease was renewed.',
+        ).optional(),
+        proof: choice(['Proven', 'Unproven'], {
+          description:
+            'Proven: the machine has shown that it can end itself. Unproven: it has not, so perhaps only the operator ends it.',
+        }),
+        checkedAt: timestamp({
+          description: 'When the operator settled `proof`; left out while it waits for the proof.',
+        }).optional(),
+        detail: text({ description: 'Reason why it is unproven.', maxLength: MAX_STATUS_TEXT }).optional(),
+      })
+      .meta(
+        notes({
+          description:
+            'Fuses of the machine, set at its rental by `maxLifetime` and `lease`; left out without one.',
+          atomic: true,
+        }),
+      )
+      .optional(),
     image: text({ description: 'The image that the machine was rented with.', maxLength: 512 }).optional(),
     endpoint: text({ description: 'host:port for SSH, or of the first port.', maxLength: 300 }).optional(),
     ssh: z
@@ -276,6 +328,42 @@ export const gpuInstanceStatus = z
       list: { type: 'atomic' },
     }).optional(),
     repeatedFailure: repeatedFailure.optional(),
+    lease: z
+      .object({
+        since: timestamp({
+          description:
+            'Time of the first attempt to renew it. From then on it may be armed, so it is renewed regardless of the spec.',
+        }).optional(),
+        renewedAt: timestamp({
+          description:
+            'Time of the last renewal. After the first one, the machine ends itself if renewals stop.',
+        }).optional(),
+        hostKey: text({
+          description: 'SHA-256 of the SSH host key of the machine, pinned at the first renewal.',
+          maxLength: 128,
+        }).optional(),
+      })
+      .meta(notes({ description: 'The lease of the machine, before it is first renewed.', atomic: true }))
+      .optional(),
+    idle: z
+      .object({
+        since: timestamp({ description: 'Since when the GPUs have been idle.' }),
+        endsAt: timestamp({
+          description:
+            'When `spec.idle.action` follows, at the earliest; left out while something prevents it, and with Report.',
+        }).optional(),
+      })
+      .meta(
+        notes({
+          description: 'Idle time of the machine, once the condition Idle reports it.',
+          atomic: true,
+        }),
+      )
+      .optional(),
+    idleEndedAt: timestamp({
+      description:
+        'When the operator stopped or destroyed the machine because it was idle. No machine runs or is rented until `gpu-rent start`, or until `gpurental.dev/idle-extend-until` is a later time.',
+    }).optional(),
     binding: z
       .object({ name: text({ description: 'The Secret.', maxLength: 253 }) })
       .meta(
@@ -291,6 +379,10 @@ export const gpuInstanceStatus = z
     }).optional(),
     replacedAt: text({
       description: 'The last handled value of `gpurental.dev/replace-at`.',
+      maxLength: 253,
+    }).optional(),
+    idleExtended: text({
+      description: 'The last reported value of `gpurental.dev/idle-extend-until`.',
       maxLength: 253,
     }).optional(),
   })

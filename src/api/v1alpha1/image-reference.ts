@@ -1,6 +1,6 @@
-/*
- * The grammar of image references that a registry can serve (distribution/distribution:reference/regexp.go), as regular
- * expressions of RE2, so that the CRDs, the operator and the command line apply the same ones. PURE.
+/**
+ * Grammar of image references that a registry can serve (distribution/distribution:reference/regexp.go), as RE2
+ * regular expressions, so that the CRDs, the operator and the command line use the same rules. PURE.
  */
 
 import type { TextForm } from './schema.ts';

@@ -17,7 +17,7 @@ const figures = z
     rejectedLoad: metricName('Work that was turned away; never part of `newLoad`.', 'rej_load'),
     currentLoad: metricName('Work in the worker now, waiting or running.', 'cur_load'),
     waitingLoad: metricName(
-      'Work that waits, where the worker tells it apart from running work.',
+      'Waiting work, if the worker distinguishes it from running work.',
       'vllm:num_requests_waiting',
     ),
     maxPerf: metricName('Work per second that the worker can do.', 'max_perf'),
@@ -31,7 +31,7 @@ const httpPull = z
     port: workerPort
       .meta(notes({ description: 'The port of the worker, by name or number.', example: 'http' }))
       .optional(),
-    path: requestPath('The path to ask for.', '/metrics').optional(),
+    path: requestPath('Path of the request.', '/metrics').optional(),
     scheme: choice(['HTTP', 'HTTPS'], {
       description:
         'Protocol; certificates are not verified. A worker of a gateway with link TLS is reached by mutual TLS in any case.',
@@ -40,14 +40,14 @@ const httpPull = z
       description: 'Form of the reply; by default that of the preset.',
     }).optional(),
     preset: choice(['Pyworker', 'VLLM', 'Custom'], {
-      description: 'Names of path, format and figures. Custom: all of them are given here.',
+      description: 'Names of path, format and figures. Custom: set all of them here.',
     }).default('Pyworker'),
     figures: figures.optional(),
     timeout: duration({ description: 'Timeout of one reply.', min: '100ms', max: '10s' }).default('3s'),
   })
   .meta(
     notes({
-      description: 'The operator asks each worker at every tick.',
+      description: 'The operator requests the load from each worker at every tick.',
       rules: [
         {
           rule: "self.preset != 'Custom' || (has(self.path) && has(self.format) && has(self.figures))",
@@ -74,15 +74,15 @@ const query = (description: string, example: string) => text({ description, exam
 const prometheus = z
   .object({
     loadQuery: query(
-      'Gives the work that arrives, in units per second.',
+      'Query for the arriving work, in units per second.',
       'sum(rate(gateway_tokens_total{route="llm"}[1m]))',
     ),
     queueQuery: query(
-      'Gives the work that waits, in units.',
+      'Query for the waiting work, in units.',
       'sum(gateway_waiting_tokens{route="llm"})',
     ).optional(),
     rejectedQuery: query(
-      'Gives the work that was turned away, in units per second.',
+      'Query for the rejected work, in units per second.',
       'sum(rate(gateway_rejected_tokens[1m]))',
     ).optional(),
   })
@@ -100,7 +100,7 @@ export const loadSource = z
   .object({
     type: choice(['HTTPPull', 'Static', 'Push', 'Prometheus', 'Gateway'], {
       description:
-        'HTTPPull: the operator asks each worker. Static: it is written here. Push: workers report to the operator. Prometheus: queries tell it, also while no worker runs. Gateway: the gateway counts it, also while no worker runs. Left out, it is Gateway where `gateway` is enabled and `httpPull` is not written, else HTTPPull.',
+        'HTTPPull: the operator requests it from each worker. Static: it is set here. Push: workers report it to the operator. Prometheus: queries return it, even while no worker runs. Gateway: the gateway counts it, even while no worker runs. Default: Gateway if `gateway` is enabled and `httpPull` is not set, else HTTPPull.',
     }).optional(),
     static: staticLoad.optional(),
     httpPull: httpPull.optional(),

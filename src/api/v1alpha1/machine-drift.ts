@@ -16,7 +16,7 @@ import type { OfferRequirements } from './offer-requirements.ts';
 import { factValue, filterRequirements, type Requirement, requirementsOn } from './requirements.ts';
 import { trimmedOf } from './trimmed-spec.ts';
 
-/** Raised when {@link machineRequest} changes: a hash of another version proves no drift. */
+/** Increased when {@link machineRequest} changes: a hash of another version proves no drift. */
 const VERSION = 'v2';
 
 /** Minimum disk of the marketplace, 8 GB; the CRD refuses less. */
@@ -168,9 +168,9 @@ export function differencesFromRental(
 }
 
 /**
- * Returns the reason why a rented machine differs from the one that this spec would rent; undefined if it matches. A
- * further or wider alternative, another order of them and another price are no drift; neither are unknown facts, nor a
- * hash of another version. A machine in `adopt` was chosen by a person: `offers` apply to its replacement.
+ * Returns the reason why a rented machine differs from the machine that this spec would rent; undefined if it
+ * matches. Added or wider alternatives, a different order and a different price are no drift; neither are unknown
+ * facts or a hash of another version. A machine in `adopt` was chosen by a person: `offers` apply to its replacement.
  */
 export function driftOf(
   machine: Machine,

@@ -69,7 +69,7 @@ const statuses = fc
   .map((status) => JSON.parse(JSON.stringify(status)) as MarketplaceAccountStatus);
 
 describe('the stored status of an account', () => {
-  test('decodes to the status that was encoded', () => {
+  test('decodes to the status that was encoded', { tags: 'long' }, () => {
     fc.assert(
       fc.property(statuses, (status) => {
         const stored = JSON.parse(JSON.stringify(encode(status))) as object;
@@ -81,7 +81,7 @@ describe('the stored status of an account', () => {
     );
   });
 
-  test('decodes whatever it contains, and encodes again', () => {
+  test('decodes whatever it contains, and encodes again', { tags: 'long' }, () => {
     const names = ['record', 'login', 'avoid', 'retained', 'deletedObjects', 'breaker', 'lastRentalAt'];
     const value = fc.oneof(fc.jsonValue(), fc.array(fc.jsonValue()));
     const anything = fc.record(Object.fromEntries(names.map((name) => [name, value])), { requiredKeys: [] });

@@ -7,58 +7,42 @@ import {
   type FieldRow,
   field,
   group,
+  partOf,
   recordField,
   restOf,
   type StatusForm,
   written,
 } from './record.ts';
-import { dollars, flag, list, marketplaceId, notes, text, timestamp } from './schema.ts';
+import { list, notes, text } from './schema.ts';
 
 /** Characters of the record: every list of it at its maximum length fits. */
 const MAX_ACCOUNT_RECORD = 131_072;
 
 const { shape } = marketplaceAccountStatus;
 
-const login = z
-  .object({
-    url: text({ description: 'The marketplace.', maxLength: 512 }).optional(),
-    userId: marketplaceId("The user's id there.").optional(),
-  })
-  .meta(
-    notes({
-      description:
-        'The login that two replies about the first accepted key named. It is pinned: a key of another login changes nothing.',
-    }),
-  );
+const LOGIN = ['url', 'userId'];
+const RETAINED = ['instanceId', 'owner', 'pricePerHour'];
+const DELETED_OBJECTS = ['month', 'spent'];
+const BREAKER = ['open', 'since'];
 
-const retained = z
-  .object({
-    instanceId: marketplaceId("The machine's contract.").optional(),
-    owner: text({ description: 'namespace/name of the object that kept it.', maxLength: 320 }).optional(),
-    pricePerHour: dollars({ description: 'Its cost in an hour.' }).optional(),
-  })
-  .meta(notes({ description: 'A retained machine.', keepsUnknown: true }));
+/** Returns notes of an object that keeps its keys of the form before the record. */
+const kept = (description: string) => notes({ description, keepsUnknown: true });
 
-const breaker = z
-  .object({
-    open: flag({ description: 'Whether more machines are unhealthy than `maxUnhealthy` allows.' }).optional(),
-    since: timestamp({ description: 'Time of its last change.' }).optional(),
-  })
-  .meta(notes({ description: 'The breaker against mass replacement.', keepsUnknown: true }));
-
-const deletedObjects = z
-  .object({
-    month: text({ description: 'The calendar month (UTC) of `spent`.', maxLength: 7 }).optional(),
-    spent: dollars({ description: 'Cost of deleted objects in that month.' }).optional(),
-  })
-  .meta(notes({ description: 'Money that deleted objects spent.', keepsUnknown: true }));
-
-/** The status as the API server stores it. It keeps unknown keys for one release, as that of a GpuInstance does. */
+/**
+ * The status as the API server stores it. It keeps unknown keys for one release, like the status of a GpuInstance.
+ */
 export const marketplaceAccountStoredStatus = z
   .object({
     observedGeneration: shape.observedGeneration,
     conditions: shape.conditions,
-    login: login.optional(),
+    login: partOf(shape.login.unwrap(), LOGIN)
+      .meta(
+        notes({
+          description:
+            'Login of the first accepted key, confirmed by two replies. It is pinned: a key of another login changes nothing.',
+        }),
+      )
+      .optional(),
     installation: shape.installation,
     twoFactor: shape.twoFactor,
     sshKeyRegistered: shape.sshKeyRegistered,
@@ -72,13 +56,17 @@ export const marketplaceAccountStoredStatus = z
       max: 256,
       list: { type: 'atomic' },
     }).optional(),
-    retained: list(retained, {
+    retained: list(partOf(shape.retained.unwrap().element, RETAINED).meta(kept('A retained machine.')), {
       description: 'Machines kept on purpose after their object was deleted. They bill.',
       max: 256,
       list: { type: 'atomic' },
     }).optional(),
-    deletedObjects: deletedObjects.optional(),
-    breaker: breaker.optional(),
+    deletedObjects: partOf(shape.deletedObjects.unwrap(), DELETED_OBJECTS)
+      .meta(kept('Money that deleted objects spent.'))
+      .optional(),
+    breaker: partOf(shape.breaker.unwrap(), BREAKER)
+      .meta(kept('The breaker against mass replacement.'))
+      .optional(),
     record: recordField(
       MAX_ACCOUNT_RECORD,
       'Do not edit: a text that cannot be read counts as no record.',
@@ -101,7 +89,10 @@ function avoidText({ kind, id, until, reason, failures, namespace }: Avoided): s
 
 const AVOIDED = /^(Host|Machine) (\S+) until (\S+) \((.*), (\d+) failures?(?:, ([a-z0-9.-]+))?\)$/s;
 
-/** Returns the entries of a stored text; none for a text in another form. An object is an entry of the form before the record. */
+/**
+ * Returns the entries of a stored text; none if the text has another form. An object is an entry of the form before
+ * the record.
+ */
 function readAvoided(stored: unknown): readonly Avoided[] {
   if (isJsonObject(stored)) return [stored as Avoided];
   if (typeof stored !== 'string') return [];
@@ -114,9 +105,9 @@ function readAvoided(stored: unknown): readonly Avoided[] {
 /** Time of an entry whose own was lost with the record. */
 const LONG_AGO = '1970-01-01T00:00:00Z';
 
-const wholeLogin = group('login', ['url', 'userId'], { provenAt: LONG_AGO });
+const wholeLogin = group('login', LOGIN, { provenAt: LONG_AGO });
 
-/** Half a login is none: the key pins it again. */
+/** An incomplete login is ignored: the key pins it again. */
 const loginRow: FieldRow = {
   ...wholeLogin,
   join: (stored, rest) =>
@@ -150,13 +141,13 @@ export const marketplaceAccountForm: StatusForm = {
       write: (avoid) => avoid.map(avoidText),
       read: (stored) => (Array.isArray(stored) ? [stored.flatMap(readAvoided)] : undefined),
     }),
-    columns(
-      'retained',
-      { instanceId: 'instanceId', owner: 'owner', pricePerHour: 'pricePerHour' },
-      { ownerUid: '', since: LONG_AGO, policy: 'Retain' },
-    ),
-    group('deletedObjects', ['month', 'spent'], { month: '', spent: '0', rentals: [] }),
-    group('breaker', ['open', 'since'], { open: false, since: LONG_AGO }),
+    columns('retained', Object.fromEntries(RETAINED.map((key) => [key, key])), {
+      ownerUid: '',
+      since: LONG_AGO,
+      policy: 'Retain',
+    }),
+    group('deletedObjects', DELETED_OBJECTS, { month: '', spent: '0', rentals: [] }),
+    group('breaker', BREAKER, { open: false, since: LONG_AGO }),
   ],
   record: z.object({
     ...remembered,

@@ -22,7 +22,7 @@ const LOOPBACK = "['localhost', '127.0.0.1', '[::1]', '::1']";
 
 const url = text({
   description:
-    "The marketplace. It must be in the operator's list (`--marketplace-url`). When left out: the first of that list at the first proof of a login, and from then on the one of that login. Immutable.",
+    "The marketplace. It must be in the operator's list (`--marketplace-url`). If left out: the first of that list when the login is first verified; the account then keeps it. Immutable.",
   example: 'https://console.vast.ai',
   maxLength: 512,
   pattern: '^https?://[^\\s/?#@]+$',
@@ -41,15 +41,14 @@ const markets = ['Vast'] as const;
 const limits = z
   .object({
     maxInstances: integer({
-      description:
-        'Machines of this account at one time, with those of the operator that no GpuInstance claims.',
+      description: "Maximum number of machines of this account, including the operator's orphaned ones.",
       example: '10',
       min: 0,
       max: 10_000,
     }).optional(),
     maxPricePerHour: dollars({
       description:
-        'The most that one machine may cost in an hour, disk included. Used as `maxPricePerHour` of an alternative that sets none. Offers without a price are refused, even with `allowUnknownPrice` in the object, unless `allowUnknownPrice` is set here too.',
+        'Maximum hourly price of one machine, disk included. Used as `maxPricePerHour` of an alternative that sets none. Offers without a price are refused, even with `allowUnknownPrice` in the object, unless `allowUnknownPrice` is set here too.',
     }).optional(),
     allowUnknownPrice: flag({
       description:
@@ -136,7 +135,7 @@ export const marketplaceAccountSpec = z
     }).optional(),
     pollInterval: duration({
       description:
-        "Time between two looks at the marketplace. The operator's `--min-poll-interval` is the floor.",
+        "Time between two polls of the marketplace; at least the operator's `--min-poll-interval`.",
       min: '1s',
       max: '10m',
     }).default('10s'),
@@ -148,7 +147,7 @@ export const marketplaceAccountSpec = z
     }).default('Report'),
     adoption: choice(['None', 'Unlabelled'], {
       description:
-        "Whether `adopt` may take over machines of this login. Never one that carries anyone's label or claim.",
+        'Whether `adopt` may adopt machines of this login. Labelled or claimed machines are never adopted.',
     }).default('None'),
     maxUnhealthy: countOrShare({
       description:
@@ -157,7 +156,7 @@ export const marketplaceAccountSpec = z
     }).default('20%'),
     maxUnhealthyHold: duration({
       description:
-        'Time after which the open breaker lets unhealthy machines be replaced: one at a time, at most 10% in 10 minutes.',
+        'Time after which unhealthy machines are replaced although the breaker is open: one at a time, at most 10% in 10 minutes.',
       example: '30m',
       max: '24h',
     }).default('30m'),
@@ -166,8 +165,11 @@ export const marketplaceAccountSpec = z
     notes({
       description: 'The desired state.',
       rules: [
-        immutableField('url', 'url cannot change: another marketplace is another MarketplaceAccount'),
-        immutableField('market', 'market cannot change: another market is another MarketplaceAccount'),
+        immutableField('url', 'url cannot change: create another MarketplaceAccount for another marketplace'),
+        immutableField(
+          'market',
+          'market cannot change: create another MarketplaceAccount for another market',
+        ),
       ],
     }),
   );
@@ -181,7 +183,7 @@ const login = z
   .meta(
     notes({
       description:
-        'The login that two replies about the first accepted key named. It is pinned: a key of another login changes nothing.',
+        'Login of the first accepted key, confirmed by two replies. It is pinned: a key of another login changes nothing.',
       atomic: true,
     }),
   );
@@ -201,7 +203,8 @@ const counts = z
       .int()
       .meta(
         notes({
-          description: 'Machines that carry our label outside its time, or an edited one. They bill.',
+          description:
+            'Machines with a label of this operator that is edited, or that does not match their start time. They bill.',
         }),
       )
       .optional(),
@@ -228,7 +231,7 @@ const retained = z.object({
   instanceId: marketplaceId("The machine's contract."),
   owner: text({ description: 'namespace/name of the object that kept it.', maxLength: 320 }),
   ownerUid: text({ description: 'The uid of that object.', maxLength: 64 }),
-  since: timestamp({ description: 'When it was given up.' }),
+  since: timestamp({ description: 'When the operator released it.' }),
   policy: choice(['Stop', 'Retain'], { description: 'The deletion policy that kept it.' }),
   pricePerHour: dollars({ description: 'Hourly cost.' }).optional(),
 });
@@ -244,7 +247,7 @@ const deletedObjects = z
     }),
     machines: list(marketplaceId("The machine's contract."), {
       description:
-        'The newest machines that the operator destroyed for deleted objects. One that is listed again is destroyed again, whatever `orphanPolicy` says.',
+        'The newest machines that the operator destroyed for deleted objects. A machine that is listed again is destroyed again, regardless of `orphanPolicy`.',
       max: 256,
       list: { type: 'atomic' },
     }).optional(),
@@ -264,8 +267,7 @@ const breaker = z
         'Time from which replacement continues slowly, by `maxUnhealthyHold` or a person, while as many machines are unhealthy.',
     }).optional(),
     closedBy: text({
-      description:
-        'The last value seen of `gpurental.dev/close-breaker`; only another one releases it by hand.',
+      description: 'Last seen value of `gpurental.dev/close-breaker`; only a new value releases the breaker.',
       maxLength: 253,
     }).optional(),
   })
@@ -292,13 +294,13 @@ export const marketplaceAccountStatus = z
       maxLength: 8,
     }).optional(),
     twoFactor: choice(['Enabled', 'Disabled', 'Legacy'], {
-      description: 'Two-factor login of the user; left out where the key may not read it.',
+      description: 'Two-factor login of the user; left out if the key may not read it.',
     }).optional(),
     sshKeyRegistered: flag({
       description: 'True if the login has an SSH key; left out if the key may not read it.',
     }).optional(),
     labelsEchoed: flag({
-      description: "Whether the marketplace gives labels back; learnt from the account's first rental.",
+      description: "Whether the marketplace echoes labels, as seen at the account's first rental.",
     }).optional(),
     credit: dollars({
       description: 'Credit left; written when it moves by 10 %, at most hourly.',
@@ -324,19 +326,19 @@ export const marketplaceAccountStatus = z
     }).optional(),
     labelCopies: list(marketplaceId("The machine's contract."), {
       description:
-        'Machines that carry a copy of our label, as seen beside the original. They are never destroyed.',
+        'Machines with a copied label of this operator, listed together with the original. They are never destroyed.',
       max: 256,
       list: { type: 'atomic' },
     }).optional(),
     rolledBack: list(marketplaceId("The machine's contract."), {
       description:
-        'Machines that prove that memory was rolled back. While one is listed no orphaned machine is destroyed.',
+        "Machines that prove a rollback of the cluster's memory. While one of them is listed, no orphaned machine is destroyed.",
       max: 256,
       list: { type: 'atomic' },
     }).optional(),
     rollbackConfirmed: text({
       description:
-        'The last value seen of `gpurental.dev/confirm-rollback`; only another one confirms a rollback.',
+        'Last seen value of `gpurental.dev/confirm-rollback`; only a new value confirms a rollback.',
       maxLength: 253,
     }).optional(),
     rollbackConfirmedAt: timestamp({
@@ -354,12 +356,12 @@ export const marketplaceAccountStatus = z
       list: { type: 'atomic' },
     }).optional(),
     orphansConfirmedBy: text({
-      description: 'The last value seen of `gpurental.dev/confirm-orphans`; only another one confirms.',
+      description: 'Last seen value of `gpurental.dev/confirm-orphans`; only a new value confirms.',
       maxLength: 253,
     }).optional(),
     orphansSwept: list(sweptMachine, {
       description:
-        'Orphaned machines that the operator destroyed in the last hour, or tried to: what limits how many follow.',
+        'Orphaned machines that the operator destroyed in the last hour, or tried to destroy; they count for the limit.',
       max: 256,
       list: { type: 'atomic' },
     }).optional(),

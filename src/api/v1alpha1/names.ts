@@ -17,8 +17,12 @@ export interface ResourceDescriptor {
   readonly namespaced: boolean;
 }
 
-/** Names that a CRD needs beside the descriptor. */
+/** The kinds of the operator: a `Record` of them does not compile if it lacks one. */
+export type OwnKind = 'MarketplaceAccount' | 'GpuInstance' | 'EndpointGroup' | 'SpendBudget';
+
+/** Names that a CRD needs in addition to the descriptor. */
 export interface KindNames extends ResourceDescriptor {
+  readonly kind: OwnKind;
   readonly singular: string;
   readonly shortNames: readonly string[];
 }
@@ -53,6 +57,16 @@ export const endpointGroupResource: KindNames = {
   shortNames: ['epg'],
 };
 
+export const spendBudgetResource: KindNames = {
+  group: GROUP,
+  version: VERSION,
+  plural: 'spendbudgets',
+  singular: 'spendbudget',
+  kind: 'SpendBudget',
+  namespaced: true,
+  shortNames: ['gpubudget'],
+};
+
 /** Finalizer of an object while a machine may bill for it, or while its intent is open. */
 export const MACHINE_FINALIZER = `${GROUP}/machine` as const;
 /** Finalizer of a MarketplaceAccount while its verified key is kept and its objects may need it. */
@@ -60,44 +74,95 @@ export const ACCOUNT_FINALIZER = `${GROUP}/account` as const;
 /** Finalizer of an EndpointGroup while its workers exist. */
 export const GROUP_FINALIZER = `${GROUP}/workers` as const;
 
-/** Annotations. Users write those above the line, only the operator those below. */
-export const annotations = {
-  /** Reconcile now; the status echoes the value in `status.requestedAt`. */
-  requestedAt: `${GROUP}/requested-at`,
-  /** A time (RFC 3339): replace the machine at or after it, once. An invalid time causes a Warning event. */
-  replaceAt: `${GROUP}/replace-at`,
-  /** Never replace or destroy the machine, except when the object is deleted. */
-  hold: `${GROUP}/hold`,
-  /**
-   * On an account: close the open breaker now, so that machines are replaced one at a time; a new value closes it
-   * again.
-   */
-  closeBreaker: `${GROUP}/close-breaker`,
-  /** On an account: a person has looked at the machines named by `OrphansHeld`. */
-  confirmRollback: `${GROUP}/confirm-rollback`,
-  /** On an account: a person has looked at the machines named by `OrphansHeld`, and they may be destroyed. */
-  confirmOrphans: `${GROUP}/confirm-orphans`,
-  /** On an EndpointGroup: load in units per second, overrides `spec.load.static`. */
-  staticLoad: `${GROUP}/static-load`,
-  /** On an EndpointGroup: start one worker now; a new value starts another. */
-  wakeAt: `${GROUP}/wake-at`,
-  /** On a worker of a group: `true` makes it the first one to be removed. */
-  dropFirst: `${GROUP}/drop-first`,
-  /** The write-ahead record of one rental. Written by the operator only. */
-  rentalIntent: `${GROUP}/rental-intent`,
-  /** Hash of the template from which a worker was created. Written by the operator only. */
-  templateHash: `${GROUP}/template-hash`,
-  /** On a worker of a group, `TLS`: its machine serves by mutual TLS. Written by the operator only. */
-  link: `${GROUP}/link`,
-  /** Desired role of a worker: `Hot`, `Cold` or `Gone`. Written by the operator only. */
-  desiredRole: `${GROUP}/desired-role`,
-  /** Start of a worker's drain, before it is stopped or destroyed. Written by the operator only. */
-  drainSince: `${GROUP}/drain-since`,
-  /** On the slice of a worker: hourly price of its machine, in dollars. Written by the operator only. */
-  pricePerHour: `${GROUP}/price-per-hour`,
-  /** Last time at which the group started a cold worker. Written by the operator only. */
-  wokenAt: `${GROUP}/woken-at`,
+const ANNOTATIONS = {
+  requestedAt: {
+    name: 'requested-at',
+    meaning: 'Any kind: reconcile now. The value is echoed in `requestedAt` of `status.record`.',
+  },
+  replaceAt: {
+    name: 'replace-at',
+    meaning:
+      'GpuInstance: a time (RFC 3339); the machine is replaced at or after it, once. An invalid time causes a Warning event.',
+  },
+  idleExtendUntil: {
+    name: 'idle-extend-until',
+    meaning:
+      'GpuInstance: a time (RFC 3339) before which `spec.idle` ends nothing. A time after such an end starts the machine again, or rents another. An invalid time prevents the end, and causes a Warning event.',
+  },
+  hold: {
+    name: 'hold',
+    meaning:
+      'GpuInstance: never replace or destroy the machine, except when the object is deleted or a limit of the spec is reached. It stops the operator, not the fuse of the machine.',
+  },
+  closeBreaker: {
+    name: 'close-breaker',
+    meaning:
+      'MarketplaceAccount: close the open breaker now, so that unhealthy machines are replaced one at a time; a new value closes it again.',
+  },
+  confirmOrphans: {
+    name: 'confirm-orphans',
+    meaning: 'MarketplaceAccount: the machines that `OrphansHeld` names may be destroyed, slowly.',
+  },
+  confirmRollback: {
+    name: 'confirm-rollback',
+    meaning: 'MarketplaceAccount: a person has checked the machines that `OrphansHeld` names.',
+  },
+  staticLoad: {
+    name: 'static-load',
+    meaning: 'EndpointGroup: load in units per second; overrides `spec.load.static.load`.',
+  },
+  wakeAt: { name: 'wake-at', meaning: 'EndpointGroup: start one worker now; a new value starts another.' },
+  rentalIntent: {
+    name: 'rental-intent',
+    meaning: 'GpuInstance: the write-ahead record of one rental. Written by the operator only.',
+  },
+  templateHash: {
+    name: 'template-hash',
+    meaning:
+      'GpuInstance: hash of the template from which a worker was created. Written by the operator only.',
+  },
+  dropFirst: {
+    name: 'drop-first',
+    meaning: 'GpuInstance of a group: `true` makes it the first worker to be removed.',
+  },
+  desiredRole: {
+    name: 'desired-role',
+    meaning:
+      'GpuInstance of a group: its desired role, `Hot`, `Cold` or `Gone`. Written by the operator only.',
+  },
+  link: {
+    name: 'link',
+    meaning:
+      'GpuInstance of a group: `TLS` if its machine serves by mutual TLS. Written by the operator only.',
+  },
+  drainSince: {
+    name: 'drain-since',
+    meaning:
+      'GpuInstance of a group: start of its drain, before it is stopped or destroyed. Written by the operator only.',
+  },
+  pricePerHour: {
+    name: 'price-per-hour',
+    meaning:
+      'EndpointSlice of a worker behind a gateway: hourly price of its machine, in dollars. Written by the operator only.',
+  },
+  wokenAt: {
+    name: 'woken-at',
+    meaning:
+      'GpuInstance of a group: last time at which the group started it as a cold worker. Written by the operator only.',
+  },
 } as const;
+
+type AnnotationKey = keyof typeof ANNOTATIONS;
+
+/** Names of the annotations, with the group. */
+export const annotations = Object.fromEntries(
+  Object.entries(ANNOTATIONS).map(([key, { name }]) => [key, `${GROUP}/${name}`]),
+) as { readonly [Key in AnnotationKey]: `${typeof GROUP}/${(typeof ANNOTATIONS)[Key]['name']}` };
+
+/** Meaning of each annotation by its name, for people, in the order of the reference. */
+export const annotationMeanings: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.values(ANNOTATIONS).map(({ name, meaning }) => [`${GROUP}/${name}`, meaning]),
+);
 
 /** Labels that the operator sets on children. */
 export const labels = {
@@ -132,7 +197,19 @@ export const IN_USE_RECORD = 'gpu-rental-in-use';
 /** Key of that ConfigMap for admission: `"true"` or `"false"`. */
 export const inUseKey = 'inUse';
 
-/** A field manager per concern, so that server-side apply never conflicts with itself. */
+/** Name of the ConfigMap in the operator's namespace with the costs of the months before the last twelve. */
+export const LEDGER_PAST = 'gpurental-ledger-past';
+
+/**
+ * Names of the ConfigMaps with the costs of one month each, from January on. November of this year takes the place of
+ * November of last year, so that a role can name all of them.
+ */
+export const LEDGER_MONTHS = Array.from(
+  { length: 12 },
+  (_, index) => `gpurental-ledger-${String(index + 1).padStart(2, '0')}`,
+);
+
+/** Field managers, one for each concern, so that server-side apply never conflicts with itself. */
 export const fieldManagers = {
   status: `${OPERATOR_NAME}/status`,
   children: `${OPERATOR_NAME}/children`,

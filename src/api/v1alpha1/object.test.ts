@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { endpointGroupStatus } from './endpoint-group.ts';
+import { endpointGroupStoredStatus } from './endpoint-group-form.ts';
 import { gpuInstanceStatus } from './gpu-instance.ts';
 import { gpuInstanceStoredStatus } from './gpu-instance-form.ts';
 import { marketplaceAccountStatus } from './marketplace-account.ts';
@@ -44,7 +45,7 @@ describe('a status', () => {
   test.each([
     ['GpuInstance', gpuInstanceStoredStatus],
     ['MarketplaceAccount', marketplaceAccountStoredStatus],
-    ['EndpointGroup', endpointGroupStatus],
+    ['EndpointGroup', endpointGroupStoredStatus],
   ])('of a %s has one owner', (_kind, schema) => {
     expect(z.toJSONSchema(schema, { io: 'input' })).toMatchObject({ 'x-kubernetes-map-type': 'atomic' });
   });

@@ -37,8 +37,9 @@ export const condition = z.object({
 export type Condition = z.output<typeof condition>;
 
 /**
- * A status has one writer, so each status is `atomic`: the API server tracks its owner once, not per field. Others may add a
- * condition of their own by update or patch, and the operator keeps it; server-side apply would replace the whole status.
+ * A status has one writer, so each status is `atomic`: the API server tracks its owner once, not per field. Others
+ * may add a condition by update or patch, and the operator keeps it; server-side apply would replace the whole
+ * status.
  */
 export const conditions = list(condition, {
   description: 'The state in single statements. `kubectl wait --for=condition=Ready` reads these.',
@@ -52,7 +53,7 @@ export const observedGeneration = z
   .meta(
     notes({
       description:
-        'The generation of the spec that this status speaks about; -1 until the operator has seen the object. It moves in one write with that of the conditions.',
+        'Generation of the spec that this status describes; -1 until the operator has seen the object. It changes in one write with the generation of the conditions.',
     }),
   );
 

@@ -19,13 +19,15 @@ export interface Ask {
 }
 
 /**
- * A field of an offer with all the operator's knowledge of it. The schema of `spec.offers`, the fields that `filters`
- * may not name, the search, the choice, shared searches, recorded facts and drift derive from these rows.
+ * A field of an offer with all the operator's knowledge of it. The schema of `spec.offers`, the facts that `filters`
+ * may not name, the search, the choice, shared searches, recorded facts and drift derive from these rows. A new fact
+ * also needs a field of `Offer` in `src/market/offer.ts` and a column of each market that has it; the compiler
+ * reports both.
  */
 export interface OfferField {
   /** Schema of the field in an alternative of `spec.offers`; a row without one is set elsewhere. */
   readonly schema?: z.ZodType;
-  /** Place where users write it, if it differs from the name of the row; null if only the operator sets it. */
+  /** Path of the field for users, if it differs from the name of the row; null if only the operator sets it. */
   readonly place?: string | null;
   /** Object that has it. Only a machine, its host and its contract drift. */
   readonly of: 'machine' | 'host' | 'contract' | 'price' | 'search';
@@ -35,7 +37,10 @@ export interface OfferField {
   readonly type: 'text' | 'number' | 'boolean';
   /** True if the list of machines shows it too. */
   readonly isShown?: true;
-  /** Requirement of an alternative; undefined if it requests nothing. `directPorts`: those that ports and SSH need. */
+  /**
+   * Requirement of an alternative; undefined if it sets none. `directPorts`: number of direct ports that its ports
+   * and SSH need.
+   */
   asks?(value: unknown, directPorts: number): Ask | undefined;
   /** Part of a fact that is compared. */
   reads?(fact: Fact): Fact;
@@ -43,7 +48,7 @@ export interface OfferField {
   differs?(shown: Fact, rented: Fact): string | undefined;
 }
 
-/** Returns a row with its schema; `asks` takes the values that the schema yields. */
+/** Returns a row with its schema; `asks` accepts the values of the schema. */
 function field<Schema extends z.ZodType, const Row extends Omit<OfferField, 'schema' | 'asks'>>(
   schema: Schema,
   row: Row,
@@ -278,7 +283,8 @@ export function isOfferFact(name: string): boolean {
 }
 
 /**
- * Known facts of an offer, or of the machine that was rented by it. An undefined one is unknown, and excludes nothing.
+ * Known facts of an offer, or of the machine that was rented from it. An undefined fact is unknown, and excludes
+ * nothing.
  */
 export type OfferFacts = {
   readonly [Name in OfferFieldName as Rows[Name]['fact']]?: Values[Rows[Name]['type']] | undefined;

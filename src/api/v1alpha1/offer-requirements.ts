@@ -30,10 +30,13 @@ const OWN_FIELDS_IN_CEL = `{${Object.entries(OWN_FIELDS)
   .map(([name, place]) => `'${name}': '${place}'`)
   .join(', ')}}`;
 
+/** Facts that can order offers: numbers that differ between offers that satisfy an alternative. */
+const SORTED = OFFER_FIELD_ROWS.flatMap(([, { type, fact }]) => (type === 'number' ? [fact] : []));
+
 const filterField = (own: boolean) =>
   text({
     description: own
-      ? "`pricePerHour`, `gpuCount`, `gpuMemoryMB`, `reliability`, `directPorts`, `diskGB`, or a field of an offer by the marketplace's name."
+      ? `${SORTED.map((fact) => `\`${fact}\``).join(', ')}, or a field of an offer by the marketplace's name.`
       : "A field of an offer, by the marketplace's name.",
     example: 'cuda_max_good',
     maxLength: 64,
@@ -133,7 +136,7 @@ export const offerRequirements = z
         },
         {
           rule: `!has(self.bid) || ${whereWritten('dollars', ['self.bid'], 'double(self.bid) >= 0.001')}`,
-          message: 'write a bid of at least "0.001": the marketplace takes no lower one',
+          message: 'write a bid of at least "0.001": the marketplace accepts no lower one',
           fieldPath: '.bid',
         },
         {

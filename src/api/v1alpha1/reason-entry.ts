@@ -1,17 +1,19 @@
 /**
- * Traits of a reason that the code reads. They are in the catalogue only: a set of reasons elsewhere would miss a new
- * one.
+ * Traits of a reason that the code reads. The catalogue is their only place: a separate set of reasons would miss a
+ * new one.
  */
 export interface ReasonFacets {
   /** Part that the account avoids after this end. */
   readonly avoids?: 'machine' | 'host';
   /** A broken or slow image or start script ends every machine this way. */
   readonly mayBeImage?: true;
-  /** Timeout or tolerance of the spec that passed before this end; without one a single report proves little. */
+  /**
+   * Timeout or tolerance of the spec that passed before this end; without it, a single report proves little.
+   */
   readonly patience?: 'provisioning' | 'loading' | 'start' | 'offline';
-  /** Confirmation that is needed before a machine ends for this reason; without it none does. */
+  /** Confirmation that a machine's end for this reason needs; without it, no machine ends for this reason. */
   readonly ground?: 'status' | 'contract' | 'price' | 'request';
-  /** Many machines of an account reach this end at once if one thing is wrong with all of them. */
+  /** Many machines of an account reach this end at the same time if they share one fault. */
   readonly endsInMass?: true;
   /** The object is ending its machine, even if that takes a while or fails. */
   readonly endsMachine?: true;
@@ -21,6 +23,8 @@ export interface ReasonFacets {
   readonly endsForGood?: true;
   /** The operator or a person chose this end: the machine was not lost. */
   readonly isChosen?: true;
+  /** The machine ended without a destroy by the operator, so a list that shows it again shows the object's machine. */
+  readonly endsByItself?: true;
   /** A machine may bill for days without work, although nothing is wrong. */
   readonly billsWhileIdle?: true;
   /** A refused adoption is tried again after a change of the account, or of the machine; else after each list. */
@@ -45,14 +49,14 @@ export interface ReasonFacets {
   /** Beginning of a sentence on the lost service, if no HTTP status or code names the cause. */
   readonly cause?: string;
   /** Phase of a GpuInstance that waits for this reason; Pending without it. */
-  readonly phase?: 'Paused' | 'Failed' | 'Lost';
+  readonly phase?: 'Paused' | 'Failed' | 'Lost' | 'Stopped';
 }
 
 /** A reason of the catalogue. */
 export interface ReasonEntry extends ReasonFacets {
   /**
-   * `good`: nothing to do. `progress`: the operator is at work. `retryable`: it continues by itself when the
-   * cause ends. `terminal`: Stalled until a person acts.
+   * `good`: nothing to do. `progress`: the operator is working. `retryable`: it continues by itself when the cause
+   * ends. `terminal`: Stalled until a person acts.
    */
   readonly kind: 'good' | 'progress' | 'retryable' | 'terminal';
   /** Event in one sentence. */
@@ -68,7 +72,10 @@ export const good = <const Facets extends ReasonFacets>(sentence: string, facets
   sentence,
 });
 
-/** Returns a reason of an operator at work. Every reason that is not good states its facets, `{}` if none applies. */
+/**
+ * Returns a reason of an operator that is working. Every reason that is not good states its facets, `{}` if none
+ * applies.
+ */
 export const progress = <const Facets extends ReasonFacets>(
   facets: Facets,
   sentence: string,

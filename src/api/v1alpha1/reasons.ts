@@ -42,14 +42,19 @@ const troubleReasons = {
     'The host of the machine is offline or sends no heartbeat to the marketplace.',
     'No action needed: if it stays offline, another machine is rented, unless spec.replacement.policy is Never.',
   ),
+  EndedItself: retryable(
+    { endsByItself: true },
+    'The machine is gone, and its own fuse was due: nothing had renewed its lease, or ended it at maxLifetime.',
+    'No action needed: another machine is rented unless spec.maxLifetime is over or spec.onVanish is Hold. If the operator was not down, check its connection to machines.',
+  ),
   Vanished: retryable(
-    {},
+    { endsByItself: true },
     'Another client destroyed the machine.',
     'No action needed: another machine is rented. Set spec.onVanish to Hold to decide yourself.',
   ),
   VanishedHeld: terminal(
     { phase: 'Lost' },
-    'Another client destroyed the machine; spec.onVanish is Hold, so no other is rented.',
+    'The machine is gone, and not by this operator; spec.onVanish is Hold, so no other is rented.',
     'Set spec.onVanish to Recreate to rent another, or delete the object.',
   ),
   ProvisioningTimedOut: retryable(
@@ -103,8 +108,23 @@ const troubleReasons = {
   ),
   ReplacementBlocked: retryable(
     {},
-    'Another machine is due, and none can be rented now, so the present one is kept.',
+    'A replacement is due, but no machine can be rented now, so the present one is kept.',
     'Follow the message, or revert the change. The operator searches again at growing intervals.',
+  ),
+  LifeFuseFixed: retryable(
+    {},
+    'The machine ends itself before the operator would: its fuse was set by the maxLifetime of its rental, and cannot be changed.',
+    'To go on longer, save its work and run gpu-rent replace, which rents a machine with the present limit.',
+  ),
+  LeaseNotRenewed: retryable(
+    {},
+    'The lease of the machine is not renewed.',
+    'Check that the operator may connect to the SSH port of the machine, and that its start script leaves /var/tmp/.gpurental alone. To end the lease, remove spec.lease and replace the machine.',
+  ),
+  Idle: terminal(
+    { isChosen: true, ground: 'status', endsInMass: true, endsForGood: true, phase: 'Stopped' },
+    'The GPUs of the machine are idle by spec.idle, or the operator has stopped or destroyed the machine for that.',
+    'To use the machine longer, or to start again after its end, run gpu-rent start, or set the annotation gpurental.dev/idle-extend-until to a later time.',
   ),
   DestroyFailing: retryable(
     { endsMachine: true, endsService: true },
@@ -153,7 +173,7 @@ const rentingReasons = {
   RentalRefused: retryable(
     {},
     'The marketplace refused the rental, and nothing was rented.',
-    'Check spec.image, spec.disk and spec.ports; another offer is tried.',
+    'Check spec.image, spec.disk and spec.ports; the operator tries another offer.',
   ),
   InvalidSpec: terminal(
     { isLasting: true, isNotItsOwn: true },
@@ -173,7 +193,7 @@ const rentingReasons = {
   RepeatedFailure: retryable(
     {},
     'Machine after machine failed in the same way, so the spec is the likely cause and the next rental waits.',
-    'Correct the image, its pull Secret, the start script or the probe: a change of the spec ends the wait. The annotation gpurental.dev/requested-at rents once more at once.',
+    'Correct the image, its pull Secret, the start script or the probe: a change of the spec ends the wait. To retry now, set the annotation gpurental.dev/requested-at.',
   ),
   BreakerOpen: retryable(
     { passes: 'asAccountReports', isLasting: true, isNotItsOwn: true },
@@ -232,6 +252,11 @@ const rentingReasons = {
     'A limit leaves no room: of the account, of rentals in an hour, or of the size or price of a group.',
     'Raise the limit that the message names, or wait until there is room.',
   ),
+  BudgetReached: retryable(
+    { isLasting: true, isNotItsOwn: true, needsFix: true },
+    'A SpendBudget of the namespace leaves no room: for a rental, for a start, or at all.',
+    'Wait for the next month if the message names it, end other machines of the namespace, or ask for a higher SpendBudget.',
+  ),
   InsufficientCredit: retryable(
     { isLasting: true, isNotItsOwn: true, needsFix: true, loses: 'account', cause: 'Credit is used up' },
     'The login has too little credit: not more than spec.limits.minCredit of the account, or too little for a rental.',
@@ -265,6 +290,11 @@ const accountReasons = {
     { needsFix: true, loses: 'account', cause: 'The API key of the Secret cannot be used' },
     'The Secret is missing, or its key is refused or may not destroy, so the operator uses the key that it kept, to list and destroy only.',
     'Restore the Secret, with a key of the same login.',
+  ),
+  CreditLow: retryable(
+    {},
+    'The credit of the login lasts about a day or less at the present hourly cost, or until it reaches spec.limits.minCredit of the account.',
+    "Add credit in the marketplace's console before it is used up, or stop or delete what is not needed.",
   ),
   AddressInvalid: terminal(
     { cause: 'The address or the certificate of the marketplace cannot be used' },
@@ -320,7 +350,7 @@ const groupReasons = {
   ),
   LoadUnavailable: retryable(
     {},
-    'No load figures arrive from workers, source or gateway, or they are implausible, so no worker is removed.',
+    'Load figures are missing or invalid, so no worker is removed.',
     'Check the load source under spec.load that the message names, and what the workers report. For a gateway, run gpu-rent endpoint-picker with the address of the operator, and the operator with --gateway-reports.',
   ),
   WorkersFailing: retryable(

@@ -70,7 +70,7 @@ const statuses = fc
   .map((status) => JSON.parse(JSON.stringify(status)) as GpuInstanceStatus);
 
 describe('a stored status', () => {
-  test('decodes to the status that was encoded', () => {
+  test('decodes to the status that was encoded', { tags: 'long' }, () => {
     fc.assert(
       fc.property(statuses, (status) => {
         const stored = JSON.parse(JSON.stringify(encode(status))) as object;
@@ -82,7 +82,7 @@ describe('a stored status', () => {
     );
   });
 
-  test('decodes whatever it contains, and encodes again', () => {
+  test('decodes whatever it contains, and encodes again', { tags: 'long' }, () => {
     const anything = fc.record(
       {
         record: fc.oneof(

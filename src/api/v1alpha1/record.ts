@@ -13,6 +13,10 @@ export const MAX_RECORD = 16_384;
 export const recordField = (maxLength: number, more: string) =>
   text({ description: `Internal record of the operator, as JSON. ${more}`, maxLength });
 
+/** Returns the schema of the parts of an object that people read. A person may have removed any of them. */
+export const partOf = (object: z.ZodObject, keys: readonly string[]) =>
+  z.object(Object.fromEntries(keys.map((key) => [key, object.shape[key] as z.ZodType]))).partial();
+
 /** Returns the schema of the parts of an object that are not shown to people. */
 export const restOf = (object: z.ZodObject, description: string) =>
   z.object(object.shape).partial().meta({ description }).optional();
@@ -26,8 +30,8 @@ export interface FieldRow {
   /** Paths in memory. */
   readonly memory: readonly string[];
   /**
-   * Returns the stored value, and the part of the values in memory that it does not show. Undefined if it can show
-   * nothing of them.
+   * Returns the stored value, and the part of the values in memory that it does not contain. Undefined if it can
+   * contain none of them.
    */
   readonly split: (values: readonly unknown[]) => Split | undefined;
   /** Returns the values in memory from the stored value and the record. Undefined for a value without information. */
@@ -97,7 +101,9 @@ export function columns(name: string, keys: Readonly<Record<string, string>>, mi
   };
 }
 
-/** Returns the row of an object of which people read some keys; `missing` completes one whose record is lost. */
+/**
+ * Returns the row of an object with some keys for people; `missing` completes an object whose record is lost.
+ */
 export function group(name: string, keys: readonly string[], missing: Json): FieldRow {
   const isShown = (key: string): boolean => keys.includes(key);
   return {
@@ -175,7 +181,7 @@ function recordText({ dropped, maxRecord }: StatusForm, fields: Json): string | 
  */
 export function decodeStatus(form: StatusForm, stored: Json): Json {
   const reading = readRecord(form, stored);
-  if (reading.type === 'flat') return withStoredForm({ ...stored }, formOf(reading));
+  if (reading.type === 'flat') return withStoredForm(ownFields(form.memory, stored), formOf(reading));
   const status: Record<string, unknown> = reading.type === 'read' ? { ...reading.fields } : {};
   const ignored = new Set(reading.type === 'unreadable' ? form.needRecord : []);
   for (const { stored: path, memory, join } of form.rows) {
@@ -190,6 +196,11 @@ export function decodeStatus(form: StatusForm, stored: Json): Json {
   if (status['conditions'] !== undefined)
     status['conditions'] = withGeneration(form, status['conditions'], status['observedGeneration']);
   return withStoredForm(status, formOf(reading));
+}
+
+/** Returns the fields of a flat status without those that only earlier versions had. */
+function ownFields({ shape }: z.ZodObject, stored: Json): Json {
+  return Object.fromEntries(Object.entries(stored).filter(([key]) => Object.hasOwn(shape, key)));
 }
 
 type Reading =

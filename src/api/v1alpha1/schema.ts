@@ -37,7 +37,7 @@ export interface FieldNotes {
 }
 
 /**
- * Returns the JSON-schema annotations of those notes. `x-example` and `x-form` are for the reference and stay out of
+ * Returns the JSON-schema annotations of these notes. `x-example` and `x-form` are for the reference and stay out of
  * the CRD.
  */
 export function notes(field: FieldNotes): Record<string, unknown> {

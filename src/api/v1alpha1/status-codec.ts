@@ -1,4 +1,5 @@
 import { isJsonObject, ownValue } from '../../lib/json.ts';
+import { endpointGroupForm } from './endpoint-group-form.ts';
 import { gpuInstanceForm } from './gpu-instance-form.ts';
 import { marketplaceAccountForm } from './marketplace-account-form.ts';
 import { API_VERSION } from './names.ts';
@@ -8,6 +9,7 @@ import { decodeStatus, encodeStatus, type StatusForm } from './record.ts';
 export const statusForms: Readonly<Record<string, StatusForm>> = {
   GpuInstance: gpuInstanceForm,
   MarketplaceAccount: marketplaceAccountForm,
+  EndpointGroup: endpointGroupForm,
 };
 
 /** Converts objects of the operator's kinds between the API server and memory. Other objects pass unchanged. */

@@ -1,6 +1,6 @@
 /** The parts that a copy of a spec lacks. */
 export interface Trimmed {
-  /** The hash of the whole spec or template, by the function that hashes whole ones. */
+  /** The hash of the whole spec or template, from the function that hashes whole specs. */
   readonly hash: string;
   /** True if `offers` have more bytes than a copy keeps; their filters were left out, so no search can use them. */
   readonly offerBytes?: number;

@@ -51,12 +51,12 @@ export function tlsGroupOf(worker: Meta): WorkerGroup | undefined {
   return { namespace, name: owner.name, uid: owner.uid };
 }
 
-/** Returns the name that every worker of a group proves by its certificate. */
+/** Returns the DNS name in the certificates of all workers of a group. */
 export function groupDnsName({ namespace, name }: Pick<WorkerGroup, 'namespace' | 'name'>): string {
   return `${name}.${namespace}.gpurental.internal`;
 }
 
-/** Returns the name that this worker alone proves. */
+/** Returns the DNS name that only this worker's certificate contains. */
 export function workerDnsName(uid: string, group: Pick<WorkerGroup, 'namespace' | 'name'>): string {
   return `${uid}.${groupDnsName(group)}`;
 }
@@ -66,7 +66,10 @@ export function authoritySecretName(group: string): string {
   return `${group}-gateway-ca`;
 }
 
-/** Returns the name of the Secret with the certificate with which gateway and operator call the workers of a group. */
+/**
+ * Returns the name of the Secret with the client certificate that gateway and operator use for the workers of a
+ * group.
+ */
 export function clientSecretName(group: string): string {
   return `${group}-gateway-client`;
 }

@@ -13,7 +13,7 @@ const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'];
 const DEADLINE_MS = 60_000;
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/** Any call of the service that has no command of its own. It is sent once, whatever its method. */
+/** Sends any call of the service that has no command of its own. It is sent once, whatever its method. */
 export const apiCommand: Command = {
   description:
     'Sent once, whatever the method. The reply is printed as it came. Exit code 3 for 404, 1 for any other error.',

@@ -165,7 +165,7 @@ export function parseAvoidTarget(text: string): AvoidTarget {
   return { kind: found, id: parseId(id, text) };
 }
 
-/** Returns the account of the list: `default` unless another is named. */
+/** Returns the account of the list: `default` unless an option names another. */
 function accountNamed(cluster: ClusterSession, name: string | undefined): Promise<MarketplaceAccount> {
   return getObject<MarketplaceAccount>(cluster, marketplaceAccountResource, name ?? 'default');
 }

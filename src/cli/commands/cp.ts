@@ -36,7 +36,7 @@ export const cpCommand: Command = {
   ],
   args: [
     { name: '<from>', description: 'A path here, or name:path on the machine of gpui/name.' },
-    { name: '<to>', description: 'The same; one of the two is on a machine.' },
+    { name: '<to>', description: 'Target, in the same form; one of the two is on a machine.' },
   ],
   options: SSH_OPTIONS,
   optionSets: ['report', 'cluster', 'marketplace'],

@@ -15,7 +15,7 @@ import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts
 /** Shows the changes of a manifest, and their effects on machines. */
 export const diffCommand: Command = {
   description:
-    'Compares spec, labels and annotations of the object in the cluster with what kubectl apply would make of it: the API server fills in defaults and judges the manifest, and nothing is stored. Below the difference stands what becomes of the machines. Exit code 0, with --exit-code 1 if something differs; exit code 2 if the API server would refuse the manifest.',
+    'Compares spec, labels and annotations of the object in the cluster with what kubectl apply would make of it: the API server fills in defaults and validates the manifest, and nothing is stored. Effects on machines follow below the difference. Exit code 0, with --exit-code 1 if something differs; exit code 2 if the API server would refuse the manifest.',
   examples: ['gpu-rent diff -f trainer.yaml', 'kustomize build . | gpu-rent diff -f - --exit-code'],
   options: [FILE_OPTION, { flags: '--exit-code', description: 'Exit with code 1 if there are differences.' }],
   optionSets: ['report', 'cluster'],
@@ -66,7 +66,7 @@ async function differenceOf(
 }
 
 /**
- * Returns the part that users write, without annotations of programs; keys are sorted, so that their order makes no
+ * Returns the part that users write, without annotations of programs; keys are sorted, so that order causes no
  * difference.
  */
 function writtenOf({ metadata, spec }: KubeObject & { readonly spec: unknown }): Written {

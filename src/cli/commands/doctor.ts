@@ -39,7 +39,7 @@ export const doctorCommand: Command = {
     const paint = createPaint(input.options, context);
     let area = '';
     const onLine = (line: CheckLine) => {
-      // For a check it is one more failure; a user who gives up wants no further ones.
+      // An abort counts as a failed check, but after Ctrl-C the user needs no further checks.
       context.signal.throwIfAborted();
       if (!isText) return;
       if (line.area !== area) context.stdout.write(`${area === '' ? '' : '\n'}${paint('bold', line.area)}\n`);
@@ -173,7 +173,7 @@ function egressChecks({ baseUrl, transport }: MarketplaceSession, area: string):
       });
       response.destroy();
       date = response.headers.date;
-      // Without a key any other answer is one of a working service.
+      // Without a key, any other answer comes from a working service.
       if (response.status >= 500)
         return wrong(
           `${url.origin} returns HTTP ${response.status}: the marketplace fails, the network works.`,

@@ -6,7 +6,7 @@ import { settingOptions } from '../options/setting-options.ts';
 /** Runs the picker in the foreground until SIGTERM or Ctrl-C. */
 export const endpointPickerCommand: Command = {
   description:
-    'Holds the requests of EndpointGroups with spec.gateway, wakes workers and routes each request, by answers to Envoy, which carries them: http://GATEWAY/NAMESPACE/NAME/... Every flag can also be given as an environment variable: --bind-address is GPU_RENTAL_BIND_ADDRESS.',
+    'Holds the requests of EndpointGroups with spec.gateway, wakes workers and picks the worker of each request. Envoy carries the requests: http://GATEWAY/NAMESPACE/NAME/... Every flag can also be given as an environment variable: --bind-address is GPU_RENTAL_BIND_ADDRESS.',
   examples: [
     'gpu-rent endpoint-picker --envoy /usr/local/bin/envoy --listen-address 127.0.0.1:8000',
     'gpu-rent endpoint-picker --print-envoy-config > envoy.json',
@@ -14,7 +14,7 @@ export const endpointPickerCommand: Command = {
   options: settingOptions(PICKER_OPTIONS),
   async run({ options }, context) {
     try {
-      // commander gives texts, lists of texts and booleans, the form of raw options.
+      // commander returns texts, lists of texts and booleans, the form of raw options.
       const config = parsePickerConfig(options as RawPickerOptions, context.env);
       const { envoyConfigOf, runPicker } = await import('../../main/endpoint-picker.ts');
       if (config.printEnvoyConfig) {

@@ -202,7 +202,7 @@ export const createEndpoint = endpoint.create({
   send: (client, group) => client.endpointGroups.create(group),
 });
 
-/** Changes an endpoint group; options that are not given stay. */
+/** Changes an endpoint group; options that are left out stay unchanged. */
 export const updateEndpoint = endpoint.update({
   examples: [
     'gpu-rent update endpoint 12 --max_workers 4',

@@ -1,11 +1,13 @@
 import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
+import { endpointGroupForm } from '../../api/v1alpha1/endpoint-group-form.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceForm } from '../../api/v1alpha1/gpu-instance-form.ts';
 import { endpointGroupResource, gpuInstanceResource } from '../../api/v1alpha1/names.ts';
-import { encodeStatus } from '../../api/v1alpha1/record.ts';
+import { encodeStatus, type StatusForm } from '../../api/v1alpha1/record.ts';
 import { MarketplaceError, type MarketplaceErrorKind } from '../../market/errors.ts';
 import { explanationText, recordText, type StatusRow } from '../../views/explanation.ts';
 import { printable } from '../../views/printable.ts';
+import { ClusterBudgets } from '../budgets.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
 import { CommandError } from '../command-error.ts';
 import { countedInstances } from '../limits.ts';
@@ -46,9 +48,10 @@ async function explainGroup(
   const group = await getObject<EndpointGroup>(cluster, endpointGroupResource, name);
   const { explainGroup: linesOf } = await import('../../controllers/endpoint-group/public.ts');
   const lines = linesOf(group);
+  const record = recordOf(endpointGroupForm, group);
   await createOutput(input, context).value(
-    { object: `epg/${name}`, autoscaling: group.status?.autoscaling, lines },
-    printable(lines.join('\n')),
+    { object: `epg/${name}`, autoscaling: group.status?.autoscaling, lines, record },
+    printable(`${lines.join('\n')}\n${recordText(record)}`),
   );
   return 0;
 }
@@ -56,11 +59,12 @@ async function explainGroup(
 async function explainInstance(cluster: ClusterSession, name: string, asked: Asked): Promise<number> {
   const { input, context } = asked;
   const object = await getObject<GpuInstance>(cluster, gpuInstanceResource, name);
-  const [account, identity, { constants, guessed }, others] = await Promise.all([
+  const [account, identity, { constants, guessed }, others, { gate: budgets }] = await Promise.all([
     accountOf(cluster, object),
     requireIdentity(cluster),
     operatorTimes(cluster),
     listInstances(cluster, cluster.namespace),
+    ClusterBudgets.read(cluster, [cluster.namespace]),
   ]);
   const { instances: objects, missing } = await countedInstances(cluster, account);
   const target = await accountTarget(cluster, account, asked);
@@ -69,7 +73,7 @@ async function explainInstance(cluster: ClusterSession, name: string, asked: Ask
     import('../explain/decision-row.ts'),
   ]);
   const row = await withMarketplaceAt(target, { input, context }, async (marketplace) => {
-    const reading = { account, identity, objects, ...(await readLogin(marketplace)) };
+    const reading = { account, identity, objects, budgets, ...(await readLogin(marketplace)) };
     return decisionRow(await explainWithLimits({ object, others, constants }, reading, cluster));
   }).catch((error: unknown) => {
     if (!isOutage(error)) throw error;
@@ -77,7 +81,7 @@ async function explainInstance(cluster: ClusterSession, name: string, asked: Ask
   });
   if (guessed !== undefined) context.stderr.write(`Decided by the default times: ${guessed}.\n`);
   if (missing !== undefined) context.stderr.write(`${missing}.\n`);
-  const record = recordOf(object);
+  const record = recordOf(gpuInstanceForm, object);
   await createOutput(input, context).value(
     { object: `gpui/${name}`, ...row, record },
     printable(explanationText(row) + recordText(record)),
@@ -86,8 +90,11 @@ async function explainInstance(cluster: ClusterSession, name: string, asked: Ask
 }
 
 /** Returns the operator's own record of the object. */
-function recordOf({ status = {} }: GpuInstance): Readonly<Record<string, unknown>> {
-  const { record } = encodeStatus(gpuInstanceForm, status);
+function recordOf(
+  form: StatusForm,
+  { status = {} }: EndpointGroup | GpuInstance,
+): Readonly<Record<string, unknown>> {
+  const { record } = encodeStatus(form, status);
   return typeof record === 'string' ? (JSON.parse(record) as Readonly<Record<string, unknown>>) : {};
 }
 

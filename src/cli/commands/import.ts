@@ -30,7 +30,7 @@ export const importCommand: Command = {
   async run(input, context) {
     const id = parseId(input.args[0], 'instance');
     const row = await withMarketplace(input, context, ({ client }) => client.instances.get(id));
-    if (!row) throw notFound(`There is no instance ${id}.`, 'gpu-rent list instances shows those there are.');
+    if (!row) throw notFound(`There is no instance ${id}.`, 'gpu-rent list instances shows all.');
     if (row.label) warnOfLabel(row, input, context);
     const manifest = manifestOf(row, input);
     if (switchOption(input.options, '--apply')) return apply(manifest, input, context);

@@ -32,7 +32,7 @@ function instanceRow(instance: Instance) {
   };
 }
 
-/** A label of the operator has 96 characters; the first ones identify the installation and the object. */
+/** A label of the operator has 96 characters; the first 32 identify the installation and the object. */
 const LABEL_WIDTH = 32;
 
 const instance = commandsOf({
@@ -78,10 +78,10 @@ export const listInstances = instance.list({
   options: [
     {
       flags: '--label <label>',
-      description: 'Only those with this label; an empty one: those without.',
+      description: 'Only machines with this label; an empty label: machines without one.',
       mayBeEmpty: true,
     },
-    { flags: '--status <word>', description: 'Only those in this state, e.g. running.' },
+    { flags: '--status <word>', description: 'Only machines in this state, e.g. running.' },
   ],
   query: ({ options }) => ({
     label: textOption(options, '--label'),
@@ -120,7 +120,7 @@ export const createInstance: Command = {
     { name: '<offer>', description: 'The id of an offer (gpu-rent search offers).' },
     {
       name: '[command...]',
-      description: 'Behind --: a program that the container runs beside SSH.',
+      description: 'After --: a program that the container runs in addition to SSH.',
       behindDashes: true,
     },
   ],
@@ -144,7 +144,7 @@ export const createInstance: Command = {
       const rent = { offerId, request, deadlineMs, before };
       const answer = await rentOnce(client, rent).finally(() => progress.clear());
       const more = { offerId, label };
-      // First: this machine bills, whatever happens to the key.
+      // Printed first: this machine bills, whatever happens to the key.
       await createOutput(input, context).changed([
         { kind: 'instance', name: answer.instanceId, did: 'created', more },
       ]);
@@ -175,7 +175,8 @@ interface Rent {
 const NONE: ReadonlySet<string> = new Set();
 
 /**
- * Returns the machines with the label: a given label may exist on other machines, which must not count as the new one.
+ * Returns the machines with the label. Other machines may have the given label already; they must not count as the
+ * new one.
  */
 async function labelled(client: MarketplaceClient, label: string): Promise<ReadonlySet<string> | undefined> {
   const instances = await allInstances(client).catch(() => undefined);
@@ -200,7 +201,7 @@ async function rentOnce(
   }
 }
 
-/** Returns the error of a rent that may have happened, with the findings in the list. It never rents again. */
+/** Returns the error of a rent with an unknown outcome, with the findings in the list. It never rents again. */
 async function uncertain(
   client: MarketplaceClient,
   error: MarketplaceError,
@@ -214,7 +215,7 @@ function evidenceOf(result: SearchResult, command: string): PurchaseEvidence {
   switch (result.type) {
     case 'found':
       return {
-        found: `The machine exists nevertheless: instance ${result.id}. It bills.`,
+        found: `The machine was created all the same: instance ${result.id}. It bills.`,
         remedy: `Use it, or end it: gpu-rent destroy instance ${result.id}.`,
         isBought: true,
       };
@@ -274,7 +275,7 @@ export const rebootInstance = instance.change('reboot', {
 
 export const recycleInstance = instance.change('recycle', {
   did: 'recycled',
-  question: (ids) => `Recycle instance ${ids}? What its container wrote is lost.`,
+  question: (ids) => `Recycle instance ${ids}? The files of its container are lost.`,
   change: (client, id) => client.instances.recycle(id),
 });
 
@@ -365,10 +366,7 @@ export const destroyInstance: Command = {
 function listedInstance(listed: readonly Instance[], id: string): Instance {
   const instance = listed.find((row) => row.id === id);
   if (instance) return instance;
-  throw notFound(
-    `There is no instance ${id}; nothing was destroyed.`,
-    'gpu-rent list instances shows those there are.',
-  );
+  throw notFound(`There is no instance ${id}; nothing was destroyed.`, 'gpu-rent list instances shows all.');
 }
 
 function question(selected: readonly Instance[]): string {

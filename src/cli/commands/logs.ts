@@ -1,9 +1,8 @@
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource } from '../../api/v1alpha1/names.ts';
 import { sleep, systemClock } from '../../lib/clock.ts';
-import type { Transport } from '../../lib/transport.ts';
-import { readBody } from '../../markets/vast/http/reply-body.ts';
 import type { LogQuery } from '../../markets/vast/instances/instances.ts';
+import { readResult } from '../../markets/vast/instances/results.ts';
 import { linesAfter } from '../../reach/log-lines.ts';
 import { printable, printableLine } from '../../views/printable.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
@@ -20,9 +19,6 @@ import {
   withMarketplaceAt,
 } from '../sessions/marketplace-session.ts';
 
-/** Interval and number of reads of the log's text, as in the service's own clients: it is created during the wait. */
-const POLL_EVERY_MS = 300;
-const MAX_POLLS = 30;
 const MAX_BYTES = 64 * 1024 * 1024;
 
 /** Shows the log of a machine's container. */
@@ -38,7 +34,7 @@ export const logsCommand: Command = {
   args: [{ name: '<target>', description: 'gpui/name, or the id of an instance.' }],
   options: [
     { flags: '--tail <lines>', description: 'Only the last lines.' },
-    { flags: '--filter <text>', description: 'Only lines that hold this.' },
+    { flags: '--filter <text>', description: 'Only lines that contain this text.' },
     { flags: '--daemon', description: "The host's own log about the container." },
     { flags: '-f, --follow', description: 'Go on with new lines until Ctrl-C.' },
     { flags: '--interval <time>', description: 'Interval of --follow. Default: 5s.' },
@@ -143,24 +139,7 @@ async function readLog(
   if (answer.resultUrl === undefined) return answer.message ?? '';
   const url = URL.parse(answer.resultUrl);
   if (!url) throw failed('The service names no address for the log.');
-  for (let poll = 0; poll < MAX_POLLS; poll += 1) {
-    const text = await fetchText(transport, url, signal);
-    if (text) return text;
-    await sleep(systemClock, POLL_EVERY_MS, signal);
-  }
-  throw timedOut('The log did not come within 9 s.', 'Try again; the host may be slow or away.');
-}
-
-/** Reads the text without credentials: the service chooses the address, which may belong to anyone. */
-async function fetchText(transport: Transport, url: URL, signal: AbortSignal): Promise<string | undefined> {
-  const response = await transport({
-    method: 'GET',
-    origin: url.origin,
-    path: `${url.pathname}${url.search}`,
-    headers: { accept: 'text/plain, */*' },
-    signal: AbortSignal.any([signal, AbortSignal.timeout(30_000)]),
-  });
-  if (response.status === 200) return readBody(response, MAX_BYTES);
-  response.destroy();
-  return undefined;
+  const text = await readResult({ transport, clock: systemClock, url, maxBytes: MAX_BYTES, signal });
+  if (text) return text;
+  throw timedOut('The log did not arrive within 9 s.', 'Try again; the host may be slow or away.');
 }

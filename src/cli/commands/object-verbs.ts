@@ -58,12 +58,12 @@ export const startCommand = powerCommand({
   verb: 'start',
   power: starting,
   description:
-    'Sets spec.powerState: Running; without a machine one is rented. gpu-rent wait gpui/NAME waits for it. A machine without an object: gpu-rent start instance ID.',
+    'Sets spec.powerState: Running; without a machine one is rented. After an end for idleness (spec.idle), or its warning, it also sets the annotation gpurental.dev/idle-extend-until, so that the machine may be idle for spec.idle.after from now on. gpu-rent wait gpui/NAME waits for it. A machine without an object: gpu-rent start instance ID.',
 });
 
 interface Powering {
   readonly verb: 'stop' | 'start';
-  readonly power: typeof stopping;
+  readonly power: (target: InstanceTarget, now: number) => ReturnType<typeof stopping>;
   readonly description: string;
 }
 
@@ -77,7 +77,7 @@ function powerCommand({ verb, power, description }: Powering): Command {
       refuseWorker(target, verb);
     },
     async change(target, means) {
-      const { patch, did } = power(target);
+      const { patch, did } = power(target, systemClock.now());
       if (patch) await patchObject(means, target, patch);
       return did;
     },
@@ -148,11 +148,12 @@ export const replaceCommand = objectChangeCommand<GpuInstance>({
   question: (targets) =>
     `Replace ${targets.map(machineText).join(', ')}? Everything on ${agreeing(targets.length, 'its disk', 'their disks')} is lost.`,
   async change(target, means) {
-    // Later than the rental of the present machine, and earlier than any successor: it can mean no other machine.
+    // Later than the rental of the present machine, and earlier than that of any successor, so it identifies the
+    // present machine.
     const at = formatTime((rentedAtOf(target.object) ?? 0) + 1000);
-    // A stop or hold of the same moment is judged first.
+    // A concurrent stop or hold takes precedence.
     await patchObject(means, target, { annotations: { [annotations.replaceAt]: at }, onlyAsRead: true });
-    return `machine ${machineOf(target)} is to be replaced`;
+    return `machine ${machineOf(target)} will be replaced`;
   },
 });
 
@@ -160,7 +161,7 @@ export const replaceCommand = objectChangeCommand<GpuInstance>({
 export const wakeCommand = objectChangeCommand<EndpointGroup>({
   verb: 'wake',
   description:
-    'Requests one hot worker from the group now, as a request would: a cold worker is started, or one is rented. The bounds and limits of the group hold.',
+    'Requests one hot worker from the group now, as a request would: a cold worker is started, or one is rented. The bounds and limits of the group still apply.',
   kinds: [endpointGroupResource],
   examples: ['gpu-rent wake epg/chat'],
   check({ object, shown }) {
@@ -172,7 +173,7 @@ export const wakeCommand = objectChangeCommand<EndpointGroup>({
   },
   async change(target, means) {
     await patchObject(means, target, { annotations: { [annotations.wakeAt]: requestText() } });
-    return 'asked to wake a worker';
+    return 'requested a wake of one worker';
   },
 });
 
@@ -200,12 +201,12 @@ export const reconcileCommand = objectChangeCommand<GpuInstance | EndpointGroup 
   verb: 'reconcile',
   alsoDeleting: true,
   description:
-    'Sets the annotation gpurental.dev/requested-at and waits until the operator has seen it; of an account the key is checked again. Exit code 4 if that takes longer than --timeout.',
+    'Sets the annotation gpurental.dev/requested-at and waits until the operator has seen it. For an account, the operator also checks the key again. Exit code 4 if that takes longer than --timeout.',
   kinds: [gpuInstanceResource, endpointGroupResource, marketplaceAccountResource],
   examples: ['gpu-rent reconcile gpui/trainer', 'gpu-rent reconcile gpuacct/default --no-wait'],
   options: [
     { flags: '--timeout <time>', description: 'Time limit for each object. Default: 1m.' },
-    { flags: '--no-wait', description: 'Ask, and do not wait.' },
+    { flags: '--no-wait', description: 'Send the request without waiting.' },
   ],
   async change(target, means) {
     const { options } = means.input;

@@ -11,7 +11,7 @@ import { withMarketplace } from '../sessions/marketplace-session.ts';
 /** Finds machines for rent. */
 export const searchOffers: Command = {
   description:
-    'A query is written as field operator value: gpu_name=RTX_4090 num_gpus>=2 gpu_ram>=24; docs/reference/offer-fields.md lists the fields. Memory is in GB, duration in days, _ in a name is a space; any, ? and * take a usual filter away. Quote < and > for the shell.',
+    'A query is written as field operator value: gpu_name=RTX_4090 num_gpus>=2 gpu_ram>=24; docs/reference/offer-fields.md lists the fields. Memory is in GB, duration in days, _ in a name is a space; any, ? and * remove a default filter. Quote < and > for the shell.',
   examples: [
     "gpu-rent search offers 'gpu_name=RTX_4090 num_gpus=1 dph_total<0.5'",
     "gpu-rent search offers 'gpu_ram>=48 geolocation in [DE,NL]' --order dph_total --limit 5",
@@ -44,7 +44,7 @@ export const searchOffers: Command = {
   },
 };
 
-/** Returns the probable names for unknown GPU names; it costs one more search if names were given. */
+/** Returns likely names for unknown GPU names; needs one more search if names were given. */
 async function namesMeant(
   filters: readonly OfferFilter[],
   market: Pick<OffersResource, 'search'>,

@@ -14,7 +14,7 @@ export const operatorCommand: Command = {
   options: settingOptions(OPTIONS),
   async run({ options }, context) {
     try {
-      // commander gives texts, lists of texts and booleans, the form of raw options.
+      // commander returns texts, lists of texts and booleans, the form of raw options.
       const config = parseConfig(options as RawOptions, context.env);
       const { runOperator } = await import('../../main.ts');
       return await runOperator(config, { environment: context.env, signal: context.signal });

@@ -41,8 +41,8 @@ const view = (now: number): View<OrphanRow> => ({
 
 /** Flags that the operator has under the same names. */
 const WINDOW_OPTIONS: readonly CommandOption[] = [
-  { flags: '--late-call <duration>', description: 'Instead of what the operator published.' },
-  { flags: '--list-lag <duration>', description: 'Instead of what the operator published.' },
+  { flags: '--late-call <duration>', description: 'Replaces the value that the operator published.' },
+  { flags: '--list-lag <duration>', description: 'Replaces the value that the operator published.' },
 ];
 
 /** Returns the operator's constants, with those that flags replace. */
@@ -58,7 +58,9 @@ function constantsOf({ options }: CommandInput, operator: PurchaseConstants): Pu
   };
 }
 
-/** Returns the note on the constants: with others than the operator's the verdicts may differ from its own. */
+/**
+ * Returns the note on the constants: with constants other than the operator's, verdicts may differ from its own.
+ */
 function windowText({ lateCallMs, listLagMs }: PurchaseConstants, guessed: string | undefined): string {
   const times = `--late-call ${formatDuration(lateCallMs)} and --list-lag ${formatDuration(listLagMs)}`;
   const advice =
@@ -70,7 +72,7 @@ function windowText({ lateCallMs, listLagMs }: PurchaseConstants, guessed: strin
 /** Shows machines with an operator's label that no object claims. */
 export const orphansCommand: Command = {
   description:
-    "Lists the machines of each account (of the namespace, of all with -A, or of the one named) and proves their owner by label and claim. A label fits machines that began within the operator's --late-call and --list-lag, which it publishes in the ConfigMap gpu-rental-in-use of its namespace. Nothing is changed. An account that cannot be asked is reported on stderr, with exit code 1; the machines of the others are still shown.",
+    "Lists the machines of each account (of the namespace, of all with -A, or of the one named) and proves their owner by label and claim. A label fits machines that began within the operator's --late-call and --list-lag, which it publishes in the ConfigMap gpu-rental-in-use of its namespace. Nothing is changed. An account that cannot be read is reported on stderr, with exit code 1; the machines of the others are still shown.",
   examples: ['gpu-rent orphans', 'gpu-rent orphans gpuacct/default', 'gpu-rent orphans -A -o wide'],
   args: [{ name: '[account]', description: 'gpuacct/name.' }],
   options: WINDOW_OPTIONS,
@@ -233,7 +235,7 @@ const KEPT: Judged = { ...RETAINED, objectUid: undefined };
 const LATE: Verdict = {
   verdict: 'late rental',
   what: (id) =>
-    `it began after the time of its label, as a rental that was carried out late: with orphanPolicy Destroy the operator destroys it after --late-orphan-age; by hand: ${destroyCommand(id)}`,
+    `it started after the time of its label, like a late rental: with orphanPolicy Destroy the operator destroys it after --late-orphan-age; by hand: ${destroyCommand(id)}`,
 };
 
 /** The verdict on a machine by its owner; undefined if the operator is not concerned. */
@@ -243,7 +245,7 @@ const VERDICTS: Record<Exclude<Ownership['type'], 'foreignInstall'>, Verdict | u
   retained: RETAINED,
   labelCopied: {
     verdict: 'label copied',
-    what: () => 'it began outside the time of its label: never touched',
+    what: () => 'it started outside the time of its label: the operator never changes it',
   },
   labelForged: {
     verdict: 'label forged',

@@ -12,7 +12,7 @@ export const pauseCommand = pausingCommand({
   verb: 'pause',
   paused: true,
   description:
-    'A paused object is still watched and still deleted, and its machine still bills: to stop a machine, use gpu-rent stop. A paused group changes its workers in neither direction.',
+    'A paused object is still watched and still deleted, and its machine still bills: to stop a machine, use gpu-rent stop. A paused group neither adds nor removes workers.',
 });
 
 /** Ends a pause. */

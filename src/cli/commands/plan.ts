@@ -11,7 +11,7 @@ import { withMarketplaceAt } from '../sessions/marketplace-session.ts';
 /** Shows the machine and cost that a manifest would rent, without spending. */
 export const planCommand: Command = {
   description:
-    'Chooses by the same code as the operator. If a cluster can be reached, its API server judges the manifest as kubectl apply --dry-run=server does, and the login, limits and avoid list of the account are used, with what it has and spends now, and the checks that the operator makes of Secrets, names, quota and account, and what becomes of a machine that the object has; without one the rules of the resource definitions alone are checked. Ceilings of the operator itself (--max-live-machines and the like) are not seen from here. Exit code 3 when nothing would be rented.',
+    "Chooses by the same code as the operator. If a cluster can be reached, its API server validates the manifest like kubectl apply --dry-run=server. The plan then uses the login, limits, spending and avoid list of the account, makes the operator's checks of Secrets, names, quota and account, and shows the effect on an existing machine. Without a cluster it checks only the rules of the CRDs. The operator's own limits (such as --max-live-machines) are not considered. Exit code 3 when nothing would be rented.",
   examples: [
     'gpu-rent plan -f trainer.yaml',
     'gpu-rent plan -f trainer.yaml --why',

@@ -1,8 +1,10 @@
 import packageJson from '../../../package.json' with { type: 'json' };
 import {
   endpointGroupResource,
+  GROUP,
   gpuInstanceResource,
   marketplaceAccountResource,
+  spendBudgetResource,
 } from '../../api/v1alpha1/names.ts';
 import { counted } from '../../lib/plural.ts';
 import type { KubeObject, Resource } from '../../runtime/kube/kube-object.ts';
@@ -16,11 +18,12 @@ import { type BundleFile, writeBundle } from '../report/report-bundle.ts';
 import { redactObject } from '../report/report-redaction.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
 
-/** Objects in a report, beside the doctor's lines. Never a Secret. */
+/** Objects in a report, in addition to the doctor's lines. Never a Secret. */
 const KINDS: readonly (Resource & { readonly folder: string })[] = [
   { ...marketplaceAccountResource, folder: 'marketplaceaccounts' },
   { ...gpuInstanceResource, folder: 'gpuinstances' },
   { ...endpointGroupResource, folder: 'endpointgroups' },
+  { ...spendBudgetResource, folder: 'spendbudgets' },
   {
     group: 'events.k8s.io',
     version: 'v1',
@@ -132,5 +135,5 @@ function isOperatorEvent(event: KubeObject): boolean {
   const regarding = 'regarding' in event ? event.regarding : undefined;
   const kind =
     typeof regarding === 'object' && regarding !== null && 'kind' in regarding ? regarding.kind : undefined;
-  return ['GpuInstance', 'EndpointGroup', 'MarketplaceAccount'].includes(String(kind));
+  return KINDS.some((own) => own.group === GROUP && own.kind === kind);
 }

@@ -14,7 +14,7 @@ import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts
 /** Creates a new identity for an installation that lost its own, after confirmation. */
 export const resetIdentity: Command = {
   description:
-    'The last resort after IdentityInvalid, when no backup of the Secret is left. From then on the operator does not own machines that were labelled before: they bill until you destroy them yourself. Check first: gpu-rent list instances. An existing Secret is replaced in one write, and needs the rights to get and update it.',
+    'The last resort after IdentityInvalid, when no backup of the Secret is left. Afterwards the operator does not own machines that were labelled before: they bill until you destroy them yourself. Check first: gpu-rent list instances. An existing Secret is replaced in one write, and needs the rights to get and update it.',
   examples: ['gpu-rent reset identity', 'gpu-rent reset identity --yes'],
   options: [
     YES,
@@ -33,7 +33,7 @@ export const resetIdentity: Command = {
       context,
     );
     const place = await withCluster(input, context, (cluster) => drawAgain(cluster, input));
-    const text = `Secret ${place} holds a new identity. Restart the operator: kubectl rollout restart deployment -n ${place.split('/')[0]}`;
+    const text = `Secret ${place} contains a new identity. Restart the operator: kubectl rollout restart deployment -n ${place.split('/')[0]}`;
     await createOutput(input, context).value({ secret: place }, text);
     return 0;
   },

@@ -118,7 +118,7 @@ function remedyOf({ reason }: Plan, { options }: CommandInput): string {
   if (reason === 'InvalidSpec' && textOption(options, '--max-price') === undefined)
     return `Give --max-price, the maximum dollars per hour; ${prices}.`;
   if (reason === 'AccountMissing')
-    return 'Name another one: --account NAME, -n NAMESPACE; kubectl get gpuacct -A shows those there are.';
+    return 'Name another one: --account NAME, -n NAMESPACE; kubectl get gpuacct -A shows all.';
   if (facetsOf(reason).search !== undefined) return `${prices}.`;
   return `gpu-rent status gpuacct/${account} shows the state of the account, and gpu-rent doctor checks everything.`;
 }
@@ -276,7 +276,7 @@ async function use(target: string, input: CommandInput, context: CommandContext)
 }
 
 async function removed(name: string, input: CommandInput, context: CommandContext): Promise<void> {
-  // A user who pressed Ctrl-C still wants the deletion.
+  // The deletion also runs after Ctrl-C.
   const calm = { ...context, signal: new AbortController().signal };
   await withCluster(input, calm, async ({ kube, namespace }) => {
     await kube.delete(gpuInstanceResource, { namespace, name });

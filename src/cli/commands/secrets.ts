@@ -33,7 +33,7 @@ export const listSecrets: Command = {
   },
 };
 
-/** Sets a variable in every container that the account rents from now on. */
+/** Sets a variable in every container that the account rents afterwards. */
 export const createSecret = secretChangeCommand({
   verb: 'create',
   did: 'created',

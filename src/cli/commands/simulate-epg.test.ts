@@ -196,7 +196,7 @@ workers:
       group: `${GROUP}  maxSpendPerHour: "0.20"\n`,
       says: 'maxSpendPerHour is below the maxPricePerHour of every alternative',
     },
-    { title: 'a wrong column', trace: 'second,load\n0,1\n', says: 'load.csv:1: "second" is not a column' },
+    { title: 'a wrong column', trace: 'second,load\n0,1\n', says: 'load.csv:1: unknown column "second"' },
     {
       title: 'text for a number',
       trace: 'seconds,load\n0,many\n',
@@ -205,7 +205,7 @@ workers:
     {
       title: 'rows out of order',
       trace: 'seconds,load\n10,1\n0,1\n',
-      says: 'load.csv:3: seconds 0 is not after 10',
+      says: 'load.csv:3: seconds 0 is not greater than 10',
     },
     {
       title: 'more workers at the beginning than allowed',

@@ -12,7 +12,7 @@ export const simulateEpg: Command = {
   description: [
     "Decides by the operator's own code, with simulated queues, rejections, boots and wakes. Reads no cluster and costs nothing; the same files give the same figures on every machine.",
     '--trace is a CSV with the columns seconds,load: from that second on, so many work units arrive per second. Its first row may also say the state of the group at the beginning, in the columns hot, cold (workers) and queue (work units).',
-    '--workers is a YAML list of workers in the order in which they are rented, the last goes on: [{perf: 100, pricePerHour: "0.40", coldPricePerHour: "0.02", boot: 3m, wake: 20s, count: 2}]. One with state: Hot or state: Cold is there at the beginning. What is left out is taken from the group.',
+    '--workers is a YAML list of workers in the order in which they are rented; the last one repeats: [{perf: 100, pricePerHour: "0.40", coldPricePerHour: "0.02", boot: 3m, wake: 20s, count: 2}]. One with state: Hot or state: Cold is there at the beginning. What is left out is taken from the group.',
     'Each tick of 10 s begins at `seconds` with a decision; hot, cold, ready and wanted are those after it, load and rejected (work units) belong to the tick, queueSeconds and dollars (spent so far) to its end. -o json prints two lines: an array of ticks, then one object with the summary. -o wide prints the ticks below the summary, -o csv the ticks alone, -o svg the picture.',
   ].join('\n\n'),
   examples: [

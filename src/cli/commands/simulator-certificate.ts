@@ -1,6 +1,9 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
+import { systemClock } from '../../lib/clock.ts';
 import type { Certificate } from '../../simulator/http-server.ts';
 import { CommandError, failed } from '../command-error.ts';
 
@@ -8,6 +11,34 @@ import { CommandError, failed } from '../command-error.ts';
 export interface CertificateFiles {
   readonly cert: string;
   readonly key: string;
+}
+
+/** Certificate that a simulator serves with, and who its clients have to trust. */
+export interface ServedIdentity {
+  readonly certificate: Certificate;
+  /** Certificates (PEM) by which a client verifies the simulator. */
+  readonly authorities: string;
+  /** File of a new authority; undefined if the certificate was given. */
+  readonly issued: { readonly path: string; remove(): void } | undefined;
+}
+
+const VALID_MS = 365 * 86_400_000;
+
+/** Returns a certificate of a new authority, whose own certificate is in a new file, until that is removed. */
+export async function issueIdentity(names: readonly string[]): Promise<ServedIdentity> {
+  // Writing certificates needs a library that no other start of the simulator needs.
+  const { issueAuthority, issueLeaf } = await import('../../lib/certificates.ts');
+  const period = { now: systemClock.now(), validMs: VALID_MS };
+  const authority = issueAuthority({ name: 'GPU rental simulator', ...period });
+  const leaf = issueLeaf({ names, use: 'server', ...period }, authority);
+  const folder = mkdtempSync(join(tmpdir(), 'gpu-rent-simulator-ca-'));
+  const path = join(folder, 'ca.pem');
+  writeFileSync(path, authority.certificate);
+  return {
+    certificate: { cert: leaf.certificate + authority.certificate, key: leaf.key.reveal() },
+    authorities: authority.certificate,
+    issued: { path, remove: () => rmSync(folder, { recursive: true, force: true }) },
+  };
 }
 
 const CERT = '--tls-cert-file';
@@ -20,13 +51,15 @@ const KEY = '--tls-private-key-file';
 export function readCertificate(files: CertificateFiles): Certificate {
   const cert = readText(CERT, files.cert);
   const key = readText(KEY, files.key);
-  const certificate = parsed(CERT, `${files.cert} holds no certificate in PEM form`, () => {
+  const certificate = parsed(CERT, `${files.cert} contains no certificate in PEM form`, () => {
     const first = new X509Certificate(cert);
     createSecureContext({ cert });
     return first;
   });
-  const privateKey = parsed(KEY, `${files.key} holds no private key in PEM form without a passphrase`, () =>
-    createPrivateKey(key),
+  const privateKey = parsed(
+    KEY,
+    `${files.key} contains no private key in PEM form without a passphrase`,
+    () => createPrivateKey(key),
   );
   requireMatch(files, certificate, privateKey);
   return { cert, key };
@@ -53,7 +86,7 @@ function requireMatch(files: CertificateFiles, certificate: X509Certificate, key
   if (certificate.checkPrivateKey(key)) return;
   throw failed(
     `${KEY}: ${files.key} is not the key of the first certificate in ${files.cert}.`,
-    `Name the key that the certificate was made with; ${CERT} begins with the certificate of the server, those of authorities follow.`,
+    `Name the key of the certificate; ${CERT} must begin with the certificate of the server, followed by those of authorities.`,
   );
 }
 

@@ -217,11 +217,11 @@ describe('gpu-rent simulator refuses', () => {
     await refusal({ ...files, tlsPrivateKeyFile: folder }, /^--tls-private-key-file: cannot read .*: EISDIR/);
     await refusal(
       { ...files, tlsCertFile: files.tlsPrivateKeyFile },
-      /^--tls-cert-file: .* holds no certificate in PEM form/,
+      /^--tls-cert-file: .* contains no certificate in PEM form/,
     );
     await refusal(
       { ...files, tlsPrivateKeyFile: files.tlsCertFile },
-      /^--tls-private-key-file: .* holds no private key/,
+      /^--tls-private-key-file: .* contains no private key/,
     );
     writeFileSync(files.tlsPrivateKeyFile, second.key);
     await refusal(files, /^--tls-private-key-file: .* is not the key of the first certificate in /);

@@ -1,5 +1,7 @@
 import { isIP } from 'node:net';
+import { rootCertificates } from 'node:tls';
 import { untilAborted } from '../../runtime/first-abort.ts';
+import { isLoopback } from '../../simulator/addresses.ts';
 import type { Profile } from '../../simulator/calls/route.ts';
 import type { Listening, ListenOptions } from '../../simulator/http-server.ts';
 import { createSimulator, type SimulatorOptions } from '../../simulator/simulator.ts';
@@ -7,7 +9,13 @@ import type { WorldFile } from '../../simulator/world/world-file.ts';
 import type { Command, CommandContext, OptionValues } from '../command.ts';
 import { failed, usageError } from '../command-error.ts';
 import { numberOption, switchOption, textOption } from '../option-values.ts';
-import { type CertificateFiles, readCertificate, renewCertificate } from './simulator-certificate.ts';
+import {
+  type CertificateFiles,
+  issueIdentity,
+  readCertificate,
+  renewCertificate,
+  type ServedIdentity,
+} from './simulator-certificate.ts';
 
 /** Flags of `gpu-rent simulator`, parsed. */
 export interface SimulatorFlags {
@@ -27,18 +35,23 @@ export interface SimulatorFlags {
   readonly offers: number | undefined;
   /** Also listen on the ports of running machines. */
   readonly serveMachines: boolean;
+  /** Maximum machines that run as processes; undefined: machines are modelled. */
+  readonly maxRunning: number | undefined;
   /** False disables rate limits. */
   readonly rateLimits: boolean;
 }
 
 const LOOPBACK = '127.0.0.1';
+/** Default maximum of machines that run as processes. */
+const MAX_RUNNING = 32;
 
 export const simulatorCommand: Command = {
   description:
-    'Prints one JSON line {"url","apiKey","control"} when ready and runs until Ctrl-C. It calls no other machine and costs no money.',
+    'Prints one JSON line {"url","apiKey","control"} when ready, with "ca" if it issued its own certificate, and runs until Ctrl-C. It calls no other machine and costs no money.',
   examples: [
     'gpu-rent simulator --port 8088 --control',
     'gpu-rent simulator --time-scale 60 --data market.db',
+    'gpu-rent simulator --run-machines --control --boot-scale 0.02',
     'gpu-rent simulator --profile specification --seed 7',
     'gpu-rent simulator --bind-address 0.0.0.0 --port 8443 --tls-cert-file tls.crt --tls-private-key-file tls.key',
   ],
@@ -80,11 +93,11 @@ export const simulatorCommand: Command = {
     {
       flags: '--control-bind-address <address>',
       description:
-        'IP address that /sim/ listens on. It takes no key: it stays on loopback unless another is given.',
+        'IP address of /sim/. It requires no key, so it listens on loopback unless another address is given.',
     },
     {
       flags: '--control-port <port>',
-      description: 'Port of /sim/; that of the marketplace where both are on one address, else a free one.',
+      description: 'Port of /sim/; the port of the marketplace if both are on one address, else a free one.',
     },
     { flags: '--data <file>', description: 'Keep the world in this SQLite file.' },
     { flags: '--boot-scale <factor>', description: 'Multiplies boot times; 0.01 boots in seconds.' },
@@ -94,6 +107,16 @@ export const simulatorCommand: Command = {
       flags: '--serve-machines',
       description:
         'Answer at the ports of running machines, on the address of --bind-address (map 203.0.113.0/24 to it).',
+    },
+    {
+      flags: '--run-machines',
+      description:
+        'Run what a machine starts as processes of this user, and serve https. Only on a loopback address.',
+    },
+    {
+      flags: '--max-machines <count>',
+      description: 'Maximum rented machines with --run-machines.',
+      defaultValue: String(MAX_RUNNING),
     },
     { flags: '--no-rate-limits', description: 'Disable rate limits.' },
   ],
@@ -108,20 +131,34 @@ export async function runSimulator(
   flags: SimulatorFlags,
   context: Pick<CommandContext, 'stdout' | 'stderr' | 'signal'>,
 ): Promise<number> {
+  const identity = await readIdentity(flags);
+  try {
+    return await serveMarket(flags, identity, context);
+  } finally {
+    identity?.issued?.remove();
+  }
+}
+
+async function serveMarket(
+  flags: SimulatorFlags,
+  identity: ServedIdentity | undefined,
+  context: Pick<CommandContext, 'stdout' | 'stderr' | 'signal'>,
+): Promise<number> {
   const report = (text: string): unknown => context.stderr.write(`simulator: ${text}\n`);
-  const certificate = flags.certificateFiles && readCertificate(flags.certificateFiles);
   const file = flags.data === undefined ? undefined : await openFile(flags.data);
   const simulator = createSimulator({
     ...optionsOf(flags),
+    ...runOptions(flags, identity, report),
     ...(file ? { file } : {}),
     onError: (error) => report(error instanceof Error ? (error.stack ?? error.message) : String(error)),
   });
   try {
-    const where = { ...placeOf(flags), certificate };
+    const where = { ...placeOf(flags), certificate: identity?.certificate };
     const listening = await simulator.listen(where).catch(refusedPlace(flags));
     const stopRenewal = renewal(flags, where, { listening, report });
     const { url, controlUrl: control } = listening;
-    context.stdout.write(`${JSON.stringify({ url, apiKey: simulator.apiKey, control })}\n`);
+    const ca = identity?.issued && { ca: identity.issued.path };
+    context.stdout.write(`${JSON.stringify({ url, apiKey: simulator.apiKey, control, ...ca })}\n`);
     await untilAborted(context.signal);
     stopRenewal();
     await listening.close();
@@ -129,6 +166,25 @@ export async function runSimulator(
   } finally {
     file?.close();
   }
+}
+
+/** Returns the certificate of the marketplace; undefined for plain http. */
+async function readIdentity(flags: SimulatorFlags): Promise<ServedIdentity | undefined> {
+  if (flags.certificateFiles) {
+    const certificate = readCertificate(flags.certificateFiles);
+    return { certificate, authorities: certificate.cert, issued: undefined };
+  }
+  return flags.maxRunning === undefined ? undefined : issueIdentity([flags.bindAddress, 'localhost']);
+}
+
+function runOptions(
+  { maxRunning: max }: SimulatorFlags,
+  identity: ServedIdentity | undefined,
+  report: (text: string) => unknown,
+): Pick<SimulatorOptions, 'runMachines'> {
+  if (max === undefined || !identity) return {};
+  const certificates = [identity.authorities, ...rootCertificates].join('\n');
+  return { runMachines: { max, certificates, report } };
 }
 
 function placeOf(flags: SimulatorFlags): ListenOptions {
@@ -201,6 +257,7 @@ function optionsOf(flags: SimulatorFlags): SimulatorOptions {
       ...(flags.bootScale === undefined ? {} : { boot: { scale: flags.bootScale } }),
       ...(flags.listLag === undefined ? {} : { lists: { lagSeconds: flags.listLag } }),
       ...(flags.rateLimits ? {} : { pauses: { scale: 0 } }),
+      ...(flags.maxRunning === undefined ? {} : { limits: { machines: flags.maxRunning } }),
     },
   };
 }
@@ -236,8 +293,21 @@ export function readFlags(options: OptionValues): SimulatorFlags {
     listLag: atLeast0('--list-lag'),
     offers: numberOption(options, '--offers', { min: 1, max: MAX_OFFERS, whole: true }),
     serveMachines: switchOption(options, '--serve-machines'),
+    maxRunning: readMaxRunning(options),
     rateLimits: options.rateLimits !== false,
   };
+}
+
+/** Returns the maximum of running machines; undefined without `--run-machines`. */
+function readMaxRunning(options: OptionValues): number | undefined {
+  const max = numberOption(options, '--max-machines', { min: 1, max: 1000, whole: true }) ?? MAX_RUNNING;
+  if (!switchOption(options, '--run-machines')) return undefined;
+  const address = readAddress(options, '--bind-address') ?? LOOPBACK;
+  if (isLoopback(address)) return max;
+  throw usageError(
+    `--run-machines: on ${address} other computers could run programs as this user.`,
+    'Leave --bind-address out, or give 127.0.0.1 or ::1.',
+  );
 }
 
 /** Returns the time scale. Only `/sim/clock` moves a stopped clock: without --control no machine would ever boot. */

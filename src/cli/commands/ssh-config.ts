@@ -17,7 +17,7 @@ import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts
 /** Writes the SSH configuration with which ssh, scp, rsync, VS Code and JetBrains reach machines by name. */
 export const sshConfigCommand: Command = {
   description:
-    'Prints a Host entry for each machine that answers SSH: NAME.NAMESPACE, and NAME too for those of the namespace. --write puts them into a file of their own, ~/.ssh/gpu-rent.config unless named, and replaces what it held; your ~/.ssh/config stays as it is and needs one line at its top: Include gpu-rent.config. A machine that was replaced has another address: run the command again.',
+    'Prints a Host entry for each machine that answers SSH: NAME.NAMESPACE, and NAME too for those of the namespace. --write puts them into a file of their own, ~/.ssh/gpu-rent.config unless named, and replaces its content; your ~/.ssh/config stays as it is and needs one line at its top: Include gpu-rent.config. A machine that was replaced has another address: run the command again.',
   examples: [
     'gpu-rent ssh-config --write',
     'gpu-rent ssh-config gpui/trainer --identity ~/.ssh/gpu',

@@ -44,7 +44,7 @@ export const sshCommand: Command = {
 /** Runs a program on a machine. */
 export const execCommand: Command = {
   description:
-    'Each word behind -- arrives there as one argument, whatever it holds: use sh -c for pipes and variables of the machine. Ends with the exit code of the program; 255 means that the connection failed or was cut.',
+    'Each word after -- arrives there as one argument, whatever it contains: use sh -c for pipes and variables of the machine. Ends with the exit code of the program; 255 means that the connection failed or was cut.',
   examples: [
     'gpu-rent exec gpui/trainer -- nvidia-smi -L',
     'gpu-rent exec gpui/trainer -i -- tar -xf - -C /workspace',
@@ -56,7 +56,7 @@ export const execCommand: Command = {
     { name: '<command...>', description: 'Behind --: the program and its arguments.' },
   ],
   options: [
-    { flags: '-i, --stdin', description: 'Give it our stdin.' },
+    { flags: '-i, --stdin', description: 'Forward stdin.' },
     { flags: '-t, --tty', description: 'Run it in a terminal.' },
     { flags: '--identity <file>', description: 'The private key. Default: GPU_RENT_SSH_IDENTITY.' },
     { flags: '--user <name>', description: 'Default: GPU_RENT_SSH_USER, root.' },

@@ -1,9 +1,16 @@
 import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
-import { endpointGroupResource, gpuInstanceResource, labels } from '../../api/v1alpha1/names.ts';
+import {
+  endpointGroupResource,
+  gpuInstanceResource,
+  labels,
+  spendBudgetResource,
+} from '../../api/v1alpha1/names.ts';
+import type { SpendBudget } from '../../api/v1alpha1/spend-budget.ts';
 import type { MicroDollars } from '../../lib/money.ts';
 import { accountReport } from '../../views/account-report.ts';
+import { budgetReport } from '../../views/budget-report.ts';
 import { groupReport } from '../../views/group-report.ts';
 import { instanceReport } from '../../views/instance-report.ts';
 import { formatReport, reportJson, type StatusReport } from '../../views/report.ts';
@@ -21,8 +28,9 @@ export const statusCommand: Command = {
     'gpu-rent status gpui/trainer',
     'gpu-rent status epg/chat -n serving',
     'gpu-rent status gpuacct/default -o json',
+    'gpu-rent status gpubudget/team',
   ],
-  args: [{ name: '<object>', description: 'gpui/name, epg/name or gpuacct/name.' }],
+  args: [{ name: '<object>', description: 'gpui/name, epg/name, gpuacct/name or gpubudget/name.' }],
   optionSets: ['report', 'cluster'],
   async run(input, context) {
     const { resource, name } = parseObject(input.args[0] ?? '');
@@ -57,6 +65,10 @@ async function reportOf(cluster: ClusterSession, { resource, name, now }: Target
       eventsOf(cluster, group),
     ]);
     return groupReport(group, { workers, events }, now);
+  }
+  if (resource === spendBudgetResource) {
+    const budget = await getObject<SpendBudget>(cluster, resource, name);
+    return budgetReport(budget, await eventsOf(cluster, budget), now);
   }
   const account = await getObject<MarketplaceAccount>(cluster, resource, name);
   const [events, spentThisMonth] = await Promise.all([

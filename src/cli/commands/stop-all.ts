@@ -51,7 +51,10 @@ export async function stopAll(input: CommandInput, context: CommandContext): Pro
   });
 }
 
-/** A group may create a worker while it is being paused: the objects are listed again until none is new. */
+/**
+ * Maximum number of listings. A group may create a worker while it is being paused, so the objects are listed again
+ * until none is new.
+ */
 const MAX_ROUNDS = 4;
 
 const isObserved = ({ object: { spec } }: ChangedObject<GpuInstance>) => spec.adopt?.policy === 'Observe';

@@ -221,8 +221,8 @@ async function secretInsteadOfKey(
 }
 
 /**
- * Returns true if a key is available. A key that an option names is not read here: it may come from stdin, which is
- * read once.
+ * Returns true if a key is available. It does not read a key that an option names, which may come from stdin: stdin
+ * can be read only once.
  */
 async function hasKey(options: OptionValues, context: CommandContext): Promise<boolean> {
   const isNamed = ['--api-key', '--api-key-file'].some((flag) => textOption(options, flag) !== undefined);
@@ -235,7 +235,9 @@ interface LoggedOutProof {
   readonly proof: LoggedOutVerification;
 }
 
-/** Sends a code if one is needed and none is given, asks for it, and returns the data that complete the login. */
+/**
+ * Sends a code if one is needed and none is given, prompts for it, and returns the data that complete the login.
+ */
 async function loggedOutProof(
   tfaWith: (secret: Secret) => LoggedOutTfa,
   secret: Secret,

@@ -1,5 +1,6 @@
 import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { endpointGroupResource, gpuInstanceResource, labels } from '../../api/v1alpha1/names.ts';
 import { accountRefOf } from '../../instance/account-ref.ts';
 import { sleep, systemClock } from '../../lib/clock.ts';
@@ -142,7 +143,9 @@ async function utilizationOf(
   for (const [account, [first]] of byAccount) {
     if (!first) continue;
     try {
-      for (const { id, gpuUtilization } of await machinesOf(cluster, first, asked))
+      const target = await accountOf(cluster, first);
+      notes.push(...creditNotes(account, target));
+      for (const { id, gpuUtilization } of await machinesOf(cluster, target, asked))
         byMachine.set(id, gpuUtilization);
     } catch (error) {
       if (asked.context.signal.aborted) throw error;
@@ -152,8 +155,13 @@ async function utilizationOf(
   return { byMachine, notes };
 }
 
-async function machinesOf(cluster: ClusterSession, object: GpuInstance, asked: Asked) {
-  const account = await accountOf(cluster, object);
+/** Returns a note while the credit of the account is low: its machines end with it. */
+function creditNotes(name: string, { status }: MarketplaceAccount): readonly string[] {
+  const low = status?.conditions?.find(({ type }) => type === 'CreditLow');
+  return low ? [`gpuacct ${name}: ${low.message}`] : [];
+}
+
+async function machinesOf(cluster: ClusterSession, account: MarketplaceAccount, asked: Asked) {
   const target = await accountTarget(cluster, account, asked);
   return withMarketplaceAt(target, asked, ({ client }) => allInstances(client));
 }

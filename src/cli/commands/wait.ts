@@ -23,7 +23,12 @@ export const waitCommand: Command = {
     'gpu-rent wait epg/chat --for condition=MetricsAvailable',
     'gpu-rent wait gpui/trainer --for phase=Stopped',
   ],
-  args: [{ name: '[object...]', description: 'gpui/name, epg/name or gpuacct/name; with -l a kind.' }],
+  args: [
+    {
+      name: '[object...]',
+      description: 'gpui/name, epg/name, gpuacct/name or gpubudget/name; with -l a kind.',
+    },
+  ],
   options: [
     {
       flags: '--for <what>',

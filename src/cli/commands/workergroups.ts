@@ -120,7 +120,7 @@ export const createWorkergroup = workergroup.create({
   send: (client, group) => client.workerGroups.create(group),
 });
 
-/** Changes a worker group; options that are not given stay. */
+/** Changes a worker group; options that are left out stay unchanged. */
 export const updateWorkergroup = workergroup.update({
   examples: ['gpu-rent update workergroup 31 --gpu_ram 48'],
   options: WORKER_GROUP_OPTIONS,

@@ -1,21 +1,17 @@
-import {
-  endpointGroupResource,
-  gpuInstanceResource,
-  marketplaceAccountResource,
-} from '../../api/v1alpha1/names.ts';
 import type { KubeObject } from '../../runtime/kube/kube-object.ts';
 import { printableLine } from '../../views/printable.ts';
 import { allInstances } from '../all-instances.ts';
 import type { CatalogEntry, Command, CommandArgument, CommandContext, CommandOption } from '../command.ts';
 import { firstArgument, spellings } from '../locate.ts';
+import { KINDS } from '../objects/kind-spelling.ts';
 import { shownName } from '../objects/object-name.ts';
 import { optionsOf } from '../options/option-sets.ts';
 import { withCluster } from '../sessions/cluster-session.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
 
 /**
- * Answers a shell in cobra's protocol: one `value<TAB>description` per line, then `:4`. `words` are the ones after the
- * program's name; the last one is being typed. Never fails: a shell could not show an error.
+ * Answers a shell in cobra's protocol: one `value<TAB>description` per line, then `:4`. `words` follow the program's
+ * name; the last one is incomplete. Never fails, because a shell could not show an error.
  */
 export async function complete(
   entries: readonly CatalogEntry[],
@@ -131,8 +127,6 @@ function optionsIn(words: readonly string[]): Input['options'] {
     retry: '1',
   };
 }
-
-const KINDS = [gpuInstanceResource, endpointGroupResource, marketplaceAccountResource];
 
 interface Shown extends KubeObject {
   readonly status?: { readonly phase?: string };

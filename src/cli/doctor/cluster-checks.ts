@@ -4,6 +4,7 @@ import {
   INSTALL_DEFINITIONS,
   marketplaceAccountResource,
   OPERATOR_NAME,
+  spendBudgetResource,
 } from '../../api/v1alpha1/names.ts';
 import { counted } from '../../lib/plural.ts';
 import { readBody } from '../../markets/vast/http/reply-body.ts';
@@ -19,7 +20,12 @@ import { guardChecks } from './guard-checks.ts';
 import { rightsChecks } from './rights-checks.ts';
 
 const MAX_BYTES = 1_000_000;
-const OUR_KINDS = [gpuInstanceResource, endpointGroupResource, marketplaceAccountResource];
+const OUR_KINDS = [
+  gpuInstanceResource,
+  endpointGroupResource,
+  marketplaceAccountResource,
+  spendBudgetResource,
+];
 
 /** Returns the checks of the cluster, the CRDs, permissions, and the operator in it. */
 export function clusterChecks(cluster: ClusterSession): readonly Check[] {
@@ -64,7 +70,7 @@ async function definitionsServed(cluster: ClusterSession): Promise<Finding> {
   if (served.length === 0) return wrong(`${GROUP_VERSION} is not served.`, INSTALL_DEFINITIONS);
   const missing = OUR_KINDS.filter(({ plural }) => !served.includes(plural)).map(({ plural }) => plural);
   if (missing.length > 0) return wrong(`Not served: ${missing.join(', ')}.`, INSTALL_DEFINITIONS);
-  return ok(`${GROUP_VERSION} with all three kinds`);
+  return ok(`${GROUP_VERSION} with all four kinds`);
 }
 
 /** Returns the checks for a leading operator with an identity. */

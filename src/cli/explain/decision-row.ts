@@ -66,9 +66,9 @@ function actionText(action: Action): string {
     case 'start':
       return `${action.type} machine ${action.instanceId}`;
     case 'retain':
-      return `leave machine ${action.instanceId} behind (${action.policy}); it bills`;
+      return `keep machine ${action.instanceId} (${action.policy}); it bills`;
     case 'release':
-      return 'take the finalizer away, so that the object can go';
+      return 'remove the finalizer, so that the object can be deleted';
   }
 }
 

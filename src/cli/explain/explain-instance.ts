@@ -1,3 +1,4 @@
+import type { AdmissionOptions } from '../../accounts/admission.ts';
 import { avoidedAt, avoidOf } from '../../accounts/avoid-list.ts';
 import { breakerOf } from '../../accounts/breaker.ts';
 import { echoOf } from '../../accounts/feed-observer.ts';
@@ -9,16 +10,19 @@ import {
   accountFacts,
   asIfConfirmed,
   type Decision,
+  desiredFuse,
   type ExplainDeps,
   type Explained,
   explainInstance,
   type Forecast,
   failedSearch,
   forecast,
+  fuseLifeMs,
   type InputsView,
   type OffersView,
   type OtherObjects,
   type Reader,
+  type RentalSetting,
   readInputs,
   sentStart,
   tryChildren,
@@ -59,6 +63,8 @@ export interface AccountReading {
   readonly credit: MicroDollars | undefined;
   /** GpuInstances that name the account. */
   readonly objects: readonly GpuInstance[];
+  /** The budgets of the object's namespace; undefined without a cluster. */
+  readonly budgets?: AdmissionOptions['budgets'] | undefined;
   readonly now: number;
 }
 
@@ -131,6 +137,7 @@ function factsOf({ metadata }: GpuInstance, reading: AccountReading): AccountFac
   const { account, now, sshKeyRegistered, credit } = reading;
   return accountFacts({
     login: loginOf(reading),
+    market: vastFacts,
     limits: limitsOf(account),
     breaker: breakerOf(account),
     labelEcho: echoOf(account.status?.labelsEchoed),
@@ -177,9 +184,12 @@ interface Checks {
 function readerOf(reading: AccountReading, checks: Checks): Reader {
   const { account, client, userId } = reading;
   return {
-    room: ({ purchase: { uid } }, { offerId, pricePerHour }) =>
-      accountGate(reading).requestReplacement({ objectUid: uid, offerId, pricePerHour }),
-    inputs: (observed) => checkedInputs(observed, checks),
+    room: ({ object, purchase: { uid } }, { offerId, pricePerHour }) =>
+      accountGate(reading).requestReplacement({
+        ...{ objectUid: uid, namespace: object.metadata.namespace ?? '' },
+        ...{ offerId, pricePerHour },
+      }),
+    inputs: (observed) => checkedInputs(observed, { ...checks, url: loginOf(reading).url }),
     offers: (_observed, { queries: [query] }) => searchOffers(client, query),
     keepFirstSearch: asIfConfirmed,
     machine: (instanceId) => machineReads(client.instances).machine(instanceId),
@@ -192,28 +202,34 @@ const OWN_RIGHT = / cannot (get|list|create|patch|update|delete) resource /;
 
 /** Returns the operator's checks before a rental, as far as the caller's permissions allow. */
 async function checkedInputs(
-  { object, purchase: { identity } }: Parameters<Reader['inputs']>[0],
-  { kube, unchecked }: Checks,
+  observed: Parameters<Reader['inputs']>[0],
+  { kube, unchecked, url }: Checks & { readonly url: string },
 ): Promise<InputsView> {
-  if (!kube) return inputsAlone(object);
-  const inputs = await readInputs(object, kube, { market: vastFacts });
+  const { object, purchase } = observed;
+  const setting = { market: vastFacts, url, lifeMs: fuseLifeMs(observed) };
+  if (!kube) return inputsAlone(object, setting);
+  const inputs = await readInputs(object, kube, setting);
   if (inputs.type === 'problem' && inputs.reason !== 'NotPermitted') return inputs;
   if (inputs.type === 'problem') unchecked.push('Secrets: you may not read them');
-  const problem = await tryChildren(object, { cluster: kube, keys: identity.keys });
+  const problem = await tryChildren(object, { cluster: kube, keys: purchase.identity.keys });
   if (problem?.type === 'nameTaken') return { type: 'problem', reason: 'NameTaken', detail: problem.detail };
   if (problem && !OWN_RIGHT.test(problem.detail))
     return { type: 'problem', reason: 'NotPermitted', detail: problem.detail };
   if (problem) unchecked.push('names of Secret and Service: you may not create them');
-  return inputs.type === 'ready' ? inputs : inputsAlone(object);
+  return inputs.type === 'ready' ? inputs : inputsAlone(object, setting);
 }
 
 /** Returns the inputs of the object alone. */
-function inputsAlone({ spec }: GpuInstance): InputsView {
+function inputsAlone({ spec }: GpuInstance, setting: RentalSetting): InputsView {
   const launch = launchOf(spec);
-  const start = sentStart(launch, undefined, vastFacts.script);
-  if (start.type === 'tooLong') return { type: 'problem', reason: 'InvalidSpec', detail: start.detail };
+  const fuse = desiredFuse({ ...setting, spec, launch, env: (spec.env ?? []).map(({ name }) => name) });
+  const start = sentStart(launch, { fuse }, vastFacts.script);
+  if (start.type === 'refused') return { type: 'problem', reason: 'InvalidSpec', detail: start.detail };
   const { ssh, args } = launch;
-  return { type: 'ready', ssh, args, env: {}, onStart: undefined, imageLogin: undefined };
+  return {
+    ...{ type: 'ready', ssh, args, env: {}, onStart: undefined, imageLogin: undefined },
+    ...(start.fuse && { fuse: start.fuse }),
+  };
 }
 
 /** Failures of this call only: the operator uses another key at another time. */
@@ -237,13 +253,17 @@ async function searchOffers(client: MarketplaceClient, query: OfferQuery): Promi
 function refusalOf({ record, actions }: Decision, object: GpuInstance, reading: AccountReading) {
   const admission = accountGate(reading);
   const objectUid = uidOf(object);
+  const { namespace = '' } = object.metadata;
   const start = actions.find((action) => action.type === 'start');
   if (record.type === 'intent') {
     const { offer, pricePerHour } = record.purchase;
-    return lasting(admission.request(rentalRequest({ objectUid, offerId: offer.id, pricePerHour })));
+    return lasting(
+      admission.request(rentalRequest({ objectUid, namespace, offerId: offer.id, pricePerHour })),
+    );
   }
   return (
-    start && lasting(admission.requestStart({ objectUid, pricePerHour: start.pricePerHour, timeoutMs: 0 }))
+    start &&
+    lasting(admission.requestStart({ objectUid, namespace, pricePerHour: start.pricePerHour, timeoutMs: 0 }))
   );
 }
 

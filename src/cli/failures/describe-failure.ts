@@ -84,7 +84,7 @@ function wordsOf(error: unknown): FailureParts {
 
 function marketplaceFailure(error: MarketplaceError): FailureParts {
   const advice = error.advice ?? ADVICE_BY_KIND[error.kind];
-  // The message ends with the advice; here it gets a line of its own.
+  // The message ends with the advice, which is printed on a separate line here.
   const message = error.message.replace(advice, '').trimEnd();
   const what = [message.replace(`: ${error.kind}`, `: ${WORDS_BY_KIND[error.kind]}`)];
   if (error.upstreamMessage) what.push(`The service says: ${error.upstreamMessage}`);
@@ -145,10 +145,10 @@ export const WORDS_BY_KIND: Readonly<Record<MarketplaceErrorKind, string>> = {
   forbidden: 'the key may not do this',
   offerGone: 'the offer is taken or withdrawn',
   notFound: 'there is no such thing',
-  invalidRequest: 'the service does not take the request',
+  invalidRequest: 'the service rejects the request',
   conflict: 'it does not fit the present state',
   insufficientCredit: 'the credit does not suffice',
-  verificationFailed: 'the code was not taken',
+  verificationFailed: 'the code was not accepted',
   throttled: 'too many requests',
   quotaExceeded: 'the quota is used up',
   locked: 'the method is locked',

@@ -64,7 +64,7 @@ export async function dialed(machine: SshTarget, { env }: Pick<CommandContext, '
 
 async function addressOfInstance(id: string, { input, context }: Asked): Promise<SshTarget> {
   const row = await withMarketplace(input, context, ({ client }) => client.instances.get(id));
-  if (!row) throw notFound(`There is no instance ${id}.`, 'gpu-rent list instances shows those there are.');
+  if (!row) throw notFound(`There is no instance ${id}.`, 'gpu-rent list instances shows all.');
   const isResting = isAtRest({ state: machineState(row.actualStatus) });
   return targetOfMachine({ ...row, id, stateText: row.actualStatusText ?? undefined, isAtRest: isResting });
 }
@@ -91,7 +91,7 @@ export async function keyFolder({ env }: CommandContext): Promise<string> {
     return folder;
   } catch (error) {
     throw failed(
-      `The folder ${folder} for host keys cannot be made (${(error as NodeJS.ErrnoException).code}).`,
+      `The folder ${folder} for host keys cannot be created (${(error as NodeJS.ErrnoException).code}).`,
       'Make it writable, or name another place: XDG_CACHE_HOME.',
       error,
     );

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type * as z from 'zod';
 import type { Refused } from '../../../test/crds/refused.ts';
 import { refusedAccounts } from '../../../test/crds/refused-accounts.ts';
+import { refusedBudgets } from '../../../test/crds/refused-budgets.ts';
 import { refusedGroups } from '../../../test/crds/refused-groups.ts';
 import { refusedInstances } from '../../../test/crds/refused-instances.ts';
 import {
@@ -9,11 +10,13 @@ import {
   gpuInstanceDefinition,
   type KindDefinition,
   marketplaceAccountDefinition,
+  spendBudgetDefinition,
 } from '../../api/v1alpha1/definitions.ts';
 import { brokenRules } from './admission-rules.ts';
 
 const kinds: readonly { readonly kind: KindDefinition; readonly rows: readonly Refused[] }[] = [
   { kind: marketplaceAccountDefinition, rows: refusedAccounts },
+  { kind: spendBudgetDefinition, rows: refusedBudgets },
   { kind: gpuInstanceDefinition, rows: refusedInstances },
   { kind: endpointGroupDefinition, rows: refusedGroups },
 ];

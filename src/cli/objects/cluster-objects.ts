@@ -10,8 +10,10 @@ import {
   INSTALL_DEFINITIONS,
   type KindNames,
   marketplaceAccountResource,
+  spendBudgetResource,
   VERSION,
 } from '../../api/v1alpha1/names.ts';
+import type { SpendBudget } from '../../api/v1alpha1/spend-budget.ts';
 import { accountRefOf } from '../../instance/account-ref.ts';
 import { nearest } from '../../lib/text.ts';
 import { readBody } from '../../markets/vast/http/reply-body.ts';
@@ -26,7 +28,7 @@ import type { ClusterSession } from '../sessions/cluster-session.ts';
 import { shownName } from './object-name.ts';
 
 /** An object of any of the operator's kinds. */
-type OurObject = GpuInstance | EndpointGroup | MarketplaceAccount;
+type OurObject = GpuInstance | EndpointGroup | MarketplaceAccount | SpendBudget;
 
 /** Reads an object. Rejects with a failure of exit code 3 if it does not exist, else with the KubeError. */
 export async function getObject<T extends OurObject>(
@@ -49,7 +51,7 @@ export async function absent(cluster: ClusterSession, resource: KindNames, name:
   return notFound(
     `There is no ${shownName(resource, name)} in namespace ${cluster.namespace}.`,
     near === undefined
-      ? `kubectl get ${resource.plural} -A shows those there are; -n names another namespace.`
+      ? `kubectl get ${resource.plural} -A shows all; -n names another namespace.`
       : `Did you mean ${shownName(resource, near)}?`,
   );
 }
@@ -100,6 +102,23 @@ export async function listAccounts(
   namespace?: string,
 ): Promise<readonly MarketplaceAccount[]> {
   return (await kube.list<MarketplaceAccount>(marketplaceAccountResource, { namespace })).items;
+}
+
+/**
+ * Returns the budgets of a namespace; none if an older installation does not serve the kind. Undefined if the caller may
+ * not list them. Rejects with any other KubeError.
+ */
+export async function listBudgets(
+  { kube }: Pick<ClusterSession, 'kube'>,
+  namespace: string,
+): Promise<readonly SpendBudget[] | undefined> {
+  try {
+    return (await kube.list<SpendBudget>(spendBudgetResource, { namespace })).items;
+  } catch (error) {
+    if (isKubeError(error, 'forbidden')) return undefined;
+    if (isKubeError(error, 'notFound')) return [];
+    throw error;
+  }
 }
 
 /** Returns the events of an object, oldest first. Rejects with a KubeError. */

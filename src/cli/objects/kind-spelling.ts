@@ -3,6 +3,7 @@ import {
   gpuInstanceResource,
   type KindNames,
   marketplaceAccountResource,
+  spendBudgetResource,
 } from '../../api/v1alpha1/names.ts';
 
 /** The kinds that a command line can name. */
@@ -10,9 +11,13 @@ export const KINDS: readonly KindNames[] = [
   gpuInstanceResource,
   endpointGroupResource,
   marketplaceAccountResource,
+  spendBudgetResource,
 ];
 
-/** Returns the kind that a text of the command line names, in every spelling that kubectl takes; undefined for any other. */
+/**
+ * Returns the kind that a text of the command line names, in every spelling that kubectl accepts; undefined for any
+ * other.
+ */
 export function kindNamed(text: string): KindNames | undefined {
   return KINDS.find((kind) => spellingsOf(kind).includes(text.toLowerCase()));
 }

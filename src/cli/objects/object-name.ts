@@ -16,7 +16,7 @@ export interface ObjectName {
 }
 
 /**
- * Reads `gpui/x`, `epg/x`, `gpuacct/x` in every spelling that kubectl accepts. A bare integer is an id of the
+ * Reads `gpui/x`, `epg/x`, `gpuacct/x`, `gpubudget/x` in every spelling that kubectl accepts. A bare integer is an id of the
  * marketplace; a bare name is a GpuInstance. Throws a usage error for any other text.
  */
 export function parseTarget(text: string): Target {
@@ -25,7 +25,7 @@ export function parseTarget(text: string): Target {
   const [kind, name] = second === undefined ? [gpuInstanceResource.singular, first] : [first, second];
   const resource = kindNamed(kind);
   if (!resource) {
-    throw usageError(`Unknown kind "${kind}".`, 'Write gpui/name, epg/name or gpuacct/name.');
+    throw usageError(`Unknown kind "${kind}".`, 'Write gpui/name, epg/name, gpuacct/name or gpubudget/name.');
   }
   if (more.length > 0 || !/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(name)) {
     throw usageError(`"${text}" is not a kind/name such as gpui/trainer.`);

@@ -3,10 +3,11 @@ import {
   endpointGroupConditions,
   gpuInstanceConditions,
   marketplaceAccountConditions,
+  spendBudgetConditions,
 } from '../../api/v1alpha1/conditions.ts';
 import { endpointGroupPhases } from '../../api/v1alpha1/endpoint-group.ts';
 import { gpuInstancePhases } from '../../api/v1alpha1/gpu-instance.ts';
-import { endpointGroupResource, gpuInstanceResource, type KindNames } from '../../api/v1alpha1/names.ts';
+import type { KindNames, OwnKind } from '../../api/v1alpha1/names.ts';
 import { sleep, systemClock } from '../../lib/clock.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import type { KubeObject } from '../../runtime/kube/kube-object.ts';
@@ -164,11 +165,11 @@ export function goalOf(text: string, kind: KindNames): Goal {
       return { state: 'gone', judge: (object) => (object ? progressOf(object) : 'reached') };
     case 'condition':
       return conditionGoal(
-        knownName(name, Object.keys(conditionsOf(kind)), text),
+        knownName(name, Object.keys(CONDITIONS[kind.kind]), text),
         knownName(value, STATUSES, text),
       );
     case 'phase': {
-      const phase = knownName(name, phasesOf(kind), text);
+      const phase = knownName(name, PHASES[kind.kind], text);
       const now = (object: Judged) => {
         const found = phaseOf(object);
         return found === undefined ? 'It has no phase yet.' : `Its phase is ${found}.`;
@@ -182,15 +183,19 @@ export function goalOf(text: string, kind: KindNames): Goal {
 
 const STATUSES = ['True', 'False', 'Unknown'];
 
-function conditionsOf(kind: KindNames): Readonly<Record<string, ConditionType>> {
-  if (kind === gpuInstanceResource) return gpuInstanceConditions;
-  return kind === endpointGroupResource ? endpointGroupConditions : marketplaceAccountConditions;
-}
+const CONDITIONS: Readonly<Record<OwnKind, Readonly<Record<string, ConditionType>>>> = {
+  MarketplaceAccount: marketplaceAccountConditions,
+  GpuInstance: gpuInstanceConditions,
+  EndpointGroup: endpointGroupConditions,
+  SpendBudget: spendBudgetConditions,
+};
 
-function phasesOf(kind: KindNames): readonly string[] {
-  if (kind === gpuInstanceResource) return gpuInstancePhases;
-  return kind === endpointGroupResource ? endpointGroupPhases : [];
-}
+const PHASES: Readonly<Record<OwnKind, readonly string[]>> = {
+  MarketplaceAccount: [],
+  GpuInstance: gpuInstancePhases,
+  EndpointGroup: endpointGroupPhases,
+  SpendBudget: [],
+};
 
 function knownName(name: string, names: readonly string[], text: string): string {
   const known = names.find((each) => each.toLowerCase() === name.toLowerCase());

@@ -13,8 +13,8 @@ export const ARGS: CommandOption = {
 };
 
 /**
- * Returns the words of {@link ARGS}; undefined if it was not given. Warns of a word that looks like two: a program
- * reads `--model q` in one word as an option of that whole name.
+ * Returns the words of {@link ARGS}; undefined if it was not given. Warns of a word that looks like two, because a
+ * program reads `--model q` in one word as an option with that whole name.
  */
 export function imageArgs(
   options: OptionValues,

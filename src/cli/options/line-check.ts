@@ -34,9 +34,9 @@ const READERS: readonly (readonly [RegExp, (text: string, flag: string) => unkno
 ];
 
 /**
- * Refuses invalid words: an option or argument without a value (a variable of a script was not set), an option in the
- * place of a value, an invalid time or amount. Throws one usage error that names each. `words` are
- * those before `--`.
+ * Refuses invalid words: an option or argument without a value (such as an unset variable of a script), an option in
+ * place of a value, an invalid time or amount. Throws one usage error that names all of them. `words` come before
+ * `--`.
  */
 export function checkLine(words: readonly string[], { options, args }: Shape): void {
   const faults: Fault[] = [];
@@ -75,7 +75,7 @@ function readWords(words: readonly string[], options: readonly CommandOption[]):
   return read;
 }
 
-/** Returns the value of an option: its own after `=`, or the next text, if that is taken for one. */
+/** Returns the value of an option: the text after `=`, or the next word, if it counts as the value. */
 function readValue(
   placeholder: string,
   inline: string | undefined,

@@ -73,7 +73,7 @@ export function sharedOptions(sets: readonly OptionSet[] = []): readonly Command
   return all.filter(({ flags }, at) => all.findIndex((option) => option.flags === flags) === at);
 }
 
-/** Every shared option: these may also come before the command. */
+/** Every shared option; shared options may also come before the command. */
 export const GLOBAL_OPTIONS: readonly CommandOption[] = sharedOptions(['output', 'marketplace', 'cluster']);
 
 /** Returns every option of a command, its own before the shared ones; an own option hides a shared one of that name. */

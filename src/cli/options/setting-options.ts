@@ -21,7 +21,7 @@ export function settingOptions(settings: Readonly<Record<string, SettingShape>>)
       flags: `${flagName(name)} ${value}`,
       description: standard === '' ? setting.description : `${setting.description} (default: ${standard})`,
       ...(setting.list && { repeatable: true }),
-      // The settings judge it, with the variable of the environment that it stands for.
+      // The parser of the settings checks it, together with its environment variable.
       mayBeEmpty: true,
     };
   });

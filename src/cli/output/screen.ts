@@ -10,7 +10,7 @@ export interface ScreenSize {
 /** Returns the lines that fit a terminal: longer ones end in `…`, and the last one shows how many are left out. */
 export function fitted(text: string, { columns, rows }: ScreenSize): readonly string[] {
   const lines = text.trimEnd().split('\n');
-  // The cursor is on a line of its own.
+  // The cursor needs a line of its own.
   const room = rows === undefined ? lines.length : Math.max(1, rows - 1);
   const shown =
     lines.length <= room

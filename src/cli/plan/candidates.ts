@@ -14,7 +14,10 @@ import type { Candidate } from '../../views/plan.ts';
 /** Criteria of one alternative. */
 export type Alternative = Omit<ChoiceInput, 'offers' | 'mustState'>;
 
-/** Returns each offer beside the winner with the reason why it loses: the winner first, then the nearest losers. */
+/**
+ * Returns the winner and all other offers, each with the reason why it loses: the winner first, then the nearest
+ * losers.
+ */
 export function judgeOffers(
   alternative: Alternative,
   offers: readonly Offer[],
@@ -31,7 +34,7 @@ export function judgeOffers(
 
 interface Judged {
   readonly candidate: Candidate;
-  /** Requirements that it does not meet; the winner comes before all. */
+  /** Number of requirements that it does not meet; the winner precedes all. */
   readonly failing: number;
   readonly price: number | undefined;
 }

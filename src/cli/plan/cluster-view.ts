@@ -8,6 +8,7 @@ import { defaultConstants, type PurchaseConstants } from '../../ownership/consta
 import type { Identity } from '../../ownership/identity.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import type { Effects } from '../../views/plan.ts';
+import { ClusterBudgets } from '../budgets.ts';
 import type { CommandContext, CommandInput } from '../command.ts';
 import { failureParts } from '../failures/describe-failure.ts';
 import { accountGate, countedInstances } from '../limits.ts';
@@ -41,18 +42,18 @@ const NO_SURROUNDINGS: Surroundings = {
 
 /** Additions of a cluster to a manifest. */
 export interface ClusterView extends Effects {
-  /** Marketplace of the account; undefined: that of options and environment. */
+  /** Marketplace of the account; undefined for the marketplace of options and environment. */
   readonly target: SessionTarget | undefined;
   /** Reason why the account may rent nothing, whatever the operator decides. */
   readonly blocked?: AccountBlock | undefined;
   /** Object that the API server would store; undefined if it did not evaluate the manifest. */
   readonly applied: Applied | undefined;
   readonly surroundings: Surroundings;
-  /** Checks that were made, or the reason for none. */
+  /** Checks that were made, or the reason why none was. */
   readonly note: string;
 }
 
-/** A missing account, with which the operator rents nothing. */
+/** A missing account; the operator rents nothing without it. */
 interface AccountBlock {
   readonly reason: 'AccountMissing' | 'AccountNotReady';
   readonly detail: string;
@@ -66,9 +67,9 @@ interface Asked {
 }
 
 /**
- * Runs `work` for each object with the facts of the cluster: whether the API server would accept it, and its login and
- * limits. A refused object is a usage error; a note tells if the cluster is unreachable. The connection lasts as long
- * as the work.
+ * Runs `work` for each object with the facts of the cluster: whether the API server would accept it, and its login
+ * and limits. A refused object is a usage error; a note reports an unreachable cluster. The connection is closed
+ * after `work`.
  */
 export async function withClusterViews<Result>(
   planned: readonly PlannedObject[],
@@ -102,8 +103,8 @@ async function withoutCluster(planned: readonly PlannedObject[], why: string): P
 }
 
 /**
- * Adds the facts of the cluster to each object. Objects of one account share them: a planned rental takes room from the
- * next.
+ * Adds the facts of the cluster to each object. Objects of one account share them: a planned rental uses part of the
+ * account's limits.
  */
 async function viewAll(
   cluster: ClusterSession,
@@ -112,21 +113,37 @@ async function viewAll(
 ): Promise<readonly Viewed[]> {
   const planned = verdicts.map(([object]) => object);
   const known = new Map<string, Promise<Seen>>();
+  const budgets = await budgetsOf(cluster, planned);
   const views: Viewed[] = [];
   for (const [object, verdict] of verdicts) {
     const account = await accountNamed(cluster, object);
     const uid = account?.metadata.uid ?? '';
     const found =
       known.get(uid) ??
-      (account ? accountSeen(cluster, { account, planned, asked }) : accountUnseen(cluster, object));
+      (account ? accountSeen(cluster, { account, planned, budgets, asked }) : accountUnseen(cluster, object));
     if (account) known.set(uid, found);
     const { notes, ...seen } = await found;
-    const note = [VERDICT_NOTES[verdict.type](verdict), ...notes].join('; ');
+    const left = budgets.notesOf(object.namespace ?? cluster.namespace);
+    const note = [VERDICT_NOTES[verdict.type](verdict), ...notes, ...left].join('; ');
     const applied = verdict.type === 'accepted' ? verdict.applied : undefined;
     const effects = applied ? await effectsOf(cluster, applied) : NO_EFFECTS;
     views.push([object, { ...seen, ...effects, applied, note }]);
   }
   return views;
+}
+
+/** Reads the budgets of the namespaces of the planned objects, which are planned as if they had no machine. */
+function budgetsOf(cluster: ClusterSession, planned: readonly PlannedObject[]): Promise<ClusterBudgets> {
+  const own = ownNames(cluster, planned);
+  return ClusterBudgets.read(
+    cluster,
+    planned.map(({ namespace = cluster.namespace }) => namespace),
+    ({ metadata: { namespace, name } }) => own.has(`${namespace}/gpui/${name}`),
+  );
+}
+
+function ownNames(cluster: ClusterSession, planned: readonly PlannedObject[]): ReadonlySet<string> {
+  return new Set(planned.map(({ object, namespace = cluster.namespace }) => `${namespace}/${object}`));
 }
 
 /** An account, and its notes. */
@@ -137,6 +154,7 @@ interface Seen extends Pick<ClusterView, 'target' | 'blocked' | 'surroundings'> 
 interface SeenOf {
   readonly account: MarketplaceAccount;
   readonly planned: readonly PlannedObject[];
+  readonly budgets: ClusterBudgets;
   readonly asked: Asked;
 }
 
@@ -144,19 +162,23 @@ interface SeenOf {
  * Returns the state and spending of an account without the planned objects: they are planned as if they had no machine.
  * Rejects with a KubeError.
  */
-async function accountSeen(cluster: ClusterSession, { account, planned, asked }: SeenOf): Promise<Seen> {
+async function accountSeen(
+  cluster: ClusterSession,
+  { account, planned, budgets, asked }: SeenOf,
+): Promise<Seen> {
   const [{ instances, missing }, reading, { constants }] = await Promise.all([
     countedInstances(cluster, account),
     readIdentity(cluster),
     operatorTimes(cluster),
   ]);
   const identity = reading.type === 'identity' ? reading.identity : undefined;
-  const own = new Set(planned.map(({ object, namespace = cluster.namespace }) => `${namespace}/${object}`));
+  const own = ownNames(cluster, planned);
   const others = instances.filter(
     ({ metadata: { namespace, name } }) => !own.has(`${namespace}/gpui/${name}`),
   );
   const credit = parseDollars(account.status?.credit);
-  const gate = accountGate({ account, objects: others, identity, credit });
+  const gate = accountGate({ account, objects: others, identity, credit, budgets: budgets.gate });
+  budgets.add(gate);
   const note = `limits and avoid list of gpuacct/${account.metadata.name} are considered`;
   const { target, notes, blocked } = await targetOf(cluster, account, asked);
   return {
@@ -198,7 +220,7 @@ async function targetOf(
   } catch (error) {
     const why = failureParts(error).what.join(' ');
     const notes = [`your own key is used: ${why}`];
-    // The operator reads the same Secret, and rents nothing with it.
+    // The operator reads the same Secret, and rents nothing with this one.
     const blocked =
       error instanceof UnusableKey ? ({ reason: 'AccountNotReady', detail: why } as const) : undefined;
     return { target: undefined, notes, ...(blocked && { blocked }) };

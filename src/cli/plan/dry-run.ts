@@ -9,7 +9,7 @@ import { usageError } from '../command-error.ts';
 import type { ClusterSession } from '../sessions/cluster-session.ts';
 import type { Manifest, PlannedObject } from './manifests.ts';
 
-/** An object as stored, undefined if there is none, and as it would be with the manifest. */
+/** An object as stored, undefined if there is none, and its state with the manifest. */
 export interface Applied {
   readonly before: GpuInstance | EndpointGroup | undefined;
   readonly after: GpuInstance | EndpointGroup;
@@ -28,9 +28,9 @@ const REFUSALS = new Set(['invalid', 'forbidden']);
 const BAD_REQUEST = 400;
 
 /**
- * Sends the request of `kubectl apply --dry-run=server`, so that the API server itself evaluates rules across fields
- * and admission policies, and a field that the manifest no longer names is removed. Nothing is stored. It rejects only
- * with errors that are no KubeError: those become the verdict.
+ * Sends the request of `kubectl apply --dry-run=server`. The API server then evaluates rules across fields and
+ * admission policies, and removes fields that the manifest no longer names. Nothing is stored. A KubeError becomes
+ * the verdict; it rejects with any other error.
  */
 export async function askServer(
   { kube, namespace: own }: ClusterSession,

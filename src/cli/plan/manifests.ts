@@ -114,7 +114,7 @@ export async function objectsNamedIn(text: string, file: string): Promise<readon
     return [{ resource, name, namespace: typeof namespace === 'string' ? namespace : undefined }];
   });
   if (named.length > 0) return named;
-  throw usageError(`${file} names no GpuInstance, EndpointGroup or MarketplaceAccount.`);
+  throw usageError(`${file} names no GpuInstance, EndpointGroup, MarketplaceAccount or SpendBudget.`);
 }
 
 /** Returns every object of every document. */
@@ -135,7 +135,7 @@ function collectIn(faults: CommandError[]): (error: unknown) => void {
   };
 }
 
-/** Resolves aliases: the parser refuses here those without a target, or without an end. */
+/** Resolves aliases. The parser reports aliases without a target, or without an end, only here. */
 function plainValue(document: { toJS(): unknown }, file: string): unknown {
   try {
     return document.toJS();
@@ -235,7 +235,7 @@ async function issueText(
   return `spec.${path.join('.')}: ${hint ?? message}`;
 }
 
-/** Returns the text to write for a value in quotes that is no text; undefined if there is none. */
+/** Returns the text to write for a quoted value that must not be text; undefined if there is none. */
 function bareHint(given: unknown, expected: string): string | undefined {
   if (typeof given !== 'string') return undefined;
   if (expected === 'boolean') return `write true or false without quotes, in place of "${given}"`;
@@ -261,7 +261,7 @@ async function quoteHint(
     issue.path.join('.') === path.join('.');
   const still =
     schema.safeParse(quoted).error?.issues.find(isHere) ?? (await ruleBroken(quoted, { path, schema }));
-  // Quotes alone do not make a time of 60, a size of 32, or a country of 010.
+  // Quotes alone do not turn 60 into a time, 32 into a size, or 010 into a country.
   return still ? `this is text: ${still.message}` : `write it in quotes: "${given}"`;
 }
 
@@ -272,7 +272,7 @@ async function ruleBroken(
 ): Promise<{ readonly message: string } | undefined> {
   const { brokenRules } = await import('../manifests/admission-rules.ts');
   const [top] = path;
-  // Alone, so that what is wrong with other fields does not matter.
+  // Checked alone, so that faults of other fields do not matter.
   const alone = { [String(top)]: Object(spec)[String(top)] };
   return brokenRules({ spec: schema, rules: [] }, { spec: alone }).find(
     (rule) => rule.path.slice(1).map(String).join('.') === path.map(String).join('.'),

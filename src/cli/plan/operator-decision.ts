@@ -22,7 +22,7 @@ type Purchase = Extract<Decision['record'], { type: 'intent' }>['purchase'];
 /** The operator's decision on an object that has no machine yet. */
 export interface PlannedDecision {
   readonly account: AccountFacts;
-  /** The purchase before the request for room; undefined if nothing would be rented. */
+  /** The purchase before the request for admission; undefined if nothing would be rented. */
   readonly purchase: Purchase | undefined;
   /** Undefined if the purchase has room. */
   readonly refusal: { readonly reason: Reason; readonly detail: string } | undefined;
@@ -36,8 +36,8 @@ interface Asked {
 }
 
 /**
- * Explains a planned object as if it existed and had no machine. It takes room of the account from the next planned
- * object. Rejects if a read of the cluster or the marketplace fails.
+ * Explains a planned object as if it existed and had no machine. Its rental counts for the account's limits when the
+ * next object is planned. Rejects if a read of the cluster or the marketplace fails.
  */
 export async function decidePlanned(
   { planned, applied }: Asked,
@@ -136,7 +136,7 @@ function without(list: CompleteList, status: Applied['after']['status']): Comple
   return { ...list, rows: new Map([...list.rows].filter(([id]) => id !== status.instanceId)) };
 }
 
-/** Returns no proof: an object without a machine needs none. */
+/** Returns an identity that proves nothing: an object without a machine needs no proof. */
 function throwaway(): Identity {
   const bytes = (length: number) => systemRandom.bytes(length);
   return newIdentity({ id: bytes(16), key: bytes(32) }, { kubeSystemUid: undefined, scope: '*' });

@@ -1,6 +1,7 @@
 import { diskGB } from '../../api/v1alpha1/machine-drift.ts';
 import { facetsOf } from '../../api/v1alpha1/reasons.ts';
 import { hasPriceRule, offerQuery, wouldMatchWithout } from '../../controllers/gpu-instance/public.ts';
+import { selfEndHint } from '../../instance/image-clients.ts';
 import { nothingStarts } from '../../instance/launch.ts';
 import { canonicalJson } from '../../lib/json.ts';
 import type { MarketplaceClient } from '../../markets/vast/client.ts';
@@ -60,7 +61,7 @@ async function rentalOf(planned: PlannedObject, means: Means): Promise<Plan> {
   return { ...nothingOf(planned, { ...view, note }), ...refusal, ...shown };
 }
 
-/** Returns sentences about GPUs that no offer has, if another fault of the spec keeps the search from finding it out. */
+/** Returns sentences about GPUs that no offer has, if another fault of the spec prevents the search. */
 async function unknownNames(
   { spec }: PlannedObject,
   { client }: Means,
@@ -76,10 +77,10 @@ interface Deciding extends Means {
   readonly decided: PlannedDecision;
 }
 
-/** Returns the offer that would be rented, or that has no room, beside those that lose. */
+/** Returns the offer that would be rented, or that limits refuse, with the losing offers. */
 async function boughtPlan(
   planned: PlannedObject,
-  { offer, offerIndex }: NonNullable<PlannedDecision['purchase']>,
+  { offer, offerIndex, fuse }: NonNullable<PlannedDecision['purchase']>,
   deciding: Deciding,
 ): Promise<Partial<Plan>> {
   const { input, decided } = deciding;
@@ -92,7 +93,14 @@ async function boughtPlan(
   if (decided.refusal) return { candidates: kept.map(notRented) };
   const { pricePerHour } = rents ?? {};
   const perDay = pricePerHour === undefined ? undefined : Math.round(pricePerHour * 24e6) / 1e6;
-  return { rents, perDay, candidates: kept, alternative: offerIndex };
+  const selfEnd = fuse?.type === 'fuse' ? selfEndHint(planned.spec.image, fuse.fuses) : fuse?.detail;
+  return {
+    rents,
+    perDay,
+    candidates: kept,
+    alternative: offerIndex,
+    ...(selfEnd !== undefined && { selfEnd }),
+  };
 }
 
 /** Returns offers of every kind with their missing requirements, if no offer matches; none if another rule decided. */

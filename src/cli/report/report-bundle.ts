@@ -13,8 +13,8 @@ export interface BundleFile {
 const BLOCK = 512;
 
 /**
- * Writes files below the folder `path`, or into one archive if its name ends as one. `modified`: epoch milliseconds.
- * Rejects with a failure that names the path if it cannot be written.
+ * Writes files below the folder `path`, or into one archive if the extension of `path` is that of an archive.
+ * `modified`: epoch milliseconds. Rejects with a failure that names the path if it cannot be written.
  */
 export async function writeBundle(
   path: string,

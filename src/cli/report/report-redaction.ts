@@ -39,7 +39,7 @@ function redactFields(value: unknown): unknown {
 
 function redactField(name: string, value: unknown): unknown {
   if (USER_TEXT.has(name)) return REDACTED;
-  // Objects that this one creates have metadata of their own, e.g. those of a template.
+  // Objects that this one creates have metadata of their own, for example in a template.
   if (name === 'metadata' && isFields(value)) return redactMetadata(value);
   if (name === 'env' && Array.isArray(value)) return value.map(redactVariable);
   // The names of Secrets and of their keys are no secrets: apiKeySecretRef, secretKeyRef.

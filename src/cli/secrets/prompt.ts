@@ -24,7 +24,7 @@ export interface Question {
 }
 
 /**
- * Asks on stderr and reads one line of stdin, from a terminal or a pipe. Rejects with a usage error that names the
+ * Prompts on stderr and reads one line of stdin, from a terminal or a pipe. Rejects with a usage error that names the
  * option to use instead if stdin has ended.
  */
 export async function ask(context: CommandContext, question: string, options: Question): Promise<string> {
@@ -43,7 +43,9 @@ export const YES = {
   description: 'Do not ask. Needed if stdin is no terminal.',
 } as const;
 
-/** Asks before an irreversible change; any answer but yes throws. Without a terminal `--yes` is required. */
+/**
+ * Prompts before an irreversible change; throws on any answer other than yes. Without a terminal `--yes` is required.
+ */
 export async function confirmed(
   question: string,
   { options }: Pick<CommandInput, 'options'>,

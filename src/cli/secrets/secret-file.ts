@@ -11,7 +11,7 @@ export interface SecretFile extends AsyncDisposable {
 
 /**
  * Creates a file of mode 0600 before its secret exists, so that an unusable path fails before a secret is created and
- * lost. Rejects with a usage error for such a path, and for an existing file: none is overwritten.
+ * lost. Rejects with a usage error for such a path, and for an existing file.
  */
 export async function reserveSecretFile(path: string, flag: string): Promise<SecretFile> {
   const file = await open(path, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
@@ -33,8 +33,7 @@ export async function reserveSecretFile(path: string, flag: string): Promise<Sec
 }
 
 /**
- * Writes a secret that may be renewed; its folder is readable for this user alone. Rejects with the error of the file
- * system.
+ * Writes a secret that may be renewed; only this user can read its folder. Rejects with the error of the file system.
  */
 export async function replaceSecret(path: string, secret: Secret): Promise<void> {
   await makeFolder(dirname(path), 0o700);

@@ -20,8 +20,8 @@ export async function readSecretFile(path: string, flag: string, context: Comman
 const warned = new WeakMap<object, Set<string>>();
 
 /**
- * Warns once per run of a key file that others can read: a key is money. A pipe is private. Rejects if the file does
- * not exist.
+ * Warns once per run of a key file that others can read: everyone who has the key can spend money. A pipe is private.
+ * Rejects if the file does not exist.
  */
 export async function warnReadable(
   path: string,

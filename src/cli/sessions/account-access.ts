@@ -8,9 +8,9 @@ import type { SessionTarget } from './marketplace-session.ts';
 import { marketplaceUrl } from './marketplace-session.ts';
 
 /**
- * Returns the access to an account's marketplace: by its own key, or by the caller's if one was given. The caller's key
- * is only sent to URLs that {@link trustedUrl} allows; the account's own goes to the URL of the account. Rejects with a
- * failure if neither key can be used.
+ * Returns the access to an account's marketplace: with the account's key, or with the caller's if one was given. The
+ * caller's key is only sent to URLs that {@link trustedUrl} allows; the account's key goes to the URL of the account.
+ * Rejects with a failure if neither key can be used.
  */
 export async function accountTarget(
   { kube }: ClusterSession,
@@ -31,12 +31,12 @@ export async function accountTarget(
   const reading = await readKeySecret(kube, { namespace, name }, key);
   if (reading.type === 'key') return { baseUrl, apiKey: reading.key };
   const { problem, remedy } = keyProblem(reading, { namespace, name, key });
-  const message = `The marketplace of gpuacct/${account.metadata.name} cannot be asked: ${problem}.`;
+  const message = `The marketplace of gpuacct/${account.metadata.name} cannot be called: ${problem}.`;
   const whole = `${remedy}, or give a key of that login: --api-key-file.`;
   throw reading.type === 'forbidden' ? failed(message, whole) : new UnusableKey(message, whole);
 }
 
-/** The Secret of an account has no usable key, for the operator neither. */
+/** The Secret of an account has no usable key; the operator cannot use it either. */
 export class UnusableKey extends CommandError {
   constructor(message: string, remedy: string) {
     super(message, { exitCode: EXIT.failure, remedy });

@@ -95,7 +95,7 @@ function redactField(name: string, value: unknown): unknown {
   return redactSecrets(value);
 }
 
-/** Returns the text without the signature of URLs, which would give access to anyone. */
+/** Returns the text without the signatures of URLs, which anyone could use. */
 function withoutSignature(text: string): string {
   return text.replace(/^(https?:\/\/[^?\s]*)\?\S*(?:signature|sig|token|api_key)=\S*$/i, `$1?${REDACTED}`);
 }

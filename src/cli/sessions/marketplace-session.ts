@@ -56,8 +56,8 @@ export function withMarketplace<Result>(
 }
 
 /**
- * Runs `work` with a given marketplace or key. An expired session key of an earlier login is ignored, as long as no
- * call has succeeded with it, and the ordinary key is used. Rejects with the error of `work`, explained for a person.
+ * Runs `work` with a given marketplace or key. If the session key of an earlier login has expired before its first
+ * successful call, the ordinary key is used. Rejects with the error of `work`, explained for a person.
  */
 export async function withMarketplaceAt<Result>(
   target: SessionTarget,
@@ -125,8 +125,8 @@ function withAddress(error: unknown, connection: Connection, { signal }: Command
 }
 
 /**
- * Returns true if the service lacks the path itself, not a thing that the call named: the method is not allowed there,
- * or the service's words name the path, or the call named nothing that could be missing.
+ * Returns true if the service lacks the path itself, and not an object that the call named. Then the method is not
+ * allowed there, or the service's message names the path, or the call named no object.
  */
 function isNotOffered(error: MarketplaceError, call: Sent | undefined): boolean {
   if (call?.status === 405) return true;
@@ -158,7 +158,7 @@ function notAsked(error: MarketplaceError, baseUrl: string): Error {
   while (cause instanceof Error && cause.cause !== undefined) cause = cause.cause;
   const why = cause instanceof Error && cause !== error ? `: ${cause.message}` : '';
   return failed(
-    `The marketplace at ${baseUrl} was not asked${why}.`,
+    `The marketplace at ${baseUrl} was not called${why}.`,
     'Name a public https address, or one of this machine itself such as http://127.0.0.1:8080: --url, GPU_RENT_URL.',
     error,
   );
@@ -182,7 +182,7 @@ interface Sent {
 
 /** The connection to one marketplace, without a key. */
 interface Connection {
-  /** Parts of a client beside its credential. */
+  /** Parts of a client except its credential. */
   readonly parts: Omit<MarketplaceClientOptions, 'apiKey'>;
   /** Returns the number of calls answered with success. */
   answered(): number;

@@ -16,7 +16,10 @@ interface GroupFile {
 const EXAMPLE = `Give the manifest of one EndpointGroup (apiVersion: ${API_VERSION}), as kubectl apply takes it.`;
 const AS_APPLIED = 'Write the fields as in docs/reference/endpointgroup.md.';
 
-/** Returns the one EndpointGroup of a YAML text. A refusal of the API server is a usage error with its line here. */
+/**
+ * Returns the one EndpointGroup of a YAML text. Throws a usage error with the line for a text that the API server
+ * would refuse.
+ */
 export function readGroup(text: string, file: string): GroupFile {
   const sources = yamlSources(text, file);
   const groups = sources.filter(({ value }) => isGroup(value));

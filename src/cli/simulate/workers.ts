@@ -120,9 +120,9 @@ function tooExpensiveFault(
 }
 
 /**
- * Returns the workers that a group starts with: by their state in the workers file, or by counts in the first row of
- * the trace, which take the first of the file's list. Throws a usage error if both set them, if they exceed maxWorkers,
- * or if the file describes no worker.
+ * Returns the initial workers of a group, from one of two sources: the states in the workers file, or the counts in
+ * the first row of the trace, applied to the first workers of the file. Throws a usage error if both set them, if
+ * they exceed maxWorkers, or if the file describes no worker.
  */
 export function beginWith(
   { spec, trace, traceFile }: Pick<WhatIf, 'spec' | 'trace'> & { readonly traceFile: string },

@@ -34,7 +34,7 @@ export function yamlSources(text: string, file: string): readonly YamlSource[] {
     }));
 }
 
-/** Resolves aliases: the parser refuses here those that expand without end. */
+/** Resolves aliases. The parser reports endless aliases only here. */
 function plainValue(document: Pick<Document, 'toJS'>, file: string): unknown {
   try {
     return document.toJS();

@@ -25,9 +25,9 @@ type Authorization = { readonly type: 'granted' } | { readonly type: 'pending'; 
 const GRANTED: Authorization = { type: 'granted' };
 
 /**
- * Opens the 30 minutes in which a method may be added (specification 3.3): by a backup code at once, otherwise by a
- * code that is sent, awaited and confirmed. If code and secret are given it runs only the second step; without a
- * terminal for the code only the first, and returns its secret. Rejects with a usage error before it sends a code that
+ * Opens the 30 minutes in which a method may be added (specification 3.3): immediately with a backup code, otherwise
+ * after a sent code was confirmed. If code and secret are given it runs only the second step. Without a terminal for
+ * the code it runs only the first, and returns its secret. Rejects with a usage error before it sends a code that
  * could not be used, and with a MarketplaceError.
  */
 export async function authorizeAddition(

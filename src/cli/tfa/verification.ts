@@ -55,8 +55,8 @@ export async function verification(
 }
 
 /**
- * Throws a usage error before it sends a code that could not be used: a given code belongs to the challenge that sent
- * it, and without a terminal the new one cannot be typed, so its secret would be lost.
+ * Throws a usage error before the service sends a code that could not be used: a given code belongs to an earlier
+ * challenge, and without a terminal the new code cannot be typed, so its secret would be lost.
  */
 export function requireTypedCode(method: string, options: OptionValues, { stdin }: CommandContext): void {
   if (textOption(options, '--code') !== undefined) {

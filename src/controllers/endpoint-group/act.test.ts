@@ -29,29 +29,30 @@ async function bench(spec: Record<string, unknown> = {}) {
     resource: endpointGroupResource,
     object: group,
     finalizer: GROUP_FINALIZER,
-    status: { hot: 1 },
+    status: { replicas: 1 },
     onWritten: () => {},
   });
   if (!receipt) throw new Error('Nothing was recorded.');
   const written: string[] = [];
-  const blamed: string[] = [];
+  const reported: string[] = [];
   const effects: GroupEffects = {
     cluster: cluster.kube,
     publisher: new Publisher({ cluster: cluster.kube, clock: cluster.clock }),
     siblings: [],
     onWritten: (worker) => written.push(worker.metadata.name),
-    reportHostFailure: (worker, reason, waited) => blamed.push(`${worker.metadata.name} ${reason} ${waited}`),
+    reportHostFailure: (worker, reason, isForAll) =>
+      reported.push(`${worker.metadata.name} ${reason} ${isForAll}`),
   };
   const workers = async () =>
     (await cluster.kube.list<GpuInstance>(gpuInstanceResource, { namespace: NAMESPACE })).items;
   const carryOut = (action: Action) => act(action, receipt, effects);
-  return { ...cluster, cluster, group, receipt, effects, written, blamed, workers, carryOut };
+  return { ...cluster, cluster, group, receipt, effects, written, reported, workers, carryOut };
 }
 
 const rent = { type: 'create', desiredRole: 'Cold', ordinal: 0 } as const;
 
-describe('making a worker', () => {
-  test('gives it the template, the label, and the group as its controller', async () => {
+describe('a create', () => {
+  test('writes a worker with the template, the label and the group as its controller', async () => {
     const { carryOut, workers, group, written } = await bench();
     await carryOut(rent);
     const [worker] = await workers();
@@ -66,7 +67,7 @@ describe('making a worker', () => {
     expect(written).toEqual([worker?.metadata.name]);
   });
 
-  test('keeps it apart from its siblings where the group asks for that', async () => {
+  test('excludes the machines of siblings when the group has spreadBy', async () => {
     const { receipt, effects, workers } = await bench({ spreadBy: 'Machine' });
     const siblings = [workerObject('sibling', { status: { machineId: '7' } })];
     await act(rent, receipt, { ...effects, siblings });
@@ -77,7 +78,7 @@ describe('making a worker', () => {
     ]);
   });
 
-  test('creates one worker per number, even if two processes create it', async () => {
+  test('creates one worker per number when two processes create it', async () => {
     const { carryOut, workers } = await bench();
     await carryOut(rent);
     await carryOut(rent);
@@ -87,7 +88,7 @@ describe('making a worker', () => {
   });
 });
 
-describe('ordering a worker', () => {
+describe('an order', () => {
   const order = {
     powerState: 'Stopped',
     desiredRole: 'Cold',
@@ -95,24 +96,24 @@ describe('ordering a worker', () => {
     wokenAt: undefined,
   } as const;
 
-  test('leaves to others what they own', async () => {
+  test('keeps fields of other managers', async () => {
     const { carryOut, workers, kube } = await bench();
     await carryOut(rent);
     const [made] = await workers();
     if (!made) throw new Error('There is no worker.');
     const ref = { namespace: NAMESPACE, name: made.metadata.name };
-    const theirs = { metadata: { annotations: { theirs: 'kept' } }, spec: { disk: '40G' } };
-    await kube.patch(gpuInstanceResource, ref, { type: 'merge', body: theirs });
+    const foreign = { metadata: { annotations: { other: 'kept' } }, spec: { disk: '40G' } };
+    await kube.patch(gpuInstanceResource, ref, { type: 'merge', body: foreign });
     const worker = workerOf(made, 0);
     await carryOut({ type: 'order', worker, order: { ...order, powerState: 'Running', drainSince: 7 } });
     await carryOut({ type: 'order', worker, order });
     const [now] = await workers();
-    expect(now?.metadata.annotations).toMatchObject({ theirs: 'kept', [annotations.desiredRole]: 'Cold' });
+    expect(now?.metadata.annotations).toMatchObject({ other: 'kept', [annotations.desiredRole]: 'Cold' });
     expect(now?.metadata.annotations).not.toHaveProperty([annotations.drainSince]);
     expect(now?.spec).toMatchObject({ powerState: 'Stopped', disk: '40G' });
   });
 
-  test('reports the written object and takes effect when another manager has set the same field', async () => {
+  test('overrides another manager of the same field, and reports the written object', async () => {
     const { carryOut, workers, written, sent } = await bench();
     await carryOut(rent);
     const [made] = await workers();
@@ -123,7 +124,7 @@ describe('ordering a worker', () => {
     expect(sent.filter((line) => line.startsWith('PATCH')).at(-1)).toMatch(/[?&]force=true(&|$)/);
   });
 
-  test('means that very worker: a successor of its name is left alone', async () => {
+  test('does not change a later worker of the same name', async () => {
     const { carryOut, workers } = await bench();
     await carryOut(rent);
     const [made] = await workers();
@@ -134,7 +135,7 @@ describe('ordering a worker', () => {
     expect((await workers()).map(({ spec }) => spec.powerState)).toEqual(['Running']);
   });
 
-  test('of a worker that went in between does nothing', async () => {
+  test('changes nothing when the worker is deleted', async () => {
     const { carryOut, workers } = await bench();
     await carryOut({ type: 'delete', worker: workerOf(workerObject('gone'), 0) });
     await carryOut({
@@ -145,7 +146,7 @@ describe('ordering a worker', () => {
     expect(await workers()).toEqual([]);
   });
 
-  test('that the API server fails is not taken for done', async () => {
+  test('rejects when the API server fails', async () => {
     const { carryOut, workers, cluster } = await bench();
     await carryOut(rent);
     const [made] = await workers();
@@ -156,21 +157,21 @@ describe('ordering a worker', () => {
   });
 });
 
-describe('other acts', () => {
-  test('reports a host failure for all or for its own group, as decided (H9)', async () => {
-    const { carryOut, blamed } = await bench();
-    const blame = {
+describe('other actions', () => {
+  test('report a host failure for all namespaces or the group alone, as decided (H9)', async () => {
+    const { carryOut, reported } = await bench();
+    const failure = {
       type: 'reportHostFailure',
       worker: workerOf(workerObject('w'), 0),
       reason: 'CannotStart',
       isForAll: true,
     } as const;
-    await carryOut(blame);
-    await carryOut({ ...blame, isForAll: false });
-    expect(blamed).toEqual(['w CannotStart true', 'w CannotStart false']);
+    await carryOut(failure);
+    await carryOut({ ...failure, isForAll: false });
+    expect(reported).toEqual(['w CannotStart true', 'w CannotStart false']);
   });
 
-  test('adopts a worker without a controller beside its other owners, unless another controller was quicker', async () => {
+  test('adopt a worker and keep its other owners, unless the worker changed meanwhile', async () => {
     const { carryOut, workers, kube, group } = await bench();
     const { metadata: _, ...body } = workerObject('lost');
     const other = { apiVersion: 'v1', kind: 'ConfigMap', name: 'theirs', uid: 'uid-theirs' };
@@ -195,7 +196,7 @@ describe('other acts', () => {
     ]);
   });
 
-  test('the group is released', async () => {
+  test('release the group', async () => {
     const { carryOut, kube } = await bench();
     const ref = { namespace: NAMESPACE, name: 'llm' };
     expect((await kube.get(endpointGroupResource, ref))?.metadata.finalizers).toEqual([GROUP_FINALIZER]);
@@ -203,7 +204,7 @@ describe('other acts', () => {
     expect((await kube.get(endpointGroupResource, ref))?.metadata.finalizers ?? []).toEqual([]);
   });
 
-  test('the group leaves its Service before it is released, and is not released where it could not', async () => {
+  test('withdraw the Service before the release, and keep the finalizer when that fails', async () => {
     const { receipt, effects, kube } = await bench();
     const finalizers = async () =>
       (await kube.get(endpointGroupResource, { namespace: NAMESPACE, name: 'llm' }))?.metadata.finalizers;
@@ -221,7 +222,7 @@ describe('other acts', () => {
     expect((await finalizers()) ?? []).toEqual([]);
   });
 
-  test('does not treat a group as released when another client wrote it meanwhile', async () => {
+  test('reject a release when another client wrote the group meanwhile', async () => {
     const { carryOut, kube } = await bench();
     const ref = { namespace: NAMESPACE, name: 'llm' };
     await kube.patch(endpointGroupResource, ref, {

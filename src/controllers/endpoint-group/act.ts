@@ -36,7 +36,7 @@ type EffectOf<T extends Action['type']> = (
   effects: GroupEffects,
 ) => Promise<void>;
 
-/** The effect of each type of action; what else the loop knows about it stands in `actions.ts`. */
+/** Effect of each type of action; `actions.ts` contains the other properties. */
 const EFFECTS: { readonly [T in Action['type']]: EffectOf<T> } = {
   create,
   order,
@@ -47,7 +47,7 @@ const EFFECTS: { readonly [T in Action['type']]: EffectOf<T> } = {
   release,
 };
 
-/** Carries out one action. The receipt shows that the decision was written before. Doing it twice does no harm. */
+/** Carries out one action. The receipt proves that the decision was recorded first. Repeating an action is harmless. */
 export async function act<T extends Action['type']>(
   action: Extract<Action, { type: T }>,
   { object: group }: Receipt<EndpointGroup>,
@@ -80,7 +80,7 @@ async function create(
     });
     onWritten(written);
   } catch (error) {
-    // This process or an earlier one carried out the same decision before.
+    // This process or an earlier one already carried out the same decision.
     if (!isKubeError(error, 'alreadyExists')) throw error;
   }
 }
@@ -101,12 +101,12 @@ async function update(
     });
     onWritten(written);
   } catch (error) {
-    // Another client changed the worker in between; the next reconcile compares it again.
+    // Another client changed the worker meanwhile; the next reconcile compares it again.
     if (!isKubeError(error, 'notFound', 'conflict')) throw error;
   }
 }
 
-/** Applies under the uid: fields of other managers stay, and a later worker of the same name is not changed. */
+/** Applies under the UID: fields of other managers stay, and a later worker of the same name is not changed. */
 async function order(
   { worker, order: desired }: Extract<Action, { type: 'order' }>,
   _group: EndpointGroup,
@@ -121,7 +121,7 @@ async function order(
     });
     onWritten(written);
   } catch (error) {
-    // The worker was deleted in between; the next reconcile counts without it.
+    // The worker was deleted meanwhile; the next reconcile counts without it.
     if (!isKubeError(error, 'notFound', 'conflict')) throw error;
   }
 }
@@ -178,9 +178,9 @@ async function release(
 /** Functions that `execute` calls. */
 export interface ExecutePorts {
   readonly act: (action: Action) => Promise<void>;
-  /** True while this process leads and the spec is the one that was decided on. */
+  /** Returns true while this process leads and the spec is unchanged since the decision. */
   readonly mayGoOn: () => boolean;
-  /** True if no worker exists beyond those that were counted; read before a create and before the group is released. */
+  /** Resolves with true if the API server knows no other worker; read before a create and before the group is released. */
   readonly isComplete: () => Promise<boolean>;
 }
 
@@ -190,13 +190,13 @@ export interface Outcome {
   readonly refused: readonly Refusal[];
   /** Other errors, in order. */
   readonly failures: readonly unknown[];
-  /** The remaining actions wait for the next reconcile. */
+  /** True if the remaining actions wait for the next reconcile. */
   readonly isCut: boolean;
 }
 
 /**
- * Tries every action, even after one failed: a write that the API server always refuses must not keep a machine billing
- * that another action stops. Never rejects.
+ * Tries every action, even after one failed: a write that the API server always rejects must not delay an action that
+ * ends billing. Never rejects.
  */
 export async function execute(actions: readonly Action[], ports: ExecutePorts): Promise<Outcome> {
   const done: Action[] = [];
@@ -220,6 +220,6 @@ export async function execute(actions: readonly Action[], ports: ExecutePorts): 
 function refusalOf(action: Action, { message }: Error): Refusal {
   return {
     action: actionKey(action),
-    detail: `${actionText(action)} is refused: ${message}`.slice(0, 1024),
+    detail: `Cannot ${actionText(action)}: ${message}`.slice(0, 1024),
   };
 }

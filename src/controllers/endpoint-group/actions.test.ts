@@ -21,7 +21,7 @@ function loadOf(inFlight: { readonly count: number; readonly at: number } | unde
     history: { since: undefined, arrivals: [], maxima: [] },
     waiting: 0,
     reportsWaiting: false,
-    metrics: 'told',
+    metrics: 'available',
     problem: undefined,
     workers: new Map([['w', load]]),
   };
@@ -42,7 +42,7 @@ function input(worker: Partial<Worker>, more: Partial<OrdersInput> = {}): Orders
 
 const AWAY = { isServing: false };
 
-/** What is ordered, in words. */
+/** Returns orders as text: role, power state and times relative to now. */
 function ordered(actions: ReturnType<typeof actionsFor>): readonly string[] {
   return actions.map((action) => {
     if (action.type !== 'order') return action.type;
@@ -52,43 +52,53 @@ function ordered(actions: ReturnType<typeof actionsFor>): readonly string[] {
   });
 }
 
-describe('a change becomes', () => {
+describe('the actions of a change', () => {
   test.each<[string, Partial<Worker>, Parameters<typeof actionsFor>[0][number], readonly string[]]>([
-    ['a new worker', {}, { type: 'rent', desiredRole: 'Cold' }, ['create']],
+    ['create a worker for a rental', {}, { type: 'rent', desiredRole: 'Cold' }, ['create']],
     [
-      'a start of one that sleeps',
+      'start a stopped worker on a wake',
       { powerState: 'Stopped' },
       { type: 'wake', name: 'w' },
       ['Hot Running woken 0'],
     ],
-    ['no start of one that runs', { powerState: 'Running' }, { type: 'wake', name: 'w' }, ['Hot Running']],
-    ['draining before a stop', { isServing: true }, { type: 'park', name: 'w' }, ['Cold Running drains 0']],
     [
-      'the same draining where it drains already',
+      'start no running worker on a wake',
+      { powerState: 'Running' },
+      { type: 'wake', name: 'w' },
+      ['Hot Running'],
+    ],
+    [
+      'drain a serving worker before it is stopped',
+      { isServing: true },
+      { type: 'park', name: 'w' },
+      ['Cold Running drains 0'],
+    ],
+    [
+      'keep the drain start of a worker that already drains before a stop',
       { isServing: true, drainSince: NOW - 5000 },
       { type: 'park', name: 'w' },
       ['Cold Running drains -5000'],
     ],
     [
-      'draining before a destroy',
+      'drain a serving worker before it is deleted',
       { isServing: true },
       { type: 'destroy', name: 'w', why: 'Surplus' },
       ['Gone Running drains 0'],
     ],
     [
-      'the same draining where it does not answer for a moment',
+      'keep the drain start of a worker that is briefly unready',
       { isServing: false, drainSince: NOW - 5000 },
       { type: 'destroy', name: 'w', why: 'Surplus' },
       ['Gone Running drains -5000'],
     ],
     [
-      'a destroy at once of one that serves nobody',
+      'delete a worker at once when it does not serve',
       { isServing: false },
       { type: 'destroy', name: 'w', why: 'Surplus' },
       ['delete'],
     ],
     [
-      'a destroy and a blame of the host that did not wake it',
+      'report a host failure and delete the worker when a wake timed out',
       { isServing: false },
       { type: 'destroy', name: 'w', why: 'WakeTimedOut' },
       ['reportHostFailure', 'delete'],
@@ -97,14 +107,14 @@ describe('a change becomes', () => {
     expect(ordered(actionsFor([change], input(worker)))).toEqual(actions);
   });
 
-  test('new workers of the lowest numbers that are free', () => {
+  test('create workers with the lowest free numbers', () => {
     const isTaken = (ordinal: number) => ordinal === 0 || ordinal === 2;
     const rents = Array(3).fill({ type: 'rent', desiredRole: 'Hot' });
     const actions = actionsFor(rents, input({}, { isTaken }));
     expect(actions).toMatchObject([{ ordinal: 1 }, { ordinal: 3 }, { ordinal: 4 }]);
   });
 
-  test('nothing for a worker that is not there', () => {
+  test('are empty for a missing worker', () => {
     expect(actionsFor([{ type: 'wake', name: 'other' }], input({}))).toEqual([]);
   });
 });
@@ -117,31 +127,19 @@ const DRAINING: Partial<Worker> = {
 };
 const IDLE_SINCE = { count: 0, at: NOW };
 
-describe('a worker that was ordered to leave', () => {
+describe('a worker that leaves', () => {
   test.each<[string, Partial<Worker>, Partial<OrdersInput>, readonly string[]]>([
-    ['is stopped when it says that it is idle', DRAINING, { load: loadOf(IDLE_SINCE) }, ['Cold Stopped']],
-    ['is not while requests are in it', DRAINING, { load: loadOf({ count: 1, at: NOW }) }, []],
-    ['is not while it says nothing', DRAINING, {}, []],
+    ['is stopped when it reports no requests', DRAINING, { load: loadOf(IDLE_SINCE) }, ['Cold Stopped']],
+    ['is kept while it has requests', DRAINING, { load: loadOf({ count: 1, at: NOW }) }, []],
+    ['is kept while it does not report', DRAINING, {}, []],
     ...(
       [
+        ['scenario 97: is kept after maxQueueTime while it reports requests (L1)', 31_000, 1, 0, []],
+        ['is kept until drainTimeout', 599_999, 1, 0, []],
+        ['is stopped at drainTimeout even with requests (L1)', 600_000, 1, 0, ['Cold Stopped']],
+        ['is stopped after maxQueueTime when its last report is old', 31_000, 1, 90_000, ['Cold Stopped']],
         [
-          'scenario 97: is not after maxQueueTime while it says that it works on requests (L1)',
-          31_000,
-          1,
-          0,
-          [],
-        ],
-        ['is not right before drainTimeout', 599_999, 1, 0, []],
-        ['is stopped at drainTimeout, whatever it works on (L1)', 600_000, 1, 0, ['Cold Stopped']],
-        [
-          'is stopped after maxQueueTime where it has said nothing for long',
-          31_000,
-          1,
-          90_000,
-          ['Cold Stopped'],
-        ],
-        [
-          'is stopped after maxQueueTime where it was idle before it left',
+          'is stopped after maxQueueTime when it was idle before it left',
           31_000,
           0,
           32_000,
@@ -162,77 +160,77 @@ describe('a worker that was ordered to leave', () => {
       ],
     ),
     [
-      'is not for a report from before it left the Service',
+      'is kept when its report is from before it left the Service',
       DRAINING,
       { load: loadOf({ count: 0, at: NOW - 10_001 }) },
       [],
     ],
     [
-      'is not for a report of the seconds in which requests still come',
+      'is kept when its report is from the settle time',
       DRAINING,
       { load: loadOf({ count: 0, at: NOW - 8001 }) },
       [],
     ],
     [
-      'is when nothing may wait any longer, where it does not tell its requests',
+      'is stopped after maxQueueTime when it never reported',
       { ...DRAINING, drainSince: NOW - 30_000 },
       { load: loadOf(undefined) },
       ['Cold Stopped'],
     ],
-    ['is stopped when its machine runs no more', { ...DRAINING, ...AWAY, isUp: false }, {}, ['Cold Stopped']],
-    ['is not stopped while it does not answer for a moment', { ...DRAINING, ...AWAY }, {}, []],
+    ['is stopped when its machine is down', { ...DRAINING, ...AWAY, isUp: false }, {}, ['Cold Stopped']],
+    ['is kept while it is briefly unready', { ...DRAINING, ...AWAY }, {}, []],
     [
-      'is stopped when it does not answer for the longest that work may wait',
+      'is stopped when it is unready for maxQueueTime',
       { ...DRAINING, ...AWAY, drainSince: NOW - 30_000 },
       {},
       ['Cold Stopped'],
     ],
     [
-      'is stopped after its first boot, once it was ready',
+      'is stopped when it becomes ready after its first boot',
       { desiredRole: 'Cold', isServing: true, drainSince: undefined },
       {},
       ['Cold Stopped'],
     ],
     [
-      'is not stopped before it was ready once',
+      'is kept until it was ready once',
       { desiredRole: 'Cold', isServing: false, drainSince: undefined },
       {},
       [],
     ],
     ['is not stopped twice', { desiredRole: 'Cold', powerState: 'Stopped', isServing: false }, {}, []],
     [
-      'is destroyed when it has finished',
+      'is deleted when it has drained',
       { ...DRAINING, desiredRole: 'Gone' },
       { load: loadOf(IDLE_SINCE) },
       ['delete'],
     ],
     [
-      'is not destroyed before',
+      'is kept instead of deleted while it has requests',
       { ...DRAINING, desiredRole: 'Gone' },
       { load: loadOf({ count: 2, at: NOW }) },
       [],
     ],
     [
-      'drains from now on where that was noted by a clock ahead of this one',
+      'drains from now when its drain start is in the future',
       { ...DRAINING, desiredRole: 'Gone', drainSince: NOW + 1 },
       { load: loadOf(IDLE_SINCE) },
       ['Gone Running drains 0'],
     ],
     [
-      'is stopped where a clock ahead noted that, and its machine runs no more',
+      'is stopped when its drain start is in the future and its machine is down',
       { ...DRAINING, ...AWAY, isUp: false, drainSince: NOW + 1 },
       {},
       ['Cold Stopped'],
     ],
-    ['is left where a person holds it', { ...DRAINING, isOnHold: true }, { load: loadOf(IDLE_SINCE) }, []],
+    ['is kept when it is on hold', { ...DRAINING, isOnHold: true }, { load: loadOf(IDLE_SINCE) }, []],
     [
-      'is left where it is on its way out',
+      'is unchanged when it is being deleted',
       { ...DRAINING, isDeleting: true },
       { load: loadOf(IDLE_SINCE) },
       [],
     ],
     [
-      'is not touched while it is wanted',
+      'is unchanged when its desired role is hot',
       { desiredRole: 'Hot', isServing: true },
       { load: loadOf(IDLE_SINCE) },
       [],
@@ -241,7 +239,7 @@ describe('a worker that was ordered to leave', () => {
     expect(ordered(afterDraining(input(worker, more), []))).toEqual(actions);
   });
 
-  test('follows its present order, not the former one', () => {
+  test('follows its new order instead of the former one', () => {
     const idle = input(DRAINING, { load: loadOf(IDLE_SINCE) });
     expect(ordered(afterDraining(idle, [{ type: 'wake', name: 'w' }]))).toEqual([]);
     expect(
@@ -263,56 +261,50 @@ describe('the event of a change', () => {
   });
 
   test.each<[string, Change]>([
-    ['Normal WorkersWoken (ScaleUp): 2 workers woken.', { type: 'wake', name: 'w' }],
-    ['Normal WorkersAdded (ScaleUp): 2 workers added to serve.', { type: 'rent', desiredRole: 'Hot' }],
+    ['Normal WorkersWoken (ScaleUp): Waking 2 cold workers.', { type: 'wake', name: 'w' }],
+    ['Normal WorkersAdded (ScaleUp): Added 2 hot workers.', { type: 'rent', desiredRole: 'Hot' }],
+    ['Normal WorkersAdded (ScaleUp): Added 2 cold workers.', { type: 'rent', desiredRole: 'Cold' }],
+    ['Normal WorkersParked (ScaleDown): Draining 2 workers to stop them.', { type: 'park', name: 'w' }],
     [
-      'Normal WorkersAdded (ScaleUp): 2 workers added to the pool of cold ones.',
-      { type: 'rent', desiredRole: 'Cold' },
-    ],
-    ['Normal WorkersParked (ScaleDown): 2 workers drained and then stopped.', { type: 'park', name: 'w' }],
-    [
-      'Normal WorkersRemoved (Replace): 2 workers whose machines have ended and that rent no others destroyed.',
+      'Normal WorkersRemoved (Replace): Deleting 2 workers whose machines ended without a replacement.',
       destroyed('Ended'),
     ],
     [
-      'Normal WorkersReplaced (Replace): 2 workers without an offer under an outdated price limit replaced.',
+      'Normal WorkersReplaced (Replace): Replacing 2 workers: no offer within an outdated price limit.',
       destroyed('OldPrice'),
     ],
     [
-      'Normal WorkersRemoved (ScaleDown): 2 workers without a machine deleted, since maxSpendPerHour leaves no room for them.',
+      'Normal WorkersRemoved (ScaleDown): Deleting 2 workers without a machine: maxSpendPerHour allows no more.',
       destroyed('BeyondCeiling'),
     ],
-    ['Normal WorkersRemoved (ScaleDown): 2 workers drained and then destroyed.', destroyed('Surplus')],
+    ['Normal WorkersRemoved (ScaleDown): Draining 2 surplus workers to delete them.', destroyed('Surplus')],
     [
-      'Normal WorkersReplaced (RollingUpdate): 2 workers of an old template replaced.',
+      'Normal WorkersReplaced (RollingUpdate): Replacing 2 workers of an old template.',
       destroyed('OldTemplate'),
     ],
+    ['Warning WorkersReplaced (Replace): Replacing 2 failing workers.', destroyed('Broken')],
     [
-      'Warning WorkersReplaced (Replace): 2 workers that served nobody for too long replaced.',
-      destroyed('Broken'),
-    ],
-    [
-      'Warning CannotStart (Wake): 2 workers did not wake in time and are destroyed.',
+      'Warning CannotStart (Wake): Deleting 2 workers that did not wake within wakeTimeout.',
       destroyed('WakeTimedOut'),
     ],
   ])('reads: %s', (text, change) => {
-    const told = eventsFor([change, change], 'Load 7.').map(
+    const events = eventsFor([change, change], 'Load 7.').map(
       ({ type, reason, action, note }) => `${type} ${reason} (${action}): ${note}`,
     );
-    expect(told).toEqual([`${text} Load 7.`]);
+    expect(events).toEqual([`${text} Load 7.`]);
   });
 
   test('counts all changes of a kind', () => {
     const notes = eventsFor([destroyed('Broken'), destroyed('Ended'), destroyed('Broken')], 'Load 7.');
     expect(notes.map(({ note }) => note)).toEqual([
-      '1 worker whose machine has ended and that rents no other destroyed. Load 7.',
-      '2 workers that served nobody for too long replaced. Load 7.',
+      'Deleting 1 worker whose machine ended without a replacement. Load 7.',
+      'Replacing 2 failing workers. Load 7.',
     ]);
   });
 });
 
-test('an order is written with the times that it has, and no others', () => {
-  const names = { desiredRole: 'x/wanted', drainSince: 'x/drains', wokenAt: 'x/woken' };
+test('writes only the times that an order has', () => {
+  const names = { desiredRole: 'x/role', drainSince: 'x/drains', wokenAt: 'x/woken' };
   const times = { drainSince: NOW, wokenAt: NOW - 1 };
   const patch = (given: Partial<typeof times>) =>
     orderPatch(
@@ -321,15 +313,15 @@ test('an order is written with the times that it has, and no others', () => {
       names,
     );
   expect(patch({})).toMatchObject({ spec: { powerState: 'Running' } });
-  expect(patch({})).toHaveProperty('metadata.annotations', { 'x/wanted': 'Cold' });
+  expect(patch({})).toHaveProperty('metadata.annotations', { 'x/role': 'Cold' });
   expect(patch(times)).toHaveProperty('metadata.annotations', {
-    'x/wanted': 'Cold',
+    'x/role': 'Cold',
     'x/drains': '2026-11-20T12:00:00.000Z',
     'x/woken': '2026-11-20T11:59:59.999Z',
   });
 });
 
-test('B01: says once for each generation that nothing starts in the workers', () => {
+test('B01: warns once for each generation when no program starts in the workers', () => {
   const { group } = observedGroup();
   const { template } = group.spec;
   const withArgs = (args: readonly string[] | undefined, observedGeneration: number | undefined) =>

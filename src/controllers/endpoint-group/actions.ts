@@ -9,7 +9,7 @@ import type { LoadView } from './load/view.ts';
 import type { Action, WorkerOrder } from './types.ts';
 import type { Worker } from './workers/worker.ts';
 
-/** Time for which a worker may still get requests after it left the Service. */
+/** Time in which a worker may still receive requests after it left the Service. */
 const SETTLE_MS = 2000;
 
 export interface OrdersInput {
@@ -19,17 +19,17 @@ export interface OrdersInput {
   readonly maxQueueMs: number;
   /** Maximum time for a leaving worker to finish its requests. */
   readonly drainMs: number;
-  /** The group waits for a wake as long as the default or longer: a host that fails it counts for other namespaces. */
+  /** True if `wakeTimeout` is at least the default, so that a failing host counts for other namespaces too. */
   readonly isWakeTimeoutLong?: boolean;
-  /** Older reports say nothing about the requests of a worker. */
+  /** Age from which a report no longer counts for the requests of a worker. */
   readonly silentMs: number;
-  /** True if a worker, even a leaving one, has the name of this number. */
+  /** Returns true if a worker, even a leaving one, has the name of this number. */
   readonly isTaken: (ordinal: number) => boolean;
-  /** A report this long after the worker left the Service, or later, counts its remaining requests. */
+  /** Time after the worker left the Service from which a report counts its remaining requests. */
   readonly settleMs?: number;
 }
 
-/** The actions on objects that bring about the chosen changes. */
+/** Returns the actions that carry out the chosen changes. */
 export function actionsFor(changes: readonly Change[], input: OrdersInput): readonly Action[] {
   const byName = new Map(input.workers.map((worker) => [worker.name, worker]));
   let next = 0;
@@ -60,12 +60,12 @@ function actionsOn(
     case 'destroy': {
       const { why } = change;
       const isLate = why === 'WakeTimedOut';
-      // The image may be the cause of a broken worker on every host: its group blames the host for itself alone.
+      // A broken image fails on every host, so the report about the host counts only for this group.
       const failure = isLate
         ? ({ reason: 'CannotStart', isForAll: isWakeTimeoutLong === true } as const)
         : ({ reason: 'WorkersFailing', isForAll: false } as const);
       return [
-        // The worker that is rented in its place avoids the host for a while.
+        // The replacement avoids the host for a while.
         ...(isLate || why === 'Broken' ? [{ type: 'reportHostFailure', worker, ...failure } as const] : []),
         isLate || !mayWork(worker)
           ? { type: 'delete', worker, change }
@@ -75,7 +75,7 @@ function actionsOn(
   }
 }
 
-/** A worker that never served has no requests. A draining one may have some, even while it does not answer. */
+/** Returns true if the worker may have requests: it serves, or it drains and runs. */
 function mayWork({ isServing, isUp, drainSince }: Worker): boolean {
   return isServing || (isUp && drainSince !== undefined);
 }
@@ -86,10 +86,7 @@ function leaveOrder(worker: Worker, now: number): Omit<WorkerOrder, 'desiredRole
   return { powerState, drainSince, wokenAt: undefined };
 }
 
-/**
- * Stops or deletes workers that were ordered to leave and have finished. Skips workers that change now: their earlier
- * order no longer applies.
- */
+/** Stops or deletes drained workers. Skips workers that change now, since their earlier order no longer applies. */
 export function afterDraining(input: OrdersInput, changes: readonly Change[]): readonly Action[] {
   const changed = new Set(changes.flatMap((change) => (change.type === 'rent' ? [] : [change.name])));
   const draining = input.workers.filter(
@@ -98,7 +95,7 @@ export function afterDraining(input: OrdersInput, changes: readonly Change[]): r
   return draining.flatMap((worker): readonly Action[] => {
     const { powerState, desiredRole, drainSince, isServing } = worker;
     const drains = desiredRole !== 'Hot' && mayWork(worker) && drainSince !== undefined;
-    // The clock was set back: without a new time the drain would last until the clock catches up.
+    // The clock was set back: the drain would last until the clock catches up.
     if (drains && drainSince > input.now) {
       const order = { powerState, desiredRole, drainSince: input.now, wokenAt: undefined };
       return [{ type: 'order', worker, order }];
@@ -119,8 +116,8 @@ export function afterDraining(input: OrdersInput, changes: readonly Change[]): r
 }
 
 /**
- * True if the worker has no requests: it reported none after it left the Service, or it does not report and no request
- * may wait longer. A worker that reports requests has until `drainTimeout`.
+ * Returns true if the worker has no requests: it reported none after it left the Service, or it is silent and the
+ * maximum queue time has passed. A worker that reports requests has until `drainTimeout`.
  */
 function isDrained(worker: Worker, input: OrdersInput): boolean {
   const { drainSince } = worker;
@@ -133,7 +130,7 @@ function isDrained(worker: Worker, input: OrdersInput): boolean {
   return input.now >= drainSince + input.maxQueueMs && !isWorking;
 }
 
-/** The metadata and spec fields of a worker that the group owns by server-side apply. */
+/** Returns the server-side apply patch with the fields of a worker that the group owns. */
 export function orderPatch(worker: Worker, order: WorkerOrder, names: OrderNames): object {
   const { apiVersion, kind, metadata } = worker.object;
   const noted: Record<string, string> = { [names.desiredRole]: order.desiredRole };
@@ -158,11 +155,13 @@ interface OrderNames {
   readonly wokenAt: string;
 }
 
+/** Event of one kind of change, for a number of workers. */
 interface ChangeEvent extends Omit<EventNote, 'note'> {
   readonly counts: (change: Change) => boolean;
-  /** Predicate behind the number of workers; two forms if singular and plural differ. */
-  readonly what: string | { readonly one: string; readonly many: string };
+  readonly note: (count: number) => string;
 }
+
+const workers = (count: number): string => counted(count, 'worker');
 
 const isDestroyed = (why: string) => (change: Change) => change.type === 'destroy' && change.why === why;
 const isRented = (role: string) => (change: Change) => change.type === 'rent' && change.desiredRole === role;
@@ -171,110 +170,101 @@ const CHANGE_EVENTS: readonly ChangeEvent[] = [
   {
     counts: ({ type }) => type === 'wake',
     ...{ type: 'Normal', reason: 'WorkersWoken', action: 'ScaleUp' },
-    what: 'woken',
+    note: (count) => `Waking ${counted(count, 'cold worker')}.`,
   },
   {
     counts: isRented('Hot'),
     ...{ type: 'Normal', reason: 'WorkersAdded', action: 'ScaleUp' },
-    what: 'added to serve',
+    note: (count) => `Added ${counted(count, 'hot worker')}.`,
   },
   {
     counts: isRented('Cold'),
     ...{ type: 'Normal', reason: 'WorkersAdded', action: 'ScaleUp' },
-    what: 'added to the pool of cold ones',
+    note: (count) => `Added ${counted(count, 'cold worker')}.`,
   },
   {
     counts: ({ type }) => type === 'park',
     ...{ type: 'Normal', reason: 'WorkersParked', action: 'ScaleDown' },
-    what: 'drained and then stopped',
+    note: (count) => `Draining ${workers(count)} to stop ${agreeing(count, 'it', 'them')}.`,
   },
   {
     counts: isDestroyed('Ended'),
     ...{ type: 'Normal', reason: 'WorkersRemoved', action: 'Replace' },
-    what: {
-      one: 'whose machine has ended and that rents no other destroyed',
-      many: 'whose machines have ended and that rent no others destroyed',
-    },
+    note: (count) =>
+      `Deleting ${workers(count)} whose ${agreeing(count, 'machine', 'machines')} ended without a replacement.`,
   },
   {
     counts: isDestroyed('OldPrice'),
     ...{ type: 'Normal', reason: 'WorkersReplaced', action: 'Replace' },
-    what: 'without an offer under an outdated price limit replaced',
+    note: (count) => `Replacing ${workers(count)}: no offer within an outdated price limit.`,
   },
   {
     counts: isDestroyed('BeyondCeiling'),
     ...{ type: 'Normal', reason: 'WorkersRemoved', action: 'ScaleDown' },
-    what: {
-      one: 'without a machine deleted, since maxSpendPerHour leaves no room for it',
-      many: 'without a machine deleted, since maxSpendPerHour leaves no room for them',
-    },
+    note: (count) => `Deleting ${workers(count)} without a machine: maxSpendPerHour allows no more.`,
   },
   {
     counts: isDestroyed('Surplus'),
     ...{ type: 'Normal', reason: 'WorkersRemoved', action: 'ScaleDown' },
-    what: 'drained and then destroyed',
+    note: (count) =>
+      `Draining ${counted(count, 'surplus worker')} to delete ${agreeing(count, 'it', 'them')}.`,
   },
   {
     counts: isDestroyed('OldTemplate'),
     ...{ type: 'Normal', reason: 'WorkersReplaced', action: 'RollingUpdate' },
-    what: 'of an old template replaced',
+    note: (count) => `Replacing ${workers(count)} of an old template.`,
   },
   {
     counts: isDestroyed('Broken'),
     ...{ type: 'Warning', reason: 'WorkersReplaced', action: 'Replace' },
-    what: 'that served nobody for too long replaced',
+    note: (count) => `Replacing ${counted(count, 'failing worker')}.`,
   },
   {
     counts: isDestroyed('WakeTimedOut'),
     ...{ type: 'Warning', reason: 'CannotStart', action: 'Wake' },
-    what: {
-      one: 'did not wake in time and is destroyed',
-      many: 'did not wake in time and are destroyed',
-    },
+    note: (count) => `Deleting ${workers(count)} that did not wake within wakeTimeout.`,
   },
 ];
 
-/** One event for each kind of change, with the number of workers. */
+/** Returns one event for each kind of change, with the number of workers; `because` is its last sentence. */
 export function eventsFor(changes: readonly Change[], because: string): readonly EventNote[] {
-  return CHANGE_EVENTS.flatMap(({ counts, what, ...event }) => {
-    const number = changes.filter(counts).length;
-    if (number === 0) return [];
-    const predicate = typeof what === 'string' ? what : agreeing(number, what.one, what.many);
-    return [{ ...event, note: `${counted(number, 'worker')} ${predicate}. ${because}` }];
+  return CHANGE_EVENTS.flatMap(({ counts, note, ...event }) => {
+    const count = changes.filter(counts).length;
+    return count === 0 ? [] : [{ ...event, note: `${note(count)} ${because}` }];
   });
 }
 
-/** A warning if nothing runs in the container of a worker, once for each generation. */
+/** Returns a warning if no program runs in the container of a worker, once for each generation. */
 export function startEvents({ metadata, spec, status }: EndpointGroup): readonly EventNote[] {
   if (status?.observedGeneration === metadata.generation) return [];
   const note = nothingStarts(spec.template.spec);
   return note === undefined ? [] : [{ type: 'Warning', reason: 'InvalidSpec', action: 'Renting', note }];
 }
 
-/** One event when the rollout of a template becomes blocked, and one when it continues. */
+/** Returns an event when the rollout of a template becomes blocked, and one when it continues. */
 export function blockEvents({ status }: EndpointGroup, next: EndpointGroupStatus): readonly EventNote[] {
   const before = findCondition(status?.conditions, 'ReplacementBlocked')?.status === 'True';
   const blocked = findCondition(next.conditions, 'ReplacementBlocked');
   const action = 'RollingUpdate';
   if (blocked?.status === 'True')
     return before ? [] : [{ type: 'Warning', reason: 'ReplacementBlocked', action, note: blocked.message }];
-  const note = 'Workers of an old template can be replaced again, or none is left.';
+  const note = 'The rollout is no longer blocked.';
   return before ? [{ type: 'Normal', reason: 'ReplacementBlocked', action, note }] : [];
 }
 
-/** What the loop has to know about one type of action. The effect itself stands in `act.ts`. */
+/** Properties of one type of action. `act.ts` contains the effects. */
 interface ActionRow<A> {
-  /** Position in a reconcile: what ends costs comes first, what begins new ones last. */
+  /** Returns the position in a reconcile: removals first, creations last. */
   rank(action: A): number;
-  /** Equal for the same action in a later reconcile. */
+  /** Returns a key that the same action has in a later reconcile. */
   key(action: A): string;
-  /** The action in words, for people. */
+  /** Returns the action as an infinitive, for messages. */
   text(action: A): string;
-  /** The worker as clients reach it from now on: it takes no new requests, or none at all. */
+  /** Returns how the worker leaves: after its requests have finished, or immediately. */
   leaving?(action: A): 'finishes' | 'gone' | undefined;
-  /** A worker that the copy missed would be paid for beside a new one, or would bill on after its group. */
+  /** True if a worker missing in the cache would be rented twice, or billed after its group is deleted. */
   readonly needsAllWorkers?: true;
-  /** It spends nothing and ends nothing: the status need not say it first. */
+  /** True for an action that spends and ends nothing, so the status need not precede it. */
   readonly needsNoStatus?: true;
 }
 
@@ -282,14 +272,13 @@ const ACTIONS: { readonly [T in Action['type']]: ActionRow<Extract<Action, { typ
   create: {
     rank: () => 3,
     key: ({ ordinal }) => `create ${ordinal}`,
-    text: () => 'Making a worker',
+    text: () => 'create a worker',
     needsAllWorkers: true,
   },
   order: {
     rank: ({ order }) => (order.desiredRole === 'Hot' ? 2 : 0),
     key: ({ worker, order }) => `order ${worker.name} ${order.desiredRole} ${order.powerState}`,
-    text: ({ worker, order }) =>
-      `${order.desiredRole === 'Hot' ? 'Waking' : 'Stopping'} worker ${worker.name}`,
+    text: ({ worker, order }) => `${order.desiredRole === 'Hot' ? 'wake' : 'stop'} worker ${worker.name}`,
     leaving({ order: { desiredRole, drainSince } }) {
       if (desiredRole === 'Hot') return undefined;
       return drainSince === undefined ? 'gone' : 'finishes';
@@ -298,54 +287,54 @@ const ACTIONS: { readonly [T in Action['type']]: ActionRow<Extract<Action, { typ
   update: {
     rank: () => 1,
     key: ({ worker }) => `update ${worker.name}`,
-    text: ({ worker }) => `Updating worker ${worker.name} to the template`,
+    text: ({ worker }) => `update worker ${worker.name} to the template`,
   },
   delete: {
     rank: () => 0,
     key: ({ worker }) => `delete ${worker.name}`,
-    text: ({ worker }) => `Deleting worker ${worker.name}`,
+    text: ({ worker }) => `delete worker ${worker.name}`,
     leaving: () => 'gone',
   },
   // The report belongs to the deletion of the worker.
   reportHostFailure: {
     rank: () => 0,
     key: ({ worker }) => `delete ${worker.name}`,
-    text: ({ worker }) => `Deleting worker ${worker.name}`,
+    text: ({ worker }) => `delete worker ${worker.name}`,
   },
   adopt: {
     rank: () => 1,
     key: ({ object }) => `adopt ${object.metadata.name}`,
-    text: ({ object }) => `Taking in ${object.metadata.name}`,
+    text: ({ object }) => `adopt worker ${object.metadata.name}`,
     needsNoStatus: true,
   },
   release: {
     rank: () => 0,
     key: () => 'release',
-    text: () => 'Releasing the group',
+    text: () => 'remove the finalizer of the group',
     needsAllWorkers: true,
   },
 };
 
 const rowOf = ({ type }: Action): ActionRow<Action> => ACTIONS[type] as ActionRow<Action>;
 
-/** The action in words, for people. */
+/** Returns the action as an infinitive, for messages: `delete worker llm-0`. */
 export const actionText = (action: Action): string => rowOf(action).text(action);
 
-/** Equal for the same action in a later reconcile. */
+/** Returns a key that the same action has in a later reconcile. */
 export const actionKey = (action: Action): string => rowOf(action).key(action);
 
-/** True if the API server has to confirm that the group has no workers but those that were counted. */
+/** Returns true if the API server must confirm that the group has no other workers. */
 export const needsAllWorkers = (action: Action): boolean => rowOf(action).needsAllWorkers === true;
 
-/** True if the status has to be written before the action, whether or not its figures have moved. */
+/** Returns true if the status must be written before the action, even if its figures are unchanged. */
 export const needsStatus = (action: Action): boolean => rowOf(action).needsNoStatus !== true;
 
-/** Sorts so that what ends costs comes first, and what begins new ones last. */
+/** Sorts actions: removals first, creations last. */
 export function cheapestFirst(actions: readonly Action[]): readonly Action[] {
   return [...actions].sort((a, b) => rowOf(a).rank(a) - rowOf(b).rank(b));
 }
 
-/** Workers that leave by these actions, by name; `finishes` if the worker still has requests. */
+/** Returns the workers that leave by these actions, by name; `finishes` if the worker still has requests. */
 export function leavingBy(actions: readonly Action[]): ReadonlyMap<string, 'finishes' | 'gone'> {
   return new Map(
     actions.flatMap((action) => {
@@ -355,7 +344,7 @@ export function leavingBy(actions: readonly Action[]): ReadonlyMap<string, 'fini
   );
 }
 
-/** The chosen changes that these actions bring about. */
+/** Returns the changes that these actions carry out. */
 export function changesOf(actions: readonly Action[]): readonly Change[] {
   return actions.flatMap((action) => ('change' in action && action.change ? [action.change] : []));
 }

@@ -22,7 +22,7 @@ const order = (name: string, desiredRole: 'Hot' | 'Cold', powerState: 'Running' 
   order: { powerState, desiredRole, drainSince: undefined, wokenAt: undefined },
 });
 const adopt: Action = { type: 'adopt', object: workerObject('lost') };
-const blame = (name: string): Action => ({
+const hostFailure = (name: string): Action => ({
   type: 'reportHostFailure',
   worker: worker(name),
   reason: 'CannotStart',
@@ -33,7 +33,7 @@ function kubeError(kind: KubeErrorKind): KubeError {
   return new KubeError('exceeded quota', { kind, status: 403, reason: '', outcome: 'refused' });
 }
 
-/** Carries out, where some actions fail; tells what was tried. */
+/** Executes actions of which some fail. Resolves with the outcome and the tried actions. */
 async function bench(actions: readonly Action[], errors: Readonly<Record<string, Error>>, more: object = {}) {
   const tried: string[] = [];
   const outcome = await execute(actions, {
@@ -52,47 +52,45 @@ async function bench(actions: readonly Action[], errors: Readonly<Record<string,
 const all = [remove('a'), order('b', 'Cold', 'Stopped'), adopt, create(0), create(1)];
 const keys = all.map(actionKey);
 
-describe('an action that fails', () => {
+describe('a failed action', () => {
   test.each<KubeErrorKind>(['forbidden', 'invalid', 'terminating'])(
-    'as %s is reported, and the others are done',
+    'is reported as refused when the error is %s, and the others are carried out',
     async (kind) => {
       const { tried, done, refused, failures } = await bench(all, { [keys[0] ?? '']: kubeError(kind) });
       expect(tried).toEqual(keys);
       expect(done).toEqual(keys.slice(1));
-      expect(refused).toEqual([
-        { action: 'delete a', detail: 'Deleting worker a is refused: exceeded quota' },
-      ]);
+      expect(refused).toEqual([{ action: 'delete a', detail: 'Cannot delete worker a: exceeded quota' }]);
       expect(failures).toEqual([]);
     },
   );
 
-  test('otherwise ends the pass after the others', async () => {
+  test('is returned as failure after the others when the error is another one', async () => {
     const error = kubeError('unavailable');
     const { tried, refused, failures } = await bench(all, { 'delete a': error });
     expect([tried, refused, failures]).toEqual([keys, [], [error]]);
   });
 
   test.each<[Action, string]>([
-    [create(3), 'Making a worker'],
-    [order('a', 'Hot', 'Running'), 'Waking worker a'],
-    [order('a', 'Cold', 'Running'), 'Stopping worker a'],
-    [remove('a'), 'Deleting worker a'],
-    [adopt, 'Taking in lost'],
-    [{ type: 'release' }, 'Releasing the group'],
-  ])('is named: %o', async (action, deed) => {
+    [create(3), 'create a worker'],
+    [order('a', 'Hot', 'Running'), 'wake worker a'],
+    [order('a', 'Cold', 'Running'), 'stop worker a'],
+    [remove('a'), 'delete worker a'],
+    [adopt, 'adopt worker lost'],
+    [{ type: 'release' }, 'remove the finalizer of the group'],
+  ])('is named in its refusal: %o', async (action, text) => {
     const { refused } = await bench([action], { [actionKey(action)]: kubeError('forbidden') });
-    expect(refused.map(({ detail }) => detail)).toEqual([`${deed} is refused: exceeded quota`]);
+    expect(refused.map(({ detail }) => detail)).toEqual([`Cannot ${text}: exceeded quota`]);
   });
 });
 
-describe('what is left for a new look', () => {
-  test('is everything after this process may go on no more', async () => {
+describe('the actions of a reconcile', () => {
+  test('stop when this process may not continue', async () => {
     let steps = 0;
     const { tried, isCut } = await bench(all, {}, { mayGoOn: () => steps++ < 2 });
     expect([tried, isCut]).toEqual([keys.slice(0, 2), true]);
   });
 
-  test('is seen right before each step: much may have happened while the workers were counted', async () => {
+  test('stop when the process may not continue after the workers were counted', async () => {
     let isCounted = false;
     const isComplete = async () => {
       isCounted = true;
@@ -102,30 +100,30 @@ describe('what is left for a new look', () => {
     expect(tried).toEqual(keys.slice(0, 3));
   });
 
-  test('are workers to be made where there are others than were counted, and nothing else', async () => {
+  test('create no worker when uncounted workers exist', async () => {
     const { tried, isCut } = await bench(all, {}, { isComplete: async () => false });
     expect([tried, isCut]).toEqual([keys.slice(0, 3), true]);
   });
 
-  test('is the end of the group where there are others than were counted: the copy may have missed them', async () => {
+  test('do not release the group when uncounted workers exist', async () => {
     const { tried, isCut } = await bench([{ type: 'release' }], {}, { isComplete: async () => false });
     expect([tried, isCut]).toEqual([[], true]);
   });
 
-  test('and none is created when the present workers are unknown', async () => {
+  test('create no worker when the count of workers fails', async () => {
     const error = kubeError('unavailable');
     const { tried, failures } = await bench(all, {}, { isComplete: () => Promise.reject(error) });
     expect([tried, failures]).toEqual([keys.slice(0, 3), [error, error]]);
   });
 });
 
-test('what ends costs is done first, and what begins new ones last', () => {
+test('sorts actions: removals first, creations last', () => {
   const mixed = [
     adopt,
     create(0),
     order('w', 'Hot', 'Running'),
     order('p', 'Cold', 'Running'),
-    blame('x'),
+    hostFailure('x'),
     remove('x'),
   ];
   expect(cheapestFirst(mixed).map(({ type }) => type)).toEqual([
@@ -143,7 +141,7 @@ const SILENT = loadView({
   ...{ now: NOW, times: defaultTimes },
 });
 
-test('changes that came about are those whose write was done', () => {
+test('returns only the changes of completed actions', () => {
   const changes: readonly Change[] = [
     { type: 'rent', desiredRole: 'Hot' },
     { type: 'rent', desiredRole: 'Cold' },
@@ -156,7 +154,7 @@ test('changes that came about are those whose write was done', () => {
   const decided = actionsFor(changes, { ...limits, workers, load: SILENT, now: NOW });
   expect(changesOf(decided)).toEqual(changes);
   const isOf = (name: string) => (action: Action) => 'worker' in action && action.worker.name === name;
-  // The host of x is blamed, and x stays: its delete failed.
+  // The host failure of x was reported, but its delete failed.
   const done = decided.filter((action) => !isOf('w')(action) && action.type !== 'delete');
   expect(changesOf(done)).toEqual(changes.slice(0, 3));
   expect(changesOf([remove('y'), adopt, { type: 'release' }])).toEqual([]);

@@ -17,7 +17,8 @@ import type { Refusal } from './types.ts';
 import { isStatusCurrent, type Worker } from './workers/worker.ts';
 
 /** Facts and decisions that conditions report. */
-export interface Situation extends Pick<Facts, 'group' | 'workers' | 'load' | 'publication' | 'clock'> {
+export interface Situation
+  extends Pick<Facts, 'group' | 'workers' | 'account' | 'load' | 'publication' | 'clock'> {
   readonly decision: ScalingDecision;
   readonly choice: Choice;
   readonly counts: Counts;
@@ -53,7 +54,7 @@ const JUDGES: Readonly<Record<EndpointGroupCondition, Judge>> = {
   ReplacementBlocked: replacementBlocked,
 };
 
-/** Conditions to set, and types to remove. */
+/** Returns the conditions to set, and the types to remove. */
 export function conditionsOf(situation: Situation): {
   readonly desired: readonly DesiredCondition[];
   readonly absent: readonly string[];
@@ -65,11 +66,12 @@ export function conditionsOf(situation: Situation): {
   };
 }
 
-/** Beginning of a sentence about a number of workers. */
-export const workersAre = (count: number): string =>
-  `${counted(count, 'worker')} ${agreeing(count, 'is', 'are')}`;
+/** Returns the beginning of a sentence about a number of workers. */
+const workersAre = (count: number): string => `${counted(count, 'worker')} ${agreeing(count, 'is', 'are')}`;
 
-/** Missing workers are reported before an update: an update whose workers all serve is no alarm. */
+/**
+ * Returns the condition Ready. Missing workers come before an update: an update whose workers all serve is no alarm.
+ */
 function ready(situation: Situation): ConditionState {
   const { counts, decision } = situation;
   const blocked =
@@ -82,35 +84,37 @@ function ready(situation: Situation): ConditionState {
   if (update) return no(update.reason, update.message);
   const gap = poolGap(situation);
   if (decision.hot > 0) return yes('Ready', `${workersAre(counts.ready)} ready.${broken(situation)}${gap}`);
-  return sleepsBlind(situation) ?? yes('ScaledToZero', `No worker is hot, since there is no load.${gap}`);
+  const why = situation.group.spec.replicas === 0 ? 'spec.replicas is 0' : 'no load';
+  return sleepsBlind(situation) ?? yes('ScaledToZero', `Scaled to zero: ${why}.${gap}`);
 }
 
-/** Missing cold workers and the reason: no other condition reports them while the load is served. */
-function poolGap({ workers }: Situation): string {
+/** Returns the reason for missing cold workers, which no other condition reports while the load is served. */
+function poolGap({ workers, group, account }: Situation): string {
+  if (account.hasStop === false && group.spec.coldWorkers > 0) return WITHOUT_POOL;
   const why = blockedWorkers(workers.all, 'Cold');
-  return why === undefined ? '' : ` Of the pool ${why}`;
+  return why === undefined ? '' : ` ${why}`;
 }
 
-/** No worker is hot, and no load would change that: the only source of load cannot be read. */
+const WITHOUT_POOL =
+  ' spec.coldWorkers has no effect: the marketplace cannot stop machines, so surplus workers are deleted.';
+
+/** Returns the problem of a load source that cannot be read while no worker is hot, so that no load would wake one. */
 function sleepsBlind({ load }: Situation): ConditionState | undefined {
   const { metrics, problem } = load.view;
   if (metrics !== 'missing' || !problem) return undefined;
-  return no(
-    'LoadUnavailable',
-    `No worker is hot, and whether there is load is not known: ${problem.detail}.`,
-  );
+  return no('LoadUnavailable', `No worker is hot, and the load is unknown: ${problem.detail}.`);
 }
 
-/** Faults of workers, and the time of the next replacement if it is later than now. */
+/** Returns the faults of workers, and the time of the next replacement if it is in the future. */
 function broken(situation: Situation): string {
   const { pace } = situation.workers;
   const wrong = `${faults(situation)}${unready(situation)}`;
   if (wrong === '' || situation.clock.now >= pace.from) return wrong;
-  const before = pace.inRow > 1 ? `${pace.inRow} were replaced in a row; the` : 'The';
-  return `${wrong} ${before} next is replaced after ${formatTime(pace.from)}.`;
+  const before = pace.inRow > 1 ? `${pace.inRow} replaced in a row; next` : 'Next';
+  return `${wrong} ${before} replacement after ${formatTime(pace.from)}.`;
 }
 
-/** Workers that report an error; quotes the first by name. */
+/** Returns the first error of a worker by name, and the number of others. */
 function faults({ workers, load }: Situation): string {
   const faulty = workers.all
     .flatMap(({ name }) => {
@@ -120,14 +124,15 @@ function faults({ workers, load }: Situation): string {
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const [first] = faulty;
   if (!first) return '';
+  const others = faulty.length - 1;
   const more =
-    faulty.length > 1
-      ? ` ${faulty.length - 1} more ${agreeing(faulty.length - 1, 'reports', 'report')} errors.`
+    others > 0
+      ? ` ${counted(others, 'other worker')} ${agreeing(others, 'reports an error', 'report errors')}.`
       : '';
   return ` Worker ${first.name} reports: ${JSON.stringify(first.error)}.${more}`;
 }
 
-/** Workers that have run without serving for longer than `notReadyTimeout`. */
+/** Returns the first worker by name that has run without serving for longer than `notReadyTimeout`. */
 function unready({ workers, group, clock: { now } }: Situation): string {
   const limitMs = parseDuration(group.spec.notReadyTimeout) ?? Number.POSITIVE_INFINITY;
   const late = workers.all.filter(
@@ -137,7 +142,7 @@ function unready({ workers, group, clock: { now } }: Situation): string {
   const [first] = late.toSorted((a, b) => (a.name < b.name ? -1 : 1));
   if (!first) return '';
   const reason = first.object.status?.conditions?.find(({ type }) => type === 'Ready')?.reason ?? 'unknown';
-  return ` Worker ${first.name} runs and is not ready (${reason}) for longer than notReadyTimeout ${group.spec.notReadyTimeout}.`;
+  return ` Worker ${first.name} has been running but not ready (${reason}) for longer than notReadyTimeout (${group.spec.notReadyTimeout}).`;
 }
 
 function short(situation: Situation): ConditionState {
@@ -157,48 +162,48 @@ function serviceProblem({ service }: Situation['publication']): Obstacle | undef
 function addressProblem({ publication: { problems } }: Situation): Obstacle | undefined {
   const [first] = problems;
   if (!first) return undefined;
+  const others = problems.length - 1;
   const more =
-    problems.length > 1
-      ? ` ${problems.length - 1} more ${agreeing(problems.length - 1, 'is', 'are')} like it.`
+    others > 0
+      ? ` ${counted(others, 'other worker')} ${agreeing(others, 'is', 'are')} not published either.`
       : '';
   return {
     reason: 'EndpointsLeftOut',
-    message: `Worker ${first.worker} ${first.detail}; it is not used.${more}`,
+    message: `Worker ${first.worker} is not published: ${first.detail}.${more}`,
   };
 }
 
-/** Text of the first refused write, and the number of others. */
+/** Returns the text of the first refused write, and the number of others. */
 function refusalProblem({ refusals }: Situation): Obstacle | undefined {
   const [first] = refusals;
   if (!first) return undefined;
+  const others = refusals.length - 1;
   const more =
-    refusals.length > 1
-      ? ` And so ${agreeing(refusals.length - 1, 'is', 'are')} ${refusals.length - 1} more.`
-      : '';
+    others > 0 ? ` ${counted(others, 'other write')} ${agreeing(others, 'is', 'are')} refused too.` : '';
   return { reason: 'NotPermitted', message: `${first.detail}.${more}` };
 }
 
-/** Present while the spec is not carried out. A group that serves as desired is done, even while its pool changes. */
+/** Returns the condition Reconciling; undefined if the group serves as desired, even while its pool changes. */
 function reconciling(situation: Situation): ConditionState | undefined {
   if (stalled(situation) || ready(situation).status === 'True') return undefined;
   return underWay(situation);
 }
 
-/** Workers of an old template stay, since no machine can be rented by the current one. */
+/** Returns the condition for kept workers of an old template, if no machine can be rented with the current one. */
 function replacementBlocked({ counts, group, workers }: Situation): ConditionState | undefined {
   if (counts.old === 0 || isAnyInHand(workers)) return undefined;
   const blocked = workers.outlook?.blocked;
   if (blocked === undefined) return recordedBlock(group);
-  const kept = `${workersAre(counts.old)} kept with an old template: no machine can be rented by the new one (${blocked.reason}).`;
+  const kept = `${counted(counts.old, 'worker')} of an old template kept: no machine can be rented with the new one (${blocked.reason}).`;
   return yes('ReplacementBlocked', `${kept} ${blocked.detail}`);
 }
 
-/** True if a machine can be rented for one of the workers and nothing blocks the others. */
+/** Returns true if a machine can be rented for one worker and nothing blocks the others. */
 function isAnyInHand({ outlook, all }: Situation['workers']): boolean {
   return outlook?.blocked === undefined && all.some(({ name }) => outlook?.inHand.has(name) === true);
 }
 
-/** The recorded result for this generation, until another search replaces it. */
+/** Returns the recorded result for this generation, until another search replaces it. */
 function recordedBlock({ metadata, status }: Situation['group']): ConditionState | undefined {
   const found = findCondition(status?.conditions, 'ReplacementBlocked');
   const isCurrent = found?.status === 'True' && found.observedGeneration === metadata.generation;
@@ -210,55 +215,57 @@ function updating(situation: Situation): ConditionState | undefined {
   if (counts.old === 0 || group.spec.updateStrategy.type !== 'RollingUpdate') return undefined;
   const blocked = replacementBlocked(situation);
   if (blocked) return blocked;
-  return yes('Scaling', `${workersAre(counts.old)} of an old template.`);
+  return yes(
+    'Scaling',
+    `${counted(counts.old, 'worker')} ${agreeing(counts.old, 'has', 'have')} an old template.`,
+  );
 }
 
-/** The change that the workers go through now. */
+/** Returns the change of the workers that is in progress. */
 function underWay(situation: Situation): ConditionState | undefined {
   const { counts, decision } = situation;
   const update = updating(situation);
   if (update) return update;
-  if (counts.draining > 0) return yes('Scaling', `${workersAre(counts.draining)} finishing work.`);
-  if (counts.waking > 0) return yes('Starting', `${workersAre(counts.waking)} being woken.`);
-  if (counts.hot < decision.hot || counts.starting > 0)
+  if (counts.draining > 0) return yes('Scaling', `Draining ${counted(counts.draining, 'worker')}.`);
+  if (counts.waking > 0) return yes('Starting', `Waking ${counted(counts.waking, 'worker')}.`);
+  if (counts.hot < decision.hot)
     return yes(
       'Scaling',
-      `${counts.hot} of ${counted(decision.hot, 'hot worker')} ${agreeing(decision.hot, 'exists', 'exist')}, ${counts.starting} ${agreeing(counts.starting, 'starts', 'start')}.${poolGap(situation)}`,
+      `${counts.hot} of ${counted(decision.hot, 'hot worker')} ${agreeing(decision.hot, 'exists', 'exist')}; ${counts.starting} starting.${poolGap(situation)}`,
     );
+  if (counts.starting > 0)
+    return yes('Scaling', `${workersAre(counts.starting)} starting.${poolGap(situation)}`);
   const kept = counts.hot + counts.cold;
   if (kept < decision.total)
     return yes(
       'Scaling',
       `${kept} of ${counted(decision.total, 'worker')} ${agreeing(decision.total, 'exists', 'exist')}.`,
     );
-  if (counts.leaving > 0) return yes('Scaling', `${workersAre(counts.leaving)} being destroyed.`);
+  if (counts.leaving > 0) return yes('Scaling', `Deleting ${counted(counts.leaving, 'worker')}.`);
   return undefined;
 }
 
 function stalled({ counts }: Situation): ConditionState | undefined {
   const existing = counts.hot + counts.cold;
   if (existing === 0 || counts.stalled < existing) return undefined;
-  return yes('WorkersFailing', 'No worker can go on; look at the conditions of the workers.');
+  return yes('WorkersFailing', 'All workers are stalled; see their conditions.');
 }
 
-/** Absent for a group of fixed size, which does not follow its load. */
+/** Returns the condition MetricsAvailable; undefined for a group of fixed size, which does not follow its load. */
 function metricsAvailable({ load, group }: Situation): ConditionState | undefined {
   if (group.spec.replicas !== undefined) return undefined;
   const { metrics, problem } = load.view;
-  if (metrics === 'told' || (metrics === 'doubtful' && !problem))
-    return yes('Ready', 'Load figures arrive and are believable.');
+  if (metrics === 'available' || (metrics === 'doubtful' && !problem))
+    return yes('Ready', 'Load figures are available.');
   if (metrics === 'doubtful' && problem?.kind === 'invalid') {
-    return no(
-      'LoadUnavailable',
-      `Load figures cannot be true: ${problem.detail}. No worker is removed by them.`,
-    );
+    return no('LoadUnavailable', `Invalid load figures: ${problem.detail}. Scale-down is blocked.`);
   }
   return metricsMissing(problem);
 }
 
 function metricsMissing(problem: LoadView['problem']): ConditionState {
   const detail = problem?.detail ?? 'no worker has reported for 90 s';
-  return no('LoadUnavailable', `No load figures arrive: ${detail}. The number of workers is not lowered.`);
+  return no('LoadUnavailable', `No load figures: ${detail}. Scale-down is blocked.`);
 }
 
 function progressing(situation: Situation): ConditionState {
@@ -271,22 +278,22 @@ function progressing(situation: Situation): ConditionState {
   if (counts.stalled > 0 && counts.ready < decision.hot)
     return no(
       'WorkersFailing',
-      `${workersAre(counts.stalled)} stuck; look at the conditions of the workers.`,
+      `${workersAre(counts.stalled)} stalled; see ${agreeing(counts.stalled, 'its', 'their')} conditions.`,
     );
   const refusal = refusalProblem(situation);
   if (refusal) return no(refusal.reason, refusal.message);
   const busy = underWay(situation);
   if (busy) return yes(busy.reason, busy.message);
-  return unmeasured(situation) ?? yes('Ready', 'The number of workers is the desired one.');
+  return unmeasured(situation) ?? yes('Ready', 'The number of workers matches the target.');
 }
 
-/** Most sources never report the performance of a worker: such a group would wait for it forever. */
+/** Returns the condition for an unknown performance. Most sources never report one, so the group would wait forever. */
 function unmeasured({ decision, group }: Situation): ConditionState | undefined {
   const { perf, capacities } = decision.terms;
   if (perf !== undefined || capacities.hot === 0 || group.spec.replicas !== undefined) return undefined;
   return no(
     'LoadUnavailable',
-    'No worker tells what it can do, and spec.expectedPerf is not set: one worker is hot, whatever the load.',
+    'No worker reports its performance, so one worker stays hot regardless of load. Set spec.expectedPerf.',
   );
 }
 
@@ -295,7 +302,7 @@ function atMaxWorkers({ decision, group }: Situation): ConditionState | undefine
   if (decision.missingWorkers === 0) return undefined;
   return yes(
     'AtLimit',
-    `The load needs ${counted(maxWorkers + decision.missingWorkers, 'worker')}, maxWorkers is ${maxWorkers}.`,
+    `The load needs ${counted(maxWorkers + decision.missingWorkers, 'worker')}; maxWorkers is ${maxWorkers}.`,
   );
 }
 
@@ -303,26 +310,29 @@ function atSpendCeiling({ choice, group, counts }: Situation): ConditionState | 
   if (choice.cutByCeiling === 0) return undefined;
   return yes(
     'AtLimit',
-    `${choice.cutByCeiling} more ${agreeing(choice.cutByCeiling, 'worker', 'workers')} would be rented or woken; the present ones cost $${formatDollars(counts.pricePerHour)}/h of maxSpendPerHour $${group.spec.maxSpendPerHour}.`,
+    `maxSpendPerHour $${group.spec.maxSpendPerHour} blocks ${counted(choice.cutByCeiling, 'more worker')}; current workers cost $${formatDollars(counts.pricePerHour)}/h.`,
   );
 }
 
 function saturated({ counts }: Situation): ConditionState | undefined {
   if (counts.ready === 0 || counts.full < counts.ready) return undefined;
-  return yes('Saturated', `${workersAre(counts.ready)} ready, none of them with room for more work.`);
+  return yes(
+    'Saturated',
+    `${counts.full} of ${counted(counts.ready, 'ready worker')} ${agreeing(counts.ready, 'is', 'are')} full.`,
+  );
 }
 
 function targetQueueTimeTooShort({ isSlow, group }: Situation): ConditionState | undefined {
   if (!isSlow) return undefined;
   return yes(
     'Saturated',
-    `Work in the workers has looked like a queue above targetQueueTime ${group.spec.targetQueueTime} for five minutes although the capacity suffices.`,
+    `Work in workers has exceeded targetQueueTime ${group.spec.targetQueueTime} for 5m although capacity suffices. Raise targetQueueTime.`,
   );
 }
 
 /**
- * Reason for which workers of this role have no machine: that of the first by name, with the number of workers that share
- * it. Undefined if none of them names an obstacle.
+ * Returns the reason why workers of a role have no machine: the reason of the first worker by name, and the number of
+ * workers that share it. Undefined if no worker has an obstacle.
  */
 export function blockedWorkers(workers: readonly Worker[], desiredRole: 'Hot' | 'Cold'): string | undefined {
   const waiting = workers
@@ -335,7 +345,7 @@ export function blockedWorkers(workers: readonly Worker[], desiredRole: 'Hot' | 
   const [first] = waiting;
   if (!first) return undefined;
   const count = waiting.filter(({ reason }) => reason === first.reason).length;
-  return `${count} ${agreeing(count, 'has', 'have')} no machine (${first.reason}): look at the conditions of worker ${first.name}.`;
+  return `${counted(count, `${desiredRole.toLowerCase()} worker`)} ${agreeing(count, 'has', 'have')} no machine (${first.reason}); see the conditions of worker ${first.name}.`;
 }
 
 function isObstacle(reason: string): boolean {
@@ -352,9 +362,9 @@ interface Obstacle {
 }
 
 /**
- * Reason for which no request can be served: no worker is ready, booting or possible. The gateway then refuses requests
- * instead of holding them. Obstacles that pass within seconds, such as a refused rental, do not count. `service` keeps
- * workers from being published; `refused` is a refused write that the group needs.
+ * Returns the reason why the group cannot serve any request: no worker is ready or booting, and none can be rented.
+ * The gateway then rejects requests instead of holding them. Obstacles that pass within seconds, such as a refused
+ * rental, do not count. `service` prevents publishing; `refused` is a refused write that the group needs.
  */
 function workersBlocked(
   situation: Situation,
@@ -367,7 +377,7 @@ function workersBlocked(
   return obstacle && { status: 'True', ...obstacle };
 }
 
-/** Obstacle that keeps a group without a hot worker from having one. */
+/** Returns the obstacle that prevents the first hot worker of a group. */
 function groupObstacle(
   { group, workers, choice, decision }: Situation,
   refused: Obstacle | undefined,
@@ -382,18 +392,18 @@ function groupObstacle(
   if (choice.cutByCeiling === 0 || choice.changes.length > 0) return undefined;
   return {
     reason: 'AtLimit',
-    message: `maxSpendPerHour $${spec.maxSpendPerHour} leaves no room for a worker.`,
+    message: `maxSpendPerHour $${spec.maxSpendPerHour} allows no worker.`,
   };
 }
 
-/** Obstacle of the first worker by name, if every hot worker has one. */
+/** Returns the obstacle of the first worker by name, if every hot worker has one. */
 function obstacleOfAll({ workers, load }: Situation): Obstacle | undefined {
   const hot = workers.all.filter(isHot).toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const obstacles = hot.map((worker) => obstacleOf(worker, load.view.workers.get(worker.name)?.error));
   return obstacles.every((obstacle) => obstacle !== undefined) ? obstacles[0] : undefined;
 }
 
-/** Reason for which a worker will not serve until something else changes; undefined if it is booting. */
+/** Returns the reason why a worker will not serve until something else changes; undefined if it is booting. */
 function obstacleOf({ name, object, isRented, isServing }: Worker, error?: string): Obstacle | undefined {
   const { conditions } = object.status ?? {};
   const fault = readableError(error);
@@ -417,18 +427,18 @@ function gatewayConnected({ group, load, clock: { now } }: Situation): Condition
     return {
       status: 'True',
       reason: 'Ready',
-      message: `${counted(live, 'picker')} ${agreeing(live, 'reports', 'report')} what the gateway counts.`,
+      message: `${counted(live, 'picker')} ${agreeing(live, 'is', 'are')} reporting.`,
     };
   if (pickers.since === undefined)
     return {
       status: 'Unknown',
       reason: 'LoadUnavailable',
-      message: 'No picker of the gateway has reported since this operator leads.',
+      message: 'No picker has reported since this operator became the leader.',
     };
   return {
     status: 'False',
     reason: 'LoadUnavailable',
-    message: 'No picker of the gateway has reported for 15 s.',
+    message: 'No picker has reported for 15 s.',
   };
 }
 
@@ -439,25 +449,25 @@ function callerKeysUsable({ group, load, clock: { now } }: Situation): Condition
   const reports = livePickers(load.state.pickers, now).flatMap(({ report }) => report.keys ?? []);
   const states = new Set(reports.map(({ state }) => state));
   if (states.has('Missing'))
-    return { status: 'False', reason: 'InputMissing', message: `There is no Secret ${secret}.` };
+    return { status: 'False', reason: 'InputMissing', message: `Secret ${secret} does not exist.` };
   const unusable = [...new Set(reports.flatMap((report) => report.unusable))].join(', ');
   if (states.has('Unusable'))
     return {
       status: 'False',
       reason: 'InputMissing',
-      message: `Secret ${secret} has no usable key. ${HASH_REMEDY}${unusable && ` No SHA-256: ${unusable}.`}`,
+      message: `Secret ${secret} has no usable key. ${HASH_REMEDY}${unusable && ` Not a SHA-256: ${unusable}.`}`,
     };
   if (unusable !== '')
     return {
       status: 'False',
       reason: 'InputMissing',
-      message: `Secret ${secret}: values of ${unusable} are no SHA-256. ${HASH_REMEDY}`,
+      message: `Secret ${secret}: not a SHA-256: ${unusable}. ${HASH_REMEDY}`,
     };
   if (states.has('Read'))
     return {
       status: 'True',
       reason: 'Ready',
-      message: `The gateway knows callers by Secret ${secret}.`,
+      message: `Pickers identify callers by Secret ${secret}.`,
     };
   const message = `No picker has read Secret ${secret}. Allow pickers to get it (chart: gateway.secrets).`;
   return { status: 'Unknown', reason: 'InputMissing', message };
@@ -465,7 +475,7 @@ function callerKeysUsable({ group, load, clock: { now } }: Situation): Condition
 
 const HASH_REMEDY = 'Store the SHA-256 of each key: printf %s "$KEY" | sha256sum.';
 
-/** Reports whether the ConfigMap lists all ready workers for another router. */
+/** Returns the condition for the ConfigMap: whether it lists all ready workers for another router. */
 function endpointsPublished({ group, publication }: Situation): ConditionState | undefined {
   const { file = { type: 'unknown' } } = publication;
   if (file.type === 'problem') return { status: 'False', reason: file.reason, message: file.detail };
@@ -476,12 +486,12 @@ function endpointsPublished({ group, publication }: Situation): ConditionState |
     return {
       status: 'True',
       reason: 'Ready',
-      message: `ConfigMap ${name} lists the ready workers.`,
+      message: `ConfigMap ${name} lists all ready workers.`,
     };
   const why = [
-    ...(unlisted > 0 ? [`${unlisted} without an IPv4 address and the port that serves`] : []),
-    ...(tooMany > 0 ? [`${tooMany} for which it has no room`] : []),
+    ...(unlisted > 0 ? [`${unlisted} without an IPv4 address or serving port`] : []),
+    ...(tooMany > 0 ? [`${tooMany} over its size limit`] : []),
   ];
-  const message = `ConfigMap ${name} leaves ready workers out: ${why.join(', ')}.`;
+  const message = `ConfigMap ${name} omits ready workers: ${why.join(', ')}.`;
   return { status: 'False', reason: 'EndpointsLeftOut', message };
 }

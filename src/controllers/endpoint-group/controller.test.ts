@@ -19,7 +19,7 @@ import { LoadSources } from './load/sources.ts';
 import { GROUP_REPORTER, groupRecord, LoadStore } from './load/state.ts';
 import { defaultTimes } from './times.ts';
 
-/** A copy that holds these objects, and the way to tell of a change in it. */
+/** Returns an informer with these objects, and a function that emits a change. */
 function copyOf<T extends EndpointGroup>(objects: readonly T[], { isCurrent = true } = {}) {
   const listeners: ((change: Change<T>) => void)[] = [];
   const informer: Pick<
@@ -37,19 +37,19 @@ function copyOf<T extends EndpointGroup>(objects: readonly T[], { isCurrent = tr
     keep: (object) => object as T,
     isCurrent: () => isCurrent,
   };
-  const tell = (change: Change<T>) => {
+  const emit = (change: Change<T>) => {
     for (const listener of listeners) listener(change);
   };
-  return { informer: informer as Informer<T>, tell };
+  return { informer: informer as Informer<T>, emit };
 }
 
 const WORKERS = /\/gpuinstances\b/;
 
 interface Setting {
-  /** Whether copies never show what this process wrote. */
+  /** True if the informer never shows writes of this process. */
   readonly groups?: boolean;
   readonly workers?: boolean;
-  /** The group is on its way out. */
+  /** True if the group is being deleted. */
   readonly isDeleting?: boolean;
   readonly gateway?: object;
 }
@@ -59,13 +59,13 @@ async function bench(
   isLeading: () => boolean = () => true,
   setting: Setting = {},
 ) {
-  const { metadata, ...wanted } = groupObject({
+  const { metadata, ...body } = groupObject({
     minLoad: '50',
     ...(setting.gateway && { gateway: setting.gateway }),
   });
   const finalizers = setting.isDeleting ? [GROUP_FINALIZER] : [];
-  const made = { ...wanted, metadata: { name: metadata.name, namespace: 'default', finalizers } };
-  const created = await kube.create<EndpointGroup>(endpointGroupResource, made);
+  const desired = { ...body, metadata: { name: metadata.name, namespace: 'default', finalizers } };
+  const created = await kube.create<EndpointGroup>(endpointGroupResource, desired);
   if (setting.isDeleting) await kube.delete(endpointGroupResource, refOf(created));
   const group = (await kube.get<EndpointGroup>(endpointGroupResource, refOf(created))) ?? created;
   const env = { clock, random: seededRandom(1), log: silentLogger };
@@ -85,11 +85,10 @@ async function bench(
         loadStore,
         times,
         transport,
-        allowPrivateAddresses: false,
         takesReports: false,
         takesGatewayReports: false,
       },
-      dial: (address) => address,
+      addresses: { allowPrivate: false, mapAddress: (address) => address },
       tokenOf: () => undefined,
       prometheus: undefined,
     }),
@@ -103,7 +102,7 @@ async function bench(
 }
 
 describe('the controller of groups', () => {
-  test('neither writes nor publishes anything while its process does not lead, and does once it leads', async () => {
+  test('writes nothing until its process leads', async () => {
     const cluster = memoryCluster();
     let isLeading = false;
     const { controller } = await bench(cluster, () => isLeading);
@@ -116,32 +115,32 @@ describe('the controller of groups', () => {
     await controller.stop();
   });
 
-  const made = ({ sent }: MemoryCluster) =>
+  const created = ({ sent }: MemoryCluster) =>
     sent.filter((one) => one.startsWith('POST') && WORKERS.test(one)).length;
 
-  test('asks the API server for a group whose copy does not show in time what was written of it', async () => {
+  test('reads a group from the API server when the informer does not show its write in time', async () => {
     const cluster = memoryCluster();
     const { controller } = await bench(cluster, () => true, { groups: true });
     await cluster.clock.advance(1_000);
-    expect(made(cluster)).toBe(0);
+    expect(created(cluster)).toBe(0);
     await cluster.clock.advance(3_000);
-    expect(made(cluster)).toBe(1);
+    expect(created(cluster)).toBe(1);
     await controller.stop();
   });
 
-  test('asks the API server for a worker whose copy does not show in time that it was made', async () => {
+  test('reads a created worker from the API server when the informer does not show it in time', async () => {
     const cluster = memoryCluster();
     const { controller } = await bench(cluster, () => true, { workers: true });
     await cluster.clock.advance(1_000);
     const asked = () => cluster.sent.filter((one) => /^GET .*\/gpuinstances\/llm-\w+$/.test(one)).length;
-    expect([made(cluster), asked()]).toEqual([1, 0]);
-    // It looks at its workers with the next tick.
+    expect([created(cluster), asked()]).toEqual([1, 0]);
+    // The next tick reads the workers.
     await cluster.clock.advance(13_000);
-    expect([made(cluster), asked() > 0]).toEqual([1, true]);
+    expect([created(cluster), asked() > 0]).toEqual([1, true]);
     await controller.stop();
   });
 
-  test('asks the API server for a group whose finalizer could not be taken off', async () => {
+  test('reads a group from the API server when its finalizer could not be removed', async () => {
     const cluster = memoryCluster();
     cluster.intercept = ({ method, path }) =>
       method === 'PATCH' && path.includes('/endpointgroups/') ? refusedBy(409, 'Conflict') : undefined;
@@ -155,7 +154,7 @@ describe('the controller of groups', () => {
     await controller.stop();
   });
 
-  test('makes no worker beside one that its copy has missed', async () => {
+  test('creates no worker when the informer misses an existing one', async () => {
     const cluster = memoryCluster();
     const { controller, group } = await bench(cluster);
     const { metadata, ...worker } = workerObject('llm-missed');
@@ -169,20 +168,20 @@ describe('the controller of groups', () => {
     });
     cluster.sent.length = 0;
     await cluster.clock.advance(30_000);
-    expect(made(cluster)).toBe(0);
+    expect(created(cluster)).toBe(0);
     await controller.stop();
   });
 
-  test('acts on its workers while the API server says nothing of the Secrets of its gateway', async () => {
+  test('creates workers while requests for the Secrets of the gateway hang', async () => {
     const cluster = memoryCluster();
     cluster.intercept = ({ path }) => (path.includes('/secrets') ? new Promise(() => {}) : undefined);
     const { controller } = await bench(cluster, () => true, { gateway: { link: 'TLS' } });
     await cluster.clock.advance(5_000);
-    expect(made(cluster)).toBe(1);
+    expect(created(cluster)).toBe(1);
     await controller.stop();
   });
 
-  test('says what keeps it from writing the Secrets of its gateway, until they are written', async () => {
+  test('reports the error of the Secrets of the gateway until they are written', async () => {
     const cluster = memoryCluster();
     cluster.intercept = ({ path }) =>
       path.includes('/secrets') ? refusedBy(500, 'InternalError', 'etcd is away') : undefined;
@@ -202,17 +201,17 @@ describe('the controller of groups', () => {
     await controller.stop();
   });
 
-  test('forgets the reports of a group that is gone', async () => {
+  test('forgets the reports of a deleted group', async () => {
     const cluster = memoryCluster();
     const { controller, group, groups, loadStore } = await bench(cluster, () => false);
     const report = { reporter: GROUP_REPORTER, record: groupRecord(5, 0), at: 0, times: defaultTimes };
     loadStore.report(uidOf(group), report);
-    groups.tell({ key: objectKey(group.metadata), type: 'deleted', object: group });
+    groups.emit({ key: objectKey(group.metadata), type: 'deleted', object: group });
     expect(loadStore.has(uidOf(group))).toBe(false);
     await controller.stop();
   });
 
-  test('forgets the reports of a machine that is gone', async () => {
+  test('forgets the reports of a former machine', async () => {
     const cluster = memoryCluster();
     const { controller, group, loadStore } = await bench(cluster);
     loadStore.report(uidOf(group), {
@@ -227,14 +226,9 @@ describe('the controller of groups', () => {
   });
 
   test.each<[string, number, string, string | undefined]>([
-    ['tries a write again that failed, and does not wait for the next tick', 500, 'InternalError', undefined],
-    [
-      'tells of a write that is refused, and does not wait for the next tick',
-      403,
-      'Forbidden',
-      'NotPermitted',
-    ],
-  ])('%s', async (_, status, reason, told) => {
+    ['retries a failed write before the next tick', 500, 'InternalError', undefined],
+    ['reports a refused write before the next tick', 403, 'Forbidden', 'NotPermitted'],
+  ])('%s', async (_, status, reason, expected) => {
     const cluster = memoryCluster();
     cluster.intercept = ({ method, path }) =>
       method === 'POST' && WORKERS.test(path) ? refusedBy(status, reason) : undefined;
@@ -243,8 +237,8 @@ describe('the controller of groups', () => {
     const tries = cluster.sent.filter((one) => one.startsWith('POST') && WORKERS.test(one)).length;
     const now = await cluster.kube.get<EndpointGroup>(endpointGroupResource, refOf(group));
     const ready = now?.status?.conditions?.find(({ type }) => type === 'Ready');
-    if (told === undefined) expect(tries).toBeGreaterThan(1);
-    else expect(ready?.reason).toBe(told);
+    if (expected === undefined) expect(tries).toBeGreaterThan(1);
+    else expect(ready?.reason).toBe(expected);
     await controller.stop();
   });
 });

@@ -27,14 +27,14 @@ export interface EndpointGroupControllerOptions extends Omit<SharedDeps, 'clock'
   readonly metrics?: (ControllerMetrics & QueueMetrics) | undefined;
 }
 
-/** Controller that accepts requests for a worker at once, by group. */
+/** Controller that also accepts immediate requests for a worker. */
 export interface EndpointGroupController extends Controller {
   wake(group: EndpointGroup): void;
 }
 
 const NOT_LEADING_RETRY_MS = 1_000;
 
-/** Keeps as many workers as the load of each group asks for, and publishes those that are ready. Level triggered. */
+/** Creates the controller that scales the workers of each group with its load and publishes ready workers. */
 export function createEndpointGroupController(
   options: EndpointGroupControllerOptions,
 ): EndpointGroupController {
@@ -94,7 +94,7 @@ class GroupLoop {
       if (this.#shared.groups.get(key)) this.#enqueue(key);
   }
 
-  /** Requests a worker. If a hot one exists, the request is only noted: a flood of wakes costs no reconcile. */
+  /** Requests a worker. With a hot worker the request only counts as activity, so a flood of wakes costs no reconcile. */
   wake(group: EndpointGroup): void {
     const memory = this.#memories.of(group);
     const { loadStore, clock } = this.#shared;

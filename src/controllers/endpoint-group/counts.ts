@@ -5,7 +5,7 @@ import type { Worker } from './workers/worker.ts';
 
 /** Numbers of workers by state. */
 export interface Counts {
-  /** Desired to run; they run or boot. */
+  /** Workers with desired role hot; they run or boot. */
   readonly hot: number;
   /** Stopped or stopping. */
   readonly cold: number;
@@ -58,7 +58,7 @@ export function countWorkers({ workers, scaling, published, options }: CountsInp
   };
 }
 
-/** Current price of a worker per hour; 0 while the marketplace has not reported one. */
+/** Returns the current price of a worker per hour; 0 while the marketplace has not reported one. */
 function billedPrice(worker: Worker): MicroDollars {
   if (!worker.isRented) return 0;
   return (worker.isStopped ? worker.coldPricePerHour : worker.pricePerHour) ?? 0;

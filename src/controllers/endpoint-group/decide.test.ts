@@ -17,17 +17,18 @@ import { templateHash, workerName } from './workers/template.ts';
 import type { Worker } from './workers/worker.ts';
 
 const SECOND = 1000;
-/** Parts of an observation; a test may spread it and change some. */
+/** Returns parts of an observation, for tests that spread and change them. */
 const observe = (situation: GroupSituation = {}): GroupSituation => situation;
 const decide = (situation: GroupSituation) => decideObserved(observedGroup(situation));
 const group = groupObject();
 
-const says = ({ status }: Decision, type: string) => status.conditions?.find((one) => one.type === type);
+const conditionOf = ({ status }: Decision, type: string) =>
+  status.conditions?.find((one) => one.type === type);
 const kinds = ({ actions }: Decision) => actions.map(({ type }) => type);
 const memoryOf = (decision: Decision) => decision.memory;
 
 describe('between two ticks', () => {
-  test('the decision of the last one holds', () => {
+  test('the decision of the last tick stays in effect', () => {
     const first = decide(observe({ workers: [worker('a')], loadState: reports(['a']) }));
     const risen = reports(['a'], 9000);
     const between = observe({
@@ -41,7 +42,7 @@ describe('between two ticks', () => {
     expect(decide({ ...between, isTick: true }).actions.length).toBeGreaterThan(0);
   });
 
-  test('late figures add no more than the tick may', () => {
+  test('late figures respect the ramp of their tick', () => {
     const few = [worker('a'), worker('b'), worker('c')];
     const burst = observe({ workers: few, loadState: reports(['a', 'b', 'c'], 50_000), memory: calmOf(3) });
     const first = decide(burst);
@@ -54,7 +55,7 @@ describe('between two ticks', () => {
     expect(decide({ ...late, memory: second.memory, isTick: true }).memory.decision?.hot).toBe(12);
   });
 
-  test('the next one keeps its distance from the beginning of the last', () => {
+  test('the next tick is due one interval after the begin of the last', () => {
     const first = decide(observe({ now: NOW + 90, beganAt: NOW }));
     expect(first.memory.nextTickAt).toBe(NOW + 10 * SECOND);
     const late = decide(
@@ -69,7 +70,7 @@ describe('between two ticks', () => {
     expect(late.memory.nextTickAt).toBe(NOW + 10 * SECOND);
   });
 
-  test('a wake is decided about at once', () => {
+  test('a wake is decided at once', () => {
     const first = decide(observe());
     const woken = decide(observe({ memory: memoryOf(first), isTick: false, wakeAsked: true }));
     expect(kinds(woken)).toEqual(['create']);
@@ -89,7 +90,7 @@ describe('a worker that becomes ready between two ticks', () => {
   const before = [worker('a'), worker('b', overdue)];
   const after = [worker('a'), worker('b', { pricePerHour: 300_000 })];
 
-  test('costs no other its place while panic forbids a decrease', () => {
+  test('removes no other worker during panic', () => {
     const first = decide(observe({ workers: before, loadState }));
     expect(first.memory.decision).toMatchObject({ hot: 1, rule: 'Panic' });
     const between = decide(observe({ workers: after, loadState, memory: memoryOf(first), isTick: false }));
@@ -97,8 +98,8 @@ describe('a worker that becomes ready between two ticks', () => {
     expect(between.memory.decision).toMatchObject({ hot: 2, total: 2, rule: 'Panic' });
   });
 
-  test('costs no other its place while figures may be wrong', () => {
-    const lying = withProblem(loadState, 'uid-a/7', { kind: 'invalid', detail: 'a lie', at: NOW });
+  test('removes no other worker while figures are doubtful', () => {
+    const lying = withProblem(loadState, 'uid-a/7', { kind: 'invalid', detail: 'invalid', at: NOW });
     const first = decide(observe({ workers: before, loadState: lying, memory: calmOf(1) }));
     const between = decide(
       observe({ workers: after, loadState: lying, memory: memoryOf(first), isTick: false }),
@@ -107,7 +108,7 @@ describe('a worker that becomes ready between two ticks', () => {
     expect(between.memory.decision).toMatchObject({ hot: 2, rule: 'MetricsMissing' });
   });
 
-  test('takes the place of a dearer one otherwise', () => {
+  test('replaces a more expensive worker otherwise', () => {
     const needed = groupObject({ minLoad: '50' });
     const first = decide(observe({ group: needed, workers: before, loadState, memory: calmOf(1) }));
     const between = observe({
@@ -121,7 +122,7 @@ describe('a worker that becomes ready between two ticks', () => {
 describe('a wake by annotation', () => {
   const asked = groupObject({}, { metadata: { annotations: { [annotations.wakeAt]: 'noon' } } });
 
-  test('is handled once, and echoed', () => {
+  test('is handled once and confirmed in the status', () => {
     const heard = decide(observe({ group: asked }));
     expect(heard.status.wokenAt).toBe('noon');
     expect(heard.memory.decision?.rule).toBe('Wake');
@@ -131,7 +132,7 @@ describe('a wake by annotation', () => {
     expect(decide(observe({ group: later })).memory.decision?.rule).not.toBe('Wake');
   });
 
-  test('that the process before recorded and did not carry out is carried out, unless a worker is hot', () => {
+  test('is carried out after a restart when it was only recorded, unless a worker is hot', () => {
     const heard = decide(observe({ group: asked }));
     const restarted = { ...asked, status: heard.status };
     expect(kinds(decide(observe({ group: restarted })))).toEqual(['create']);
@@ -144,7 +145,7 @@ describe('a wake by annotation', () => {
 });
 
 describe('a restart', () => {
-  test('keeps the workers that the record holds for the down window', () => {
+  test('keeps the workers of the recorded down window', () => {
     const pooled = groupObject({ coldMultiplier: '3' });
     const asleep = { desiredRole: 'Cold', powerState: 'Stopped', isServing: false, isStopped: true } as const;
     const workers = [worker('a'), worker('b', asleep), worker('c', asleep)];
@@ -156,7 +157,7 @@ describe('a restart', () => {
     expect(restarted.actions).toEqual([]);
   });
 
-  test('acts as in panic with the hot workers that there are', () => {
+  test('begins in panic with the present hot workers', () => {
     const four = ['a', 'b', 'c', 'd'].map((name) => worker(name));
     const restarted = decide(observe({ workers: four, loadState: reports(['a', 'b', 'c', 'd']) }));
     expect(restarted.memory.decision).toMatchObject({ hot: 4, rule: 'Panic' });
@@ -164,7 +165,7 @@ describe('a restart', () => {
     expect(restarted.status.panicUntil).toBe('2026-11-20T12:01:00Z');
   });
 
-  test('applies fewer replicas only after the down window, since it is unknown how long fewer are wanted', () => {
+  test('applies lower replicas only after the down window', () => {
     const four = ['a', 'b', 'c', 'd'].map((name) => worker(name));
     const group = groupObject({ replicas: 1 });
     const restarted = decide(observe({ group, workers: four }));
@@ -175,7 +176,7 @@ describe('a restart', () => {
     expect(later(300).memory.decision).toMatchObject({ hot: 1, rule: 'Replicas' });
   });
 
-  test('is no reason to keep more than the replicas that are asked for later', () => {
+  test('does not delay replicas that are lowered later', () => {
     const four = ['a', 'b', 'c', 'd'].map((name) => worker(name));
     const restarted = decide(observe({ workers: four }));
     const asked = observe({ group: groupObject({ replicas: 1 }), workers: four, memory: restarted.memory });
@@ -183,20 +184,20 @@ describe('a restart', () => {
   });
 });
 
-test('F11: a group of fixed size sets no condition about load figures, whatever they are', () => {
+test('F11: a group of fixed size has no condition MetricsAvailable for any figures', () => {
   const group = groupObject({ replicas: 2 });
   const workers = [worker('a'), worker('b')];
   const lying = withProblem(reports(['a']), 'uid-a/7', { kind: 'invalid', detail: 'no number', at: NOW });
   for (const loadState of [lying, undefined]) {
     const decision = decide(observe({ group, workers, ...(loadState && { loadState }) }));
-    expect(says(decision, 'MetricsAvailable')).toBeUndefined();
+    expect(conditionOf(decision, 'MetricsAvailable')).toBeUndefined();
     expect(
-      says(decide(observe({ workers, ...(loadState && { loadState }) })), 'MetricsAvailable'),
+      conditionOf(decide(observe({ workers, ...(loadState && { loadState }) })), 'MetricsAvailable'),
     ).toBeDefined();
   }
 });
 
-describe('figures that do not come, or cannot be true', () => {
+describe('missing or invalid figures', () => {
   const four = ['a', 'b', 'c', 'd'].map((name) => worker(name));
   const calm = calmOf(4);
 
@@ -210,14 +211,20 @@ describe('figures that do not come, or cannot be true', () => {
     });
     const doubtful = decide(observe({ workers: four, loadState: lying, memory: calm }));
     expect(doubtful.actions).toEqual([]);
-    expect(says(doubtful, 'MetricsAvailable')).toMatchObject({ status: 'False', reason: 'LoadUnavailable' });
-    expect(says(doubtful, 'MetricsAvailable')?.message).toContain('new_load is negative');
+    expect(conditionOf(doubtful, 'MetricsAvailable')).toMatchObject({
+      status: 'False',
+      reason: 'LoadUnavailable',
+    });
+    expect(conditionOf(doubtful, 'MetricsAvailable')?.message).toContain('new_load is negative');
     const missing = decide(observe({ workers: four, memory: calm }));
     expect(missing.actions).toEqual([]);
-    expect(says(missing, 'MetricsAvailable')).toMatchObject({ status: 'False', reason: 'LoadUnavailable' });
+    expect(conditionOf(missing, 'MetricsAvailable')).toMatchObject({
+      status: 'False',
+      reason: 'LoadUnavailable',
+    });
   });
 
-  test('do not grow it either, unless a wake is requested', () => {
+  test('grow the group only for a wake when all are missing', () => {
     const floor = groupObject({ minLoad: '900' });
     const missing = decide(observe({ group: floor, workers: four, memory: calm }));
     expect(missing.actions).toEqual([]);
@@ -229,8 +236,8 @@ describe('figures that do not come, or cannot be true', () => {
     ['minLoad', { minLoad: '250' }, 1],
     ['scaleToZero: Never', { scaleToZero: 'Never' }, 1],
     ['nothing', { minLoad: '0' }, 0],
-  ])('keep none from being hot where %s asks for one whatever the load', (_, spec, hot) => {
-    const problem = { kind: 'unreachable', detail: 'Prometheus: it cannot be reached', at: NOW } as const;
+  ])('do not prevent the hot workers of %s', (_, spec, hot) => {
+    const problem = { kind: 'unreachable', detail: 'Prometheus: unreachable', at: NOW } as const;
     const loadState = withProblem(EMPTY_LOAD, '', problem);
     const first = decide(
       observe({ source: 'group', group: groupObject(spec), loadState, memory: calmOf(0) }),
@@ -239,33 +246,33 @@ describe('figures that do not come, or cannot be true', () => {
     expect(first.actions).toHaveLength(hot);
   });
 
-  test('a source that answers what cannot be read is not called unreachable', () => {
-    const detail = 'Prometheus: loadQuery answers with 2 series';
+  test('set Ready to False when a source returns an unreadable reply and no worker is hot', () => {
+    const detail = 'Prometheus: loadQuery returns 2 series';
     const loadState = withProblem(EMPTY_LOAD, '', { kind: 'invalid', detail, at: NOW });
     const decision = decide(observe({ source: 'group', loadState, memory: calmOf(0) }));
-    expect(says(decision, 'MetricsAvailable')).toMatchObject({ reason: 'LoadUnavailable' });
-    expect(says(decision, 'Ready')).toMatchObject({ status: 'False', reason: 'LoadUnavailable' });
+    expect(conditionOf(decision, 'MetricsAvailable')).toMatchObject({ reason: 'LoadUnavailable' });
+    expect(conditionOf(decision, 'Ready')).toMatchObject({ status: 'False', reason: 'LoadUnavailable' });
   });
 
-  test('a source that cannot be reached is named', () => {
+  test('are reported with the unreachable source', () => {
     const loadState = withProblem(EMPTY_LOAD, 'uid-a/7', {
       kind: 'unreachable',
-      detail: 'worker a: it cannot be reached',
+      detail: 'worker a: unreachable',
       at: NOW,
     });
     const decision = decide(observe({ workers: [worker('a')], loadState, memory: calm }));
-    expect(says(decision, 'MetricsAvailable')).toMatchObject({
+    expect(conditionOf(decision, 'MetricsAvailable')).toMatchObject({
       status: 'False',
       reason: 'LoadUnavailable',
     });
-    expect(says(decision, 'MetricsAvailable')?.message).toContain('it cannot be reached');
+    expect(conditionOf(decision, 'MetricsAvailable')?.message).toContain('worker a: unreachable');
   });
 
-  test('figures of one source for the whole group are judged alike', () => {
+  test('remove no worker when they come from one source for the group', () => {
     const lie = withProblem(EMPTY_LOAD, '', { kind: 'invalid', detail: 'loadQuery is negative', at: NOW });
     const decision = decide(observe({ source: 'group', workers: four, loadState: lie, memory: calm }));
     expect(decision.actions).toEqual([]);
-    expect(says(decision, 'MetricsAvailable')?.status).toBe('False');
+    expect(conditionOf(decision, 'MetricsAvailable')?.status).toBe('False');
   });
 });
 
@@ -273,7 +280,7 @@ describe('a worker that is silent while others report', () => {
   const floor = groupObject({ minLoad: '150' });
   const both = [worker('a'), worker('b')];
 
-  test('counts as no capacity once it should have reported, and another one is rented', () => {
+  test('has no capacity when its report is overdue, so another is rented', () => {
     expect(decide(observe({ group: floor, workers: both, loadState: reports(['a', 'b']) })).actions).toEqual(
       [],
     );
@@ -282,7 +289,7 @@ describe('a worker that is silent while others report', () => {
     expect(decision.status.autoscaling).toMatchObject({ capacity: '100', hot: 3 });
   });
 
-  test('is waited for after it has become ready', () => {
+  test('keeps its capacity for 90 s after it became ready', () => {
     const fresh = [worker('a'), worker('b', { readySince: NOW - 89 * SECOND })];
     expect(decide(observe({ group: floor, workers: fresh, loadState: reports(['a']) })).actions).toEqual([]);
   });
@@ -301,7 +308,7 @@ describe('workers of another template', () => {
     expect(decision.status).toMatchObject({ phase: 'Updating', updated: 0 });
   });
 
-  test('wait while the Service cannot be written: new ones would receive no requests', () => {
+  test('stay while the Service cannot be written', () => {
     const workers = [worker('a', older), worker('b', older)];
     const decision = decide(
       observe({
@@ -314,18 +321,15 @@ describe('workers of another template', () => {
     expect(decision.actions).toEqual([]);
   });
 
-  test.each(['v0:0000000000000000', undefined])(
-    'stay where their hash, %s, says nothing about drift',
-    (hash) => {
-      const workers = [worker('a', { templateHash: hash }), worker('b', { templateHash: hash })];
-      const floor = groupObject({ minLoad: '150' });
-      const decision = decide(observe({ group: floor, workers, loadState: reports(['a', 'b']) }));
-      expect(decision.actions).toEqual([]);
-      expect(decision.status.updated).toBe(2);
-    },
-  );
+  test.each(['v0:0000000000000000', undefined])('stay when their hash, %s, is not comparable', (hash) => {
+    const workers = [worker('a', { templateHash: hash }), worker('b', { templateHash: hash })];
+    const floor = groupObject({ minLoad: '150' });
+    const decision = decide(observe({ group: floor, workers, loadState: reports(['a', 'b']) }));
+    expect(decision.actions).toEqual([]);
+    expect(decision.status.updated).toBe(2);
+  });
 
-  test('stay while a new one serves where no Service can lead to', () => {
+  test('stay while the new worker cannot be published', () => {
     const hidden = worker('b', {
       object: workerObject('b', { status: { ...READY_AT, publicAddress: '10.0.0.8' } }),
     });
@@ -333,11 +337,11 @@ describe('workers of another template', () => {
     const workers = [worker('a', older), { ...hidden, templateHash: templateHash(floor) }];
     const decision = decide(observe({ group: floor, workers, loadState: reports(['a', 'b']) }));
     expect(decision.actions).toEqual([]);
-    expect(says(decision, 'Ready')).toMatchObject({ status: 'False', reason: 'EndpointsLeftOut' });
+    expect(conditionOf(decision, 'Ready')).toMatchObject({ status: 'False', reason: 'EndpointsLeftOut' });
   });
 });
 
-describe('a worker of another text whose machine fits the template (M4)', () => {
+describe('a worker of an old template whose machine fits the new one (M4)', () => {
   const fitting = (overrides: Partial<Worker> = {}) =>
     worker('a', { templateHash: 'v1:0000000000000000', object: workerObject('a'), ...overrides });
   const decided = (one: Worker, spec: object = {}) =>
@@ -349,20 +353,20 @@ describe('a worker of another text whose machine fits the template (M4)', () => 
       }),
     );
 
-  test('takes over the text when the group updates its workers, and serves on', () => {
+  test('is updated to the template and keeps serving', () => {
     const one = fitting();
     const decision = decided(one);
     expect(decision.actions).toEqual([{ type: 'update', worker: one }]);
     expect(decision.endpoints).toHaveLength(1);
   });
 
-  test('stays as it is when the group updates workers only as they are deleted', () => {
+  test('is unchanged under OnDelete', () => {
     expect(decided(fitting(), { updateStrategy: { type: 'OnDelete' } }).actions).toEqual([]);
   });
 
   test.each<[string, Partial<Worker>]>([
     ['it is being deleted', { isDeleting: true }],
-    ['it was told to go', { desiredRole: 'Gone', drainSince: NOW - SECOND }],
+    ['it leaves', { desiredRole: 'Gone', drainSince: NOW - SECOND }],
   ])('is not updated when %s', (_, overrides) => {
     expect(kinds(decided(fitting(overrides)))).not.toContain('update');
   });
@@ -377,11 +381,11 @@ describe('a worker that drains', () => {
     return kinds(decide(observe({ group: patient, workers, loadState, memory: calmOf(1) })));
   };
 
-  test('keeps working when no request may wait longer and drainTimeout is not over', () => {
+  test('stays with requests after maxQueueTime until drainTimeout', () => {
     expect(actionsSince(45)).toEqual([]);
   });
 
-  test('is deleted when drainTimeout is over', () => {
+  test('is deleted at drainTimeout', () => {
     expect(actionsSince(60)).toEqual(['delete']);
   });
 });
@@ -394,12 +398,12 @@ const READY_AT = {
   conditions: [condition('Ready', 'True', '2026-11-20T11:10:00Z')],
 };
 
-describe('the Service leads to', () => {
+describe('the Service publishes', () => {
   test.each<[string, Parameters<typeof worker>[1], boolean]>([
     ['a hot worker that serves', {}, true],
     ['no worker that does not serve', { isServing: false }, false],
-    ['no worker that goes cold', { desiredRole: 'Cold', drainSince: NOW - SECOND }, false],
-    ['no worker that goes', { desiredRole: 'Gone', drainSince: NOW - SECOND }, false],
+    ['no worker that drains for the cold pool', { desiredRole: 'Cold', drainSince: NOW - SECOND }, false],
+    ['no worker that drains before its deletion', { desiredRole: 'Gone', drainSince: NOW - SECOND }, false],
     ['no worker that is being deleted', { isDeleting: true }, false],
   ])('%s', (_, overrides, isThere) => {
     const floor = groupObject({ minLoad: '50' });
@@ -409,7 +413,7 @@ describe('the Service leads to', () => {
     expect(decision.endpoints?.map((one) => one.worker.metadata.name)).toEqual(isThere ? ['a'] : []);
   });
 
-  test('no worker that is ordered to leave in the same pass', () => {
+  test('no worker that is ordered to leave in the same reconcile', () => {
     const idle = calmOf(1);
     const decision = decide(
       observe({
@@ -436,24 +440,29 @@ describe('a group without load', () => {
     groupObject({}, { ...born(minutesAgo), status: { everReady: true } });
 
   test.each<[string, ReturnType<typeof groupObject>, Partial<Worker>, boolean]>([
-    ['keeps its first worker until it has been ready once', groupObject({}, born(24)), {}, true],
-    ['keeps it, however late after its own beginning it was asked for', groupObject({}, born(600)), {}, true],
-    ['lets it go when it should have booted long ago', groupObject({}, born(26)), overdue, false],
+    ['keeps its first worker until it was ready once', groupObject({}, born(24)), {}, true],
     [
-      'keeps one that serves where nobody can be led to, until it should have been ready',
+      'keeps its first worker when it was rented long after the group was created',
+      groupObject({}, born(600)),
+      {},
+      true,
+    ],
+    ['removes its first worker when its boot is overdue', groupObject({}, born(26)), overdue, false],
+    [
+      'keeps an unpublished worker until the boot deadline',
       groupObject({}, born(25)),
       { isServing: true },
       true,
     ],
     [
-      'lets one go that serves where nobody can be led to, once it should have been ready long ago',
+      'removes an unpublished worker after the boot deadline',
       groupObject({}, born(26)),
       { isServing: true },
       false,
     ],
-    ['keeps its last one while that is to come back and none tells of a load', served(600), {}, true],
-    ['lets it go when it should have come back long ago', served(600), overdue, false],
-    ['lets it go where it tells of no load', served(600), { isServing: true }, false],
+    ['keeps its last worker while it boots and no load is reported', served(600), {}, true],
+    ['removes its last worker when its boot is overdue', served(600), overdue, false],
+    ['removes its last worker when it reports no load', served(600), { isServing: true }, false],
   ])('%s', (_, group, overrides, isKept) => {
     const one = { ...booting, ...overrides };
     const loadState = one.isServing ? reports(['a']) : EMPTY_LOAD;
@@ -463,7 +472,7 @@ describe('a group without load', () => {
   });
 });
 
-test('a group that was never ready keeps all of which one still boots', () => {
+test('keeps a worker of a never ready group while another boots', () => {
   const booting = worker('b', { isServing: false, wasEverReady: false, hasRun: false });
   const group = groupObject(
     {},
@@ -474,14 +483,14 @@ test('a group that was never ready keeps all of which one still boots', () => {
   expect(memory.decision?.rule).toBe('NotReadyYet');
 });
 
-test('of a group without ports those are ready that serve', () => {
+test('counts serving workers as ready when the group has no ports', () => {
   const { offers, image } = groupObject().spec.template.spec;
   const group = groupObject({ template: { spec: { offers, image } } });
   const workers = [worker('a'), worker('b', { isServing: false })];
   expect(decide(observe({ group, workers })).status.ready).toBe(1);
 });
 
-test('a drained worker may leave half a tick after its order when ticks are short', () => {
+test('deletes a drained worker half a tick after its order when ticks are short', () => {
   const workers = [worker('a'), worker('b', { desiredRole: 'Gone', drainSince: NOW - 1500 })];
   const situation = { group: groupObject({ minLoad: '50' }), workers, memory: calmOf(1) };
   const loadState = reports(['a', 'b']);
@@ -491,7 +500,7 @@ test('a drained worker may leave half a tick after its order when ticks are shor
 });
 
 describe('after a restart', () => {
-  test('a pass before the first tick decides as well', () => {
+  test('a reconcile before the first tick decides', () => {
     const { memory } = decide(observe({ isTick: false, group: groupObject({ minLoad: '50' }) }));
     expect(memory.decision).toMatchObject({ hot: 1 });
   });
@@ -499,11 +508,15 @@ describe('after a restart', () => {
   const boots = { isServing: false, wasEverReady: false, hasRun: false };
 
   test.each<[string, readonly Worker[], boolean]>([
-    ['one that boots alone may have been woken, and has its time', [worker('a', boots)], true],
-    ['one that serves needs none', [worker('a')], false],
-    ['one that boots beside one that serves has none', [worker('a', boots), worker('b')], false],
-    ['one that is to stay cold was not woken', [worker('a', { ...boots, desiredRole: 'Cold' })], false],
-    ['nobody was woken where nobody is', [], false],
+    ['a worker that boots alone counts as woken', [worker('a', boots)], true],
+    ['a serving worker counts as not woken', [worker('a')], false],
+    [
+      'a worker that boots beside a serving one counts as not woken',
+      [worker('a', boots), worker('b')],
+      false,
+    ],
+    ['a cold worker counts as not woken', [worker('a', { ...boots, desiredRole: 'Cold' })], false],
+    ['a group without workers counts as not woken', [], false],
   ])('%s', (_, workers, isWake) => {
     const { recent } = decide(observe({ workers })).memory.scaling;
     expect(recent[0]?.isWake).toBe(isWake);
@@ -521,7 +534,7 @@ describe('after a restart', () => {
 });
 
 describe('spreadBy', () => {
-  test('makes workers one after the other, since each must know where the others are', () => {
+  test('creates one worker at a time, each after the last is rented', () => {
     const apart = groupObject({ minLoad: '250', spreadBy: 'Host' });
     const first = decide(observe({ group: apart }));
     expect(kinds(first)).toEqual(['create']);
@@ -541,7 +554,7 @@ describe('a wake that fails', () => {
   const failing = { isServing: false, ranSinceWoken: false, wokenAt: NOW - 60 * SECOND };
   const floor = groupObject({ minLoad: '50' });
 
-  test('destroys the worker and reports a host failure after wakeTimeout', () => {
+  test('deletes the worker and reports a host failure after wakeTimeout', () => {
     const decision = decide(observe({ group: floor, workers: [worker('a', failing)] }));
     expect(kinds(decision)).toEqual(expect.arrayContaining(['reportHostFailure', 'delete', 'create']));
     expect(changesOf(decision.actions)).toContainEqual({ type: 'destroy', name: 'a', why: 'WakeTimedOut' });
@@ -557,7 +570,7 @@ describe('a wake that fails', () => {
       false,
     ],
     [
-      'its own group if the worker is broken, since the image may be the cause (S1, S2)',
+      'its own group when the worker is broken (S1, S2)',
       floor,
       { isServing: false, unreadySince: NOW - 3_600_000 },
       'WorkersFailing',
@@ -568,7 +581,7 @@ describe('a wake that fails', () => {
     expect(actions).toContainEqual(expect.objectContaining({ type: 'reportHostFailure', reason, isForAll }));
   });
 
-  test('not a second before, and not while the breaker of the account is open', () => {
+  test('deletes nothing before wakeTimeout or while the breaker of the account is open', () => {
     const almost = worker('a', { ...failing, wokenAt: NOW - 60 * SECOND + 1 });
     const early = decide(observe({ group: floor, workers: [almost] }));
     expect(early.actions).toEqual([]);
@@ -579,12 +592,12 @@ describe('a wake that fails', () => {
 });
 
 describe('workers without an owner', () => {
-  test('are taken in', () => {
+  test('are adopted', () => {
     const orphan = workerObject('lost', { metadata: { labels: { [labels.endpointGroup]: 'llm' } } });
     expect(kinds(decide(observe({ orphans: [orphan] })))).toEqual(['adopt']);
   });
 
-  test('may be all that is needed: none is rented in the pass that takes them in', () => {
+  test('delay rentals until they are adopted', () => {
     const orphan = workerObject('lost', { metadata: { labels: { [labels.endpointGroup]: 'llm' } } });
     const floor = groupObject({ minLoad: '250' });
     const decision = decide(observe({ group: floor, orphans: [orphan] }));
@@ -598,20 +611,24 @@ describe('a group that is being deleted', () => {
     {},
     {
       metadata: { deletionTimestamp: '2026-11-20T11:59:00Z', generation: 2 },
-      status: { conditions: [condition('AtMaxWorkers', 'True', '2026-11-20T11:00:00Z')], hot: 3, ready: 3 },
+      status: {
+        conditions: [condition('AtMaxWorkers', 'True', '2026-11-20T11:00:00Z')],
+        replicas: 3,
+        ready: 3,
+      },
     },
   );
 
-  test('destroys its workers, and is released when they are gone', () => {
-    const going = decide(
+  test('deletes its workers and is then released', () => {
+    const deleting = decide(
       observe({ group: deleted, workers: [worker('a'), worker('b', { isDeleting: true })] }),
     );
-    expect(going.actions).toMatchObject([{ type: 'delete', worker: { name: 'a' } }]);
-    expect(going.endpoints).toEqual([]);
-    expect(going).toMatchObject({ waiting: [], because: '' });
-    expect(going.status).toMatchObject({
+    expect(deleting.actions).toMatchObject([{ type: 'delete', worker: { name: 'a' } }]);
+    expect(deleting.endpoints).toEqual([]);
+    expect(deleting).toMatchObject({ waiting: [], because: '' });
+    expect(deleting.status).toMatchObject({
       phase: 'Deleting',
-      hot: 0,
+      replicas: 0,
       ready: 0,
       total: 2,
       observedGeneration: 2,
@@ -619,14 +636,14 @@ describe('a group that is being deleted', () => {
     expect(kinds(decide(observe({ group: deleted })))).toEqual(['release']);
   });
 
-  test('reads no load at each look, since nothing is decided by it', () => {
+  test('reads no load between ticks', () => {
     for (const memory of [undefined, calmOf(1)])
       expect(decide(observe({ group: deleted, workers: [worker('a')], memory })).memory.nextTickAt).toBe(
         NOW + 10 * SECOND,
       );
   });
 
-  test('says nothing of an older generation any more', () => {
+  test('drops conditions of an earlier generation', () => {
     const { status } = decide(observe({ group: deleted, workers: [worker('a')] }));
     expect(status.conditions?.map(({ type, observedGeneration }) => [type, observedGeneration])).toEqual([
       ['Ready', 2],
@@ -634,7 +651,7 @@ describe('a group that is being deleted', () => {
     ]);
   });
 
-  test('keeps since when it has been what it is', () => {
+  test('keeps the transition times of its conditions', () => {
     const since = '2026-11-20T10:00:00Z';
     const conditions = [condition('Ready', 'False', since), condition('Reconciling', 'True', since)];
     const again = { ...deleted, status: { conditions } };
@@ -642,14 +659,14 @@ describe('a group that is being deleted', () => {
     expect(status.conditions?.map(({ lastTransitionTime }) => lastTransitionTime)).toEqual([since, since]);
   });
 
-  test('of which nothing was written yet is released all the same', () => {
+  test('is released when it has no status yet', () => {
     const fresh = { ...groupObject(), metadata: { ...deleted.metadata, generation: undefined } };
     const { status, actions } = decide(observe({ group: fresh }));
     expect(actions).toEqual([{ type: 'release' }]);
     expect(status).toMatchObject({ observedGeneration: -1, phase: 'Deleting' });
   });
 
-  test('leaves its workers where they are to be orphans', () => {
+  test('keeps its workers when they are orphaned', () => {
     const orphaning = { ...deleted, metadata: { ...deleted.metadata, finalizers: ['orphan'] } };
     const decision = decide(observe({ group: orphaning, workers: [worker('a')] }));
     expect(kinds(decision)).toEqual(['release']);
@@ -658,38 +675,38 @@ describe('a group that is being deleted', () => {
 });
 
 describe('the name of a new worker', () => {
-  test('is the first that nothing has, be it a worker on its way out or one that was released', () => {
+  test('has the lowest free number, also beside leaving and foreign objects', () => {
     const floor = groupObject({ minLoad: '250' });
     const [first, second] = [workerName(floor, 0), workerName(floor, 2)];
     const leaving = worker(first, { object: workerObject(first), isDeleting: true, isServing: false });
     const takenNames = new Set([second]);
     const decision = decide(observe({ group: floor, workers: [leaving], takenNames }));
-    const made = decision.actions.flatMap((action) => (action.type === 'create' ? [action.ordinal] : []));
-    expect(made).toEqual([1, 3, 4]);
+    const ordinals = decision.actions.flatMap((action) => (action.type === 'create' ? [action.ordinal] : []));
+    expect(ordinals).toEqual([1, 3, 4]);
   });
 
-  test('is another for a group that was created again under its name', () => {
+  test('differs for a group that was created again with the same name', () => {
     const again = groupObject({}, { metadata: { uid: 'uid-again' } });
     expect(workerName(again, 0)).not.toBe(workerName(group, 0));
     expect(workerName(group, 0)).toMatch(/^llm-[a-z0-9]{6}$/);
   });
 });
 
-describe('a ceiling on what a group may spend', () => {
+describe('maxSpendPerHour', () => {
   const busy = { load: { type: 'Static', static: { load: '900' } }, minLoad: '900' };
   const rented = (spec: object) =>
     kinds(decide(observe({ group: groupObject({ ...busy, spreadBy: 'None', ...spec }) }))).filter(
       (kind) => kind === 'create',
     ).length;
 
-  test('leaves room for as many workers as it pays at the price that one may cost', () => {
+  test('allows as many workers as it pays at their maximum price', () => {
     expect(rented({})).toBeGreaterThan(3);
     expect(rented({ maxSpendPerHour: '1.30' })).toBe(2);
     expect(rented({ maxSpendPerHour: '0.50' })).toBe(0);
   });
 });
 
-describe('figures that move by themselves', () => {
+describe('figures that follow the load', () => {
   const floor = groupObject({ minLoad: '50' });
   const steady = observe({
     group: floor,
@@ -707,10 +724,10 @@ describe('figures that move by themselves', () => {
     readonly now?: Partial<typeof steady>;
   }
 
-  /** Whether they are written anew, where these were written so many seconds ago. */
+  /** Returns true if the figures are written again over figures of some seconds ago. */
   function isWritten({ secondsAgo, terms, lastActivity, now: more }: Written): boolean {
     const { autoscaling } = decide({ ...steady, ...more }).status;
-    if (!autoscaling) throw new Error('Nothing was decided.');
+    if (!autoscaling) throw new Error('No decision.');
     const at = new Date(NOW - secondsAgo * SECOND).toISOString();
     const before = {
       ...{ ...status, load: '0.007', lastActivity: lastActivity ?? status.lastActivity },
@@ -720,33 +737,33 @@ describe('figures that move by themselves', () => {
   }
 
   test.each<[string, number, Partial<Terms>, boolean]>([
-    ['stay as they were written while nothing moves', 3600, {}, false],
-    ['stay where the load moved by 5 %', 60, { load: '84' }, false],
-    ['are written where it moved by more', 60, { load: '84.3' }, true],
-    ['are written where it fell by more', 60, { load: '75.9' }, true],
+    ['stay while they are constant', 3600, {}, false],
+    ['stay when the load changed by 5 %', 60, { load: '84' }, false],
+    ['are written when the load rose by more than 5 %', 60, { load: '84.3' }, true],
+    ['are written when the load fell by more than 5 %', 60, { load: '75.9' }, true],
     ['stay until a minute has passed', 59, { load: '160' }, false],
-    ['are written where the longest load moved', 60, { longLoad: '160' }, true],
-    ['are written where the queue moved', 60, { queue: '1' }, true],
-    ['are written where the capacity moved', 60, { capacity: '160' }, true],
-    ['are written where a performance is known that was not', 60, { perf: undefined }, true],
-    ['are written at once where other workers are wanted hot', 0, { hot: 2 }, true],
-    ['are written at once where other workers are wanted in all', 0, { total: 2 }, true],
-    ['are written at once where a clock that was ahead has written them', -1, {}, true],
+    ['are written when the maximum load changed', 60, { longLoad: '160' }, true],
+    ['are written when the queue changed', 60, { queue: '1' }, true],
+    ['are written when the capacity changed', 60, { capacity: '160' }, true],
+    ['are written when performance becomes known', 60, { perf: undefined }, true],
+    ['are written at once when the hot target changes', 0, { hot: 2 }, true],
+    ['are written at once when the total target changes', 0, { total: 2 }, true],
+    ['are written at once when they were written in the future', -1, {}, true],
   ])('%s', (_, secondsAgo, terms, written) => {
     expect(isWritten({ secondsAgo, terms })).toBe(written);
   });
 
   test.each<[string, Partial<typeof steady>, boolean]>([
-    ['are written before a worker is made', { workers: [], memory: calmOf(0) }, true],
-    ['are written where a wake is asked for, so that a restart knows of it', { wakeAsked: true }, true],
-    ['stay where an orphan is taken in, which spends nothing', { orphans: [workerObject('lost')] }, false],
+    ['are written before a worker is created', { workers: [], memory: calmOf(0) }, true],
+    ['are written when a wake is requested', { wakeAsked: true }, true],
+    ['stay when a worker is adopted', { orphans: [workerObject('lost')] }, false],
   ])('%s', (_, more, written) => {
     expect(isWritten({ secondsAgo: 1, now: more })).toBe(written);
   });
 
   test.each<[string, number, boolean]>([
-    ['are written where work ended half a minute ago, since idleness counts from there', 30, true],
-    ['stay until then', 29, false],
+    ['are written when work ended half a minute ago', 30, true],
+    ['stay when work ended less than half a minute ago', 29, false],
   ])('%s', (_, secondsAgo, written) => {
     const loadState = { ...reports(['a']), lastActivity: NOW - secondsAgo * SECOND };
     const idle = { lastActivity: '2026-11-20T11:30:00Z', now: { loadState } };
@@ -754,7 +771,7 @@ describe('figures that move by themselves', () => {
     expect(isWritten({ secondsAgo: 59, ...idle })).toBe(false);
   });
 
-  test('are kept whole: load, terms, maxima, activity', () => {
+  test('stay together: load, terms, maxima, activity', () => {
     const before = { ...status, lastActivity: '2026-11-20T11:59:50Z', loadMaxima: [] };
     const { conditions: _, ...after } = decide({ ...steady, group: { ...floor, status: before } }).status;
     const { conditions: _before, ...kept } = before;
@@ -762,14 +779,14 @@ describe('figures that move by themselves', () => {
   });
 });
 
-describe('a group remembers', () => {
-  test('that it was ready once', () => {
+describe('the status records', () => {
+  test('that the group was ready once', () => {
     const group = groupObject({}, { status: { everReady: true } });
     expect(decide(observe({ group })).status.everReady).toBe(true);
     expect(decide(observe()).status.everReady).toBe(false);
   });
 
-  test('the maxima of an hour, and no older ones', () => {
+  test('the load maxima of the last hour only', () => {
     const maxima = (minutes: number) => [{ at: NOW - minutes * 60 * SECOND, load: 7 }];
     const loadState = (minutes: number) => ({
       ...EMPTY_LOAD,
@@ -779,7 +796,7 @@ describe('a group remembers', () => {
     expect(decide(observe({ loadState: loadState(61) })).status.loadMaxima).toEqual([]);
   });
 
-  test('a wake of any length as far as a status takes it', () => {
+  test('the first 253 characters of a wake request', () => {
     const asked = { metadata: { annotations: { [annotations.wakeAt]: 'w'.repeat(300) } } };
     const { status } = decide(observe({ group: groupObject({}, asked) }));
     expect(status.wokenAt).toBe('w'.repeat(253));
@@ -794,11 +811,11 @@ describe('the last activity', () => {
   const idle = groupObject({}, { status: { load: '0', lastActivity: recorded } });
 
   test.each<[string, Parameters<typeof observe>[0], string]>([
-    ['is now where a process begins and load was on record', { group: busy }, '2026-11-20T12:00:00Z'],
-    ['is what was recorded where none was', { group: idle }, recorded],
-    ['is what was recorded while the process goes on', { group: busy, memory: calmOf(0) }, recorded],
+    ['is now when a process begins with a recorded load', { group: busy }, '2026-11-20T12:00:00Z'],
+    ['is the recorded time when a process begins without a recorded load', { group: idle }, recorded],
+    ['is the recorded time while the process runs', { group: busy, memory: calmOf(0) }, recorded],
     [
-      'is now where a wake is asked for',
+      'is now when a wake is requested',
       { group: idle, memory: calmOf(0), wakeAsked: true },
       '2026-11-20T12:00:00Z',
     ],
@@ -808,7 +825,7 @@ describe('the last activity', () => {
       '2026-11-20T11:59:59Z',
     ],
     [
-      'is not later than now, whatever a clock that was ahead has noted',
+      'is at most now when the recorded time is in the future',
       { group: groupObject({}, { status: { lastActivity: '2026-11-21T11:30:00Z' } }), memory: calmOf(0) },
       '2026-11-20T12:00:00Z',
     ],
@@ -819,44 +836,40 @@ describe('the last activity', () => {
 
 describe('a restart counts as hot', () => {
   test.each<[string, Parameters<typeof worker>[1], boolean]>([
-    ['a worker that is wanted hot', {}, true],
-    ['no worker that is wanted cold', { desiredRole: 'Cold' }, false],
+    ['a hot worker', {}, true],
+    ['no cold worker', { desiredRole: 'Cold' }, false],
     ['no worker that is being deleted', { isDeleting: true }, false],
   ])('%s', (_, overrides, isHot) => {
     const { memory } = decide(observe({ workers: [worker('a', overrides)], loadState: reports(['a']) }));
     expect(memory.scaling.panicUntil).toBe(isHot ? NOW + 60 * SECOND : 0);
   });
 
-  test('and goes on with the panic that is on record', () => {
+  test('and continues the recorded panic', () => {
     const group = groupObject({}, { status: { panicUntil: '2026-11-20T12:00:30Z' } });
     expect(decide(observe({ group })).memory.scaling.panicUntil).toBe(NOW + 30 * SECOND);
   });
 });
 
-describe('where workers stand apart the next is made', () => {
+describe('with spreadBy the next worker is created', () => {
   const apart = groupObject({ minLoad: '250', spreadBy: 'Host' });
   test.each<[string, Parameters<typeof worker>[1], number]>([
-    ['not while one has no machine yet', { isRented: false }, 0],
-    ['once it has one', { isRented: true }, 1],
+    ['not while another has no machine', { isRented: false }, 0],
+    ['when the other has a machine', { isRented: true }, 1],
     [
-      'beside one that is stopped without a machine',
+      'beside a stopped worker without a machine',
       { isRented: false, isStopped: true, isOnHold: true, desiredRole: 'Gone' },
       1,
     ],
-    ['beside one that is on its way out', { isRented: false, isDeleting: true }, 1],
-    ['beside one that waits for a person', { isRented: false, isStalled: true }, 1],
-    [
-      'beside one that has found no machine for longer than a boot may take',
-      { isRented: false, isOverdue: true },
-      1,
-    ],
-  ])('%s', (_, overrides, made) => {
+    ['beside a worker that is being deleted', { isRented: false, isDeleting: true }, 1],
+    ['beside a stalled worker', { isRented: false, isStalled: true }, 1],
+    ['beside a worker that is past its boot deadline', { isRented: false, isOverdue: true }, 1],
+  ])('%s', (_, overrides, creates) => {
     const present = worker('a', { isServing: false, ...overrides });
     const { actions } = decide(observe({ group: apart, workers: [present], memory: calmOf(1) }));
-    expect(actions.filter(({ type }) => type === 'create')).toHaveLength(made);
+    expect(actions.filter(({ type }) => type === 'create')).toHaveLength(creates);
   });
 
-  test('while one that sleeps is woken all the same', () => {
+  test('after a stopped one is woken', () => {
     const asleep = { desiredRole: 'Cold', powerState: 'Stopped', isServing: false, isStopped: true } as const;
     const workers = [worker('a', { isRented: false, isServing: false }), worker('b', asleep)];
     const { actions } = decide(observe({ group: apart, workers, memory: calmOf(1) }));
@@ -864,7 +877,7 @@ describe('where workers stand apart the next is made', () => {
   });
 });
 
-test('one that drains and is idle is not stopped in the pass that wants it back', () => {
+test('keeps a drained worker running when it becomes hot again', () => {
   const group = groupObject({ minLoad: '150' });
   const workers = [worker('a'), worker('b', { desiredRole: 'Cold', drainSince: NOW - 25 * SECOND })];
   const { actions } = decide(
@@ -873,7 +886,7 @@ test('one that drains and is idle is not stopped in the pass that wants it back'
   expect(actions).toMatchObject([{ type: 'order', worker: { name: 'b' }, order: { desiredRole: 'Hot' } }]);
 });
 
-test('a worker that is deleted leaves the Service first, and one that stays does not', () => {
+test('unpublishes only the worker that is deleted', () => {
   const workers = [worker('a'), worker('b', { desiredRole: 'Gone', drainSince: NOW - 60 * SECOND })];
   const group = groupObject({ minLoad: '50' });
   const { actions, endpoints } = decide(
@@ -883,7 +896,7 @@ test('a worker that is deleted leaves the Service first, and one that stays does
   expect(endpoints?.map(({ worker: { metadata } }) => metadata.name)).toEqual(['a']);
 });
 
-describe('a worker that may not be taken in', () => {
+describe('a worker whose adoption is refused', () => {
   const group = groupObject({ minLoad: '250', maxWorkers: 3 });
   const refused = (name: string) => [{ action: `adopt ${name}`, detail: 'refused' }];
   const created = (more: Parameters<typeof observe>[0]) =>
@@ -900,32 +913,32 @@ describe('a worker that may not be taken in', () => {
       ),
     ).filter((kind) => kind === 'create').length;
 
-  test('keeps its place, since it may bill', () => {
+  test('counts for maxWorkers, since it may be billed', () => {
     expect(created({ refused: refused('lost') })).toBe(1);
   });
 
-  test('delays all others until it was tried', () => {
+  test('delays creations until its adoption was tried', () => {
     expect(created({ refused: [] })).toBe(0);
     expect(created({ refused: refused('another') })).toBe(0);
   });
 });
 
-describe('the next look is', () => {
+describe('the requeue is due', () => {
   const floor = groupObject({ minLoad: '50', wakeTimeout: '60s', maxQueueTime: '30s' });
   const waking = { isServing: false, ranSinceWoken: false, wokenAt: NOW - 57 * SECOND };
   const draining = { desiredRole: 'Gone', drainSince: NOW - 26 * SECOND } as const;
 
   test.each<[string, Parameters<typeof worker>[1], number]>([
     ['at the next tick', {}, 10_000],
-    ['when a wake has failed', waking, 3000],
+    ['at wakeTimeout of a waking worker', waking, 3000],
     [
-      'at the next tick where the woken one runs',
+      'at the next tick when the woken worker runs',
       { ...waking, ranSinceWoken: true, isServing: true },
       10_000,
     ],
-    ['when nobody may wait any longer in who drains', draining, 4000],
+    ['at maxQueueTime of a draining worker', draining, 4000],
     [
-      'at the next tick where nobody can wait there',
+      'at the next tick when the machine of the draining worker is down',
       { ...draining, isServing: false, isUp: false, isOnHold: true },
       10_000,
     ],
@@ -937,18 +950,13 @@ describe('the next look is', () => {
   });
 });
 
-describe('work looks like a queue', () => {
+describe('work counts as a queue', () => {
   const short = groupObject({ minLoad: '50', maxWorkers: 1, targetQueueTime: '2s' });
   test.each<[string, object, number, boolean]>([
-    ['above the target time', { currentLoad: 201 }, 0, true],
-    ['not at it', { currentLoad: 200 }, 0, false],
-    [
-      'not where waiting work is told apart, which is then no guess',
-      { currentLoad: 201, waitingLoad: 201 },
-      0,
-      false,
-    ],
-    ['not where the capacity does not suffice, which is then the reason', { currentLoad: 201 }, 1000, false],
+    ['above targetQueueTime', { currentLoad: 201 }, 0, true],
+    ['not at targetQueueTime', { currentLoad: 200 }, 0, false],
+    ['not when waiting work is reported separately', { currentLoad: 201, waitingLoad: 201 }, 0, false],
+    ['not when the capacity is too low', { currentLoad: 201 }, 1000, false],
   ])('%s', (_, record, amount, looksSlow) => {
     const loadState = reports(['a'], amount, record);
     const { memory } = decide(
@@ -958,47 +966,43 @@ describe('work looks like a queue', () => {
   });
 });
 
-describe('the first pass of a process', () => {
-  test('notes work that looks like a queue when it remembers nothing', () => {
+describe('the first reconcile of a process', () => {
+  test('notes work that counts as a queue', () => {
     const short = groupObject({ minLoad: '50', maxWorkers: 1, targetQueueTime: '2s' });
     const loadState = reports(['a'], 0, { currentLoad: 201 });
     expect(decide(observe({ group: short, workers: [worker('a')], loadState })).memory.slowSince).toBe(NOW);
   });
 
-  test('records since when a worker is broken when it reports an error', () => {
+  test('records the time and error of a failing worker', () => {
     const loadState = reports(['a'], 0, { error: 'out of memory' });
     const { status } = decide(observe({ workers: [worker('a')], loadState }));
     const since = '2026-11-20T12:00:00Z';
     expect(status.failingWorkers).toEqual([{ worker: 'a', instanceId: '7', since, error: 'out of memory' }]);
   });
 
-  test('lets no action wait when it is a tick', () => {
+  test('delays no action when it is a tick', () => {
     expect(decide(observe()).waiting).toEqual([]);
   });
 });
 
-describe('the endpoint', () => {
+describe('the endpoint in the status', () => {
   const renamed = groupObject({ endpointName: 'chat' }, { status: { endpoint: 'llm.team-a.svc' } });
   const taken = {
     type: 'problem',
     reason: 'NameTaken',
-    detail: 'Service chat belongs to somebody else.',
+    detail: 'Service chat is not owned by this group.',
   } as const;
 
   test.each([
-    ['a group that was renamed', { group: renamed }, /^chat\./],
-    [
-      'a group whose new name is taken: the former one, which leads on',
-      { group: renamed, published: taken },
-      /^llm\./,
-    ],
-    ['a group that never had another name', { group, published: taken }, /^llm\./],
-  ])('of %s', (_, changes, expected) => {
+    ['is the new name when endpointName changed', { group: renamed }, /^chat\./],
+    ['is the former name while the new one is taken', { group: renamed, published: taken }, /^llm\./],
+    ['is the name of the group when there is no former name', { group, published: taken }, /^llm\./],
+  ])('%s', (_, changes, expected) => {
     expect(decide(observe(changes)).status.endpoint).toMatch(expected);
   });
 });
 
-describe('workers that end for the template if other machines can be rented', () => {
+describe('workers that the template would replace', () => {
   const outdated = { templateHash: 'v1:0000000000000000' };
   const two = [worker('a', outdated), worker('b', outdated)];
   const floor = (spec: Record<string, unknown> = {}) => groupObject({ minLoad: '150', ...spec });
@@ -1010,21 +1014,21 @@ describe('workers that end for the template if other machines can be rented', ()
   );
 
   test.each<[string, Parameters<typeof observe>[0], readonly string[]]>([
-    ['are as many as the group may miss', { group: floor(), workers: two }, ['a']],
-    ['are all workers if the group may miss all', { group: floor(all), workers: two }, ['a', 'b']],
+    ['are at most maxUnavailable', { group: floor(), workers: two }, ['a']],
+    ['are all workers when maxUnavailable is 100 %', { group: floor(all), workers: two }, ['a', 'b']],
     [
-      'are none of the present template',
+      'exclude workers of the present template',
       { group: floor(all), workers: [worker('a'), two[1] ?? worker('b')] },
       ['b'],
     ],
-    ['are none if none is outdated', { group: floor(all), workers: [worker('a'), worker('b')] }, []],
+    ['are none when no worker is outdated', { group: floor(all), workers: [worker('a'), worker('b')] }, []],
     [
-      'are none without a machine',
+      'exclude workers without a machine',
       { group: floor(all), workers: [worker('a', { ...outdated, isRented: false })] },
       [],
     ],
     [
-      'are only those with a machine, beside one without',
+      'are the rented workers beside one without a machine',
       {
         group: floor(all),
         workers: [worker('a', { ...outdated, isRented: false, hasRun: false }), ...two.slice(1)],
@@ -1032,9 +1036,9 @@ describe('workers that end for the template if other machines can be rented', ()
       ['b'],
     ],
     ['are none while the group is paused', { group: floor({ ...all, ...paused }), workers: two }, []],
-    ['are none of a group that is being deleted', { group: deleting, workers: two }, []],
+    ['are none when the group is being deleted', { group: deleting, workers: two }, []],
     [
-      'are none that leave for another reason',
+      'exclude workers that leave for another reason',
       { group: floor(all), workers: [worker('a', { ...outdated, hasEnded: true })] },
       [],
     ],
@@ -1048,11 +1052,11 @@ describe('workers that end for the template if other machines can be rented', ()
 describe('the Secrets of a gateway', () => {
   const deleting = groupObject({}, { metadata: { deletionTimestamp: '2026-11-20T11:59:00Z' } });
   const due = { problem: undefined, isDue: true };
-  const problem = 'The Secrets of its gateway cannot be written: no right';
+  const problem = 'Cannot write the Secrets of its gateway: no right';
 
   test.each([
     ['are checked when a check is due', { identity: due }, true],
-    ['are not checked before', {}, false],
+    ['are not checked before a check is due', {}, false],
     ['are not checked for a group that is being deleted', { identity: due, group: deleting }, false],
   ])('%s', (_, changes, checksIdentity) => {
     expect(decide(observe(changes)).checksIdentity).toBe(checksIdentity);
@@ -1061,20 +1065,20 @@ describe('the Secrets of a gateway', () => {
   test.each([true, false])('are named in the status while they cannot be written (tick: %s)', (isTick) => {
     const observed = observe({ isTick, identity: { problem, isDue: false } });
     const decision = decide(observed);
-    expect(says(decision, 'Ready')).toMatchObject({
+    expect(conditionOf(decision, 'Ready')).toMatchObject({
       reason: 'NotPermitted',
       message: expect.stringContaining(`${problem}.`),
     });
     expect(decision.waiting).toEqual([{ action: 'identity', detail: problem }]);
-    const mended = decide({
+    const repaired = decide({
       ...observed,
       refused: decision.waiting,
       identity: { problem: undefined, isDue: false },
     });
-    expect([says(mended, 'Ready')?.reason, mended.waiting]).toEqual(['ScaledToZero', []]);
+    expect([conditionOf(repaired, 'Ready')?.reason, repaired.waiting]).toEqual(['ScaledToZero', []]);
   });
 
-  test('are named in no more text than the status takes', () => {
+  test('are named in at most 1024 characters', () => {
     const [refusal] = decide(observe({ identity: { problem: 'x'.repeat(2000), isDue: false } })).waiting;
     expect(refusal?.detail).toHaveLength(1024);
   });
@@ -1087,20 +1091,20 @@ describe('events of a decision', () => {
   } as const;
   const outdated = worker('a', { templateHash: 'v1:0000000000000000' });
 
-  test('name what keeps workers of an old template, and a container in which nothing runs', () => {
+  test('report a blocked rollout, and a container in which no program runs', () => {
     const group = groupObject({ minLoad: '50' });
     const { events } = decide(observe({ group, workers: [outdated], outlook: blocked }));
     expect(events.map(({ reason }) => reason)).toEqual(['InvalidSpec', 'ReplacementBlocked']);
   });
 
-  test('name a service that the group needs and has lost', () => {
+  test('report a lost service', () => {
     const before = condition('MetricsAvailable', 'True', '2026-11-20T11:10:00Z');
     const group = groupObject({ minLoad: '50' }, { status: { everReady: true, conditions: [before] } });
     const { services } = decide(observe({ group, workers: [worker('a')] }));
     expect(services.map(({ reason }) => reason)).toEqual(['LoadUnavailable']);
   });
 
-  test('name no service that a group loses while it is being deleted', () => {
+  test('report no lost service while the group is being deleted', () => {
     const metadata = { deletionTimestamp: '2026-11-20T11:59:00Z' };
     const { events, services } = decide(observe({ group: groupObject({}, { metadata }) }));
     expect([events.map(({ reason }) => reason), services]).toEqual([['InvalidSpec'], []]);

@@ -1,6 +1,7 @@
 import type { EndpointGroupStatus } from '../../api/v1alpha1/endpoint-group.ts';
 import { endpointGroupSpec } from '../../api/v1alpha1/endpoint-group-spec.ts';
 import { parseDollars } from '../../lib/money.ts';
+import { newerVersion } from '../../lib/stored-form.ts';
 import { isAtLeast, parseDuration, parseTime } from '../../lib/time.ts';
 import {
   actionKey,
@@ -28,19 +29,43 @@ import { chooseWorkers } from './autoscale/choose-workers.ts';
 import { hotOf } from './autoscale/cover.ts';
 import type { Change, Choice } from './autoscale/plan.ts';
 import { type Counts, countWorkers } from './counts.ts';
-import { RULES } from './explain.ts';
+import { targetText } from './explain.ts';
 import { deriveFacts, type Facts, isHot } from './facts.ts';
 import { type Endpoint, hasGateway, servicePorts } from './publish/endpoints.ts';
 import { serviceEvents } from './service-events.ts';
-import { deletingStatus, statusOf } from './status.ts';
+import { deletingStatus, heldStatus, statusOf } from './status.ts';
 import type { Action, Decision, IdentityView, MemoryFields, Observed, Refusal } from './types.ts';
 import { isToUpdate, templateHash, workerName } from './workers/template.ts';
 import type { Worker } from './workers/worker.ts';
 
-/** Decides from the observation what to record, publish and do. Pure. */
+/** Returns the decision for an observation: status, endpoints and actions. Pure. */
 export function decide(observed: Observed): Decision {
   if (observed.group.metadata.deletionTimestamp !== undefined) return decideDeletion(observed);
+  const version = newerVersion(observed.group.status);
+  if (version !== undefined) return decideNothing(deriveFacts(observed), version);
   return decideScaling(deriveFacts(observed));
+}
+
+/**
+ * Keeps all workers as they are. A newer operator wrote the record, so its last decision is unknown. Serving workers
+ * stay published.
+ */
+function decideNothing(facts: Facts, version: number): Decision {
+  const { identity, endpoints } = facts.publication;
+  const memory = idleMemory(facts);
+  return {
+    needsFinalizer: true,
+    status: heldStatus({ ...facts, counts: countsOf(facts) }, version),
+    endpoints,
+    checksIdentity: identity.isDue,
+    actions: [],
+    waiting: [],
+    because: '',
+    events: [],
+    services: [],
+    memory,
+    requeueAfterMs: requeueAfter(facts, memory),
+  };
 }
 
 function decideScaling(facts: Facts): Decision {
@@ -69,14 +94,14 @@ function decideScaling(facts: Facts): Decision {
     checksIdentity: identity.isDue,
     actions: isTick ? decided : decided.filter((action) => !isRefused(action)),
     waiting: [...(isTick ? [] : standing), ...secrets],
-    because: because(decision),
+    because: targetText(decision),
     ...eventsOf(facts, status),
     memory,
     requeueAfterMs: requeueAfter(facts, memory),
   };
 }
 
-/** The actions of the chosen changes, and those that carry on what was decided before. */
+/** Returns the actions of the chosen changes, and actions that continue earlier decisions. */
 function actionsOf(facts: Facts, changes: readonly Change[]): readonly Action[] {
   const orders = ordersInput(facts);
   return cheapestFirst([
@@ -97,13 +122,14 @@ function eventsOf(
   };
 }
 
-/** Workers with a machine that would end for the template now if another machine could be rented for each. */
+/** Returns the rented workers that the template would replace now if another machine could be rented for each. */
 export function endingForTemplate(observed: Observed): readonly Worker[] {
   const { group, workers } = observed;
   const { now } = observed.clock;
   const present = { templateHash: templateHash(group), spec: group.spec, now };
   const isConcerned = (worker: Worker) => worker.isRented && isToReplace(worker, present);
-  if (group.metadata.deletionTimestamp !== undefined || !workers.all.some(isConcerned)) return [];
+  if (group.metadata.deletionTimestamp !== undefined || newerVersion(group.status) !== undefined) return [];
+  if (!workers.all.some(isConcerned)) return [];
   const facts = deriveFacts({ ...observed, workers: { ...workers, outlook: { inHand: EVERY_WORKER } } });
   const { changes } = choose(facts, scalingDecision(facts));
   const byName = new Map(workers.all.map((worker) => [worker.name, worker]));
@@ -116,7 +142,7 @@ export function endingForTemplate(observed: Observed): readonly Worker[] {
 
 const EVERY_WORKER = { has: () => true };
 
-/** Updates workers whose machine fits the current template to its text, unless the strategy is `OnDelete`. */
+/** Returns updates of workers whose machine fits the current template, unless the strategy is `OnDelete`. */
 function updatesOf(input: WorkersInput): readonly Action[] {
   const { workers, spec } = input;
   if (spec.updateStrategy.type === 'OnDelete') return [];
@@ -127,8 +153,8 @@ function updatesOf(input: WorkersInput): readonly Action[] {
 }
 
 /**
- * Leaving workers leave the Service before anything else happens to them. Behind a gateway they stay published as
- * draining until they are stopped or deleted, since they may have requests.
+ * Returns the endpoints after these actions. A leaving worker first leaves the Service. Behind a gateway it stays
+ * published as draining until it is stopped or deleted, since it may have requests.
  */
 function staying(
   { group, publication }: Pick<Facts, 'group' | 'publication'>,
@@ -177,7 +203,10 @@ function ordersInput({ group, workers, load, clock }: Facts): OrdersInput {
   };
 }
 
-/** True if pickers report the requests of workers: while they are silent, a request may take its whole time limit. */
+/**
+ * Returns true if pickers report the requests of workers. While they are silent, a request may take its whole time
+ * limit.
+ */
 function isRouted(group: Facts['group'], { source, state }: Facts['load']): boolean {
   if (source === 'gateway') return true;
   return hasGateway(group) && state.pickers.since !== undefined;
@@ -215,7 +244,7 @@ function memoryOf(facts: Facts, decision: ScalingDecision): MemoryFields {
   };
 }
 
-/** Values of the tick that begins with this reconcile, else of the last tick. */
+/** Returns the values of the tick that begins with this reconcile, or of the last tick. */
 function tickOf({
   workers: { scaling },
   memory,
@@ -225,7 +254,7 @@ function tickOf({
   return { nextTickAt: beganAt + times.tickMs, hotAtTick: hotOf(scaling).length };
 }
 
-/** Time until the next tick or the end of a wake or drain, whichever is first. */
+/** Returns the time until the next tick or the end of a wake or drain, whichever is first. */
 function requeueAfter(
   { group: { spec }, workers, clock: { now } }: Pick<Facts, 'group' | 'workers' | 'clock'>,
   memory: MemoryFields,
@@ -244,11 +273,7 @@ function requeueAfter(
 
 const MIN_REQUEUE_MS = 10;
 
-function because({ rule, hot, total }: ScalingDecision): string {
-  return `Wanted are ${hot} hot and ${total} in all: ${RULES[rule]}.`;
-}
-
-/** Decision of this tick; between ticks, that of the last one. */
+/** Returns the decision of this tick; between ticks, the decision of the last tick. */
 export function scalingDecision(facts: Facts): ScalingDecision {
   const { group, memory } = facts;
   const { scaling, input } = facts.workers;
@@ -276,7 +301,9 @@ export function scalingDecision(facts: Facts): ScalingDecision {
   });
 }
 
-/** True if the group was ready once, or its boot deadline and those of its booting workers have passed. */
+/**
+ * Returns true if the group was ready once, or its boot deadline and those of its booting workers have passed.
+ */
 function mayReachZero({
   group,
   workers,
@@ -289,7 +316,10 @@ function mayReachZero({
   return now > (parseTime(group.metadata.creationTimestamp) ?? now) + bootMs;
 }
 
-/** Memory after a restart: panic with the present workers, since only the record says what was needed before. */
+/**
+ * Returns the memory after a restart: panic with the present workers, since only the record contains the earlier
+ * need.
+ */
 export function afterRestart({
   group,
   workers,
@@ -297,21 +327,21 @@ export function afterRestart({
 }: Pick<Observed, 'group' | 'workers' | 'clock'>): ScalingMemory {
   const present = workers.all.filter(isHot);
   const hot = present.length;
-  // A restart does not know of a wake request: if only booting workers exist, they keep their time to boot.
+  // After a restart a wake request is unknown: if only booting workers exist, they keep their time to boot.
   const isWake = hot > 0 && !present.some(({ isServing }) => isServing);
   const replicas = group.spec.replicas === undefined ? undefined : hot;
   const { panicUntil, autoscaling } = group.status ?? {};
   const recorded = parseTime(panicUntil) ?? 0;
   const total = Number(autoscaling?.stabilizedTotalCapacity ?? autoscaling?.totalCapacity ?? 0);
   return {
-    // A restart does not know when replicas were lowered: the down window begins now.
+    // After a restart the time at which replicas were lowered is unknown: the down window begins now.
     recent: [{ at: now, hot: 0, total, replicas, isWake }],
     panicUntil: hot > 0 ? Math.max(recorded, now + times.panicMs) : recorded,
     hot,
   };
 }
 
-/** Chooses the workers to rent, wake, stop and destroy for that decision. */
+/** Returns the workers to rent, wake, stop and delete for a decision. */
 export function choose(
   {
     group: { spec },
@@ -334,7 +364,7 @@ export function choose(
   });
 }
 
-/** The chosen changes that this reconcile makes; a later one chooses the rest again. */
+/** Returns the chosen changes for this reconcile; a later one chooses the rest again. */
 export function changesOfThisPass(
   choice: Choice,
   seen: Pick<Observed, 'group' | 'workers' | 'publication' | 'refused'>,
@@ -352,9 +382,11 @@ const isKeptFromAll = ({ service }: Observed['publication']): boolean =>
   service.type === 'problem' && service.forAll === true;
 
 /**
- * Maximum number of new workers now. Adopted workers count from the next reconcile on and may be enough; one that cannot
- * be adopted keeps its place, since it may bill. With `spreadBy`, each worker is rented before the next is created, since
- * the next one must know where it is. A worker that can rent nothing, or is past its boot deadline, does not delay others.
+ * Returns the maximum number of new workers now. Adopted workers count from the next reconcile on and may be enough.
+ * A worker that cannot be adopted keeps its place, since it may be billed.
+ *
+ * With `spreadBy`, each worker must be rented before the next is created, which needs its location. A worker that can
+ * rent nothing, or is past its boot deadline, does not delay others.
  */
 function createLimit({
   group,
@@ -368,29 +400,27 @@ function createLimit({
   return all.some(isRenting) ? 0 : Math.min(1, places);
 }
 
-/** Refused actions that are decided again. */
+/** Returns the refused actions that are decided again. */
 function standingRefusals(refused: readonly Refusal[], decided: readonly Action[]): readonly Refusal[] {
   const keys = new Set(decided.map(actionKey));
   return refused.filter(({ action }) => keys.has(action));
 }
 
-/** Reason why the machines of the group get no certificates, beside refused actions. */
+/** Returns the reason why the machines of the group get no certificates, as a refusal. */
 function identityRefusals({ problem }: IdentityView): readonly Refusal[] {
   return problem === undefined ? [] : [{ action: 'identity', detail: problem.slice(0, 1024) }];
 }
 
-/** True if this action was refused the last time. */
+/** Returns true if this action was refused the last time. */
 function isRefusedIn(refused: readonly Refusal[], action: Action): boolean {
   return refused.some((refusal) => refusal.action === actionKey(action));
 }
 
-/** Deletes all workers, and releases the group when they are gone. Deletion with `--cascade=orphan` leaves the workers. */
+/** Deletes all workers, then releases the group. Deletion with `--cascade=orphan` keeps the workers. */
 export function decideDeletion(observed: Observed): Decision {
   const {
     group,
     workers: { all: workers },
-    memory,
-    clock: { now, times },
   } = observed;
   const orphans = group.metadata.finalizers?.includes('orphan') === true;
   const left = orphans ? [] : workers;
@@ -408,16 +438,19 @@ export function decideDeletion(observed: Observed): Decision {
     waiting: [],
     because: '',
     ...eventsOf(observed, status),
-    memory: {
-      ...(memory ?? {
-        scaling: afterRestart(observed),
-        decision: undefined,
-        hotAtTick: 0,
-        slowSince: undefined,
-      }),
-      // Load decides nothing any more, so only a tick reads it.
-      nextTickAt: now + times.tickMs,
-    },
+    memory: idleMemory(observed),
     requeueAfterMs: 5000,
   };
+}
+
+/** Returns the memory of a group that does not follow its load; only a tick reads it. */
+function idleMemory(observed: Observed): MemoryFields {
+  const { now, times } = observed.clock;
+  const first = {
+    scaling: afterRestart(observed),
+    decision: undefined,
+    hotAtTick: 0,
+    slowSince: undefined,
+  };
+  return { ...(observed.memory ?? first), nextTickAt: now + times.tickMs };
 }

@@ -33,20 +33,20 @@ export interface SharedDeps {
   readonly isLeading: () => boolean;
   /** True if the breaker of a worker's account holds back replacement. */
   readonly isFrozen: (worker: GpuInstance) => boolean;
-  /** Reports to the account of a worker that its host failed; `isForAll`: the host may count for other namespaces too. */
+  /** Reports a host failure to the account of a worker; with `isForAll` it counts for other namespaces too. */
   readonly reportHostFailure: (worker: GpuInstance, reason: string, isForAll: boolean) => void;
-  /** Searches other machines for workers that would end for the template. */
+  /** Searches machines for workers that the template would replace. */
   readonly outlook: {
     ask(request: OutlookRequest, own: Pick<ReconcileContext, 'aside' | 'log'>): Promise<TemplateOutlook>;
     forget(groupUid: string): void;
   };
-  /** Maximum price of one machine of a group by its account; undefined if the account sets none, or is not known. */
+  /** Returns the maximum price of one machine by the account of a group; undefined if unset or unknown. */
   readonly accountCapOf: (group: EndpointGroup) => MicroDollars | undefined;
   /** Returns false if the market of a group's account cannot stop machines; undefined if that is unknown. */
   readonly hasStop?: (group: EndpointGroup) => boolean | undefined;
 }
 
-/** Workers that would end for the template, each as the template would have it. */
+/** Search for machines: the workers that the template would replace, with the template applied. */
 export interface OutlookRequest {
   readonly groupUid: string;
   readonly templateHash: string;
@@ -55,7 +55,7 @@ export interface OutlookRequest {
   readonly wake: () => void;
 }
 
-/** Everything outside the group that a reconcile uses: every step takes this one value, or part of it. */
+/** Dependencies of the reconcile of one group. Every step receives this value or a part of it. */
 export interface Deps extends SharedDeps {
   readonly memory: GroupMemory;
   readonly log: Logger;

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import type { EndpointGroupStatus } from '../../api/v1alpha1/endpoint-group.ts';
 import { endpointGroupSpec } from '../../api/v1alpha1/endpoint-group-spec.ts';
-import { explainGroup, RULES, sentenceOf } from './explain.ts';
+import { explainGroup, explanationOf, RULES, targetText } from './explain.ts';
 
 const spec = endpointGroupSpec.parse({ template: { spec: { image: 'x' } } });
 
-/** No two figures are alike, so that one that is left out is missed. */
+/** Terms with unequal figures, so that a test finds each missing one. */
 const TERMS: NonNullable<EndpointGroupStatus['autoscaling']> = {
   at: '2026-01-02T03:04:05Z',
   load: '101',
@@ -27,7 +27,7 @@ const TERMS: NonNullable<EndpointGroupStatus['autoscaling']> = {
   rule: 'DownWindow',
 };
 
-test('shows every term of a decision, and the rule that decided', () => {
+test('shows every term of a decision and its rule', () => {
   const text = explainGroup({ spec, status: { autoscaling: TERMS } }).join('\n');
   expect(Object.values(TERMS).filter((term) => !text.includes(String(term)))).toEqual([]);
   expect(text).toContain(RULES.DownWindow);
@@ -44,15 +44,25 @@ test('shows every option of a formula with its value', () => {
   expect(values.filter((value) => !text.includes(value))).toEqual([]);
 });
 
-test('says that a group has no decision, and shows what one of an earlier version has', () => {
-  expect(explainGroup({ spec })).toEqual(['Nothing has been decided yet.']);
+test('reports a missing decision, and shows the terms of an earlier version', () => {
+  expect(explainGroup({ spec })).toEqual(['No scaling decision yet.']);
   const { stabilizedHotCapacity: _hot, stabilizedTotalCapacity: _total, perf: _perf, ...older } = TERMS;
   const text = explainGroup({ spec, status: { autoscaling: older } }).join('\n');
   expect(text).not.toContain('undefined');
-  expect(text).toContain('one worker unknown /s');
+  expect(text).toContain('unknown /s per worker');
 });
 
-test('the sentence of a decision fits into the status', () => {
+test('names target and rule, then the figures', () => {
+  expect(targetText({ hot: 2, total: 3, rule: 'Floor' })).toBe(
+    'Target: 2 hot, 3 total, from minLoad, which exceeds the load.',
+  );
+  expect(targetText({ hot: 2, total: 3, rule: 'Later' })).toBe('Target: 2 hot, 3 total, Later.');
+  expect(explanationOf({ ...TERMS, hotNeed: 1, rule: 'Load' })).toBe(
+    'Target: 115 hot, 116 total, from load at target utilization. Load 101/s with 104 waiting needs 109/s hot (1 worker), 110/s total (114 workers).',
+  );
+});
+
+test('explains a decision within 512 characters', () => {
   const longest = Object.fromEntries(
     Object.entries(TERMS).map(([name, value]) => [
       name,
@@ -60,5 +70,5 @@ test('the sentence of a decision fits into the status', () => {
     ]),
   ) as typeof TERMS;
   for (const rule of Object.keys(RULES))
-    expect(sentenceOf({ ...longest, rule }).length).toBeLessThanOrEqual(512);
+    expect(explanationOf({ ...longest, rule }).length).toBeLessThanOrEqual(512);
 });

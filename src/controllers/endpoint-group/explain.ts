@@ -1,62 +1,68 @@
 import type { EndpointGroup, EndpointGroupStatus } from '../../api/v1alpha1/endpoint-group.ts';
+import { counted } from '../../lib/plural.ts';
 import type { ScalingRule } from './autoscale/bounds.ts';
 
 type Terms = NonNullable<EndpointGroupStatus['autoscaling']>;
 
-/** What each rule means, for people. */
+/** Origin of the target by rule, as the end of a sentence. */
 export const RULES: Readonly<Record<ScalingRule, string>> = {
-  Load: 'the load at the target utilisation decides',
-  Queue: 'the waiting work decides: it is to be gone within targetQueueTime',
-  Floor: 'minLoad decides, since the load is below it',
-  Replicas: 'spec.replicas decides, the load is not used',
-  MeasureFirst: 'one worker is measured first, since no performance is known',
-  Inactivity: 'one worker stays until inactivityTimeout has passed without work',
-  NeverZero: 'one worker stays, since scaleToZero is Never',
-  NotReadyYet: 'one worker stays, since the group has not been ready once',
-  Wake: 'a wake was asked for',
-  DownWindow: 'the largest need of the last 300 s decides, so that nothing flaps',
-  Panic: 'a burst within the last 60 s keeps every hot worker',
-  RampUp: 'at most as many workers are added in one tick as are hot, and two at least',
-  MaxWorkers: 'maxWorkers decides',
-  MetricsMissing: 'no believable figures arrive, so nothing shrinks',
+  Load: 'from load at target utilization',
+  Queue: 'to clear waiting work within targetQueueTime',
+  Floor: 'from minLoad, which exceeds the load',
+  Replicas: 'from spec.replicas; the load is ignored',
+  MeasureFirst: 'one worker to measure performance',
+  Inactivity: 'one worker kept until inactivityTimeout passes without work',
+  NeverZero: 'one worker kept, since scaleToZero is Never',
+  NotReadyYet: 'one worker kept, since the group was never ready',
+  Wake: 'from a wake request',
+  DownWindow: 'from the maximum need of the last 300 s',
+  Panic: 'all hot workers kept for 60 s after a burst',
+  RampUp: 'limited per tick to double the hot workers or two more',
+  MaxWorkers: 'limited by maxWorkers',
+  MetricsMissing: 'kept while load figures are missing or invalid',
 };
 
 function isRule(text: string): text is ScalingRule {
   return Object.hasOwn(RULES, text);
 }
 
-/** The decision in one sentence, as the status carries it. */
-export function sentenceOf(terms: Omit<Terms, 'explanation'>): string {
-  const rule = isRule(terms.rule) ? RULES[terms.rule] : terms.rule;
-  const needs = `Load ${terms.load}/s and ${terms.queue} waiting need ${terms.hotCapacity}/s hot, ${terms.totalCapacity}/s in all`;
-  const workers = `${terms.hotNeed} and ${terms.totalNeed} workers`;
-  return `${needs}: ${workers}. Wanted are ${terms.hot} hot, ${terms.total} in all: ${rule}.`;
+const originOf = (rule: string): string => (isRule(rule) ? RULES[rule] : rule);
+
+/** Returns the target and its rule as one sentence, for status and events. */
+export function targetText({ hot, total, rule }: Pick<Terms, 'hot' | 'total' | 'rule'>): string {
+  return `Target: ${hot} hot, ${total} total, ${originOf(rule)}.`;
 }
 
-/** Every term of the last decision of a group with its formula, and the rule that decided; one line each. */
+/** Returns the decision with its figures, for the status. */
+export function explanationOf(terms: Omit<Terms, 'explanation'>): string {
+  const hot = `${terms.hotCapacity}/s hot (${counted(terms.hotNeed, 'worker')})`;
+  const total = `${terms.totalCapacity}/s total (${counted(terms.totalNeed, 'worker')})`;
+  return `${targetText(terms)} Load ${terms.load}/s with ${terms.queue} waiting needs ${hot}, ${total}.`;
+}
+
+/** Returns each term of a group's last decision with its formula, and its rule, one line each. */
 export function explainGroup({ spec, status }: Pick<EndpointGroup, 'spec' | 'status'>): readonly string[] {
   const terms = status?.autoscaling;
-  if (!terms) return ['Nothing has been decided yet.'];
+  if (!terms) return ['No scaling decision yet.'];
   const share = spec.targetUtilizationPercent;
   const { stabilizedHotCapacity, stabilizedTotalCapacity } = terms;
-  const rule = isRule(terms.rule) ? RULES[terms.rule] : terms.rule;
   return [
     `at              ${terms.at}`,
-    `load            ${terms.load} /s over 60 s, ${terms.burstLoad} /s over 10 s, at most ${terms.longLoad} /s in the last hour`,
+    `load            ${terms.load} /s over 60 s, ${terms.burstLoad} /s over 10 s, max ${terms.longLoad} /s in the last hour`,
     `waiting         ${terms.queue}`,
-    `ready capacity  ${terms.capacity} /s, one worker ${terms.perf ?? 'unknown'} /s`,
+    `ready capacity  ${terms.capacity} /s; ${terms.perf ?? 'unknown'} /s per worker`,
     `rate            max(load ${terms.load}, minLoad ${spec.minLoad}) / ${share} % = ${terms.rateCapacity} /s`,
     `queue           waiting ${terms.queue} / targetQueueTime ${spec.targetQueueTime} = ${terms.queueCapacity} /s`,
     `hot             max(rate, queue) = ${terms.hotCapacity} /s`,
-    `hot and cold    max(${spec.coldMultiplier} × max(longest load ${terms.longLoad}, minLoad ${spec.minLoad}) / ${share} %, minColdLoad ${spec.minColdLoad} / ${share} %, hot) = ${terms.totalCapacity} /s`,
-    // Statuses of earlier versions do not have it.
+    `total           max(${spec.coldMultiplier} × max(max load ${terms.longLoad}, minLoad ${spec.minLoad}) / ${share} %, minColdLoad ${spec.minColdLoad} / ${share} %, hot) = ${terms.totalCapacity} /s`,
+    // Statuses of earlier versions do not contain the down window.
     ...(stabilizedHotCapacity === undefined
       ? []
       : [
-          `down window     at most ${stabilizedHotCapacity} /s hot and ${stabilizedTotalCapacity} /s in all within 300 s`,
+          `down window     max ${stabilizedHotCapacity} /s hot, ${stabilizedTotalCapacity} /s total in the last 300 s`,
         ]),
-    `needed          ${terms.hotNeed} hot, max(workers for ${terms.totalCapacity} /s, coldWorkers ${spec.coldWorkers}, hot) = ${terms.totalNeed} in all`,
-    `wanted          ${terms.hot} hot, ${terms.total - terms.hot} cold, ${terms.total} in all (maxWorkers ${spec.maxWorkers})`,
-    `rule            ${terms.rule}: ${rule}`,
+    `needed          ${terms.hotNeed} hot, max(workers for ${terms.totalCapacity} /s, coldWorkers ${spec.coldWorkers}, hot) = ${terms.totalNeed} total`,
+    `target          ${terms.hot} hot, ${terms.total - terms.hot} cold, ${terms.total} total (maxWorkers ${spec.maxWorkers})`,
+    `rule            ${terms.rule}: ${originOf(terms.rule)}`,
   ];
 }

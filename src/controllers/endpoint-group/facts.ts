@@ -16,24 +16,24 @@ import type { Observed, SeenLoad, SeenPublication, SeenWorkers } from './types.t
 import { templateHash } from './workers/template.ts';
 import type { Worker } from './workers/worker.ts';
 
-/** Workers as the autoscaler judges them, and those that fail. */
+/** Workers as input of the autoscaler, and the failing ones. */
 export interface KnownWorkers extends SeenWorkers {
-  /** The same workers, in the same order. */
+  /** Workers in the order of `all`. */
   readonly scaling: readonly ScalingWorker[];
-  /** Values that they are judged by. */
+  /** Values that determine `scaling`. */
   readonly input: WorkersInput;
   readonly failing: readonly FailingWorker[];
   readonly pace: ReplacementPace;
 }
 
-/** Load figures, and the requests that follow from the record. */
+/** Load figures, with wake requests of the record. */
 export interface KnownLoad extends SeenLoad {
   readonly view: LoadView;
-  /** Undefined before any. */
+  /** Undefined before any activity. */
   readonly lastActivity: number | undefined;
 }
 
-/** Endpoints of the workers that can be published, and what keeps the others from it. */
+/** Endpoints of the publishable workers, and the problems of others. */
 export interface KnownPublication extends SeenPublication, Endpoints {}
 
 /** Observation and the values derived from it; the input of every rule. */
@@ -43,7 +43,7 @@ export interface Facts extends Observed {
   readonly publication: KnownPublication;
 }
 
-/** Derives everything that more than one rule uses. */
+/** Returns the observation with every value that more than one rule uses. */
 export function deriveFacts(observed: Observed): Facts {
   const { group, workers, load, account, publication } = observed;
   const { now, times } = observed.clock;
@@ -78,7 +78,7 @@ export function deriveFacts(observed: Observed): Facts {
   };
 }
 
-/** Times by reporter: another machine of the same worker is another reporter. */
+/** Returns the times by reporter. A new machine of a worker is another reporter. */
 function sinceOf(failing: readonly FailingWorker[], workers: readonly Worker[]): WorkersInput['brokenSince'] {
   const since = new Map(failing.map((one) => [one.worker, parseTime(one.since)]));
   return new Map(
@@ -89,13 +89,13 @@ function sinceOf(failing: readonly FailingWorker[], workers: readonly Worker[]):
   );
 }
 
-/** True if the annotation has a value that the status does not confirm. */
+/** Returns true if the annotation has a value that the status does not confirm. */
 function isWakeAnnotated({ metadata, status }: Observed['group']): boolean {
   const asked = requestToken(metadata, annotations.wakeAt);
   return asked !== undefined && asked !== status?.wokenAt;
 }
 
-/** True if an earlier process recorded a wake and ended before it ordered a worker to wake. */
+/** Returns true if an earlier process recorded a wake and stopped before it woke a worker. */
 function isWakeUnfinished({
   group,
   memory,
@@ -105,21 +105,20 @@ function isWakeUnfinished({
   return !workers.all.some(isHot);
 }
 
-/** True if the worker is to serve, whether its machine runs or boots. */
+/** Returns true if the desired role of the worker is hot, whether it runs or boots. */
 export function isHot({ desiredRole, isDeleting }: Worker): boolean {
   return desiredRole === 'Hot' && !isDeleting;
 }
 
-/** Reported work counts until another report ends it: a reporter without news may be silent. */
+/** Returns true if the last reports contain work. A silent reporter keeps its work until its next report. */
 function isAtWork({ waiting, workers }: LoadView): boolean {
   if (waiting > 0) return true;
   return [...workers.values()].some(({ currentLoad, inFlight }) => currentLoad + (inFlight?.count ?? 0) > 0);
 }
 
 /**
- * Time of the last activity. A new group counts as active, since without a worker no work can be seen; not behind a
- * gateway, where requests wait. After a restart a recorded load counts as over from now. Never later than now, since a
- * clock that was ahead may have written a later time.
+ * Returns the time of the last activity, at most now. A new group counts as active, since no work is visible without
+ * a worker; behind a gateway waiting requests are visible. After a restart a recorded load counts as activity now.
  */
 function lastActivityOf({
   clock: { now },

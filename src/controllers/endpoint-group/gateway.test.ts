@@ -22,7 +22,7 @@ import type { Worker } from './workers/worker.ts';
 const SECOND = 1000;
 const times = defaultTimes;
 const group = groupObject({ gateway: {}, drainTimeout: '5m' });
-/** Workers of a known price. */
+/** Template of workers at $0.40 per hour. */
 const cheap = {
   spec: {
     image: 'example/worker:1',
@@ -37,7 +37,7 @@ interface Sent extends Partial<GatewayGroupReport> {
   readonly first?: boolean;
 }
 
-/** What these reports of pickers leave behind. */
+/** Returns the load state after these reports of pickers. */
 function reported(sent: readonly Sent[], before: LoadState = EMPTY_LOAD): LoadState {
   return sent.reduce((state, { by = 'a', secondsAgo, first = false, ...figures }) => {
     const report = {
@@ -49,7 +49,7 @@ function reported(sent: readonly Sent[], before: LoadState = EMPTY_LOAD): LoadSt
   }, before);
 }
 
-/** A picker that has reported the same for a minute, at last a second ago. */
+/** Returns equal reports of a picker over the last minute; the last is a second old. */
 const steady = (figures: Partial<GatewayGroupReport> = {}, by = 'a'): readonly Sent[] =>
   Array.from({ length: 12 }, (_, index) => ({ by, ...figures, secondsAgo: 56 - index * 5 }));
 
@@ -60,7 +60,7 @@ const kinds = (actions: readonly Action[]) => actions.map(({ type }) => type);
 const inFlight = (requests: number, name = 'a', work = requests) => [{ name, requests, work }];
 
 describe('the load of a gateway', () => {
-  test('is what arrived, by which workers are rented', () => {
+  test('is the arrived work, for which workers are rented', () => {
     const loadState = reported([...steady(), { secondsAgo: 0, arrivedWork: 6000 }]);
     const { status, memory } = decided({ loadState });
     expect(status.load).toBe('107.143');
@@ -68,14 +68,14 @@ describe('the load of a gateway', () => {
     expect(memory.decision?.hot).toBe(7);
   });
 
-  test('is also what waits, be it that it arrived long ago', () => {
+  test('includes work that has waited for long', () => {
     const loadState = reported(steady({ heldRequests: 5, heldWork: 2500 }));
     const { status, memory } = decided({ loadState });
     expect(status.autoscaling).toMatchObject({ queue: '2500', rule: 'Queue' });
     expect(memory.decision?.hot).toBe(3);
   });
 
-  test('is no more than the group may have workers, whatever a picker says', () => {
+  test('rents at most maxWorkers for any reported figure', () => {
     const loadState = reported([
       ...steady(),
       { secondsAgo: 0, arrivedWork: 1e12, heldRequests: 1e9, heldWork: 1e12, workers: inFlight(1e9) },
@@ -84,13 +84,13 @@ describe('the load of a gateway', () => {
     expect(kinds(actions)).toEqual(Array.from({ length: group.spec.maxWorkers }, () => 'create'));
   });
 
-  test('makes a worker full that has more of it than fits into maxQueueTime', () => {
+  test('makes a worker full when its work exceeds maxQueueTime', () => {
     const loadState = reported(steady({ workers: inFlight(9, 'a', 3001) }));
     const conditions = decided({ loadState, workers: [worker('a')] }).status.conditions;
     expect(conditions).toContainEqual(expect.objectContaining({ type: 'Saturated', status: 'True' }));
   });
 
-  test('is measured against what pickers say that workers can do', () => {
+  test('is compared with the performance that pickers report', () => {
     const loadState = reported(steady({ workers: [{ name: 'a', requests: 1, work: 1, perf: 250 }] }));
     expect(decided({ loadState, workers: [worker('a')] }).status.autoscaling).toMatchObject({
       perf: '250',
@@ -98,7 +98,7 @@ describe('the load of a gateway', () => {
     });
   });
 
-  test('is unknown while no picker reports, and no worker goes', () => {
+  test('is unknown while no picker reports, so every worker stays', () => {
     const ready = { ...group, status: { everReady: true } };
     const workers = [worker('a'), worker('b')];
     const { status, actions } = decided({ group: ready, workers, memory: calm(2) });
@@ -108,12 +108,12 @@ describe('the load of a gateway', () => {
         type: 'MetricsAvailable',
         status: 'False',
         reason: 'LoadUnavailable',
-        message: expect.stringContaining('no picker of the gateway reports'),
+        message: expect.stringContaining('no gateway picker reports'),
       }),
     );
   });
 
-  test('is nothing once a picker says so, and workers go', () => {
+  test('is zero when a picker reports none, so workers drain', () => {
     const ready = { ...group, status: { everReady: true } };
     const { actions } = decided({
       ...{ group: ready, workers: [worker('a'), worker('b')], memory: calm(2) },
@@ -127,7 +127,7 @@ describe('behind a gateway the last worker', () => {
   const idle = (seconds: number, more: Parameters<typeof groupObject>[1] = {}) =>
     groupObject({ gateway: {}, inactivityTimeout: `${seconds}s` }, more);
 
-  test('stays while it has a request, whose picker has nothing new to report', () => {
+  test('stays while it has a request that its picker reported before', () => {
     const loadState = reported(
       steady({ workers: inFlight(1) }).map((one) => ({ ...one, secondsAgo: one.secondsAgo + 4 })),
     );
@@ -142,7 +142,7 @@ describe('behind a gateway the last worker', () => {
     expect(status).toMatchObject({ lastActivity: new Date(NOW).toISOString().replace('.000', '') });
   });
 
-  test('goes when it has none for as long as inactivityTimeout says', () => {
+  test('drains when it had no request for inactivityTimeout', () => {
     const loadState = reported([...steady({ workers: inFlight(1) }), { secondsAgo: 0 }]);
     const served = idle(1, { status: { everReady: true } });
     const { actions } = decided({ group: served, workers: [worker('a')], memory: calm(1), loadState });
@@ -156,7 +156,7 @@ describe('behind a gateway the last worker', () => {
     expect(status.lastActivity).toBeUndefined();
   });
 
-  test('is rented for a new group without a gateway, where no request could be seen', () => {
+  test('is rented for a new group without a gateway', () => {
     const young = { metadata: { creationTimestamp: new Date(NOW - SECOND).toISOString() } };
     const { actions } = decided({
       group: groupObject({ inactivityTimeout: '10m' }, young),
@@ -166,7 +166,7 @@ describe('behind a gateway the last worker', () => {
   });
 });
 
-describe('behind a gateway the slice of a worker', () => {
+describe('behind a gateway the endpoint of a worker', () => {
   const draining = { desiredRole: 'Gone', drainSince: NOW - SECOND } as const;
   const published = (overrides: Partial<Worker>, given: GroupSituation = {}) => {
     const loadState = reported(steady({ workers: inFlight(1) }));
@@ -175,27 +175,27 @@ describe('behind a gateway the slice of a worker', () => {
   };
 
   test.each<[string, Partial<Worker>, readonly unknown[]]>([
-    ['that drains stays, and says that it ends', draining, [['a', true]]],
-    ['stays while it does not answer for a moment', { ...draining, isServing: false }, [['a', true]]],
-    ['that goes cold stays until it is stopped', { ...draining, desiredRole: 'Cold' }, [['a', true]]],
-    ['whose machine stopped goes', { ...draining, isServing: false, isUp: false }, []],
-    ['goes once it is deleted', { ...draining, isDeleting: true }, []],
-    ['goes when it is told to go before it served', { desiredRole: 'Gone' }, []],
+    ['stays as draining while the worker drains', draining, [['a', true]]],
+    ['stays while the draining worker is briefly unready', { ...draining, isServing: false }, [['a', true]]],
+    ['stays while the worker drains for the cold pool', { ...draining, desiredRole: 'Cold' }, [['a', true]]],
+    ['is removed when the machine stopped', { ...draining, isServing: false, isUp: false }, []],
+    ['is removed when the worker is being deleted', { ...draining, isDeleting: true }, []],
+    ['is removed when the worker leaves before it served', { desiredRole: 'Gone' }, []],
   ])('%s', (_, overrides, expected) => {
     expect(published(overrides)).toEqual(expected);
   });
 
-  test('that is wanted says that it is ready', () => {
+  test('is ready while the worker is hot', () => {
     const floor = groupObject({ gateway: {}, minLoad: '50' });
     expect(published({}, { group: floor, memory: calm(1) })).toEqual([['a', false]]);
   });
 
-  test('goes with the worker once it has no request any more', () => {
+  test('is removed with the worker when no request remains', () => {
     const loadState = reported(steady());
     expect(published({ ...draining, drainSince: NOW - 10 * SECOND }, { loadState })).toEqual([]);
   });
 
-  test('says that it ends in the pass that orders it', () => {
+  test('becomes draining in the reconcile that orders it', () => {
     const { actions, endpoints } = decided({
       group: { ...group, status: { everReady: true } },
       ...{ workers: [worker('a')], memory: calm(1), loadState: reported(steady()) },
@@ -204,7 +204,7 @@ describe('behind a gateway the slice of a worker', () => {
     expect(endpoints).toMatchObject([{ isDraining: true }]);
   });
 
-  test('is taken back at once where there is no gateway', () => {
+  test('is removed at once when the gateway is disabled', () => {
     const off = groupObject({ gateway: { enabled: false } });
     expect(published(draining, { group: off, source: 'workers' })).toEqual([]);
   });
@@ -216,17 +216,21 @@ describe('a worker that drains behind a gateway', () => {
   const actionsAfter = (seconds: number, sent: readonly Sent[], overrides: GroupSituation = {}) =>
     kinds(decided({ workers: [leaving(seconds)], loadState: reported(sent), ...overrides }).actions);
 
-  test('goes when no picker has a request of it', () => {
+  test('is deleted when no picker has a request for it', () => {
     expect(actionsAfter(10, [...steady(), ...steady({}, 'b')])).toEqual(['delete']);
   });
 
   test.each<[string, number, readonly Sent[]]>([
-    ['one picker has a request of it', 60, [...steady(), ...steady({ workers: inFlight(1, 'a', 0) }, 'b')]],
-    ['a picker has not reported since it leaves', 10, [...steady(), { by: 'b', secondsAgo: 10 }]],
-    ['another picker may be yet to report', 60, [{ secondsAgo: 14 }, { secondsAgo: 9 }, { secondsAgo: 4 }]],
+    ['one picker has a request for it', 60, [...steady(), ...steady({ workers: inFlight(1, 'a', 0) }, 'b')]],
+    ['a picker has not reported since the drain began', 10, [...steady(), { by: 'b', secondsAgo: 10 }]],
+    [
+      'another picker may not have reported yet',
+      60,
+      [{ secondsAgo: 14 }, { secondsAgo: 9 }, { secondsAgo: 4 }],
+    ],
     ['no picker reports', 299, []],
     [
-      'a picker that had a request of it fell silent',
+      'a silent picker had a request for it',
       290,
       [{ by: 'b', secondsAgo: 100, workers: inFlight(1) }, ...steady()],
     ],
@@ -234,12 +238,12 @@ describe('a worker that drains behind a gateway', () => {
     expect(actionsAfter(seconds, sent)).toEqual([]);
   });
 
-  test('goes at drainTimeout, whatever is said', () => {
+  test('is deleted at drainTimeout regardless of reports', () => {
     expect(actionsAfter(300, steady({ workers: inFlight(1) }))).toEqual(['delete']);
     expect(actionsAfter(300, [])).toEqual(['delete']);
   });
 
-  describe('and says itself what it has', () => {
+  describe('and reports its own requests', () => {
     const pulled = groupObject({ gateway: {}, drainTimeout: '5m', load: { type: 'HTTPPull' } });
     const own = (count: number, sent: readonly Sent[]) => {
       const known = reported(sent);
@@ -248,11 +252,11 @@ describe('a worker that drains behind a gateway', () => {
     };
 
     test.each<[string, number, readonly Sent[], readonly string[]]>([
-      ['goes when it and every picker have none', 0, steady(), ['delete']],
+      ['is deleted when it and every picker have none', 0, steady(), ['delete']],
       ['stays while a picker has some', 0, steady({ workers: inFlight(1) }), []],
       ['stays while it has some', 1, steady(), []],
       ['stays while the pickers are silent', 0, [{ secondsAgo: 30 }], []],
-      ['goes by its own word where pickers never reported', 0, [], ['delete']],
+      ['is deleted by its own report when pickers never reported', 0, [], ['delete']],
     ])('%s', (_, count, sent, actions) => {
       expect(own(count, sent)).toEqual(actions);
     });
@@ -266,7 +270,7 @@ describe('workers of a group with a gateway are blocked', () => {
     message,
   });
   const booting = { isServing: false, wasEverReady: false, hasRun: false } as const;
-  /** A hot worker that does not serve, and says why. */
+  /** Returns a hot worker that does not serve, with the reason of its condition Rented. */
   const waiting = (name: string, reason: string, overrides: Partial<Worker> = {}) => {
     const status = { observedGeneration: 1, conditions: [because('Rented', reason, 'The reason.')] };
     return worker(name, {
@@ -296,28 +300,24 @@ describe('workers of a group with a gateway are blocked', () => {
   const SILENT = { observedGeneration: 1 } as const;
 
   test.each<[string, GroupSituation, string]>([
+    ['by missing offers', { workers: [waiting('a', 'NoOffers')] }, 'NoOffers: Worker a: The reason.'],
     [
-      'by offers that are not there',
-      { workers: [waiting('a', 'NoOffers')] },
-      'NoOffers: Worker a: The reason.',
-    ],
-    [
-      'by what the first of them says, where each has its own reason',
+      'by the reason of the first worker by name when reasons differ',
       { workers: [waiting('b', 'NoOffers'), waiting('a', 'InsufficientCredit')] },
       'InsufficientCredit: Worker a: The reason.',
     ],
     [
-      'by what the first of them says, in whichever order they come',
+      'by the reason of the first worker by name in another order',
       { workers: [waiting('a', 'NoOffers'), waiting('b', 'InsufficientCredit')] },
       'NoOffers: Worker a: The reason.',
     ],
     [
-      'by hot ones alone, while cold ones wait for something else',
+      'by the reason of a hot worker beside a cold one',
       { workers: [waiting('a', 'Queued', { desiredRole: 'Cold' }), waiting('b', 'NoOffers')] },
       'NoOffers: Worker b: The reason.',
     ],
     [
-      'by the credit of one that wakes',
+      'by missing credit of a waking worker',
       { workers: [waking('InsufficientCredit')] },
       'InsufficientCredit: Worker a: The reason.',
     ],
@@ -327,25 +327,25 @@ describe('workers of a group with a gateway are blocked', () => {
       'Paused: spec.pause.scaleUp is true.',
     ],
     [
-      'by a person who asks for none',
+      'by zero replicas',
       { group: groupObject({ gateway: {}, replicas: 0 }), memory: calm(0) },
       'NoReadyWorkers: spec.replicas is 0.',
     ],
     [
-      'by their ceiling',
+      'by maxSpendPerHour',
       { group: groupObject({ gateway: {}, maxSpendPerHour: '0.10', template: cheap }), memory: calm(0) },
-      'AtLimit: maxSpendPerHour $0.10 leaves no room for a worker.',
+      'AtLimit: maxSpendPerHour $0.10 allows no worker.',
     ],
     [
-      'by a write that is refused',
+      'by a refused write',
       {
         memory: calm(0),
-        refused: [{ action: 'create 0', detail: 'Making a worker is refused: quota' }],
+        refused: [{ action: 'create 0', detail: 'Cannot create a worker: quota' }],
       },
-      'NotPermitted: Making a worker is refused: quota.',
+      'NotPermitted: Cannot create a worker: quota.',
     ],
     [
-      'by a Service that cannot be written, since no worker is led to then',
+      'by a Service that cannot be written',
       {
         workers: [worker('a', { isServing: false })],
         published: { type: 'problem', reason: 'NotPermitted', detail: 'no right' },
@@ -356,7 +356,7 @@ describe('workers of a group with a gateway are blocked', () => {
     expect(blocked(given)).toBe(`True ${expected}`);
   });
 
-  test('by an error that all of them report themselves', () => {
+  test('by an error that every worker reports', () => {
     const pulled = groupObject({ gateway: {}, load: { type: 'HTTPPull' } });
     const broken = reports(['a'], 0, { error: 'CUDA error' });
     expect(blocked({ group: pulled, source: 'workers', workers: [worker('a')], loadState: broken })).toBe(
@@ -364,7 +364,7 @@ describe('workers of a group with a gateway are blocked', () => {
     );
   });
 
-  test('by what stalls one for good', () => {
+  test('by the reason of a stalled worker', () => {
     const stalled = { ...because('Stalled', 'LoginChanged', 'Another login.'), status: 'True' as const };
     const object = workerObject('a', { status: { observedGeneration: 1, conditions: [stalled] } });
     expect(
@@ -373,12 +373,12 @@ describe('workers of a group with a gateway are blocked', () => {
   });
 
   test.each<[string, GroupSituation]>([
-    ['one is ready', { workers: [worker('a'), waiting('b', 'NoOffers')] }],
-    ['one is on its way', { workers: [waiting('a', 'NoOffers'), worker('b', booting)] }],
-    ['the rental of one is under way', { workers: [waiting('a', 'Provisioning')] }],
-    ['one was refused by a host and tries another', { workers: [waiting('a', 'RentalRefused')] }],
+    ['one worker is ready', { workers: [worker('a'), waiting('b', 'NoOffers')] }],
+    ['one worker boots', { workers: [waiting('a', 'NoOffers'), worker('b', booting)] }],
+    ['one worker is being rented', { workers: [waiting('a', 'Provisioning')] }],
+    ['one worker tries another host after a refusal', { workers: [waiting('a', 'RentalRefused')] }],
     [
-      'what one says is of its spec before',
+      'the status of a worker is of an earlier generation',
       {
         workers: [
           waiting('a', 'NoOffers', {
@@ -390,10 +390,10 @@ describe('workers of a group with a gateway are blocked', () => {
         ],
       },
     ],
-    ['the first is about to be rented', { memory: calm(0) }],
-    ['none is wanted', { wakeAsked: false, memory: calm(0), loadState: reported(steady()) }],
+    ['the first worker is created now', { memory: calm(0) }],
+    ['no worker is desired', { wakeAsked: false, memory: calm(0), loadState: reported(steady()) }],
     [
-      'one can be woken, and the ceiling holds back others',
+      'one worker can wake although maxSpendPerHour blocks others',
       {
         group: groupObject({ gateway: {}, coldWorkers: 3, maxSpendPerHour: '0.41', template: cheap }),
         workers: [
@@ -403,19 +403,19 @@ describe('workers of a group with a gateway are blocked', () => {
       },
     ],
     [
-      'one is on its way and the group is paused for others',
+      'one worker boots although scale-up is paused',
       { group: groupObject({ gateway: {}, pause: paused }), workers: [worker('a', booting)] },
     ],
     [
-      'none is wanted, be it that one for the pool was refused',
+      'no hot worker is desired although a cold one was refused',
       {
         ...{ wakeAsked: false, memory: calm(0), loadState: reported(steady()) },
         group: groupObject({ gateway: {}, coldWorkers: 1 }),
-        refused: [{ action: 'create 0', detail: 'Making a worker is refused: quota' }],
+        refused: [{ action: 'create 0', detail: 'Cannot create a worker: quota' }],
       },
     ],
     [
-      'the last one makes room for it',
+      'a deleted worker still counts for maxWorkers',
       {
         group: groupObject({ gateway: {}, maxWorkers: 1 }),
         workers: [worker('a', { desiredRole: 'Gone', isDeleting: true })],
@@ -423,14 +423,14 @@ describe('workers of a group with a gateway are blocked', () => {
       },
     ],
     [
-      'one serves already and the Service cannot be written',
+      'one worker serves although the Service cannot be written',
       {
         workers: [worker('a')],
         published: { type: 'problem', reason: 'NotPermitted', detail: 'no right' },
       },
     ],
     [
-      'one has said nothing yet',
+      'one worker has no conditions yet',
       {
         workers: [
           worker('a', { ...booting, isRented: false, object: workerObject('a', { status: SILENT }) }),
@@ -438,27 +438,27 @@ describe('workers of a group with a gateway are blocked', () => {
       },
     ],
     [
-      'the account of the one that waits is not ready, as after each start of the operator',
+      'the account of a worker is not ready, as after each start of the operator',
       { workers: [waiting('a', 'AccountNotReady')] },
     ],
-    ['there is no gateway', { group: groupObject(), workers: [waiting('a', 'NoOffers')] }],
-  ])('never while %s', (_, given) => {
+    ['the group has no gateway', { group: groupObject(), workers: [waiting('a', 'NoOffers')] }],
+  ])('not when %s', (_, given) => {
     expect(blocked(given)).toBeUndefined();
   });
 });
 
-describe('a group says of its gateway', () => {
-  const says = (sent: readonly Sent[], given: GroupSituation = {}) => {
+describe('the gateway of a group', () => {
+  const conditionOf = (sent: readonly Sent[], given: GroupSituation = {}) => {
     const { status } = decided({ loadState: reported(sent), ...given });
     const found = status.conditions?.find(({ type }) => type === 'GatewayConnected');
     const condition = found && `${found.status} ${found.reason}: ${found.message}`;
     return { condition, gateway: status.gateway };
   };
 
-  test('who reports, what waits and where it is', () => {
+  test('is reported with pickers, held requests and URL', () => {
     const sent = [...steady({ heldRequests: 2 }), ...steady({ heldRequests: 1 }, 'b')];
-    expect(says(sent, { gatewayUrl: 'https://gateway.example/' })).toEqual({
-      condition: 'True Ready: 2 pickers report what the gateway counts.',
+    expect(conditionOf(sent, { gatewayUrl: 'https://gateway.example/' })).toEqual({
+      condition: 'True Ready: 2 pickers are reporting.',
       gateway: {
         url: 'https://gateway.example/team/llm',
         pickers: 2,
@@ -468,43 +468,43 @@ describe('a group says of its gateway', () => {
     });
   });
 
-  test('that one reports', () => {
-    expect(says(steady()).condition).toBe('True Ready: 1 picker reports what the gateway counts.');
+  test('is connected when one picker reports', () => {
+    expect(conditionOf(steady()).condition).toBe('True Ready: 1 picker is reporting.');
   });
 
-  test('that none has reported yet', () => {
-    expect(says([])).toEqual({
-      condition: 'Unknown LoadUnavailable: No picker of the gateway has reported since this operator leads.',
+  test('is unknown before the first report', () => {
+    expect(conditionOf([])).toEqual({
+      condition: 'Unknown LoadUnavailable: No picker has reported since this operator became the leader.',
       gateway: { pickers: 0, heldRequests: 0 },
     });
   });
 
-  test('that all fell silent', () => {
-    expect(says([{ secondsAgo: 15, heldRequests: 2 }])).toEqual({
-      condition: 'False LoadUnavailable: No picker of the gateway has reported for 15 s.',
+  test('is disconnected when every picker is silent', () => {
+    expect(conditionOf([{ secondsAgo: 15, heldRequests: 2 }])).toEqual({
+      condition: 'False LoadUnavailable: No picker has reported for 15 s.',
       gateway: { pickers: 0, heldRequests: 0, reportedAt: '2026-11-20T11:59:45Z' },
     });
   });
 
-  test('nothing where it has none', () => {
-    expect(says([], { group: groupObject() })).toEqual({ condition: undefined, gateway: undefined });
+  test('has no condition without a gateway', () => {
+    expect(conditionOf([], { group: groupObject() })).toEqual({ condition: undefined, gateway: undefined });
   });
 });
 
 describe('the status of a gateway', () => {
-  /** What is written by a second pass, a second after the first, with other figures. */
+  /** Returns the gateway status of two reconciles, the second with other figures. */
   const rewritten = (before: Partial<GatewayGroupReport>, sent: readonly Sent[]) => {
     const first = decided({ loadState: reported(steady(before)) });
     const known = { ...group, status: first.status };
     return [first.status.gateway, decided({ group: known, loadState: reported(sent) }).status.gateway];
   };
 
-  test('is not written for requests that come and go', () => {
+  test('is unchanged when only held requests change', () => {
     const [first, second] = rewritten({}, steady({ heldRequests: 7 }));
     expect(second).toEqual(first);
   });
 
-  test('says what workers of the group have by all pickers, the busiest first', () => {
+  test('contains the requests of workers over all pickers, the busiest first', () => {
     const rows = (requests: number, perf: number) => [
       { name: 'a', requests: 1, work: 1.5 },
       { name: 'b', requests, work: 2, perf },
@@ -523,7 +523,7 @@ describe('the status of a gateway', () => {
     });
   });
 
-  test('is not written for requests that workers get and finish', () => {
+  test('is unchanged when only requests in workers change', () => {
     const floor = groupObject({ gateway: {}, minLoad: '50' });
     const given = { workers: [worker('a')], memory: calm(1) };
     const loadState = (requests: number) => reported(steady({ workers: inFlight(requests) }));
@@ -539,7 +539,7 @@ describe('the status of a gateway', () => {
   });
 });
 
-describe('whatever pickers report', () => {
+describe('with any reports of pickers', () => {
   const figure = fc.oneof(fc.constantFrom(0, 1, 1e12, 2 ** 53), fc.double({ min: 0, max: 1e6, noNaN: true }));
   const requests = fc.oneof(fc.constantFrom(0, 0, 1, 1e12), fc.integer({ min: 0, max: 50 }));
   const work = fc.oneof(fc.constantFrom(0, 1e-9, 1e12), fc.double({ min: 0, max: 1e6, noNaN: true }));
@@ -560,19 +560,19 @@ describe('whatever pickers report', () => {
     .array(sent, { maxLength: 12 })
     .map((all) => all.toSorted((one, other) => other.secondsAgo - one.secondsAgo));
 
-  test('no more workers are made than the group may have', () => {
+  test('at most maxWorkers exist', () => {
     const small = groupObject({ gateway: {}, maxWorkers: 3 });
     fc.assert(
       fc.property(inOrder, fc.boolean(), (lies, wakeAsked) => {
         const workers = [worker('a'), worker('b', { desiredRole: 'Cold', drainSince: NOW - 60 * SECOND })];
         const given = { group: small, workers, loadState: reported(lies), wakeAsked, memory: calm(1) };
-        const made = kinds(decided(given).actions).filter((type) => type === 'create');
-        expect(made.length).toBeLessThanOrEqual(1);
+        const creates = kinds(decided(given).actions).filter((type) => type === 'create');
+        expect(creates.length).toBeLessThanOrEqual(1);
       }),
     );
   });
 
-  test('no draining worker goes that an honest picker has a request of', () => {
+  test('no draining worker is deleted while an honest picker has a request for it', () => {
     fc.assert(
       fc.property(inOrder, (lies) => {
         const honest = steady({ workers: inFlight(1, 'b') }, 'honest');
@@ -584,7 +584,7 @@ describe('whatever pickers report', () => {
     );
   });
 
-  test('the status can be written', () => {
+  test('the status is valid', () => {
     fc.assert(
       fc.property(inOrder, (lies) => {
         const { status } = decided({ loadState: reported(lies), workers: [worker('a')] });
@@ -594,9 +594,9 @@ describe('whatever pickers report', () => {
   });
 });
 
-describe('B09: a group says of the keys of its callers', () => {
+describe('B09: the condition of caller keys', () => {
   const keyed = groupObject({ gateway: { keys: { secretName: 'llm-callers' } } });
-  const says = (sent: readonly Sent[], of = keyed) => {
+  const conditionOf = (sent: readonly Sent[], of = keyed) => {
     const { status } = decided({ group: of, loadState: reported(sent) });
     const found = status.conditions?.find(({ type }) => type === 'CallerKeysUsable');
     return found && `${found.status} ${found.reason}: ${found.message}`;
@@ -604,31 +604,31 @@ describe('B09: a group says of the keys of its callers', () => {
   const read = { state: 'Read', unusable: [] } as const;
 
   test.each([
-    [read, 'True Ready: The gateway knows callers by Secret llm-callers.'],
-    [{ state: 'Missing', unusable: [] }, 'False InputMissing: There is no Secret llm-callers.'],
+    [read, 'True Ready: Pickers identify callers by Secret llm-callers.'],
+    [{ state: 'Missing', unusable: [] }, 'False InputMissing: Secret llm-callers does not exist.'],
     [
       { state: 'Unread', unusable: [] },
       'Unknown InputMissing: No picker has read Secret llm-callers. Allow pickers to get it (chart: gateway.secrets).',
     ],
     [
       { state: 'Unusable', unusable: ['alice', 'bob'] },
-      'False InputMissing: Secret llm-callers has no usable key. Store the SHA-256 of each key: printf %s "$KEY" | sha256sum. No SHA-256: alice, bob.',
+      'False InputMissing: Secret llm-callers has no usable key. Store the SHA-256 of each key: printf %s "$KEY" | sha256sum. Not a SHA-256: alice, bob.',
     ],
     [
       { state: 'Read', unusable: ['bob'] },
-      'False InputMissing: Secret llm-callers: values of bob are no SHA-256. Store the SHA-256 of each key: printf %s "$KEY" | sha256sum.',
+      'False InputMissing: Secret llm-callers: not a SHA-256: bob. Store the SHA-256 of each key: printf %s "$KEY" | sha256sum.',
     ],
-  ] as const)('when a picker reports %o', (keys, condition_) => {
-    expect(says(steady({ keys: { ...keys, unusable: [...keys.unusable] } }))).toBe(condition_);
+  ] as const)('is set when a picker reports %o', (keys, condition_) => {
+    expect(conditionOf(steady({ keys: { ...keys, unusable: [...keys.unusable] } }))).toBe(condition_);
   });
 
-  test('when one of two pickers has not read them yet', () => {
+  test('is True when one of two pickers has read the Secret', () => {
     const other = { state: 'Unread' as const, unusable: [] };
     const sent = [...steady({ keys: { ...read, unusable: [] } }), ...steady({ keys: other }, 'b')];
-    expect(says(sent)).toMatch(/^True Ready/);
+    expect(conditionOf(sent)).toMatch(/^True Ready/);
   });
 
-  test('never without keys', () => {
-    expect(says(steady(), group)).toBeUndefined();
+  test('is absent without keys', () => {
+    expect(conditionOf(steady(), group)).toBeUndefined();
   });
 });

@@ -7,20 +7,20 @@ import { LoadStore } from './load/state.ts';
 import { GroupMemory, Memories, recordedMaxima } from './memory.ts';
 import { Publisher } from './publish/publisher.ts';
 
-function kept() {
+function newMemory() {
   const { kube, clock } = memoryCluster();
   return new GroupMemory(new Publisher({ cluster: kube, clock }));
 }
 
 const TICK = 10_000;
 
-describe('a group is judged again', () => {
+describe('a tick is due', () => {
   const group = groupObject();
   const edited = groupObject({}, { metadata: { generation: 2 } });
   const annotated = groupObject({}, { metadata: { annotations: { 'team.example/note': 'x' } } });
 
-  test('in the first pass of a process, and until a pass is on record', () => {
-    const first = kept();
+  test('in the first reconcile of a process, until a reconcile is recorded', () => {
+    const first = newMemory();
     expect(first.isDue(group, NOW, TICK)).toBe(true);
     expect(first.isDue(group, NOW, TICK)).toBe(true);
     first.recorded(group, calm(0, { nextTickAt: NOW + TICK }));
@@ -28,17 +28,17 @@ describe('a group is judged again', () => {
   });
 
   test.each([
-    ['not before its next tick', group, NOW - 1, false],
-    ['at its next tick', group, NOW, true],
-    ['not a whole tick before it', group, NOW - TICK, false],
+    ['not before its time', group, NOW - 1, false],
+    ['at its time', group, NOW, true],
+    ['not one interval before its time', group, NOW - TICK, false],
     ['at once when the clock was set back', group, NOW - TICK - 1, true],
-    ['at once when its spec is another', edited, NOW - 1, true],
-    ['at once when an annotation is another', annotated, NOW - 1, true],
+    ['at once when the spec changed', edited, NOW - 1, true],
+    ['at once when an annotation changed', annotated, NOW - 1, true],
   ])('%s', (_, next, now, isDue) => {
-    const one = kept();
+    const one = newMemory();
     one.recorded(group, calm(0, { nextTickAt: NOW }));
     expect(one.isDue(next, now, TICK)).toBe(isDue);
-    // A pass that ended before its record has judged nothing.
+    // A reconcile that failed before its record changes nothing.
     expect(one.isDue(next, now, TICK)).toBe(isDue);
     one.recorded(next, calm(0, { nextTickAt: NOW }));
     expect(one.isDue(next, NOW - 1, TICK)).toBe(false);
@@ -46,20 +46,20 @@ describe('a group is judged again', () => {
 });
 
 describe.each(['wake', 'lateFigures'] as const)('%s', (what) => {
-  test('is not requested in the beginning', () => {
-    expect(kept()[what].see()).toBe(false);
+  test('is not requested at first', () => {
+    expect(newMemory()[what].see()).toBe(false);
   });
 
-  test('is asked for until a pass that saw it is on record', () => {
-    const one = kept();
+  test('stays requested until a reconcile that saw it is recorded', () => {
+    const one = newMemory();
     one[what].ask();
     expect([one[what].see(), one[what].see()]).toEqual([true, true]);
     one.recorded(groupObject(), calm(0));
     expect(one[what].see()).toBe(false);
   });
 
-  test('that is asked for during a pass is for the next one', () => {
-    const one = kept();
+  test('requested during a reconcile stays open for the next one', () => {
+    const one = newMemory();
     one[what].see();
     one[what].ask();
     one.recorded(groupObject(), calm(0));
@@ -67,7 +67,7 @@ describe.each(['wake', 'lateFigures'] as const)('%s', (what) => {
   });
 });
 
-test('the load of the last write counts as having gone on until a process began', () => {
+test('counts the load of the last write until the process began', () => {
   const at = '2026-11-20T11:58:00Z';
   const maxima = [{ at, load: '12.5' }];
   const recorded = { at: Date.parse(at), load: 12.5 };
@@ -87,7 +87,7 @@ describe('the memories of groups', () => {
     return { memories: new Memories({ cluster, clock, loadStore }), loadStore, clock };
   }
 
-  test('are one for each group, until it is forgotten', () => {
+  test('contain one memory per group until it is forgotten', () => {
     const { memories } = bench();
     const group = groupObject();
     const other = groupObject({}, { metadata: { uid: 'uid-other' } });
@@ -98,14 +98,14 @@ describe('the memories of groups', () => {
     expect(memories.of(group)).not.toBe(first);
   });
 
-  test('go on from the load in the status', () => {
+  test('continue from the load in the status', () => {
     const { memories, loadStore, clock } = bench();
     const group = groupObject({}, { status: { load: '7' } });
     memories.of(group);
     expect(loadStore.get(uidOf(group)).history.maxima).toEqual([{ at: clock.now(), load: 7 }]);
   });
 
-  test('begin without a decision, a refusal or a result of publishing', () => {
+  test('begin without a decision, refusal or problem of publishing', () => {
     const { fields, refused, publisher } = bench().memories.of(groupObject());
     expect([fields, refused, publisher.published()]).toEqual([undefined, [], { type: 'done' }]);
   });

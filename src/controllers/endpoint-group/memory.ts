@@ -7,7 +7,7 @@ import type { LoadMaximum, LoadStore } from './load/state.ts';
 import { Publisher } from './publish/publisher.ts';
 import type { MemoryFields, Refusal } from './types.ts';
 
-/** A request that stays open until a reconcile that saw it is recorded. A request during a reconcile is for the next. */
+/** Request that stays open until a reconcile that saw it is recorded. A request during a reconcile waits for the next. */
 export class PendingRequest {
   #asked = 0;
   #seen = 0;
@@ -17,7 +17,7 @@ export class PendingRequest {
     this.#asked += 1;
   }
 
-  /** True if the request is open. The reconcile that calls this answers the requests until now. */
+  /** Returns true if the request is open. The calling reconcile answers all requests until now. */
   see(): boolean {
     this.#seen = this.#asked;
     return this.#seen > this.#answered;
@@ -28,31 +28,31 @@ export class PendingRequest {
   }
 }
 
-/** Memory of this process about one group. All of it may be lost: workers then stay longer, and nothing is spent. */
+/** Memory of this process about one group. If it is lost, workers stay longer and nothing is rented. */
 export class GroupMemory {
   /** Writes the Service of the group, and remembers what it wrote. */
   readonly publisher: Publisher;
-  /** Fields that a decision sees and replaces; undefined before the first. */
+  /** Input of the next decision, which replaces it; undefined before the first. */
   fields: MemoryFields | undefined;
-  /** Writes that the API server refused when they were last tried. */
+  /** Writes whose last attempt the API server rejected. */
   refused: readonly Refusal[] = [];
-  /** A report or command wants a worker now. */
+  /** Request for a worker by a report or a command. */
   readonly wake = new PendingRequest();
-  /** Figures came after the decision of the tick they belong to. */
+  /** Request for a decision by figures that arrived after the decision of their tick. */
   readonly lateFigures = new PendingRequest();
-  /** Generation and annotations that the last tick decided on; other ones make a tick due. */
+  /** Generation and annotations of the last tick; a change makes a tick due. */
   #judged = '';
 
   constructor(publisher: Publisher) {
     this.publisher = publisher;
   }
 
-  /** True if a tick is due: its time has come, or the group changed. */
+  /** Returns true if a tick is due: by time, or after a change of the group. */
   isDue(group: EndpointGroup, now: number, tickMs: number): boolean {
     return !this.fields || isTickDue(this.fields, now, tickMs) || judgedPart(group) !== this.#judged;
   }
 
-  /** Notes a recorded decision. A reconcile that ends before its record changes no memory. */
+  /** Stores a recorded decision. A reconcile that fails before its record changes no memory. */
   recorded(group: EndpointGroup, fields: MemoryFields): void {
     this.fields = fields;
     this.#judged = judgedPart(group);
@@ -70,7 +70,7 @@ export class Memories {
     this.#options = options;
   }
 
-  /** Memory of a group. A group without one continues from the load in its status. */
+  /** Returns the memory of a group. A new one continues from the load in the status. */
   of(group: EndpointGroup): GroupMemory {
     const uid = uidOf(group);
     const known = this.#byUid.get(uid);
@@ -93,19 +93,19 @@ interface MemoriesOptions {
   readonly loadStore: LoadStore;
 }
 
-/** The parts of a group whose change makes a tick due at once: spec and annotations. */
+/** Returns the parts of a group whose change makes a tick due: spec and annotations. */
 function judgedPart({ metadata }: EndpointGroup): string {
   return JSON.stringify([metadata.generation, metadata.annotations]);
 }
 
-/** True at the time of the tick, and if the clock was set back: then the tick is more than one interval away. */
+/** Returns true at the time of the tick, or if the clock was set back, so that the tick is over one interval ahead. */
 function isTickDue({ nextTickAt }: MemoryFields, now: number, tickMs: number): boolean {
   return now >= nextTickAt || nextTickAt > now + tickMs;
 }
 
 /**
- * Load maxima in the status. A steady load writes nothing, so the load of the last write counts until now. Times ahead of
- * the clock count as now, so that they expire.
+ * Returns the load maxima of the status. A constant load causes no write, so the load of the last write counts until
+ * now. Times in the future count as now, so that they expire.
  */
 export function recordedMaxima({ status }: EndpointGroup, now: number): readonly LoadMaximum[] {
   const recorded = (status?.loadMaxima ?? []).flatMap(({ at, load }) => {

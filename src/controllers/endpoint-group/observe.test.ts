@@ -54,14 +54,14 @@ function bench({ group = groupObject({ minLoad: '50' }), children = [], sources 
   };
   const seen = async () => {
     const result = await observe(group, deps);
-    if (result.type === 'behind') throw new Error('The copy is behind.');
+    if (result.type === 'behind') throw new Error('The cache is behind.');
     return result.observed;
   };
   return { group, clock, loadStore, memory, reads, enqueued, requests, deps, seen };
 }
 
 describe('an observation', () => {
-  test('holds the workers, the account and the Secrets as they are now', async () => {
+  test('contains the present workers, account and Secrets', async () => {
     const { seen } = bench({ children: [workerObject('a'), workerObject('frozen')] });
     const { workers, account, publication } = await seen();
     expect(workers.all.map(({ name, isServing }) => [name, isServing])).toEqual([
@@ -76,14 +76,14 @@ describe('an observation', () => {
     });
   });
 
-  test('is none while the copy of the workers is behind', async () => {
+  test('is missing while the cache of workers is behind', async () => {
     const behind = { type: 'behind', afterMs: 40 } as const;
     const { group, deps, reads } = bench({ sources: { children: { read: async () => behind } } });
     expect(await observe(group, deps)).toEqual(behind);
     expect(reads).toEqual([]);
   });
 
-  test('reads the load if a tick is due, and not between two ticks', async () => {
+  test('reads the load only when a tick is due', async () => {
     const { group, seen, reads, memory, clock } = bench();
     expect((await seen()).clock).toMatchObject({ isTick: true, now: clock.now() });
     memory.recorded(group, calm(0, { nextTickAt: clock.now() + defaultTimes.tickMs }));
@@ -91,7 +91,7 @@ describe('an observation', () => {
     expect(reads).toEqual(['llm']);
   });
 
-  test('shows figures that came late, and a wake, until they are on record', async () => {
+  test('contains late figures and a wake until they are recorded', async () => {
     const { group, seen, memory, clock, enqueued } = bench();
     const recorded = () => memory.recorded(group, calm(0, { nextTickAt: clock.now() + defaultTimes.tickMs }));
     recorded();
@@ -103,16 +103,16 @@ describe('an observation', () => {
     expect(enqueued).toEqual([]);
   });
 
-  test('enqueues the group when figures of its tick come late', async () => {
+  test('enqueues the group when figures arrive late', async () => {
     const { seen, enqueued } = bench();
     expect((await seen()).load.hasLateFigures).toBe(false);
     expect(enqueued).toEqual(['group']);
   });
 
   test.each([
-    ['one that workers report without machines that are gone', {}, 0],
-    ['one that is reported for the whole group', { load: { type: 'Static', static: { load: '5' } } }, 1],
-  ])('keeps of the load %s', async (_, spec, reporters) => {
+    ['without former machines when workers report', {}, 0],
+    ['of the whole group when it has one source', { load: { type: 'Static', static: { load: '5' } } }, 1],
+  ])('keeps the load %s', async (_, spec, reporters) => {
     const { group, seen, loadStore, clock } = bench({ group: groupObject(spec) });
     const report = {
       reporter: GROUP_REPORTER,
@@ -133,13 +133,13 @@ describe('the outlook for a template', () => {
     ...(status && { status: { ...status, specHash: 'v2:0000000000000000' } }),
   });
 
-  test('is not asked while no worker would end for it', async () => {
+  test('is not requested when no worker would be replaced', async () => {
     const { seen, requests } = bench({ children: [workerObject('a')] });
     expect((await seen()).workers.outlook).toBeUndefined();
     expect(requests).toEqual([]);
   });
 
-  test('is asked for each worker as the template would have it', async () => {
+  test('is requested for each outdated worker with the template applied', async () => {
     const group = groupObject({
       minLoad: '50',
       template: { spec: { image: 'example/worker:2', offers: [{ maxPricePerHour: '0.60' }] } },

@@ -39,14 +39,14 @@ export interface ObserveDeps
   readonly outlook: Pick<Deps['outlook'], 'ask'>;
 }
 
-/** `behind`: the copy of the workers has not seen this process's own writes yet. */
+/** Observation, or `behind` if the cache lacks writes of this process. */
 export type Seen =
   | { readonly type: 'seen'; readonly observed: Observed }
   | Extract<OwnedRead<GpuInstance>, { type: 'behind' }>;
 
 type Read = Extract<OwnedRead<GpuInstance>, { type: 'known' }>;
 
-/** Everything that one reconcile decides by. Reads the load if a tick is due. Rejects with a KubeError. */
+/** Resolves with the input of one reconcile. Reads the load if a tick is due. Rejects with a KubeError. */
 export async function observe(group: EndpointGroup, deps: ObserveDeps): Promise<Seen> {
   const read = await deps.children.read(group);
   if (read.type === 'behind') return read;
@@ -123,7 +123,7 @@ function sourceOf({ spec }: EndpointGroup): LoadSpeaker {
   return SPEAKERS[loadTypeOf(spec)];
 }
 
-/** The outlook for workers that would end for the template. Undefined if none would: then nothing is searched. */
+/** Resolves with the outlook for workers that the template would replace; undefined without a search if there are none. */
 async function outlookFor(observed: Observed, deps: ObserveDeps): Promise<TemplateOutlook | undefined> {
   const { group } = observed;
   const ending = endingForTemplate(observed);
@@ -144,7 +144,7 @@ async function outlookFor(observed: Observed, deps: ObserveDeps): Promise<Templa
   );
 }
 
-/** The group with its template as it was written: the copy may have trimmed it. Rejects with a KubeError. */
+/** Resolves with the group and its whole template, which the cache may have trimmed. Rejects with a KubeError. */
 export async function wholeGroup(group: EndpointGroup, cluster: KubeClient): Promise<EndpointGroup> {
   const { template } = group.spec;
   if (!trimmedOf(template) && !trimmedOf(template.spec)) return group;

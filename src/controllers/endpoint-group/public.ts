@@ -1,4 +1,4 @@
-/** What the command line may import of this controller. */
+/** Exports of this controller for the command line. */
 export { autoscale } from './autoscale/autoscale.ts';
 export type { ScalingDecision, ScalingInput, ScalingMemory } from './autoscale/bounds.ts';
 export { mostExpensiveOffer } from './autoscale/candidates.ts';

@@ -13,12 +13,12 @@ import { record } from './record.ts';
 import { refusalEvents } from './service-events.ts';
 import type { Decision, Observed, PublishedFile } from './types.ts';
 
-/** The spec changed while the actions were carried out, or another process leads. */
+/** Requeue interval after the spec changed during the actions, or another process leads. */
 const CUT_RETRY_MS = 20;
 
 /**
- * Reconciles one group: observe, decide, publish, record, act, apply the outcome. Level triggered: it looks at the state
- * as it is now, and any call may be the first after a crash.
+ * Reconciles one group: observe, decide, publish, record, act, apply the outcome. Level triggered: it reads the present
+ * state, and any call may be the first after a crash.
  */
 export async function reconcile(group: EndpointGroup, deps: Deps): Promise<Result> {
   const seen = await observe(group, deps);
@@ -35,8 +35,8 @@ export async function reconcile(group: EndpointGroup, deps: Deps): Promise<Resul
 // Publish
 
 /**
- * Writes Service, slices and the list of ready workers before the status speaks of them. True if the result differs from
- * the one that the decision was made by: then it is made again.
+ * Writes Service, slices and the list of ready workers before the status reports them. Resolves with true if the
+ * result differs from the input of the decision, so the group must be decided again.
  */
 async function publish(
   { group, workers }: Pick<Observed, 'group' | 'workers'>,
@@ -50,7 +50,7 @@ async function publish(
   return problemOf(published) !== problemOf(before.service) || isOtherFile(file, before.file, group);
 }
 
-/** True if the status reports another state of the list than before. */
+/** Returns true if the state of the list differs from the status. */
 function isOtherFile(now: PublishedFile, before: PublishedFile, { status }: EndpointGroup): boolean {
   if (now.type === 'none') return before.type !== 'none' && status?.endpointsConfigMap !== undefined;
   return !sameJson(now, before.type === 'unknown' ? WHOLE_FILE : before);
@@ -85,7 +85,7 @@ function actOnAll(
   });
 }
 
-/** True if the spec changed since this reconcile began: then its decision is not what the group asks for now. */
+/** Returns true if the spec changed since this reconcile began, so its decision is outdated. */
 function isOutdated({ metadata }: EndpointGroup, { groups }: Pick<Deps, 'groups'>): boolean {
   const copy = groups.get(objectKey(metadata))?.metadata;
   return (copy?.generation ?? 0) > (metadata.generation ?? 0);
@@ -93,7 +93,7 @@ function isOutdated({ metadata }: EndpointGroup, { groups }: Pick<Deps, 'groups'
 
 // Apply
 
-/** Logs and events of what was done. Throws the first failure, after all actions were tried. */
+/** Logs the changes and emits events. Throws the first failure after all actions were tried. */
 function applyOutcome(decision: Decision, outcome: Outcome, deps: Deps): Result {
   if (outcome.done.length > 0) deps.log.info('workers changed', summaryOf(decision, outcome));
   const haveRefusalsChanged = emitEvents(decision, outcome, deps);

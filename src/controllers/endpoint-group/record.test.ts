@@ -17,7 +17,7 @@ async function bench() {
   const memory = new Memories({ cluster, clock, loadStore: new LoadStore() }).of(group);
   const written: EndpointGroup[] = [];
   const groups = { wrote: (object: EndpointGroup) => written.push(object) } as never;
-  const decision = { needsFinalizer: true, status: { hot: 1 }, memory: calm(1) };
+  const decision = { needsFinalizer: true, status: { replicas: 1 }, memory: calm(1) };
   const now = () => cluster.get<EndpointGroup>(endpointGroupResource, refOf(group));
   memory.wake.ask();
   memory.wake.see();
@@ -25,20 +25,23 @@ async function bench() {
 }
 
 describe('the record of a decision', () => {
-  test('writes finalizer and status, and then answers what the decision saw', async () => {
+  test('writes finalizer and status, then answers pending requests', async () => {
     const { group, decision, deps, memory, written, now } = await bench();
     const receipt = await record(group, decision, deps);
-    expect(await now()).toMatchObject({ metadata: { finalizers: [GROUP_FINALIZER] }, status: { hot: 1 } });
+    expect(await now()).toMatchObject({
+      metadata: { finalizers: [GROUP_FINALIZER] },
+      status: { replicas: 1 },
+    });
     expect(receipt?.object.metadata.resourceVersion).toBe(written.at(-1)?.metadata.resourceVersion);
     expect([memory.fields, memory.wake.see()]).toEqual([decision.memory, false]);
   });
 
-  test('is none after another writer: memory keeps what it had, and the wake stays asked for', async () => {
+  test('fails when another client wrote first, and keeps memory and wake request', async () => {
     const { cluster, group, decision, deps, memory, now } = await bench();
     const body = { metadata: { annotations: { 'team.example/note': 'x' } } };
     await cluster.patch(endpointGroupResource, refOf(group), { type: 'merge', body });
     expect(await record(group, decision, deps)).toBeUndefined();
-    expect((await now())?.status?.hot).toBeUndefined();
+    expect((await now())?.status?.replicas).toBeUndefined();
     expect([memory.fields, memory.wake.see()]).toEqual([undefined, true]);
   });
 });

@@ -7,8 +7,8 @@ import type { Decision } from './types.ts';
 export type RecordDeps = Pick<Deps, 'cluster' | 'groups' | 'memory'>;
 
 /**
- * Writes finalizer and status of a decision under the resource version of the group that was judged. Undefined if another
- * writer was first: then nothing of the decision is done, and memory answers no request by it.
+ * Writes finalizer and status of a decision under the resource version that was observed. Resolves with undefined if
+ * another client wrote first: the decision is then dropped, and pending requests stay open.
  */
 export async function record(
   group: EndpointGroup,

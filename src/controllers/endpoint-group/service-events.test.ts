@@ -3,7 +3,7 @@ import { worker } from '../../../test/builders/observed-group.ts';
 import type { EndpointGroupStatus } from '../../api/v1alpha1/endpoint-group.ts';
 import { outageOfWorkers, refusalEvents, serviceEvents } from './service-events.ts';
 
-/* P3: a group reports each service that it loses once, and once that it has it again. */
+/* P3: a group reports each lost service once, and its return once. */
 
 const NOW = Date.parse('2026-11-20T12:01:13Z');
 const SINCE = '2026-11-20T12:00:00Z';
@@ -24,7 +24,7 @@ const notes = (before: EndpointGroupStatus | undefined, now: EndpointGroupStatus
 
 describe('P3: a group', () => {
   test.each(['MetricsAvailable', 'GatewayConnected', 'EndpointsPublished'])(
-    'reports that %s is lost and that it is back, each once',
+    'reports the loss and the return of %s once each',
     (type) => {
       const well = withCondition(type, 'True');
       const lost = withCondition(type, 'False');
@@ -37,15 +37,15 @@ describe('P3: a group', () => {
     },
   );
 
-  test('has lost nothing before its first worker was ready', () => {
+  test('reports no loss before its first worker was ready', () => {
     const first = withCondition('MetricsAvailable', 'False', false);
     expect(notes(undefined, first)).toEqual([]);
     expect(notes(first, withCondition('MetricsAvailable', 'True'))).toEqual([]);
   });
 
-  test('reports the outage that its workers wait for, and its end', () => {
+  test('reports the outage of its workers and its end', () => {
     expect(notes({}, { outage: OUTAGE })).toEqual([
-      'Warning Unreachable: Marketplace returned HTTP 503 for 73s; retrying. Workers of the group wait for it.',
+      'Warning Unreachable: Marketplace returned HTTP 503 for 73s; retrying. Workers of the group are affected.',
     ]);
     expect(notes({ outage: OUTAGE }, { outage: OUTAGE })).toEqual([]);
     expect(notes({ outage: OUTAGE }, {})).toEqual([
@@ -54,8 +54,8 @@ describe('P3: a group', () => {
   });
 });
 
-test('P3: a refused write is reported once, and once that none is refused any more', () => {
-  const refused = [{ action: 'create 0', detail: 'Making a worker is refused: quota' }];
+test('P3: reports the first refused write once, and the end of refusals once', () => {
+  const refused = [{ action: 'create 0', detail: 'Cannot create a worker: quota' }];
   const reasons = (before: typeof refused, now: typeof refused) =>
     refusalEvents(before, now).map(({ type, reason }) => `${type} ${reason}`);
   expect(reasons([], refused)).toEqual(['Warning NotPermitted']);
@@ -63,7 +63,7 @@ test('P3: a refused write is reported once, and once that none is refused any mo
   expect(reasons(refused, [])).toEqual(['Normal ServiceRestored']);
 });
 
-test('P3: only a worker that should serve and does not makes its outage that of the group', () => {
+test('P3: reports the outage of a worker only when the worker is hot and does not serve', () => {
   const waiting = (name: string, change: Parameters<typeof worker>[1] = {}) => {
     const plain = worker(name);
     const object = { ...plain.object, status: { ...plain.object.status, outage: OUTAGE } };

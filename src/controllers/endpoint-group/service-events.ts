@@ -6,14 +6,14 @@ import type { EventNote } from '../../runtime/events.ts';
 import type { Refusal } from './types.ts';
 import type { Worker } from './workers/worker.ts';
 
-/** Conditions whose end is the loss of a service that the group needs, with the event of their return. */
+/** Conditions of services that a group needs, with the text of the event when the service returns. */
 const SERVICES: readonly { readonly type: EndpointGroupCondition; readonly restored: string }[] = [
-  { type: 'MetricsAvailable', restored: 'Load figures arrive again' },
-  { type: 'GatewayConnected', restored: 'Pickers of the gateway report again' },
-  { type: 'EndpointsPublished', restored: 'The ConfigMap lists all ready workers again' },
+  { type: 'MetricsAvailable', restored: 'Load figures available again' },
+  { type: 'GatewayConnected', restored: 'Pickers report again' },
+  { type: 'EndpointsPublished', restored: 'ConfigMap lists all ready workers again' },
 ];
 
-/** The outage for which a worker that should be hot does not serve: of the first by name that has one on record. */
+/** Returns the recorded outage of the first hot worker by name that does not serve. */
 export function outageOfWorkers(workers: readonly Worker[]): Outage | undefined {
   return workers
     .filter(({ desiredRole, isServing, isDeleting }) => desiredRole === 'Hot' && !isServing && !isDeleting)
@@ -22,7 +22,7 @@ export function outageOfWorkers(workers: readonly Worker[]): Outage | undefined 
     .at(0);
 }
 
-/** One event for each service that a group has lost, or has again, by the status before and the one that is written. */
+/** Returns one event for each service lost or restored between the former and the new status. */
 export function serviceEvents(
   before: EndpointGroupStatus | undefined,
   status: EndpointGroupStatus,
@@ -37,20 +37,22 @@ function outageEvents(
   now: number,
 ): readonly EventNote[] {
   if (outage && outage.since !== before?.since)
-    return [lost(outage.reason, `${outageText(outage, now)} Workers of the group wait for it.`)];
+    return [lost(outage.reason, `${outageText(outage, now)} Workers of the group are affected.`)];
   if (!before || outage) return [];
   return [restored(`Service restored after ${outageDuration(before, now)}. Cause: ${outageCause(before)}.`)];
 }
 
-/** One event when Kubernetes begins to refuse writes that the group needs, and one when it refuses none any more. */
+/** Returns an event when the API server begins to reject writes of the group, and one when rejections end. */
 export function refusalEvents(before: readonly Refusal[], now: readonly Refusal[]): readonly EventNote[] {
   const [first] = now;
   if (first && before.length === 0) return [lost('NotPermitted', `${first.detail}.`)];
   if (first || before.length === 0) return [];
-  return [restored(`Kubernetes refuses no write of the group any more. Before: ${before[0]?.detail}.`)];
+  return [
+    restored(`The API server rejects no more writes of the group. Last rejection: ${before[0]?.detail}.`),
+  ];
 }
 
-/** A group that has never had a ready worker has lost nothing: it waits for its first figures. */
+/** Returns the events of changed conditions. A group that was never ready has lost no service. */
 function conditionEvents(
   before: EndpointGroupStatus | undefined,
   status: EndpointGroupStatus,

@@ -1,9 +1,11 @@
-import { describe } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { groupDecisionTables } from '../../../test/builders/group-decision-table.ts';
 import { condition, groupObject, workerObject } from '../../../test/builders/group-worker.ts';
 import { calm, NOW, observedGroup, reports, worker } from '../../../test/builders/observed-group.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
-import { decide } from './decide.ts';
+import { statusCodec } from '../../api/v1alpha1/status-codec.ts';
+import { storedForm, withStoredForm } from '../../lib/stored-form.ts';
+import { decide, endingForTemplate } from './decide.ts';
 import { EMPTY_LOAD, GROUP_REPORTER, withProblem } from './load/state.ts';
 
 const { table, close } = groupDecisionTables('endpoint-group');
@@ -36,13 +38,23 @@ const seenAt = (name: string, address: string | undefined) =>
 describe('a group at rest', () => {
   table([
     [
-      'whose workers carry its load changes nothing',
+      'changes nothing when its workers carry the load',
       { workers: [worker('a'), worker('b')], loadState: reports(['a', 'b'], 800), memory: calm(2) },
       [],
     ],
-    ['without load and workers is scaled to zero', { memory: calm(0) }, []],
+    ['is scaled to zero without load and workers', { memory: calm(0) }, []],
     [
-      'with a pool keeps it, and pays for the disks',
+      'reports pickers, keys of callers and the published list when its gateway has them',
+      {
+        group: groupObject({
+          gateway: { keys: { secretName: 'llm-callers' }, publish: 'FileDiscovery' },
+        }),
+        memory: calm(0),
+      },
+      [],
+    ],
+    [
+      'keeps its cold pool and counts the price of its disks',
       {
         group: groupObject({ coldWorkers: 2 }),
         workers: [worker('a', STOPPED), worker('b', STOPPED)],
@@ -51,7 +63,7 @@ describe('a group at rest', () => {
       [],
     ],
     [
-      'that finds no offers for its pool says what is missing and why',
+      'reports missing offers for its cold pool',
       {
         group: groupObject({ coldWorkers: 3 }),
         workers: [worker('a', { ...UNRENTED, desiredRole: 'Cold' }), worker('b', STOPPED)],
@@ -60,7 +72,7 @@ describe('a group at rest', () => {
       ['create Cold 0'],
     ],
     [
-      'that serves its load and finds no offers for its pool says so, too',
+      'reports missing offers for its cold pool while it serves its load',
       {
         group: floor(50, { coldWorkers: 2 }),
         workers: [worker('a', { ...UNRENTED, desiredRole: 'Cold' }), worker('b')],
@@ -70,7 +82,18 @@ describe('a group at rest', () => {
       [],
     ],
     [
-      'counts what a worker costs by what it is: not rented, stopped, running, of a price that nobody told',
+      'reports that coldWorkers has no effect when its market cannot stop machines',
+      {
+        group: floor(50, { coldWorkers: 2 }),
+        workers: [worker('b')],
+        loadState: reports(['b']),
+        memory: calm(1),
+        hasStop: false,
+      },
+      [],
+    ],
+    [
+      'counts the price of unrented, stopped and running workers, and of unknown prices',
       {
         group: floor(250, { coldWorkers: 4 }),
         workers: [
@@ -85,7 +108,7 @@ describe('a group at rest', () => {
       [],
     ],
     [
-      'leads nowhere where its template has no port, and is ready all the same',
+      'is ready without endpoints when its template has no port',
       {
         group: floor(50, {
           template: { spec: { image: 'example/worker:1', offers: [{ maxPricePerHour: '0.60' }] } },
@@ -97,7 +120,7 @@ describe('a group at rest', () => {
       [],
     ],
     [
-      'has the name of its Service from the spec',
+      'has the Service name of the spec',
       {
         group: floor(50, { endpointName: 'shared' }),
         workers: [worker('a')],
@@ -107,7 +130,7 @@ describe('a group at rest', () => {
       [],
     ],
     [
-      'echoes what was asked of it',
+      'confirms requests by annotation',
       {
         group: groupObject(
           {},
@@ -128,17 +151,17 @@ describe('a group at rest', () => {
 describe('a group that grows', () => {
   table([
     [
-      'rents what a floor asks for',
+      'creates the workers of minLoad',
       { group: floor(250), memory: calm(0) },
       ['create Hot 0', 'create Hot 1', 'create Hot 2'],
     ],
     [
-      'waits for those that boot',
+      'waits for booting workers',
       { group: floor(150), workers: [worker('a', BOOTING), worker('b', BOOTING)], memory: calm(2) },
       [],
     ],
     [
-      'waits for one of two',
+      'waits for one booting worker of two',
       {
         group: floor(150),
         workers: [worker('a'), worker('b', BOOTING)],
@@ -148,7 +171,7 @@ describe('a group that grows', () => {
       [],
     ],
     [
-      'wakes one that sleeps',
+      'wakes a stopped worker',
       {
         group: floor(150),
         workers: [worker('a'), worker('b', STOPPED)],
@@ -158,17 +181,17 @@ describe('a group that grows', () => {
       ['order b Hot Running'],
     ],
     [
-      'waits for one that wakes, and looks when its time is over',
+      'waits for a waking worker until wakeTimeout',
       { group: floor(50, { wakeTimeout: '25s' }), workers: [worker('a', WAKING)], memory: calm(1) },
       [],
     ],
     [
-      'makes cold workers two at a time',
+      'creates two cold workers at a time',
       { group: groupObject({ coldWorkers: 3 }), memory: calm(0) },
       ['create Cold 0', 'create Cold 1'],
     ],
     [
-      'says that its load needs more than it may have',
+      'reports that its load needs more than maxWorkers',
       {
         group: floor(950, { maxWorkers: 2 }),
         workers: [worker('a'), worker('b')],
@@ -178,7 +201,7 @@ describe('a group that grows', () => {
       [],
     ],
     [
-      'says what its ceiling keeps it from',
+      'reports workers that maxSpendPerHour blocks',
       {
         group: floor(250, { maxSpendPerHour: '1.20' }),
         workers: [worker('a')],
@@ -188,7 +211,7 @@ describe('a group that grows', () => {
       ['create Hot 0'],
     ],
     [
-      'has as many hot workers as it is told to have, while its pool follows the load',
+      'has spec.replicas hot workers while its cold pool follows the load',
       {
         group: groupObject({ replicas: 2 }),
         workers: [worker('a')],
@@ -198,22 +221,22 @@ describe('a group that grows', () => {
       ['create Hot 0', 'create Cold 1', 'create Cold 2'],
     ],
     [
-      'counts a burst within ten seconds, adds two at a time, and keeps every hot worker for a minute',
+      'adds two workers for a burst and keeps every hot worker for a minute',
       { workers: [worker('a')], loadState: reports(['a'], 4000), memory: calm(1) },
       ['create Hot 0', 'create Hot 1', 'create Cold 2', 'create Cold 3'],
     ],
     [
-      'clears what waits within its target time',
+      'adds workers to clear waiting work within targetQueueTime',
       { workers: [worker('a')], loadState: reports(['a'], 100, { currentLoad: 2500 }), memory: calm(1) },
       ['create Hot 0', 'create Hot 1'],
     ],
     [
-      'takes figures of any size for figures',
+      'accepts figures of any size',
       { group: floor(50), workers: [worker('a')], loadState: reports(['a'], 5e15), memory: calm(1) },
       ['create Hot 0', 'create Hot 1', 'create Cold 2', 'create Cold 3'],
     ],
     [
-      'measures one worker while nobody has told a performance',
+      'creates one worker to measure performance',
       { group: floor(5000, { expectedPerf: undefined }), memory: calm(0) },
       ['create Hot 0'],
     ],
@@ -225,12 +248,12 @@ describe('a group that shrinks', () => {
 
   table([
     [
-      'drains who serves before it goes, and takes it from the Service at once',
+      'unpublishes and drains a serving worker before its deletion',
       { group: groupObject({}, ready), workers: [worker('a')], loadState: reports(['a']), memory: calm(1) },
       ['order a Gone Running'],
     ],
     [
-      'parks who fits into the pool',
+      'drains a worker for the cold pool',
       {
         group: groupObject({ coldWorkers: 1 }, ready),
         workers: [worker('a')],
@@ -240,7 +263,7 @@ describe('a group that shrinks', () => {
       ['order a Cold Running'],
     ],
     [
-      'waits for who drains, and looks when nobody may wait any longer',
+      'waits for a draining worker until maxQueueTime',
       {
         group: floor(50, { maxQueueTime: '15s' }),
         workers: [worker('a'), worker('b', { desiredRole: 'Gone', ...DRAINING })],
@@ -250,7 +273,7 @@ describe('a group that shrinks', () => {
       [],
     ],
     [
-      'destroys who has drained',
+      'deletes a drained worker',
       {
         group: floor(50),
         workers: [worker('a'), worker('b', { desiredRole: 'Gone', ...DRAINING })],
@@ -260,7 +283,7 @@ describe('a group that shrinks', () => {
       ['delete b'],
     ],
     [
-      'stops who has drained and is wanted cold',
+      'stops a drained worker of the cold pool',
       {
         group: floor(50, { coldWorkers: 2 }),
         workers: [worker('a'), worker('b', { desiredRole: 'Cold', ...DRAINING })],
@@ -270,7 +293,7 @@ describe('a group that shrinks', () => {
       ['order b Cold Stopped'],
     ],
     [
-      'waits for who is being destroyed',
+      'waits for a worker that is being deleted',
       {
         group: floor(50),
         workers: [worker('a'), worker('b', { isDeleting: true, isServing: false })],
@@ -293,7 +316,7 @@ describe('a group that shrinks', () => {
       [],
     ],
     [
-      'lets it go after that',
+      'drains the last worker after inactivityTimeout',
       {
         group: groupObject(
           { inactivityTimeout: '10m' },
@@ -306,7 +329,7 @@ describe('a group that shrinks', () => {
       ['order a Gone Running'],
     ],
     [
-      'lets it go sooner by as much as scaling runs faster',
+      'divides inactivityTimeout by the speed of scaling',
       {
         group: groupObject(
           { inactivityTimeout: '10m' },
@@ -320,7 +343,7 @@ describe('a group that shrinks', () => {
       ['order a Gone Running'],
     ],
     [
-      'never goes to zero where it must not',
+      'keeps one worker when scaleToZero is Never',
       {
         group: groupObject({ scaleToZero: 'Never' }, ready),
         workers: [worker('a')],
@@ -332,13 +355,13 @@ describe('a group that shrinks', () => {
   ]);
 });
 
-describe('a group that people hold', () => {
+describe('a group that is paused or on hold', () => {
   const paused = (pause: object) => floor(250, { pause });
 
   table([
-    ['rents nothing while scaling up is paused', { group: paused({ scaleUp: true }), memory: calm(0) }, []],
+    ['creates nothing while scale-up is paused', { group: paused({ scaleUp: true }), memory: calm(0) }, []],
     [
-      'destroys nothing while scaling down is paused',
+      'deletes nothing while scale-down is paused',
       {
         group: groupObject({ pause: { scaleDown: true } }, { status: { everReady: true } }),
         workers: [worker('a')],
@@ -348,12 +371,12 @@ describe('a group that people hold', () => {
       [],
     ],
     [
-      'does neither while both are',
+      'neither creates nor deletes while both are paused',
       { group: paused({ scaleUp: true, scaleDown: true }), workers: [worker('a', BOOTING)], memory: calm(1) },
       [],
     ],
     [
-      'keeps workers of an old template, cold ones and one that did not wake while both are',
+      'keeps old, cold and unwoken workers while both are paused',
       {
         group: paused({ scaleUp: true, scaleDown: true }),
         workers: [
@@ -367,7 +390,7 @@ describe('a group that people hold', () => {
       [],
     ],
     [
-      'leaves a held worker that has drained as it is',
+      'keeps a drained worker on hold',
       {
         group: floor(50),
         workers: [worker('a'), worker('b', { desiredRole: 'Gone', isOnHold: true, ...DRAINING })],
@@ -389,7 +412,7 @@ describe('a group with a new template', () => {
       ['order a Gone Running'],
     ],
     [
-      'replaces one of those that are away for a moment, and no more',
+      'replaces only one worker when all are briefly unready',
       {
         group: floor(150),
         workers: two.map((one) => ({ ...one, isServing: false, wasEverReady: false })),
@@ -398,7 +421,7 @@ describe('a group with a new template', () => {
       ['delete a'],
     ],
     [
-      'replaces all of them at once where all may be unavailable',
+      'replaces all workers at once when maxUnavailable is 100 %',
       {
         group: floor(150, { updateStrategy: { type: 'RollingUpdate', maxUnavailable: '100%' } }),
         workers: two,
@@ -408,7 +431,7 @@ describe('a group with a new template', () => {
       ['order a Gone Running', 'order b Gone Running'],
     ],
     [
-      'waits for the new one while the old ones serve',
+      'waits for the new worker while the old one serves',
       {
         group: floor(150),
         workers: [worker('a', OLD), worker('b', BOOTING)],
@@ -418,7 +441,7 @@ describe('a group with a new template', () => {
       [],
     ],
     [
-      'keeps all workers and says why if no machine can be rented by it (P1)',
+      'keeps and reports all workers when no machine can be rented (P1)',
       {
         group: floor(150),
         workers: two,
@@ -429,7 +452,7 @@ describe('a group with a new template', () => {
       [],
     ],
     [
-      'keeps all workers while it is not known whether a machine can be rented by it (P1)',
+      'keeps all workers while the search for machines is pending (P1)',
       {
         group: floor(150),
         workers: two,
@@ -440,7 +463,7 @@ describe('a group with a new template', () => {
       [],
     ],
     [
-      'ends no more workers than machines can be rented by it (P1)',
+      'replaces only as many workers as machines can be rented (P1)',
       {
         group: floor(150, { updateStrategy: { type: 'RollingUpdate', maxUnavailable: '100%' } }),
         workers: two,
@@ -451,7 +474,7 @@ describe('a group with a new template', () => {
       ['order b Gone Running'],
     ],
     [
-      'ends no further worker while a new one still rents (P1)',
+      'replaces no other worker while a new one is being rented (P1)',
       {
         group: floor(150, { updateStrategy: { type: 'RollingUpdate', maxUnavailable: '100%' } }),
         workers: [worker('a', OLD), worker('b', { ...BOOTING, isRented: false })],
@@ -461,7 +484,7 @@ describe('a group with a new template', () => {
       [],
     ],
     [
-      'removes a worker that has no machine without another in hand (P1)',
+      'replaces a worker without a machine before the search ends (P1)',
       {
         group: floor(150),
         workers: [worker('a', { ...OLD, ...BOOTING, isRented: false, hasRun: false, wasEverReady: false })],
@@ -471,7 +494,7 @@ describe('a group with a new template', () => {
       ['delete a', 'create Hot 0'],
     ],
     [
-      'leaves its workers to people under OnDelete',
+      'keeps its workers under OnDelete',
       {
         group: floor(150, { updateStrategy: { type: 'OnDelete' } }),
         workers: two,
@@ -494,17 +517,17 @@ describe('a group in trouble', () => {
 
   table([
     [
-      'whose workers find no offer says so',
+      'reports workers that find no offer',
       { group: floor(150), workers: [worker('a', UNRENTED), worker('b', UNRENTED)], memory: calm(2) },
       [],
     ],
     [
-      'has failed where no worker can go on',
+      'is Failed when all workers are stalled',
       { group: floor(50), workers: [worker('a', { isServing: false, isStalled: true })], memory: calm(1) },
       [],
     ],
     [
-      'says how many cannot go on',
+      'counts stalled workers',
       {
         group: floor(150),
         workers: [worker('a'), worker('b', { isServing: false, isStalled: true })],
@@ -514,23 +537,27 @@ describe('a group in trouble', () => {
       [],
     ],
     [
-      'destroys and replaces who did not wake in time, and blames its host',
+      'replaces a worker after wakeTimeout and reports its host',
       { group: floor(50), workers: [worker('a', { ...WAKING, wokenAt: NOW - MINUTE })], memory: calm(1) },
       ['reportHostFailure a', 'delete a', 'create Hot 0'],
     ],
     [
-      'says whose Service it is that stands in its way',
+      'reports a Service with another owner',
       {
         group: floor(50),
         workers: [worker('a')],
         loadState: reports(['a']),
         memory: calm(1),
-        published: { type: 'problem', reason: 'NameTaken', detail: 'Service llm belongs to somebody else.' },
+        published: {
+          type: 'problem',
+          reason: 'NameTaken',
+          detail: 'Service llm is not owned by this group.',
+        },
       },
       [],
     ],
     [
-      'rents and wakes no worker while none could be published (B05)',
+      'creates and wakes no worker while none can be published (B05)',
       {
         group: floor(150),
         workers: [worker('a', STOPPED)],
@@ -538,14 +565,14 @@ describe('a group in trouble', () => {
         published: {
           type: 'problem',
           reason: 'NameTaken',
-          detail: 'Service llm belongs to somebody else.',
+          detail: 'Service llm is not owned by this group.',
           forAll: true,
         },
       },
       [],
     ],
     [
-      'rents on while the slice of one worker is taken (B05)',
+      'creates workers while one EndpointSlice is taken (B05)',
       {
         group: floor(100),
         workers: [worker('a')],
@@ -556,12 +583,12 @@ describe('a group in trouble', () => {
       ['create Hot 0'],
     ],
     [
-      'says which address it may not publish',
+      'reports an address that it may not publish',
       { group: floor(50), workers: [seenAt('a', '10.0.0.8')], loadState: reports(['a']), memory: calm(1) },
       [],
     ],
     [
-      'says how many more addresses are like the first, and publishes the others',
+      'counts unpublished workers and publishes the others',
       {
         group: floor(250),
         workers: [seenAt('a', undefined), seenAt('b', 'fe80::1'), seenAt('c', '2a00::8')],
@@ -571,7 +598,7 @@ describe('a group in trouble', () => {
       [],
     ],
     [
-      'publishes a private address where the operator allows it',
+      'publishes a private address when the operator allows it',
       {
         group: floor(50),
         workers: [seenAt('a', '10.0.0.8')],
@@ -582,7 +609,7 @@ describe('a group in trouble', () => {
       [],
     ],
     [
-      'is saturated where every ready worker is full',
+      'is saturated when every ready worker is full',
       {
         group: floor(50, { maxWorkers: 1 }),
         workers: [worker('a')],
@@ -592,7 +619,7 @@ describe('a group in trouble', () => {
       [],
     ],
     [
-      'is not called full where nobody knows what its worker can do, and says that it waits for that',
+      'reports unknown performance instead of saturation',
       {
         group: floor(50, { expectedPerf: undefined }),
         workers: [worker('a')],
@@ -602,7 +629,7 @@ describe('a group in trouble', () => {
       [],
     ],
     [
-      'needs to know of no performance where people say how many are hot',
+      'does not report unknown performance when spec.replicas is set',
       {
         group: floor(50, { expectedPerf: undefined, replicas: 1 }),
         workers: [worker('a')],
@@ -612,7 +639,7 @@ describe('a group in trouble', () => {
       [],
     ],
     [
-      'keeps its workers while all of them are away',
+      'keeps its workers while all are briefly unready',
       {
         group: groupObject({}, { status: { everReady: true } }),
         workers: [worker('a', { isServing: false }), worker('b', { isServing: false })],
@@ -620,12 +647,16 @@ describe('a group in trouble', () => {
       },
       [],
     ],
-    ['notes since when work looks like a queue', slow(undefined), []],
-    ['says nothing of it before five minutes', slow(NOW - 5 * MINUTE + 1), []],
-    ['calls the target too short after five minutes', slow(NOW - 5 * MINUTE), []],
-    ['shrinks by no figures where none arrive', { workers: [worker('a'), worker('b')], memory: calm(2) }, []],
+    ['notes the time since which work counts as a queue', slow(undefined), []],
+    ['does not report a queue before five minutes', slow(NOW - 5 * MINUTE + 1), []],
+    ['reports that targetQueueTime is too short after five minutes', slow(NOW - 5 * MINUTE), []],
     [
-      'shrinks by no figures where its source cannot be reached',
+      'keeps its workers when no figures arrive',
+      { workers: [worker('a'), worker('b')], memory: calm(2) },
+      [],
+    ],
+    [
+      'keeps its workers when the source is unreachable',
       {
         workers: [worker('a')],
         loadState: withProblem(EMPTY_LOAD, 'uid-a/7', {
@@ -638,7 +669,7 @@ describe('a group in trouble', () => {
       [],
     ],
     [
-      'is not Ready where it sleeps and the source that alone knows of its load cannot be asked',
+      'is not Ready without workers when its only source cannot be read',
       {
         source: 'group',
         workers: [],
@@ -652,7 +683,7 @@ describe('a group in trouble', () => {
       [],
     ],
     [
-      'shrinks by no figures that cannot be true',
+      'keeps its workers when figures are invalid',
       {
         workers: [worker('a')],
         loadState: withProblem(reports(['a']), 'uid-a/7', {
@@ -667,10 +698,10 @@ describe('a group in trouble', () => {
   ]);
 });
 
-describe('writes that the API server refuses', () => {
+describe('refused writes', () => {
   const refused = [
-    { action: 'create 0', detail: 'Making a worker is refused: exceeded quota' },
-    { action: 'create 1', detail: 'Making a worker is refused: exceeded quota' },
+    { action: 'create 0', detail: 'Cannot create a worker: exceeded quota' },
+    { action: 'create 1', detail: 'Cannot create a worker: exceeded quota' },
   ];
   const short = {
     group: floor(250),
@@ -682,10 +713,10 @@ describe('writes that the API server refuses', () => {
   const { memory } = decide(observedGroup(short));
 
   table([
-    ['are tried again at a tick', short, ['create Hot 0', 'create Hot 1']],
-    ['wait for it between ticks', { ...short, memory, isTick: false }, []],
+    ['are retried at a tick', short, ['create Hot 0', 'create Hot 1']],
+    ['wait between ticks', { ...short, memory, isTick: false }, []],
     [
-      'are told of where none but a cold worker is missing',
+      'are reported when only a cold worker is missing',
       {
         group: floor(50, { coldWorkers: 2 }),
         workers: [worker('a')],
@@ -695,7 +726,11 @@ describe('writes that the API server refuses', () => {
       },
       ['create Cold 0'],
     ],
-    ['are told of no more where nothing asks for them', { ...short, group: floor(50), memory: calm(1) }, []],
+    [
+      'are reported no more when they are no longer needed',
+      { ...short, group: floor(50), memory: calm(1) },
+      [],
+    ],
   ]);
 });
 
@@ -704,27 +739,99 @@ describe('a group that is deleted', () => {
     {},
     {
       metadata: { deletionTimestamp: '2026-11-20T11:59:00Z', generation: 2 },
-      status: { conditions: [condition('AtMaxWorkers', 'True', '2026-11-20T11:00:00Z')], hot: 2, ready: 2 },
+      status: {
+        conditions: [condition('AtMaxWorkers', 'True', '2026-11-20T11:00:00Z')],
+        replicas: 2,
+        ready: 2,
+      },
     },
   );
 
   table([
     [
-      'destroys its workers',
+      'deletes its workers',
       { group: deleted, workers: [worker('a'), worker('b', { isDeleting: true })] },
       ['delete a'],
     ],
     [
-      'says which of them may not be destroyed',
+      'reports a worker that cannot be deleted',
       {
         group: deleted,
         workers: [worker('a')],
-        refused: [{ action: 'delete a', detail: 'Deleting worker a is refused: no right' }],
+        refused: [{ action: 'delete a', detail: 'Cannot delete worker a: no right' }],
       },
       ['delete a'],
     ],
     ['is released when they are gone', { group: deleted }, ['release']],
   ]);
+});
+
+describe('a group whose record is of a newer version', () => {
+  const record = '{"v":2,"pace":"slow"}';
+  const newer = (more: object = {}) =>
+    statusCodec.decode(
+      groupObject(
+        { minLoad: '500', ...more },
+        {
+          metadata: { generation: 2 },
+          status: {
+            record,
+            replicas: 1,
+            conditions: [condition('AtMaxWorkers', 'True', '2026-11-20T11:00:00Z')],
+          } as object,
+        },
+      ),
+    );
+  const outdated = worker('a', { ...OLD });
+
+  table([
+    [
+      'keeps its workers, and creates none for its load',
+      { group: newer(), workers: [outdated, worker('b', DRAINING)] },
+      [],
+    ],
+    [
+      'reports WorkersBlocked to callers of its gateway without a ready worker',
+      { group: newer({ gateway: {} }), workers: [worker('a', STOPPED)] },
+      [],
+    ],
+  ]);
+
+  test('keeps the record of the newer version', () => {
+    const group = newer();
+    const { status } = decide(observedGroup({ group, workers: [outdated] }));
+    const written = statusCodec.encode({
+      ...group,
+      status: withStoredForm(status, storedForm(group.status)),
+    });
+    expect(written.status).toMatchObject({ record, replicas: 1 });
+  });
+
+  test('keeps the same status in the next reconcile', () => {
+    const group = newer();
+    const { status } = decide(observedGroup({ group, workers: [outdated] }));
+    const next = decide(
+      observedGroup({
+        group: { ...group, status: withStoredForm(status, storedForm(group.status)) },
+        workers: [outdated],
+      }),
+    );
+    expect(next.status).toEqual(status);
+  });
+
+  test('searches for no machines for a new template', () => {
+    expect(endingForTemplate(observedGroup({ group: newer(), workers: [outdated, worker('b')] }))).toEqual(
+      [],
+    );
+  });
+
+  test('is deleted with its workers', () => {
+    const group = newer();
+    const deleted = { ...group, metadata: { ...group.metadata, deletionTimestamp: '2026-11-20T11:59:00Z' } };
+    expect(decide(observedGroup({ group: deleted, workers: [worker('a')] })).actions).toMatchObject([
+      { type: 'delete' },
+    ]);
+  });
 });
 
 close();

@@ -1,14 +1,15 @@
-import type { EndpointGroupStatus } from '../../api/v1alpha1/endpoint-group.ts';
+import type { EndpointGroup, EndpointGroupStatus } from '../../api/v1alpha1/endpoint-group.ts';
 import { annotations, labels } from '../../api/v1alpha1/names.ts';
 import { requestToken } from '../../api/v1alpha1/object.ts';
 import { withPage } from '../../api/v1alpha1/reasons.ts';
 import { formatDollars } from '../../lib/money.ts';
+import { counted } from '../../lib/plural.ts';
 import { formatTime, parseTime } from '../../lib/time.ts';
-import { setConditions } from '../../runtime/conditions.ts';
+import { type DesiredCondition, setConditions } from '../../runtime/conditions.ts';
 import { lastReplacement } from './autoscale/failing.ts';
 import type { Change } from './autoscale/plan.ts';
-import { conditionsOf, type Situation, workersAre } from './conditions.ts';
-import { sentenceOf } from './explain.ts';
+import { conditionsOf, type Situation } from './conditions.ts';
+import { explanationOf } from './explain.ts';
 import { gatewayHeld, gatewayWorkers, livePickers } from './load/pickers.ts';
 import { isOfLongWindow } from './load/state.ts';
 import { endpointFileName, publishesFile } from './publish/endpoint-file.ts';
@@ -17,25 +18,25 @@ import { outageOfWorkers } from './service-events.ts';
 import type { Observed } from './types.ts';
 
 export interface StatusInput extends Situation {
-  /** Done in this pass. */
+  /** Changes of this reconcile. */
   readonly changes: readonly Change[];
-  /** Something was decided that must be on record before it is done. */
+  /** True if an action must be recorded before it is carried out. */
   readonly mustRecord: boolean;
 }
 
-/** A term moves only by more than this share, and at most once a minute (`maximumMs`). */
-const WRITTEN_FROM_SHARE = 0.05;
+/** Relative change above which a term is written, at most once a minute (`maximumMs`). */
+const MIN_WRITTEN_SHARE = 0.05;
 
 /**
- * The status to write. Figures that move by themselves keep their written values until a decision changes, or until
- * they have moved by 5 % and a minute has passed: a steady load writes nothing.
+ * Returns the status to write. Figures that follow the load keep their written values until a decision changes, or
+ * until they have changed by 5 % and a minute has passed. A steady load causes no write.
  */
 export function statusOf(input: StatusInput): EndpointGroupStatus {
   const previous = input.group.status;
   const next = freshStatus(input);
   if (!previous?.autoscaling || input.mustRecord || needsWrite(previous, next, input.clock.times.maximumMs))
     return { ...next, loadMaxima: maximaOf(input) };
-  // The parts that follow the load by themselves.
+  // These figures follow the load.
   const { load, utilizationPercent, autoscaling, loadMaxima, lastActivity, panicUntil } = previous;
   const gateway = quietGateway(previous.gateway, next.gateway);
   const moving = { load, utilizationPercent, autoscaling, loadMaxima, lastActivity, panicUntil };
@@ -44,13 +45,13 @@ export function statusOf(input: StatusInput): EndpointGroupStatus {
 
 type GatewayStatus = EndpointGroupStatus['gateway'];
 
-/** Requests that wait are a figure like the load; who tells of them is not. */
+/** Returns the written gateway status unless its URL or number of pickers changed: held requests follow the load. */
 function quietGateway(previous: GatewayStatus, next: GatewayStatus): GatewayStatus {
   const isSame = previous && next && previous.url === next.url && previous.pickers === next.pickers;
   return isSame ? previous : next;
 }
 
-/** What pickers said of the group at last. */
+/** Returns the last reports of pickers about the group. */
 function gatewayStatus(input: StatusInput): GatewayStatus {
   const { group } = input;
   const { pickers } = input.load.state;
@@ -69,7 +70,7 @@ function gatewayStatus(input: StatusInput): GatewayStatus {
   };
 }
 
-/** Known until it is certainly gone: it is looked for by this record alone. */
+/** Returns the name of the list until its ConfigMap is deleted: only this record finds it. */
 function fileStatus({
   group,
   publication: { file },
@@ -79,10 +80,10 @@ function fileStatus({
   return recorded === undefined || file?.type === 'none' ? {} : { endpointsConfigMap: recorded };
 }
 
-/** The schema takes no more workers. */
+/** Maximum number of workers in the schema. */
 const MAX_WORKERS_SHOWN = 128;
 
-/** What pickers say of workers that the group has, the busiest first; nothing where none of them is known. */
+/** Returns the requests that pickers report for existing workers, the busiest first; empty without such reports. */
 function requestsInWorkers({ workers, load, clock: { now } }: StatusInput): Partial<GatewayStatus> {
   const reported = gatewayWorkers(load.state.pickers, now);
   const known = workers.all.flatMap(({ name }) => {
@@ -106,10 +107,10 @@ function needsWrite(previous: EndpointGroupStatus, next: EndpointGroupStatus, ev
   if (!before || !now) return true;
   if (before.hot !== now.hot || before.total !== now.total) return true;
   const ageMs = (parseTime(now.at) ?? 0) - (parseTime(before.at) ?? 0);
-  // What a clock that was ahead has written would stand until then.
+  // A clock that was ahead wrote the status; without a write its figures would stay until that time.
   if (ageMs < 0) return true;
   if (ageMs < everyMs) return false;
-  // The time of the last work is what the idle rule counts from after a restart.
+  // After a restart the idle rule counts from the recorded time of the last work.
   const idleMs = (parseTime(now.at) ?? 0) - (parseTime(next.lastActivity) ?? 0);
   if (previous.lastActivity !== next.lastActivity && idleMs >= everyMs / 2) return true;
   const terms = ['load', 'longLoad', 'queue', 'capacity', 'perf'] as const;
@@ -118,10 +119,10 @@ function needsWrite(previous: EndpointGroupStatus, next: EndpointGroupStatus, ev
 
 function differs(before: string | undefined, now: string | undefined): boolean {
   const [a, b] = [Number(before ?? 0), Number(now ?? 0)];
-  return Math.abs(a - b) > WRITTEN_FROM_SHARE * Math.max(Math.abs(a), Math.abs(b));
+  return Math.abs(a - b) > MIN_WRITTEN_SHARE * Math.max(Math.abs(a), Math.abs(b));
 }
 
-/** All but the maxima, which are many and tell nobody that there is news. */
+/** Returns the status without the load maxima, which cause no write. */
 function freshStatus(input: StatusInput): Omit<EndpointGroupStatus, 'loadMaxima'> {
   const { group, decision, counts, changes } = input;
   const { failing, pace } = input.workers;
@@ -131,7 +132,7 @@ function freshStatus(input: StatusInput): Omit<EndpointGroupStatus, 'loadMaxima'
   const { load, readyCapacity } = decision.terms;
   const { panicUntil } = decision.memory;
   const hasService = servicePorts(group).length > 0;
-  // The former name, while a new one cannot be had: workers are led to by that.
+  // While the Service with a new name cannot be written, the former one still leads to the workers.
   const former = service.type === 'problem' ? group.status?.endpoint : undefined;
   const replacement = lastReplacement(input, pace, changes);
   const requestedAt = requestToken(group.metadata, annotations.requestedAt);
@@ -153,24 +154,27 @@ function freshStatus(input: StatusInput): Omit<EndpointGroupStatus, 'loadMaxima'
     everReady: group.status?.everReady === true || counts.ready > 0,
     ...(lastActivity !== undefined && { lastActivity: formatTime(lastActivity) }),
     ...(panicUntil > now && { panicUntil: formatTime(panicUntil) }),
-    // What the next process has to know of broken workers.
+    // The next process continues from these records of broken workers.
     ...(failing.length > 0 && { failingWorkers: [...failing] }),
     ...(replacement !== undefined && { lastReplacement: replacement }),
     ...(gateway && { gateway }),
     ...fileStatus(input),
     autoscaling: termsOf(input),
-    // Requests by annotation are echoed once they are dealt with.
+    // The status confirms requests by annotation once they are handled.
     ...(requestedAt !== undefined && { requestedAt }),
     ...(wokenAt !== undefined && { wokenAt }),
     phase: PHASES.find(([, holds]) => holds(input))?.[0] ?? 'Scaling',
   };
 }
 
-/** Numbers of workers, and what the scale subresource reads. */
-function workerFigures({ group, counts }: StatusInput): Partial<EndpointGroupStatus> {
+/** Returns the numbers of workers, and the fields of the scale subresource. */
+function workerFigures({
+  group,
+  counts,
+}: Pick<StatusInput, 'group' | 'counts'>): Partial<EndpointGroupStatus> {
   const { hot, cold, ready, starting, draining, total, updated } = counts;
   const selector = `${labels.endpointGroup}=${group.metadata.name}`;
-  return { replicas: hot, selector, hot, cold, ready, starting, draining, total, updated };
+  return { replicas: hot, selector, cold, ready, starting, draining, total, updated };
 }
 
 function conditionList(situation: Situation): EndpointGroupStatus['conditions'] {
@@ -216,12 +220,12 @@ function termsOf({ clock: { now }, decision }: StatusInput): EndpointGroupStatus
     total: decision.total,
     rule: decision.rule,
   };
-  return { ...shown, explanation: sentenceOf(shown).slice(0, 512) };
+  return { ...shown, explanation: explanationOf(shown).slice(0, 512) };
 }
 
 type Phase = NonNullable<EndpointGroupStatus['phase']>;
 
-/** The first that holds names the phase. */
+/** Phases with their conditions; the first match is the phase. */
 const PHASES: readonly (readonly [Phase, (input: StatusInput) => boolean])[] = [
   ['Failed', ({ counts, decision }) => counts.stalled > 0 && counts.ready === 0 && decision.hot > 0],
   ['Paused', ({ group }) => group.spec.pause.scaleUp && group.spec.pause.scaleDown],
@@ -236,45 +240,75 @@ const PHASES: readonly (readonly [Phase, (input: StatusInput) => boolean])[] = [
   ],
 ];
 
-/** The schema takes twelve digits. */
-const LARGEST_DECIMAL = 999_999_999_999;
+/** Maximum of the schema: twelve digits. */
+const MAX_DECIMAL = 999_999_999_999;
 
-/** At most three digits behind the point, and no exponent: the schema takes no other. */
+/** Returns a number in the form of the schema: at most three decimals, no exponent. */
 function decimal(value: number): string {
-  const text = Math.min(value, LARGEST_DECIMAL).toFixed(3);
+  const text = Math.min(value, MAX_DECIMAL).toFixed(3);
   return text.replace(/\.?0+$/, '');
 }
 
-/** Nobody is wanted any more. */
-const NO_WORKERS = { replicas: 0, hot: 0, cold: 0, ready: 0, starting: 0, draining: 0, updated: 0 } as const;
+/** Figures of a group that is being deleted. */
+const NO_WORKERS = { replicas: 0, cold: 0, ready: 0, starting: 0, draining: 0, updated: 0 } as const;
 
-/** What a group that is being deleted says. */
+/** Returns the status of a group that is being deleted. */
 export function deletingStatus(
   { group, clock: { now }, refused }: Pick<Observed, 'group' | 'clock' | 'refused'>,
   left: number,
 ): EndpointGroupStatus {
-  const state = left === 0 ? 'All workers are gone.' : `${workersAre(left)} being destroyed.`;
+  const state = left === 0 ? 'All workers are deleted.' : `Deleting ${counted(left, 'worker')}.`;
   const [refusal] = refused;
   const message = refusal ? `${state} ${refusal.detail}.` : state;
-  const conditions = setConditions({
-    previous: group.status?.conditions,
-    desired: [
-      { type: 'Ready', status: 'False', reason: 'Deleting', message },
-      { type: 'Reconciling', status: 'True', reason: 'Deleting', message },
-    ],
-    // What scaling said of an earlier generation holds no longer, and would stand beside a newer one.
-    absent: (group.status?.conditions ?? [])
-      .map(({ type }) => type)
-      .filter((type) => type !== 'Ready' && type !== 'Reconciling'),
-    generation: group.metadata.generation,
-    now: formatTime(now),
-  });
+  const cause = { reason: 'Deleting', message } as const;
   return {
     ...group.status,
     ...NO_WORKERS,
     total: left,
-    observedGeneration: group.metadata.generation ?? -1,
-    conditions: [...conditions],
+    ...onlyConditions(group, now, [
+      { type: 'Ready', status: 'False', ...cause },
+      { type: 'Reconciling', status: 'True', ...cause },
+    ]),
     phase: 'Deleting',
   };
+}
+
+/** Returns the status of a group whose record is of a newer operator: the figures of its workers, all unchanged. */
+export function heldStatus(
+  { group, counts, clock: { now } }: Pick<StatusInput, 'group' | 'counts' | 'clock'>,
+  version: number,
+): EndpointGroupStatus {
+  const cause = {
+    reason: 'RecordUnreadable',
+    message: `status.record has version ${version} of a newer operator: workers stay unchanged. Install the newer operator again.`,
+  } as const;
+  const isBlocked = hasGateway(group) && counts.ready === 0;
+  return {
+    ...group.status,
+    ...workerFigures({ group, counts }),
+    pricePerHour: formatDollars(counts.pricePerHour),
+    ...onlyConditions(group, now, [
+      { type: 'Ready', status: 'False', ...cause },
+      { type: 'Stalled', status: 'True', ...cause },
+      ...(isBlocked ? [{ type: 'WorkersBlocked', status: 'True', ...cause } as const] : []),
+    ]),
+    phase: 'Failed',
+  };
+}
+
+/** Returns only the conditions: scaling for an earlier generation no longer applies. */
+function onlyConditions(
+  { metadata, status }: EndpointGroup,
+  now: number,
+  desired: readonly DesiredCondition[],
+): Pick<EndpointGroupStatus, 'observedGeneration' | 'conditions'> {
+  const types = new Set(desired.map(({ type }) => type));
+  const conditions = setConditions({
+    previous: status?.conditions,
+    desired: desired.map(withPage),
+    absent: (status?.conditions ?? []).map(({ type }) => type).filter((type) => !types.has(type)),
+    generation: metadata.generation,
+    now: formatTime(now),
+  });
+  return { observedGeneration: metadata.generation ?? -1, conditions: [...conditions] };
 }

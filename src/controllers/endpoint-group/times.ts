@@ -1,22 +1,22 @@
-/** Every span that scaling goes by, in milliseconds, and how many times as fast those of a spec run. */
+/** Spans of scaling in milliseconds, and the factor by which spans of a spec run faster. */
 export interface ScalingTimes {
   /** 1 outside demonstrations and tests. */
   readonly speed: number;
-  /** Between two decisions about the number of workers. */
+  /** Interval of decisions on the number of workers. */
   readonly tickMs: number;
-  /** Over which load is averaged. */
+  /** Window of the average load. */
   readonly shortMs: number;
-  /** Over which a burst is seen. */
+  /** Window of a burst. */
   readonly burstMs: number;
-  /** Whose largest load keeps the pool of cold workers. */
+  /** Window whose maximum load sizes the cold pool. */
   readonly longMs: number;
-  /** One entry of the remembered maxima. */
+  /** Span of one recorded maximum. */
   readonly maximumMs: number;
-  /** How long a capacity that was needed is kept. */
+  /** Down window: time for which a needed capacity is kept. */
   readonly downMs: number;
-  /** How long no hot worker goes after a burst. */
+  /** Time after a burst in which no hot worker is removed. */
   readonly panicMs: number;
-  /** How long a worker's last rate stands for one that has gone silent; then it counts as missing. */
+  /** Time for which the last rate of a silent worker continues; then the worker counts as missing. */
   readonly missingMs: number;
 }
 
@@ -34,7 +34,7 @@ export const defaultTimes: ScalingTimes = {
   missingMs: 90 * SECOND,
 };
 
-/** The same spans run through `speed` times as fast: for demonstrations and tests, where minutes are long. */
+/** Returns the spans `speed` times as fast, for demonstrations and tests. */
 export function timesAt(speed: number): ScalingTimes {
   const at = (ms: number) => Math.max(1, Math.round(ms / speed));
   return {

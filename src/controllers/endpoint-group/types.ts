@@ -11,10 +11,10 @@ import type { Endpoint } from './publish/endpoints.ts';
 import type { ScalingTimes } from './times.ts';
 import type { DesiredRole, Worker } from './workers/worker.ts';
 
-/** Memory of this process about a group; each decision replaces it. A loss keeps workers longer, and spends nothing. */
+/** Memory of this process about a group; each decision replaces it. A lost memory keeps workers longer and rents nothing. */
 export interface MemoryFields {
   readonly scaling: ScalingMemory;
-  /** The decision of the last tick: it holds until the next. */
+  /** Decision of the last tick, in effect until the next. */
   readonly decision: ScalingDecision | undefined;
   readonly nextTickAt: number;
   /** Hot workers when the last tick began. */
@@ -30,7 +30,7 @@ export type Published =
       readonly type: 'problem';
       readonly reason: 'NameTaken' | 'NotPermitted';
       readonly detail: string;
-      /** It keeps every worker from being published, even one that is not rented yet. */
+      /** True if it prevents every worker from being published, even one that is not rented yet. */
       readonly forAll?: true;
     };
 
@@ -56,30 +56,30 @@ export interface Refusal {
   readonly detail: string;
 }
 
-/** The Secrets by which gateway and workers of a group prove themselves, as their last check found them. */
+/** Result of the last check of the Secrets by which gateway and workers authenticate. */
 export interface IdentityView {
   /** Reason why machines of the group get no certificates, and the remedy; undefined if none is known. */
   readonly problem: string | undefined;
-  /** A check is due and none is under way. */
+  /** True if a check is due and none is in progress. */
   readonly isDue: boolean;
 }
 
-/** Workers of an old template that may end, since another machine can be rented for each by the new one. */
+/** Workers of an old template that may be replaced, since a machine can be rented for each with the new one. */
 export interface TemplateOutlook {
   readonly inHand: Pick<ReadonlySet<string>, 'has'>;
-  /** Reason for which the next worker may not end; undefined while unknown. */
+  /** Reason why the next worker cannot be replaced; undefined while unknown. */
   readonly blocked?: { readonly reason: Reason; readonly detail: string } | undefined;
 }
 
 /** The GpuInstances of a group. */
 export interface SeenWorkers {
-  /** Those that the group controls. */
+  /** Workers that the group controls. */
   readonly all: readonly Worker[];
   /** GpuInstances with the label of the group and without a controller. */
   readonly orphans: readonly GpuInstance[];
   /** Names of existing GpuInstances of any owner, which no new worker can have. */
   readonly takenNames: ReadonlySet<string>;
-  /** Undefined if it was not requested in this reconcile: then no worker with a machine ends for the template. */
+  /** Undefined if this reconcile requested none: no rented worker is then replaced for the template. */
   readonly outlook?: TemplateOutlook | undefined;
 }
 
@@ -87,9 +87,9 @@ export interface SeenWorkers {
 export interface SeenLoad {
   readonly state: LoadState;
   readonly source: LoadSpeaker;
-  /** Figures of the last tick came after its decision. */
+  /** True if figures of the last tick arrived after its decision. */
   readonly hasLateFigures: boolean;
-  /** A report or command asked for a worker now. */
+  /** True if a report or command requests a worker now. */
   readonly wakeAsked: boolean;
 }
 
@@ -103,7 +103,7 @@ export interface SeenAccount {
   readonly hasStop?: boolean | undefined;
 }
 
-/** How clients reach the group, and the results of the last writes of it. */
+/** Access of clients to the group, and the results of the last writes. */
 export interface SeenPublication {
   readonly service: Published;
   /** The list of ready workers for another router. */
@@ -118,14 +118,14 @@ export interface SeenPublication {
 /** Times of one reconcile, in milliseconds since the epoch. */
 export interface PassTimes {
   readonly now: number;
-  /** Begin of the reconcile, before load was read: ticks keep their distance from it. */
+  /** Begin of the reconcile, before load was read; the tick interval counts from here. */
   readonly beganAt: number;
   /** True if the load was read for this reconcile. */
   readonly isTick: boolean;
   readonly times: ScalingTimes;
 }
 
-/** Everything one reconcile decides by, by noun. */
+/** Input of the decisions of one reconcile. */
 export interface Observed {
   readonly group: EndpointGroup;
   readonly workers: SeenWorkers;
@@ -135,7 +135,7 @@ export interface Observed {
   readonly clock: PassTimes;
   /** Undefined in the first reconcile of a process. */
   readonly memory: MemoryFields | undefined;
-  /** Writes that were refused when they were last tried. */
+  /** Writes whose last attempt the API server rejected. */
   readonly refused: readonly Refusal[];
 }
 
@@ -159,35 +159,35 @@ export type Action =
       readonly change?: Change;
     }
   | { readonly type: 'order'; readonly worker: Worker; readonly order: WorkerOrder; readonly change?: Change }
-  /** The worker gets the text of the template and keeps its machine. */
+  /** Gives the worker the text of the template. The worker keeps its machine. */
   | { readonly type: 'update'; readonly worker: Worker }
   | { readonly type: 'delete'; readonly worker: Worker; readonly change?: Change }
   | {
       readonly type: 'reportHostFailure';
       readonly worker: Worker;
       readonly reason: 'CannotStart' | 'WorkersFailing';
-      /** The host may count for other namespaces too, not for that of the group alone. */
+      /** True if the host failure counts for other namespaces too. */
       readonly isForAll: boolean;
     }
   | { readonly type: 'adopt'; readonly object: GpuInstance }
   | { readonly type: 'release' };
 
-/** A whole decision: what to record, what to publish, what to do and when to look again. */
+/** Complete decision of a reconcile: status, endpoints, actions, events and requeue time. */
 export interface Decision {
   readonly needsFinalizer: boolean;
   readonly status: EndpointGroupStatus;
-  /** Endpoints to publish; undefined if nothing is published or withdrawn any more. */
+  /** Endpoints to publish; undefined if publication stays as it is. */
   readonly endpoints: readonly Endpoint[] | undefined;
   /** True if a check of the gateway's Secrets begins after the record. The actions do not wait for it. */
   readonly checksIdentity: boolean;
   readonly actions: readonly Action[];
-  /** Refused actions that are decided as before and wait for the next tick, and Secrets that cannot be written. */
+  /** Rejected actions that wait for the next tick, and Secrets that cannot be written. */
   readonly waiting: readonly Refusal[];
-  /** The desired numbers of workers and the rule that set them, in one sentence, for the events of changes. */
+  /** Target with its rule in one sentence, for the events of changes. */
   readonly because: string;
   /** Events to emit once the decision is recorded. */
   readonly events: readonly EventNote[];
-  /** Events of services that the group needs and lost, or has again; they are also logged. */
+  /** Events of lost and restored services; they are also logged. */
   readonly services: readonly EventNote[];
   readonly memory: MemoryFields;
   readonly requeueAfterMs: number;

@@ -1,7 +1,7 @@
 import type { MicroDollars } from '../../lib/money.ts';
 import type { AccountFacts } from './types.ts';
 
-/** Facts that only an operator knows that watches the login. */
+/** Facts that only an operator that watches the login knows. */
 type Watched = Pick<
   AccountFacts,
   'openSpans' | 'countsHostFailures' | 'serviceTime' | 'startUnsupported' | 'isEndJudged'

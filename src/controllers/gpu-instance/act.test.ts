@@ -67,6 +67,8 @@ function situation(
     readonly readsNow?: () => Promise<boolean>;
     /** True if the account still allows the namespace. */
     readonly isPermitted?: boolean;
+    /** True if the API server refuses each status. */
+    readonly failsToRecord?: boolean;
     /** Machines that existed before the call, or are other objects'. */
     readonly known?: readonly string[];
   } = {},
@@ -74,6 +76,7 @@ function situation(
   const sent: string[] = [];
   const done: string[] = [];
   const asked: unknown[] = [];
+  const ended: unknown[] = [];
   const settled: unknown[] = [];
   let looks = 0;
   const clock = createVirtualClock({ startMs: NOW + (options.laterMs ?? 0) });
@@ -122,8 +125,15 @@ function situation(
     recordSwept: async () => {},
   };
   const memory = new ObjectMemory();
+  const ledger: ActDeps['ledger'] = {
+    recordDeleted: async (instance, end) => {
+      ended.push([instance.metadata.uid, end]);
+      done.push('in the ledger');
+    },
+  };
   const ports: ActDeps = {
     clock,
+    ledger,
     steady: new SteadyClock(clock),
     log: silentLogger,
     cluster: {
@@ -135,6 +145,11 @@ function situation(
       ) => {
         done.push(`finalizers [${body.metadata.finalizers.join()}]`);
         return Promise.resolve(body);
+      },
+      replace: async (_resource: unknown, body: GpuInstance) => {
+        if (options.failsToRecord) throw kubeErrorOf(503, {});
+        done.push(`records ${JSON.stringify(body.status?.answered)}`);
+        return body;
       },
     } as unknown as KubeClient,
     session: options.without ? undefined : (session as unknown as AccountSession),
@@ -164,7 +179,7 @@ function situation(
     intent({ issuedAt: NOW, deadline: NOW + (options.callMs ?? 30_000), offer: options.offer ?? '100' }),
     ticket,
   );
-  return { ports, sent, done, asked, memory, settled, receipt, ticket, looks: () => looks };
+  return { ports, sent, done, asked, ended, memory, settled, receipt, ticket, looks: () => looks };
 }
 
 const fails =
@@ -434,6 +449,30 @@ describe('a destroy', () => {
     expect(looks()).toBe(1);
   });
 
+  test('is recorded with the time of its answer, so that a process that starts later dates the end', async () => {
+    const { ports, done } = situation();
+    const { object } = given(withMachine());
+    await act({ observed: given(withMachine()), action: destroy, receipt: receiptOf(object) }, ports);
+    const answered = { action: 'Destroy', reason: 'Exited', at: time(5) };
+    expect(done).toContain(`records ${JSON.stringify(answered)}`);
+  });
+
+  test('of another machine than the recorded one is not recorded', async () => {
+    const { ports, done } = situation();
+    const { object } = given(withMachine());
+    const surplus: Action = { ...destroy, instanceId: '5' };
+    await act({ observed: given(withMachine()), action: surplus, receipt: receiptOf(object) }, ports);
+    expect(done.filter((line) => line.startsWith('records'))).toEqual([]);
+  });
+
+  test('is done when its record cannot be written', async () => {
+    const { ports, memory } = situation({ failsToRecord: true });
+    const receipt = receiptOf(given(withMachine()).object);
+    const acted = await act({ observed: given(withMachine()), action: destroy, receipt }, ports);
+    expect(acted).toEqual({ type: 'done' });
+    expect(memory.view().destroys).toHaveLength(1);
+  });
+
   test('whose answer names no time ends the bill by our own clock', async () => {
     const { ports, memory } = situation({ laterMs: 2_000, calls: { destroy: () => ({}) } });
     await act({ observed: given(withMachine()), action: destroy, receipt: receiptOf(given().object) }, ports);
@@ -455,13 +494,6 @@ describe('a destroy', () => {
   });
 });
 
-const destroyedAt = (seconds: number) => ({
-  instanceId: '1',
-  reason: 'Deleting' as const,
-  answeredAt: at(seconds),
-  endedAt: at(seconds),
-});
-
 /**
  * Cost of one dollar an hour from ten in the evening of the last day of October on; {@link NOW} is noon of 20 November.
  */
@@ -476,17 +508,24 @@ function bornInOctober(status: NonNullable<Given['status']>): ObservedParts {
 describe('letting go', () => {
   const release: Action = {
     type: 'release',
+    endedAt: NOW,
     destroyed: [],
     note: { type: 'Normal', reason: 'InstanceDestroyed', action: 'Deleting', note: 'n' },
   };
 
-  test('hands the brake what it must not forget before the guard goes', async () => {
+  test('records rentals and costs in the account before it removes the finalizer', async () => {
     const { ports, done } = situation();
     const observed = given(
       withMachine({}, { deleting: true, finalizers: ['other', 'gpurental.dev/machine'] }),
     );
     await act({ observed, action: release, receipt: receiptOf(observed.object) }, ports);
-    expect(done).toEqual(['folded', 'InstanceDestroyed', 'finalizers [other]', 'cached other']);
+    expect(done).toEqual([
+      'in the ledger',
+      'folded',
+      'InstanceDestroyed',
+      'finalizers [other]',
+      'cached other',
+    ]);
   });
 
   test.each([
@@ -509,7 +548,7 @@ describe('letting go', () => {
     if (looks) expect(done.indexOf('looked')).toBeLessThan(done.indexOf('finalizers []'));
   });
 
-  test('reports to the brake once, however often the guard has to be removed', async () => {
+  test('records an object in its account once, however often the finalizer has to be removed', async () => {
     const { ports, done } = situation();
     const observed = given(withMachine({}, { deleting: true }));
     for (let pass = 0; pass < 2; pass++) {
@@ -533,10 +572,10 @@ describe('letting go', () => {
     } as unknown as KubeClient;
     const recorded = { observed, action: release, receipt: receiptOf(observed.object) };
     await expect(act(recorded, { ...ports, cluster })).rejects.toBe(error);
-    expect(done).toEqual(['folded', 'InstanceDestroyed']);
+    expect(done).toEqual(['in the ledger', 'folded', 'InstanceDestroyed']);
   });
 
-  test('keeps the guard when the report to the brake failed, and reports again', async () => {
+  test('keeps the finalizer when the record of the account was not written, and tries again', async () => {
     const { ports, done } = situation();
     const recordDeleted = () => Promise.reject(new Error('no'));
     const observed = given(withMachine({}, { deleting: true }));
@@ -544,16 +583,53 @@ describe('letting go', () => {
     await expect(act(recorded, { ...ports, statusWriter: bookOf(ports, { recordDeleted }) })).rejects.toThrow(
       'no',
     );
-    expect(done).toEqual([]);
+    expect(done).toEqual(['in the ledger']);
     await act(recorded, ports);
-    expect(done[0]).toBe('folded');
+    expect(done[2]).toBe('folded');
   });
 
-  test.for<readonly [string, Given, unknown]>([
+  const failing = (kind: 'forbidden' | 'notFound' | 'unavailable') => {
+    const { ports, done } = situation();
+    const details = { kind, status: 403, reason: 'Refused', outcome: 'refused' } as const;
+    const recordDeleted = () => Promise.reject(new KubeError('may not patch configmaps', details));
+    const observed = given(withMachine({}, { deleting: true }));
+    const recorded = { observed, action: release, receipt: receiptOf(observed.object) };
+    return { acted: () => act(recorded, { ...ports, ledger: { recordDeleted } }), done };
+  };
+
+  test('keeps the guard while its cost cannot be written into the ledger for now', async () => {
+    const { acted, done } = failing('unavailable');
+    await expect(acted()).rejects.toThrow('may not patch');
+    expect(done).toEqual([]);
+  });
+
+  test.each(['forbidden', 'notFound'] as const)(
+    'lets go and reports it when the ledger can never be written: %s',
+    async (kind) => {
+      const { acted, done } = failing(kind);
+      expect(await acted()).toEqual({ type: 'done' });
+      expect(done).toContain('NotPermitted');
+    },
+  );
+
+  test.for([
+    ['InstanceDestroyed', 'Deleting'],
+    ['Released', 'Released'],
+  ] as const)('writes the cost of its machine until its end into the ledger: %s', async ([reason, shown]) => {
+    const { ports, ended } = situation();
+    const observed = given(withMachine({}, { deleting: true }));
+    const note = { type: 'Normal', reason, action: 'Deleting', note: 'n' } as const;
+    const action = { type: 'release', note, endedAt: at(-60), destroyed: [] } as const;
+    await act({ observed, action, receipt: receiptOf(observed.object) }, ports);
+    expect(ended).toEqual([[UID, { at: at(-60), reason: shown }]]);
+  });
+
+  test.for<readonly [string, Given, unknown, number?]>([
     [
       'all that it cost, until its machine was destroyed, and when it rented',
-      { ...withMachine(), memory: { destroys: [destroyedAt(-60)] } },
+      withMachine(),
       { uid: UID, rentals: [at(-300)], spentThisMonth: 33_333, newestRentalAt: at(-301), destroyed: [] },
+      at(-60),
     ],
     [
       'all that it cost until now where nothing was destroyed',
@@ -564,19 +640,19 @@ describe('letting go', () => {
       'of its money what this month saw of it, and of its rentals those of the last hour',
       {
         ...withMachine(),
-        memory: { destroys: [destroyedAt(-20 * 86_400 + 46_800)] },
         observed: bornInOctober({ rentals: [time(-3_600), time(-3_599)], cost: OLD_COST }),
       },
       { uid: UID, rentals: [at(-3_599)], spentThisMonth: 1_000_000, newestRentalAt: at(-301), destroyed: [] },
+      at(-20 * 86_400 + 46_800),
     ],
     [
       'what its machines of this month cost, also those that ended before the last',
       {
         ...withMachine(),
-        memory: { destroys: [destroyedAt(-60)] },
         observed: bornInOctober({ cost: { pricePerHour: '1.00', accrued: '5.00', since: time(-300) } }),
       },
       { uid: UID, rentals: [at(-300)], spentThisMonth: 5_066_667, newestRentalAt: at(-301), destroyed: [] },
+      at(-60),
     ],
     [
       'that it rented, where only its status says so',
@@ -586,12 +662,13 @@ describe('letting go', () => {
     [
       'that it may have rented, where only its intent says so',
       { intent: intent() },
-      { uid: UID, rentals: [], spentThisMonth: 0, newestRentalAt: at(-301), destroyed: [] },
+      { uid: UID, rentals: [at(-301)], spentThisMonth: 0, newestRentalAt: at(-301), destroyed: [] },
     ],
-  ])('reports to the brake %s', async ([, object, departed]) => {
+  ])('records in the account %s', async ([, object, departed, endedAt = NOW]) => {
     const { ports, asked } = situation();
     const observed = given({ deleting: true, ...object });
-    await act({ observed, action: release, receipt: receiptOf(observed.object) }, ports);
+    const action = { ...release, endedAt };
+    await act({ observed, action, receipt: receiptOf(observed.object) }, ports);
     expect(asked).toEqual([departed]);
   });
 
@@ -603,7 +680,7 @@ describe('letting go', () => {
     expect(asked).toMatchObject([{ uid: UID, destroyed: ['1', '2'] }]);
   });
 
-  test('does not trouble the brake with an object that never rented', async () => {
+  test('writes no record of an account when the object never rented', async () => {
     const { ports, asked } = situation();
     const observed = given({ deleting: true, finalizers: ['gpurental.dev/machine'] });
     await act({ observed, action: release, receipt: receiptOf(observed.object) }, ports);
@@ -695,7 +772,7 @@ describe('a start', () => {
     memory.fields.stopAskedAt = 1;
     memory.fields.stopAnsweredAt = 2;
     expect(await act({ observed: given(), action: start, receipt }, ports)).toEqual({ type: 'done' });
-    expect(asked).toEqual([{ objectUid: UID, pricePerHour: 500_000, timeoutMs: 120_000 }]);
+    expect(asked).toEqual([{ objectUid: UID, namespace: 'team', pricePerHour: 500_000, timeoutMs: 120_000 }]);
     expect(settled).toEqual([{ started: true }]);
     expect(sent).toEqual(['start 1']);
     expect(memory.view()).toMatchObject({
@@ -705,6 +782,13 @@ describe('a start', () => {
       stopAnsweredAt: undefined,
     });
     expect(looks()).toBe(1);
+  });
+
+  test('is recorded with the time of its answer', async () => {
+    const { ports, done } = situation();
+    const receipt = receiptOf(given(withMachine()).object);
+    await act({ observed: given(), action: start, receipt }, ports);
+    expect(done).toContain(`records ${JSON.stringify({ action: 'Start', at: time(5) })}`);
   });
 
   test.for<readonly [string, () => never, boolean | 'unknown']>([
@@ -750,6 +834,13 @@ describe('a stop', () => {
     expect(sent).toEqual(['stop 1']);
     expect(memory.view()).toMatchObject({ stopAskedAt: at(1), stopAnsweredAt: at(5) });
     expect(looks()).toBe(1);
+  });
+
+  test('is recorded with the time of its answer', async () => {
+    const { ports, done } = situation();
+    const receipt = receiptOf(given(withMachine()).object);
+    await act({ observed: given(), action: stop, receipt }, ports);
+    expect(done).toContain(`records ${JSON.stringify({ action: 'Stop', at: time(5) })}`);
   });
 
   test('whose answer names no time is dated by our own clock', async () => {
@@ -814,10 +905,14 @@ describe('without a session of its account', () => {
     const observed = given(withMachine({}, { deleting: true }));
     const note = { type: 'Normal', reason: 'Released', action: 'Deleting', note: 'n' } as const;
     await act(
-      { observed, action: { type: 'release', note, destroyed: [] }, receipt: receiptOf(observed.object) },
+      {
+        observed,
+        action: { type: 'release', note, endedAt: NOW, destroyed: [] },
+        receipt: receiptOf(observed.object),
+      },
       ports,
     );
-    expect(done).toEqual(['folded', 'Released', 'finalizers []', 'cached ']);
+    expect(done).toEqual(['in the ledger', 'folded', 'Released', 'finalizers []', 'cached ']);
   });
 
   test('nor of an account that is gone is anything asked', async () => {
@@ -826,10 +921,10 @@ describe('without a session of its account', () => {
     const note = { type: 'Normal', reason: 'Released', action: 'Deleting', note: 'n' } as const;
     const recorded = {
       observed,
-      action: { type: 'release', note, destroyed: [] },
+      action: { type: 'release', note, endedAt: NOW, destroyed: [] },
       receipt: receiptOf(observed.object),
     } as const;
     await act(recorded, { ...ports, statusWriter: undefined });
-    expect(done).toEqual(['Released', 'finalizers []', 'cached ']);
+    expect(done).toEqual(['in the ledger', 'Released', 'finalizers []', 'cached ']);
   });
 });

@@ -1,16 +1,20 @@
-import { type ServiceTime, timeOfAnswer } from '../../accounts/service-clock.ts';
+import { believedTime, type ServiceTime, timeOfAnswer } from '../../accounts/service-clock.ts';
 import type { AccountSession } from '../../accounts/session.ts';
-import { type GpuInstance, MAX_SEALED_KEY } from '../../api/v1alpha1/gpu-instance.ts';
+import { type GpuInstance, type GpuInstanceStatus, MAX_SEALED_KEY } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource, MACHINE_FINALIZER } from '../../api/v1alpha1/names.ts';
+import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import { keptPerHour, spentThisMonth } from '../../instance/cost.ts';
+import { objectIntent } from '../../instance/object-intent.ts';
 import { recentRentals, rentalTimes } from '../../instance/rentals.ts';
+import type { MachineEnd } from '../../ledger/machine-cost.ts';
 import { parseDollars } from '../../lib/money.ts';
-import { parseDuration } from '../../lib/time.ts';
+import { formatTime, parseDuration } from '../../lib/time.ts';
 import { MarketplaceError } from '../../market/errors.ts';
 import type { Market } from '../../market/market.ts';
 import { sealKey } from '../../ownership/sealed-key.ts';
+import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import { objectKey, uidOf } from '../../runtime/kube/kube-object.ts';
-import { type Receipt, removeFinalizer } from '../../runtime/writes.ts';
+import { type Receipt, recordStatus, removeFinalizer } from '../../runtime/writes.ts';
 import { noteOwnedChildren, removeOrphans } from './child-writes.ts';
 import type { Deps } from './deps.ts';
 import { type AfterFailure, decideAfterFailure, type Failure } from './failure.ts';
@@ -25,16 +29,17 @@ export type ActDeps = Pick<
   | 'cluster'
   | 'session'
   | 'statusWriter'
+  | 'ledger'
   | 'memory'
   | 'metrics'
   | 'showEvent'
   | 'wrote'
 > & {
-  /** True if this process may still act, and would decide the same on what is known at this moment. */
+  /** Returns true if this process may still act, and would decide the same with the facts known now. */
   readonly isStillDecided: () => boolean;
   /** The same on the object as the API server has it at this moment. Rejects with a KubeError. */
   readonly isStillDecidedNow: () => Promise<boolean>;
-  /** True if a machine existed before the call that is about to leave, or is another object's. */
+  /** Returns a check whether a machine existed before this call, or belongs to another object. */
   readonly knownMachines: () => (instanceId: string) => boolean;
 };
 
@@ -55,15 +60,15 @@ export type Acted =
 
 const DONE: Acted = { type: 'done' };
 const WITHDRAWN: Acted = { type: 'withdrawn' };
-/** Records in the cluster, for which no call to the marketplace is needed. */
+/** Actions that only write to the cluster and need no call to the marketplace. */
 const NEEDS_NO_KEY: ReadonlySet<Action['type']> = new Set<Action['type']>(['retain', 'release']);
 
 /** Actions that raise the cost of a machine. A rental has a ticket and is admitted separately. */
 const SPENDS: ReadonlySet<Action['type']> = new Set<Action['type']>(['start']);
 
 /**
- * Carries one action out. It needs the receipt of what was recorded, and decides nothing. A failed call of the
- * marketplace is a result; it rejects with any other error, such as a KubeError.
+ * Carries out one recorded action. A queued call is withdrawn if a new decision no longer contains the action. A
+ * failed call of the marketplace is a result; it rejects with any other error, such as a KubeError.
  */
 export async function act(recorded: RecordedAction, deps: ActDeps): Promise<Acted> {
   const { observed, action } = recorded;
@@ -88,14 +93,14 @@ export async function act(recorded: RecordedAction, deps: ActDeps): Promise<Acte
 }
 
 /**
- * Last check before a call is sent. The call may have waited minutes for its slot: meanwhile the machine may work
- * again, or a person may decide to keep it.
+ * Last check before a call is sent. The call may have waited minutes for its slot; in that time the machine may have
+ * recovered, or a person may have decided to keep it.
  */
 interface LastCheck {
   readonly mayLeave: () => boolean;
   /**
-   * For what cannot be undone. A watch may lag for a minute behind a person who wants the machine kept; one read more does not
-   * count beside the call. Rejects with a KubeError: unread, nothing is destroyed.
+   * Permission for an irreversible call. The watch may lag a minute behind a person's request to keep the machine, so
+   * the object is read once more. Rejects with a KubeError: without a successful read nothing is destroyed.
    */
   readonly mayDestroy: () => Promise<boolean>;
   readonly wasTakenBack: () => boolean;
@@ -142,11 +147,11 @@ async function carryOut({ observed, action, receipt }: RecordedAction, deps: Que
     case 'rent':
       return rent(observed, { purchase: action.purchase, receipt }, deps);
     case 'destroy':
-      return destroy(observed, action, deps);
+      return destroy({ observed, action, receipt }, action, deps);
     case 'stop':
-      return stop(action.instanceId, deps);
+      return stop(receipt, action.instanceId, deps);
     case 'start':
-      return start(observed, action, deps);
+      return start({ observed, action, receipt }, action, deps);
     case 'relabel':
       if (session) await offered(session.market, 'relabel')(action.instanceId, action.label, { mayLeave });
       deps.memory.fields.relabelledAt = deps.steady.now();
@@ -218,7 +223,7 @@ function notNew(instanceId: string): MarketplaceError {
   return new MarketplaceError(`rent an offer: ${why}`, { kind: 'malformedReply', outcome: 'unknown' });
 }
 
-/** Returns the remaining time of the call. Throws if the call may no longer be sent, and gives the ticket back. */
+/** Returns the remaining time of the call. Throws if the call may no longer be sent, and returns the ticket. */
 function callMs({ decidedAt }: Purchase, { intent, ticket, object }: PurchaseReceipt, deps: ActDeps): number {
   const { clock, session } = deps;
   const age = clock.now() - decidedAt;
@@ -229,7 +234,7 @@ function callMs({ decidedAt }: Purchase, { intent, ticket, object }: PurchaseRec
   throw notRented(ticket, 'too much time passed after it was recorded');
 }
 
-/** Gives the ticket back. */
+/** Returns the ticket to the admission. */
 function notRented(ticket: PurchaseReceipt['ticket'], why: string): MarketplaceError {
   ticket.settle({ rented: false });
   const options = { kind: 'aborted', outcome: 'refused' } as const;
@@ -247,52 +252,91 @@ export function rentedFacts(purchase: Purchase, instanceId: string, answeredAt: 
     pricePerHour: purchase.pricePerHour,
     specHash: purchase.specHash,
     facts: purchase.facts,
+    ...(purchase.fuse && { fuse: purchase.fuse }),
     image: purchase.request.image,
   };
 }
 
 async function destroy(
-  { object }: Pick<Observed, 'object'>,
+  { observed: { object }, receipt }: RecordedAction,
   { instanceId, reason }: Extract<Action, { type: 'destroy' }>,
   deps: QueuedDeps,
 ): Promise<Acted> {
   const { session, clock, steady, memory, metrics, mayDestroy } = deps;
   const answer = await session?.market.destroy(instanceId, { mayLeave: mayDestroy });
-  memory.destroyed({
-    instanceId,
-    reason,
-    answeredAt: steady.now(),
-    endedAt: timeOfAnswer(answer?.answeredAt, timeAt(session), clock.now()),
-  });
+  const endedAt = timeOfAnswer(answer?.answeredAt, timeAt(session), clock.now());
+  memory.destroyed({ instanceId, reason, answeredAt: steady.now(), endedAt });
   metrics.destroyed(session ? objectKey(session.ref) : '', reason);
   deps.log.info('Machine destroyed', { instanceId, reason });
   session?.feed.pollNow();
+  await recordAnswer(receipt, instanceId, { action: 'Destroy', at: endedAt, reason }, deps);
   if (object.metadata.deletionTimestamp !== undefined) await noteOwnedChildren(object, deps);
   return DONE;
+}
+
+interface Answer {
+  readonly action: 'Destroy' | 'Stop' | 'Start';
+  /** The service's clock in the reply. */
+  readonly at: number;
+  readonly reason?: Reason;
+}
+
+/**
+ * Records the reply to a call that changes the billing of the recorded machine. Only this reply dates the change: a
+ * process that starts later would charge the machine until its own first list. If the write fails, that date is lost;
+ * nothing else depends on it.
+ */
+async function recordAnswer(
+  { object }: Receipt<GpuInstance>,
+  instanceId: string,
+  { at, ...answer }: Answer,
+  { cluster: client, wrote, log }: QueuedDeps,
+): Promise<void> {
+  if (object.status?.instanceId !== instanceId) return;
+  const status = { ...object.status, answered: { ...answer, at: formatTime(at) } };
+  try {
+    const write = await recordStatus<GpuInstanceStatus, GpuInstance>({
+      ...{ client, resource: gpuInstanceResource, object, status },
+    });
+    if (write.type === 'written') wrote(write.object);
+  } catch (error) {
+    log.warn('Answer was not recorded', { instanceId, action: answer.action, error });
+  }
 }
 
 const timeAt = (session: AccountSession | undefined): ServiceTime =>
   session?.serviceClock.now() ?? { type: 'unknown' };
 
-async function stop(instanceId: string, deps: QueuedDeps): Promise<Acted> {
+async function stop(receipt: Receipt<GpuInstance>, instanceId: string, deps: QueuedDeps): Promise<Acted> {
   const { session, clock, steady, memory, mayLeave } = deps;
   const answer = session && (await offered(session.market, 'stop')(instanceId, { mayLeave }));
   memory.fields.stopAskedAt = steady.now();
-  memory.fields.stopAnsweredAt = timeOfAnswer(answer?.answeredAt, timeAt(session), clock.now());
+  // The start before it is over: the next one has its own time.
+  memory.fields.startAnsweredAt = undefined;
+  const at = timeOfAnswer(answer?.answeredAt, timeAt(session), clock.now());
+  memory.fields.stopAnsweredAt = at;
   session?.feed.pollNow();
+  await recordAnswer(receipt, instanceId, { action: 'Stop', at }, deps);
   return DONE;
 }
 
 async function start(
-  { purchase: { uid }, object }: Pick<Observed, 'object' | 'purchase'>,
+  { observed, receipt }: RecordedAction,
   { instanceId, pricePerHour }: Extract<Action, { type: 'start' }>,
   deps: QueuedDeps,
 ): Promise<Acted> {
-  const { session, steady, memory, mayLeave } = deps;
+  const { session, clock, steady, memory, mayLeave } = deps;
+  const {
+    object,
+    purchase: { uid },
+  } = observed;
   if (!session) return DONE;
   if (!mayLeave()) return WITHDRAWN;
   const timeoutMs = parseDuration(object.spec.timeouts.start) ?? 0;
-  const permission = session.admission.requestStart({ objectUid: uid, pricePerHour, timeoutMs });
+  const permission = session.admission.requestStart({
+    ...{ objectUid: uid, namespace: object.metadata.namespace ?? '' },
+    ...{ pricePerHour, timeoutMs },
+  });
   if (permission.type === 'refused') {
     const { message, retryAfterMs, reason } = permission;
     const refusal = reason === 'OfferReserved' ? undefined : { reason, detail: message };
@@ -304,8 +348,9 @@ async function start(
   }
   const sentBefore = memory.fields.startSentAt;
   memory.fields.startSentAt = steady.now();
+  let answeredAt: number | undefined;
   try {
-    await offered(session.market, 'start')(instanceId, { mayLeave });
+    ({ answeredAt } = await offered(session.market, 'start')(instanceId, { mayLeave }));
   } catch (error) {
     permission.settle({ started: wasRefused(error) ? false : 'unknown' });
     // A call that waits for its place leaves later than it was decided.
@@ -317,6 +362,8 @@ async function start(
   memory.fields.stopAskedAt = undefined;
   memory.fields.stopAnsweredAt = undefined;
   session.feed.pollNow();
+  const at = timeOfAnswer(answeredAt, timeAt(session), clock.now());
+  await recordAnswer(receipt, instanceId, { action: 'Start', at }, deps);
   return DONE;
 }
 
@@ -326,8 +373,8 @@ function wasRefused(error: unknown): boolean {
 }
 
 /**
- * Says on the machine that it is kept, and in the account's status: its label may not be changed, or a list may show the
- * old one for a while.
+ * Marks the machine as kept by its label, and records it in the account's status: the label may be immutable, or a
+ * list may show the old one for a while.
  */
 async function retain(
   action: Extract<Action, { type: 'retain' }>,
@@ -353,7 +400,7 @@ async function retain(
     });
   } catch (error) {
     if (error instanceof RangeError) {
-      // The object waits for it, and nothing else would tell why.
+      // The object waits for this, and nothing else reports the reason.
       const note = `Machine ${action.instanceId} is not given up yet: ${error.message}.`;
       showEvent({ type: 'Warning', reason: 'NotRetained', action: 'Deleting', note });
     }
@@ -361,14 +408,18 @@ async function retain(
   }
 }
 
-/** Lets the object go: what the brake must not forget first, then the guard, in one write. */
+/**
+ * Records the cost of the object, and the part that its account counts, then removes the finalizer. If recording
+ * fails the finalizer stays, and the release is retried.
+ */
 async function release(
   { observed, receipt }: RecordedAction,
-  { note, destroyed, keepsChildren }: Extract<Action, { type: 'release' }>,
+  { note, endedAt, destroyed, keepsChildren }: Extract<Action, { type: 'release' }>,
   deps: ActDeps,
 ): Promise<void> {
   const { object } = receipt;
-  await fold(observed, destroyed, deps);
+  await recordCosts(observed, { at: endedAt, reason: note.reason }, deps);
+  await recordInAccount(observed, { endedAt, destroyed }, deps);
   if (!keepsChildren) await removeOrphans(object, deps);
   deps.showEvent(note);
   const written = await removeFinalizer({
@@ -381,25 +432,49 @@ async function release(
   if (written.type === 'written') deps.wrote(written.object);
 }
 
-/** Writes the rest of this object into the record of its account, once. */
-async function fold(
-  observed: Pick<Observed, 'object' | 'purchase' | 'clock' | 'memory'>,
-  destroyed: readonly string[],
-  { statusWriter, memory }: ActDeps,
+/**
+ * Writes the costs of the object's machines to the ledger. The object waits for this, unless the write can never
+ * succeed.
+ */
+async function recordCosts(
+  { object }: Pick<Observed, 'object'>,
+  { at, reason }: MachineEnd,
+  { ledger, showEvent }: ActDeps,
+): Promise<void> {
+  if (object.status?.instanceId === undefined && object.status?.history === undefined) return;
+  const isDestroyed = reason === 'InstanceDestroyed';
+  try {
+    await ledger.recordDeleted(object, { at, reason: isDestroyed ? 'Deleting' : reason });
+  } catch (error) {
+    if (!isKubeError(error, 'forbidden', 'notFound', 'invalid')) throw error;
+    // No retry would succeed, and an endless deletion is worse, because the machine is gone.
+    const note = `The cost of this object is not in the ledger: ${error.message}`;
+    showEvent({ type: 'Warning', reason: 'NotPermitted', action: 'Deleting', note });
+  }
+}
+
+/** Writes rentals, costs and destroyed machines of this object into the record of its account, once. */
+async function recordInAccount(
+  observed: Pick<Observed, 'object' | 'purchase' | 'clock'>,
+  { endedAt, destroyed }: Pick<Extract<Action, { type: 'release' }>, 'endedAt' | 'destroyed'>,
+  { statusWriter, memory, session }: ActDeps,
 ): Promise<void> {
   const {
     object,
-    purchase: { uid, intent },
+    purchase: { uid, intent, identity },
     clock: { now },
   } = observed;
+  // The machine of an open purchase was destroyed by its label, and only the intent dates its rental.
+  const { hasOpenIntent, issuedAt } = objectIntent(object, now, identity.keys);
+  const unrecorded = hasOpenIntent && issuedAt !== undefined ? [issuedAt] : [];
   const hasRented = intent.type !== 'none' || (object.status?.attempt ?? 0) > 0;
-  if (!statusWriter || memory.folded || !(hasRented || destroyed.length > 0)) return;
+  if (!statusWriter || memory.isInAccountRecord || !(hasRented || destroyed.length > 0)) return;
   await statusWriter.recordDeleted({
     uid,
-    rentals: recentRentals(rentalTimes(object.status), now),
-    spentThisMonth: spentThisMonth(object, now, observed.memory.destroys.at(-1)?.endedAt),
+    rentals: recentRentals([...rentalTimes(object.status), ...unrecorded], now),
+    spentThisMonth: spentThisMonth(object, believedTime(timeAt(session)) ?? now, endedAt),
     newestRentalAt: intent.type === 'intent' ? intent.intent.issuedAt : undefined,
     destroyed,
   });
-  memory.folded = true;
+  memory.isInAccountRecord = true;
 }

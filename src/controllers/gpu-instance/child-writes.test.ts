@@ -121,7 +121,7 @@ describe('a child that is there', () => {
     const { write, verbs } = await clusterWith(serviceResource, service, {
       metadata: { ownerReferences: [] },
     });
-    const detail = 'Service job exists and is not of this object.';
+    const detail = 'Service job exists and does not belong to this object.';
     expect(await write()).toEqual({ type: 'nameTaken', detail });
     expect(await write(false)).toEqual({ type: 'nameTaken', detail });
     expect(verbs()).toEqual(['GET', 'POST', 'GET']);
@@ -155,7 +155,7 @@ describe('a child that cannot be made', () => {
 
   test('because a right or a quota forbids it is said in the words of the API server', async () => {
     const message = 'secrets "job-connection" is forbidden: exceeded quota: none';
-    const detail = `Secret job-connection cannot be written: ${message}`;
+    const detail = `Cannot write Secret job-connection: ${message}`;
     expect(await refusal(403, 'Forbidden', message)).toEqual({ type: 'failed', detail });
   });
 

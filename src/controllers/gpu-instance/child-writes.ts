@@ -25,7 +25,7 @@ import type { Publication, Published } from './types.ts';
 interface ChildPorts {
   readonly cluster: KubeClient;
   readonly owner: GpuInstance;
-  /** Written before, by what the status says: looking comes before creating. */
+  /** True if the status shows that it was written before; then it is read before it is created. */
   readonly mayExist: boolean;
 }
 
@@ -33,8 +33,8 @@ interface ChildPorts {
 export type ChildProblem = Exclude<Published, { type: 'done' }>;
 
 /**
- * Creates a child, or patches it if it differs. Undefined if that worked; else what prevents it, for example an object
- * of that name that is not of `owner`. Rejects with a KubeError other than `invalid`, `forbidden` and `terminating`.
+ * Creates a child, or patches it if it differs. Returns undefined on success, else the obstacle, such as an object of
+ * that name with another owner. Rejects with a KubeError other than `invalid`, `forbidden` and `terminating`.
  */
 export function writeChild(
   resource: Resource,
@@ -46,8 +46,9 @@ export function writeChild(
 }
 
 /**
- * Asks the API server whether a child could be created, and stores nothing: name, rights, quota and admission answer as
- * they will when it is written. A child of `owner` that is there is well, whatever it says. Like {@link writeChild} otherwise.
+ * Checks by a dry run whether a child could be created; nothing is stored. Name, rights, quota and admission give the
+ * same answer as for the later write. An existing child of `owner` is valid, whatever its content. Otherwise like
+ * {@link writeChild}.
  */
 export function tryChild(
   resource: Resource,
@@ -70,7 +71,9 @@ async function ensured({
 }: Ensured & Pick<ChildPorts, 'owner'>): Promise<ChildProblem | undefined> {
   try {
     const outcome = await ensureChild({ ...child, isOwned: (present) => isOwnedBy(present, owner) });
-    return outcome.type === 'done' ? undefined : nameTaken(child.child, 'exists and is not of this object');
+    return outcome.type === 'done'
+      ? undefined
+      : nameTaken(child.child, 'exists and does not belong to this object');
   } catch (error) {
     if (isKubeError(error, 'invalid'))
       return nameTaken(child.child, 'cannot be made under the name of this object');
@@ -83,7 +86,7 @@ const MAX_DETAIL = 1024;
 
 /** Returns the permission, the quota or the admission policy that the API server names. */
 function refusalDetail({ kind, metadata }: KubeObject, { message }: Error): string {
-  return `${kind} ${metadata.name} cannot be written: ${message}`.slice(0, MAX_DETAIL);
+  return `Cannot write ${kind} ${metadata.name}: ${message}`.slice(0, MAX_DETAIL);
 }
 
 /** Returns a merge patch of the differing parts that the operator writes; undefined without a difference. */
@@ -94,7 +97,7 @@ function changeOf(present: Present, child: KubeObject & Partial<Pick<Present, 'a
   const parts = Object.entries(child).filter(([part]) => !GIVEN_ONCE.has(part));
   const differing = parts.filter(([part, desired]) => !contains(before[part], desired));
   const data = isConnectionSecret(child) ? dataChanges(present.data ?? {}, child.data) : {};
-  // Our mark, where an earlier version made the child without one.
+  // The operator's label, if an earlier version created the child without an owner reference.
   const mark = child.metadata.labels?.[labels.instanceUid];
   const isMarked = present.metadata.labels?.[labels.instanceUid] === mark;
   const metadata = isMarked ? {} : { metadata: { labels: { [labels.instanceUid]: mark } } };
@@ -113,7 +116,10 @@ interface Present extends KubeObject, Partial<Pick<EndpointSliceObject, 'address
 /** Parts of a child that are set at creation and never change, and its data, which may keep undesired entries. */
 const GIVEN_ONCE: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata', 'type', 'data']);
 
-/** Keys that went away are removed; the machine's own key stays while the machine does, since it is given out once. */
+/**
+ * Removes missing keys. The machine's own API key stays as long as the machine, since the marketplace returns it only
+ * once.
+ */
 function dataChanges(
   present: Readonly<Record<string, string>>,
   desired: ConnectionSecret['data'],
@@ -141,10 +147,10 @@ type Child = readonly [resource: Resource, child: KubeObject];
 type Place = readonly [resource: Resource, ref: ObjectRef];
 
 /**
- * Deletes an object's Service and slices that are not desired now: they may be left from a former machine, spec, or
+ * Deletes an object's Service and slices that are no longer desired. They may remain from a former machine, spec or
  * version of the operator, and would route to a machine that another customer may rent now. A process reads each once
- * and remembers that none is left; an object that never published has none. Objects of other owners stay. Undefined on
- * success, else the obstacle.
+ * and remembers that it is absent; an object that never published has none. Objects of other owners stay. Returns
+ * undefined on success, else the obstacle.
  */
 export async function removeLeftOver(
   owner: GpuInstance,
@@ -166,9 +172,9 @@ export async function removeLeftOver(
 }
 
 /**
- * Deletes the children that `kubectl delete --cascade=orphan` leaves of an object whose machine has ended: they would
- * lead nowhere, and keep their names from the next object. Those that are owned go by garbage collection. What the
- * operator may not delete keeps no object from going.
+ * Deletes the children that `kubectl delete --cascade=orphan` leaves of an object whose machine has ended. They would
+ * route nowhere, and block their names for the next object. Garbage collection deletes children that have an owner. A
+ * refused delete does not delay the object's deletion.
  */
 export async function removeOrphans(
   owner: GpuInstance,
@@ -188,7 +194,9 @@ const ORPHAN_FINALIZER = 'orphan';
 const isOrphaning = ({ metadata }: GpuInstance): boolean =>
   metadata.finalizers?.includes(ORPHAN_FINALIZER) ?? false;
 
-/** Returns the possible places of children of the object, without those that this process knows to be absent. */
+/**
+ * Returns the possible places of children of the object, without those that this process knows to be absent.
+ */
 function childrenAtEnd(owner: GpuInstance, { absentChildren }: ObjectMemory): readonly Place[] {
   const { namespace, name } = owner.metadata;
   const secret: Place = [secretResource, { namespace, name: connectionSecretName(name) }];
@@ -235,7 +243,7 @@ export async function noteOwnedChildren(
 /** Returns the children that may exist. The Service outlasts a short outage of the machine: only its slices change. */
 function mayBeThere(owner: GpuInstance, serving: boolean): readonly Place[] {
   const { namespace, name, generation } = owner.metadata;
-  // Its spec was always this one, which wants none.
+  // The spec was never edited, and it disables the Service.
   if (generation === 1 && !owner.spec.service.enabled) return [];
   const slices = SLICE_SUFFIXES.map(
     (suffix) => [endpointSliceResource, { namespace, name: sliceName(owner, suffix) }] as const,

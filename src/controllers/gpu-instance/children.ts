@@ -1,6 +1,4 @@
-import { isIP } from 'node:net';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
-import { isIdentityPort } from '../../api/v1alpha1/identity-port.ts';
 import {
   CONNECTION_SECRET_TYPE,
   connectionKeys,
@@ -8,9 +6,11 @@ import {
   labels,
   OPERATOR_NAME,
 } from '../../api/v1alpha1/names.ts';
-import { type AddressPolicy, machineAddressProblem } from '../../lib/networks.ts';
+import type { AddressPolicy } from '../../lib/networks.ts';
 import type { Secret } from '../../lib/secret.ts';
+import { endpointAddress } from '../../reach/endpoint-address.ts';
 import { connectionAddress } from '../../reach/machine-addresses.ts';
+import { servicePortsOf } from '../../reach/service-ports.ts';
 import type { EndpointSliceObject, ServiceObject, ServicePort } from '../../runtime/kube/core-resources.ts';
 import { controllerReference, type KubeObject } from '../../runtime/kube/kube-object.ts';
 import type { Publication, StatusFields } from './types.ts';
@@ -25,10 +25,12 @@ export function isConnectionSecret(child: KubeObject): child is ConnectionSecret
   return child.kind === 'Secret';
 }
 
-/** Secrets that the connection Secret carries beside what the status shows. */
+/** Secrets that the connection Secret contains in addition to the status. */
 interface ConnectionSecrets {
   readonly workerToken: string;
-  /** undefined: not known to this process; what the Secret holds already for the same machine stays. */
+  /**
+   * Undefined if this process does not know it; a key in the Secret stays if it belongs to the same machine.
+   */
   readonly instanceApiKey: Secret | undefined;
 }
 
@@ -45,8 +47,8 @@ export function isOwnedBy({ metadata }: KubeObject, owner: GpuInstance): boolean
 }
 
 /**
- * Returns true if this object created a child that has no owner any more: `kubectl delete --cascade=orphan` removes the
- * owner reference before the operator's finalizer runs. A child with another owner is never touched, whatever its
+ * Returns true if this object created a child that has no owner any more: `kubectl delete --cascade=orphan` removes
+ * the owner reference before the operator's finalizer runs. A child with another owner is never changed, whatever its
  * labels.
  */
 export function isOrphanOf({ metadata }: KubeObject, owner: GpuInstance): boolean {
@@ -98,8 +100,9 @@ export function instanceService(owner: GpuInstance): ServiceObject | undefined {
 }
 
 /**
- * Returns the slices of the Service: one for the machine's direct address, and one for SSH if that has another address.
- * Only addresses that a marketplace may name are published, and never a host name: the API server accepts none.
+ * Returns the slices of the Service: one for the machine's direct address, and one for SSH if that has another
+ * address. Only addresses that a marketplace may return are published, and never a host name, which the API server
+ * would refuse.
  */
 export function endpointSlices(
   owner: GpuInstance,
@@ -129,7 +132,10 @@ export function endpointSlices(
 /** Addresses for texts (RFC 5737): in no network, and accepted by the API server. */
 const TEXT_ADDRESSES = { direct: '192.0.2.1', ssh: '192.0.2.2' } as const;
 
-/** Fields of a machine that maps every port, and SSH to another address: with them an object has all children it can have. */
+/**
+ * Returns fields of a machine that maps every port, and SSH to another address; an object then has all possible
+ * children.
+ */
 export function reachedEverywhere(owner: GpuInstance): StatusFields {
   const ports = servicePorts(owner).map(({ port, protocol }) => {
     return { containerPort: port, protocol, publicPort: port };
@@ -145,8 +151,8 @@ export function unpublished(
   policy: AddressPolicy,
 ): string | undefined {
   if (!instanceService(owner) || publicAddress === undefined) return undefined;
-  const problem = machineAddressProblem(publicAddress, policy);
-  return problem && `its address ${publicAddress} ${problem}`;
+  const found = endpointAddress(publicAddress, policy);
+  return 'problem' in found ? `its address ${publicAddress} ${found.problem}` : undefined;
 }
 
 interface SliceFacts {
@@ -162,7 +168,8 @@ function sliceOf(
   { suffix, address, ports, ready, policy }: SliceFacts,
 ): readonly EndpointSliceObject[] {
   if (address === undefined || ports.length === 0) return [];
-  if (machineAddressProblem(address, policy) !== undefined) return [];
+  const found = endpointAddress(address, policy);
+  if ('problem' in found) return [];
   const { metadata } = owner;
   const meta = childMeta(owner, sliceName(owner, suffix));
   return [
@@ -177,21 +184,15 @@ function sliceOf(
           [labels.sliceManagedBy]: OPERATOR_NAME,
         },
       },
-      addressType: isIP(address) === 6 ? 'IPv6' : 'IPv4',
-      endpoints: [{ addresses: [address], conditions: { ready } }],
+      addressType: found.addressType,
+      endpoints: [{ addresses: [found.address], conditions: { ready } }],
       ports,
     },
   ];
 }
 
 function servicePorts({ spec }: GpuInstance): readonly ServicePort[] {
-  const declared = (spec.ports ?? [])
-    .filter((port) => !isIdentityPort(port))
-    .map(({ name, containerPort, protocol }) => ({
-      name: name ?? `${protocol.toLowerCase()}-${containerPort}`,
-      port: containerPort,
-      protocol,
-    }));
+  const declared = servicePortsOf(spec.ports);
   const ssh = { name: SSH_PORT_NAME, port: SSH_PORT, protocol: 'TCP' as const };
   const taken = declared.some((port) => port.port === SSH_PORT || port.name === SSH_PORT_NAME);
   return spec.ssh && !taken ? [...declared, ssh] : declared;
@@ -215,7 +216,9 @@ function sshPort(owner: GpuInstance, fields: StatusFields): ServicePort | undefi
     : undefined;
 }
 
-/** Returns true for the SSH port, whose public address the marketplace reports; another port may be named ssh, too. */
+/**
+ * Returns true for the SSH port, whose public address the marketplace reports; another port may also be named ssh.
+ */
 function isSsh({ name, port }: Pick<ServicePort, 'name' | 'port'>): boolean {
   return name === SSH_PORT_NAME && port === SSH_PORT;
 }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { at, type Given, given, NOW, row, time, withMachine } from '../../../test/builders/observed.ts';
 import { decide } from './decide.ts';
+import { withRow } from './machine-fields.ts';
 import { unsettledUntil } from './rules/deleting.ts';
-import { withRow } from './status.ts';
 
 const HOUR_S = 3600;
 
@@ -106,7 +106,7 @@ test('a machine that is listed has begun: a date beyond tomorrow is not believed
 
 describe('an object that is deleted and whose intent cannot be read', () => {
   const begun = (seconds: number) => ({
-    listsBegun: [at(seconds - 10), at(seconds)],
+    listsBegun: [at(seconds - 60), at(seconds - 10), at(seconds)],
     steadyNow: at(seconds + 1),
   });
   const waitsAt = (seconds: number, situation: Given = {}) =>

@@ -11,6 +11,7 @@ import { KubeError } from '../../runtime/kube/kube-error.ts';
 import { objectKey } from '../../runtime/kube/kube-object.ts';
 import type { Change } from '../../runtime/list-watch/informer.ts';
 import { createGpuInstanceController, type GpuInstanceControllerOptions } from './controller.ts';
+import { SteadyClock } from './memory.ts';
 
 const conflict = new KubeError('someone was faster', {
   kind: 'conflict',
@@ -48,7 +49,11 @@ function situation(first: readonly GpuInstance[], { lostRaces = 0 } = {}) {
     return { ...objects.get(`team/${name}`), ...object };
   };
   const controller = createGpuInstanceController({
+    ledger: { recordDeleted: () => Promise.resolve() },
+    spendBudgets: { onChange: () => () => {} },
+    budgets: { stop: () => undefined },
     env: { clock, random: seededRandom(1), log: silentLogger },
+    steady: new SteadyClock(clock),
     instances: {
       list: () => [...objects.values()],
       get: (key: string) => objects.get(key),

@@ -1,11 +1,13 @@
 import { sessionOf } from '../../accounts/registry.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource } from '../../api/v1alpha1/names.ts';
+import type { SpendBudget } from '../../api/v1alpha1/spend-budget.ts';
 import { accountRefOf } from '../../instance/account-ref.ts';
 import type { Env } from '../../lib/env.ts';
 import type { Controller, Result } from '../../runtime/controller.ts';
 import { AccessReviews } from '../../runtime/kube/access-review.ts';
 import { uidOf } from '../../runtime/kube/kube-object.ts';
+import type { Informer } from '../../runtime/list-watch/informer.ts';
 import type { ControllerMetrics, QueueMetrics } from '../../runtime/metrics-ports.ts';
 import { createObjectController, type ObjectContext } from '../../runtime/object-controller.ts';
 import {
@@ -15,9 +17,11 @@ import {
   type SharedDeps,
   silentInstanceMetrics,
 } from './deps.ts';
-import { MachineIndex, Memories, SteadyClock } from './memory.ts';
+import { LeaseSchedules, type SshRunner } from './lease-renewal.ts';
+import { MachineIndex, Memories } from './memory.ts';
 import { type CallerOf, type Prober, ProbeSchedules } from './probe.ts';
 import { reconcile } from './reconcile.ts';
+import { SelfEndChecks } from './self-end-check.ts';
 import { Watches } from './watches.ts';
 
 export interface GpuInstanceControllerOptions
@@ -26,16 +30,22 @@ export interface GpuInstanceControllerOptions
     | 'cluster'
     | 'instances'
     | 'accounts'
+    | 'budgets'
     | 'identity'
     | 'constants'
+    | 'steady'
     | 'events'
     | 'allowPrivateAddresses'
     | 'issueIdentity'
+    | 'ledger'
   > {
   readonly env: Pick<Env, 'clock' | 'random' | 'log'>;
+  readonly spendBudgets: Pick<Informer<SpendBudget>, 'onChange'>;
   readonly lease: { leaseRemainingMs(): number };
-  /** Asks a machine whether it serves; maps addresses where a map is configured. */
+  /** Calls a machine to find out whether it serves; maps addresses if a map is configured. */
   readonly prober: Prober;
+  /** Runs commands on machines by SSH; without it no lease is renewed. */
+  readonly runSsh?: SshRunner | undefined;
   /** TLS identity that probes present to a worker of a gateway. */
   readonly callerOf?: CallerOf | undefined;
   readonly workers?: number;
@@ -44,9 +54,9 @@ export interface GpuInstanceControllerOptions
 }
 
 /**
- * Priorities among waiting objects, after the deleted ones. First come objects that the rental queue called, which hold
- * an answer or a slot. Then objects without a machine, since nothing boots before it is rented. Then objects with news
- * of their machine, ends included; each eighth turn is reserved for them.
+ * Priorities among waiting objects, after deleted ones. First come objects that the rental queue called, which have
+ * an answer or a slot. Then come objects without a machine, since a machine must be rented before it can boot. Then
+ * come objects with changes of their machine, ends included; each eighth turn is reserved for them.
  */
 const PRIORITY = { called: 2, wantsMachine: 1, other: 0 } as const;
 
@@ -54,8 +64,8 @@ const priorityOf = ({ spec, status }: GpuInstance): number =>
   status?.instanceId === undefined && spec.powerState !== 'Stopped' ? PRIORITY.wantsMachine : PRIORITY.other;
 
 /**
- * Keeps one machine per GpuInstance as its spec says: found, rented, watched, replaced, destroyed. Level
- * triggered: a pass looks at the state now, and any pass may be the first after a crash.
+ * Keeps one machine per GpuInstance as its spec requires: finds, rents, watches, replaces and destroys it. Level
+ * triggered: each reconcile reads the present state, and any reconcile may be the first after a crash.
  */
 export function createGpuInstanceController(options: GpuInstanceControllerOptions): Controller {
   const { clock, random, log } = options.env;
@@ -91,16 +101,30 @@ class InstanceLoop {
   readonly #memories = new Memories();
   readonly #shared: SharedDeps;
   readonly #probes: ProbeSchedules;
+  readonly #leases: LeaseSchedules;
+  readonly #selfEnds: SelfEndChecks;
   readonly #watches: Watches;
 
   constructor(options: GpuInstanceControllerOptions, enqueue: (key: string, priority?: number) => void) {
-    const { env, instances, accounts, constants, cluster, identity, events, allowPrivateAddresses } = options;
+    const { env, instances, accounts, budgets, constants, cluster, identity, events } = options;
+    const { allowPrivateAddresses, ledger, steady } = options;
     const { clock, random } = env;
-    const steady = new SteadyClock(clock);
     this.#accounts = accounts;
     this.#enqueue = enqueue;
     this.#shared = {
-      ...{ clock, steady, random, cluster, instances, accounts, constants, identity, events },
+      ...{
+        clock,
+        steady,
+        random,
+        cluster,
+        instances,
+        accounts,
+        budgets,
+        constants,
+        identity,
+        events,
+        ledger,
+      },
       leaseRemainingMs: () => options.lease.leaseRemainingMs(),
       reviews: new AccessReviews(cluster, clock),
       metrics: options.instanceMetrics ?? silentInstanceMetrics,
@@ -116,9 +140,22 @@ class InstanceLoop {
       log: env.log,
       onChange: enqueue,
     });
+    const accountOf = (object: GpuInstance) => sessionOf(accounts.get(accountRefOf(object)));
+    this.#leases = new LeaseSchedules({
+      ...{ clock, random, identity },
+      log: env.log,
+      runSsh: options.runSsh,
+      sessionOf: accountOf,
+      onChange: enqueue,
+    });
+    this.#selfEnds = new SelfEndChecks({
+      ...{ clock, log: env.log, onChange: enqueue },
+      marketOf: (object) => accountOf(object)?.market,
+    });
     this.#watches = new Watches({
       accounts,
       instances,
+      spendBudgets: options.spendBudgets,
       enqueue,
       steady,
       onAccountChange: ({ metadata }) => this.#memories.accountChanged(metadata.uid ?? ''),
@@ -132,6 +169,8 @@ class InstanceLoop {
   stop(): void {
     this.#watches.stop();
     this.#probes.stop();
+    this.#leases.stop();
+    this.#selfEnds.stop();
   }
 
   deleted(object: GpuInstance): void {
@@ -142,12 +181,16 @@ class InstanceLoop {
 
   gone(key: string): void {
     this.#probes.forget(key);
+    this.#leases.forget(key);
+    this.#selfEnds.forget(key);
   }
 
   async reconcile(object: GpuInstance, context: ObjectContext<GpuInstance>): Promise<Result> {
     const { key, log, aside, readNow } = context;
     const memory = this.#memories.of(uidOf(object));
     memory.probe = this.#probes.view(key, object);
+    memory.lease = this.#leases.view(key, object);
+    memory.selfEnd = this.#selfEnds.view(key, object);
     const wake = () => this.#enqueue(key, PRIORITY.called);
     const onNextList = () => this.#watches.onNextList(key, object);
     return reconcile(object, depsOf(object, this.#shared, { memory, log, aside, readNow, wake, onNextList }));

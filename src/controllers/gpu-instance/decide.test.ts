@@ -229,6 +229,26 @@ describe('an object without a machine', () => {
       { rule: 'ended-for-good', phase: 'Lost', says: 'stalled: VanishedHeld' },
     ],
     [
+      'does not buy another after the machine ended itself and onVanish is Hold (C12)',
+      {
+        ...offers({}),
+        spec: { onVanish: 'Hold' },
+        intent: intent(),
+        status: { attempt: 1, history: [past('1', 'EndedItself')] },
+      },
+      { rule: 'ended-for-good', phase: 'Lost', says: 'stalled: VanishedHeld' },
+    ],
+    [
+      'does not buy another after the machine ended itself and maxLifetime is over (C12)',
+      {
+        ...offers({}),
+        spec: { maxLifetime: '1h' },
+        intent: intent(),
+        status: { attempt: 1, firstRentedAt: time(-7_200), history: [past('1', 'EndedItself')] },
+      },
+      { rule: 'limit-reached', phase: 'Failed', says: 'stalled: LimitReached', afterMs: 600_000 },
+    ],
+    [
       'says then that the machine is still there where it is listed again',
       {
         ...offers({}),
@@ -322,7 +342,7 @@ describe('a rental whose answer is missing', () => {
       'rents nothing while one list alone that began later shows nothing',
       {
         intent: intent({ issuedAt: at(-222) }),
-        observed: { ...offers({}).observed, listsBegun: lists(-60, -10) },
+        observed: { ...offers({}).observed, listsBegun: lists(-70, -10) },
       },
       { rule: 'await-settlement', phase: 'Renting', says: 'RentalUncertain', afterMs: 1_000, onList: true },
     ],
@@ -330,7 +350,7 @@ describe('a rental whose answer is missing', () => {
       'rents nothing while two such lists began less than a poll apart',
       {
         intent: intent({ issuedAt: at(-222) }),
-        observed: { ...offers({}).observed, listsBegun: lists(-10, -1) },
+        observed: { ...offers({}).observed, listsBegun: lists(-61, -10, -1) },
       },
       { rule: 'await-settlement', phase: 'Renting', says: 'RentalUncertain', afterMs: 1_000, onList: true },
     ],
@@ -338,7 +358,7 @@ describe('a rental whose answer is missing', () => {
       'rents the next one after two lists that began later show nothing',
       {
         intent: intent({ issuedAt: at(-222) }),
-        observed: { ...offers({}).observed, listsBegun: lists(-11, -1) },
+        observed: { ...offers({}).observed, listsBegun: lists(-61, -11, -1) },
       },
       { rule: 'purchase', record: 'intent', actions: ['rent 100 as 2'] },
     ],
@@ -441,12 +461,12 @@ describe('scenario 63: a guard that a person removed', () => {
     [
       'is put back while a machine is held',
       withMachine({}, bare),
-      { rule: 'restore-guard', record: 'finalizer', afterMs: 0 },
+      { rule: 'restore-finalizer', record: 'finalizer', afterMs: 0 },
     ],
     [
       'is put back while a rental may still make a machine',
       { ...bare, intent: intent({ issuedAt: at(-100) }), observed: { listsBegun: lists(-1) } },
-      { rule: 'restore-guard', record: 'finalizer', afterMs: 0 },
+      { rule: 'restore-finalizer', record: 'finalizer', afterMs: 0 },
     ],
     [
       'is not needed where nothing is rented',
@@ -976,7 +996,7 @@ describe('a machine that exists already', () => {
     [
       'is guarded before it is claimed',
       { spec: adopt, facts: allowed, list: { adoptTarget: free } },
-      { rule: 'guard-before-adopting', record: 'finalizer', afterMs: 0 },
+      { rule: 'finalizer-before-adopting', record: 'finalizer', afterMs: 0 },
     ],
     [
       'is claimed, and becomes ours',

@@ -1,18 +1,16 @@
 import { MACHINE_FINALIZER } from '../../api/v1alpha1/names.ts';
+import { withAdditions } from './additions.ts';
 import { decision, named } from './decision.ts';
 import { deriveFacts, type Facts } from './facts.ts';
-import { withOutage } from './outage.ts';
-import { withPowerEvents } from './power-events.ts';
-import { publishFirst } from './publication.ts';
 import { whileAbsent } from './rules/absent.ts';
 import { adopt, observeOnly } from './rules/adopting.ts';
 import { hold, turnAway, waitForAccount } from './rules/blocked.ts';
 import { whileBooting } from './rules/booting.ts';
-import { withContractEnding } from './rules/contract-end.ts';
 import { whileDeleting } from './rules/deleting.ts';
 import { awaitSecondLabel, dropRecord } from './rules/disowned.ts';
-import { awaitGone, reasonOfEnding } from './rules/ending.ts';
+import { awaitGone, kindOf, reasonOfEnding } from './rules/ending.ts';
 import { whileFailing } from './rules/failing.ts';
+import { withIdleCheck } from './rules/idle.ts';
 import { machineFinding } from './rules/machine-finding.ts';
 import { awaitSettlement } from './rules/pending.ts';
 import { saveFound, saveRented } from './rules/rented.ts';
@@ -20,10 +18,9 @@ import { whileRunning, whileUnrecognized } from './rules/running.ts';
 import { whileStopped } from './rules/stopped.ts';
 import { whileUnrented } from './rules/unrented.ts';
 import { classify, type Stage } from './stage.ts';
-import { withStartNote } from './start-note.ts';
-import { withBilling } from './still-billing.ts';
 import { destroySurplus, surplusMachines } from './surplus.ts';
 import type { AbsenceView, Action, Observed, Step } from './types.ts';
+import { keepsNoLabels } from './unlabelled-proof.ts';
 
 /**
  * Returns the next step for one object, from the observation alone. It makes every choice: the offer, the machine, the
@@ -31,37 +28,52 @@ import type { AbsenceView, Action, Observed, Step } from './types.ts';
  */
 export function decide(observed: Observed): Step {
   const facts = deriveFacts(observed);
-  return withOutage(facts, withPowerEvents(facts, withBilling(facts, stepOf(facts))));
+  const stage = classify(facts);
+  const first = beforeStage(facts, stage);
+  const step = first ?? untilProven(facts, stage, byStage(facts, stage));
+  const isByStage = first === undefined && stage.type !== 'deleting';
+  return withIdleCheck(facts, withAdditions(facts, step, { isByStage }));
 }
 
-function stepOf(facts: Facts): Step {
-  const stage = classify(facts);
-  if (stage.type === 'deleting') return whileDeleting(facts);
+/** Returns the step that precedes the rules of a stage: it removes a wrong record, ends a surplus machine or restores the finalizer. */
+function beforeStage(facts: Facts, stage: Stage): Step | undefined {
   if (facts.machine.disowned && stage.type === 'unrented')
     return dropRecord(facts, facts.machine.disowned, stage);
-  // A result that is not yet saved, or a record in doubt, comes before any tidying up.
-  const mayHaveSurplus = stage.type === 'machine' || stage.type === 'pending' || stage.type === 'unrented';
-  const surplus = mayHaveSurplus ? destroySurplus(facts) : undefined;
+  const surplus = mayHaveSurplus(stage) ? destroySurplus(facts) : undefined;
   if (surplus) return surplus;
   // Someone took the finalizer away while a machine bills.
   const bills = stage.type === 'machine' || stage.type === 'pending' || stage.type === 'found';
   if (bills && !facts.object.metadata.finalizers?.includes(MACHINE_FINALIZER))
     return decision({
-      rule: 'restore-guard',
+      rule: 'restore-finalizer',
       because: 'Without the finalizer a deletion would leave the machine behind.',
       record: { type: 'finalizer' },
       requeue: { afterMs: 0 },
     });
-  const step = withStartNote(facts, publishFirst(facts, withContractEnding(facts, byStage(facts, stage))));
-  // The next list may confirm the label of a machine that is one too many.
-  const mayDestroy = mayHaveSurplus && facts.memory.destroyNotBefore <= facts.clock.steadyNow;
-  const isUnconfirmed = mayDestroy && surplusMachines(facts).length > 0;
-  if (!isUnconfirmed || step.type !== 'decision') return step;
-  return { ...step, requeue: { ...step.requeue, onList: true } };
+  return undefined;
 }
 
-function byStage(facts: Facts, stage: Exclude<Stage, { type: 'deleting' }>): Step {
+/** Returns false for an unsaved result or a record in doubt, which precede cleanup. */
+function mayHaveSurplus({ type }: Stage): boolean {
+  return type === 'machine' || type === 'pending' || type === 'unrented';
+}
+
+/** Returns the step with a reconcile after the next list, if that list may prove a surplus machine or the record. */
+function untilProven(facts: Facts, stage: Stage, step: Step): Step {
+  if (step.type !== 'decision') return step;
+  // The next list may confirm the label of a surplus machine.
+  const mayDestroy = mayHaveSurplus(stage) && facts.memory.destroyNotBefore <= facts.clock.steadyNow;
+  const isUnconfirmed = mayDestroy && surplusMachines(facts).length > 0;
+  // At a market without labels only the next lists prove that the reply named the right machine.
+  const isUnproven =
+    stage.type === 'machine' && facts.machine.recordProof === 'unseen' && keepsNoLabels(facts);
+  return isUnconfirmed || isUnproven ? { ...step, requeue: { ...step.requeue, onList: true } } : step;
+}
+
+function byStage(facts: Facts, stage: Stage): Step {
   switch (stage.type) {
+    case 'deleting':
+      return whileDeleting(facts);
     case 'blocked':
       return hold(facts, stage);
     case 'outside':
@@ -99,10 +111,9 @@ function byMachine(facts: Facts, { machine, state }: Extract<Stage, { type: 'mac
   if (facts.machine.recordProof === 'disputed') return awaitSecondLabel();
   const mark = facts.memory.destroys.find(({ instanceId }) => instanceId === machine.instanceId);
   if (mark) {
-    // A destroy was answered with success: whatever a list still shows, the machine is on its way out.
+    // The marketplace accepted a destroy: the machine is ending, even if a list still shows it.
     const reason = reasonOfEnding(facts) ?? mark.reason;
-    const kind = reason === 'LimitReached' ? 'limit' : 'lost';
-    const planned = { machine, reason, kind, finding: machineFinding(facts, state) } as const;
+    const planned = { machine, reason, kind: kindOf(reason), finding: machineFinding(facts, state) };
     return named(CARRY_THROUGH_DESTROY, awaitGone(facts, planned, mark));
   }
   switch (state.type) {
@@ -133,7 +144,7 @@ export function stillDecides(
     purchase: { offers, broadOffers, inputs, room },
     machine: { loginProven, confirmed, labelReads, published },
   } = before;
-  // What one of several calls has failed by meanwhile keeps none of the others waiting.
+  // A failure of one concurrent call does not delay the others.
   const { destroyFailures, destroyNotBefore, notBefore } = before.memory;
   const withRead = ([id, { lists }]: readonly [string, AbsenceView]) =>
     [id, { lists, read: before.machine.absences.get(id)?.read }] as const;
@@ -148,7 +159,7 @@ export function stillDecides(
     memory: { ...seen.memory, destroyFailures, destroyNotBefore, notBefore },
   });
   if (step.type !== 'decision') return false;
-  // What is done to which machine; a label as well, but not a price that has moved meanwhile.
+  // The action and its machine, including the label; a price that changed in between does not count.
   const { instanceId, label } = targetOf(action);
   return step.actions.some((each) => {
     const target = targetOf(each);

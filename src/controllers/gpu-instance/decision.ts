@@ -1,6 +1,8 @@
+import type { GpuInstanceCondition } from '../../api/v1alpha1/conditions.ts';
+import type { EventNote } from '../../runtime/events.ts';
+import { type Finding, verdict } from './conditions.ts';
 import type { Facts } from './facts.ts';
-import { type Finding, verdict } from './status.ts';
-import type { Decision, Recording, StatusFields, Step } from './types.ts';
+import type { ConditionState, Decision, Recording, Requeue, StatusFields, Step } from './types.ts';
 
 /** Rule of a stage: its condition, and the reason for its position. */
 export interface Rule<S> {
@@ -25,7 +27,7 @@ export function named({ name, because }: Pick<Rule<never>, 'name' | 'because'>, 
   return step.type === 'decision' ? { ...step, rule: name, because } : step;
 }
 
-/** A decision outside a table of rules names its rule itself, with the reason. */
+/** A decision outside a table of rules names its own rule, with the reason. */
 type Named = Pick<Decision, 'rule' | 'because'> | { readonly rule?: never; readonly because?: never };
 
 type Parts = Named &
@@ -52,6 +54,50 @@ export function decision({ fields, finding, ...parts }: Parts): Decision {
     ...parts,
     actions,
   };
+}
+
+/** A decision that writes the status. */
+export type StatusDecision = Decision & { readonly status: NonNullable<Decision['status']> };
+
+/** Returns true for a decision that writes the status. */
+export function writesStatus(step: Step): step is StatusDecision {
+  return step.type === 'decision' && step.status !== undefined;
+}
+
+/** Parts that join a decision after its rule; no action is among them. */
+export interface AnyAdded {
+  /** Replaces the fields of the decision. */
+  readonly fields?: StatusFields;
+  readonly conditions?: { readonly [T in GpuInstanceCondition]?: ConditionState };
+  /** Events before those of the decision. */
+  readonly firstEvents?: readonly EventNote[];
+  readonly events?: readonly EventNote[];
+  readonly requeue?: Requeue;
+}
+
+/** Parts that set or change no condition except `C`. */
+export interface Added<C extends GpuInstanceCondition = never> extends AnyAdded {
+  readonly conditions?: { readonly [T in GpuInstanceCondition]?: T extends C ? ConditionState : never };
+}
+
+/** Returns the decision with these parts. */
+export function withAdded(
+  decided: StatusDecision,
+  { fields, conditions, firstEvents = [], events = [], requeue = {} }: AnyAdded,
+): StatusDecision {
+  const { status } = decided;
+  return {
+    ...decided,
+    status: { fields: fields ?? status.fields, verdict: { ...status.verdict, ...conditions } },
+    events: [...firstEvents, ...decided.events, ...events],
+    requeue: sooner(decided.requeue, requeue),
+  };
+}
+
+/** Returns the requeue at the earlier of both times, and after the next list if one of them waits for it. */
+export function sooner(left: Requeue, right: Requeue): Requeue {
+  const times = [left.afterMs, right.afterMs].filter((time) => time !== undefined);
+  return { ...left, ...right, ...(times.length > 0 && { afterMs: Math.min(...times) }) };
 }
 
 const BACKOFF_BASE_MS = 5_000;

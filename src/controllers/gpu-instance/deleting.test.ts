@@ -9,6 +9,7 @@ import {
   identity,
   intent,
   LOGIN,
+  labelOf,
   listed,
   machineOf,
   type ObservedParts,
@@ -45,6 +46,20 @@ function markedAsKept(attempt = 1, began: Pick<MachineRow, 'startedAt'> = { star
   const label = makeRetainedLabel(identity, { uid: UID, attempt, issuedAt: at(-5) });
   return listed(row({ id: '8', label, ...began }));
 }
+
+/** A machine that is to be kept, and that no record names. */
+const keptByLabel: Given = {
+  intent: intent(),
+  spec: { deletionPolicy: 'Retain' },
+  machines: [machineOf(1)],
+};
+
+/** Returns an object whose purchase long ago is open, and whose machine 7 an earlier list showed. */
+const candidate = (observed: ObservedParts): Given => ({
+  intent: intent({ issuedAt: at(-900) }),
+  memory: { candidates: new Map([['7', labelOf(1)]]) },
+  observed,
+});
 
 const release = { rule: 'let-go', actions: ['release'] };
 const waits = { rule: 'confirm-gone', afterMs: 30_000, onList: true };
@@ -255,6 +270,73 @@ describe('the deletion of an object', () => {
         observed: { listsBegun: lists(-5) },
       },
       { rule: 'destroy-machines', actions: ['destroy 4 (Deleting)'], afterMs: 5_000, onList: true },
+    ],
+    [
+      'reads a machine that only its label assigns to the object before it keeps it',
+      {
+        ...keptByLabel,
+        observed: { labelReads: new Map(), confirmed: undefined },
+      },
+      { reads: [{ type: 'confirmLabel', instanceId: '1' }] },
+    ],
+    [
+      'leaves a kept machine alone if a read shows another label',
+      {
+        ...keptByLabel,
+        observed: { labelReads: new Map([['1', row({ label: 'mine' })]]) },
+      },
+      { rule: 'confirm-label', phase: 'Deleting', says: 'RentalUncertain', afterMs: 30_000, onList: true },
+    ],
+    [
+      'keeps a machine if lists and a read agree on its label',
+      keptByLabel,
+      { rule: 'keep-machine', actions: ['retain 1 (Retain)', 'release'] },
+    ],
+    [
+      'does not release an object by one list that lacks the machine of the list before',
+      candidate({ ...absent('7', lists(-11)), listsBegun: lists(-300, -200, -11) }),
+      { rule: 'confirm-candidates', afterMs: 30_000, onList: true },
+    ],
+    [
+      'reads a machine that lists have lacked for longer than they lag',
+      candidate(absent('7', lists(-300, -200, -11))),
+      { reads: [{ type: 'machine', instanceId: '7' }] },
+    ],
+    [
+      'waits for the login proof if such a read finds no machine',
+      candidate(absent('7', lists(-300, -200, -11), 'absent')),
+      { reads: [{ type: 'loginProof' }] },
+    ],
+    [
+      'keeps the object if a read finds a machine that lists lack',
+      candidate(absent('7', lists(-300, -200, -11), 'present')),
+      { rule: 'confirm-candidates', afterMs: 30_000, onList: true },
+    ],
+    [
+      'reads a machine that lists show with another label',
+      candidate({ listsBegun: lists(-300, -200, -11) }),
+      { reads: [{ type: 'confirmLabel', instanceId: '7' }] },
+    ],
+    [
+      'keeps the object if a read shows its label on a machine that lists show with another one',
+      candidate({
+        listsBegun: lists(-300, -200, -11),
+        labelReads: new Map([['7', row({ id: '7', label: labelOf(1) })]]),
+      }),
+      { rule: 'confirm-candidates', afterMs: 30_000, onList: true },
+    ],
+    [
+      'keeps the object if that read fails',
+      candidate({ listsBegun: lists(-300, -200, -11), labelReads: new Map([['7', 'failed']]) }),
+      { rule: 'confirm-candidates', afterMs: 30_000, onList: true },
+    ],
+    [
+      'releases the object if lists and a read show that the machine has another label',
+      candidate({
+        listsBegun: lists(-300, -200, -11),
+        labelReads: new Map([['7', row({ id: '7', label: 'mine' })]]),
+      }),
+      release,
     ],
     [
       'scenario 68: waits out the longest rental where the intent was changed',

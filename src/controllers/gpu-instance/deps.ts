@@ -1,3 +1,5 @@
+import type { LedgerRecords } from '../../accounts/ledger-keeper.ts';
+import type { NamespaceBudgets } from '../../accounts/namespace-budgets.ts';
 import type { AccountDirectory } from '../../accounts/registry.ts';
 import type { AccountSession } from '../../accounts/session.ts';
 import type { AccountStatusWriter } from '../../accounts/status-writer.ts';
@@ -24,18 +26,21 @@ export interface SharedDeps {
   readonly cluster: KubeClient;
   readonly instances: Informer<GpuInstance>;
   readonly accounts: AccountDirectory;
+  readonly budgets: Pick<NamespaceBudgets, 'stop'>;
   readonly constants: PurchaseConstants;
   /** This installation's identity; undefined while it is not known. */
   readonly identity: () => Identity | undefined;
-  /** Issues what the machine of a worker proves itself by. */
+  /** Issues the certificate with which the machine of a worker authenticates. */
   readonly issueIdentity?: IssueIdentity | undefined;
   readonly leaseRemainingMs: () => number;
   readonly events: EventRecorder;
   readonly reviews: AccessReviews;
   readonly metrics: GpuInstanceMetrics;
   readonly index: MachineIndex;
-  /** Uids of accounts whose service knows no start. */
+  /** Uids of accounts whose service does not support a start. */
   readonly withoutStart: Set<string>;
+  /** Records of machines that outlive their objects. */
+  readonly ledger: LedgerRecords;
   /** True if machines on private addresses may be published. */
   readonly allowPrivateAddresses: boolean;
 }
@@ -54,18 +59,20 @@ export interface ObjectDeps {
   readonly onNextList: () => void;
 }
 
-/** Dependencies of a reconcile outside the object: every step takes this one value, or part of it. */
+/** Dependencies of a reconcile outside the object: every step accepts this one value, or part of it. */
 export interface Deps extends SharedDeps, ObjectDeps {
   /** Undefined if the login of the account was never proven in this process. */
   readonly session: AccountSession | undefined;
   /** Undefined if there is no such account. */
   readonly statusWriter: AccountStatusWriter | undefined;
-  /** Puts our own write into the cache, so that no reconcile judges the past. */
+  /** Adds the operator's own write to the cache, so that no reconcile uses outdated data. */
   readonly wrote: (object: GpuInstance) => void;
   readonly showEvent: (note: EventNote) => void;
 }
 
-/** Figures of this controller beside those of controller-runtime. The server chooses their names and labels. */
+/**
+ * Metrics of this controller in addition to those of controller-runtime. The server chooses their names and labels.
+ */
 export interface GpuInstanceMetrics {
   rented(account: string): void;
   /** `kind` is that of a MarketplaceError. */

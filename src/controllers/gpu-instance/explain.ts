@@ -1,5 +1,7 @@
 import type { Agreement } from '../../accounts/beliefs/sightings.ts';
+import { isBelow } from '../../accounts/beliefs/utilization.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import type { IdlePolicy } from '../../instance/idle.ts';
 import { isRecorded } from '../../instance/machine-state.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Random } from '../../lib/random.ts';
@@ -7,6 +9,7 @@ import { parseTime } from '../../lib/time.ts';
 import type { CompleteList } from '../../market/feed-state.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
 import type { Identity } from '../../ownership/identity.ts';
+import { findCondition } from '../../runtime/conditions.ts';
 import { deriveFacts } from './facts.ts';
 import { MachineIndex, ObjectMemory, SteadyClock } from './memory.ts';
 import { type OtherObjects, observeSnapshot, type Snapshot } from './observe.ts';
@@ -14,7 +17,7 @@ import { decideWithReads, type Reader } from './reads.ts';
 import { classify, type Stage } from './stage.ts';
 import type { AccountFacts, Action, Decision, Refusal } from './types.ts';
 
-/** Next decision of the operator for an object, if it saw what was read here. */
+/** Next decision of the operator for an object, based on the data read here. */
 export interface Explained {
   readonly stage: Stage;
   readonly decision: Decision;
@@ -22,7 +25,7 @@ export interface Explained {
   readonly reads: readonly string[];
 }
 
-/** An explanation, and the next time at which the operator acts if the marketplace shows the same until then. */
+/** An explanation, and the next time at which the operator acts if the marketplace's data does not change. */
 export interface Forecast {
   readonly inMs: number;
   readonly actions: readonly Action[];
@@ -50,30 +53,32 @@ export interface ExplainDeps {
   /** True if the object's namespace may use the account. */
   readonly isAllowed: boolean;
   readonly others: OtherObjects;
-  /** Asks the cluster and the marketplace directly. */
+  /** Reads the cluster and the marketplace directly. */
   readonly reader: Reader;
   /** Answer of the account to the purchase or start of a decision; undefined if it has room. */
   readonly refusalOf: (decision: Decision) => AccountRefusal | undefined;
 }
 
 /**
- * Runs the operator's own observe and decide on one object. Nothing is recorded and nothing is done. Rejects as the
- * reader does.
+ * Runs the operator's own observe and decide on one object. Nothing is recorded or changed. Rejects if the reader
+ * does.
  */
 export async function explainInstance(object: GpuInstance, deps: ExplainDeps): Promise<Explained> {
   return explainAt(object, deps, 0);
 }
 
-/** No operator plans further ahead than a month, and a decision that only waits comes at most so often. */
+/**
+ * Limits of a forecast: the operator plans at most a month ahead, with a limited number of decisions that only wait.
+ */
 const MAX_FORECAST_MS = 31 * 86_400_000;
 const MAX_WAITS = 6;
-/** A decision that waits for a list is made again with the next. */
+/** Interval after which a decision that waits for a list is repeated with the next one. */
 const NEXT_LIST_MS = 10_000;
 
 /**
- * Returns the operator's next action on an object for which `explained` has none: the same rules at the times to which
- * they postpone the decision, with an unchanged list. Undefined if nothing follows from time alone. Rejects like
- * {@link explainInstance}.
+ * Returns the operator's next action on an object for which `explained` has none. It applies the same rules at the
+ * times to which they postpone the decision, with an unchanged list. Undefined if no action follows from time alone.
+ * Rejects like {@link explainInstance}.
  */
 export async function forecast(
   object: GpuInstance,
@@ -130,7 +135,10 @@ interface Moment {
 function observeAt(object: GpuInstance, { deps, memory, inMs }: Moment) {
   const clock = later(deps.clock, inMs);
   const steady = new SteadyClock(clock);
-  return observeSnapshot(object, snapshotOf({ ...deps, clock }, { steady, inMs }), { memory, steady });
+  return observeSnapshot(object, snapshotOf({ ...deps, clock }, { object, steady, inMs }), {
+    memory,
+    steady,
+  });
 }
 
 /**
@@ -139,6 +147,9 @@ function observeAt(object: GpuInstance, { deps, memory, inMs }: Moment) {
  */
 function rememberedBy(object: GpuInstance, deps: ExplainDeps, inMs: number): ObjectMemory {
   const memory = new ObjectMemory();
+  const warnedAt = parseTime(findCondition(object.status?.conditions, 'Idle')?.lastTransitionTime);
+  if (warnedAt !== undefined && object.status?.idle?.endsAt !== undefined)
+    memory.warnedOfIdle(object.status.idle.since, new SteadyClock(deps.clock).fromWall(warnedAt));
   const { instanceId = '', actualStatusSince } = object.status ?? {};
   const row = deps.list.rows.get(instanceId);
   const since = parseTime(actualStatusSince);
@@ -157,6 +168,9 @@ function later(clock: Clock, ms: number): Clock {
   };
 }
 
+/** Idle time of a machine whose status reports it: the operator has seen the lists that prove it. */
+const PROVEN_IDLE = { lists: Number.POSITIVE_INFINITY, covered: 1 };
+
 /** Agreement by a single list: no other list can contradict it. */
 const UNCONTESTED: Agreement = { heldMs: () => 0, spacingMs: 0 };
 
@@ -166,7 +180,11 @@ const UNCONTESTED: Agreement = { heldMs: () => 0, spacingMs: 0 };
  */
 function snapshotOf(
   deps: ExplainDeps,
-  { steady, inMs }: { readonly steady: SteadyClock; readonly inMs: number },
+  {
+    object,
+    steady,
+    inMs,
+  }: { readonly object: GpuInstance; readonly steady: SteadyClock; readonly inMs: number },
 ): Snapshot {
   const { clock, random, constants, identity, isAllowed, others, account, notReady } = deps;
   const index = new MachineIndex(constants);
@@ -178,10 +196,19 @@ function snapshotOf(
     facts: account,
     list,
     begunSteady,
-    listsBegun: [Math.min(firstSteady, begunSteady - constants.goneSpacingMs), begunSteady],
+    listsBegun: [
+      begunSteady - constants.listLagMs,
+      Math.min(firstSteady, begunSteady - constants.goneSpacingMs),
+      begunSteady,
+    ],
     absences: (id: string) => (list.rows.has(id) ? [] : [begunSteady]),
     labelled: (uid: string) => index.labelled({ identity, login: account.login, agreement }, list, uid),
     agreement,
+    idle: (id: string, { below }: IdlePolicy) => {
+      const since = parseTime(object.status?.idle?.since);
+      const isIdle = since !== undefined && isBelow(list.rows.get(id), below);
+      return isIdle ? { since: steady.fromWall(since), ...PROVEN_IDLE } : undefined;
+    },
     place: undefined,
   };
   return {

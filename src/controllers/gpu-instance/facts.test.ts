@@ -13,7 +13,8 @@ import {
   row,
   withMachine,
 } from '../../../test/builders/observed.ts';
-import { isDeleting, lateMachineOfClosed, listedLate, listedLateBefore, settlesAt } from './facts.ts';
+import { isDeleting, lateMachineOfClosed, listedLate, listedLateBefore } from './facts.ts';
+import { settlesAt } from './settlement.ts';
 import type { RentedFacts } from './types.ts';
 
 /** Issued so long ago that a list begun a second ago proves that nothing came. */
@@ -88,6 +89,21 @@ describe('the outcome of an open intent', () => {
       nothing(OLD),
     ],
     [
+      'is nothing by two such lists when the lists of this process span the lag of lists (H6)',
+      { intent: OLD, observed: { listsBegun: [at(-61), at(-11), at(-1)] } },
+      nothing(OLD),
+    ],
+    [
+      'is not known from two such lists when the lists of this process span less (H6)',
+      { intent: OLD, observed: { listsBegun: [at(-61) + 1, at(-11), at(-1)] } },
+      { type: 'unknown' },
+    ],
+    [
+      'is not known from two such lists when nothing tells how long ago the first list was (H6)',
+      { intent: OLD, observed: { listsBegun: [Number.NEGATIVE_INFINITY, at(-11), at(-1)] } },
+      { type: 'unknown' },
+    ],
+    [
       'is not known from lists that began too early',
       { intent: OLD, observed: { listsBegun: [at(-590)] } },
       { type: 'unknown' },
@@ -120,7 +136,7 @@ describe('a machine outside the window of its label (H6)', () => {
         memory: { intentDeadline: { attempt: 2, at: at(-570) } },
         observed: { listsBegun: [at(-1)] },
       };
-      const expected = second === -30 ? { type: 'found' } : { type: 'late', machine: { id: '8' } };
+      const expected = second === -30 ? { type: 'found' } : { type: 'late', row: { id: '8' } };
       expect(given({ intent: OPEN, machines, ...long }).purchase.intentOutcome).toMatchObject(expected);
       const refused = { ...long, memory: { ...long.memory, refused: OPEN } };
       expect(given({ intent: OPEN, machines, ...refused }).purchase.intentOutcome).toMatchObject(expected);
@@ -130,7 +146,7 @@ describe('a machine outside the window of its label (H6)', () => {
   test('blocks nothing when it names another purchase, or the same attempt as issued another time', () => {
     const long = {
       memory: { intentDeadline: { attempt: 2, at: at(-570) } },
-      observed: { listsBegun: [at(-11), at(-1)] },
+      observed: { listsBegun: [at(-61), at(-11), at(-1)] },
     };
     for (const label of [labelOf(1, at(-600)), labelOf(2, at(-500 - 600))])
       expect(given({ intent: OPEN, machines: [late(label)], ...long }).purchase.intentOutcome).toMatchObject({
@@ -271,14 +287,14 @@ test('an intent in the annotation counts when memory has one of the same number'
 describe('a late machine of a closed purchase (H6)', () => {
   const lateRow = row({ id: '8', label: labelOf(1, at(-600)), startedAt: at(-200) });
   const first = { attempt: 1, issuedAt: at(-600) };
-  const remembered = (attempt = 1) => ({ late: { attempt, issuedAt: at(-600), machine: lateRow } });
+  const remembered = (attempt = 1) => ({ late: { attempt, issuedAt: at(-600), row: lateRow } });
   const past = (attempt: number) => {
     return { attempt, instanceId: '4', reason: 'Exited', endedAt: '', rentedMinutes: 0, cost: '0' } as const;
   };
   const missing = (...lists: readonly number[]) => {
     return { absences: new Map([['8', { lists, read: undefined }]]) };
   };
-  const found = { machine: { id: '8' }, attempt: 1 };
+  const found = { row: { id: '8' }, attempt: 1 };
 
   test.for<readonly [string, Given]>([
     ['while a later purchase is open', { intent: LATE, machines: [listed(lateRow)] }],
@@ -296,6 +312,10 @@ describe('a late machine of a closed purchase (H6)', () => {
     [
       'from memory, when the lists that lack it are less than a list lag apart',
       { intent: LATE, memory: remembered(), observed: missing(at(-60), at(-30), at(-1)) },
+    ],
+    [
+      'from memory, when it is unknown how long ago the first list lacked it',
+      { intent: LATE, memory: remembered(), observed: missing(Number.NEGATIVE_INFINITY, at(-11), at(-1)) },
     ],
   ])('is known %s', ([, situation]) => {
     expect(lateMachineOfClosed(given(situation))).toMatchObject(found);
@@ -317,10 +337,14 @@ describe('a late machine of a closed purchase (H6)', () => {
   });
 
   test('is not that of the open purchase when it was issued at another time', () => {
-    const situation = { intent: OLD, memory: remembered(2), observed: { listsBegun: [at(-11), at(-1)] } };
+    const situation = {
+      intent: OLD,
+      memory: remembered(2),
+      observed: { listsBegun: [at(-61), at(-11), at(-1)] },
+    };
     const otherwise = { ...situation, intent: intent({ attempt: 2, issuedAt: at(-700) }) };
     expect(given(otherwise).purchase.intentOutcome).toMatchObject({ type: 'nothingCame' });
-    expect(given(situation).purchase.intentOutcome).toMatchObject({ type: 'late', machine: { id: '8' } });
+    expect(given(situation).purchase.intentOutcome).toMatchObject({ type: 'late', row: { id: '8' } });
   });
 
   test('is not a machine that began in the window of its label', () => {
@@ -332,7 +356,7 @@ describe('a late machine of a closed purchase (H6)', () => {
   test('is listed for purchases before the newest, unless it began a day after its label', () => {
     const dayOld = row({ id: '9', label: labelOf(1, at(-100_000)), startedAt: at(-1) });
     const labelled = [listed(dayOld), listed(lateRow)];
-    expect(listedLateBefore(labelled, 2)).toEqual([{ ...first, machine: lateRow }]);
+    expect(listedLateBefore(labelled, 2)).toEqual([{ ...first, row: lateRow }]);
     expect(listedLateBefore(labelled, 1)).toEqual([]);
   });
 });

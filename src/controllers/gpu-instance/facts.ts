@@ -4,17 +4,29 @@ import { claimVerifies } from '../../ownership/claim.ts';
 import { isForLogin, type RentalIntent } from '../../ownership/intent.ts';
 import type { Login } from '../../ownership/login.ts';
 import { intentOfPurchase, labelEchoOf, type RecordProof, recordProof } from './record-proof.ts';
-import type { ListedMachine, ListView, Observed, PassTimes, SeenMachines, SeenPurchase } from './types.ts';
+import { areApart, listsAgreeAfter, listsSpanLag, settlesAt } from './settlement.ts';
+import type {
+  ListedMachine,
+  ListView,
+  Observed,
+  OwnedMachine,
+  PassTimes,
+  SeenMachines,
+  SeenPurchase,
+} from './types.ts';
+import { keepsNoLabels } from './unlabelled-proof.ts';
 
 /** Machines of one object, and which of them is proven to be its own. */
 export interface KnownMachines extends SeenMachines {
-  /** Undefined if the status names none, or its claim is not valid: then the record proves nothing. */
+  /** Undefined if the status names no machine, or its claim is not valid: then the record proves nothing. */
   readonly owned: OwnedMachine | undefined;
   /** Proof of the recorded machine, if the claim is valid. */
   readonly recordProof: RecordProof;
-  /** The recorded machine if lists say that it is not of its purchase: the reply to the rental decides nothing then. */
+  /**
+   * The recorded machine if lists show that it is not of its purchase; then the reply to the rental decides nothing.
+   */
   readonly disowned: OwnedMachine | undefined;
-  /** Ids that this object once held and gave up: a list may still show them for a while. */
+  /** Ids of this object's former machines: a list may still show them for a while. */
   readonly endedIds: ReadonlySet<string>;
 }
 
@@ -30,15 +42,17 @@ export interface KnownPurchase extends SeenPurchase {
 /** Times of one pass by every clock. */
 export interface KnownTimes extends PassTimes {
   /**
-   * The time by which costs are dated and rentals refused: the service's clock if it says one, since our own may have been
-   * set ahead by a day. Undefined while it is stale; later replies decide.
+   * Time that dates costs and refuses rentals: the service's clock if it sends one, since the operator's own may be
+   * ahead by a day. Undefined while it is stale; later replies decide.
    */
   readonly serviceNow: number | undefined;
-  /** The time by which a machine may be ended for its age, its cost or an annotation. */
+  /** Time by which a machine may be ended for its age, its cost or an annotation. */
   readonly confirmedNow: number | undefined;
 }
 
-/** Observation and the values derived from it, once in each round; the input of rules beside their stage. */
+/**
+ * Observation and the values derived from it, computed once per round; the input of rules in addition to their stage.
+ */
 export interface Facts extends Observed {
   readonly machine: KnownMachines;
   readonly purchase: KnownPurchase;
@@ -47,12 +61,6 @@ export interface Facts extends Observed {
 
 /** Facts about a held machine: all but those of its purchase. */
 export type HeldFacts = Omit<Facts, 'purchase'>;
-
-/** A machine that the object's status names with a claim that we made. */
-export interface OwnedMachine {
-  readonly instanceId: string;
-  readonly attempt: number;
-}
 
 /**
  * Returns the values that several rules derive from an observation. Pure: the same observation gives the same facts.
@@ -65,7 +73,7 @@ export function deriveFacts(seen: Observed): Facts {
   const { memory } = observed;
   const { settledAttempt, ...machine } = record;
   const openIntent = openIntentOf(observed, settledAttempt);
-  const intentOutcome = outcomeOf(observed, openIntent, login);
+  const intentOutcome = outcomeOf(observed, openIntent, { login, disowned: record.disowned });
   const serviceTime = account.facts?.serviceTime ?? { type: 'unknown' };
   const ended = [...(object.status?.history ?? []), ...memory.destroys];
   return {
@@ -109,8 +117,8 @@ function recordOf(observed: Observed, login: Login | undefined): RecordFacts {
 }
 
 /**
- * Returns the memory without an answered rental that must not decide: one that lists contradict, and an unsaved one of
- * a deleted object, whose machine is found by its label.
+ * Returns the memory without an answered rental that must not decide: one that lists contradict, or an unsaved one of
+ * a deleted object, whose machine is found in lists.
  */
 function believedMemory(
   observed: Pick<Observed, 'object' | 'account' | 'memory'>,
@@ -119,12 +127,13 @@ function believedMemory(
   const { memory, object } = observed;
   const echo = labelEchoOf(observed);
   const isDestroyed = memory.destroys.some(({ instanceId }) => instanceId === memory.rented?.instanceId);
-  const goesByLabel = object.metadata.deletionTimestamp !== undefined && !isDestroyed;
-  const isDoubtful = disowned !== undefined || (goesByLabel && echo !== undefined && echo !== 'notEchoed');
+  const goesByLists = object.metadata.deletionTimestamp !== undefined && !isDestroyed;
+  const isJudged = (echo !== undefined && echo !== 'notEchoed') || keepsNoLabels(observed);
+  const isDoubtful = disowned !== undefined || (goesByLists && isJudged);
   return isDoubtful && memory.rented ? { ...memory, rented: undefined } : memory;
 }
 
-/** Returns the latest list, in which the recorded machine has the fields that a read in this pass confirmed. */
+/** Returns the latest list, with the fields of the recorded machine that a read in this reconcile confirmed. */
 function listAfterRead({ machine: { list, confirmed } }: Pick<Observed, 'machine'>): ListView | undefined {
   if (!list?.recorded || confirmed?.instanceId !== list.recorded.id) return list;
   const { read } = confirmed;
@@ -147,12 +156,12 @@ export type IntentOutcome =
   | { readonly type: 'none' }
   /** The machine carries the label of exactly this purchase. */
   | { readonly type: 'found'; readonly intent: RentalIntent; readonly instanceId: string }
-  /** The service said no, or no machine can appear any more. */
+  /** The service refused, or no machine can appear any more. */
   | { readonly type: 'nothingCame'; readonly intent: RentalIntent }
   | { readonly type: 'unknown'; readonly intent: RentalIntent; readonly settlesAt: number }
   /** A machine carries the label of exactly this purchase, and began outside the label's window. */
-  | { readonly type: 'late'; readonly intent: RentalIntent; readonly machine: Machine }
-  /** Several new machines could be the rented one, or one that may belong to a person. */
+  | { readonly type: 'late'; readonly intent: RentalIntent; readonly row: Machine }
+  /** Several new machines could be the rented one, or one machine that may belong to a person. */
   | { readonly type: 'ambiguous'; readonly intent: RentalIntent; readonly candidates: readonly Machine[] };
 
 /**
@@ -169,30 +178,21 @@ function openIntentOf(
   return newest && newest.attempt > settledAttempt ? newest : undefined;
 }
 
-/** Returns the time from which complete lists without the machine prove that none will come. */
-export function settlesAt(intent: RentalIntent, observed: Pick<Observed, 'clock' | 'memory'>): number {
-  const { lateCallMs, listLagMs } = observed.clock.constants;
-  return deadlineOf(intent, observed) + lateCallMs + listLagMs;
-}
-
-/** Returns the deadline of an intent in steady time. */
-export function deadlineOf(intent: RentalIntent, { memory }: Pick<Observed, 'memory'>): number {
-  return memory.intentDeadline?.attempt === intent.attempt ? memory.intentDeadline.at : intent.deadline;
-}
-
 /** Returns the outcome of the open intent. A single reply never decides it, except a definite refusal. */
 function outcomeOf(
   observed: Pick<Observed, 'machine' | 'clock' | 'memory'>,
   intent: RentalIntent | undefined,
-  login: Login | undefined,
+  { login, disowned }: { readonly login: Login | undefined; readonly disowned: OwnedMachine | undefined },
 ): IntentOutcome {
   if (!intent) return { type: 'none' };
   const { rented } = observed.memory;
   if (rented?.attempt === intent.attempt) return { type: 'found', intent, instanceId: rented.instanceId };
-  const found = intent.knownIds ? foundWithoutLabel(observed, intent) : foundByLabel(observed, intent);
+  const found = intent.knownIds
+    ? foundWithoutLabel(observed, intent, disowned)
+    : foundByLabel(observed, intent);
   if (found) return found;
   const late = lateMachine(observed, intent);
-  if (late) return { type: 'late', intent, machine: late };
+  if (late) return { type: 'late', intent, row: late };
   if (isRefused(observed, intent)) return { type: 'nothingCame', intent };
   const at = settlesAt(intent, observed);
   const countable = login !== undefined && isForLogin(intent, login);
@@ -200,43 +200,20 @@ function outcomeOf(
   return { type: 'unknown', intent, settlesAt: at };
 }
 
-/**
- * Returns true if two complete lists were read that began after `at` (steady time) and far enough apart: one may lack
- * an existing machine.
- */
-export function listsAgreeAfter(
-  { machine: { listsBegun }, clock: { constants } }: Pick<Observed, 'machine' | 'clock'>,
-  at: number,
-): boolean {
-  return areApart(
-    listsBegun.filter((begun) => begun > at),
-    constants.goneSpacingMs,
-  );
-}
-
-/**
- * Returns true if there are two lists, and the first and the last of them began far enough apart. `begun`: in order.
- */
-export function areApart(begun: readonly number[], spacingMs: number): boolean {
-  const [first] = begun;
-  const last = begun.at(-1);
-  return begun.length >= 2 && first !== undefined && last !== undefined && last - first >= spacingMs;
-}
-
 function isRefused({ memory: { refused } }: Pick<Observed, 'memory'>, intent: RentalIntent): boolean {
   return refused?.attempt === intent.attempt && refused.issuedAt === intent.issuedAt;
 }
 
 function foundByLabel(observed: Pick<Observed, 'machine'>, intent: RentalIntent): IntentOutcome | undefined {
-  const machine = observed.machine.list?.labelled.find(
+  const listed = observed.machine.list?.labelled.find(
     ({ ownership }) => attemptOf(ownership) === intent.attempt,
   );
-  return machine && { type: 'found', intent, instanceId: machine.row.id };
+  return listed && { type: 'found', intent, instanceId: listed.row.id };
 }
 
 /** A machine that carries the label of a purchase that was closed without one. */
 export interface LateMachine {
-  readonly machine: Machine;
+  readonly row: Machine;
   readonly attempt: number;
 }
 
@@ -251,8 +228,8 @@ export function lateMachineOfClosed(facts: Facts): LateMachine | undefined {
 function lateMachineOfNewest(facts: Facts): LateMachine | undefined {
   const intent = closedWithoutMachine(facts);
   if (!intent) return undefined;
-  const machine = lateMachine(facts, intent);
-  return machine && { machine, attempt: intent.attempt };
+  const row = lateMachine(facts, intent);
+  return row && { row, attempt: intent.attempt };
 }
 
 /**
@@ -266,7 +243,7 @@ function lateMachineOfEarlier(facts: Facts): LateMachine | undefined {
     memory,
   } = facts;
   const open = Math.max(settledAttempt + 1, intent.type === 'intent' ? intent.intent.attempt : 0);
-  const known = memory.late && !isLongMissing(facts, memory.late.machine.id) ? [memory.late] : [];
+  const known = memory.late && !isLongMissing(facts, memory.late.row.id) ? [memory.late] : [];
   const late = [...listedLateBefore(list?.labelled ?? [], open), ...known];
   return late.find(({ attempt }) => attempt < open && !hadMachine(facts, attempt));
 }
@@ -285,7 +262,9 @@ function hadMachine({ object }: Pick<Facts, 'object'>, attempt: number): boolean
   return object.status?.history?.some((past) => past.attempt === attempt) ?? false;
 }
 
-/** Returns a listed late machine, or one listed before, while a list without it does not prove that it is gone. */
+/**
+ * Returns a listed late machine, or one listed before: a later list without it does not prove that it is gone.
+ */
 function lateMachine(
   observed: Pick<Observed, 'machine' | 'clock' | 'memory'>,
   intent: RentalIntent,
@@ -293,7 +272,7 @@ function lateMachine(
   const listed = listedLate(observed.machine.list?.labelled ?? [], intent);
   const { late } = observed.memory;
   if (listed || late?.attempt !== intent.attempt || late.issuedAt !== intent.issuedAt) return listed;
-  return isLongMissing(observed, late.machine.id) ? undefined : late.machine;
+  return isLongMissing(observed, late.row.id) ? undefined : late.row;
 }
 
 /**
@@ -313,7 +292,7 @@ export function listedLate(
 }
 
 /**
- * Returns late machines of purchases before this one, by their labels. One that began a day after its label is no
+ * Returns late machines of earlier purchases, by their labels. A machine that started a day after its label is no
  * rental of this object.
  */
 export function listedLateBefore(
@@ -323,7 +302,7 @@ export function listedLateBefore(
   return labelled.flatMap(({ row, ownership }) => {
     if (ownership.type !== 'labelCopied' || !ownership.isLate) return [];
     const { attempt, issuedAt } = ownership.facts;
-    return attempt < newest ? [{ machine: row, attempt, issuedAt }] : [];
+    return attempt < newest ? [{ row, attempt, issuedAt }] : [];
   });
 }
 
@@ -332,31 +311,30 @@ function isLongMissing(
   { machine: { absences }, clock: { constants } }: Pick<Observed, 'machine' | 'clock'>,
   instanceId: string,
 ): boolean {
-  const lists = absences.get(instanceId)?.lists ?? [];
-  return (lists.at(-1) ?? 0) - (lists[0] ?? 0) >= constants.listLagMs;
+  return areApart(absences.get(instanceId)?.lists ?? [], constants.listLagMs);
 }
 
 /**
- * Returns true if the newest purchase was closed without a machine and this process has read only one list, which may
- * lack a late machine that earlier lists showed.
+ * Returns true if this process must read more lists before the purchase after this one. An earlier purchase may have a late
+ * machine, and the first lists of a process may hide it. A refusal that this process received is certain.
  */
-export function needsSecondList(facts: Pick<Facts, 'object' | 'machine' | 'purchase' | 'memory'>): boolean {
-  const intent = closedWithoutMachine(facts);
-  return intent !== undefined && !isRefused(facts, intent) && facts.machine.listsBegun.length < 2;
+export function needsMoreLists(facts: Pick<Facts, 'machine' | 'clock' | 'memory'>, attempt: number): boolean {
+  return attempt > 0 && facts.memory.refused?.attempt !== attempt && !listsSpanLag(facts);
 }
 
 /**
- * Returns the only machine that is new, unlabelled and unowned: any other number needs a person. After a certain
- * refusal there is none.
+ * Returns the machine if it is the only new, unlabelled and unowned one; any other number needs a person. After a
+ * definite refusal there is none. `disowned`: the machine of the reply, if lists contradict it.
  */
 function foundWithoutLabel(
   observed: Pick<Observed, 'machine' | 'memory'>,
   intent: RentalIntent,
+  disowned: OwnedMachine | undefined,
 ): IntentOutcome | undefined {
   const labelled = foundByLabel(observed, intent);
   if (labelled || isRefused(observed, intent)) return labelled;
   const known = new Set(intent.knownIds);
-  const isNew = ({ id }: { readonly id: string }) => !known.has(id);
+  const isNew = ({ id }: { readonly id: string }) => !known.has(id) && id !== disowned?.instanceId;
   const { unowned = [], doubtful = [] } = observed.machine.list ?? {};
   const fresh = unowned.filter(isNew);
   const unsure = doubtful.filter(isNew);
@@ -367,7 +345,9 @@ function foundWithoutLabel(
   return { type: 'ambiguous', intent, candidates };
 }
 
-/** Returns the attempt in a row's label, if the operator made the label and it matches the machine. */
+/**
+ * Returns the attempt number in a row's label, if the operator created the label and it matches the machine.
+ */
 export function attemptOf(ownership: ListedMachine['ownership']): number | undefined {
   return ownership.type === 'labelled' || ownership.type === 'undated' ? ownership.facts.attempt : undefined;
 }

@@ -116,7 +116,12 @@ describe('the wait', () => {
     { type: 'stop', instanceId: '1' },
     { type: 'relabel', instanceId: '1', label: 'l' },
     { type: 'retain', instanceId: '1', policy: 'Stop', label: undefined },
-    { type: 'release', destroyed: [], note: { type: 'Normal', reason: 'R', action: 'A', note: 'n' } },
+    {
+      type: 'release',
+      endedAt: 0,
+      destroyed: [],
+      note: { type: 'Normal', reason: 'R', action: 'A', note: 'n' },
+    },
   ] as const satisfies readonly Action[])('of a $type grows with its failures', (action) => {
     const after = decideAfterFailure(memory({ failures: 1 }), action, failure('unavailable'));
     expect(after).toEqual({ type: 'retry', afterMs: 10_000 });

@@ -8,10 +8,10 @@ import type { Action, Observed, Refusal } from './types.ts';
 export interface Failure {
   readonly kind: MarketplaceErrorKind;
   readonly outcome: Outcome;
-  /** Our own words, status and code: safe to show. */
+  /** Text of the operator, status and code: safe to show. */
   readonly message: string;
   readonly retryAfterMs: number | undefined;
-  /** A rent failed and named a machine all the same. */
+  /** A rent failed, but its reply named a machine. */
   readonly instanceId: string | undefined;
 }
 
@@ -31,7 +31,7 @@ export type AfterFailure =
       readonly unsupported?: boolean;
     };
 
-/** Returns the consequence of a failed call. No catch block decides anything. */
+/** Returns the consequence of a failed call. The catch block of `act` only passes the error on. */
 export function decideAfterFailure(
   observed: Pick<Observed, 'clock' | 'memory'>,
   action: Action,
@@ -75,9 +75,9 @@ function afterRent(
 }
 
 /**
- * Returns the decision after a failed start. A service that rejects a start as invalid twice in a row has none
- * (specification 4.7 shows only the stop). Stopped machines and their disks are given up for it, so a single such
- * answer, perhaps from a proxy, is not enough.
+ * Returns the decision after a failed start. A service that rejects a start as invalid twice in a row does not
+ * support it (specification 4.7 shows only the stop). Stopped machines and their disks are then given up, so a single
+ * such answer, perhaps from a proxy, is not enough.
  */
 function afterStart(observed: Pick<Observed, 'clock' | 'memory'>, failure: Failure): AfterFailure {
   const isWrong = failure.outcome === 'refused' && failure.kind === 'invalidRequest';

@@ -1,25 +1,27 @@
-import { areApart, deadlineOf, type Facts } from './facts.ts';
+import { parseTime } from '../../lib/time.ts';
+import type { Facts } from './facts.ts';
+import { areApart, deadlineOf } from './settlement.ts';
 import type { AbsenceView, DestroyMark } from './types.ts';
 
 /** State of the proof that a machine no longer exists. */
 export type GoneProof =
-  /** Still listed, or seen again by its single read. */
+  /** Still listed, or its single read found it again. */
   | { readonly type: 'present' }
-  /** From that steady time on a list proves it, if the time is known. */
+  /** A list that begins at or after this steady time proves it, if the time is known. */
   | { readonly type: 'waiting'; readonly provableAt?: number }
   /** The lists agree; its single read is missing. */
   | { readonly type: 'needsRead' }
-  /** Lists and read agree; without our own destroy the key must prove its login, too. */
+  /** Lists and read agree; without the operator's own destroy the key must also prove its login. */
   | { readonly type: 'needsLogin' }
   | { readonly type: 'gone' };
 
 const NOTHING_SEEN: AbsenceView = { lists: [], read: undefined };
 
 /**
- * Returns the proof that a machine is gone. After the operator's own destroy it takes two complete lists begun after
- * its answer and far enough apart, and then a read that answers absent: a fault that hides a machine from lists may
- * hide it from an earlier read as well. Without a destroy the lists are further apart and the key must have just proved
- * its login, since a service may answer a wrong key with empty lists.
+ * Returns the proof that a machine is gone. After the operator's own destroy it requires two complete lists, begun
+ * after its answer and far enough apart, and then a read that answers absent: a fault that hides a machine from lists
+ * may also hide it from an earlier read. Without a destroy the lists are further apart and the key must have just
+ * proved its login, since a service may answer a wrong key with empty lists.
  */
 export function goneProof(facts: Facts, instanceId: string): GoneProof {
   const mark = facts.memory.destroys.find((candidate) => candidate.instanceId === instanceId);
@@ -51,7 +53,7 @@ function afterLists(
   return { type: loginProven === undefined ? 'needsLogin' : 'waiting' };
 }
 
-/** Lists begun before a new machine had to be visible say nothing about it. */
+/** Lists begun before a new machine had to be visible prove nothing about it. */
 function countingLists(
   facts: Pick<Facts, 'object' | 'purchase' | 'clock' | 'memory'>,
   lists: readonly number[],
@@ -66,6 +68,35 @@ function countingLists(
   const isNewest = intent.type === 'intent' && intent.intent.attempt === object.status?.attempt;
   const from = isNewest ? deadlineOf(intent.intent, facts) + constants.listLagMs : 0;
   return lists.filter((begun) => begun >= from);
+}
+
+/**
+ * Returns the time in the reply to the destroy of the recorded machine, in service time: by this process, else by an
+ * earlier one. Undefined if no reply is known.
+ */
+export function destroyAnsweredAt(
+  { object, memory }: Pick<Facts, 'object' | 'memory'>,
+  instanceId: string,
+): number | undefined {
+  const mark = memory.destroys.find((candidate) => candidate.instanceId === instanceId);
+  if (mark) return mark.endedAt;
+  const { instanceId: recorded, answered } = object.status ?? {};
+  return recorded === instanceId && answered?.action === 'Destroy' ? parseTime(answered.at) : undefined;
+}
+
+/**
+ * Returns the begin of the first list without the recorded machine, in service time: by the record, else by the lists of
+ * this process; the present time if no such list is known. Undefined while the service time is unknown.
+ */
+export function missingSince(
+  { object, machine, clock }: Pick<Facts, 'object' | 'machine' | 'clock'>,
+  instanceId: string,
+): number | undefined {
+  const recorded = parseTime(object.status?.missingSince);
+  if (recorded !== undefined) return recorded;
+  const first = machine.absences.get(instanceId)?.lists.find(Number.isFinite);
+  if (clock.serviceNow === undefined || first === undefined) return clock.serviceNow;
+  return clock.serviceNow - Math.max(0, clock.steadyNow - first);
 }
 
 /**

@@ -1,24 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { at, given, holding, row, time, withMachine } from '../../../test/builders/observed.ts';
+import { formatTime } from '../../lib/time.ts';
+import { avoidTarget, endedFields } from './history.ts';
 import { limitState, priceRise } from './limits.ts';
+import { withRow } from './machine-fields.ts';
 import { ended } from './rules/ending.ts';
-import { avoidTarget, endedFields, withRow } from './status.ts';
-
-describe('money', () => {
-  test('of a stopped machine is that of its disk, from when the stop was answered', () => {
-    const situation = withMachine({ state: 'stopped' }, { memory: { stopAnsweredAt: at(-100) } });
-    const { cost } = withRow(given(situation), row({ state: 'stopped' }));
-    expect(cost).toMatchObject({ pricePerHour: '0.01', since: time(-100), accrued: '0.027778' });
-  });
-
-  test('of a machine that runs again after hours is not that of the hours since it was asked to stop', () => {
-    const disk = { pricePerHour: '0.01', accrued: '0.00', since: time(-250) };
-    const stopped = { actualStatus: 'stopped', actualStatusSince: time(-250), cost: disk };
-    const situation = withMachine({}, { status: stopped, memory: { stopAnsweredAt: at(-250) } });
-    const { cost } = withRow(given(situation), row());
-    expect(cost).toMatchObject({ pricePerHour: '0.50', since: time(-1) });
-  });
-});
 
 describe('a machine that ended', () => {
   const ending = {
@@ -39,6 +25,7 @@ describe('a machine that ended', () => {
         endedAt: time(-60),
         rentedMinutes: 4,
         cost: '0.033333',
+        accrued: '0.033333',
         pricePerHour: '0.50',
         rentedAt: time(-300),
         runningAt: time(-240),
@@ -94,6 +81,29 @@ describe('a machine that ended', () => {
       avoidTarget(given({ status, facts: { countsHostFailures: false } }), 'HostOffline'),
     ).toBeUndefined();
     expect(avoidTarget(given({ status, facts: { countsHostFailures: false } }), 'Exited')).toBeUndefined();
+  });
+
+  test('is kept off when it did not start, unless its market has no start at all', () => {
+    const targetOf = (startUnsupported: boolean, reason: 'CannotStart' | 'Exited') =>
+      avoidTarget(given({ status: holding(), facts: { startUnsupported } }), reason);
+    const machine = { type: 'machine', id: '1100' };
+    expect(targetOf(false, 'CannotStart')).toEqual(machine);
+    expect(targetOf(true, 'CannotStart')).toBeUndefined();
+    expect(targetOf(true, 'Exited')).toEqual(machine);
+  });
+
+  test('has its cost of the month before apart, and says that its cost is estimated', () => {
+    const pastOf = (status: NonNullable<Parameters<typeof holding>[0]>) =>
+      endedFields(given(withMachine({}, { status })), ending).history?.[0];
+    const monthBegan = Date.UTC(2026, 10, 1);
+    const cost = { accrued: '0.00', pricePerHour: '0.50', since: formatTime(monthBegan - 3_600_000) };
+    const rentedAt = cost.since;
+    expect(pastOf({ rentedAt, cost })).toMatchObject({ costBeforeMonth: '0.50' });
+    expect(pastOf({})).not.toHaveProperty('costBeforeMonth');
+    expect(pastOf({ cost: { ...holding().cost, accrued: '0.00', priceOffered: true } })).toMatchObject({
+      costEstimated: true,
+    });
+    expect(pastOf({})).not.toHaveProperty('costEstimated');
   });
 
   test('without a record of its machine or host is not kept off', () => {

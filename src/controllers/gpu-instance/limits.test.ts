@@ -2,9 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { at, type Given, given, time, withMachine } from '../../../test/builders/observed.ts';
 import type { ServiceTime } from '../../accounts/service-clock.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
+import { isTimeUp } from './deadlines.ts';
 import type { Facts } from './facts.ts';
 import {
-  isTimeUp,
+  budgetStopOf,
   limitState,
   limitToApply,
   nextDeadline,
@@ -177,4 +178,20 @@ describe('the time that an object may have machines yet', () => {
   ] as const)('%s', (_, maxLifetime, first, expected) => {
     expect(remaining(maxLifetime, first)).toBe(expected);
   });
+});
+
+test.each([
+  ['stops a machine that should run', {}, {}, true],
+  ['says nothing of a machine that is to be stopped anyway', { powerState: 'Stopped' }, {}, false],
+  ['leaves a machine that a person holds', {}, { [annotations.hold]: 'true' }, false],
+] as const)('a budget of the namespace %s', (_, spec, notes, stops) => {
+  const facts = { ...given(withMachine({}, { spec, annotations: notes })), budgetStop: 'Spent.' };
+  expect(budgetStopOf(facts)).toBe(stops ? 'Spent.' : undefined);
+});
+
+test('the end of a contract is due a day before it, until it is reported', () => {
+  const dueIn = (isReported: boolean) =>
+    nextDeadline(given(withMachine({}, { status: { contractEnd: { at: time(90_000), isReported } } })));
+  expect(dueIn(false)).toEqual({ afterMs: 3_600_000 });
+  expect(dueIn(true)).toEqual({});
 });

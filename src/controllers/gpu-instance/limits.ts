@@ -6,6 +6,7 @@ import { fittingText } from '../../lib/text.ts';
 import { formatTime, parseDuration, parseTime } from '../../lib/time.ts';
 import type { EventNote } from '../../runtime/events.ts';
 import type { Facts } from './facts.ts';
+import { idleStopOf } from './idle.ts';
 import type { Requeue } from './types.ts';
 
 /** State of the object's own limits, with the time at which the next one is reached. */
@@ -34,6 +35,36 @@ export function remainingLifetimeMs({
   const first = parseTime(status?.firstRentedAt);
   if (maxLifetime === undefined || first === undefined) return maxLifetime;
   return Math.max(0, first + maxLifetime - (serviceNow ?? now));
+}
+
+/**
+ * Returns the text of the budget that stops the machine, although its powerState is Running. A machine that a person
+ * holds keeps running.
+ */
+export function budgetStopOf({
+  object: { spec, metadata },
+  budgetStop,
+}: Pick<Facts, 'object' | 'budgetStop'>): string | undefined {
+  const isHeld = metadata.annotations?.[annotations.hold] !== undefined;
+  return isHeld || spec.powerState === 'Stopped' ? undefined : budgetStop;
+}
+
+/** Facts that decide whether a machine must be stopped. */
+export type StopFacts = Pick<Facts, 'object' | 'budgetStop' | 'machine' | 'account' | 'clock' | 'memory'>;
+
+/** Returns true if the machine must be stopped: by its powerState, by a budget of its namespace, or as idle. */
+export function isToStop(facts: StopFacts): boolean {
+  if (facts.object.spec.powerState === 'Stopped' || budgetStopOf(facts) !== undefined) return true;
+  return idleStopOf(facts) !== undefined;
+}
+
+/**
+ * Returns true if a machine that may run is to be stopped now. A budget stops it only by a time that two complete lists
+ * agree on: a clock that was set wrong must not spend a month.
+ */
+export function isStopDue(facts: StopFacts): boolean {
+  const isBudgets = facts.object.spec.powerState !== 'Stopped' && idleStopOf(facts) === undefined;
+  return isToStop(facts) && !(isBudgets && facts.clock.confirmedNow === undefined);
 }
 
 /** Returns the limit that ends a machine now: only by a time that two complete lists agree on. */
@@ -98,7 +129,7 @@ function replaceIsDueIn(facts: Pick<Facts, 'object' | 'clock'>): number | undefi
 
 /**
  * Returns true if the annotation is handled: its time has passed and there is nothing to replace, or the machine was
- * replaced; or it names no time, which is reported once.
+ * replaced; or its value is no time, which is reported once.
  */
 export function replaceIsHandled(facts: Pick<Facts, 'object' | 'clock'>, annotation: string): boolean {
   const [at, now] = [parseTime(annotation), facts.clock.confirmedNow];
@@ -120,11 +151,12 @@ export function unreadableReplaceAt(facts: Pick<Facts, 'object' | 'clock'>): rea
  * Returns the time at which a limit is reached or a replacement becomes due: no event reports it. An overdue one is
  * blocked, and the end of its block causes an event.
  */
-export function nextDeadline(facts: Pick<Facts, 'object' | 'clock'>): Requeue {
+export function nextDeadline(facts: Pick<Facts, 'object' | 'budgetStop' | 'clock'>): Requeue {
   const limits = limitToApply(facts);
   const isClockPending =
     facts.clock.confirmedNow === undefined &&
-    facts.object.metadata.annotations?.[annotations.replaceAt] !== undefined;
+    (facts.object.metadata.annotations?.[annotations.replaceAt] !== undefined ||
+      budgetStopOf(facts) !== undefined);
   const times = [
     limits.type === 'within' ? limits.reachedInMs : undefined,
     isClockPending ? CLOCK_RETRY_MS : replaceIsDueIn(facts),
@@ -145,25 +177,4 @@ function contractEndIsDueIn({
   if (end === undefined || serviceNow === undefined || isReported === true) return undefined;
   const dueInMs = end - CONTRACT_NOTICE_MS - serviceNow;
   return dueInMs <= 0 && confirmedNow === undefined ? CLOCK_RETRY_MS : dueInMs;
-}
-
-/** A list is as good as one of this moment for so long: a machine's time is not measured by the second. */
-const FRESH_LIST_MS = 30_000;
-
-/**
- * Returns true if the machine's time (`deadline`, steady) is over by a list that is fresh or was begun after it. Lists
- * may be minutes apart, and the machine may have started long after the latest one.
- */
-export function isTimeUp(
-  { machine: { list }, clock: { steadyNow } }: Pick<Facts, 'machine' | 'clock'>,
-  deadline: number,
-): boolean {
-  if (steadyNow < deadline || list === undefined) return false;
-  return list.begunSteady >= Math.min(deadline, steadyNow - FRESH_LIST_MS);
-}
-
-/** Returns the next reconcile of a machine with a deadline: at the deadline, and then at the next list. */
-export function untilTimeIsUp({ clock: { steadyNow } }: Pick<Facts, 'clock'>, deadline: number): Requeue {
-  const left = deadline - steadyNow;
-  return left > 0 ? { afterMs: Math.max(1000, left) } : { onList: true };
 }

@@ -1,15 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { at, type Given, given, NOW, row, time, withMachine } from '../../../test/builders/observed.ts';
 import { shownStatus } from '../../instance/machine-state.ts';
-import {
-  carriedFields,
-  currentPrice,
-  deadlineAfter,
-  rentedSince,
-  statusSeenSince,
-  statusSince,
-  withRow,
-} from './status.ts';
+import { currentPrice } from './billing.ts';
+import { deadlineAfter, rentedSince, statusSeenSince } from './deadlines.ts';
+import { carriedFields, statusSince, withRow } from './machine-fields.ts';
+import type { RecordProof } from './record-proof.ts';
 
 type Row = Parameters<typeof row>[0];
 
@@ -194,6 +189,20 @@ describe('what a machine costs', () => {
     });
   });
 
+  test('is the whole price while the first list alone shows the machine stopped (seed 77519995)', () => {
+    const { cost } = fieldsOf(
+      { state: 'stopped', startedAt: at(-310), unsettled: new Set(['state'] as const) },
+      {
+        status: {
+          rentedAt: undefined,
+          actualStatus: undefined,
+          cost: { accrued: '0.00', since: time(-300) },
+        },
+      },
+    );
+    expect(cost).toMatchObject({ accrued: '0.00', pricePerHour: '0.50', since: time(-310) });
+  });
+
   test('is the assumed one until a stop when no list named a price before', () => {
     const assumed = { pricePerHour: '1.00', priceAssumed: true, accrued: '0.00', since: time(-300) } as const;
     const { cost } = fieldsOf({ state: 'stopped', pricePerHour: undefined }, { status: { cost: assumed } });
@@ -344,5 +353,48 @@ describe('a timeout', () => {
     ['now', { status: { cost: undefined } }, undefined, NOW],
   ])('begins with %s', (_, situation, startedAt, expected) => {
     expect(rentedSince(given(withMachine({}, situation)), startedAt)).toBe(expected);
+  });
+});
+
+describe('the fields of a listed machine', () => {
+  test('say that the record is not confirmed until the label proves it', () => {
+    const facts = given(withMachine());
+    const by = (recordProof: RecordProof) => ({ ...facts, machine: { ...facts.machine, recordProof } });
+    expect(withRow(by('confirmed'), row())).not.toHaveProperty('unconfirmed');
+    expect(withRow(by('unseen'), row()).unconfirmed).toBe(true);
+  });
+
+  const priced = (pricing: string) => ({ field: 'pricing', value: pricing });
+
+  test.each([
+    [true, 'Interruptible'],
+    [false, 'OnDemand'],
+  ])('report the pricing of a found machine that is interruptible: %s', (interruptible, pricing) => {
+    expect(fieldsOf({ interruptible }, { status: { facts: undefined } }).facts).toEqual(
+      expect.arrayContaining([priced(pricing), { field: 'gpuName', value: 'RTX 4090' }]),
+    );
+  });
+
+  test('report no pricing that the row does not show', () => {
+    const found = fieldsOf({ interruptible: undefined }, { status: { facts: undefined } }).facts;
+    expect(found?.map(({ field }) => field)).not.toContain('pricing');
+  });
+
+  test('report nothing of a found machine while one field is not agreed on', () => {
+    const unsettled = new Set(['gpuName'] as const);
+    expect(fieldsOf({ unsettled }, { status: { facts: undefined } }).facts).toBeUndefined();
+  });
+
+  test('keep what is on record of a machine that was rented', () => {
+    const facts = [priced('OnDemand')];
+    expect(fieldsOf({ gpuName: 'H100' }, { status: { facts } }).facts).toEqual(facts);
+  });
+
+  const reports = { pricePerHour: { value: 1e12, isAgreed: false, isImplausible: true } };
+  const offered = { accrued: '0.00', since: time(-300), pricePerHour: '0.50', priceOffered: true };
+
+  test('say that the price is that of the offer while lists contradict it', () => {
+    expect(fieldsOf({ reports }, { status: { cost: offered } }).cost?.priceOffered).toBe(true);
+    expect(fieldsOf({}, { status: { cost: offered } }).cost).not.toHaveProperty('priceOffered');
   });
 });

@@ -19,10 +19,12 @@ import { uidOf } from '../../runtime/kube/kube-object.ts';
 import { Retry } from './retry.ts';
 import type {
   DestroyMark,
+  LeaseView,
   ListedMachine,
   MemoryFields,
   MemoryView,
   ProbeView,
+  SelfEndView,
   WatchedFields,
 } from './types.ts';
 
@@ -34,30 +36,35 @@ const CHILDREN_TRIED_MS = 300_000;
 
 /**
  * Memory of this process about one object, beyond the cluster. It only saves time and money: record, label and lists
- * restore what is lost.
+ * restore lost memory.
  */
 export class ObjectMemory extends Retry {
   /** Fields that rules see; {@link MemoryFields} describes each. */
   readonly fields: Writable<MemoryFields> = {
+    candidates: new Map(),
     destroys: [],
     destroyFailures: 0,
     destroyNotBefore: 0,
     firstSeenAt: Number.POSITIVE_INFINITY,
   };
   probe: ProbeView | undefined;
+  lease: LeaseView | undefined;
+  selfEnd: SelfEndView | undefined;
   /** Kinds and names of children that this process has found to be missing, or has deleted. */
   readonly absentChildren = new Set<string>();
-  /** The version of the object at which its children were seen to have it as their owner. */
+  /** Resource version of the object at which its children had it as their owner. */
   ownedChildrenAt: string | undefined;
-  /** The brake has been told what this object leaves. */
-  folded = false;
+  /** True if the record of the account contains rentals and costs of this deleted object. */
+  isInAccountRecord = false;
   #childrenTried: { readonly generation: number | undefined; readonly at: number } | undefined;
   readonly #watch = new MachineWatch();
+  /** Start of the idle time whose warning was recorded. */
+  #idleSince: string | undefined;
   /** The service's clock has dated the intent: its deadline stays. */
   #isDeadlineFinal = false;
   #generation: number | undefined;
   #asked: string | undefined;
-  /** A person has asked to look now, and no list was asked for since. */
+  /** A person requested a reconcile now, and no list was requested since. */
   asksForList = false;
   /** The search for a machine in place of the present one, which works. */
   readonly replacement = new Retry();
@@ -94,6 +101,8 @@ export class ObjectMemory extends Retry {
     this.fields.startAnsweredAt = undefined;
     this.fields.startSentAt = undefined;
     this.probe = undefined;
+    this.lease = undefined;
+    this.selfEnd = undefined;
   }
 
   override accountChanged(): void {
@@ -123,12 +132,13 @@ export class ObjectMemory extends Retry {
     return tried !== undefined && tried.generation === generation && now - tried.at < CHILDREN_TRIED_MS;
   }
 
-  /** Notes what a reconcile sees, before it decides. */
+  /** Records the observation of a reconcile, before it decides. */
   note({ object, intent, recorded, list, steady, serviceNow }: ObjectObservation): void {
     const { metadata, spec, status } = object;
     if (!Number.isFinite(this.fields.firstSeenAt)) this.fields.foundMachine = status?.instanceId;
+    if (!Number.isFinite(this.fields.firstSeenAt)) this.fields.stopAnsweredAt ??= stopOnRecord(status);
     this.fields.firstSeenAt = Math.min(this.fields.firstSeenAt, steady.now());
-    // What failed by an older spec may work by this one.
+    // A failure under an older spec may not occur under this one.
     if (this.#generation !== undefined && this.#generation !== metadata.generation) {
       this.#startOver();
       this.fields.destroyNotBefore = 0;
@@ -139,14 +149,29 @@ export class ObjectMemory extends Retry {
     for (const each of [intent.type === 'intent' ? intent.intent : undefined, this.fields.intent]) {
       if (each) this.#deadline(each, serviceNow, steady);
     }
-    // Children that another process wrote: their turns are spread, so that a thousand objects do not ask at once.
+    // Spreads the checks of children that another process wrote, so that a thousand objects do not read at the same
+    // time.
     if (status?.binding)
       this.fields.childrenDueAt ??= steady.now() + CHILDREN_CHECK_MS * spreadOf(uidOf(object));
-    // A start is over once it worked, or is not wanted any more: the next one has its own time.
+    // A start ends when it succeeded, or is no longer desired: the next one has its own time.
     const isUp = recorded !== undefined && !isStopped(recorded);
     if (isUp || spec.powerState === 'Stopped') this.fields.startAnsweredAt = undefined;
     if (isUp && isStopped(recordedState(status))) this.fields.stopAnsweredAt = undefined;
+    this.#noteWarning(status, steady);
     this.#watch.note({ status, row: list && recorded, steady });
+  }
+
+  /** Records when the warning of an end for idleness came on record, for the process that may carry it out. */
+  #noteWarning(status: GpuInstanceStatus | undefined, steady: SteadyClock): void {
+    const { since, endsAt } = status?.idle ?? {};
+    const warned = endsAt === undefined ? undefined : since;
+    if (warned !== this.#idleSince) this.warnedOfIdle(warned, steady.now());
+  }
+
+  /** Records that the warning of an end for the idle time since `since` came on record at `at` (steady). */
+  warnedOfIdle(since: string | undefined, at: number): void {
+    this.#idleSince = since;
+    this.fields.idleWarnedAt = since === undefined ? undefined : at;
   }
 
   /** Resets all backoffs when a person requests a reconcile. */
@@ -182,6 +207,13 @@ export class ObjectMemory extends Retry {
   }
 }
 
+/** Returns the time of the reply to a stop by an earlier process, if the cost on record does not include it yet. */
+function stopOnRecord(status: GpuInstanceStatus | undefined): number | undefined {
+  const { answered, cost } = status ?? {};
+  const at = answered?.action === 'Stop' ? parseTime(answered.at) : undefined;
+  return at !== undefined && at > (parseTime(cost?.since) ?? 0) ? at : undefined;
+}
+
 type Writable<T> = { -readonly [Field in keyof T]: T[Field] };
 
 /** Returns a share in [0, 1) that is constant for one object. */
@@ -196,7 +228,7 @@ interface ObjectObservation {
   readonly recorded: Machine | undefined;
   readonly list: CompleteList | undefined;
   readonly steady: SteadyClock;
-  /** undefined: not to be told at this moment. */
+  /** Time of the marketplace in epoch milliseconds; undefined while its clock is not known. */
   readonly serviceNow: number | undefined;
 }
 
@@ -249,7 +281,7 @@ export class MachineWatch {
     if (row) this.#seeRow(row, status, steady);
   }
 
-  /** Forgets the machine: the next one is another. */
+  /** Clears the state: the next machine is a different one. */
   ended(): void {
     this.fields.seenStatus = undefined;
     this.fields.progress = undefined;
@@ -260,7 +292,7 @@ export class MachineWatch {
     const { instanceId, conditions } = status ?? {};
     if (instanceId === this.#instanceId) return;
     const rented = findCondition(conditions, 'Rented')?.lastTransitionTime;
-    // One that follows another without a pause: its object has been Rented since the first of them.
+    // A machine that follows another without a pause: its object has been Rented since the first of them.
     const since = this.#instanceId === undefined ? sinceText(rented, steady) : steady.now();
     this.fields.rentedSince = instanceId === undefined ? undefined : since;
     this.fields.watchedSince = instanceId === undefined ? undefined : steady.now();
@@ -288,13 +320,13 @@ function sinceText(text: string | undefined, steady: SteadyClock): number {
   return wall === undefined ? steady.now() : steady.fromWall(wall);
 }
 
-/** Times of lists that are remembered per feed. */
+/** Maximum number of list times kept per feed, in addition to that of the first list. */
 const MAX_LISTS = 256;
 
 /**
- * Elapsed time that no jump of the wall clock changes: milliseconds that look like those since the epoch and
- * run with the monotonic clock. Times of lists are translated into it as they arrive, so that "begun after"
- * and "so long apart" stay true when the wall clock is set.
+ * Elapsed time that no jump of the wall clock changes: milliseconds in the form of epoch time that follow the
+ * monotonic clock. Times of lists are translated into it as they arrive, so that "begun after" and "so long apart"
+ * remain true when the wall clock is set.
  */
 export class SteadyClock {
   readonly #clock: Clock;
@@ -334,9 +366,10 @@ export class SteadyClock {
     const begun = took === undefined ? Number.NEGATIVE_INFINITY : this.now() - took;
     const times = this.#lists.get(feed) ?? new Map<number, number>();
     this.#lists.set(feed, times.set(begunAt, begun));
+    const [first] = times.keys();
     for (const oldest of times.keys()) {
-      if (times.size <= MAX_LISTS) break;
-      times.delete(oldest);
+      if (times.size <= MAX_LISTS + 1) break;
+      if (oldest !== first) times.delete(oldest);
     }
   }
 
@@ -349,7 +382,7 @@ export class SteadyClock {
   }
 }
 
-/** Source of the labels that are searched: this installation's, on machines of that login. */
+/** Source of the labels to search for: labels of this installation, on machines of that login. */
 type Signer = Pick<AccountSession, 'identity' | 'login'> & {
   readonly agreement: (row: MachineRow) => Agreement;
 };
@@ -358,7 +391,7 @@ type ByUid = ReadonlyMap<string, readonly ListedMachine[]>;
 
 const NONE: readonly ListedMachine[] = [];
 
-/** Machines by the uid in their label, worked out once per list however many objects ask. */
+/** Machines by the uid in their label, computed once per list, however many objects request them. */
 export class MachineIndex {
   readonly #constants: PurchaseConstants;
   readonly #indexes = new WeakMap<CompleteList, ByUid>();

@@ -22,6 +22,7 @@ import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { reasons } from '../../api/v1alpha1/reasons.ts';
 import { seededRandom } from '../../lib/random.ts';
 import type { MachineRow } from '../../market/machine.ts';
+import { vastFacts } from '../../markets/vast/facts.ts';
 import { makeClaim } from '../../ownership/claim.ts';
 import { defaultConstants } from '../../ownership/constants.ts';
 import { decide } from './decide.ts';
@@ -72,6 +73,7 @@ function seen(setting: Setting = {}) {
     avoid: { current: () => facts().avoided },
     admission: { reservedFor: () => new Set([5]) },
     queue: { place: () => undefined },
+    market: { about: vastFacts },
     serviceClock: { now: () => serviceTime },
     agreement: () => ALL_AGREE,
     ...setting.session,
@@ -95,6 +97,7 @@ function seen(setting: Setting = {}) {
     clock,
     steady,
     random: seededRandom(1),
+    budgets: { stop: () => undefined },
     instances: informerOf([object, ...(setting.others ?? [])]),
     accounts: {
       get: ({ name }) =>
@@ -138,7 +141,7 @@ const ELSEWHERE = { accountRef: { name: 'elsewhere' } };
 describe('a machine that came too late for its purchase (H6)', () => {
   const late = row({ label: labelOf(1, at(-900)), startedAt: at(-500) });
   const object: Given = { status: { attempt: 1 }, intent: intent({ issuedAt: at(-900) }) };
-  const known = { attempt: 1, issuedAt: at(-900), machine: late };
+  const known = { attempt: 1, issuedAt: at(-900), row: late };
 
   test('is remembered when a later list lacks it, with the lists that lack it', () => {
     const memory = new ObjectMemory();
@@ -589,6 +592,14 @@ describe('an index of objects by machine', () => {
   ] as const)('finds an object %s', (_, index, situation, expected) => {
     expect(machineIndexes[index]?.(other(situation))).toEqual(expected);
   });
+});
+
+test('the last renewal of a lease is a steady time', () => {
+  const memory = new ObjectMemory();
+  memory.lease = { renewedAt: -5_000, hostKey: 'host-1', failures: 0 };
+  expect(seen({ memory })?.machine.lease).toEqual({ ...memory.lease, renewedAt: NOW - 5_000 });
+  memory.lease = { hostKey: undefined, failures: 2 };
+  expect(seen({ memory })?.machine.lease).toEqual(memory.lease);
 });
 
 test('the queue is asked for the place of this generation of the object', () => {

@@ -9,18 +9,20 @@ import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
 import { reasons } from '../../api/v1alpha1/reasons.ts';
 import { accountRefOf } from '../../instance/account-ref.ts';
+import { type IdlePolicy, idlePolicy } from '../../instance/idle.ts';
 import { parseTime } from '../../lib/time.ts';
 import type { CompleteList } from '../../market/feed-state.ts';
 import type { MachineRow } from '../../market/machine.ts';
 import { claimVerifies } from '../../ownership/claim.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
 import type { Identity } from '../../ownership/identity.ts';
-import { type IntentReading, readIntent } from '../../ownership/intent.ts';
+import { type IntentReading, type RentalIntent, readIntent } from '../../ownership/intent.ts';
 import { makeLabel, remnantOf } from '../../ownership/label.ts';
 import { loginText } from '../../ownership/login.ts';
 import { ownershipOf, type RecordedClaim, startsInWindow } from '../../ownership/ownership.ts';
 import { uidOf } from '../../runtime/kube/kube-object.ts';
 import { accountFacts } from './account-facts.ts';
+import { candidatesAfter } from './candidates.ts';
 import type { SharedDeps } from './deps.ts';
 import { listedLate, listedLateBefore } from './facts.ts';
 import type { ObjectMemory, SteadyClock } from './memory.ts';
@@ -28,6 +30,8 @@ import type {
   AbsenceView,
   AccountFacts,
   AccountView,
+  IdleView,
+  LeaseView,
   ListedMachine,
   ListView,
   MemoryView,
@@ -36,17 +40,19 @@ import type {
 } from './types.ts';
 
 /**
- * Surroundings of an object at one moment. The operator takes them from its caches, `explain` from one list; nothing in
- * them waits.
+ * Surroundings of an object at one moment. The operator reads them from its caches, `explain` from one list; reading
+ * them never waits.
  */
 export interface Snapshot {
-  /** Epoch milliseconds, by our own wall clock. */
+  /** Epoch milliseconds, by the operator's wall clock. */
   readonly now: number;
   /** In [0, 1): spreads retries. */
   readonly jitter: number;
   readonly constants: PurchaseConstants;
   readonly identity: Identity;
   readonly account: AccountLookup<LoginSnapshot>;
+  /** Text of the SpendBudget that stops the machines of the namespace; undefined if none does. */
+  readonly budgetStop?: string | undefined;
   /** True if the object's namespace may use the account; undefined while that is being found out. */
   readonly isAllowed: boolean | undefined;
   readonly others: OtherObjects;
@@ -67,6 +73,8 @@ interface LoginSnapshot {
   readonly labelled: (uid: string) => readonly ListedMachine[];
   /** Agreement of complete lists on a row. */
   readonly agreement: (row: MachineRow) => Agreement;
+  /** Idle time of that machine by a policy. */
+  readonly idle: (instanceId: string, policy: IdlePolicy) => IdleView | undefined;
   /** Position of the object in the queue of the login. */
   readonly place: QueuePosition | undefined;
 }
@@ -88,7 +96,7 @@ export interface OtherObjects {
 /** Sources of a snapshot for the operator. */
 type SnapshotDeps = Pick<
   SharedDeps,
-  'clock' | 'random' | 'instances' | 'constants' | 'index' | 'steady' | 'identity'
+  'clock' | 'random' | 'instances' | 'budgets' | 'constants' | 'index' | 'steady' | 'identity'
 > & {
   readonly accounts: Pick<AccountDirectory, 'get' | 'permits'>;
   readonly withoutStart: ReadonlySet<string>;
@@ -112,6 +120,7 @@ function takeSnapshot(object: GpuInstance, deps: SnapshotDeps): Snapshot | undef
     constants,
     identity,
     account: withLogin(lookup, (proven) => loginSnapshot(proven, object, deps)),
+    budgetStop: deps.budgets.stop(namespace),
     // Every object of the account's own namespace may use it.
     isAllowed:
       ref.namespace === namespace || (session?.permits(namespace) ?? accounts.permits(ref, namespace)),
@@ -154,6 +163,7 @@ function loginSnapshot(session: AccountSession, object: GpuInstance, deps: Snaps
   return {
     facts: accountFacts({
       login: session.login,
+      market: session.market.about,
       limits: session.limits,
       breaker: observer.breaker,
       labelEcho: observer.labelEcho,
@@ -179,8 +189,22 @@ function loginSnapshot(session: AccountSession, object: GpuInstance, deps: Snaps
     absences: (id) => times(feed.absences(id)),
     labelled: (uid) => (list ? index.labelled(session, list, uid) : []),
     agreement: (row) => session.agreement(row),
+    idle: (id, policy) => idleView(session, steady, { id, policy }),
     place: session.queue.place(uidOf(object), object.metadata.generation ?? 0),
   };
+}
+
+function idleView(
+  { utilization }: Pick<AccountSession, 'utilization'>,
+  steady: SteadyClock,
+  { id, policy: { below, afterMs } }: { readonly id: string; readonly policy: IdlePolicy },
+): IdleView | undefined {
+  const spell = utilization.idleSpell(id, below);
+  if (!spell) return undefined;
+  const now = steady.toMonotonic(steady.now());
+  const from = Math.max(spell.since, now - afterMs);
+  const covered = now > from ? utilization.coveredMs(from, now) / (now - from) : 0;
+  return { since: steady.fromMonotonic(spell.since), lists: spell.lists, covered };
 }
 
 // Observe
@@ -222,6 +246,7 @@ export function observeSnapshot(
   const intent = readIntent(identity.keys, object.metadata.annotations?.[annotations.rentalIntent]);
   const list = login?.list;
   const instanceId = object.status?.instanceId;
+  const policy = idlePolicy(object);
   const row = instanceId === undefined ? undefined : list?.rows.get(instanceId);
   const recorded = row && login && believe(row, login.agreement(row), recordOf(object, intent));
   memory.note({
@@ -233,7 +258,7 @@ export function observeSnapshot(
     serviceNow: login && list && serviceNow(login.facts.serviceTime, snapshot.now),
   });
   const view = login && list && listView(object, { login, list, intent, recorded }, snapshot);
-  if (view) noteLate(memory, view.labelled, intent);
+  if (view) noteSightings(memory, view, { object, intent });
   return {
     object,
     machine: {
@@ -242,10 +267,14 @@ export function observeSnapshot(
       listsBegun: login?.listsBegun ?? [],
       absences: absencesOf(object, login, memory.view()),
       probe: memory.probe,
+      lease: leaseView(memory.lease, steady),
+      selfEnd: memory.selfEnd,
+      idle: policy && instanceId !== undefined ? login?.idle(instanceId, policy) : undefined,
       isOfferSoldBefore: isSoldBefore(object, others),
       olderClaimant: isLeftToOlder(object, login?.facts, others),
     },
     account: accountView(snapshot),
+    budgetStop: snapshot.budgetStop,
     purchase: { ...NO_SEARCHES, uid: uidOf(object), identity, intent, place: login?.place },
     clock: {
       now: Math.floor(snapshot.now),
@@ -257,12 +286,33 @@ export function observeSnapshot(
   };
 }
 
-/** Remembers a machine that came too late: a list that lacks it later is no proof that it is gone. */
+/** Returns a lease whose renewal has a steady time: the memory has the monotonic one. */
+function leaseView(lease: LeaseView | undefined, steady: SteadyClock): LeaseView | undefined {
+  if (lease?.renewedAt === undefined) return lease;
+  return { ...lease, renewedAt: steady.fromMonotonic(lease.renewedAt) };
+}
+
+/** Records the purchases that a list shows, since a later list may lack them. */
+function noteSightings(
+  memory: ObjectMemory,
+  view: ListView,
+  { object, intent }: { readonly object: GpuInstance; readonly intent: IntentReading },
+): void {
+  noteLate(memory, view.labelled, intent);
+  const { candidates: known, intent: newest = writtenIntent(intent) } = memory.fields;
+  memory.fields.candidates = candidatesAfter({ known, view, object, newest });
+}
+
+function writtenIntent(reading: IntentReading): RentalIntent | undefined {
+  return reading.type === 'intent' ? reading.intent : undefined;
+}
+
+/** Records a machine that appeared too late: a later list that lacks it is no proof that it is gone. */
 function noteLate(memory: ObjectMemory, labelled: readonly ListedMachine[], reading: IntentReading): void {
-  const written = reading.type === 'intent' ? reading.intent : undefined;
+  const written = writtenIntent(reading);
   for (const intent of [written, memory.fields.intent]) {
-    const machine = intent && listedLate(labelled, intent);
-    if (machine) memory.fields.late = { attempt: intent.attempt, issuedAt: intent.issuedAt, machine };
+    const row = intent && listedLate(labelled, intent);
+    if (row) memory.fields.late = { attempt: intent.attempt, issuedAt: intent.issuedAt, row };
   }
   const newest = Math.max(written?.attempt ?? 0, memory.fields.intent?.attempt ?? 0);
   if (memory.fields.late?.attempt !== newest)
@@ -298,7 +348,7 @@ function withoutWords(view: AccountView, outsider: Outsider): AccountView {
   return { state: 'notReady', reason: 'NotAllowedByAccount', message: sentence, facts: silent, outsider };
 }
 
-/** Returns the record that the object has of its machine. An intent of another attempt dates another machine. */
+/** Returns the object's record of its machine. An intent of another attempt dates another machine. */
 function recordOf({ status = {} }: GpuInstance, reading: IntentReading): MachineRecord {
   const isOwn = reading.type === 'intent' && reading.intent.attempt === status.attempt;
   return { status, issuedAt: isOwn ? reading.intent.issuedAt : undefined };
@@ -321,7 +371,7 @@ function listView(object: GpuInstance, listing: Listing, snapshot: Snapshot): Li
     begunSteady: login.begunSteady,
     recorded,
     labelled: login.labelled(uid).filter(isFree),
-    // A machine with a mere copy of the label belongs to another owner and is never ended.
+    // A machine with a copied label belongs to another owner and is never ended.
     formerSelf:
       others === undefined
         ? undefined
@@ -365,8 +415,7 @@ function claimsOfOthers(
 }
 
 /**
- * Returns the verified claim of another object to that machine: whatever its label is, the machine belongs to that
- * object.
+ * Returns another object's verified claim to that machine: whatever its label is, the machine belongs to that object.
  */
 function claimOfOther(
   object: GpuInstance,
@@ -381,8 +430,8 @@ function claimOfOther(
 
 /**
  * Returns the rows that could be a purchase whose label the service drops or changes. While it is unknown whether
- * labels are echoed, a row without one may belong to a person: it is doubtful. So is a row that another object requests
- * to adopt.
+ * labels are echoed, a row without one may belong to a person: it is doubtful. A row that another object requests to
+ * adopt is doubtful, too.
  */
 function unownedRows(
   object: GpuInstance,
@@ -399,7 +448,7 @@ function unownedRows(
   const sent = makeLabel(identity, intent);
   const inTime = ({ startedAt }: MachineRow) =>
     startedAt === undefined || startsInWindow(startedAt, intent.issuedAt, constants);
-  /** Likeness between a shown label and what a service may have turned the sent label into. */
+  /** Returns the similarity of a shown label to the sent label, as the service may have changed it. */
   const likeness = ({ label }: MachineRow) => {
     if (label === undefined) return 'recognizable';
     if (echo === 'echoed') return 'none';
@@ -420,10 +469,11 @@ function unownedRows(
 function absencesOf(
   object: GpuInstance,
   login: LoginSnapshot | undefined,
-  { destroys, late }: MemoryView,
+  { destroys, late, candidates }: MemoryView,
 ): ReadonlyMap<string, AbsenceView> {
-  const ids = new Set([...destroys, object.status].flatMap((machine) => machine?.instanceId ?? []));
-  if (late) ids.add(late.machine.id);
+  const recorded = [...destroys, object.status].flatMap((machine) => machine?.instanceId ?? []);
+  const ids = new Set([...recorded, ...candidates.keys()]);
+  if (late) ids.add(late.row.id);
   return new Map([...ids].map((id) => [id, { lists: login?.absences(id) ?? [], read: undefined }]));
 }
 
@@ -462,10 +512,10 @@ function isSoldBefore(object: GpuInstance, { rentedBy, loginOf }: OtherObjects):
   });
 }
 
-/** The login that an object's account proved, as text; undefined if none did. */
+/** Returns the login that an object's account proved, as text; undefined if there is none. */
 export type LoginOf = (object: GpuInstance) => string | undefined;
 
-/** Returns every other object except those of another login, in which the same id names another machine. */
+/** Returns every other object except those of other logins, for which the same id names another machine. */
 function rivalsOf(
   object: GpuInstance,
   all: readonly GpuInstance[],
@@ -481,12 +531,12 @@ function rivalsOf(
 
 /** The index of a cache: GpuInstances by the id of the machine that they record. */
 export const BY_MACHINE = 'instanceId';
-/** GpuInstances by the id of the machine that they want to take over. */
+/** GpuInstances by the id of the machine that they request to adopt. */
 export const BY_ADOPTED = 'adopt';
 /** GpuInstances by the offer that their machine was rented by. */
 const BY_OFFER = 'offer';
 
-/** The indexes by which other objects are found, without a walk over all of them. */
+/** Indexes that find other objects without a scan of all. */
 export const machineIndexes: Readonly<Record<string, (object: GpuInstance) => readonly string[]>> = {
   [BY_MACHINE]: ({ status }) => (status?.instanceId === undefined ? [] : [status.instanceId]),
   [BY_OFFER]: ({ status }) =>

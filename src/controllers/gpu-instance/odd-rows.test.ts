@@ -5,8 +5,8 @@ import { gpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
 import type { MachineRow } from '../../market/machine.ts';
 import { instanceRows } from '../../markets/vast/instances/instance.ts';
 import { toMachineRow } from '../../markets/vast/machine-row.ts';
+import { statusOf } from './conditions.ts';
 import { decide } from './decide.ts';
-import { statusOf } from './status.ts';
 
 const usual = {
   id: 1,
@@ -133,11 +133,15 @@ const situations: readonly (readonly [string, (row: MachineRow) => Given])[] = [
   ],
 ];
 
-test.each(situations)('whatever a row says, the status fits the schema when %s', (_, situationOf) => {
-  fc.assert(
-    fc.property(oddRow, (row) => {
-      expect(refused(situationOf(row))).toEqual([]);
-    }),
-    { numRuns: 100 },
-  );
-});
+test.each(situations)(
+  'whatever a row says, the status fits the schema when %s',
+  { tags: 'long' },
+  (_, situationOf) => {
+    fc.assert(
+      fc.property(oddRow, (row) => {
+        expect(refused(situationOf(row))).toEqual([]);
+      }),
+      { numRuns: 100 },
+    );
+  },
+);

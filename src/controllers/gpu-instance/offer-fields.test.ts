@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { spec } from '../../../test/builders/observed.ts';
+import { toyFacts } from '../../../test/builders/toy-market.ts';
 import { vastFacts } from '../../markets/vast/facts.ts';
 import { wrongOfferFields } from './rental.ts';
 
@@ -81,5 +82,32 @@ describe('a field that no offer has is reported with its place and the remedy', 
     ],
   ])('%s', (_, offers, message) => {
     expect(told(...offers)).toBe(message);
+  });
+});
+
+describe('a field that offers of this market do not have is refused', () => {
+  const MISSING = 'offers of this market have no such field: remove it, or use an account of another market.';
+  const problemAt = (offer: object) =>
+    wrongOfferFields(spec({ offers: [{ maxPricePerHour: '1', ...offer }] }), toyFacts.offerFields);
+
+  test.each([
+    [{ minGpuMemory: '24G' }, 'minGpuMemory'],
+    [{ minDirectPorts: 2 }, 'minDirectPorts'],
+    [{ minReliability: '95%' }, 'minReliability'],
+    [{ order: [{ field: 'directPorts' }] }, 'order[0].field'],
+    [{ order: [{ field: 'num_gpus' }, { field: 'gpu_ram' }] }, 'order[1].field'],
+  ])('if an alternative sets %j', (offer, path) => {
+    expect(problemAt(offer)).toBe(`spec.offers[0].${path}: ${MISSING}`);
+  });
+
+  test.each([{}, { gpuNames: ['RTX 4090'], gpuCount: 2, regions: ['NO'] }, { minDirectPorts: undefined }])(
+    'and not if it sets only fields that they have: %j',
+    (offer) => {
+      expect(problemAt(offer)).toBeUndefined();
+    },
+  );
+
+  test('if it sorts by a fact that no offer has', () => {
+    expect(told({ order: ['pricing'] })).toBe(`spec.offers[0].order[0].field: ${MISSING}`);
   });
 });

@@ -1,4 +1,4 @@
-import type { OfferSet } from '../../accounts/admission.ts';
+import type { HeldOffers } from '../../accounts/admission.ts';
 import { type AccountLimits, refusesUnknownPrice } from '../../accounts/spend-limits.ts';
 import { fieldName } from '../../api/v1alpha1/former-columns.ts';
 import { valueIn } from '../../api/v1alpha1/offer-fields.ts';
@@ -18,11 +18,11 @@ import { alternatives, nearestModels } from '../../lib/text.ts';
 import { compareIds } from '../../market/ids.ts';
 import type { Offer, OfferQuery, OfferFilter as QueryFilter } from '../../market/offer.ts';
 
-/** Exclusions of offers beside the requirements, for now. */
+/** Current exclusions of offers, in addition to the requirements. */
 export interface Exclusions {
   readonly offers: ReadonlySet<string>;
   /** Offers that other objects are about to rent. */
-  readonly reserved?: OfferSet;
+  readonly reserved?: HeldOffers;
   readonly machines: ReadonlySet<string>;
   readonly hosts: ReadonlySet<string>;
 }
@@ -37,17 +37,17 @@ export interface ChoiceInput {
   readonly excluded: Exclusions;
   /** Required lifetime of the machine: offers that end earlier rank last. */
   readonly neededMs?: number | undefined;
-  /** The search was wider than the requirements: what an offer does not tell does not count as asked for. */
+  /** True if the search was wider than the requirements: a fact that an offer lacks does not count as met. */
   readonly mustState?: boolean;
 }
 
 /** Requirement that no offer of a search satisfies. */
 export type Lack = 'match' | 'affordable' | 'priced';
 
-/** The offer to rent, or why none of those found will do. */
+/** The offer to rent, or the reason why none of the found offers is suitable. */
 export type Choice =
   | { readonly type: 'chosen'; readonly offer: Offer; readonly pricePerHour: MicroDollars | undefined }
-  /** None tells that it fits, and some may fit: only a search by the requirements can say. */
+  /** No offer states that it fits, and some may fit: only a search by the requirements can decide. */
   | { readonly type: 'unclear' }
   | { readonly type: 'none'; readonly lacks: Lack };
 
@@ -64,7 +64,7 @@ export function chooseOffer(input: ChoiceInput): Choice {
   return { type: 'none', lacks: lackOf(candidates) };
 }
 
-/** Offers that pass every check, also those that are excluded for now. */
+/** Offers that pass every check, including currently excluded ones. */
 export function matchingOffers(input: ChoiceInput): readonly Offer[] {
   const { affordable, isTelling } = candidatesOf(input);
   return affordable.filter(isTelling);
@@ -79,12 +79,12 @@ interface Candidates {
   readonly affordable: readonly Offer[];
   /** The affordable offers in the order of preference. */
   readonly ordered: Iterable<Offer>;
-  /** True if the offer may be rented by what it states itself. */
+  /** Returns true if the facts of the offer alone show that it may be rented. */
   readonly isTelling: (offer: Offer) => boolean;
 }
 
 /**
- * Candidates by reply and want. A burst of equal objects reads one reply: it is filtered and ordered once for all of
+ * Candidates by reply and request. Many equal objects read one reply: it is filtered and ordered once for all of
  * them, and each object takes the first candidate that is still free.
  */
 const known = new WeakMap<readonly Offer[], Map<string, Candidates>>();
@@ -96,7 +96,7 @@ function candidatesOf(input: ChoiceInput): Candidates {
   known.set(input.offers, wants);
   const key = wantKey(input);
   const found = wants.get(key) ?? newCandidates(input);
-  // The want that was used longest ago comes first.
+  // The least recently used request comes first.
   wants.delete(key);
   wants.set(key, found);
   const [oldest] = wants.keys();
@@ -134,8 +134,8 @@ function forRent(offers: readonly Offer[]): readonly Offer[] {
 }
 
 /**
- * Returns the count of matching offers without each single requirement, most helpful first, without requirements that
- * change nothing.
+ * Returns the number of matching offers without each single requirement, the most helpful first. It leaves out
+ * requirements whose removal changes nothing.
  */
 export function wouldMatchWithout(
   input: ChoiceInput,
@@ -152,8 +152,8 @@ export function wouldMatchWithout(
 }
 
 /**
- * Hints, in sentences, if no offer matches: the price of the cheapest offer that lacks nothing else, and likely GPU
- * names for unknown ones.
+ * Hints, in sentences, if no offer matches: the price of the cheapest offer that meets all other requirements, and
+ * likely GPU names for unknown ones.
  */
 export function helpFor(input: ChoiceInput): readonly string[] {
   const { requirements, limits, offers } = input;
@@ -220,7 +220,10 @@ function byOrder(order: OfferRequirements['order'], neededMs = 0): (left: Offer,
 
 /** Requirement on an offer: its test here and its filter in the search. */
 interface OfferCheck {
-  /** Category of the failure if it alone fails: a machine that fits, a price within the limit, or a known price. */
+  /**
+   * Category of the failure if only this check fails: an unsuitable machine, a price above the limit, or an unknown
+   * price.
+   */
   readonly kind: 'fit' | 'price' | 'knownPrice';
   /** The requirement in the user's form: `gpuNames RTX 4090`. */
   readonly label: string;
@@ -229,7 +232,7 @@ interface OfferCheck {
    * present.
    */
   readonly passes: (offer: Offer) => boolean;
-  /** True if the offer says what {@link passes} looks at. */
+  /** Returns true if the offer has the fact that {@link passes} checks. */
   readonly isKnown: (offer: Offer) => boolean;
   readonly filters: readonly QueryFilter[];
 }
@@ -253,13 +256,13 @@ export function offerChecks(requirements: OfferRequirements, context: Context): 
   ];
 }
 
-/** Most rows of a search: enough for a burst of equal objects, and enough to say why nothing matched. */
+/** Maximum rows of a search: enough for many equal objects, and enough to explain why nothing matched. */
 const SEARCH_LIMIT = { exact: 200, broad: 2000 } as const;
 
-/** Searches for everything differ in nothing but what the prices include, so that objects share them. */
+/** Broad searches differ only in the price basis, so that objects share them. */
 const BROAD_ORDER = [{ field: 'pricePerHour', direction: 'asc' }] as const;
 
-/** Returns the search for one alternative. `broad` requests everything for rent, to explain why nothing matched. */
+/** Returns the search for one alternative. `broad` requests all offers, to explain why nothing matched. */
 export function offerQuery(
   requirements: OfferRequirements,
   context: Context,
@@ -282,7 +285,7 @@ export function offerQuery(
   };
 }
 
-/** Returns the requirements as checks; every requirement on a machine is one of fit. */
+/** Returns the requirements as checks; every requirement on a machine has the kind `fit`. */
 function checksOf(requirements: readonly Requirement[]): readonly OfferCheck[] {
   return requirements.map((requirement) => ({ kind: 'fit', ...requirement }));
 }
@@ -308,7 +311,7 @@ function priceChecks(requirements: OfferRequirements, { limits }: Context): read
             label: `maxPricePerHour ${formatDollars(cap)}`,
             passes: (offer: Offer) => (price(offer) ?? 0) <= cap,
             isKnown: (offer: Offer) => price(offer) !== undefined,
-            // Where any price will do, or a bid makes the price, the search is not narrowed by it.
+            // If any price is acceptable, or a bid sets the price, the search has no price filter.
             filters:
               requirements.allowUnknownPrice || requirements.pricing === 'Interruptible'
                 ? []
@@ -338,8 +341,8 @@ export function totalPrice(offer: Offer, requirements: OfferRequirements): Micro
 }
 
 /**
- * Returns the price at which a machine counts if no row and no offer names one: its maximum. Without a maximum per
- * machine it is the account's hourly limit; undefined if nothing limits that either.
+ * Returns the price at which a machine counts if no row and no offer has one: its maximum. Without a maximum per
+ * machine it is the account's hourly limit; undefined without that limit, too.
  */
 export function unknownPrice(
   alternatives: readonly OfferRequirements[],
@@ -360,8 +363,8 @@ export function highestCap(
 }
 
 /**
- * Returns true if a limit determines the maximum cost of a machine by these requirements. `allowUnknownPrice` replaces
- * one only without a limit on spending over time, which could count nothing without a price.
+ * Returns true if a limit determines the maximum cost of a machine by these requirements. `allowUnknownPrice`
+ * replaces such a limit only if no limit on total spending exists, which could not count a machine without a price.
  */
 export function hasPriceRule(
   requirements: OfferRequirements,

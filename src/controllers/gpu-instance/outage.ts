@@ -1,33 +1,33 @@
 import { outageCause, outageDuration, outageText } from '../../api/v1alpha1/outage.ts';
 import type { EventNote } from '../../runtime/events.ts';
+import type { Added, StatusDecision } from './decision.ts';
 import type { Facts } from './facts.ts';
-import type { Decision, Step } from './types.ts';
 
 /**
- * Notes on the object the outage of its account, if that stops it: one event when it begins and one when it is over, once
+ * Returns the outage of the account, if that stops the object: one event when it begins and one when it is over, once
  * for each outage. A machine that runs and is ready is not stopped by it.
  */
-export function withOutage(facts: Pick<Facts, 'object' | 'account' | 'clock'>, step: Step): Step {
-  if (step.type !== 'decision' || !step.status) return step;
-  const { status } = facts.object;
-  const { outage: _before, ...fields } = step.status.fields;
-  const outage = outageOf(facts, step.status);
+export function addedOutage(
+  facts: Pick<Facts, 'object' | 'account' | 'clock'>,
+  { status }: StatusDecision,
+): Added {
+  const { outage: _before, ...fields } = status.fields;
+  const outage = outageOf(facts, status);
   return {
-    ...step,
-    status: { ...step.status, fields: { ...fields, ...(outage && { outage }) } },
-    events: [...step.events, ...outageEvents(facts, status?.outage, outage)],
+    fields: { ...fields, ...(outage && { outage }) },
+    events: outageEvents(facts, facts.object.status?.outage, outage),
   };
 }
 
-type Outage = NonNullable<Decision['status']>['fields']['outage'];
+type Outage = StatusDecision['status']['fields']['outage'];
 
 /**
- * Returns the outage. An account that is not ready for another reason, as for a moment after each start, proves no end
- * of it.
+ * Returns the outage. An account that is not ready for another reason, such as just after a start, does not prove
+ * that the outage has ended.
  */
 function outageOf(
   { account, object }: Pick<Facts, 'object' | 'account'>,
-  { verdict }: NonNullable<Decision['status']>,
+  { verdict }: StatusDecision['status'],
 ): Outage {
   if (account.state !== 'notReady') return undefined;
   const before = object.status?.outage;

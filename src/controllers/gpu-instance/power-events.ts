@@ -1,21 +1,21 @@
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import { isStopped, recordedState } from '../../instance/machine-state.ts';
 import type { EventNote } from '../../runtime/events.ts';
+import { billedNow } from './billing.ts';
+import type { Added, StatusDecision } from './decision.ts';
 import { type Facts, type HeldFacts, isDeleting } from './facts.ts';
+import { budgetStopOf } from './limits.ts';
 import { isContractOver } from './rules/contract-end.ts';
-import { billedNow } from './status.ts';
-import type { Decision, Step } from './types.ts';
 
 /**
- * Adds an event for each change of the power of a recorded machine: asked to stop or start, stopped, running again, or
- * stopped by the marketplace itself. Each follows from the status before and the one that is written.
+ * Returns an event for each power change of a recorded machine: stop or start requested, stopped, running again, or
+ * stopped by the marketplace itself. It compares the previous status with the next one.
  */
-export function withPowerEvents(facts: HeldFacts, step: Step): Step {
-  if (step.type !== 'decision' || !step.status || isDeleting(facts.object)) return step;
-  return { ...step, events: [...powerEvents(facts, step.status), ...step.events] };
+export function addedPowerEvents(facts: HeldFacts, { status }: StatusDecision): Added {
+  return isDeleting(facts.object) ? {} : { firstEvents: powerEvents(facts, status) };
 }
 
-type NewStatus = NonNullable<Decision['status']>;
+type NewStatus = StatusDecision['status'];
 
 function powerEvents(facts: HeldFacts, { fields, verdict }: NewStatus): readonly EventNote[] {
   const { status, spec } = facts.object;
@@ -23,7 +23,15 @@ function powerEvents(facts: HeldFacts, { fields, verdict }: NewStatus): readonly
   if (id === undefined || id !== status?.instanceId || spec.adopt?.policy === 'Observe') return [];
   const before = status.conditions?.find(({ type }) => type === 'Ready')?.reason;
   const now = verdict.Ready.reason;
-  const turned = before === now ? undefined : turnEvent(now, `machine ${id}`, fields);
+  const turned =
+    before === now
+      ? undefined
+      : turnEvent(now, `machine ${id}`, {
+          cost: fields.cost,
+          budget: budgetStopOf(facts),
+          idle: fields.idleEndedAt === undefined ? undefined : verdict.Ready.message,
+          isAtRest: isStopped(recordedState(fields)),
+        });
   return [
     ...(spec.powerState === 'Running' ? unrequested(facts, fields, before) : []),
     ...(turned === undefined ? [] : [turned]),
@@ -32,9 +40,26 @@ function powerEvents(facts: HeldFacts, { fields, verdict }: NewStatus): readonly
 
 type Fields = NewStatus['fields'];
 
+/** Causes of a stop in addition to powerState. */
+interface Causes {
+  readonly budget: string | undefined;
+  readonly idle: string | undefined;
+  readonly isAtRest: boolean;
+}
+
 /** Returns the Event of a machine that turns to this reason of Ready; undefined for reasons without one. */
-function turnEvent(reason: Reason, machine: string, { cost }: Fields): EventNote | undefined {
+function turnEvent(
+  reason: Reason,
+  machine: string,
+  { cost, budget, idle, isAtRest }: Pick<Fields, 'cost'> & Causes,
+): EventNote | undefined {
+  if (reason === 'Stopping' && budget !== undefined)
+    return { ...normal('BudgetReached', `Stopping ${machine}: ${budget}`), type: 'Warning' };
+  if (reason === 'Stopping' && idle !== undefined)
+    return { ...normal('Idle', `Stopping ${machine}: ${idle}`), type: 'Warning' };
   if (reason === 'Stopping') return normal('InstanceStopping', `Stopping ${machine}: powerState is Stopped.`);
+  if (reason === 'Idle' && idle !== undefined && isAtRest)
+    return normal('Idle', `M${machine.slice(1)}: ${idle}`);
   if (reason === 'Stopped')
     return normal('InstanceStopped', `M${machine.slice(1)} stopped as requested.${diskText(cost)}`);
   if (reason === 'Starting') return normal('InstanceStarting', `Starting ${machine}: powerState is Running.`);

@@ -39,7 +39,8 @@ async function bench(
   cluster.sent.length = 0;
   const memory = new ObjectMemory();
   const steady = new SteadyClock(cluster.clock);
-  const session = { market: { about: vastFacts } };
+  const login = { url: 'https://market.example', userId: '1' };
+  const session = { login, market: { about: vastFacts } };
   const ports = { cluster: cluster.kube, memory, steady, issueIdentity: undefined, session };
   const check = (seen: Given = situation) => readPreflight(given(seen), ports);
   return { ...cluster, cluster, check };
@@ -54,7 +55,7 @@ describe('B05: the checks before a rental', () => {
     ['EndpointSlice', endpointSliceResource, 'job-direct'],
     ['EndpointSlice', endpointSliceResource, 'job-ssh'],
   ])('fail when a foreign %s has the name of a child', async (kind, resource, name) => {
-    const detail = `${kind} ${name} exists and is not of this object.`;
+    const detail = `${kind} ${name} exists and does not belong to this object.`;
     for (const owner of [undefined, 'another']) {
       const { check } = await bench(serving, [[resource, name, owner]]);
       expect(await check()).toEqual({ type: 'problem', reason: 'NameTaken', detail });
@@ -119,7 +120,7 @@ describe('B05: the checks before a rental', () => {
     expect(await check()).toEqual({
       type: 'problem',
       reason: 'NotPermitted',
-      detail: `Secret job-connection cannot be written: ${message}`,
+      detail: `Cannot write Secret job-connection: ${message}`,
     });
   });
 

@@ -1,12 +1,14 @@
 import type { MarketFacts } from '../../market/market.ts';
+import type { Login } from '../../ownership/login.ts';
 import { isKubeError, type KubeError } from '../../runtime/kube/kube-error.ts';
 import type { Deps } from './deps.ts';
+import { fuseLifeMs } from './fuse.ts';
 import { tryChildren } from './publish.ts';
 import { readInputs } from './rental-inputs.ts';
 import type { InputsView, Observed } from './types.ts';
 
 type PreflightPorts = Pick<Deps, 'cluster' | 'issueIdentity' | 'memory' | 'steady'> & {
-  readonly session: { readonly market: { readonly about: MarketFacts } } | undefined;
+  readonly session: { readonly login: Login; readonly market: { readonly about: MarketFacts } } | undefined;
 };
 
 /** The API server may answer again at any moment. */
@@ -14,21 +16,27 @@ const UNANSWERED_RETRY_MS = 10_000;
 const MAX_DETAIL = 512;
 
 /**
- * Asks the cluster everything that an object needs of it, before it costs money: its Secrets, and whether its children can
- * be written under their names, by the rights of the operator, within the quota. What cannot be answered is a problem too.
- * Children of one generation are tried once in some minutes. Rejects with a `conflict` if a trimmed copy is of another
- * generation.
+ * Reads from the cluster everything that an object needs before it costs money. That is its Secrets, and whether its
+ * children can be written under their names, with the operator's permissions and within the quota. A failed check is
+ * a problem, too. Children of one generation are tried once in some minutes. Rejects with a `conflict` if a trimmed
+ * copy is of another generation.
  */
 export async function readPreflight(
-  { object, purchase: { identity } }: Pick<Observed, 'object' | 'purchase'>,
+  observed: Pick<Observed, 'object' | 'purchase' | 'account' | 'clock'>,
   { cluster, issueIdentity, memory, steady, session }: PreflightPorts,
 ): Promise<InputsView> {
+  const { object, purchase } = observed;
   if (!session) return NO_SESSION;
   try {
-    const inputs = await readInputs(object, cluster, { market: session.market.about, issueIdentity });
+    const inputs = await readInputs(object, cluster, {
+      market: session.market.about,
+      url: session.login.url,
+      lifeMs: fuseLifeMs(observed),
+      issueIdentity,
+    });
     const { generation } = object.metadata;
     if (inputs.type === 'problem' || memory.areChildrenTried(generation, steady.now())) return inputs;
-    const problem = await tryChildren(object, { cluster, keys: identity.keys });
+    const problem = await tryChildren(object, { cluster, keys: purchase.identity.keys });
     if (problem) {
       const reason = problem.type === 'nameTaken' ? 'NameTaken' : 'NotPermitted';
       return { type: 'problem', reason, detail: problem.detail };
@@ -41,7 +49,7 @@ export async function readPreflight(
   }
 }
 
-/** The account lost its session after the rule asked: the next reconcile sees that. */
+/** The account lost its session after the rule requested the read: the next reconcile handles that. */
 const NO_SESSION: InputsView = {
   type: 'problem',
   reason: 'AccountNotReady',

@@ -3,7 +3,8 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { afterEach, describe, expect, test } from 'vitest';
 import { selfSigned } from '../../../test/builders/self-signed.ts';
 import { groupAuthority, mutualTlsServer } from '../../../test/builders/worker-identities.ts';
-import { createProber, type ProberOptions } from './probe.ts';
+import type { DialOptions } from './dial-name.ts';
+import { createProber } from './probe.ts';
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {
@@ -27,7 +28,7 @@ async function door(answer = (socket: Socket): unknown => socket.end(NO_CONTENT)
   return { came, port: address.port };
 }
 
-function prober(options: Partial<ProberOptions> = {}) {
+function prober(options: Partial<DialOptions> = {}) {
   const resolved: string[] = [];
   const { resolve = () => Promise.reject(new Error('ENOTFOUND')), ...others } = options;
   const ask = createProber({
@@ -96,14 +97,14 @@ describe('a probe', () => {
     expect(came).toHaveLength(1);
   });
 
-  test.each<[string, ProberOptions['resolve']]>([
+  test.each<[string, DialOptions['resolve']]>([
     ['that nobody knows', () => Promise.reject(new Error('ENOTFOUND'))],
     ['without addresses', async () => []],
     ['that is not answered in the time of the probe', () => new Promise(() => {})],
   ])('of a name %s fails in our own words', async (_, resolve) => {
     const { ask } = prober({ resolve });
     const problem = await ask({ host: 'gone.example', port: 1, timeoutMs: 20, http: undefined });
-    expect(problem).toBe('The name of the machine leads to no address.');
+    expect(problem).toBe('The machine is not probed: its name leads to no address.');
   });
 
   test.each([

@@ -5,7 +5,7 @@ import {
   validateHeaderValue,
 } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { connect, isIP } from 'node:net';
+import { connect } from 'node:net';
 import { CONNECTION_HEADERS } from '../../api/v1alpha1/core.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { isUp } from '../../instance/machine-state.ts';
@@ -16,8 +16,8 @@ import type { Logger } from '../../lib/logger.ts';
 import { type CallerTls, type MutualTls, nodeTlsOptions, tlsProblemOf } from '../../lib/mutual-tls.ts';
 import { fittingText } from '../../lib/text.ts';
 import { parseTime } from '../../lib/time.ts';
-import { type Dialed, type DialPolicy, dial } from '../../reach/dial.ts';
 import { portAddress } from '../../reach/machine-addresses.ts';
+import { type DialOptions, dialName } from './dial-name.ts';
 import type { ProbeView } from './types.ts';
 
 /** Request of a probe to a machine. */
@@ -33,11 +33,14 @@ export interface ProbeTarget {
         readonly headers: readonly { readonly name: string; readonly value: string }[];
       }
     | undefined;
-  /** HTTP goes by TLS then, whatever the scheme says, and to the machine that proves this name alone. */
+  /** If set, HTTP uses TLS, whatever the scheme, and connects only to a machine that proves this name. */
   readonly tls?: MutualTls | undefined;
 }
 
-/** Asks a machine once: undefined if it answers, else what is wrong in our own words. Rejects if it cannot be asked. */
+/**
+ * Probes a machine once: undefined if it answers, else the problem in the operator's words. Rejects if no probe can
+ * be sent.
+ */
 export type Prober = (target: ProbeTarget) => Promise<string | undefined>;
 
 /** Failure of one probe; undefined if the machine answered. */
@@ -46,7 +49,7 @@ interface Failure {
 }
 
 interface Schedule {
-  /** Machine and probe that it was made for. */
+  /** Identifies the machine and the probe. */
   readonly identity: string;
   timer: Timer | undefined;
   successes: number;
@@ -65,7 +68,7 @@ export function probeTarget({ spec, status }: GpuInstance): ProbeTarget | undefi
   return address && { ...address, timeoutMs: timeoutSeconds * 1000, http };
 }
 
-/** A prober that does not settle is given up this long after the timeout of the probe. */
+/** Time after the probe's timeout at which a prober that has not settled is abandoned. */
 const WATCHDOG_MS = 5_000;
 /** Longest text of an error in a condition. */
 const MAX_ERROR_LENGTH = 120;
@@ -83,9 +86,8 @@ interface ProbeScheduleOptions {
 }
 
 /**
- * Runs readiness probes on their own clockwork, and tells when an answer changes what is known. The next probe of an
- * object is always scheduled, whatever the last one did: a prober that throws or never settles is a failed probe of
- * that object.
+ * Runs readiness probes on their own timers, and reports a changed result. The next probe of an object is always
+ * scheduled: a prober that throws or never settles is a failed probe of that object.
  */
 export class ProbeSchedules {
   readonly #options: ProbeScheduleOptions;
@@ -196,44 +198,18 @@ interface Probed {
   readonly object: GpuInstance;
 }
 
-export interface ProberOptions extends DialPolicy {
-  /** Every address behind a name. Rejects if there is none. */
-  readonly resolve: (name: string) => Promise<readonly string[]>;
-}
-
 /**
- * Creates the network prober. The marketplace names the address and the tenant the request; neither is trusted. A name
- * is resolved first, every address is checked by {@link dial}, and the checked address is dialled, so that a name
- * cannot change meanwhile.
+ * Creates the network prober. The address comes from the marketplace and the request from the tenant; neither is
+ * trusted. It resolves a name first, checks every address with {@link dialName}, and connects to the checked address,
+ * so that a changed name has no effect.
  */
-export function createProber(options: ProberOptions): Prober {
+export function createProber(options: DialOptions): Prober {
   return async (target) => {
-    const found = await dialed(target, options);
-    if ('problem' in found) return found.problem;
+    const found = await dialName(target, options);
+    if ('problem' in found) return `The machine is not probed: ${found.problem}.`;
     const { host } = found;
     return target.http ? askHttp({ ...target, host }, target.http) : askTcp({ ...target, host });
   };
-}
-
-/** Returns the connection address of the first address of the machine to which a process may connect. */
-async function dialed(target: ProbeTarget, options: ProberOptions): Promise<Dialed> {
-  let problem = 'The name of the machine leads to no address.';
-  for (const address of await addressesOf(target, options)) {
-    const found = dial(address, options);
-    if ('host' in found) return found;
-    problem = `The machine is not probed: its address ${found.problem}.`;
-  }
-  return { problem };
-}
-
-async function addressesOf(
-  { host, timeoutMs }: ProbeTarget,
-  { resolve }: ProberOptions,
-): Promise<readonly string[]> {
-  if (isIP(host) !== 0) return [host];
-  const late = Promise.withResolvers<readonly string[]>();
-  AbortSignal.timeout(timeoutMs).addEventListener('abort', () => late.resolve([]), { once: true });
-  return Promise.race([resolve(host).catch(() => []), late.promise]);
 }
 
 /** Connects by TCP; ready if a connection opens. */
@@ -251,8 +227,8 @@ function askTcp({ host, port, timeoutMs }: ProbeTarget): Promise<string | undefi
 }
 
 /**
- * Sends a GET; ready if the answer is 200 to 399. The certificate of a machine that must prove itself is verified, and
- * any other is not, as with the kubelet. Rejects, before anything is sent, if Node refuses the path or a header.
+ * Sends a GET; ready if the answer is 200 to 399. A machine's certificate is verified only if the machine must prove
+ * a name, as with the kubelet. Rejects, before anything is sent, if Node refuses the path or a header.
  */
 function askHttp(
   { host, port, timeoutMs, tls }: ProbeTarget,
@@ -264,6 +240,7 @@ function askHttp(
       port,
       path,
       headers: sendable(headers),
+      // oxlint-disable-next-line no-restricted-properties -- a socket of Node, which no simulation drives
       signal: AbortSignal.timeout(timeoutMs),
       agent: false as const,
     };
@@ -274,14 +251,14 @@ function askHttp(
       resolve(problem);
       request.destroy();
     };
-    // What is destroyed may still fail: an error without a listener would be thrown at the process.
+    // A destroyed request can still emit an error, which would crash the process without a listener.
     request.on('error', (error) => {
       const problem = tls && tlsProblemOf(error);
       end(problem === undefined ? 'The probe did not answer.' : `The machine ${problem}.`);
     });
     request.once('close', () => end('The probe did not answer.'));
     request.once('response', ({ statusCode = 0 }) => end(judged(statusCode)));
-    // Without a listener Node destroys the connection and tells nothing.
+    // Without a listener Node destroys the connection and reports nothing.
     request.once('upgrade', ({ statusCode = 101 }, socket) => {
       socket.destroy();
       end(judged(statusCode));
@@ -290,7 +267,7 @@ function askHttp(
   });
 }
 
-/** Throws if Node does not send one of them, or if it would change where the message ends. */
+/** Throws if Node would refuse one of them, or if one would change where the message ends. */
 function sendable(
   headers: readonly { readonly name: string; readonly value: string }[],
 ): OutgoingHttpHeaders {

@@ -3,9 +3,10 @@ import { facetsOf } from '../../api/v1alpha1/reasons.ts';
 import { canonicalJson } from '../../lib/json.ts';
 import type { EventNote } from '../../runtime/events.ts';
 import { instanceService } from './children.ts';
+import { conditionState } from './conditions.ts';
+import { type Added, type StatusDecision, sooner } from './decision.ts';
 import type { Facts } from './facts.ts';
-import { conditionState } from './status.ts';
-import type { Action, Decision, Publication, Published, StatusFields, Step } from './types.ts';
+import type { Action, Publication, Published, Requeue, StatusFields, Step } from './types.ts';
 
 const ADDRESS_FIELDS = [
   'instanceId',
@@ -15,33 +16,39 @@ const ADDRESS_FIELDS = [
   'ports',
 ] as const satisfies readonly (keyof StatusFields)[];
 
+type PublishStep = Extract<Step, { type: 'publish' }>;
+
 /**
- * Publishes the children before a status that names them: the Secret exists when the status names it, and no Service
- * points to a stopped machine. It writes nothing if the address is unchanged.
+ * Returns the write of the children, or its result. The write precedes a status that names the children: the Secret
+ * exists when the status names it, and no Service points to a stopped machine. There is none if the address is
+ * unchanged.
  */
-export function publishFirst(
+export function addedPublication(
   facts: Pick<Facts, 'object' | 'machine' | 'clock' | 'memory'>,
-  step: Step,
-): Step {
-  if (step.type !== 'decision' || !step.status || facts.object.spec.adopt?.policy === 'Observe') return step;
-  const { verdict } = step.status;
+  { status, actions }: StatusDecision,
+): Added<'Ready' | 'Reconciling'> | PublishStep {
+  if (facts.object.spec.adopt?.policy === 'Observe') return {};
+  const { verdict } = status;
   const serving = verdict.containerRuns;
   // An endpoint is announced only while something answers there.
-  const { endpoint: _silent, ...silent } = step.status.fields;
-  const fields = serving ? step.status.fields : silent;
-  const announcing = { ...step, status: { ...step.status, fields } };
-  const ready = isReady((type) => verdict[type]) && !step.actions.some(({ type }) => ENDS_SERVICE.has(type));
+  const { endpoint: _silent, ...silent } = status.fields;
+  const fields = serving ? status.fields : silent;
+  const ready = isReady((type) => verdict[type]) && !actions.some(({ type }) => ENDS_SERVICE.has(type));
   const publication = { fields, serving, ready };
   // Someone may have deleted or changed a child since it was written.
   const isDue = serving && (facts.memory.childrenDueAt ?? Number.POSITIVE_INFINITY) <= facts.clock.steadyNow;
-  if (!isDue && !needsPublishing(facts, publication)) return untilChildrenCheck(facts, announcing);
-  if (!facts.machine.published) return { type: 'publish', publication };
-  return untilChildrenCheck(facts, afterPublishing(facts, announcing, publication));
+  const requeue = serving ? untilChildrenCheck(facts) : {};
+  if (!isDue && !needsPublishing(facts, publication)) return { fields, requeue };
+  const { published } = facts.machine;
+  if (!published) return { type: 'publish', publication };
+  if (!serving || isLeaving((type) => verdict[type])) return { fields, requeue };
+  const result = resultOf(published, fields);
+  return { ...result, requeue: sooner(requeue, result.requeue ?? {}) };
 }
 
 /**
  * Removes the addresses of a deleted object from its Service, before any action on its machine: no client may reach a
- * machine that is about to end. Undefined if this reconcile has tried it, or none was announced.
+ * machine that is about to end. Undefined if this reconcile has tried it, or no address was published.
  */
 export function withdraw({
   object,
@@ -55,26 +62,25 @@ type ConditionLookup = (
   type: 'Running' | 'Reconciling',
 ) => { readonly status: string; readonly reason: string } | undefined;
 
-/** Actions that end the service of a machine without a finding of their own, e.g. of a machine kept beyond a limit. */
+/**
+ * Actions that end the service of a machine without a finding of their own, for example of a machine kept beyond a
+ * limit.
+ */
 const ENDS_SERVICE: ReadonlySet<string> = new Set<Action['type']>(['stop', 'destroy']);
 
 function isLeaving(lookup: ConditionLookup): boolean {
   return facetsOf(lookup('Reconciling')?.reason).endsService === true;
 }
 
-/** Returns true if the present or future conditions let a Service point to the machine. */
+/** Returns true if the present or future conditions allow a Service to route to the machine. */
 function isReady(lookup: ConditionLookup): boolean {
   return lookup('Running')?.status === 'True' && !isLeaving(lookup);
 }
 
-/** Returns the requeue, at the latest when the children are to be verified. */
-function untilChildrenCheck(
-  { memory, clock: { steadyNow } }: Pick<Facts, 'clock' | 'memory'>,
-  step: Decision,
-): Decision {
-  if (memory.childrenDueAt === undefined || !step.status?.verdict.containerRuns) return step;
-  const dueMs = Math.max(1_000, memory.childrenDueAt - steadyNow);
-  return { ...step, requeue: { ...step.requeue, afterMs: Math.min(dueMs, step.requeue.afterMs ?? dueMs) } };
+/** Returns the requeue at the next check of the children. */
+function untilChildrenCheck({ memory, clock }: Pick<Facts, 'clock' | 'memory'>): Requeue {
+  if (memory.childrenDueAt === undefined) return {};
+  return { afterMs: Math.max(1_000, memory.childrenDueAt - clock.steadyNow) };
 }
 
 /** Returns true if a Service may point to the machine by the conditions of the last write of the children. */
@@ -88,7 +94,7 @@ function needsPublishing(
 ): boolean {
   const { spec, status, metadata } = object;
   if (!serving) return isAnnounced(object);
-  // The Service is to lead there where it did not, or the other way round.
+  // The Service must start or stop routing to the machine.
   const wasReady = isReady((of) => status?.conditions?.find(({ type }) => type === of));
   if (spec.service.enabled && ready !== wasReady) return true;
   if (status?.binding === undefined || status.requestedAt !== fields.requestedAt) return true;
@@ -96,30 +102,23 @@ function needsPublishing(
   return ADDRESS_FIELDS.some((field) => canonicalJson(status[field]) !== canonicalJson(fields[field]));
 }
 
-function afterPublishing(
-  { machine: { published } }: Pick<Facts, 'machine'>,
-  step: Decision & { readonly status: NonNullable<Decision['status']> },
-  { serving }: Publication,
-): Decision {
-  const { verdict } = step.status;
-  if (!serving || !published || isLeaving((type) => verdict[type])) return step;
-  if (published.type === 'done') {
-    const fields = { ...step.status.fields, binding: { name: published.bindingName } };
-    const events = [...step.events, ...unpublishedEvent(published)];
-    return { ...step, events, status: { ...step.status, fields } };
-  }
-  const { binding: _none, endpoint: _unsaid, ...fields } = step.status.fields;
+/** Returns the result of writing the children of a serving machine. */
+function resultOf(published: Published, before: StatusFields): Added<'Ready' | 'Reconciling'> {
+  if (published.type === 'done')
+    return {
+      fields: { ...before, binding: { name: published.bindingName } },
+      events: unpublishedEvent(published),
+    };
+  const { binding: _none, endpoint: _unsaid, ...fields } = before;
   const reason = published.type === 'nameTaken' ? 'NameTaken' : 'NotPermitted';
   const { detail } = published;
-  const blocked = {
-    ...verdict,
-    Ready: conditionState('False', reason, detail),
-    Reconciling: conditionState('True', reason, detail),
-  };
   return {
-    ...step,
-    status: { fields, verdict: blocked },
-    requeue: { ...step.requeue, afterMs: Math.min(60_000, step.requeue.afterMs ?? 60_000) },
+    fields,
+    conditions: {
+      Ready: conditionState('False', reason, detail),
+      Reconciling: conditionState('True', reason, detail),
+    },
+    requeue: { afterMs: 60_000 },
   };
 }
 

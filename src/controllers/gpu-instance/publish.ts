@@ -58,7 +58,7 @@ async function writeChildren(
   for (const [resource, child] of desired) {
     const problem = await writeChild(resource, child, { cluster, owner, mayExist });
     if (!problem) continue;
-    // The status announces nothing then, and slices from before would follow no machine any more.
+    // The status publishes no address then, and old slices would follow no machine any more.
     await removeLeftOver(owner, { desired: [], serving: false }, ports);
     return problem;
   }
@@ -66,8 +66,8 @@ async function writeChildren(
 }
 
 /**
- * Asks the API server whether all children of an object could be written, whatever machine they would lead to. Undefined
- * if they could; else the first problem. Stores nothing. Rejects with a KubeError if the API server does not answer.
+ * Checks by a dry run whether all children of an object could be written, with any machine. Undefined if they could;
+ * else the first problem. Stores nothing. Rejects with a KubeError if the API server does not answer.
  */
 export async function tryChildren(owner: GpuInstance, ports: SecretPorts): Promise<ChildProblem | undefined> {
   const publication = { fields: reachedEverywhere(owner), serving: true, ready: false };

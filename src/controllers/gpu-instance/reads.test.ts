@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { at, facts, given, LOGIN, NOW, offer, row } from '../../../test/builders/observed.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
+import { UtilizationHistory } from '../../accounts/beliefs/utilization.ts';
 import type { QueuePosition } from '../../accounts/queue/admission-queue.ts';
 import type { SearchAnswer, SearchRequest } from '../../accounts/queue/search-scheduler.ts';
 import type { AccountSession, RentalQueue } from '../../accounts/session.ts';
@@ -34,6 +35,7 @@ async function look(request: ReadRequest, answers: Answers | 'no account', befor
   const clock = createVirtualClock({ startMs: NOW + 2_000 });
   const replies = answers === 'no account' ? {} : answers;
   const session = {
+    utilization: new UtilizationHistory(),
     login: LOGIN,
     feed: { get: async () => replies.read?.() },
     queue: queueOf(replies),

@@ -57,13 +57,15 @@ interface Answers {
   readonly publish: (observed: Observed, publication: Publication) => Promise<Observed>;
 }
 
-/** More rounds than this in one reconcile, beside one for each destroyed machine, mean that two rules disagree. */
+/**
+ * Maximum number of rounds in one reconcile, plus one for each destroyed machine; more mean that two rules disagree.
+ */
 const MAX_ROUNDS = 24;
 
 /**
- * Decides, and answers what rules request on the way: reads, and children that have to be written before a status
- * speaks of them. `reads` names the requests in their order. Rejects as the reader and `publish` do, and if two rules
- * request each other without end.
+ * Decides, and serves the requests of rules: reads, and children that must be written before a status that mentions
+ * them. `reads` names the requests in their order. Rejects if the reader or `publish` does, and if two rules request
+ * each other endlessly.
  */
 export async function decideWithReads(
   first: Observed,
@@ -91,7 +93,7 @@ export async function decideWithReads(
   throw new Error('Two rules ask for each other without end');
 }
 
-/** Reads all requested inputs, one after another. Unusable inputs end the round: nothing is searched for them. */
+/** Reads all requested inputs, one after another. Unusable inputs end the round, without a search. */
 export async function readAll(
   observed: Observed,
   requests: readonly ReadRequest[],
@@ -171,7 +173,7 @@ function roomOf(
   return { type: 'refused', ...seen, reason, detail, retryAfterMs };
 }
 
-/** Reads the machine. A reply with another machine says nothing about this one. */
+/** Reads the machine. A reply with another machine proves nothing about this one. */
 async function readMachine(instanceId: string, reader: Reader): Promise<ConfirmedView['read']> {
   const row = await rowOrFailure(instanceId, reader);
   if (row === null) return 'absent';
@@ -204,9 +206,16 @@ export function readerOf(deps: ReadDeps): Reader {
       });
       return found;
     },
-    machine: (instanceId) => aside(async () => session?.feed.get(instanceId)),
-    room: ({ purchase: { uid } }, { offerId, pricePerHour }) =>
-      session?.admission.requestReplacement({ objectUid: uid, offerId, pricePerHour }) ?? NO_SESSION,
+    async machine(instanceId) {
+      const row = await aside(async () => session?.feed.get(instanceId));
+      if (row) session?.utilization.noteRead(row, steady.toMonotonic(steady.now()));
+      return row;
+    },
+    room: ({ object, purchase: { uid } }, { offerId, pricePerHour }) =>
+      session?.admission.requestReplacement({
+        ...{ objectUid: uid, namespace: object.metadata.namespace ?? '' },
+        ...{ offerId, pricePerHour },
+      }) ?? NO_SESSION,
     keepFirstSearch(search) {
       memory.replacement.firstSearch = search;
       return search;
@@ -231,7 +240,7 @@ function withPresentTime(observed: Observed, { clock, steady, session }: Clocks)
   return { ...observed, clock: times, account: { ...account, facts } };
 }
 
-/** Waits for a search that is under way. One that waits in the queue enqueues the object when it is answered. */
+/** Waits for a search in progress. A queued search enqueues the object when it is answered. */
 async function searchOffers(
   { purchase: { uid }, memory, object: { metadata } }: Pick<Observed, 'object' | 'purchase' | 'memory'>,
   { queries, scope, patient, since }: OffersRequest,
@@ -271,12 +280,14 @@ function laterOf(left: number | undefined, right: number | undefined): number | 
   return left === undefined || right === undefined ? (left ?? right) : Math.max(left, right);
 }
 
-/** Returns the search of a preview as if an earlier one had shown the same: a preview makes only one. */
+/**
+ * Returns the search of a preview as if an earlier one had the same result: a preview makes only one search.
+ */
 export function asIfConfirmed(search: FirstSearch | undefined): FirstSearch | undefined {
   return search && { ...search, begunAt: search.begunAt - SECOND_SEARCH_MS };
 }
 
-/** Throws what is no failure of the marketplace. */
+/** Throws an error that is no failure of the marketplace. */
 export function failedSearch(error: unknown): OffersView {
   if (!(error instanceof MarketplaceError)) throw error;
   return { type: 'failed', kind: error.kind, detail: error.message, retryAfterMs: error.retryAfterMs };

@@ -19,6 +19,7 @@ import {
   withMachine,
 } from '../../../test/builders/observed.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
+import { UtilizationHistory } from '../../accounts/beliefs/utilization.ts';
 import type { QueuePosition } from '../../accounts/queue/admission-queue.ts';
 import type { SearchAnswer } from '../../accounts/queue/search-scheduler.ts';
 import type { AccountSession } from '../../accounts/session.ts';
@@ -101,6 +102,8 @@ interface Setting {
 }
 
 const PLACE: QueuePosition = { for: 'rental', ahead: 2, expectedMs: 9_000, waitedMs: 0, isSerial: false };
+/** The process has read lists for as long as they may lag. */
+const LISTS_BEGUN = [at(-61), at(-1)];
 const QUEUED = { type: 'queued', ended: undefined } as const;
 
 const foundAt = (clock: Clock, offers: readonly Offer[]): SearchAnswer => ({
@@ -138,7 +141,7 @@ function situation(setting: Setting = {}) {
       about: vastFacts,
       rent: call('rent', { instanceId: '7', instanceApiKey: undefined, answeredAt: NOW }),
       destroy: call('destroy', { answeredAt: NOW }),
-      start: call('start', undefined),
+      start: call('start', { answeredAt: NOW }),
       stop: call('stop', { answeredAt: NOW }),
       relabel: call('label', undefined),
     },
@@ -146,9 +149,11 @@ function situation(setting: Setting = {}) {
       latest: () => ({ begunAt: at(-1), endedAt: NOW, rows: isCalling && setting.later ? later : rows }),
       absences: () => setting.missingSince ?? [],
       get: async (id: string) => rows.get(id) ?? null,
-      listsBegunSince: () => [],
+      listsBegunSince: () => LISTS_BEGUN,
+      health: () => ({ state: 'healthy' }),
       pollNow() {},
     },
+    utilization: new UtilizationHistory(),
     avoid: {
       current: () => facts().avoided,
       add: ({ type, id }: { type: string; id: string }, reason: string) =>
@@ -184,6 +189,7 @@ function situation(setting: Setting = {}) {
       labelEcho: setting.echo ?? 'echoed',
       isEndJudged: () => true,
       planEnd() {},
+      announceEnd() {},
       labelReadBack: (sent: string, shown: unknown) => done.push(`read back ${sent} as ${String(shown)}`),
     },
     permits: () => true,
@@ -200,7 +206,7 @@ function situation(setting: Setting = {}) {
     },
   } as unknown as AccountSession;
   const { feed } = session;
-  for (const begunAt of setting.missingSince ?? []) {
+  for (const begunAt of [...LISTS_BEGUN, ...(setting.missingSince ?? [])]) {
     steady.noteList(feed, { begunAt, endedAt: NOW, rows: new Map() });
   }
   const cluster = clusterOf(setting, done);
@@ -234,7 +240,9 @@ function situation(setting: Setting = {}) {
     observed.object,
     {
       ...{ clock, steady, random, cluster, instances, accounts, withoutStart },
+      budgets: { stop: () => undefined },
       constants: defaultConstants,
+      ledger: { recordDeleted: () => Promise.resolve() },
       index: new MachineIndex(defaultConstants),
       identity: () => (setting.disconnected ? identity : undefined),
       leaseRemainingMs: () => (leaseLooks++ < (setting.leaseLooks ?? 99) ? (setting.leaseMs ?? 15_000) : 0),
@@ -696,7 +704,13 @@ describe('a pass that ends machines', () => {
     });
     await run();
     expect(memory.failures).toBe(2);
-    expect(done).toEqual(['destroy 1', 'count team/job failing 0', 'destroy 5', 'count team/job failing 0']);
+    expect(done).toEqual([
+      'destroy 1',
+      'replace',
+      'count team/job failing 0',
+      'destroy 5',
+      'count team/job failing 0',
+    ]);
     expect(memory.view().destroys.map(({ instanceId }) => instanceId)).toEqual(['1', '5']);
   });
 

@@ -24,7 +24,7 @@ import { saveRented } from './rules/rented.ts';
 import { classify } from './stage.ts';
 import type { Action, Decision, Observed, Publication, RentedFacts, Requeue } from './types.ts';
 
-/** Delay after which the cache has the other writer's change. */
+/** Delay after which the cache contains the other writer's change. */
 const LOST_RACE_RETRY_MS = 50;
 const IDENTITY_RETRY_MS = 1_000;
 const SHORT_LEASE_RETRY_MS = 1_000;
@@ -35,8 +35,8 @@ const SAVE_TRIES = 4;
 const LOST_RACE = conflict(LOST_RACE_RETRY_MS);
 
 /**
- * Reconciles one object: observe, decide, record, act, apply the outcome. Level triggered: it looks at the state as it is
- * now, and any call may be the first after a crash.
+ * Reconciles one object: observe, decide, record, act, apply the outcome. Level triggered: it reads the present
+ * state, and any call may be the first after a crash.
  */
 export async function reconcile(object: GpuInstance, deps: Deps): Promise<Result> {
   const first = observe(object, deps);
@@ -91,7 +91,7 @@ function reportUnreadableRecord({ status }: GpuInstance, { showEvent }: Deps): v
   showEvent({ type: 'Warning', reason: 'RecordUnreadable', action: 'Observe', note });
 }
 
-/** Requests the next list at once if a person requested a reconcile. */
+/** Requests the next list immediately if a person requested a reconcile. */
 function requestListIfAsked({ memory, clock, session }: Deps): void {
   if (!memory.asksForList) return;
   memory.asksForList = false;
@@ -101,7 +101,7 @@ function requestListIfAsked({ memory, clock, session }: Deps): void {
 
 // Decide
 
-/** Writes the children before a status that speaks of them. */
+/** Writes the children before a status that mentions them. */
 async function publishChildren(observed: Observed, publication: Publication, deps: Deps): Promise<Observed> {
   const { cluster, memory, steady, allowPrivateAddresses } = deps;
   const {
@@ -126,7 +126,7 @@ function leaveQueues({ purchase: { uid } }: Pick<Observed, 'purchase'>, { accoun
   for (const { queue } of accounts.sessions()) queue.leave(uid);
 }
 
-/** Returns the obstacle that keeps this process from the decided action; undefined if there is none. */
+/** Returns the obstacle that prevents this process from acting; undefined if there is none. */
 async function whileBlocked(
   { object }: Pick<Observed, 'object'>,
   { actions, record: { type } }: Decision,
@@ -157,9 +157,9 @@ function isLeading({ leaseRemainingMs, constants }: Deps): boolean {
 // Record
 
 /**
- * Records the decision. Objects that want the same choose the same offer in the same moment: the first reserves it, and
- * the others choose again at once, among what is left of what they found. Between that choice and its reservation nothing
- * is waited for, so that no third one comes between.
+ * Records the decision. Objects with equal requests choose the same offer at the same time: the first reserves it,
+ * and the others choose again immediately from their remaining offers. No await separates that choice from its
+ * reservation, so no third object can take the offer in between.
  */
 async function recordChoice(
   observed: Observed,
@@ -187,7 +187,7 @@ async function applyRefusal(
     memory.refusedByAccount(steady.now(), retryAfterMs, { reason, detail: message });
     return requeueAfter(0);
   }
-  // It waits for a rental slot; the queue enqueues it when it has one.
+  // The object waits for a rental slot; the queue enqueues it when a slot is free.
   const facts = deriveFacts(observed);
   const {
     purchase: { uid },
@@ -203,7 +203,7 @@ async function applyRefusal(
   return resultOf(waits.requeue, deps);
 }
 
-/** Logs one line when the state of an object changes, and none while it stays, which may be hours. */
+/** Logs one line when the state of an object changes, and none while it stays the same, perhaps for hours. */
 function logState(object: GpuInstance, { status }: Decision, { log }: Deps): void {
   const ready = status?.verdict.Ready;
   const before = object.status?.conditions?.find(({ type }) => type === 'Ready')?.reason;
@@ -219,6 +219,7 @@ function applyDecision({ object }: Pick<Observed, 'object'>, decision: Decision,
   const now = steady.now();
   for (const note of events) showEvent(note);
   session?.observer.planEnd(uidOf(object), decision.plansEnd === true);
+  session?.observer.announceEnd(uidOf(object), decision.announcesEnd === true);
   for (const { target, reason } of avoid) session?.avoid.add(target, reason, reporterOf(object, reason));
   if (forgiven) session?.avoid.takeBack(forgiven.target, reporterOf(object, forgiven.reason));
   for (const instanceId of settled) memory.settled(instanceId);
@@ -286,7 +287,7 @@ function resultOf(
   return afterMs === undefined ? done : requeueAfter(afterMs);
 }
 
-/** Machines that no rental of this moment can make: listed, recorded or answered before, or ended. */
+/** Machines that no present rental can create: listed, recorded or answered before, or ended. */
 function knownBefore(
   {
     object,
@@ -306,7 +307,7 @@ function knownBefore(
   return (id) => known.has(id) || isOfOther(id);
 }
 
-/** Decides again right before an action: by the copy of the object, and by the object itself. */
+/** Decides again right before an action, with the cached object and with a fresh read. */
 function decidedAgain(
   recorded: RecordedAction,
   deps: Deps,
@@ -317,7 +318,7 @@ function decidedAgain(
     isStillDecided: () => isStillDecided(recorded, newestOf(object, copy()), deps),
     async isStillDecidedNow() {
       const present = newestOf(object, await deps.readNow());
-      // Gone, and its watch lags: another process may have let it go, and kept its machine.
+      // The object is gone and the watch lags: another process may have released it, and kept its machine.
       if (!present && newestOf(object, copy())) return false;
       return isStillDecided(recorded, present, deps);
     },
@@ -337,8 +338,8 @@ function isStillDecided(
 }
 
 /**
- * Returns the newer one of `decidedOn` and a later read of the object. A copy may be the older one: after a conflict
- * the API server was read. Undefined if the object was deleted, or another one has its name.
+ * Returns the newer of `decidedOn` and a later read of the object. A cached copy may be older, because the API server
+ * is read after a conflict. Undefined if the object was deleted, or another one has its name.
  */
 export function newestOf(decidedOn: GpuInstance, read: GpuInstance | undefined): GpuInstance | undefined {
   if (read?.metadata.uid !== decidedOn.metadata.uid) return undefined;
@@ -363,7 +364,7 @@ const hasHold = ({ metadata }: GpuInstance): boolean =>
 
 // Apply the outcome
 
-/** Saves, remembers and counts the result of an action. Undefined if the next action may follow at once. */
+/** Saves, remembers and counts the result of an action. Undefined if the next action may follow immediately. */
 async function applyOutcome(recorded: RecordedAction, acted: Acted, deps: Deps): Promise<Result | undefined> {
   const { memory, metrics } = deps;
   const { action, observed } = recorded;
@@ -405,7 +406,7 @@ async function applyFailure(
         return requeueAfter(afterMs);
       }
       if (action.type === 'rent') memory.fields.refused = action.purchase;
-      // That an offer is taken is a fact; that it was refused may be the fault of what was asked for.
+      // A sold offer is a fact; a refused one may be the fault of the request.
       const witness = failure.kind === 'offerGone' ? undefined : reporterOf(object, failure.kind);
       if (avoid) session?.avoid.add(avoid, failure.kind, witness);
       if (unsupported && session) withoutStart.add(session.uid);
@@ -458,7 +459,7 @@ export async function saveResult(rental: Rental, rented: RentedFacts, deps: Save
   return resultOf(saved?.requeue ?? { afterMs: 0 }, deps);
 }
 
-/** Logs the line with which a person finds machine, offer and price of a rental. */
+/** Logs the line that gives a person the machine, offer and price of a rental. */
 function logRental({ attempt, instanceId, offer, pricePerHour }: RentedFacts, log: SaveDeps['log']): void {
   log.info('Machine rented', {
     attempt,

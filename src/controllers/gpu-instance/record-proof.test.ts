@@ -5,12 +5,15 @@ import {
   type Given,
   given,
   intent,
+  labelOf,
   listed,
   machineOf,
   row,
   withMachine,
 } from '../../../test/builders/observed.ts';
+import { toyFacts } from '../../../test/builders/toy-market.ts';
 import type { Machine } from '../../accounts/beliefs/machine.ts';
+import { disownConfirmation, foundConfirmation, labelConfirmation } from './record-proof.ts';
 import type { ListedMachine } from './types.ts';
 
 const { table, close } = decisionTables('record-proof');
@@ -33,7 +36,7 @@ const WAITS = { rule: 'await-second-list', afterMs: 30_000, onList: true };
 /** Every machine of the purchase would be listed by now. */
 const SETTLED: Given = {
   memory: { intentDeadline: { attempt: 1, at: at(-270) } },
-  observed: { listsBegun: [at(-11), at(-1)] },
+  observed: { listsBegun: [at(-61), at(-11), at(-1)] },
 };
 const DELETED: Given = { deleting: true };
 
@@ -149,16 +152,160 @@ describe('a machine on record', () => {
       stranger([], { facts: { labelEcho: 'unknown' } }),
       'contradicted',
     ],
+    [
+      'it is unknown if labels come back, and the market changed its label',
+      named({ label: labelOf(1).slice(0, 20) }, [], { facts: { labelEcho: 'unknown' } }),
+      'unseen',
+    ],
+    [
+      'one list shows the label of its purchase',
+      named({ label: own().row.label, startedAt: own().row.startedAt, ...UNSETTLED }),
+      'unseen',
+    ],
     ['no list shows it', named({ id: '' }), 'unseen'],
     ['no list shows it, and two show its label elsewhere', named({ id: '' }, [own()]), 'contradicted'],
+    ['no list shows it, and one shows its label elsewhere', named({ id: '' }, [own(UNSETTLED)]), 'unseen'],
+    [
+      'no list shows it, and two show the label of another purchase elsewhere',
+      named({ id: '' }, [machineOf(2, { id: '2' })]),
+      'unseen',
+    ],
+    [
+      'no list shows it, and two show a copy of its label elsewhere',
+      named({ id: '' }, [own({ startedAt: at(-50_000) })]),
+      'unseen',
+    ],
+    [
+      'two lists show its label, and that of another purchase elsewhere',
+      named({ label: labelOf(1), startedAt: at(-300) }, [machineOf(2, { id: '2' })]),
+      'confirmed',
+    ],
+    [
+      'two lists show the label of another purchase on it',
+      named({ label: labelOf(2), startedAt: at(-300) }),
+      'contradicted',
+    ],
+    ['two lists show no label on it, and labels come back', named({ label: null }), 'contradicted'],
     ['there is no list', stranger([], { list: 'none' }), 'unseen'],
   ] as const)('has the proof of %s', ([, situation, expected]) => {
     expect(given(situation).machine.recordProof).toBe(expected);
   });
 
   test('is not given up without the intent of its purchase', () => {
+    const copied = intent({ uid: '99999999-2222-4333-8444-555555555555' });
+    expect(given(stranger([own()], { intent: copied })).machine.disowned).toBeUndefined();
     expect(given(stranger([own()], { intent: 'none' })).machine.disowned).toBeUndefined();
     expect(given(stranger([own()], { intent: intent({ attempt: 2 }) })).machine.disowned).toBeUndefined();
+  });
+});
+
+const MACHINE = { instanceId: '1', attempt: 1 };
+const PROVEN: Partial<Machine> = { label: labelOf(1), startedAt: at(-300) };
+const TOY: Given = { facts: { market: toyFacts, labelEcho: 'notEchoed' }, intent: intent({ knownIds: [] }) };
+const GONE: Partial<Machine> = { id: '' };
+type Read = Machine | 'absent' | 'failed';
+/** Returns a machine of which a read shows this; undefined: it was not read. */
+const readAs = (shown: Partial<Machine>, read: Read | undefined, more: Given = {}): Given =>
+  named(shown, [], {
+    ...more,
+    observed: { ...more.observed, labelReads: new Map(read === undefined ? [] : [['1', read]]) },
+  });
+/** Returns a machine at a market without labels that lists show as new. */
+const bare = (shown: Partial<Machine>, read: Read | undefined): Given => {
+  const machine = row({ label: undefined, ...shown });
+  const list = { recorded: machine, unowned: [machine], ids: ['1'] };
+  return readAs(GONE, read, { ...TOY, list });
+};
+const NEEDS_READ = { type: 'read', requests: [{ type: 'confirmLabel', instanceId: '1' }] };
+
+describe('the label of a machine that is to be destroyed', () => {
+  test.for<readonly [string, Given, object | string]>([
+    ['is not needed after a list confirmed it', withMachine(), 'confirmed'],
+    ['is read', readAs(PROVEN, undefined), NEEDS_READ],
+    ['is confirmed by lists and a read', readAs(PROVEN, row(PROVEN)), 'confirmed'],
+    ['is not confirmed by one list', readAs({ ...PROVEN, ...UNSETTLED }, row(PROVEN)), 'unconfirmed'],
+    ['is not confirmed by lists that show another', readAs(STRANGER, row(STRANGER)), 'unconfirmed'],
+    [
+      'is not confirmed by a read that shows another',
+      readAs(PROVEN, row({ ...PROVEN, label: 'mine' })),
+      'unconfirmed',
+    ],
+    ['is not confirmed by a read that fails', readAs(PROVEN, 'failed'), 'unconfirmed'],
+    ['is not confirmed by a read that finds no machine', readAs(PROVEN, 'absent'), 'unconfirmed'],
+    ['is the one that was sent if no list shows the machine', readAs(GONE, row(PROVEN)), 'confirmed'],
+    ['is the one that was sent before a list', readAs(GONE, row(PROVEN), { list: 'none' }), 'confirmed'],
+    ['is not another one than was sent', readAs(GONE, row(STRANGER)), 'unconfirmed'],
+    [
+      'is not known without the intent of its purchase',
+      readAs(GONE, row(PROVEN), { intent: 'none' }),
+      'unconfirmed',
+    ],
+    ['is start and price at a market without labels', bare({}, row({ label: undefined })), 'confirmed'],
+    [
+      'is not another price at a market without labels',
+      bare({}, row({ label: undefined, pricePerHour: 1 })),
+      'unconfirmed',
+    ],
+    [
+      'is not confirmed without a list at a market without labels',
+      readAs(GONE, row({ label: undefined }), TOY),
+      'unconfirmed',
+    ],
+  ])('%s', ([, situation, expected]) => {
+    expect(labelConfirmation(given(situation), MACHINE)).toEqual(expected);
+  });
+});
+
+describe('a record that lists contradict', () => {
+  test.for<readonly [string, Given, object | string]>([
+    ['is kept until the machine was read', readAs(STRANGER, undefined), NEEDS_READ],
+    ['is given up when the read shows the label of the lists', readAs(STRANGER, row(STRANGER)), 'confirmed'],
+    ['is kept when the read shows another label', readAs(STRANGER, row(PROVEN)), 'unconfirmed'],
+    ['is kept when the read fails', readAs(STRANGER, 'failed'), 'unconfirmed'],
+    ['is kept when the read fails, and no list shows the machine', readAs(GONE, 'failed'), 'unconfirmed'],
+    ['is kept when the read finds no machine that lists show', readAs(STRANGER, 'absent'), 'unconfirmed'],
+    ['is given up when neither list nor read shows the machine', readAs(GONE, 'absent'), 'confirmed'],
+    [
+      'is given up before a list when the read shows none',
+      readAs(GONE, 'absent', { list: 'none' }),
+      'confirmed',
+    ],
+    [
+      'is given up when the read alone shows it, with another label',
+      readAs(GONE, row(STRANGER)),
+      'confirmed',
+    ],
+    ['is kept when the read alone shows it, with the label sent', readAs(GONE, row(PROVEN)), 'unconfirmed'],
+    ['is given up by start and price without labels', bare({}, row({ label: undefined })), 'confirmed'],
+    [
+      'is kept when the price differs without labels',
+      bare({}, row({ label: undefined, pricePerHour: 1 })),
+      'unconfirmed',
+    ],
+    [
+      'is kept when the read alone shows it without labels',
+      readAs(GONE, row({ label: undefined }), TOY),
+      'unconfirmed',
+    ],
+  ])('%s', ([, situation, expected]) => {
+    expect(disownConfirmation(given(situation), MACHINE)).toEqual(expected);
+  });
+});
+
+describe('a machine that no reply to a rental named', () => {
+  const unknown = { startedAt: undefined, pricePerHour: undefined, label: undefined };
+
+  test.for<readonly [string, Partial<Machine>, Given, object | string]>([
+    ['is read before it is recorded', PROVEN, readAs(PROVEN, undefined), NEEDS_READ],
+    ['is recorded when the read shows its label', PROVEN, readAs(PROVEN, row(PROVEN)), 'confirmed'],
+    ['is not recorded when the read shows another', PROVEN, readAs(PROVEN, row(STRANGER)), 'unconfirmed'],
+    ['is not recorded when the read finds none', unknown, readAs(PROVEN, 'absent'), 'unconfirmed'],
+    ['is not recorded when the read fails', unknown, readAs(PROVEN, 'failed'), 'unconfirmed'],
+    ['is recorded by start and price without labels', {}, bare({}, row()), 'confirmed'],
+    ['is not recorded at another start without labels', {}, bare({}, row({ startedAt: 1 })), 'unconfirmed'],
+    ['is not recorded when none is found without labels', unknown, bare({}, 'absent'), 'unconfirmed'],
+  ])('%s', ([, shown, situation, expected]) => {
+    expect(foundConfirmation(given(situation), row(shown))).toEqual(expected);
   });
 });
 

@@ -1,19 +1,14 @@
 import { listsAgree, type Machine } from '../../accounts/beliefs/machine.ts';
 import type { RentalIntent } from '../../ownership/intent.ts';
-import { makeLabel } from '../../ownership/label.ts';
-import type { ListedMachine, Observed, Step } from './types.ts';
-
-/** A machine that the status names with a valid claim. */
-interface RecordedMachine {
-  readonly instanceId: string;
-  readonly attempt: number;
-}
+import { makeLabel, remnantOf } from '../../ownership/label.ts';
+import type { ListedMachine, Observed, OwnedMachine, Step } from './types.ts';
+import { keepsNoLabels, proofByLists, readAgreesWithRow } from './unlabelled-proof.ts';
 
 /**
- * Degree of proof that the recorded machine is that of its purchase. The reply to a rental is one reply, and may name
- * the machine of a stranger. `unseen`: no list shows the machine or its label. `disputed`: the latest list shows
- * another label. `contradicted`: two lists show another label, or show the label of the purchase on another machine
- * alone.
+ * Degree of proof that the recorded machine is the one of its purchase. The reply to a rental is a single reply, and
+ * may name another customer's machine. `unseen`: no list shows the machine or its label. `disputed`: the latest list
+ * shows another label. `contradicted`: two lists show another label, or show the label of the purchase on another
+ * machine only.
  */
 export type RecordProof = 'confirmed' | 'unseen' | 'disputed' | 'contradicted';
 
@@ -22,34 +17,58 @@ export type RecordProof = 'confirmed' | 'unseen' | 'disputed' | 'contradicted';
  * drops them.
  */
 export function recordProof(
-  observed: Pick<Observed, 'object' | 'machine' | 'account'>,
-  machine: RecordedMachine,
+  observed: Pick<Observed, 'object' | 'machine' | 'account' | 'purchase' | 'clock' | 'memory'>,
+  machine: OwnedMachine,
 ): RecordProof {
+  if (isProvisional(observed) && keepsNoLabels(observed)) {
+    const intent = intentOfPurchase(observed, machine.attempt);
+    return intent?.knownIds ? proofByLists(observed, machine.instanceId, intent) : 'confirmed';
+  }
   if (!isProvisional(observed) || !observed.machine.list)
     return isProvisional(observed) ? 'unseen' : 'confirmed';
   const { recorded, labelled } = observed.machine.list;
   if (!recorded) return isElsewhere(labelled, machine) ? 'contradicted' : 'unseen';
+  // One list may show the row of another machine under this id.
   if (labelled.some((each) => each.row.id === machine.instanceId && isOfPurchase(each, machine)))
-    return 'confirmed';
-  // While it is not known whether labels come back, a machine without one contradicts nothing.
-  if (labelEchoOf(observed) !== 'echoed' && !recorded.label) return 'unseen';
+    return listsAgree(recorded, 'label') ? 'confirmed' : 'unseen';
+  // While it is unknown whether labels are echoed, a missing or changed label contradicts nothing.
+  if (labelEchoOf(observed) !== 'echoed' && !hasOtherLabel(observed, machine, recorded)) return 'unseen';
   return listsAgree(recorded, 'label') ? 'contradicted' : 'disputed';
 }
 
 /** Returns true if only the reply to a rental names the recorded machine so far, by the mark in its status. */
 export function isProvisional(observed: Pick<Observed, 'object' | 'account'>): boolean {
-  return observed.object.status?.unconfirmed === true && labelEchoOf(observed) !== 'notEchoed';
+  return observed.object.status?.unconfirmed === true && mustBeListed(observed);
+}
+
+/**
+ * Returns true if lists must show the machine of a rental before the record of its reply counts as proven. A market
+ * known to drop its labels cannot show more.
+ */
+export function mustBeListed(observed: Pick<Observed, 'account'>): boolean {
+  return labelEchoOf(observed) !== 'notEchoed' || keepsNoLabels(observed);
 }
 
 export function labelEchoOf({ account }: Pick<Observed, 'account'>) {
-  return account.state === 'missing' ? undefined : account.facts?.labelEcho;
+  return account.facts?.labelEcho;
 }
 
-function isOfPurchase({ ownership }: ListedMachine, { attempt }: RecordedMachine): boolean {
+/** Returns true unless the label is missing, or may be the purchase's label as changed by the market. */
+function hasOtherLabel(
+  observed: Pick<Observed, 'purchase' | 'memory'>,
+  { attempt }: OwnedMachine,
+  { label }: Pick<Machine, 'label'>,
+): boolean {
+  if (!label) return false;
+  const sent = sentLabel(observed, attempt);
+  return sent === undefined || remnantOf(sent, label) !== 'recognizable';
+}
+
+function isOfPurchase({ ownership }: ListedMachine, { attempt }: OwnedMachine): boolean {
   return 'facts' in ownership && ownership.facts.attempt === attempt;
 }
 
-function isElsewhere(labelled: readonly ListedMachine[], machine: RecordedMachine): boolean {
+function isElsewhere(labelled: readonly ListedMachine[], machine: OwnedMachine): boolean {
   return labelled.some(
     (each) =>
       each.ownership.type === 'labelled' && isOfPurchase(each, machine) && listsAgree(each.row, 'label'),
@@ -65,7 +84,7 @@ export function intentOfPurchase(
   return [written, memory.intent].find((each) => each?.attempt === attempt);
 }
 
-/** An observation whose record was judged. */
+/** An observation whose record was checked. */
 type Judged = Observed & { readonly machine: { readonly recordProof: RecordProof } };
 
 /** Outcome of a check that may need a read first. */
@@ -77,40 +96,45 @@ const readLabelOf = (instanceId: string): Confirmation => ({
 });
 
 /**
- * Returns the label agreement that a machine needs before it is destroyed while only the reply to its rental names it:
- * two lists and a read. For a machine without a list the read alone joins the reply.
+ * Returns the label agreement that a machine needs before it is destroyed while only the reply to its rental names
+ * it: two lists and a read. For a machine without a list, the read and the reply suffice.
  */
-export function labelConfirmation(facts: Judged, { instanceId, attempt }: RecordedMachine): Confirmation {
+export function labelConfirmation(facts: Judged, { instanceId, attempt }: OwnedMachine): Confirmation {
   if (!isProvisional(facts)) return 'confirmed';
   const row = facts.machine.list?.recorded;
   if (row && !(facts.machine.recordProof === 'confirmed' && listsAgree(row, 'label'))) return 'unconfirmed';
+  if (!row && keepsNoLabels(facts)) return 'unconfirmed';
   const read = facts.machine.labelReads.get(instanceId);
   if (read === undefined) return readLabelOf(instanceId);
   if (typeof read === 'string') return 'unconfirmed';
+  if (row && keepsNoLabels(facts)) return readAgreesWithRow(row, read) ? 'confirmed' : 'unconfirmed';
   return read.label === (row?.label ?? sentLabel(facts, attempt)) ? 'confirmed' : 'unconfirmed';
 }
 
 /**
- * Returns the read that must agree with the lists before the record of a machine is dropped. The machine itself is not
- * touched.
+ * Returns the read that must agree with the lists before the record of a machine is dropped. The machine itself is
+ * not changed.
  */
 export function disownConfirmation(
-  facts: Pick<Observed, 'machine' | 'purchase' | 'memory'>,
-  { instanceId, attempt }: RecordedMachine,
+  facts: Pick<Observed, 'machine' | 'account' | 'purchase' | 'memory'>,
+  { instanceId, attempt }: OwnedMachine,
 ): Confirmation {
   const row = facts.machine.list?.recorded;
   const read = facts.machine.labelReads.get(instanceId);
   if (read === undefined) return readLabelOf(instanceId);
   if (read === 'failed') return 'unconfirmed';
   if (read === 'absent') return row ? 'unconfirmed' : 'confirmed';
+  if (keepsNoLabels(facts)) return row && readAgreesWithRow(row, read) ? 'confirmed' : 'unconfirmed';
   const agrees = row ? read.label === row.label : read.label !== sentLabel(facts, attempt);
   return agrees ? 'confirmed' : 'unconfirmed';
 }
 
 /** Returns the read that must agree with the lists before a machine is recorded that no reply to a rental named. */
-export function foundConfirmation(facts: Pick<Observed, 'machine'>, row: Machine): Confirmation {
+export function foundConfirmation(facts: Pick<Observed, 'machine' | 'account'>, row: Machine): Confirmation {
   const read = facts.machine.labelReads.get(row.id);
   if (read === undefined) return readLabelOf(row.id);
+  if (keepsNoLabels(facts) && typeof read !== 'string')
+    return readAgreesWithRow(row, read) ? 'confirmed' : 'unconfirmed';
   return typeof read !== 'string' && read.label === row.label ? 'confirmed' : 'unconfirmed';
 }
 

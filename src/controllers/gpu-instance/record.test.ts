@@ -121,6 +121,28 @@ describe('the record of a purchase', () => {
     });
   });
 
+  test('names the fuses that the machine is about to get', async () => {
+    const fuses = { lifeSeconds: 4_200, leaseSeconds: 7_200 };
+    const inputs = {
+      type: 'ready',
+      env: {},
+      ssh: true,
+      args: undefined,
+      onStart: 'date',
+      imageLogin: undefined,
+    } as const;
+    const offers = new Map([[0, { type: 'found', offers: [offer()] }]] as const);
+    const { ports, sent } = situation();
+    const { observed, decision } = purchase({
+      observed: { offers, inputs: { ...inputs, fuse: { type: 'fuse', fuses } } },
+    });
+    await record(observed, decision, ports);
+    const { metadata } = (sent[0]?.body ?? {}) as Body;
+    expect(readIntent(identity.keys, metadata.annotations[annotations.rentalIntent])).toMatchObject({
+      intent: { fuses },
+    });
+  });
+
   test('is put into the cache, so that no later pass judges the object without it', async () => {
     const { ports, sent, cached } = situation();
     const { observed, decision } = purchase();
@@ -201,7 +223,7 @@ describe('the guard that is put back', () => {
   test('is written beside the guards of others, on the very version that was judged, and into the cache', async () => {
     const { ports, sent, cached } = situation();
     const { observed, decision } = purchase(bare);
-    expect(decision.rule).toBe('restore-guard');
+    expect(decision.rule).toBe('restore-finalizer');
     expect((await record(observed, decision, ports)).type).toBe('recorded');
     expect(sent).toMatchObject([
       { body: { metadata: { resourceVersion: '5', finalizers: ['other', MACHINE_FINALIZER] } } },

@@ -6,8 +6,8 @@ import { SHORTEST_RENT_CALL_MS } from '../../ownership/constants.ts';
 import { type RentalIntent, writeIntent } from '../../ownership/intent.ts';
 import { loginText } from '../../ownership/login.ts';
 import { Receipt, type RecordOptions, record as recordOn } from '../../runtime/writes.ts';
+import { statusOf } from './conditions.ts';
 import type { Deps } from './deps.ts';
-import { statusOf } from './status.ts';
 import type { Decision, Observed, Purchase } from './types.ts';
 
 export type RecordDeps = Pick<Deps, 'cluster' | 'session' | 'memory' | 'wrote' | 'leaseRemainingMs' | 'wake'>;
@@ -16,13 +16,13 @@ export type RecordDeps = Pick<Deps, 'cluster' | 'session' | 'memory' | 'wrote' |
 export type Recorded =
   | { readonly type: 'recorded'; readonly receipt: Receipt<GpuInstance> }
   | { readonly type: 'purchase'; readonly receipt: PurchaseReceipt }
-  /** Someone else wrote first, or the object is gone. Nothing was spent. */
+  /** Another client wrote first, or the object is gone. Nothing was spent. */
   | { readonly type: 'lost' }
   | { readonly type: 'refused'; readonly refusal: Extract<TicketDecision, { type: 'refused' }> }
   /** The lease ends too soon for a call to be answered within it. */
   | { readonly type: 'leaseTooShort' };
 
-/** Writes what has to stand on the object before anything is done, under its resource version. */
+/** Writes the record that must exist before any action, under the object's resource version. */
 export async function record(
   observed: Pick<Observed, 'object' | 'purchase' | 'clock'>,
   decision: Decision,
@@ -61,7 +61,10 @@ function write(
   return recordOn({ ...what, client, resource: gpuInstanceResource, onWritten });
 }
 
-/** Returns the whole milliseconds for a rent call that begins now: it must end before another process may lead. */
+/**
+ * Returns the whole milliseconds for a rent call that begins now: it must end before another process may become
+ * leader.
+ */
 export function rentCallMs(
   { clock: { constants } }: Pick<Observed, 'clock'>,
   leaseRemainingMs: number,
@@ -88,7 +91,8 @@ async function recordIntent(
   if (ticket.type === 'refused') return { type: 'refused', refusal: ticket };
   const intent = intentOf(observed, purchase, { callMs, session });
   try {
-    // The fence: finalizer and intent in one write, which succeeds only on the version that was judged.
+    // The fence: finalizer and intent in one write, which succeeds only on the version on which the decision was
+    // made.
     const receipt = await write(
       {
         object: observed.object,
@@ -114,7 +118,7 @@ async function recordIntent(
 
 function intentOf(
   { object, purchase: { uid } }: Pick<Observed, 'object' | 'purchase'>,
-  { attempt, offer, issuedAt, specHash, knownIds }: Purchase,
+  { attempt, offer, issuedAt, specHash, knownIds, fuse }: Purchase,
   { callMs, session }: { readonly callMs: number; readonly session: AccountSession },
 ): RentalIntent {
   return {
@@ -127,10 +131,13 @@ function intentOf(
     issuedAt,
     deadline: issuedAt + callMs,
     ...(knownIds === undefined ? {} : { knownIds }),
+    ...(fuse?.type === 'fuse' && { fuses: fuse.fuses }),
   };
 }
 
-/** The receipt of an intent: what alone permits a rent call. Only {@link purchaseReceipt} makes one. */
+/**
+ * The receipt of an intent, without which no rent call is permitted. Only {@link purchaseReceipt} creates one.
+ */
 export class PurchaseReceipt extends Receipt<GpuInstance> {
   readonly intent: RentalIntent;
   readonly ticket: Ticket;

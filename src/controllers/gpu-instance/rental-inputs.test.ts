@@ -8,7 +8,7 @@ import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { KubeError, type KubeErrorKind } from '../../runtime/kube/kube-error.ts';
 import { readInputs } from './rental-inputs.ts';
 
-const MARKET = { market: vastFacts };
+const MARKET = { market: vastFacts, url: 'https://market.example', lifeMs: undefined };
 
 type Manifest = NonNullable<NonNullable<Parameters<typeof given>[0]>['spec']>;
 type Secrets = Readonly<Record<string, Readonly<Record<string, string>>>>;
@@ -69,7 +69,9 @@ describe('what a rental is made of', () => {
     expect(reads).toBe(0);
   });
 
-  test('holds no more of many Secrets than a machine may get when each is a megabyte (H4)', async () => {
+  test('holds no more of many Secrets than a machine may get when each is a megabyte (H4)', {
+    tags: 'long',
+  }, async () => {
     const names = Array.from({ length: 64 }, (_, at) => `large-${at}`);
     const env = ['small', 'big'].flatMap((key) =>
       names.map((name) => ({ name: `${name}_${key}`.replace('-', '_'), valueFrom: from(name, key) })),

@@ -6,12 +6,13 @@ import { MAX_OFFER_BYTES, trimmedOf } from '../../api/v1alpha1/trimmed-spec.ts';
 import { type Launch, launchOf } from '../../instance/launch.ts';
 import { ownValue } from '../../lib/json.ts';
 import type { MarketFacts } from '../../market/market.ts';
-import type { RegistryLogin, ScriptFacts } from '../../market/rental.ts';
+import type { RegistryLogin } from '../../market/rental.ts';
 import { secretResource } from '../../runtime/kube/core-resources.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import type { KubeObject } from '../../runtime/kube/kube-object.ts';
 import { wholeObject } from '../../runtime/kube/whole-object.ts';
+import { desiredFuse } from './fuse.ts';
 import { imageLogin, wrongOfferFields } from './rental.ts';
 import { sentStart } from './sent-start.ts';
 import type { InputsView } from './types.ts';
@@ -25,6 +26,16 @@ export type IssueIdentity = (
   | undefined
 >;
 
+/** Marketplace and circumstances of a rental. */
+export interface RentalSetting {
+  readonly market: MarketFacts;
+  /** Address of the marketplace. */
+  readonly url: string;
+  /** Remaining lifetime of the object; undefined without `maxLifetime`. */
+  readonly lifeMs: number | undefined;
+  readonly issueIdentity?: IssueIdentity | undefined;
+}
+
 interface SecretObject extends KubeObject {
   readonly type?: string;
   readonly data?: Readonly<Record<string, string>>;
@@ -34,24 +45,22 @@ const LOGIN_KEY = '.dockerconfigjson';
 
 type Problem = Extract<InputsView, { type: 'problem' }>;
 
-/** A value from a Secret, none if it may be missing, or its problem. */
+/** A value from a Secret, no value if it is optional and missing, or its problem. */
 type SecretValue = { readonly type: 'value'; readonly text: string | undefined } | Problem;
 
 /**
- * Makes ready what the rental is made of, and says what of it is wrong before anything is searched. Secrets are read
- * in the object's own namespace; without references nothing is read. A Secret that machines never get
- * ({@link guardedFromMachines}) is a problem, whatever else is wrong. Names and values of the environment and the script
- * have at most {@link MAX_INPUT_BYTES} together, counted before anything is decoded; of each Secret only the keys that the
- * object names are held, each decoded once. Rejects with a `conflict` if a trimmed copy is of another generation.
+ * Prepares the inputs of a rental, and reports their problems before any search. Secrets are read in the object's own
+ * namespace; without references nothing is read. A Secret that machines never get ({@link guardedFromMachines}) is a
+ * problem. Names and values of the environment and the script have at most {@link MAX_INPUT_BYTES} together, counted
+ * before decoding. Of each Secret only the keys that the object names are kept, each decoded once. Rejects with a
+ * `conflict` if a trimmed copy is of another generation.
  */
 export async function readInputs(
   copy: GpuInstance,
   cluster: KubeClient,
-  {
-    market,
-    issueIdentity,
-  }: { readonly market: MarketFacts; readonly issueIdentity?: IssueIdentity | undefined },
+  setting: RentalSetting,
 ): Promise<InputsView> {
+  const { market, issueIdentity } = setting;
   const trimmed = trimmedOf(copy.spec);
   if (trimmed?.offerBytes !== undefined) {
     const detail = `spec.offers has ${trimmed.offerBytes} bytes; the limit is ${MAX_OFFER_BYTES}. Use fewer or shorter filters.`;
@@ -61,7 +70,7 @@ export async function readInputs(
   const wrongFields = wrongOfferFields(object.spec, market.offerFields);
   if (wrongFields !== undefined) return { type: 'problem', reason: 'InvalidSpec', detail: wrongFields };
   try {
-    const reader = new InputReader(object, cluster, market.script);
+    const reader = new InputReader(object, cluster, setting);
     const inputs = await reader.read();
     const refused = await reader.refused();
     if (refused || inputs.type === 'problem') return refused ?? inputs;
@@ -79,7 +88,7 @@ export async function readInputs(
   }
 }
 
-/** Most bytes that a machine is given in its environment and its script, before that is packed. */
+/** Maximum bytes of a machine's environment and script, before they are packed. */
 const MAX_INPUT_BYTES = 65_536;
 /** Most bytes of a docker configuration; one login has a few hundred. */
 const MAX_LOGIN_BYTES = 262_144;
@@ -104,7 +113,7 @@ function given(text: string | undefined): SecretValue {
 class InputReader {
   readonly #object: GpuInstance;
   readonly #cluster: KubeClient;
-  readonly #script: ScriptFacts;
+  readonly #setting: RentalSetting;
   readonly #secrets = new Map<string, Promise<SecretObject | undefined>>();
   /** Decoded values by Secret and key. */
   readonly #values = new Map<string, string>();
@@ -115,24 +124,30 @@ class InputReader {
   /** Secrets read, each with the field that names it. */
   readonly #uses: (SecretUse & { readonly use: string })[] = [];
 
-  constructor(object: GpuInstance, cluster: KubeClient, script: ScriptFacts) {
+  constructor(object: GpuInstance, cluster: KubeClient, setting: RentalSetting) {
     this.#object = object;
     this.#cluster = cluster;
-    this.#script = script;
+    this.#setting = setting;
   }
 
   async read(): Promise<InputsView> {
     const env = await this.#environment();
     if (env.type === 'problem') return env;
-    const launch = launchOf(this.#object.spec);
+    const { spec } = this.#object;
+    const launch = launchOf(spec);
     const text = await this.#startText(launch);
     if (text.type === 'problem') return text;
-    const start = sentStart(launch, text.text, this.#script);
-    if (start.type === 'tooLong') return { type: 'problem', reason: 'InvalidSpec', detail: start.detail };
+    const fuse = desiredFuse({ ...this.#setting, spec, launch, env: Object.keys(env.values) });
+    const start = sentStart(launch, { script: text.text, fuse }, this.#setting.market.script);
+    if (start.type === 'refused') return { type: 'problem', reason: 'InvalidSpec', detail: start.detail };
     const login = await this.#login();
     if (login.type === 'problem') return login;
     const { ssh, args } = launch;
-    return { type: 'ready', env: env.values, ssh, args, onStart: start.onStart, imageLogin: login.login };
+    const { onStart, fuse: sent } = start;
+    return {
+      ...{ type: 'ready', env: env.values, ssh, args, onStart, imageLogin: login.login },
+      ...(sent && { fuse: sent }),
+    };
   }
 
   /** Returns the start text of the container, unchanged. */
@@ -192,7 +207,7 @@ class InputReader {
     return this.#tooLarge(Buffer.byteLength(text ?? ''), MAX_INPUT_BYTES) ?? given(text);
   }
 
-  /** Counts bytes; what is wrong if they are too many by now. */
+  /** Counts bytes; returns the problem if they exceed the limit. */
   #tooLarge(bytes: number, limit: number): Problem | undefined {
     this.#bytes += bytes;
     return isWithin(this.#bytes, limit) ? undefined : tooLarge(limit);

@@ -3,12 +3,13 @@ import { fieldName } from '../../api/v1alpha1/former-columns.ts';
 import type { GpuInstanceSpec } from '../../api/v1alpha1/gpu-instance.ts';
 import { diskGB } from '../../api/v1alpha1/machine-drift.ts';
 import { WORKER_TOKEN_ENV } from '../../api/v1alpha1/names.ts';
-import { isOfferFact } from '../../api/v1alpha1/offer-fields.ts';
+import { isIdFact, isOfferFact, OFFER_FIELDS, type OfferField } from '../../api/v1alpha1/offer-fields.ts';
 import type { OfferRequirements } from '../../api/v1alpha1/offer-requirements.ts';
 import { omitUndefined } from '../../lib/json.ts';
 import { parseDollars } from '../../lib/money.ts';
 import { Secret } from '../../lib/secret.ts';
 import type { OfferFieldFacts } from '../../market/market.ts';
+import type { OfferFact } from '../../market/offer.ts';
 import type { RegistryLogin, RentRequest } from '../../market/rental.ts';
 import type { InputsView } from './types.ts';
 
@@ -17,7 +18,7 @@ interface RentInput {
   readonly requirements: OfferRequirements;
   readonly inputs: Extract<InputsView, { type: 'ready' }>;
   readonly label: string;
-  /** Shown by the worker to the operator and the other way round. */
+  /** Token that the worker shows to the operator, and the operator to the worker. */
   readonly workerToken: string;
 }
 
@@ -50,29 +51,52 @@ interface NamedField {
   readonly name: string;
 }
 
+type Alternative = NonNullable<GpuInstanceSpec['offers']>[number];
+
+/** Rows of fields that a search filters by. A row whose fact is no field of an offer does not compile. */
+const SEARCHED = Object.entries(OFFER_FIELDS).flatMap(
+  ([name, row]): readonly { readonly name: string; readonly row: OfferField; readonly fact: OfferFact }[] =>
+    row.of === 'contract' ? [] : [{ name, row, fact: row.fact }],
+);
+
 /**
- * Errors in the fields that filter and sort offers, and in values that no offer has; undefined without any. A
- * marketplace may ignore a field that it does not know, and would then rent what the field rules out.
+ * Errors in the fields that an alternative sets, filters by or sorts by, and in values that no offer has; undefined
+ * without any. A marketplace may ignore a field that it does not know, and would then rent a machine that the field
+ * excludes.
  */
 export function wrongOfferFields(
   { offers = [] }: Pick<GpuInstanceSpec, 'offers'>,
   fields: OfferFieldFacts,
 ): string | undefined {
   const unknown = offers.flatMap(namedFields).flatMap(({ path, name }) => {
-    const problem = isOfferFact(fieldName(name)) ? undefined : fields.unknown(name);
+    const problem = problemOfName(name, fields);
     return problem === undefined ? [] : [`${path}: ${problem}`];
   });
+  const missing = offers.flatMap((offer, index) => missingFacts(offer, index, fields));
   const impossible = offers.flatMap((offer, index) => impossibleFilters(offer, index, fields));
-  const wrong = [...unknown, ...impossible];
+  const wrong = [...missing, ...unknown, ...impossible];
   if (wrong.length === 0) return undefined;
   const text = wrong.join('; ');
   return text.endsWith('?') ? text : `${text}.`;
 }
 
-function namedFields(
-  { filters = [], order }: NonNullable<GpuInstanceSpec['offers']>[number],
-  index: number,
-): readonly NamedField[] {
+const MISSING = 'offers of this market have no such field: remove it, or use an account of another market';
+
+/** Fields of an alternative for which the market's offers have no fact, so that a search would ignore them. */
+function missingFacts(offer: Alternative, index: number, { facts }: OfferFieldFacts): readonly string[] {
+  const values: Readonly<Record<string, unknown>> = offer;
+  return SEARCHED.filter(({ name, row, fact }) => row.asks?.(values[name], 0) && !facts.has(fact)).map(
+    ({ name }) => `spec.offers[${index}].${name}: ${MISSING}`,
+  );
+}
+
+function problemOfName(name: string, fields: OfferFieldFacts): string | undefined {
+  const fact = fieldName(name);
+  if (isIdFact(fact) || fields.facts.has(fact)) return undefined;
+  return isOfferFact(fact) ? MISSING : fields.unknown(name);
+}
+
+function namedFields({ filters = [], order }: Alternative, index: number): readonly NamedField[] {
   const offer = `spec.offers[${index}]`;
   return [
     ...filters.map(({ field }, at) => ({ path: `${offer}.filters[${at}].field`, name: field })),
@@ -80,9 +104,9 @@ function namedFields(
   ];
 }
 
-/** Filters that would find nothing, or filter nothing, because of the unit of their values. */
+/** Filters that would find nothing, or exclude nothing, because of the unit of their values. */
 function impossibleFilters(
-  { filters = [] }: NonNullable<GpuInstanceSpec['offers']>[number],
+  { filters = [] }: Alternative,
   index: number,
   fields: OfferFieldFacts,
 ): readonly string[] {
@@ -104,7 +128,7 @@ const login = z.looseObject({
   auth: z.string().optional(),
 });
 
-/** The registry login, or what is wrong with the Secret. Never names a value. */
+/** The registry login, or the problem of the Secret. Never contains a value. */
 type ImageLogin =
   | { readonly type: 'login'; readonly login: RegistryLogin }
   | { readonly type: 'problem'; readonly problem: string };
@@ -202,12 +226,12 @@ const isComplete = (given: {
   readonly password?: string | undefined;
 }): given is Credentials => isFlagSafe(given.username) && isFlagSafe(given.password);
 
-/** Longer than tokens of registries, which are what is long. */
+/** Above the length of registry tokens, the longest values. */
 const MAX_FLAG_LENGTH = 8192;
 
 /**
- * Returns true if a login is safe in one line of flags that a market splits: a blank, a quote or a backslash would end
- * or change the value, a first dash would begin another flag, and a control character may end the line.
+ * Returns true if a login is safe in one line of flags that a market splits: a blank, a quote or a backslash would
+ * end or change the value, an initial dash would begin another flag, and a control character may end the line.
  */
 function isFlagSafe(value: string | undefined): value is string {
   return value !== undefined && value.length <= MAX_FLAG_LENGTH && /^(?!-)[^\s\p{C}"'`\\]+$/u.test(value);

@@ -1,6 +1,6 @@
 import type { FirstSearch, Refusal, RetryView } from './types.ts';
 
-/** Minimum interval between two searches for the reason that nothing matches. */
+/** Minimum interval between two searches that explain why nothing matches. */
 export const EXPLAINED_MS = 600_000;
 
 /** Back-off of one thing that is tried again: failures in a row, the time of the next try, and the cause. */
@@ -21,7 +21,9 @@ export class Retry {
     this.refusal = refusal;
   }
 
-  /** Records a refusal by the account: the next attempt comes after that time, or as soon as the account changes. */
+  /**
+   * Records a refusal by the account. The next attempt follows after that time, or when the account changes.
+   */
   refusedByAccount(now: number, afterMs: number, refusal: Refusal): void {
     this.backOff(now, afterMs, refusal);
     this.#waitsForAccount = true;

@@ -1,30 +1,62 @@
 import type { Launch } from '../../instance/launch.ts';
+import { startText } from '../../instance/start-text.ts';
 import type { ScriptFacts } from '../../market/rental.ts';
+import { type DesiredFuse, ONLY_OPERATOR } from './fuse.ts';
+import type { RentalFuse } from './types.ts';
 
-/** `onStart` as it is sent, or what is too long with its figure. */
+/** `onStart` as it is sent, or why the container cannot be started so. */
 export type SentStart =
-  | { readonly type: 'sent'; readonly onStart: string | undefined }
-  | { readonly type: 'tooLong'; readonly detail: string };
+  | {
+      readonly type: 'sent';
+      readonly onStart: string | undefined;
+      /** Undefined if no fuse was wanted. */
+      readonly fuse: RentalFuse | undefined;
+    }
+  | { readonly type: 'refused'; readonly detail: string };
+
+/** Texts that, with the spec, form the start script. */
+interface StartParts {
+  /** Text of a script from a Secret. */
+  readonly script?: string | undefined;
+  readonly fuse?: DesiredFuse | undefined;
+}
 
 /**
  * Returns the start of a container in the form that the marketplace accepts: a long script is packed, a program is sent
- * unchanged. `script`: the text of a script from a Secret.
+ * unchanged. A life fuse for which the script leaves no room is left out; a lease is refused then.
  */
-export function sentStart(
+export function sentStart(launch: Launch, { script, fuse }: StartParts, facts: ScriptFacts): SentStart {
+  const text = launch.onStart && 'text' in launch.onStart ? launch.onStart.text : script;
+  if (fuse?.type === 'impossible') return { type: 'refused', detail: fuse.detail };
+  if (fuse === undefined || fuse.type === 'none') return plainStart(launch, { text, fuse }, facts);
+  const fused = facts.pack(startText(fuse.line, text));
+  const { fuses } = fuse;
+  if (fused.type === 'fits') return { type: 'sent', onStart: fused.script, fuse: { type: 'fuse', fuses } };
+  const why = noRoom(fuse.line, facts);
+  if (fuses.leaseSeconds !== undefined) return { type: 'refused', detail: `spec.lease: ${why}` };
+  const none = { type: 'none', reason: 'NoRoomForFuse', detail: `${ONLY_OPERATOR}: ${why}` } as const;
+  return plainStart(launch, { text, fuse: none }, facts);
+}
+
+/** Returns the start without a fuse. */
+function plainStart(
   { onStart, args }: Launch,
-  script: string | undefined,
+  { text, fuse }: { readonly text: string | undefined; readonly fuse: RentalFuse | undefined },
   facts: ScriptFacts,
 ): SentStart {
-  const text = onStart && 'text' in onStart ? onStart.text : script;
   const packed = onStart?.type === 'program' || text === undefined ? undefined : facts.pack(text);
   if (packed?.type === 'tooLong') {
     const { bytes, packedLength } = packed;
     const detail = `The start script has ${bytes} bytes and still ${packedLength} when packed; the marketplace takes ${facts.max}.`;
-    return { type: 'tooLong', detail };
+    return { type: 'refused', detail };
   }
   const sent = packed?.script ?? text;
   const tooLong = facts.tooLong(sent, args);
   return tooLong === undefined
-    ? { type: 'sent', onStart: sent }
-    : { type: 'tooLong', detail: `spec.args: ${tooLong}.` };
+    ? { type: 'sent', onStart: sent, fuse }
+    : { type: 'refused', detail: `spec.args: ${tooLong}.` };
+}
+
+function noRoom(line: string, { max }: ScriptFacts): string {
+  return `the script leaves no room for the ${line.length} characters of the fuse in the ${max} that the marketplace takes. Move parts of the script into the image.`;
 }

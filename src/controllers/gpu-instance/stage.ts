@@ -3,8 +3,8 @@ import { annotations } from '../../api/v1alpha1/names.ts';
 import { isSilent } from '../../instance/machine-state.ts';
 import { storedForm } from '../../lib/stored-form.ts';
 import { isForLogin } from '../../ownership/intent.ts';
-import { attemptOf, type Facts, type IntentOutcome, isDeleting, type OwnedMachine } from './facts.ts';
-import type { Outsider, RentedFacts } from './types.ts';
+import { attemptOf, type Facts, type IntentOutcome, isDeleting } from './facts.ts';
+import type { Outsider, OwnedMachine, RentedFacts } from './types.ts';
 
 /** Activity of a recorded machine, as far as rules need it. */
 export type MachineState =
@@ -19,39 +19,39 @@ export type MachineState =
     }
   | { readonly type: 'unrecognized'; readonly row: Machine };
 
-/** Reason for which only a person can decide what follows. */
+/** Reason why a person must decide. */
 type Block = 'RecordUnreadable' | 'CopiedObject' | 'LoginChanged';
 
 /** Stage of an object. Each pass derives it from the observation; no action relies on a stored stage. */
 export type Stage =
   | { readonly type: 'deleting' }
-  /** Nothing may be done before a person has looked. */
+  /** No action is permitted before a person has decided. */
   | {
       readonly type: 'blocked';
       readonly reason: Block;
       readonly detail: string;
-      /** The object is not deleted either: only another operator or login can end its machine. */
+      /** A deletion also waits, because only another operator or login can end the machine. */
       readonly forbidsDeletion?: true;
     }
-  /** The account is not for its namespace, and nothing was ever rented for it. */
+  /** The account excludes the object's namespace, and nothing was ever rented for it. */
   | { readonly type: 'outside'; readonly outsider: Outsider }
   /** The account's login is not known, so nothing can be proven about any machine. */
   | { readonly type: 'withoutAccount' }
   | { readonly type: 'observing' }
   | { readonly type: 'adopting' }
-  /** A rental was answered, and its result is to be saved. */
+  /** A rental was answered, and its result must be saved. */
   | { readonly type: 'rented'; readonly rented: RentedFacts }
-  /** A machine of this object was found by its label (or as the only new one), and is to be recorded. */
+  /** A machine of this object was found by its label (or as the only new one), and must be recorded. */
   | { readonly type: 'found'; readonly instanceId: string; readonly attempt: number }
   | {
       readonly type: 'pending';
       readonly settlement: Extract<IntentOutcome, { type: 'unknown' | 'late' | 'ambiguous' }>;
     }
   | { readonly type: 'machine'; readonly machine: OwnedMachine; readonly state: MachineState }
-  /** `attempt`: the number of the last purchase, which came to nothing or is over. */
+  /** `attempt`: number of the last purchase, which created no machine or is over. */
   | { readonly type: 'unrented'; readonly attempt: number };
 
-/** Returns the stage of the object. The order matters: certain facts come before mere absences. */
+/** Returns the stage of the object. The order matters: certain facts precede mere absences. */
 export function classify(facts: Facts): Stage {
   if (isDeleting(facts.object)) return { type: 'deleting' };
   const turnedAway = blockedByRecord(facts) ?? outside(facts);
@@ -65,8 +65,8 @@ export function classify(facts: Facts): Stage {
 }
 
 /**
- * Returns the refusal of a namespace, which comes before everything that depends on the account. An object that has, or
- * may have, a machine is not refused: it is managed to its end.
+ * Returns the refusal of a namespace, which precedes all rules that depend on the account. An object that has, or may
+ * have, a machine is not refused: it is managed until its end.
  */
 function outside({
   account,
@@ -133,7 +133,7 @@ export function blockedByRecord(
 
 type Guess = (facts: Facts) => Stage | undefined;
 
-/** In this order: what is certain comes before what is only absent. */
+/** In this order: certain facts precede mere absences. */
 const GUESSES: readonly Guess[] = [
   ({ object }) => (object.spec.adopt?.policy === 'Observe' ? { type: 'observing' } : undefined),
   answeredRental,
@@ -173,7 +173,7 @@ function recordedMachine(facts: Pick<Facts, 'object' | 'machine'>): Stage | unde
   if (!machine) return undefined;
   const row = list?.recorded;
   if (!row) return { type: 'machine', machine, state: { type: 'absent' } };
-  // One that has run and of which the service says no word any more does not boot: nothing can be told of it.
+  // A machine that has run and has no state in lists is not booting: its state is unknown.
   const isMute = isSilent(row, object.status?.runningAt !== undefined);
   return { type: 'machine', machine, state: isMute ? { type: 'unrecognized', row } : stateOf(row) };
 }

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { type Given, given } from '../../../test/builders/observed.ts';
+import { type Given, given, withMachine } from '../../../test/builders/observed.ts';
+import { toyFacts } from '../../../test/builders/toy-market.ts';
 import { labels } from '../../api/v1alpha1/names.ts';
+import { vastFacts } from '../../markets/vast/facts.ts';
 import { decide } from './decide.ts';
 
 function notesOf(situation: Given, own: Readonly<Record<string, string>> = {}): readonly string[] {
@@ -31,5 +33,28 @@ describe('the event that nothing starts (B01)', () => {
 
   test('is left to the group of a worker', () => {
     expect(notesOf({ spec: STOPPED }, { [labels.endpointGroup]: 'chat' })).toEqual([]);
+  });
+});
+
+describe('the event that an idle time has no effect', () => {
+  const rented = (market: typeof toyFacts, observedGeneration: number): Given =>
+    withMachine(
+      {},
+      {
+        spec: { args: [], idle: { after: '30m' } },
+        status: { observedGeneration },
+        facts: { market },
+      },
+    );
+
+  test('comes for a rented machine at a market without utilization, once', () => {
+    expect(notesOf(rented(toyFacts, generation - 1))).toEqual([
+      'Warning: spec.idle: Toy shows no GPU utilization. Leave idle out, or use an account of another market.',
+    ]);
+    expect(notesOf(rented(toyFacts, generation))).toEqual([]);
+  });
+
+  test('is left out at a market with utilization', () => {
+    expect(notesOf(rented(vastFacts, generation - 1))).toEqual([]);
   });
 });

@@ -1,19 +1,35 @@
 import { labels } from '../../api/v1alpha1/names.ts';
 import { nothingStarts } from '../../instance/launch.ts';
+import type { EventNote } from '../../runtime/events.ts';
+import type { Added, StatusDecision } from './decision.ts';
 import type { Facts } from './facts.ts';
-import type { Step } from './types.ts';
+import { unsupportedFields } from './unsupported.ts';
 
 /**
- * Adds the event that nothing runs in the container, with the first status of each generation. The group says it for its
- * workers.
+ * Returns events about the spec with the first status of each generation: nothing runs in the container, or the
+ * market shows no utilization, so no machine can count as idle. The group reports the first event for its workers.
  */
-export function withStartNote({ object }: Pick<Facts, 'object'>, step: Step): Step {
-  if (step.type !== 'decision' || !step.status) return step;
+export function addedStartNote(
+  { object, account }: Pick<Facts, 'object' | 'account'>,
+  { status: { fields } }: StatusDecision,
+): Added {
   const { metadata, spec, status } = object;
-  const isKnown = status?.observedGeneration === metadata.generation;
-  if (isKnown || metadata.labels?.[labels.endpointGroup] !== undefined) return step;
-  const note = nothingStarts(spec);
-  if (note === undefined) return step;
-  const event = { type: 'Warning', reason: 'InvalidSpec', action: 'Renting', note } as const;
-  return { ...step, events: [...step.events, event] };
+  if (status?.observedGeneration === metadata.generation) return {};
+  const isWorker = metadata.labels?.[labels.endpointGroup] !== undefined;
+  const nothing = isWorker ? undefined : nothingStarts(spec);
+  const { market } = account.facts ?? {};
+  // Before a rental the preflight refuses it.
+  const unjudged =
+    fields.instanceId === undefined || !market
+      ? undefined
+      : unsupportedFields({ idle: spec.idle, deletionPolicy: 'Destroy' }, market);
+  const events: readonly EventNote[] = [
+    ...(nothing === undefined
+      ? []
+      : [{ type: 'Warning', reason: 'InvalidSpec', action: 'Renting', note: nothing } as const]),
+    ...(unjudged === undefined
+      ? []
+      : [{ type: 'Warning', reason: 'InvalidSpec', action: 'Keeping', note: unjudged } as const]),
+  ];
+  return { events };
 }

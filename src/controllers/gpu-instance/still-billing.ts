@@ -1,27 +1,32 @@
 import { facetsOf } from '../../api/v1alpha1/reasons.ts';
 import { billedPerHour, isChargedAsStopped } from '../../instance/cost.ts';
 import { isStopped, recordedState } from '../../instance/machine-state.ts';
+import type { Added, StatusDecision } from './decision.ts';
 import type { Facts } from './facts.ts';
-import type { ConditionState, StatusFields, Step, Verdict } from './types.ts';
+import type { ConditionState, StatusFields } from './types.ts';
 
 /** The figure of an hour, as messages write it. */
 const HOURLY = /\$[\d.]+\/h\b/;
 
 /**
- * Adds what the machine of the object bills to a status that says why it does not work, or is not to: in each such message,
- * whichever rule wrote it. A machine that works or boots, and a message that has the figure, stay as they are.
+ * Returns the status messages that report why the machine does not work or must not work, with the machine's billing,
+ * whichever rule wrote them. Messages of a working or booting machine, and messages with the figure, stay unchanged.
  */
-export function withBilling({ object }: Pick<Facts, 'object'>, step: Step): Step {
-  if (step.type !== 'decision' || !step.status) return step;
-  const { fields, verdict } = step.status;
-  const { Ready, Stalled } = verdict;
-  const isRented = verdict.Rented.status === 'True' && object.spec.adopt?.policy !== 'Observe';
+export function addedBilling(
+  { object }: Pick<Facts, 'object'>,
+  {
+    status: {
+      fields,
+      verdict: { Ready, Stalled, Rented },
+    },
+  }: StatusDecision,
+): Added<'Ready' | 'Stalled'> {
+  const isRented = Rented.status === 'True' && object.spec.adopt?.policy !== 'Observe';
   const text = isRented && isIdle(Ready) ? billingOf(fields) : undefined;
-  if (text === undefined) return step;
+  if (text === undefined) return {};
   const add = (state: ConditionState): ConditionState =>
     HOURLY.test(state.message) ? state : { ...state, message: `${state.message} ${text}` };
-  const billing: Verdict = { ...verdict, Ready: add(Ready), ...(Stalled && { Stalled: add(Stalled) }) };
-  return { ...step, status: { fields, verdict: billing } };
+  return { conditions: { Ready: add(Ready), ...(Stalled && { Stalled: add(Stalled) }) } };
 }
 
 function isIdle({ reason }: ConditionState): boolean {

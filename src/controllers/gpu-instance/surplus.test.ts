@@ -86,6 +86,11 @@ describe('one too many is', () => {
       [],
     ],
     [
+      'no machine that ended itself by its own fuse, and is listed again (C12)',
+      { ...afterOne('EndedItself'), machines: [machineOf(1)] },
+      [],
+    ],
+    [
       'no other machine of a purchase whose machine was given up',
       { ...afterOne('SpecChanged'), machines: [machineOf(1, { id: '2' })] },
       [],
@@ -128,9 +133,9 @@ test('a result that is not saved yet comes before any tidying up', () => {
 
 test('a guard that was taken away is restored for a machine that was found, and while one may come', () => {
   const found = { intent: intent(), machines: [machineOf(1)], finalizers: [] };
-  expect(ruleOf(found)).toBe('restore-guard');
-  expect(ruleOf({ intent: OPEN, finalizers: [] })).toBe('restore-guard');
-  expect(ruleOf({ finalizers: [] })).not.toBe('restore-guard');
+  expect(ruleOf(found)).toBe('restore-finalizer');
+  expect(ruleOf({ intent: OPEN, finalizers: [] })).toBe('restore-finalizer');
+  expect(ruleOf({ finalizers: [] })).not.toBe('restore-finalizer');
 });
 
 describe('a machine whose label is not agreed on', () => {

@@ -1,27 +1,28 @@
 import { listsAgree, readAgrees } from '../../accounts/beliefs/machine.ts';
+import { facetsOf } from '../../api/v1alpha1/reasons.ts';
+import { pricedId } from './billing.ts';
 import { decision } from './decision.ts';
 import type { Facts } from './facts.ts';
 import { isDestroyPending } from './gone.ts';
-import { pricedId } from './status.ts';
 import type { ListedMachine, Step } from './types.ts';
 
 /**
- * Returns the surplus machines of this object, lowest id first. A recorded machine with a valid claim always wins over
- * another of the same purchase. An older purchase always loses; a newer one never does: it raises the object's attempt
- * instead. A machine whose destroy was answered stays given up, even if another writer removed it from the status, and
- * even if it is listed again after it was proven gone. A machine that the status names without a verified claim is in
- * doubt, and stays. Every returned machine has a label that matches its start date.
+ * Returns the surplus machines of this object, lowest id first. A recorded machine with a valid claim always wins
+ * over another of the same purchase. An older purchase always loses; a newer one never does, but raises the object's
+ * attempt instead. A machine whose destroy was answered remains given up, even if another writer removed it from the
+ * status, or if it is listed again after it was proven gone. A machine that the status names without a verified claim
+ * is in doubt, and stays. Every returned machine has a label that matches its start date.
  */
 export function surplusMachines(
   facts: Pick<Facts, 'object' | 'machine' | 'purchase' | 'memory'>,
 ): readonly ListedMachine[] {
-  const recorded = facts.machine.owned;
+  const { owned } = facts.machine;
   const named = facts.object.status?.instanceId;
-  const isWinner = recorded !== undefined && facts.machine.recordProof === 'confirmed';
+  const isWinner = owned !== undefined && facts.machine.recordProof === 'confirmed';
   const winnerIsListed = isWinner && facts.machine.list?.recorded !== undefined;
   const newest = Math.max(facts.purchase.settledAttempt, facts.purchase.openIntent?.attempt ?? 0);
   return (facts.machine.list?.labelled ?? []).filter(({ row, ownership }) => {
-    if (row.id === recorded?.instanceId || ownership.type !== 'labelled') return false;
+    if (row.id === owned?.instanceId || ownership.type !== 'labelled') return false;
     if (facts.memory.destroys.some(({ instanceId }) => instanceId === row.id)) return true;
     if (row.id === named) return false;
     if (wasGivenUp(facts, row.id)) return true;
@@ -32,16 +33,16 @@ export function surplusMachines(
   });
 }
 
-/** Returns true if this object itself gave up the machine: a vanished one was not. */
+/** Returns true if this object itself gave up the machine; false if it vanished or ended itself. */
 function wasGivenUp({ object }: Pick<Facts, 'object'>, instanceId: string): boolean {
   const past = object.status?.history?.find((machine) => machine.instanceId === instanceId);
-  return past !== undefined && past.reason !== 'Vanished';
+  return past !== undefined && facetsOf(past.reason).endsByItself !== true;
 }
 
 /**
- * Destroys surplus machines of this object. `hold` and `paused` protect the desired machine, not a second one. Nothing
- * is written first: the attempt on record already proves that an older purchase is over. A machine is destroyed only
- * when two lists and a read of it agree on its label. Undefined while none may be destroyed.
+ * Destroys surplus machines of this object. `hold` and `paused` protect the desired machine, not a second one.
+ * Nothing is written first: the recorded attempt already proves that an older purchase is over. A machine is
+ * destroyed only when two lists and a read of it agree on its label. Undefined while none may be destroyed.
  */
 export function destroySurplus(facts: Facts): Step | undefined {
   const listed = surplusMachines(facts).filter(({ row }) => !isDestroyPending(facts, row.id));
@@ -75,7 +76,9 @@ interface ByLabel {
   readonly read?: Extract<Step, { type: 'read' }>;
 }
 
-/** Returns the machines of `listed` that may go by their label, or the read that is missing for one of them. */
+/**
+ * Returns the machines of `listed` that may be destroyed by their label, or the missing read of one of them.
+ */
 export function confirmedByLabel(
   facts: Pick<Facts, 'object' | 'machine' | 'memory'>,
   listed: readonly ListedMachine[],

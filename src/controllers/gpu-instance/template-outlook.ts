@@ -18,9 +18,11 @@ import type { Observed, Refusal } from './types.ts';
 /** Workers that a group would end for its template. */
 export interface OutlookRequest {
   readonly groupUid: string;
-  /** The template; with another one the back-off begins again. */
+  /** Hash of the template; with another one the backoff begins again. */
   readonly templateHash: string;
-  /** The workers as the template would have them, in the order in which they would end. Read if a search is due. */
+  /**
+   * Returns the workers with the new template, in the order in which they would end. Called when a search is due.
+   */
   readonly workers: () => Promise<readonly GpuInstance[]>;
   /** The account that the template names, and the namespace of the group. */
   readonly account: Pick<GpuInstance, 'metadata' | 'spec'>;
@@ -43,6 +45,7 @@ type Shared = Pick<
   | 'cluster'
   | 'instances'
   | 'accounts'
+  | 'budgets'
   | 'constants'
   | 'identity'
   | 'leaseRemainingMs'
@@ -61,8 +64,8 @@ const NOTHING: Outlook = { inHand: new Set() };
 const MAX_ROUNDS = 24;
 
 /**
- * The search for machines in place of workers of an old template, by the rules of a rental itself. Nothing is rented or
- * reserved. Searches are paced for each group as for an object without a machine.
+ * The search for replacements of workers of an old template, by the rules of a rental. Nothing is rented or reserved.
+ * Searches are paced for each group like those of an object without a machine.
  */
 export class TemplateOutlook {
   readonly #shared: Shared;
@@ -85,7 +88,7 @@ export class TemplateOutlook {
       if (hand.type !== 'searching') session?.queue.leave(seekerOf(worker));
       if (hand.type !== 'inHand') return { inHand, blocked: blockedBy(hand, retry, steady.now()) };
       const { id: offerId, pricePerHour } = hand.offer;
-      promised.push({ objectUid: uidOf(worker), offerId, pricePerHour });
+      promised.push({ ...requester(worker), offerId, pricePerHour });
       inHand.add(worker.metadata.name);
       retry.succeeded();
     }
@@ -96,7 +99,7 @@ export class TemplateOutlook {
     this.#kept.delete(groupUid);
   }
 
-  /** Returns the kept refusal, which is valid for one template and the limits by which it was found. */
+  /** Returns the cached refusal, which is valid for one template and the limits under which it was found. */
   #keptOf({ groupUid, templateHash }: OutlookRequest, session: AccountSession | undefined): Kept {
     const key = `${templateHash} ${canonicalJson(session?.limits ?? {})}`;
     const known = this.#kept.get(groupUid);
@@ -127,7 +130,7 @@ export class TemplateOutlook {
   }
 
   /**
-   * Returns the reader of a search, which is queued under its own name: the worker itself needs no machine. No
+   * Returns the reader of a search, which has its own entry in the queue: the worker itself needs no machine. No
    * certificate is issued.
    */
   #readerFor(memory: ObjectMemory, { retry, session, wake, own, promised }: Search): Reader {
@@ -142,7 +145,7 @@ export class TemplateOutlook {
       offers: (seen, request) =>
         reader.offers({ ...seen, purchase: { ...seen.purchase, uid: seekerOf(seen.object) } }, request),
       room: ({ object }, { offerId, pricePerHour }) =>
-        session?.admission.mayReplace({ objectUid: uidOf(object), offerId, pricePerHour }, promised) ?? {
+        session?.admission.mayReplace({ ...requester(object), offerId, pricePerHour }, promised) ?? {
           ...{ type: 'refused', reason: 'AccountNotReady', retryAfterMs: 5_000 },
           message: 'The MarketplaceAccount has no session.',
         },
@@ -169,7 +172,12 @@ const ACCOUNT_MISSING: Hand = {
 
 const seekerOf = (worker: GpuInstance): string => `${uidOf(worker)}/template`;
 
-/** Keeps what was found out, and says why no further worker may end. */
+const requester = (worker: GpuInstance) => ({
+  objectUid: uidOf(worker),
+  namespace: worker.metadata.namespace ?? '',
+});
+
+/** Saves the result, and returns the reason why no further worker may end. */
 function blockedBy(hand: Hand, retry: Retry, now: number): Refusal | undefined {
   if (hand.type !== 'none') return retry.refusal;
   if (hand.found) retry.refusedByAccount(now, hand.found.afterMs, hand.refusal);
@@ -181,8 +189,8 @@ function blockedBy(hand: Hand, retry: Retry, now: number): Refusal | undefined {
 function withoutPromised(observed: Observed, promised: readonly ReplacementRequest[]): Observed {
   const { account } = observed;
   if (account.state !== 'ready' || promised.length === 0) return observed;
-  const ids = new Set(promised.map(({ offerId }) => offerId));
   const { reserved } = account.facts;
-  const facts = { ...account.facts, reserved: { has: (id: string) => ids.has(id) || reserved.has(id) } };
+  const before = (id: string) => promised.filter(({ offerId }) => offerId === id).length;
+  const facts = { ...account.facts, reserved: { has: (id: string) => reserved.has(id, before(id)) } };
   return { ...observed, account: { ...account, facts } };
 }

@@ -1,4 +1,4 @@
-import type { OfferSet, TicketRefusal } from '../../accounts/admission.ts';
+import type { HeldOffers, TicketRefusal } from '../../accounts/admission.ts';
 import type { Avoided } from '../../accounts/avoid-list.ts';
 import type { Machine, MachineRead } from '../../accounts/beliefs/machine.ts';
 import type { BreakerState, OpenSpan } from '../../accounts/breaker.ts';
@@ -16,8 +16,10 @@ import type { ShownState } from '../../instance/machine-state.ts';
 import type { MicroDollars } from '../../lib/money.ts';
 import type { MarketplaceErrorKind } from '../../market/errors.ts';
 import type { ListUrgency } from '../../market/feed.ts';
+import type { MarketFacts } from '../../market/market.ts';
 import type { Offer, OfferQuery } from '../../market/offer.ts';
 import type { RegistryLogin, RentRequest } from '../../market/rental.ts';
+import type { Fuses } from '../../market/self-end.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
 import type { IntentReading, RentalIntent } from '../../ownership/intent.ts';
 import type { LabelIdentity } from '../../ownership/label.ts';
@@ -26,9 +28,13 @@ import type { Ownership } from '../../ownership/ownership.ts';
 import type { EventNote } from '../../runtime/events.ts';
 import type { Lack } from './offers.ts';
 
-/** A proven login as far as one object's decisions need it. */
+/** Capabilities of a market on which decisions depend. */
+export type Capabilities = Pick<MarketFacts, 'name' | 'label' | 'hasBids' | 'hasStop' | 'hasUtilization'>;
+
+/** A proven login, with the facts that decisions about one object need. */
 export interface AccountFacts {
   readonly login: Login;
+  readonly market: Capabilities;
   readonly limits: AccountLimits;
   readonly breaker: BreakerState;
   /** When the breaker was open, in steady time. */
@@ -36,7 +42,7 @@ export interface AccountFacts {
   /** True if the end of a machine blames its host or machine: not if many failed together. */
   readonly countsHostFailures: boolean;
   readonly labelEcho: LabelEcho;
-  /** True if the credit was at or below what must remain when the key was last checked. */
+  /** True if the credit was at or below the required minimum when the key was last checked. */
   readonly creditUsedUp: boolean;
   /** True if the account refuses every rental and start (`spec.suspend`). */
   readonly suspended: boolean;
@@ -44,32 +50,37 @@ export interface AccountFacts {
   readonly permitted: boolean | undefined;
   /** Adoption policy over all accounts of the login; undefined while it is being determined. */
   readonly adoption: 'None' | 'Unlabelled' | undefined;
-  /** True if the account's own key, or the one kept of it, may destroy. */
+  /** True if the account's own key, or the stored copy of it, may destroy. */
   readonly mayDestroy: boolean;
   readonly sshKeyRegistered: boolean | undefined;
   readonly avoided: Avoided;
   /** Offers that other objects are about to rent. */
-  readonly reserved: OfferSet;
+  readonly reserved: HeldOffers;
   /** Time by the clock that dates machines. */
   readonly serviceTime: ServiceTime;
-  /** The breaker has judged a list since this object planned to end its machine by limit, price or drift. */
+  /**
+   * True if the breaker has evaluated a list since this object planned to end its machine by limit, price, drift or
+   * idleness. Until then the end may be one of many, and is not carried out.
+   */
   readonly isEndJudged: boolean;
-  /** A stopped machine of this login was asked to start and the service knows no such request. */
+  /**
+   * True if a start of a stopped machine of this login was rejected because the service does not support it.
+   */
   readonly startUnsupported: boolean;
 }
 
 /**
- * Object in a namespace that the account of another namespace does not allow, or that names no account. It gets one
- * fixed sentence, whether or not there is such an account. `undecided` while the operator reads the namespace.
+ * Object in a namespace that the account of another namespace does not allow, or that names no account. Its status
+ * has one fixed sentence, whether or not the account exists. `undecided` while the operator reads the namespace.
  */
 export type Outsider = 'refused' | 'undecided';
 
 /**
- * The account an object names. `notReady` has facts where its login was proven before: then teardown works. What an
- * outsider gets holds no word of the account.
+ * The account that an object names. `notReady` has facts if its login was proven before: then teardown works. The
+ * view of an outsider contains no information about the account.
  */
 export type AccountView = { readonly outsider?: Outsider } & (
-  | /** `isUnwatched`: whether there is one in its namespace, this installation does not look. */
+  | /** `isUnwatched`: the namespace is not watched, so it is unknown whether the account exists. */
   { readonly state: 'missing'; readonly isUnwatched?: boolean; readonly facts?: undefined }
   | {
       readonly state: 'notReady';
@@ -82,6 +93,12 @@ export type AccountView = { readonly outsider?: Outsider } & (
   | { readonly state: 'ready'; readonly facts: AccountFacts }
 );
 
+/** A machine that the object's status names with a valid claim of this operator. */
+export interface OwnedMachine {
+  readonly instanceId: string;
+  readonly attempt: number;
+}
+
 /** A listed machine and whose it is. */
 export interface ListedMachine {
   readonly row: Machine;
@@ -90,21 +107,26 @@ export interface ListedMachine {
 
 /** View of the latest complete list for one object. */
 export interface ListView {
-  /** Milliseconds since the epoch at which that list was begun, by the wall clock of that moment. */
+  /** Epoch milliseconds at which that list was begun, by the wall clock at that time. */
   readonly begunAt: number;
   /** Start of the list in steady time; minus infinity if unknown. */
   readonly begunSteady: number;
   /** The machine that `status.instanceId` names, as it is believed to be, if it is listed. */
   readonly recorded: Machine | undefined;
-  /** Rows with this object's uid in a verified label, lowest id first, without those that another object claims. */
+  /**
+   * Rows with this object's uid in a verified label, lowest id first, without those that another object claims.
+   */
   readonly labelled: readonly ListedMachine[];
-  /** A machine of the uid in the intent, if that is another object's. */
+  /** A machine of the uid in the intent, if the intent names another object. */
   readonly formerSelf: Machine | undefined;
-  /** `namespace/name` of the object whose uid the intent names, where that object exists beside this one. */
+  /** `namespace/name` of the object whose uid the intent names, if that object also exists. */
   readonly copiedFrom: string | undefined;
   /** The machine that `adopt` names. */
   readonly adoptTarget: ListedMachine | undefined;
-  /** Rows without a label or with the rest of this purchase's, that no object records: candidates where labels are not echoed. */
+  /**
+   * Rows without a label, or with a changed label of this purchase, that no object records: candidates if labels are
+   * not echoed.
+   */
   readonly unowned: readonly Machine[];
   /** Rows that may be this purchase or belong to a person: never adopted, and a reason to rent nothing. */
   readonly doubtful: readonly Machine[];
@@ -112,7 +134,7 @@ export interface ListView {
   readonly ids: readonly string[];
 }
 
-/** When a machine was missing from complete lists, and what its own read said. */
+/** Times at which a machine was missing from complete lists, and the result of its own read. */
 export interface AbsenceView {
   /** Begin times (steady) of the complete lists since which it is missing, oldest first. */
   readonly lists: readonly number[];
@@ -120,7 +142,7 @@ export interface AbsenceView {
   readonly read: 'absent' | 'present' | 'failed' | undefined;
 }
 
-/** Reason why nothing is tried for now. */
+/** Reason why no attempt is made at present. */
 export interface Refusal {
   readonly reason: Reason;
   readonly detail: string;
@@ -136,15 +158,15 @@ export interface RetryView {
   readonly refusal: Refusal | undefined;
   /** Reason why nothing matched, from an unfiltered search within the last ten minutes. */
   readonly explained: Refusal | undefined;
-  /** Failures in a row of what is tried now, for backoff. */
+  /** Consecutive failures of the present attempt, for backoff. */
   readonly failures: number;
-  /** Before this nothing but a destroy is tried again. */
+  /** Time before which only a destroy is retried. */
   readonly notBefore: number;
-  /** Set while a machine that works is to be replaced: a second search has to confirm the first. */
+  /** Set while a replacement of a working machine is sought: a second search must confirm the first. */
   readonly firstSearch?: FirstSearch | undefined;
 }
 
-/** Matching offers of one search reply, none of which is believed before another search shows it as well. */
+/** Matching offers of one search reply; each counts only after another search also shows it. */
 export interface FirstSearch {
   /** Begin of the search, in steady time. */
   readonly begunAt: number;
@@ -156,7 +178,7 @@ export interface FirstSearch {
 /** Last notice of an object's position in the queue; by steady time. */
 export interface QueueNotice {
   readonly reason: 'Queued';
-  /** Labels that do not come back, or the rate limit and earlier rentals. */
+  /** `labels`: labels are not echoed. `turn`: the rate limit and earlier rentals. */
   readonly cause: 'labels' | 'turn';
   readonly detail: string;
   readonly at: number;
@@ -179,7 +201,7 @@ export interface DestroyMark {
   readonly reason: Reason;
   /** Steady time when the answer came: lists begun after it count. */
   readonly answeredAt: number;
-  /** The service's clock in that answer: where billing ends. */
+  /** Time by the service's clock in that answer, at which billing ends. */
   readonly endedAt: number;
 }
 
@@ -201,16 +223,21 @@ export interface WatchedFields {
 
 /** Memory of this process about its own requests for an object. Times are steady unless named otherwise. */
 export interface MemoryFields {
-  /** When a person last asked to look now, on `clock.monotonic()`. */
+  /** Time of a person's last reconcile request, on `clock.monotonic()`. */
   readonly askedAt?: number | undefined;
   /** A rental that was answered and whose result is not yet saved. */
   readonly rented?: RentedFacts | undefined;
   /** The newest intent that this process wrote, in case the annotation is removed. */
   readonly intent?: RentalIntent | undefined;
-  /** The intent whose call was certainly refused or never sent: nothing comes of it. */
+  /** The intent whose call was definitely refused or never sent: it creates no machine. */
   readonly refused?: IntentMark | undefined;
   /** A machine that came too late for its purchase, as a list last showed it. */
-  readonly late?: (IntentMark & { readonly machine: Machine }) | undefined;
+  readonly late?: (IntentMark & { readonly row: Machine }) | undefined;
+  /**
+   * Machines that a list showed as the possible result of a purchase of this object, with their labels by ID. The label
+   * is undefined if the market returns none.
+   */
+  readonly candidates: ReadonlyMap<string, string | undefined>;
   /** Last notice of its position in the queue; undefined if it does not wait. */
   readonly queued?: QueueNotice | undefined;
   readonly destroys: readonly DestroyMark[];
@@ -220,27 +247,31 @@ export interface MemoryFields {
   readonly destroyNotBefore: number;
   /** The deadline of an intent, as it was when this process first saw it. */
   readonly intentDeadline?: { readonly attempt: number; readonly at: number } | undefined;
-  /** When this process first looked at the object. */
+  /** Time at which this process first observed the object. */
   readonly firstSeenAt: number;
-  /** Machine on record at that time: a process before this one may have asked it to start. */
+  /** Recorded machine at that time: an earlier process may have requested its start. */
   readonly foundMachine?: string | undefined;
-  /** When a start of the machine was last sent that may have been carried out since, or may still be. */
+  /**
+   * Time at which the last start of the machine was sent that may have been carried out since, or may still be.
+   */
   readonly startSentAt?: number | undefined;
   /** When the start that is under way was answered with success. */
   readonly startAnsweredAt?: number | undefined;
-  /** When the machine was last asked to stop. */
+  /** Time of the last stop request for the machine. */
   readonly stopAskedAt?: number | undefined;
-  /** The service's clock in that answer: from then on only the disk bills. */
+  /** Time by the service's clock in that answer, from which only the disk bills. */
   readonly stopAnsweredAt?: number | undefined;
-  /** When the machine was last given its label. */
+  /** Time at which the machine's label was last set. */
   readonly relabelledAt?: number | undefined;
-  /** When it is next looked at whether the children still are as they were written. */
+  /** When this process first saw the warning of an end for idleness on the record; undefined without one. */
+  readonly idleWarnedAt?: number | undefined;
+  /** Time of the next check whether the children are unchanged. */
   readonly childrenDueAt?: number | undefined;
 }
 
 /**
- * Memory of this process about an object. A loss does no harm: it only saves time. The record's own time replaces a
- * missing one.
+ * Memory of this process about an object. It only saves time, so losing it does no harm. The record's own time
+ * replaces a missing one.
  */
 export interface MemoryView extends RetryView, MemoryFields, WatchedFields {
   /** The search for a machine in place of the present one, which works. */
@@ -265,7 +296,47 @@ export interface ProbeView {
   readonly detail: string;
 }
 
-/** Inputs of a rental from the whole spec and the cluster, and those that are missing there. */
+/** Fuses of a machine, or the reason why only the operator enforces its `maxLifetime`. */
+export type RentalFuse =
+  | { readonly type: 'fuse'; readonly fuses: Fuses }
+  | { readonly type: 'none'; readonly reason: 'NoRoomForFuse' | 'NoFuse'; readonly detail: string };
+
+/** Settled answer on whether the machine has shown that it can end itself. */
+export type SelfEndView =
+  | { readonly type: 'proven' }
+  /** `noProof`: its fuse runs, and its key reached no marketplace. `noFuse`: no fuse runs. */
+  | { readonly type: 'noProof' | 'noFuse' }
+  /** The files of the fuse cannot be listed. */
+  | { readonly type: 'unread'; readonly detail: string; readonly isMarkets?: true };
+
+/** Lease of the present machine, as known to this process. */
+export interface LeaseView {
+  /**
+   * Time at which the last successful renewal was sent; undefined if the lease is not armed. Monotonic time in
+   * memory, steady time in an observation.
+   */
+  readonly renewedAt?: number;
+  /** SHA-256 of the SSH host key that the machine proved at the first renewal, in hex. */
+  readonly hostKey: string | undefined;
+  /** Failed renewals since the last one that worked. */
+  readonly failures: number;
+  /** Set if a renewal showed that the machine can end itself. */
+  readonly isProven?: true;
+  /** Reason for the last failure, without a full stop. */
+  readonly detail?: string;
+}
+
+/** Idle time of the recorded machine at the threshold of its object, without a reply that shows a use. */
+export interface IdleView {
+  /** Steady time of the first reply. */
+  readonly since: number;
+  /** Number of complete lists since then. */
+  readonly lists: number;
+  /** Share of that time, or of its last `spec.idle.after`, that complete lists cover. */
+  readonly covered: number;
+}
+
+/** Inputs of a rental from the whole spec and the cluster, or the missing ones. */
 export type InputsView =
   | {
       readonly type: 'ready';
@@ -275,12 +346,14 @@ export type InputsView =
       /** Text in its sent form, packed if it is long. */
       readonly onStart: string | undefined;
       readonly imageLogin: RegistryLogin | undefined;
+      /** Fuses in `onStart`, or the reason why there are none; absent if none is requested. */
+      readonly fuse?: RentalFuse;
     }
   | {
       readonly type: 'problem';
       readonly reason: Reason;
       readonly detail: string;
-      /** When to ask again, if that is sooner than usual. */
+      /** Retry interval, if it is shorter than usual. */
       readonly retryAfterMs?: number;
     };
 
@@ -336,6 +409,7 @@ export interface RentedFacts {
   readonly pricePerHour: number | undefined;
   readonly specHash: string | undefined;
   readonly facts?: MachineFacts | undefined;
+  readonly fuse?: RentalFuse | undefined;
   readonly image: string | undefined;
   /** The machine's own key, encrypted; undefined if the marketplace issued none. */
   readonly sealedKey?: string | undefined;
@@ -352,12 +426,6 @@ export type Published =
   | { readonly type: 'nameTaken'; readonly detail: string }
   | { readonly type: 'failed'; readonly detail: string };
 
-/** An offer that was seen for a machine in place of the present one. */
-export interface SeenOffer {
-  readonly id: string;
-  readonly pricePerHour: MicroDollars | undefined;
-}
-
 /** Machines of one object, as lists, single reads and other objects show them. */
 export interface SeenMachines {
   /** undefined: no complete list has been seen yet. */
@@ -366,13 +434,19 @@ export interface SeenMachines {
   readonly listsBegun: readonly number[];
   /** Absences by machine id; every relevant machine of this object has an entry. */
   readonly absences: ReadonlyMap<string, AbsenceView>;
-  /** The single read of a machine that lists say something new of; undefined if it was not requested. */
+  /** Single read of the machine, requested if lists show a change of it; undefined if it was not requested. */
   readonly confirmed: ConfirmedView | undefined;
-  /** Single reads in this pass of machines that may go by their label, by id. */
+  /** Single reads in this reconcile, by machine ID, of machines that may be destroyed because of their label. */
   readonly labelReads: ReadonlyMap<string, ConfirmedView['read']>;
   /** True if the key has just proved its login in this reconcile; undefined if it was not verified. */
   readonly loginProven: boolean | undefined;
   readonly probe: ProbeView | undefined;
+  /** Undefined without a lease by SSH, and while the machine is not known to run. */
+  readonly lease: LeaseView | undefined;
+  /** Undefined without a fuse, and while it is not settled. */
+  readonly selfEnd: SelfEndView | undefined;
+  /** Undefined without `spec.idle`, while the machine is in use, and before this process has watched it for long enough. */
+  readonly idle: IdleView | undefined;
   /** Result of writing the children in this pass; undefined if this pass did not. */
   readonly published: Published | undefined;
   /** An object of the login has an earlier machine of the same offer: the offer was sold twice. */
@@ -397,9 +471,9 @@ export interface SeenPurchase {
   readonly place?: QueuePosition | undefined;
 }
 
-/** Times of one pass, and the constants by which waits are measured. */
+/** Times of one reconcile, and the constants for waits. */
 export interface PassTimes {
-  /** Milliseconds since the epoch by our wall clock: for everything that is written down. */
+  /** Epoch milliseconds by the operator's wall clock: for all written times. */
   readonly now: number;
   /** Elapsed time that no jump of the wall clock changes: for everything that is waited for. */
   readonly steadyNow: number;
@@ -413,6 +487,8 @@ export interface Observed {
   readonly object: GpuInstance;
   readonly machine: SeenMachines;
   readonly account: AccountView;
+  /** Text of the SpendBudget that stops the machines of the namespace; undefined if none does. */
+  readonly budgetStop?: string | undefined;
   readonly purchase: SeenPurchase;
   readonly clock: PassTimes;
   readonly memory: MemoryView;
@@ -424,27 +500,27 @@ export type ReadRequest =
       readonly type: 'offers';
       readonly index: number;
       /**
-       * `shared`: the reply of a wider search will do. `exact`: such a reply did not tell enough. `broad`: with fewer
-       * requirements, only to say why nothing matches: never worth waiting for.
+       * `shared`: the reply of a wider search suffices. `exact`: such a reply had too little information. `broad`:
+       * with fewer requirements, only to explain why nothing matches; never waited for.
        */
       readonly scope: 'shared' | 'exact' | 'broad';
-      /** The search, and after it those that follow if it finds nothing. */
+      /** The search, and the searches that follow if it finds nothing. */
       readonly queries: readonly [OfferQuery, ...OfferQuery[]];
-      /** True if it found nothing before: searches of others go first. */
+      /** True if the object found nothing before: searches of others come first. */
       readonly patient?: boolean;
       /** Steady time: only a search that was begun since then will do. */
       readonly since?: number;
     }
-  /** Keeps the matching offers of a search until a second one confirms them; undefined forgets them. */
+  /** Keeps the matching offers of a search until a second one confirms them; undefined removes them. */
   | { readonly type: 'firstSearch'; readonly search: FirstSearch | undefined }
   | { readonly type: 'inputs' }
   /** True if the account admits this rental in place of the present machine. */
   | { readonly type: 'room'; readonly offerId: string; readonly pricePerHour: MicroDollars | undefined }
   /** True if the machine exists, by its single read. */
   | { readonly type: 'machine'; readonly instanceId: string }
-  /** The machine by its single read, to compare it with what lists say. */
+  /** A single read of the machine, to compare with lists. */
   | { readonly type: 'confirm'; readonly instanceId: string }
-  /** A machine by its single read, before it goes by its label. */
+  /** A single read of a machine, before it is destroyed by its label. */
   | { readonly type: 'confirmLabel'; readonly instanceId: string }
   | { readonly type: 'loginProof' };
 
@@ -463,11 +539,13 @@ export interface Purchase {
   readonly specHash: string;
   /** Facts of the machine from the offer. */
   readonly facts?: MachineFacts;
-  /** Every id listed before the purchase, if labels are not known to come back. */
+  /** Fuses in the start text of the request, or the reason why there are none. */
+  readonly fuse?: RentalFuse | undefined;
+  /** Every id listed before the purchase, unless labels are known to be echoed. */
   readonly knownIds: readonly string[] | undefined;
 }
 
-/** An effect outside the cluster, or the removal of the guard that remembers one. */
+/** An effect outside the cluster, or the removal of the finalizer that guards one. */
 export type Action =
   | { readonly type: 'rent'; readonly purchase: Purchase }
   | { readonly type: 'destroy'; readonly instanceId: string; readonly reason: Reason }
@@ -483,13 +561,15 @@ export type Action =
   | {
       readonly type: 'release';
       readonly note: EventNote;
+      /** Time by the service's clock at which billing of the recorded machine ended. */
+      readonly endedAt: number;
       /** Ids of machines that the operator destroyed for the object: if one is listed again, the sweep destroys it again. */
       readonly destroyed: readonly string[];
       /** The machine stays, and with it the Secret and Service of an object that was deleted with `--cascade=orphan`. */
       readonly keepsChildren?: true;
     };
 
-/** Fields of a status beside conditions and phase. */
+/** Fields of a status except conditions and phase. */
 export type StatusFields = Omit<GpuInstanceStatus, 'conditions' | 'observedGeneration' | 'phase'>;
 
 /** Condition of an object. */
@@ -511,11 +591,14 @@ export interface Verdict {
   readonly Reconciling?: ConditionState;
   readonly Stalled?: ConditionState;
   readonly ReplacementBlocked?: ConditionState;
+  readonly Idle?: ConditionState;
+  readonly LifeFuseFixed?: ConditionState;
+  readonly LeaseAtRisk?: ConditionState;
 }
 
 /** When to reconcile again. Changes of the object, the account and its rows enqueue it by themselves. */
 export interface Requeue {
-  /** At the latest after this time. */
+  /** Maximum time until the requeue. */
   readonly afterMs?: number;
   /** After the next complete list. */
   readonly onList?: boolean;
@@ -525,22 +608,24 @@ export interface Requeue {
 
 /** Record that must exist on the object before its actions are carried out. */
 export type Recording =
-  /** The object contains the record already: it is being deleted, or its power state or attempt names the intent. */
+  /**
+   * The object already contains the record: it is being deleted, or its power state or attempt names the intent.
+   */
   | { readonly type: 'nothing'; readonly because: 'deleting' | 'powerState' | 'attempt' | 'noAction' }
   | { readonly type: 'status' }
   | { readonly type: 'intent'; readonly purchase: Purchase }
-  /** The guard alone, before an existing machine is taken over. */
+  /** Only the finalizer, before an existing machine is adopted. */
   | { readonly type: 'finalizer' };
 
-/** A whole decision: what to record, what to do, what to say and when to look again. */
+/** A whole decision: record, actions, messages and requeue. */
 export interface Decision {
   readonly type: 'decision';
-  /** The rule that decided, as logs and `explain` name it; empty if none had to. */
+  /** The rule that decided, as logs and `explain` name it; empty if no rule was needed. */
   readonly rule: string;
   /** Reason for that rule's decision, for logs and `explain`. */
   readonly because: string;
   readonly record: Recording;
-  /** The status wanted before the actions; left out where it stays. */
+  /** The desired status before the actions; left out if it is unchanged. */
   readonly status?: { readonly fields: StatusFields; readonly verdict: Verdict };
   readonly actions: readonly Action[];
   readonly events: readonly EventNote[];
@@ -549,23 +634,27 @@ export interface Decision {
   readonly forgiven?: { readonly target: AvoidTarget; readonly reason: Reason };
   /** A machine that came to its end in this decision. */
   readonly ended?: { readonly reason: Reason; readonly cost: MicroDollars };
-  /** Destroy marks that are proven and need not be remembered any more. */
+  /** Destroy marks that are proven and no longer needed. */
   readonly settled: readonly string[];
-  /** True if its machine is to end by limit, price or drift: the breaker counts such ends. */
+  /** True if its machine is due to end by limit, price, drift or idleness: the breaker counts such ends. */
   readonly plansEnd?: true;
+  /**
+   * True while an idle end of its machine is announced: the breaker counts such machines once one of them is due.
+   */
+  readonly announcesEnd?: true;
   /** The result of a rental is in this record: memory drops it, and the next rental of the login may go. */
   readonly savesRental?: true;
-  /** The refusal ends within moments: the search for another machine is not over. */
+  /** The refusal ends within moments: the search for a replacement is not over. */
   readonly isMomentary?: true;
   /** Counts for the backoff as a purchase that failed. */
   readonly isFailure?: true;
   /** Wait in the queue of its login, which is no failure, with its notice, if any. */
   readonly waits?: { readonly notice?: QueueNotice };
-  /** Nothing is tried again before that time, unless the spec or the account changes. */
+  /** No attempt is made before that time, unless the spec or the account changes. */
   readonly backOff?: { readonly afterMs: number; readonly refusal: Refusal };
   /** Reason why nothing matches, from an unfiltered search; worth keeping. */
   readonly explained?: Refusal;
-  /** No other machine could be rented in place of the present one: the next search comes after that time. */
+  /** No replacement could be rented for the present machine: the next search follows after that time. */
   readonly blocked?: {
     readonly afterMs: number;
     readonly refusal: Refusal;
@@ -576,16 +665,18 @@ export interface Decision {
 
 /** Content of the children in the cluster about the machine. */
 export interface Publication {
-  /** Fields of the status that goes with it. */
+  /** Fields of the status for this publication. */
   readonly fields: StatusFields;
   /** True if the machine runs: then Secret and Service are there. */
   readonly serving: boolean;
-  /** True if the Service is to include the machine: not while its probe fails, nor while the group drains it. */
+  /**
+   * True if the Service must include the machine: false while its probe fails, or while the group drains it.
+   */
   readonly ready: boolean;
 }
 
 /**
- * The next step of a reconcile: read what a rule needs beside, write the children before the status says that they are there, or
+ * The next step of a reconcile: read further input of a rule, write the children before the status mentions them, or
  * decide.
  */
 export type Step =

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { given, identity, labelOf, NOW, row } from '../../../test/builders/observed.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import type { SpendBudget } from '../../api/v1alpha1/spend-budget.ts';
 import type { AccountRef } from '../../instance/account-ref.ts';
 import type { FeedEvent } from '../../market/feed-state.ts';
 import type { Change } from '../../runtime/list-watch/informer.ts';
@@ -66,7 +67,16 @@ function situation(objects: readonly GpuInstance[], first: readonly Session[] = 
   let current = [...objects];
   let onAccount: (ref: AccountRef) => void = () => {};
   let onObject: (change: Change<GpuInstance>) => void = () => {};
+  let onBudget: (change: Change<SpendBudget>) => void = () => {};
   const waking = new Watches({
+    spendBudgets: {
+      onChange: (listener: typeof onBudget) => {
+        onBudget = listener;
+        return () => {
+          onBudget = () => {};
+        };
+      },
+    },
     accounts: {
       get: ({ name }: AccountRef) => {
         const session = sessions.find(({ ref }) => ref.name === name);
@@ -107,6 +117,7 @@ function situation(objects: readonly GpuInstance[], first: readonly Session[] = 
       return [...woken];
     },
     accountChanges: (name: string) => onAccount({ namespace: 'team', name }),
+    budgetChanges: (change: Change<SpendBudget>) => onBudget(change),
     objectChanges: (change: Change<GpuInstance>) => {
       current = [...current.filter(({ metadata }) => metadata.uid !== change.object.metadata.uid)];
       if (change.type !== 'deleted') current.push(change.object);
@@ -174,6 +185,40 @@ describe('a complete list', () => {
     waking.onNextList('team/a', object);
     expect(wokenBy(() => session.hear({ type: 'failed' } as FeedEvent))).toEqual([]);
     expect(wokenBy(() => session.hear(LIST))).toEqual(['team/a']);
+  });
+});
+
+describe('a budget that changed', () => {
+  const objects = [objectOf({ uid: uidOf('a') }), objectOf({ uid: uidOf('b'), account: 'other' })];
+  const budget = (change: Partial<SpendBudget['status']> = {}, generation = 1, namespace = 'team') =>
+    ({
+      metadata: { name: 'budget', namespace, uid: 'budget', generation },
+      status: { month: '2026-11', ...change },
+    }) as SpendBudget;
+  const updated = (object: SpendBudget): Change<SpendBudget> => ({
+    ...{ type: 'updated', key: 'team/budget' },
+    ...{ object, previous: budget() },
+  });
+  const exceeded = { conditions: [{ type: 'Exceeded' }] as never };
+
+  test.each<[string, Change<SpendBudget>]>([
+    ['was created', { type: 'added', key: 'team/budget', object: budget() }],
+    ['was deleted', { type: 'deleted', key: 'team/budget', object: budget() }],
+    ['has another spec', updated(budget({}, 2))],
+    ['counts another month', updated(budget({ month: '2026-12' }))],
+    ['is exceeded now', updated(budget(exceeded))],
+  ])('and %s wakes the objects of its namespace, and what an account refused is asked again', (_, change) => {
+    const { wokenBy, budgetChanges, changed } = situation(objects);
+    expect(wokenBy(() => budgetChanges(change))).toEqual(['team/a', 'team/b']);
+    expect(changed).toEqual(['a', 'b']);
+  });
+
+  test.each([
+    ['in its figures', updated(budget({ spentThisMonth: '5.00' }))],
+    ['in another namespace', updated(budget({}, 2, 'other'))],
+  ])('%s wakes no object', (_, change) => {
+    const { wokenBy, budgetChanges } = situation(objects);
+    expect(wokenBy(() => budgetChanges(change))).toEqual([]);
   });
 });
 

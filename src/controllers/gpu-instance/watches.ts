@@ -1,6 +1,7 @@
 import { type AccountDirectory, sessionOf } from '../../accounts/registry.ts';
 import type { AccountSession } from '../../accounts/session.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import type { SpendBudget } from '../../api/v1alpha1/spend-budget.ts';
 import { accountRefOf } from '../../instance/account-ref.ts';
 import type { Feed } from '../../market/feed.ts';
 import type { FeedEvent } from '../../market/feed-state.ts';
@@ -12,15 +13,16 @@ import type { SteadyClock } from './memory.ts';
 export interface WatchesOptions {
   readonly accounts: AccountDirectory;
   readonly instances: Informer<GpuInstance>;
+  readonly spendBudgets: Pick<Informer<SpendBudget>, 'onChange'>;
   readonly enqueue: (key: string) => void;
-  /** An account changed that this object names. */
+  /** An account changed that this object names, or a budget of its namespace: a refused request may be allowed now. */
   readonly onAccountChange: (object: GpuInstance) => void;
   readonly steady: SteadyClock;
 }
 
 /**
- * Wakes just the objects that news concern: a changed row wakes its own object, a complete list those that
- * wait for one, and an account that changed all that name it.
+ * Wakes only the objects that a change concerns: a changed row wakes its own object, a complete list the objects that
+ * wait for one, a changed account all that name it, and a changed budget all of its namespace.
  */
 export class Watches {
   readonly #options: WatchesOptions;
@@ -35,7 +37,7 @@ export class Watches {
   }
 
   start(): void {
-    const { accounts, instances, enqueue, onAccountChange } = this.#options;
+    const { accounts, instances, spendBudgets, enqueue, onAccountChange } = this.#options;
     for (const object of instances.list()) this.#index(object);
     this.#endings = [
       instances.onChange((change) => {
@@ -48,6 +50,15 @@ export class Watches {
         for (const object of instances.list()) {
           const named = accountRefOf(object);
           if (named.name !== ref.name || named.namespace !== ref.namespace) continue;
+          onAccountChange(object);
+          enqueue(objectKey(object.metadata));
+        }
+      }),
+      spendBudgets.onChange((change) => {
+        if (change.type === 'updated' && decidesAlike(change.previous, change.object)) return;
+        const { namespace } = change.object.metadata;
+        for (const object of instances.list()) {
+          if (object.metadata.namespace !== namespace) continue;
           onAccountChange(object);
           enqueue(objectKey(object.metadata));
         }
@@ -121,6 +132,17 @@ export class Watches {
       if (keys?.size === 0) this.#keysByMachine.delete(id);
     }
   }
+}
+
+/** Returns true if two versions of a budget differ in figures only, which change all the time. */
+function decidesAlike(before: SpendBudget, now: SpendBudget): boolean {
+  const exceeded = ({ status }: SpendBudget) => status?.conditions?.some(({ type }) => type === 'Exceeded');
+  return (
+    before.metadata.uid === now.metadata.uid &&
+    before.metadata.generation === now.metadata.generation &&
+    before.status?.month === now.status?.month &&
+    exceeded(before) === exceeded(now)
+  );
 }
 
 function machinesOf({ spec, status }: GpuInstance): readonly string[] {

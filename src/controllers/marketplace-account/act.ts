@@ -21,7 +21,7 @@ export interface AccountEffects {
   readonly isLeader: () => boolean;
 }
 
-/** Carries out one action. The receipt shows that what it rests on was written before. */
+/** Carries out one action. The receipt proves that its preconditions were recorded first. */
 export async function act(
   action: Action,
   { object: account }: Receipt<MarketplaceAccount>,

@@ -3,7 +3,7 @@ import { type Outage, outageCause } from '../../api/v1alpha1/outage.ts';
 import { facetsOf, isTerminal, type Reason } from '../../api/v1alpha1/reasons.ts';
 import { formatDollars, type MicroDollars } from '../../lib/money.ts';
 import { agreeing, counted } from '../../lib/plural.ts';
-import { storedForm } from '../../lib/stored-form.ts';
+import { newerVersion } from '../../lib/stored-form.ts';
 import { formatTime } from '../../lib/time.ts';
 import type { MarketplaceErrorKind } from '../../market/errors.ts';
 import { massOrphanRecord, orphansOnDeletion, rollbackRecord } from './incidents.ts';
@@ -55,7 +55,7 @@ function ownKeyProven({ account }: Observed, { login, mayDestroy }: Proven): Con
   if (pinned && !sameLogin(pinned, login)) {
     return isFalse(
       'LoginChanged',
-      `The key proves user ${login.userId}, the account is pinned to user ${pinned.userId}; nothing is changed or destroyed with it. Put a key of user ${pinned.userId} back, and make another MarketplaceAccount for user ${login.userId}.`,
+      `The key proves user ${login.userId}, the account is pinned to user ${pinned.userId}; nothing is changed or destroyed with it. Put a key of user ${pinned.userId} back, and create another MarketplaceAccount for user ${login.userId}.`,
     );
   }
   if (!mayDestroy) return isFalse('KeyTooNarrow', TOO_NARROW);
@@ -73,13 +73,13 @@ function urlMessage(
   const list = `is not in the operator's list (${url.allowed.join(', ')})`;
   return specified === undefined
     ? `The marketplace ${url.url} of the account's login ${list}; add it by --marketplace-url.`
-    : `spec.url ${url.url} ${list}; add it by --marketplace-url, or make another account with one of them.`;
+    : `spec.url ${url.url} ${list}; add it by --marketplace-url, or create another account with one of them.`;
 }
 
 function usingKeptKey(observed: Observed, { insteadOf }: Proven): ConditionState {
   const refusal = insteadOf?.type === 'failed' ? rejected(insteadOf.failure) : undefined;
   const problem = insteadOf?.type === 'proven' ? TOO_NARROW : refusal?.message;
-  const cause = noKey(observed)?.message ?? problem ?? 'The key in the Secret is not accepted.';
+  const cause = noKey(observed)?.message ?? problem ?? 'The key in the Secret was rejected.';
   return isFalse(
     'UsingKeptKey',
     `${cause} The kept key is used to list and destroy only; restore the Secret.`,
@@ -181,7 +181,7 @@ function unreachable(observed: Observed, { kind, badCertificate }: Failure): Con
     case 'blockedAddress':
       return isFalse(
         'AddressInvalid',
-        'The URL leads to an address that the operator may not call; correct it, or use --allow-private-addresses.',
+        'The URL resolves to an address that the operator may not call; correct it, or use --allow-private-addresses.',
       );
     case 'redirected':
       return isFalse('Unreachable', 'The marketplace redirects, which is never followed; correct spec.url.');
@@ -250,9 +250,9 @@ export function unreadiness(observed: Observed): Unreadiness | undefined {
 
 /** Returns the reason to stop for a record of a newer version, which may forbid actions of this version. */
 function newerRecord({ status }: Observed['account']): Unreadiness | undefined {
-  const problem = storedForm(status)?.problem;
-  if (problem?.type !== 'newer') return undefined;
-  const message = `status.record is of version ${problem.version}, so nothing is rented or destroyed with this account. Install the newer version again.`;
+  const version = newerVersion(status);
+  if (version === undefined) return undefined;
+  const message = `status.record is of version ${version}, so nothing is rented or destroyed with this account. Install the newer version again.`;
   return { reason: 'RecordUnreadable', message };
 }
 
@@ -266,7 +266,7 @@ function deleting(observed: Observed): Unreadiness {
   const more = blockers.length > 10 ? ` and ${blockers.length - 10} more` : '';
   return {
     reason: 'Deleting',
-    message: `GpuInstances still have machines of this account: ${named}${more}. Delete them, and the account goes too.`,
+    message: `GpuInstances still have machines of this account: ${named}${more}. Delete them; the account is then deleted, too.`,
   };
 }
 

@@ -13,22 +13,25 @@ import { record } from '../../runtime/writes.ts';
 import { type AccountEffects, act } from './act.ts';
 import { decide } from './decide.ts';
 import { type AccountSources, observe } from './observe.ts';
+import type { CreditReading } from './types.ts';
 
 export interface MarketplaceAccountControllerOptions
   extends AccountEffects,
-    Omit<AccountSources, 'figuresWrittenAt' | 'allAccounts'>,
+    Omit<AccountSources, 'figuresWrittenAt' | 'creditReadings' | 'allAccounts'>,
     Pick<ControllerOptions, 'random' | 'log' | 'metrics' | 'workers'> {
   readonly accounts: Informer<MarketplaceAccount>;
   readonly events: EventRecorder;
 }
 
-/** Keeps one session per account in step with its key, its marketplace and what it has spent. */
+/** Keeps one session per account up to date with its key, its marketplace and its spending. */
 export function createMarketplaceAccountController(options: MarketplaceAccountControllerOptions): Controller {
   const { accounts, clock, events, kube, registry } = options;
   const figuresWrittenAt = new Map<string, number>();
+  const creditReadings = new Map<string, readonly CreditReading[]>();
   const sources: AccountSources = {
     ...options,
     figuresWrittenAt: (key) => figuresWrittenAt.get(key),
+    creditReadings: (key) => creditReadings.get(key) ?? [],
     allAccounts: () => accounts.list(),
   };
   const controller = createObjectController<MarketplaceAccount>({
@@ -38,7 +41,9 @@ export function createMarketplaceAccountController(options: MarketplaceAccountCo
     client: kube,
     resource: marketplaceAccountResource,
     async reconcile(account, { key, aside, log }) {
-      const decision = decide(await observe(account, sources, aside));
+      const observed = await observe(account, sources, aside);
+      creditReadings.set(key, observed.creditReadings);
+      const decision = decide(observed);
       const receipt = await record({
         client: kube,
         resource: marketplaceAccountResource,
@@ -62,13 +67,17 @@ export function createMarketplaceAccountController(options: MarketplaceAccountCo
       const { namespace = '', name } = refOfKey(key);
       registry.forget({ namespace, name });
       figuresWrittenAt.delete(key);
+      creditReadings.delete(key);
     },
   });
   enqueueOnEvents(controller, options);
   return controller;
 }
 
-/** Enqueues an account when its session changes or its login was polled; a refusal makes the next pass read the key again. */
+/**
+ * Enqueues an account when its session changes or its login was polled; after a refusal the next reconcile reads the
+ * key again.
+ */
 function enqueueOnEvents(controller: ObjectController, options: MarketplaceAccountControllerOptions): void {
   const { accounts, registry, keyChecks } = options;
   registry.onChange((ref) => controller.enqueue(accountKey(ref)));
@@ -87,7 +96,7 @@ function mayConcernKeyOrCredit(event: AccountEvent): boolean {
   return event.type === 'machineStopped' || (event.type === 'failed' && REFUSALS.has(event.error.kind));
 }
 
-/** Failures after which the key is read again at once. */
+/** Failures after which the key is read again immediately. */
 const REFUSALS: ReadonlySet<MarketplaceErrorKind> = new Set<MarketplaceErrorKind>([
   'unauthorized',
   'forbidden',

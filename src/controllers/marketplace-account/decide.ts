@@ -3,6 +3,7 @@ import type { Outage } from '../../api/v1alpha1/outage.ts';
 import { facetsOf } from '../../api/v1alpha1/reasons.ts';
 import type { EventNote } from '../../runtime/events.ts';
 import { outageNow, ready, stalled, suspended, unreadiness } from './conditions.ts';
+import { creditLow, isRecordedLow } from './credit-low.ts';
 import { closeRequest, orphansOnDeletion } from './incidents.ts';
 import { isUndecided, provesPinned, sameLogin } from './key-proof.ts';
 import { eventFigures, outageEvents } from './outage.ts';
@@ -17,7 +18,7 @@ export function decide(observed: Observed): Decision {
   const guarded = account.metadata.finalizers?.includes(ACCOUNT_FINALIZER) ?? false;
   const { actions, events } = deleting
     ? teardown(observed, guarded)
-    : { actions: service(observed), events: eventsOf(observed, status.outage) };
+    : { actions: service(observed), events: eventsOf(observed, status) };
   return {
     status,
     needsFinalizer: !deleting && !guarded && provesPinned(observed.proof, account.status?.login),
@@ -28,8 +29,8 @@ export function decide(observed: Observed): Decision {
 }
 
 /**
- * Returns the actions that every object of the account needs, up to the destroy of its last machine. Actions that wait
- * for no reply come first: by then a person's request is recorded as handled.
+ * Returns the actions that every object of the account needs, up to the destroy of its last machine. Actions that
+ * wait for no reply come first, when a person's request is recorded as handled.
  */
 function service(observed: Observed): readonly Action[] {
   const { account, session, installation, proof } = observed;
@@ -71,7 +72,7 @@ function warning(reason: string, note: string): EventNote {
 
 /**
  * Returns the actions on the session, which follows its key. A key without permission to destroy does not replace a
- * kept one, which can still destroy its rentals. An undecided proof does not change the key: the previous one still
+ * stored one, which can still destroy its rentals. An undecided proof does not change the key: the previous one still
  * counts, but the account sends no requests while a reply names another user.
  */
 function connection(observed: Observed): readonly Action[] {
@@ -90,17 +91,34 @@ function namesOther({ proof, account: { status } }: Observed): boolean {
 }
 
 /**
- * Returns the events of an account that is not being deleted: it needs a person, its breaker opens, or a person
- * suspends or resumes it.
+ * Returns the events of an account that is not being deleted: it needs a person, its breaker opens, a person suspends
+ * or resumes it, or its credit becomes low or sufficient.
  */
-function eventsOf(observed: Observed, outage: Outage | undefined): readonly ReportedEvent[] {
+function eventsOf(observed: Observed, status: Decision['status']): readonly ReportedEvent[] {
+  const { outage } = status;
   const trouble = troubleEvent(observed, outage);
   return [
     ...outageEvents(observed, outage, trouble),
     ...trouble,
     ...breakerEvent(observed),
     ...suspendEvent(observed),
+    ...creditEvent(observed, status),
   ];
+}
+
+/** Returns the event of a condition that the written status gains or loses. */
+function creditEvent(observed: Observed, status: Decision['status']): readonly EventNote[] {
+  const { account, creditReadings } = observed;
+  if (isRecordedLow({ status }) === isRecordedLow(account)) return [];
+  const low = creditLow(observed);
+  if (low) return [warning(low.reason, low.message)];
+  const common = { type: 'Normal', action: 'CheckAccount' } as const;
+  if (creditReadings.at(-1)?.credit === undefined) {
+    const note = 'The key may not read the credit any more, so CreditLow is not reported.';
+    return [{ ...common, reason: 'CreditUnknown', note }];
+  }
+  const note = 'The credit lasts longer than a day again at the present hourly cost.';
+  return [{ ...common, reason: 'CreditSufficient', note }];
 }
 
 function suspendEvent(observed: Observed): readonly EventNote[] {

@@ -9,8 +9,8 @@ import { isUndecided, provesPinned } from './key-proof.ts';
 import type { Observed } from './types.ts';
 
 /*
- * What the status of an account keeps until it is over or until a person acts: the open breaker, a rollback of the
- * cluster's memory, machines that lost their objects at once, and what a deleted account leaves behind.
+ * Parts of an account's status that stay until they are over or a person acts: the open breaker, a rollback of the
+ * cluster's memory, machines that lost their objects at the same time, and the remains of a deleted account.
  */
 
 const NONE: ReadonlySet<string> = new Set();
@@ -31,8 +31,8 @@ type BreakerRecord = NonNullable<MarketplaceAccountStatus['breaker']>;
 
 /**
  * Returns the record of the breaker. Only a mass failure is recorded: a breaker that a failed list opened closes by
- * itself. A request to close is handled when it is seen, even if the breaker is closed: it never closes a later
- * failure.
+ * itself. A request to close is handled when it is seen, even if the breaker is closed, so it never closes after a
+ * later failure.
  */
 export function breakerRecord(observed: Observed): Pick<MarketplaceAccountStatus, 'breaker'> {
   const before = observed.account.status?.breaker;
@@ -63,7 +63,7 @@ function during(observed: Observed, failure: Incident, request: string | undefin
   };
 }
 
-/** Returns the record of a breaker that is closed from now on, unless it was closed before. */
+/** Returns the record of a breaker that closes now, unless it was closed before. */
 function closedRecord({ account, now }: Observed): BreakerRecord {
   const { releasedAt: _released, ...before } = account.status?.breaker ?? { open: false };
   const wasClosed = !before.open && 'since' in before;
@@ -88,9 +88,9 @@ export type RollbackRecord = Pick<
 const MAX_IDS = 256;
 
 /**
- * Machines that prove that the cluster's memory was rolled back stay on record until they are gone, or until a person
- * confirms with a value of the annotation that was not there when they were recorded: a restored object may carry an old
- * one. The confirmation is dated by the clock that dates machines, and waits until that is known.
+ * Machines that prove a rollback of the cluster's memory remain recorded until they are gone, or until a person
+ * confirms with a new value of the annotation: a restored object may have an old one. The confirmation is dated by
+ * the clock that dates machines, and waits until that is known.
  */
 export function rollbackRecord(observed: Observed): RollbackRecord {
   const { account, serviceNow } = observed;
@@ -115,7 +115,7 @@ function rolledBackIds({ account }: Observed, ids: readonly string[]): Pick<Roll
   return account.status?.rolledBack || ids.length > 0 ? { rolledBack: [...ids] } : {};
 }
 
-/** Returns the recorded ids that are not gone, and those of the latest sweep. */
+/** Returns the recorded ids that are not gone, and the ids of the latest sweep. */
 function latched(observed: Observed): readonly string[] {
   const { rolledBack = [], rollbackConfirmedAt } = observed.account.status ?? {};
   const findings = observed.session?.findings;
@@ -132,9 +132,8 @@ export type MassOrphanRecord = Pick<
 >;
 
 /**
- * Machines that lost their objects together stay on record until they are gone, or until a person confirms by a value of
- * the annotation that was not there when they were recorded. Confirmed ids are recorded too, so that the next sweep does
- * not report them again.
+ * Machines that lost their objects together remain recorded until they are gone, or until a person confirms with a
+ * new value of the annotation. Confirmed ids are recorded too, so that the next sweep does not report them again.
  */
 export function massOrphanRecord(observed: Observed): MassOrphanRecord {
   const { account, session } = observed;
@@ -172,7 +171,7 @@ export type OrphansOnDeletion =
 
 /**
  * Orphans that no sweep would destroy once the account is gone. The account waits for them only if its policy is to
- * destroy them and a sweep may do so: a problem that a person has to fix first delays no deletion.
+ * destroy them and a sweep may do so: a problem that needs a person delays no deletion.
  */
 export function orphansOnDeletion(observed: Observed): OrphansOnDeletion {
   const { account, beside } = observed;

@@ -34,6 +34,8 @@ export interface KeyCheck {
   readonly failingSince: number | undefined;
   /** Number of consecutive checks without an answer. */
   readonly unanswered: number;
+  /** Time of the check on `clock.monotonic()`. */
+  readonly checkedAt: number;
   /** Milliseconds until the next check is due. */
   readonly againInMs: number;
 }
@@ -76,21 +78,24 @@ const MIN_PAUSE_MS = 1_000;
  * Pause after a check without an answer; doubled each time. Longer than the marketplace's longest pause between calls.
  */
 const UNANSWERED_PAUSE_MS = 5_000;
-/** Maximum time for which one wrong credit stops rentals: a second reply follows the first one with too little. */
+/**
+ * Maximum time for which one wrong credit stops rentals: if the first reply shows too little, a second one follows.
+ */
 const CREDIT_PAUSE_MS = 10_000;
 /**
- * Interval after which the kept Secret is read again: a user may have deleted it, and only the last key can end
+ * Interval after which the stored Secret is read again: a user may have deleted it, and only the last key can end
  * machines.
  */
 const KEPT_BELIEVED_MS = 3_600_000;
 /** Interval in which an existing account is always checked. */
 const INTERVALS_REMEMBERED = 10;
-/** Remembered keys of an account: the one in the user's Secret, and the kept one. */
+/** Number of cached keys of an account: the key in the user's Secret, and the stored one. */
 const KEYS_REMEMBERED = 2;
 
 /**
  * Reads and verifies keys: every minute, when the spec or a request changes, and when the marketplace refused one. It
- * is sooner if the marketplace did not answer or a second reply must agree: until then a new process can do nothing.
+ * retries sooner if the marketplace did not answer or a second reply must agree, because a new process cannot act
+ * before.
  */
 export class KeyChecks {
   readonly #options: KeyChecksOptions;
@@ -139,9 +144,10 @@ export class KeyChecks {
       before && !this.#isDue(uid, before, cause)
         ? before
         : this.#remember(account, cause, await this.#make(account, url, aside));
-    const { reading, proof, failingSince, unanswered } = check;
+    const { reading, proof, failingSince, unanswered, at: checkedAt } = check;
     const againInMs = Math.max(0, this.#pauseAfter(check) - this.#ageOf(check));
-    return { reading, proof, failingSince, unanswered, againInMs, keyKept: this.#isKept(uid, proof) };
+    const keyKept = this.#isKept(uid, proof);
+    return { reading, proof, failingSince, unanswered, checkedAt, againInMs, keyKept };
   }
 
   #remember(account: MarketplaceAccount, cause: string, finding: Finding): Remembered {
@@ -195,7 +201,9 @@ export class KeyChecks {
     return { reading, proof: chooseProof(own, proof) };
   }
 
-  /** Asks for the user of the key and, if two replies agree on it and the key is new, tries whether it may destroy. */
+  /**
+   * Requests the user of the key. If two replies agree on it and the key is new, tests whether the key may destroy.
+   */
   async #prove(trial: KeyTrial, source: KeySource, pinned: PinnedLogin | undefined): Promise<KeyProof> {
     const { url, key } = trial;
     const { marketFor, clock } = this.#options;
@@ -203,7 +211,7 @@ export class KeyChecks {
       const askedAt = clock.monotonic();
       const market = marketFor(trial, undefined);
       const first = await market.login();
-      // One reply that names another user ends no session: the second one counts.
+      // One reply that names another user ends no session; only a second one does.
       const isOther = pinned !== undefined && !sameLogin(pinned, { url, userId: first.id });
       const user = isOther ? await market.login() : first;
       const login = { url, userId: user.id };

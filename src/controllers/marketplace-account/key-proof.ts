@@ -4,7 +4,7 @@ import type { MarketplaceError, MarketplaceErrorKind } from '../../market/errors
 import type { LoginUser } from '../../market/login-user.ts';
 import { type Login, loginText } from '../../ownership/login.ts';
 
-/** Source of the tested key: the user's Secret, or the one kept from an earlier proof. */
+/** Source of the tested key: the user's Secret, or the stored key of an earlier proof. */
 export type KeySource = 'user' | 'kept';
 
 /** A failure, reduced to the fields for decisions and texts. */
@@ -57,7 +57,9 @@ const ABOUT_THE_KEY: ReadonlySet<MarketplaceErrorKind> = new Set<MarketplaceErro
   'forbidden',
 ]);
 
-/** Returns true if a proof did not arrive: it says nothing about the key, and may succeed at the next attempt. */
+/**
+ * Returns true if a proof did not arrive. It shows nothing about the key, and may succeed at the next attempt.
+ */
 export function isInconclusive({ kind }: Failure): boolean {
   return !ABOUT_THE_KEY.has(kind);
 }
@@ -68,9 +70,10 @@ export function isUndecided(proof: KeyProof): boolean {
 }
 
 /**
- * Minimum milliseconds between two requests whose replies together prove the user of a key. A single wrong reply needs
- * no longer: every process verifies each key before any action, so a whole poll would delay the first destroy after
- * each start. A service that names another user for seconds may do so for longer than a poll as well.
+ * Minimum milliseconds between two requests whose replies together prove the user of a key. A longer wait would be no
+ * better against a single wrong reply, and would delay the first destroy after each start, because every process
+ * verifies each key before any action. A service that names another user for seconds may also do so for longer than a
+ * poll.
  */
 export const CONFIRMATION_MS = 1_000;
 
@@ -107,7 +110,7 @@ export function sameLogin(pinned: PinnedLogin, proven: Login): boolean {
   return loginText(pinned) === loginText(proven);
 }
 
-/** Returns true if a proof is one of the account's own login: the first one pins it. */
+/** Returns true if a proof shows the account's own login: the first proof pins it. */
 export function provesPinned(
   proof: KeyProof,
   pinned: PinnedLogin | undefined,
@@ -116,8 +119,8 @@ export function provesPinned(
 }
 
 /**
- * Returns true if the kept key may be needed to end machines of the account's login: there is no other, or it is
- * refused, or may not destroy. A key of another login is a mistake of a person and changes nothing.
+ * Returns true if the stored key may be needed to end machines of the account's login: there is no other key, or it
+ * is refused, or may not destroy. A key of another login is a person's mistake and changes nothing.
  */
 export function needsFallbackKey(own: KeyProof, { status }: MarketplaceAccount): boolean {
   if (!status?.login) return false;
@@ -133,7 +136,10 @@ export function needsFallbackKey(own: KeyProof, { status }: MarketplaceAccount):
   }
 }
 
-/** Returns the proof to use beside a kept key. While that one is undecided, its earlier proof holds. */
+/**
+ * Returns the proof to use if there is also a stored key. While the proof of the stored key is undecided, its earlier
+ * proof counts.
+ */
 export function chooseProof(own: KeyProof, kept: KeyProof): KeyProof {
   if (own.type === 'none' || isUndecided(kept)) return kept;
   if (kept.type !== 'proven' || (own.type === 'proven' && !kept.mayDestroy)) return own;

@@ -323,12 +323,23 @@ test('scenario 35: without credit nothing is rented, and with credit it goes on 
     return conditions.some(({ reason }) => reason === 'InsufficientCredit');
   });
   expect(bench.callsTo('PUT', /asks/)).toHaveLength(0);
-  await bench.kube.patch(
-    marketplaceAccountResource,
-    { namespace: bench.namespace, name: 'default' },
-    { type: 'merge', body: { spec: { limits: { minCredit: '5' } } } },
-  );
+  const setMinCredit = (minCredit: string) =>
+    bench.kube.patch(
+      marketplaceAccountResource,
+      { namespace: bench.namespace, name: 'default' },
+      { type: 'merge', body: { spec: { limits: { minCredit } } } },
+    );
+  await setMinCredit('5');
   await until('it runs', async () => (await bench.instance('waiting'))?.status?.phase === 'Running');
+  const credit = Number((await bench.account())?.status?.credit);
+  await setMinCredit((credit - 1).toFixed(2));
+  await condition(bench, 'CreditLow', 'True', 'CreditLow');
+  await condition(bench, 'Ready', 'True');
+  await setMinCredit('5');
+  await until('the condition ends', async () => {
+    const conditions = (await bench.account())?.status?.conditions ?? [];
+    return !conditions.some(({ type }) => type === 'CreditLow');
+  });
 });
 
 describe('scenarios 20 and 29: many machines that turn bad at once', () => {

@@ -7,6 +7,7 @@ import type { ServiceTime } from '../../accounts/service-clock.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import type { InstanceSummary } from '../../instance/summary.ts';
 import { type AccountSources, observe } from './observe.ts';
+import type { CreditReading } from './types.ts';
 
 const ALLOWED = ['https://console.vast.ai', 'https://market.example:8443'];
 const [DEFAULT = ''] = ALLOWED;
@@ -28,6 +29,8 @@ interface Setting {
   readonly connectedUids?: readonly string[];
   /** Undefined without a sweep. */
   readonly pendingOrphans?: readonly number[];
+  /** Readings of credit and cost of the reconcile before. */
+  readonly readings?: readonly CreditReading[];
   /** The only URLs that the operator allows. */
   readonly allowed?: readonly string[];
 }
@@ -35,7 +38,7 @@ interface Setting {
 /** Returns the observation of an account with this URL and these objects, and the URLs for which its key was read. */
 async function seen(setting: Setting = {}) {
   const { url, pinnedUrl, objects = [], allowed = ALLOWED, time = UNKNOWN, isConnected = true } = setting;
-  const { status, others = [], pendingOrphans, connectedUids = [] } = setting;
+  const { readings = [], status, others = [], pendingOrphans, connectedUids = [] } = setting;
   const login = pinnedUrl === undefined ? {} : { login: { ...LOGIN, url: pinnedUrl, provenAt: '' } };
   const account = accountWith({ spec: url === undefined ? {} : { url }, status: { ...login, ...status } });
   const keyReadFor: string[] = [];
@@ -58,7 +61,7 @@ async function seen(setting: Setting = {}) {
         isListed: isConnected,
         update: (newest: MarketplaceAccount) => updates.push(newest),
         provenGone: async () => new Set(),
-        admission: { sums: () => ({}) },
+        admission: { sums: () => ({ dollarsPerHour: 3 }) },
         observer: { breaker: { type: 'closed' }, labelEcho: 'unknown' },
         findings: { orphans: [], unsettled: [], rolledBack: [], confirmedAt: 0, copied: [] },
         pendingOrphans: () => pendingOrphans,
@@ -69,7 +72,13 @@ async function seen(setting: Setting = {}) {
       check: async (_: MarketplaceAccount, wanted: string) => {
         keyReadFor.push(wanted);
         const proof = proven();
-        return { reading: { type: 'key', key: proof.key }, proof, keyKept: true, againInMs: 90_000 };
+        return {
+          reading: { type: 'key', key: proof.key },
+          proof,
+          keyKept: true,
+          checkedAt: 7,
+          againInMs: 90_000,
+        };
       },
     },
     clock: createVirtualClock(),
@@ -78,6 +87,7 @@ async function seen(setting: Setting = {}) {
     allObjects: () => [...objects, instanceSummary({ key: 'elsewhere/of-another-account' })],
     allAccounts: () => [account, ...others],
     figuresWrittenAt: () => undefined,
+    creditReadings: () => readings,
   } as unknown as AccountSources;
   return {
     account,
@@ -234,6 +244,13 @@ test('the newest rental is that of all objects', async () => {
   );
   expect((await seen({ objects })).observed.newestRentalAt).toBe(9);
   expect((await seen()).observed.newestRentalAt).toBeUndefined();
+});
+
+test('the readings gain credit and hourly cost of a new check', async () => {
+  const reading = { checkedAt: 7, credit: 100_000_000, pricePerHour: 3 };
+  const before = { checkedAt: 6, credit: 1, pricePerHour: 2 };
+  expect((await seen({ readings: [before] })).observed.creditReadings).toEqual([before, reading]);
+  expect((await seen({ readings: [reading] })).observed.creditReadings).toEqual([reading]);
 });
 
 test('the key is looked at again no later than the interval says', async () => {

@@ -8,9 +8,10 @@ import type { InstanceSummary } from '../../instance/summary.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { ReconcileContext } from '../../runtime/controller.ts';
 import { objectKey } from '../../runtime/kube/kube-object.ts';
+import { withReading } from './credit-low.ts';
 import type { KeyCheck, KeyChecks } from './key-checks.ts';
 import { failureOf, sameLogin } from './key-proof.ts';
-import type { MachineCounts, Observed, SessionFacts, UrlCheck } from './types.ts';
+import type { CreditReading, MachineCounts, Observed, SessionFacts, UrlCheck } from './types.ts';
 
 /** Sources of an account's reconcile. */
 export interface AccountSources extends BlockerSources {
@@ -24,6 +25,8 @@ export interface AccountSources extends BlockerSources {
   /** Every account in the cache. */
   readonly allAccounts: () => readonly MarketplaceAccount[];
   readonly figuresWrittenAt: (uid: string) => number | undefined;
+  /** Readings of the reconcile before. */
+  readonly creditReadings: (uid: string) => readonly CreditReading[];
 }
 
 /**
@@ -43,6 +46,7 @@ export async function observe(
   const objects = registry.objectsOf(account).all();
   const session = registry.session(ref);
   session?.update(account);
+  const facts = session && (await sessionFacts(session, account, { objects, sources, aside }));
   return Object.freeze({
     account,
     now: clock.now(),
@@ -54,7 +58,7 @@ export async function observe(
     keyFailingSince: failingSince,
     keyUnanswered: unanswered,
     keyCheckAgainInMs: Math.min(againInMs, sources.keyCheckIntervalMs),
-    session: session && (await sessionFacts(session, account, { objects, sources, aside })),
+    session: facts,
     installation: sources.installation.state(),
     beside: besideOf(account, sources),
     blockers: await findBlockers(account, objects, sources),
@@ -63,7 +67,17 @@ export async function observe(
       undefined,
     ),
     figuresWrittenAt: sources.figuresWrittenAt(objectKey(account.metadata)),
+    creditReadings: withReading(sources.creditReadings(objectKey(account.metadata)), readingOf(check, facts)),
   });
+}
+
+/** Returns the credit of a check with the present cost; undefined if the check failed or no session knows the cost. */
+function readingOf(
+  { proof, checkedAt }: KeyCheck,
+  session: SessionFacts | undefined,
+): CreditReading | undefined {
+  if (proof.type !== 'proven' || !session) return undefined;
+  return { checkedAt, credit: proof.user.credit, pricePerHour: session.sums.dollarsPerHour };
 }
 
 const NOT_CHECKED: KeyCheck = {
@@ -72,12 +86,13 @@ const NOT_CHECKED: KeyCheck = {
   keyKept: false,
   failingSince: undefined,
   unanswered: 0,
+  checkedAt: 0,
   againInMs: Number.POSITIVE_INFINITY,
 };
 
 /**
- * Returns the account's URL if the operator allows it. The first of the list is the default until a login is pinned:
- * another first one later moves no account to another marketplace, and shows no key there.
+ * Returns the account's URL if the operator allows it. The first of the list is the default until a login is pinned.
+ * If the first URL changes later, no account moves to another marketplace, and no key is sent there.
  */
 export function checkUrl({ spec, status }: MarketplaceAccount, allowed: readonly string[]): UrlCheck {
   const requested = (spec.url ?? status?.login?.url ?? allowed[0] ?? '').replace(/\/+$/, '');
@@ -88,8 +103,8 @@ export function checkUrl({ spec, status }: MarketplaceAccount, allowed: readonly
 }
 
 /**
- * Returns what other accounts of the login do about orphans. An account without a session, or one in deletion, soon
- * sweeps no more.
+ * Returns the effect of other accounts of the login on orphans. An account without a session, or in deletion, does
+ * not count, since it soon stops sweeping.
  */
 function besideOf(
   account: MarketplaceAccount,
@@ -166,9 +181,9 @@ export interface BlockerSources {
 }
 
 /**
- * Objects that keep an account from going, by namespace/name. Where the cache shows none to one that is being deleted, the
- * cache may be behind a purchase: no ticket is given from then on, who has one is waited for, and only then objects are
- * read as they are, which have their intent on record before any money is spent.
+ * Objects that block the deletion of an account, as namespace/name. If the cache shows none, it may be behind a
+ * purchase. Therefore the account first stops giving tickets and waits for holders of earlier ones. Then it reads the
+ * objects from the API server, where each intent was recorded before any money was spent.
  */
 export async function findBlockers(
   account: MarketplaceAccount,

@@ -261,6 +261,9 @@ describe('money', () => {
     proof: userWith({ credit }),
     session: session({ sums: { ...session().sums, ...sums } }),
   });
+  const lasting = (hours: number) =>
+    [1, 2].map((checkedAt) => ({ checkedAt, credit: hours * 1_000_000, pricePerHour: 1_000_000 }));
+  const LOW = decide(observed({ creditReadings: lasting(23) })).status;
   const OPEN = ['keepKey', 'connect', 'ready for rentals'];
   table([
     ['is gone', spending({}, {}, 0), [...OPEN, 'event InsufficientCredit']],
@@ -274,6 +277,21 @@ describe('money', () => {
       'of an hour is used up',
       spending({ maxSpendPerHour: '2' }, { dollarsPerHour: 2_000_000 }),
       [...OPEN, 'event AtLimit'],
+    ],
+    [
+      'runs low by two readings: a condition and an event',
+      { ...spending({}), creditReadings: lasting(23) },
+      [...OPEN, 'event CreditLow'],
+    ],
+    [
+      'lasts long again by two readings: an event',
+      { account: accountWith({ status: LOW }), creditReadings: lasting(31) },
+      [...OPEN, 'event CreditSufficient'],
+    ],
+    [
+      'is low on record while the marketplace does not answer: nothing changes',
+      { account: accountWith({ status: LOW }), proof: failed('timeout'), creditReadings: lasting(23) },
+      ['ready Unreachable'],
     ],
     ['may not be read', spending({}, { credit: 1 }, undefined), OPEN],
     [

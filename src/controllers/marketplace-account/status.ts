@@ -18,6 +18,7 @@ import {
   stalled,
   suspended,
 } from './conditions.ts';
+import { creditLow } from './credit-low.ts';
 import { breakerRecord, massOrphanRecord, provenGone, rollbackRecord } from './incidents.ts';
 import { provesPinned } from './key-proof.ts';
 import type { Observed } from './types.ts';
@@ -52,7 +53,9 @@ export function statusOf(observed: Observed): Status {
   };
 }
 
-/** Returns the conditions. Until a new process has its own findings the present ones stay: a restart is no change. */
+/**
+ * Returns the conditions. Until a new process has its own findings the present ones stay: a restart is no change.
+ */
 function conditionsOf(observed: Observed): NonNullable<Status['conditions']> {
   const { status, metadata } = observed.account;
   const summary = ready(observed);
@@ -66,6 +69,7 @@ function conditionsOf(observed: Observed): NonNullable<Status['conditions']> {
     Funded: funded(observed),
     Reachable: reachable(observed),
     Suspended: suspended(observed),
+    CreditLow: creditLow(observed),
     Stalled: stall && { ...stall, status: 'True' },
     Reconciling: isWorking ? { ...summary, status: 'True' } : undefined,
   };
@@ -101,7 +105,7 @@ function provenFacts({ account, proof, installation, now }: Observed): Partial<S
   return {
     // Pinned when two replies about the user's own key agree, and never moved.
     ...(!login && proof.source === 'user' && { login: { ...proof.login, provenAt: formatTime(now) } }),
-    // By whose labels machines of this account are known, should the identity be lost one day.
+    // Identifies the labels of this account's machines if the identity is lost later.
     ...(installation.type === 'known' && { installation: installation.identity.installId8 }),
     ...(known && { twoFactor: known }),
     sshKeyRegistered: sshKey !== undefined && sshKey !== '',
@@ -118,13 +122,13 @@ function sessionRecords(observed: Observed): Partial<Status> {
   return {
     ...(counts && { machines: counts }),
     ...(labelEcho === 'unknown' ? {} : { labelsEchoed: labelEcho === 'echoed' }),
-    // An empty list replaces one that is on record, and is left out otherwise.
+    // An empty list replaces a recorded list, and is left out otherwise.
     ...((session.avoid.length > 0 || before.avoid !== undefined) && { avoid: session.avoid.map(avoidEntry) }),
-    // A machine that is gone needs no entry; while there is any doubt it keeps the one that protects it.
+    // A machine that is gone needs no entry; in doubt it keeps the entry that protects it.
     ...(before.retained && { retained: before.retained.filter(({ instanceId }) => !gone.has(instanceId)) }),
     ...labelCopies(observed),
     ...breakerRecord(observed),
-    // It never goes back.
+    // Never decreases.
     ...(newest > 0 && { lastRentalAt: formatTime(newest) }),
   };
 }
@@ -144,7 +148,8 @@ function avoidEntry({
 const MAX_COPIES = 256;
 
 /**
- * Returns the copies of labels. A copy stays one when its original ends: otherwise it would look like a late rental.
+ * Returns the copies of labels. A copy remains a copy when its original ends: otherwise it would look like a late
+ * rental.
  */
 function labelCopies(observed: Observed): Pick<Status, 'labelCopies'> {
   const before = observed.account.status?.labelCopies;

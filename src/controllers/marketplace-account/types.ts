@@ -8,6 +8,7 @@ import type { AccountSums } from '../../accounts/spend-limits.ts';
 import type { MarketplaceAccount, MarketplaceAccountStatus } from '../../api/v1alpha1/marketplace-account.ts';
 import type { Outage } from '../../api/v1alpha1/outage.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
+import type { MicroDollars } from '../../lib/money.ts';
 import type { Secret } from '../../lib/secret.ts';
 import type { FeedHealth } from '../../market/feed-state.ts';
 import type { Login } from '../../ownership/login.ts';
@@ -30,7 +31,7 @@ export interface SessionFacts {
   readonly failure: Failure | undefined;
   /** Undefined before the first complete list. */
   readonly counts: MachineCounts | undefined;
-  /** Machines in the status that are certainly gone. */
+  /** Machines in the status that are proven gone. */
   readonly provenGone: ReadonlySet<string>;
   readonly sums: AccountSums;
   readonly breaker: BreakerState;
@@ -38,10 +39,19 @@ export interface SessionFacts {
   readonly avoid: readonly AvoidEntry[];
   readonly findings: SweepFindings;
   /**
-   * Ids of machines without an object that are not certainly gone; followed only while the account is being deleted.
+   * Ids of machines without an object that are not proven gone; followed only while the account is being deleted.
    * Undefined before this process's first sweep.
    */
   readonly pendingOrphans: readonly string[] | undefined;
+}
+
+/** Credit and hourly cost of an account at one check of its key. */
+export interface CreditReading {
+  /** Time of the check on `clock.monotonic()`: one check is one reading. */
+  readonly checkedAt: number;
+  /** Undefined if the key may not read it. */
+  readonly credit: MicroDollars | undefined;
+  readonly pricePerHour: MicroDollars;
 }
 
 /** Inputs of one reconcile, in one frozen value. */
@@ -59,8 +69,8 @@ export interface Observed {
   /** namespace/name of objects that block the deletion of the account. */
   readonly blockers: readonly string[];
   /**
-   * Effect of other accounts of the login on its orphans: one stays and sweeps them; or none does, and one of them has
-   * policy Report, so that no account may destroy any.
+   * Effect of other accounts of the login on its orphans. `sweeps`: one remains and sweeps them. `reports`: none
+   * sweeps, and one has the policy Report, so no account may destroy any.
    */
   readonly beside: 'sweeps' | 'reports' | 'nothing';
   /** Epoch milliseconds of the newest rental that any object has on record. */
@@ -69,6 +79,8 @@ export interface Observed {
   readonly keyKept: boolean;
   /** Epoch milliseconds of the last write of credit and runway; undefined if not by this process. */
   readonly figuresWrittenAt: number | undefined;
+  /** Newest readings of credit and cost, the newest last; none after a start of the operator. */
+  readonly creditReadings: readonly CreditReading[];
   /** Epoch milliseconds of the first of the consecutive failed checks; undefined if the latest succeeded. */
   readonly keyFailingSince: number | undefined;
   /** Consecutive checks of the key without an answer. */

@@ -7,7 +7,7 @@ import { hourly, warning } from './decide.ts';
 import type { Sweep } from './observe.ts';
 import type { Action } from './types.ts';
 
-/** Figures of sweeps beside events. */
+/** Metrics of sweeps in addition to events. */
 export interface SweepMetrics {
   orphanDestroyed(account: { readonly namespace: string; readonly name: string }): void;
 }
@@ -17,11 +17,16 @@ export interface SweepEffects {
   readonly events: EventRecorder;
   readonly metrics: SweepMetrics;
   readonly log: Logger;
-  /** Asked before each destroy, and again when it has waited for its place. */
+  /**
+   * Returns true if this process leads. Checked before each destroy, and again after it has waited in the queue.
+   */
   readonly isLeader: () => boolean;
   /** True if the newest list and the caches decide the destroy of that machine again. */
   readonly isStillOrphan: (sweep: Sweep, instanceId: string) => boolean;
-  /** Durable when it resolves: that destroy counts among those of the last hour, whatever comes of it. */
+  /**
+   * Records the destroy durably before it resolves. That destroy counts among those of the last hour, whatever its
+   * result.
+   */
   readonly recordSwept: (session: AccountSession, instanceId: string) => Promise<void>;
 }
 
@@ -63,7 +68,7 @@ async function destroyOrphan(
     log.info('orphan is kept: its own read does not show the label', { instanceId });
     return;
   }
-  // The record of its first destroy stands, and it lost no object in a mass.
+  // Its first destroy is recorded, and it did not lose its object in a mass event.
   if (!wasDestroyed) await recordSwept(session, instanceId);
   try {
     await session.market.destroy(instanceId, { mayLeave });
@@ -82,8 +87,8 @@ async function destroyOrphan(
 }
 
 /**
- * Returns true if a read of the machine shows the same label and start as the list. A list may show one of our labels
- * on another machine.
+ * Returns true if a read of the machine shows the same label and start as the list. A list may show a label of the
+ * operator on another machine.
  */
 async function isConfirmed(
   { feed }: AccountSession,

@@ -182,9 +182,7 @@ test('a right that is missing is in the log, and asked for again by the next loo
   const warnings: string[] = [];
   const log = { ...silentLogger, warn: (text: string) => void warnings.push(text) };
   expect(await cluster.swept({ log: { ...log, child: () => log } })).toEqual(ALL);
-  expect(warnings).toEqual([
-    expect.stringMatching(/^children of objects that are gone cannot be looked for/),
-  ]);
+  expect(warnings).toEqual([expect.stringMatching(/^cannot find or remove children of deleted objects/)]);
   cluster.intercept = () => undefined;
   await cluster.clock.advance(600_000);
   expect(cluster.left()).toEqual([]);

@@ -29,10 +29,10 @@ interface SecretObject extends KubeObject {
 }
 
 /**
- * Deletes the children of a GpuInstance that lost its finalizers by hand during `kubectl delete --cascade=orphan`: no
- * reconcile of the object follows, and the garbage collector has no owner reference to follow. Its slices would route
- * to a machine that another customer may rent now, and its Secret and Service would block their names. Secrets are
- * never listed: the Secret is found by the Service and the slices.
+ * Deletes the children of a GpuInstance whose finalizers were removed by hand during `kubectl delete
+ * --cascade=orphan`. No reconcile of the object follows, and the garbage collector has no owner reference to follow.
+ * Its slices would route to a machine that another customer may rent now, and its Secret and Service would block
+ * their names. Secrets are never listed; the Service and the slices name the Secret.
  */
 export function createChildSweep(options: ChildSweepOptions): Controller {
   const { namespaces, log } = options;
@@ -41,7 +41,7 @@ export function createChildSweep(options: ChildSweepOptions): Controller {
       await sweep(scope === EVERYWHERE ? undefined : scope, options);
     } catch (error) {
       if (!isKubeError(error, 'forbidden')) throw error;
-      log.warn('children of objects that are gone cannot be looked for, or removed', { error });
+      log.warn('cannot find or remove children of deleted objects', { error });
     }
     return requeueAfter(EVERY_MS);
   };
@@ -85,7 +85,7 @@ async function removeChildren(
       child,
       cluster,
     );
-  if (goes.length > 0) log.info('children of an object that is gone were removed', { ...former });
+  if (goes.length > 0) log.info('removed children of a deleted object', { ...former });
 }
 
 /** Deletes one child under the uid and version that the sweep read: a later writer may have adopted it. */

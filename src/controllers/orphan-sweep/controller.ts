@@ -40,7 +40,7 @@ export function createOrphanSweep(options: OrphanSweepOptions): Controller {
     const decision = decide(await observe(sweep, options));
     for (const session of sweep.sessions) session.recordSweep(decision.findings, sweep.list);
     if (decision.kept !== undefined) {
-      options.log.debug('orphans are left alone', { because: decision.kept, ...decision.findings });
+      options.log.debug('no orphan is destroyed', { because: decision.kept, ...decision.findings });
     }
     for (const note of decision.events) options.events.record({ regarding: account, ...note });
     const carryOut = async () => {
@@ -59,8 +59,8 @@ export function createOrphanSweep(options: OrphanSweepOptions): Controller {
 }
 
 /**
- * Returns true if the machine is still an orphan when its destroy call reaches the front of the queue. Meanwhile an
- * object may claim it, or many machines may have lost their objects.
+ * Returns true if the machine is still an orphan when its destroy call reaches the front of the queue. In the
+ * meantime an object may have claimed it, or many machines may have lost their objects.
  */
 function isStillOrphan(sweep: Sweep, instanceId: string, sources: SweepSources): boolean {
   const observed = observeAgain(sweep, sources);

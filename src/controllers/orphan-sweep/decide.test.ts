@@ -125,7 +125,7 @@ test('scenario 87: reports a late machine once, with its price, and as an orphan
       type: 'Warning',
       reason: 'OrphanFound',
       action: 'SweepOrphans',
-      note: expect.stringContaining('Machine 5 carries our label, bills $0.50/h'),
+      note: expect.stringContaining('Machine 5 has a label of this operator, bills $0.50/h'),
     },
   ]);
   expect(decide(observed({ candidates: [late], before: findings }))).toMatchObject({

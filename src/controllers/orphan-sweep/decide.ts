@@ -4,7 +4,7 @@ import type { EventNote } from '../../runtime/events.ts';
 import type { Action, Candidate, Decision, Observed } from './types.ts';
 
 const SLOW_SHARE = 0.1;
-/** Number of sweeps in which a machine must be orphaned before it counts. */
+/** Number of sweeps in which a machine must have no object before it counts as an orphan. */
 const SWEEPS_TO_BELIEVE = 2;
 /** Records of rentals are written in whole seconds. */
 const RECORD_ROUNDING_MS = 1_000;
@@ -14,7 +14,7 @@ interface Rule<Subject> {
   readonly applies: (subject: Subject, observed: Observed) => boolean;
 }
 
-/** Reasons for which an orphaned machine does not count as an orphan yet. */
+/** Reasons why a machine without an object does not count as an orphan yet. */
 const NOT_YET: readonly Rule<Candidate>[] = [
   { name: 'it has no start date', applies: ({ startedAt }) => startedAt === undefined },
   {
@@ -22,10 +22,10 @@ const NOT_YET: readonly Rule<Candidate>[] = [
     applies: (candidate, observed) => !isOldEnough(candidate, observed),
   },
   { name: 'lists do not agree on its label and start', applies: ({ isAgreed }) => !isAgreed },
-  { name: 'it was unclaimed only once', applies: ({ sweeps }) => sweeps < SWEEPS_TO_BELIEVE },
+  { name: 'it was orphaned in one sweep only', applies: ({ sweeps }) => sweeps < SWEEPS_TO_BELIEVE },
 ];
 
-/** Reasons to leave all orphans alone, whatever they cost. The log names the first that applies. */
+/** Reasons to destroy no orphan, whatever they cost. The log names the first that applies. */
 const KEPT: readonly Rule<SweepFindings>[] = [
   { name: 'this process does not lead', applies: (_, { isLeader }) => !isLeader },
   { name: 'the identity belongs to another cluster', applies: (_, { sweep }) => sweep === 'clusterChanged' },
@@ -76,9 +76,9 @@ export function decide(observed: Observed): Decision {
 }
 
 /**
- * Returns true if too many machines lost their objects at once. A clean-up script, a recreated CRD or a restore without
- * objects orphans many machines that still work. Machines swept within the last hour count too: otherwise a few would
- * be destroyed at a time. A machine that was destroyed with its object does not count.
+ * Returns true if too many machines lost their objects at the same time. A clean-up script, a recreated CRD or a
+ * restore without objects orphans many machines that still work. Machines swept within the last hour count too:
+ * otherwise a few would be destroyed at a time. A machine that was destroyed with its object does not count.
  */
 function massOrphaned({
   candidates,
@@ -95,8 +95,8 @@ function massOrphaned({
 }
 
 /**
- * Orphans to destroy now. Those that a person confirmed go slowly: a tenth of the machines, and at least one, in ten
- * minutes. A counted one may be tried again.
+ * Orphans to destroy now. Machines that a person confirmed are destroyed slowly: a tenth of the machines, and at
+ * least one, in ten minutes. A machine that was counted already may be retried.
  */
 function sweepable(
   { massConfirmed, machines, swept }: Observed,
@@ -162,7 +162,7 @@ function events(
   return [
     ...found.map((orphan) => warning('OrphanFound', foundNote(orphan))),
     ...late.map(({ instanceId, pricePerHour }): EventNote => {
-      const note = `Machine ${instanceId} carries our label, ${hourly(pricePerHour)}, and started after the label's time: a late rental. It is an orphan when it is older than --late-orphan-age.`;
+      const note = `Machine ${instanceId} has a label of this operator, ${hourly(pricePerHour)}, and started after the label's time: a late rental. It is an orphan when it is older than --late-orphan-age.`;
       return warning('OrphanFound', note);
     }),
     ...labelled.map((id): EventNote => {
@@ -188,7 +188,7 @@ function otherInstallations(others: readonly string[]): EventNote {
   return warning('OtherInstallation', note);
 }
 
-/** Returns a warning event: all events of a sweep are about machines that bill, or may bill, for nothing. */
+/** Returns a warning event: all events of a sweep are about machines that bill, or may bill, without a use. */
 export function warning(reason: string, note: string): EventNote {
   return { type: 'Warning', reason, action: 'SweepOrphans', note };
 }

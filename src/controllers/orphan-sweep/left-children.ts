@@ -1,14 +1,14 @@
 import { labels, OPERATOR_NAME } from '../../api/v1alpha1/names.ts';
 import type { KubeObject } from '../../runtime/kube/kube-object.ts';
 
-/** A GpuInstance that is gone, as its children tell of it. */
+/** A deleted GpuInstance, as far as its children show it. */
 export interface FormerObject {
   readonly namespace: string | undefined;
   readonly name: string;
   readonly uid: string;
 }
 
-/** Selects every Service and slice that the operator made for one GpuInstance. */
+/** Selects every Service and slice that the operator created for one GpuInstance. */
 export const MARKED_CHILDREN = `${labels.managedBy}=${OPERATOR_NAME},${labels.instanceUid}`;
 
 /** Suffixes that the operator adds to the name of a GpuInstance for its slices, and of a group for a worker's. */
@@ -31,7 +31,7 @@ export function formerOwnerOf(child: KubeObject): FormerObject | undefined {
   return isOfName ? { namespace: metadata.namespace, name, uid } : undefined;
 }
 
-/** Returns true if the operator made this child for the object of that uid, and it has no owner. */
+/** Returns true if the operator created this child for the object of that uid, and it has no owner. */
 export function isLeftBy({ metadata }: KubeObject, { uid }: Pick<FormerObject, 'uid'>): boolean {
   const { labels: given = {}, ownerReferences = [] } = metadata;
   const isOwn = given[labels.managedBy] === OPERATOR_NAME && given[labels.instanceUid] === uid;

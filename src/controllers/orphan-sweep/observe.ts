@@ -9,7 +9,7 @@ import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.
 import { accountKey } from '../../instance/account-ref.ts';
 import type { InstanceSummary } from '../../instance/summary.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { storedForm } from '../../lib/stored-form.ts';
+import { newerVersion } from '../../lib/stored-form.ts';
 import type { CompleteList } from '../../market/feed-state.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
 import { loginText } from '../../ownership/login.ts';
@@ -30,7 +30,7 @@ export interface SweepSources {
   readonly accounts: Informer<MarketplaceAccount>;
   /** Every GpuInstance in the cache, whatever account it names. */
   readonly allObjects: () => readonly InstanceSummary[];
-  /** Every GpuInstance of the watched scope, read now: it contains each write that was answered before. */
+  /** Lists every GpuInstance of the watched scope from the API server, including all completed writes. */
   readonly listObjects: () => Promise<readonly ListedObject[]>;
   /** Every account of the watched scope, read now. */
   readonly listAccounts: () => Promise<readonly MarketplaceAccount[]>;
@@ -56,7 +56,8 @@ export async function observe(sweep: Sweep, sources: SweepSources): Promise<Obse
   if (suspects.length === 0) return countedIn(cached, sweep, sources);
   const login = loginText(sweep.sessions[0].login);
   if (sources.memory.isSettled(login, suspects, sources.clock.monotonic())) {
-    // What is only reported, too young or kept back again needs no other list of all objects: a destroy does.
+    // Another list of all objects is only needed for a destroy, and not for machines that are reported, too young or
+    // still kept.
     const again = countedIn(cached, sweep, sources);
     if (!decide(again).actions.some(({ type }) => type === 'destroy')) return again;
   }
@@ -64,8 +65,8 @@ export async function observe(sweep: Sweep, sources: SweepSources): Promise<Obse
 }
 
 /**
- * Repeats the observation from the newest list and the caches just before a destroy call is sent. It does not count as
- * a sweep. If the cache missed an event and lacks an object, the object claims its machine as in the previous sweep:
+ * Observes again from the newest list and the caches just before a destroy call is sent. It does not count as a
+ * sweep. If the cache missed an event and lacks an object, the object claims its machine as in the previous sweep:
  * otherwise its machine would look orphaned and every destroy would be cancelled.
  */
 export function observeAgain({ sessions }: Sweep, sources: SweepSources): Observed | undefined {
@@ -116,7 +117,7 @@ function observedBy(
     isLeader: sources.isLeader(),
     orphanAgeMs: sources.constants.orphanAgeMs,
     lateOrphanAgeMs: sources.constants.lateOrphanAgeMs,
-    hasNewerRecord: accounts.some(({ status }) => storedForm(status)?.problem?.type === 'newer'),
+    hasNewerRecord: accounts.some(({ status }) => newerVersion(status) !== undefined),
     latched: accounts.flatMap(({ status }) => status?.rolledBack ?? []),
     ...massOf(sweep, { accounts, entries }, sources),
     confirmedAt: newestOf(accounts.map(({ status }) => status?.rollbackConfirmedAt)),
@@ -125,8 +126,8 @@ function observedBy(
 }
 
 /**
- * Returns the accounts of the login, including those whose own key is no longer verified: their kept machines and their
- * policy apply as long as they exist.
+ * Returns the accounts of the login, including accounts whose own key is no longer verified: their stored keys and
+ * their policy apply as long as they exist.
  */
 function accountsOf(
   { sessions: [session, ...others] }: Sweep,
@@ -146,7 +147,7 @@ function retainedOf(accounts: readonly MarketplaceAccount[]): readonly string[] 
   return accounts.flatMap(({ status }) => (status?.retained ?? []).map(({ instanceId }) => instanceId));
 }
 
-/** Machines that the operator destroyed for objects of these accounts that are deleted by now. */
+/** Machines that the operator destroyed for deleted objects of these accounts. */
 function destroyedWithObjects(accounts: readonly MarketplaceAccount[]): ReadonlySet<string> {
   return new Set(accounts.flatMap(({ status }) => status?.deletedObjects?.machines ?? []));
 }
@@ -212,7 +213,7 @@ interface SweepInventory {
 }
 
 /**
- * Returns the inventory from the caches. It is enough if the caches claim every machine, or if the same machines were
+ * Returns the inventory from the caches. It suffices if the caches claim every machine, or if the same machines were
  * settled a moment ago.
  */
 function cachedInventory(sweep: Sweep, sources: SweepSources): SweepInventory {
@@ -283,9 +284,9 @@ function candidatesOf(
 }
 
 /**
- * Returns the machines that are proven copies. All machines with the label must be listed with another start, or twice,
- * for `lagMs`. Fewer lists prove nothing: a machine of this installation would keep billing after its object is
- * deleted.
+ * Returns the machines that are proven copies. All machines with the label must be listed with another start, or
+ * twice, for `lagMs`. Fewer lists prove nothing. Otherwise a machine of this installation could keep billing after
+ * its object is deleted.
  */
 function copiesIn(
   entries: readonly InventoryEntry[],
@@ -302,7 +303,7 @@ function copiesIn(
   );
 }
 
-/** Fields that tell a copy from its original. */
+/** Fields that distinguish a copy from its original. */
 const COPY_FIELDS = ['label', 'startedAt'] as const;
 
 type AgreementOf = Pick<AccountSession, 'agreement'>;
@@ -312,7 +313,7 @@ function isAgreed(row: OrphanEntry['row'], agreement: AgreementOf['agreement']):
   return listsAgree(unrecorded(row, agreement(row)), 'label');
 }
 
-/** Returns the newest rental on record of these accounts and of the objects that name one of them. */
+/** Returns the newest recorded rental of these accounts and of the objects that name one of them. */
 function newestRecord(objects: readonly ListedObject[], accounts: readonly MarketplaceAccount[]): number {
   const names = new Set(accounts.map((account) => accountKey(refOf(account))));
   const fromObjects = objects

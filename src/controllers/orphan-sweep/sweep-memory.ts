@@ -9,7 +9,7 @@ export interface Sighting {
   readonly newestRecordAt: number;
 }
 
-/** Sightings of the orphans of each login. A loss only makes sweeping slower. */
+/** Sightings of the orphans of each login. Losing them only makes sweeping slower. */
 export class SweepMemory {
   readonly #byLogin = new Map<
     string,
@@ -49,8 +49,8 @@ export class SweepMemory {
   }
 
   /**
-   * Counts this sweep in and returns what is remembered of its orphans. The same list of machines counts once,
-   * however often it is read; a machine that was claimed in between starts again.
+   * Adds this sweep and returns the sightings of its orphans. The same list of machines counts once, however often it
+   * is read; a machine that was claimed in between starts again.
    */
   count(
     login: string,

@@ -23,25 +23,25 @@ export interface Candidate {
   readonly pricePerHour: MicroDollars | undefined;
   /** Number of consecutive sweeps in which the machine was orphaned, including this one. */
   readonly sweeps: number;
-  /** The newest rental that anything durable of its login knew of in the first of these; 0 if nothing did. */
+  /** The newest rental in any durable record of its login at the first of these sweeps; 0 if there was none. */
   readonly newestRecordAt: number;
 }
 
 /** Facts that one sweep of a login needs, in one frozen value. */
 export interface Observed {
   /**
-   * Epoch milliseconds, by the clock that dates machines. Undefined until two complete lists agree on it: then nothing is
-   * old enough.
+   * Epoch milliseconds, by the clock that dates machines. Undefined until two complete lists agree on it; until then
+   * no machine is old enough.
    */
   readonly now: number | undefined;
   readonly candidates: readonly Candidate[];
-  /** Ids that carry our label where it cannot belong. */
+  /** Ids of machines that have the operator's label but cannot be its machines. */
   readonly copied: readonly string[];
-  /** Other installations that labels of the login name; none of their machines is ever touched. */
+  /** Other installations that labels of the login name; their machines are never changed. */
   readonly others?: readonly string[];
   /** Findings of the sweep before this one, so that only changes become events. */
   readonly before: SweepFindings;
-  /** `Destroy` only if every account of the login says so. */
+  /** `Destroy` only if every account of the login has that policy. */
   readonly policy: 'Report' | 'Destroy';
   readonly breaker: BreakerState;
   readonly sweep: 'allowed' | 'clusterChanged' | 'scopeShrunk';
@@ -52,13 +52,13 @@ export interface Observed {
   readonly maxOrphans: number;
   /** Orphans whose destroy is on record within the last hour, and how many of them within the last ten minutes. */
   readonly swept: { readonly lastHour: ReadonlySet<string>; readonly lastWindow: number };
-  /** Ids that stand in a status of the login since many machines lost their objects at once. */
+  /** Ids recorded in a status of the login since many machines lost their objects at the same time. */
   readonly massLatched: readonly string[];
-  /** Ids of those that a person has confirmed: they are destroyed slowly. */
+  /** The recorded ids that a person has confirmed: these machines are destroyed slowly. */
   readonly massConfirmed: ReadonlySet<string>;
   /** Number of machines of this installation and login, claimed or not. */
   readonly machines: number;
-  /** Ids that stand in a status of the login as proof that memory was rolled back. */
+  /** Ids recorded in a status of the login as proof of a rollback of the cluster's memory. */
   readonly latched: readonly string[];
   /** An account of the login has a record that a newer operator wrote, and that may protect machines. */
   readonly hasNewerRecord?: boolean;
@@ -84,6 +84,6 @@ export interface Decision {
   readonly actions: readonly Action[];
   /** Recorded before the actions. */
   readonly events: readonly EventNote[];
-  /** Reason why orphans are left alone, for the log; undefined if all are destroyed or there are none. */
+  /** Reason why orphans are not destroyed, for the log; undefined if all are destroyed or there are none. */
   readonly kept: string | undefined;
 }

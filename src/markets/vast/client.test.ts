@@ -83,6 +83,14 @@ const instanceCalls: readonly CallRow[] = [
     { success: true, result_url: 'https://logs.example/1' },
     { answeredAt: undefined, message: undefined, resultUrl: 'https://logs.example/1' },
   ],
+  [
+    'a command',
+    (c) => c.instances.runCommand('4', 'ls -l'),
+    'PUT /api/v0/instances/command/4/',
+    { command: 'ls -l' },
+    { success: true, result_url: 'https://results.example/1', writeable_path: '/x' },
+    { answeredAt: undefined, message: undefined, resultUrl: 'https://results.example/1' },
+  ],
   ['destroy', (c) => c.instances.destroy('4'), 'DELETE /api/v0/instances/4/', {}, ok, changed],
   [
     'destroy many',
@@ -611,7 +619,9 @@ describe('whatever JSON arrives', () => {
     (c) => c.autoscaler.workers('1'),
   ];
 
-  test('a call gives a value or a MarketplaceError, and a rent that is no success is never certain', async () => {
+  test('a call gives a value or a MarketplaceError, and a rent that is no success is never certain', {
+    tags: 'long',
+  }, async () => {
     await fc.assert(
       fc.asyncProperty(anyReply, fc.constantFrom(...calls), async (body, call) => {
         const error = await call(clientFor(JSON.stringify(body)).client).then(

@@ -1,5 +1,6 @@
 import type { MarketFacts } from '../../market/market.ts';
 import { ON_START_LIMIT, packOnStart, startTooLong } from './instances/rent.ts';
+import { OFFER_FACTS } from './offers/columns.ts';
 import { findOfferField, impossibleValue, unknownFieldMessage } from './offers/offer-fields.ts';
 
 /** Capabilities of Vast.ai. */
@@ -8,6 +9,7 @@ export const vastFacts: MarketFacts = {
   label: { kept: 'observe' },
   hasBids: true,
   hasStop: true,
+  hasUtilization: true,
   namesHosts: true,
   script: {
     max: ON_START_LIMIT,
@@ -19,7 +21,17 @@ export const vastFacts: MarketFacts = {
       return { type, bytes, packedLength };
     },
   },
+  fileCommands: { programs: ['ls', 'rm', 'du'], maxLength: 512 },
+  selfEnd: {
+    idVariable: 'CONTAINER_ID',
+    keyVariable: 'CONTAINER_API_KEY',
+    path: (id) => `/api/v0/instances/${id}/`,
+    end: { method: 'DELETE', body: '{}' },
+    // Documented as the test of this key: a running machine stays as it is.
+    probe: { method: 'PUT', body: '{"state":"running"}' },
+  },
   offerFields: {
+    facts: OFFER_FACTS,
     unknown: (name) => (findOfferField(name).type === 'unknown' ? unknownFieldMessage(name) : undefined),
     impossible(name, value) {
       const found = findOfferField(name);

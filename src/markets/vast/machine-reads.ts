@@ -64,7 +64,9 @@ const UNSETTLED_STATUSES: readonly (KnownStatus | null)[] = [
   'destroyed',
 ];
 
-/** A machine that left the filter is read alone; more of them than this wait for the whole list. */
+/**
+ * Maximum number of machines outside the filter that are read individually; more of them wait for the whole list.
+ */
 const MAX_SINGLE_READS = 5;
 
 /**

@@ -160,7 +160,7 @@ class LeaseElection implements LeaderElection {
     const { clock, log } = this.#options;
     await withDeadline({ clock, limitMs: RELEASE_LIMIT_MS }, () => this.#record.giveUp()).catch(
       (error: unknown) => {
-        log.warn('Lease was not given up, it will expire', { error });
+        log.warn('Lease was not released; it will expire', { error });
       },
     );
   }

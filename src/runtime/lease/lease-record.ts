@@ -30,7 +30,7 @@ export interface FormerLead {
 
 const REWATCH_MS = 10_000;
 
-/** No replica can lead: the namespace of the Lease does not exist. */
+/** No replica can become leader: the namespace of the Lease does not exist. */
 export class LeaseNamespaceMissing extends Error {
   constructor(namespace: string, cause: unknown) {
     super(

@@ -26,7 +26,7 @@ export interface CacheAuditOptions<T> extends Selection {
 /** Lists names and versions only: a tenth of the bytes. A server without support may send whole objects. */
 const METADATA_ONLY = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json';
 
-/** Longer than the minute between bookmarks, by which an unchanged cache learns its version. */
+/** Longer than the minute between bookmarks, which give an unchanged cache its version. */
 const CATCH_UP_MS = 120_000;
 
 interface Listed {

@@ -51,7 +51,7 @@ export interface Informer<T> {
    * function that removes it.
    */
   onChange(listener: (change: Change<T>) => void): () => void;
-  /** Converts an object from another read to the form of the copy. Throws if it cannot be converted. */
+  /** Converts an object from another read to the form of the cache. Throws if it cannot be converted. */
   keep(object: KubeObject): T;
   /** Records an object that a write has just returned: until the copy has reached it, its key is not current. */
   wrote(object: KubeObject): void;

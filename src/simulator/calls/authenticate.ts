@@ -10,12 +10,12 @@ import type { Caller, Profile, Route } from './route.ts';
 /** Returns the refusal of a call without a valid key; an expired session of a 2FA login has its own text. */
 export function refusedKey(store: WorldStore, secret: string | undefined): Refusal {
   const key = secret === undefined ? undefined : store.keyBySecret(secret);
-  // 401 with the text on which public clients act.
+  // Status 401 with the text that public clients recognize.
   if (!key?.session) return new Refusal(401, 'auth_error', 'Invalid user key');
   return new Refusal(401, 'auth_error', 'Session expired. Please log in again.');
 }
 
-/** Places of a key beside the Authorization header. */
+/** Places of a key in addition to the Authorization header. */
 interface KeyPlaces {
   readonly profile: Profile;
   readonly store: WorldStore;
@@ -71,16 +71,24 @@ export function requireLogin({ key, user }: Caller, route: Pick<Route, 'path'>, 
 export function callerWith(store: WorldStore, secret: string | undefined, now: number): Caller | undefined {
   const key = secret === undefined ? undefined : store.keyBySecret(secret);
   if (!key || key.revokedAt !== null || (key.expiresAt !== null && key.expiresAt <= now)) return undefined;
+  if (isOrphaned(store, key)) return undefined;
   const user = store.current().tables.users[key.userId];
   return user && { key, user };
+}
+
+/** Returns true if the key of an instance ended with the key that rented the instance. */
+function isOrphaned(store: WorldStore, { rentedBy }: ApiKey): boolean {
+  const { settings, tables } = store.current();
+  if (settings.keys.instanceKeyOutlivesAccountKey || rentedBy === undefined) return false;
+  return (tables.apiKeys[rentedBy]?.revokedAt ?? null) !== null;
 }
 
 /**
  * Returns true if a key may make a call (specification section 5). A full key may; a scoped one needs the category of
  * the route under `api`; the restricted key of an instance needs {@link permitsInstance}.
  */
-export function permits(key: ApiKey, call: Call): boolean {
-  if (key.instanceId !== null) return permitsInstance(key.instanceId, call);
+export function permits(key: ApiKey, call: Call, { keys }: Pick<Settings, 'keys'>): boolean {
+  if (key.instanceId !== null) return permitsInstance(key.instanceId, call, keys);
   if (key.permissions === null) return true;
   const api = key.permissions.api;
   if (call.route.category === null) return true;
@@ -93,23 +101,24 @@ const CODE_OF_DEPLOYMENT = '/api/v0/deployment/:id/download_url';
 
 /**
  * Returns true if the restricted key of an instance may make the call: it starts, stops or destroys its own instance
- * only (specification 5.5), and reads the file of a deployment inside its container.
+ * only (specification 5.5), reads its row if `keys.ownKeyReads` is on, and reads the file of a deployment inside its
+ * container.
  */
-function permitsInstance(instanceId: number, call: Call): boolean {
+function permitsInstance(instanceId: number, call: Call, { ownKeyReads }: Settings['keys']): boolean {
   if (call.route.path === CODE_OF_DEPLOYMENT) return true;
   if (call.route.path !== '/api/v0/instances/:id') return false;
   if (pathId(call.params.id) !== instanceId) return false;
   if (call.route.method === 'DELETE') return true;
+  if (call.route.method === 'GET') return ownKeyReads;
   // A label in the same call would exceed starting or stopping.
   const { state, label } = call.body;
   return call.route.method === 'PUT' && typeof state === 'string' && (label ?? null) === null;
 }
 
 /*
- * What a category of a scoped key lets through (specification 5.3). `{}` is the whole category; names of
- * endpoints in it narrow it to those, each with or without constraints:
- * `{"api.instance.request_logs": {"constraints": {"id": {"eq": 1227}}}}`. `constraints` may also stand at
- * the category itself. PURE.
+ * Calls that a category of a scoped key permits (specification 5.3). `{}` permits the whole category; names of
+ * endpoints in it restrict it to them, each with or without constraints: `{"api.instance.request_logs":
+ * {"constraints": {"id": {"eq": 1227}}}}`. The category itself may also have `constraints`. PURE.
  */
 
 /** Names that are no endpoint. */

@@ -88,7 +88,7 @@ export const required = <T>(field: z.ZodType<T>) =>
   });
 
 /**
- * Returns the id that a call gives under several names; undefined if under none. Throws a 400 `bad_request` Refusal if
+ * Returns the id that a call gives under several names; undefined without one. Throws a 400 `bad_request` Refusal if
  * they contradict each other.
  */
 export function sameInteger(named: JsonObject): number | undefined {

@@ -1,6 +1,7 @@
 import type { Random } from '../../lib/random.ts';
 import type { FaultName, FaultTarget } from '../fault-catalogue.ts';
 import type { Json, JsonObject } from '../json.ts';
+import type { MachineDisks } from '../machines/machine-files.ts';
 import { notFound, type Refusal, WrongMethod } from '../refusal.ts';
 import type { Profile, Settings } from '../settings.ts';
 import type { ActiveFault } from '../tables/faults.ts';
@@ -54,10 +55,12 @@ export interface RouteContext<F extends Fields = NoFields> {
   /** The fields of the body that the endpoint declares. */
   readonly body: FieldValues<F>;
   readonly random: Random;
-  /** Takes the fault of that name that affects this call; undefined if there is none. */
+  /** Returns and uses up the fault of that name that affects this call; undefined if there is none. */
   readonly fault: (name: FaultName, target?: FaultTarget) => ActiveFault | undefined;
   /** Scheme, host and port of this simulator. */
   readonly origin: string;
+  /** Disks and logs of machines that run as processes; undefined if machines are modelled. */
+  readonly disks: MachineDisks | undefined;
 }
 
 /**
@@ -170,7 +173,9 @@ function refusalOf(
   return new WrongMethod(others, `${shown} takes ${others.join(', ')}, not ${method.slice(0, 20)}.`);
 }
 
-/** Properties of an endpoint beside its path: by default `access` is `key` and `profiles` public only. */
+/**
+ * Properties of an endpoint in addition to its path. By default `access` is `key` and `profiles` is public only.
+ */
 export interface EndpointRule<F extends Fields>
   extends Partial<Pick<Route, 'access' | 'profiles' | 'pause' | 'rawBody' | 'written'>> {
   readonly category: Category | null;

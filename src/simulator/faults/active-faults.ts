@@ -18,7 +18,7 @@ import type { World } from '../world/world.ts';
 import type { WorldStore } from '../world/world-store.ts';
 import { readWrongField } from './wrong-field.ts';
 
-/* Which faults are in force, and whether one strikes a call. They are rows of the world. */
+/* Faults in force, and the decision whether a fault affects a call. They are rows of the world. */
 
 /** A call, for the matching of faults. */
 export interface FaultScope {
@@ -35,7 +35,10 @@ interface FaultedCall {
   readonly changes?: (fault: ActiveFault) => boolean;
 }
 
-/** Takes the fault of that name that applies. If `target` is undefined the caller checks instance and host itself. */
+/**
+ * Returns and uses up the fault of that name that applies. If `target` is undefined the caller checks instance and
+ * host itself.
+ */
 export function takeFault(
   source: { store: WorldStore; random: Random },
   name: FaultName,
@@ -80,7 +83,7 @@ export function matchesEndpoint(endpoint: string, scope: FaultScope): boolean {
   return plain(path) === plain(scope.route.path) || bare(path) === bare(scope.path);
 }
 
-/** Returns true if calls of that name exist: a fault for others would never apply. */
+/** Returns true if calls of that name exist: any other fault would never apply. */
 export function isEndpoint(endpoint: string, routes: readonly Route[]): boolean {
   const path = endpoint.trim().split(/\s+/).at(-1) ?? '';
   return routes.some((route) =>

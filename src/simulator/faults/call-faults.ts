@@ -2,7 +2,7 @@ import { type Answer, type HttpReply, JSON_TYPE } from '../calls/answer.ts';
 import type { CallFaultName } from '../fault-catalogue.ts';
 import type { ActiveFault } from '../tables/faults.ts';
 
-/* What each fault of a call does: whether the endpoint is carried out, and what is answered. PURE. */
+/* Effect of each fault of a call: whether the endpoint is carried out, and the answer. PURE. */
 
 /** Plan of a call: whether and when the endpoint runs; `answer` makes the final answer from its reply. */
 export interface CallPlan {

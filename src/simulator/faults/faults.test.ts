@@ -560,6 +560,21 @@ describe('faults of the world', () => {
     expect((await row()).actual_status).toBe('stopped');
   });
 
+  test('idle shows GPUs that nothing uses, for its time or until it is deleted', async () => {
+    const service = market();
+    const [first, second] = [await running(service), await running(service, 3)];
+    const use = async () => [(await first.row()).gpu_util, (await second.row()).gpu_util];
+    await fault(service, { name: 'idle', instance: first.id, seconds: 60 });
+    expect(await use()).toEqual([0, expect.toSatisfy((percent: number) => percent >= 60)]);
+    service.advance(60);
+    expect((await use())[0]).toBeGreaterThanOrEqual(60);
+    const { body } = await service.call('POST /sim/faults', { name: 'idle', host: 20 });
+    service.advance(1e6);
+    expect((await use())[1]).toBe(0);
+    await service.call(`DELETE /sim/faults/${body.id}`);
+    expect((await use())[1]).toBeGreaterThanOrEqual(60);
+  });
+
   test('price-increase is announced, and takes effect unless it is rejected', async () => {
     const service = market();
     const { id, row } = await running(service);

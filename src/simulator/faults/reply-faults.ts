@@ -8,15 +8,15 @@ import type { ActiveFault } from '../tables/faults.ts';
 import type { World } from '../world/world.ts';
 import { wronged } from './wrong-field.ts';
 
-/* What faults do to a finished reply; its effect has happened. */
+/* Faults that change a finished reply, after its effect has happened. */
 
 const MEGABYTE = 1_000_000;
 const HUGE_BYTES = 100 * MEGABYTE;
 const SLOW_SECONDS = 600;
-/** A token of a list by id, for no row: it leads to the first page again. */
+/** Page token of a list by id, with no row: it returns the first page again. */
 const FIRST_PAGE = pageToken([{ column: 'id', descending: false }], [0]);
 
-/** Sources of a mutation beside the reply and the fault. */
+/** Sources of a mutation in addition to the reply and the fault. */
 interface MutationSource {
   readonly clock: Clock;
   readonly world: World;

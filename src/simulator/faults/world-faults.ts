@@ -1,4 +1,5 @@
 import type { WorldFaultName } from '../fault-catalogue.ts';
+import { CRASH_MESSAGE, restartsAt } from '../instances/boot.ts';
 import { endContract, forceStatus, holdContract, machinesBack } from '../instances/contract-state.ts';
 import { badRequest } from '../refusal.ts';
 import type { Contract } from '../tables/contracts.ts';
@@ -16,7 +17,7 @@ import {
   type WorldFault,
 } from './active-faults.ts';
 
-/* Faults that strike the world itself, at once. PURE. */
+/* Faults that change the world itself, immediately. PURE. */
 
 /** Effect of a fault on its targets. */
 type Apply = (world: World, fault: ActiveFault, targets: FaultTargets) => World;
@@ -38,6 +39,12 @@ const APPLY: Readonly<Record<WorldFaultName, Apply>> = {
       state: 'offline',
       until: world.now + (fault.seconds ?? OUTAGE_SECONDS) * 1000,
     }),
+  idle: (world, fault, targets) =>
+    withRows(
+      world,
+      'contracts',
+      targetContracts(world, targets).map((contract) => ({ ...contract, idleUntil: untilOf(world, fault) })),
+    ),
   exited: crash,
   outbid: raiseBid,
   'destroyed-elsewhere': destroyElsewhere,
@@ -59,9 +66,14 @@ export function applyWorldFault(world: World, given: WorldFault): { world: World
 
 const OUTAGES: ReadonlySet<string> = new Set(['offline', 'unknown', 'mass-outage']);
 
-/** Ends an outage early; other faults of the world leave nothing to undo. */
+/** Ends an outage or an idle time early; other faults of the world cannot be undone. */
 export function endOutage(world: World, { name, targets }: ActiveFault): World {
-  if (!OUTAGES.has(name) || !targets) return world;
+  if (!targets) return world;
+  if (name === 'idle') {
+    const used = targetContracts(world, targets).map(({ idleUntil: _over, ...contract }) => contract);
+    return withRows(world, 'contracts', used);
+  }
+  if (!OUTAGES.has(name)) return world;
   const dark = targetMachines(world, targets).filter(
     ({ state }) => state === 'offline' || state === 'unknown',
   );
@@ -92,14 +104,16 @@ function crash(world: World, fault: ActiveFault, targets: FaultTargets): World {
     .map((contract) =>
       forceStatus(contract, world.now, {
         status: 'exited',
-        message: 'container exited with code 1',
-        until: world.settings.boot.lostForGood ? null : untilOf(world, fault),
+        message: CRASH_MESSAGE,
+        until: world.settings.boot.lostForGood
+          ? null
+          : (untilOf(world, fault) ?? restartsAt(world.settings, world.now)),
       }),
     );
   return withRows(world, 'contracts', crashed);
 }
 
-/** Raises the price above the bid and stops the instance at once, instead of waiting for the outbid step. */
+/** Raises the price above the bid and stops the instance immediately, without waiting for the outbid step. */
 function raiseBid(world: World, _fault: ActiveFault, targets: FaultTargets): World {
   const bids = targetContracts(world, targets).filter((contract) => contract.isBid);
   if (bids.length === 0) throw badRequest('outbid: name an instance that was rented with a bid.');

@@ -48,7 +48,7 @@ function scalarOf(value: Json | undefined): string | number | boolean | null | u
   throw badRequest('value must be a text, a number, true, false or null.');
 }
 
-/** Sources of a changed reply beside its body. */
+/** Sources of a changed reply in addition to its body. */
 export interface WrongContext {
   readonly world: World;
   readonly fault: ActiveFault & { readonly wrong: WrongField };
@@ -109,8 +109,7 @@ interface FieldOptions {
 }
 
 /**
- * Returns the row after the first change that makes a difference: that of the fault, or a random one and the ones after
- * it.
+ * Returns the row after the first change with an effect: the change of the fault, or a random one and its successors.
  */
 function changedField(row: JsonObject, field: string, options: FieldOptions): JsonObject | undefined {
   for (const change of changesFor(row[field] ?? null, options.context)) {

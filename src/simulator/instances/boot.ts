@@ -7,8 +7,8 @@ import { rowsOf } from '../world/world-store.ts';
 import { openedPorts } from './container-options.ts';
 
 /*
- * How a machine comes up (specification 3.1): null, perhaps `created`, `loading` while the image is
- * pulled, `running`. PURE.
+ * Boot of a machine (specification 3.1): null, perhaps `created`, `loading` while the image is pulled, `running`.
+ * PURE.
  */
 
 /** Returns the seconds to pull an image on a machine; the same machine pulls the same image in the same time. */
@@ -50,6 +50,22 @@ export function rebootTimeline(settings: Settings, now: number): readonly Transi
   ];
 }
 
+/** Returns the time at which the service starts a container again that exits now; null if it never does. */
+export function restartsAt({ containers, boot }: Settings, now: number): number | null {
+  if (!containers.exitedRestarts || boot.lostForGood) return null;
+  return now + boot.rebootSeconds * boot.scale * 1000;
+}
+
+/** Returns the transitions of a container that crashes at that time. */
+export function crashTimeline(settings: Settings, at: number): readonly Transition[] {
+  const restart = restartsAt(settings, at);
+  const exit: Transition = { at, status: 'exited', message: CRASH_MESSAGE };
+  return restart === null ? [exit] : [exit, { at: restart, status: 'running' }];
+}
+
+/** Text in `status_msg` after a fault crashed a container. */
+export const CRASH_MESSAGE = 'container exited with code 1';
+
 /** Returns the contract after every transition that is due at `now`. */
 export function passTransitions(contract: Contract, now: number): Contract {
   const due = contract.timeline.filter((transition) => transition.at <= now);
@@ -85,7 +101,7 @@ export function statusMessage(contract: Contract, now: number): string | null {
   return `Downloading layers: ${Math.floor(share * 100)}% complete`;
 }
 
-/* Which host ports a machine hands out: unique over the whole market, so that loopback can stand for it. PURE. */
+/* Host ports of a machine: unique over the whole market, so that loopback can represent it. PURE. */
 
 /** Returns the container ports that a rental opens on a machine with direct ports. */
 export function containerPorts(runtype: string, env: Readonly<Record<string, string>>): readonly string[] {

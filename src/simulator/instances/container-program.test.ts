@@ -56,5 +56,5 @@ test.each([
   [{ type: 'script', text: 'date' }, 'running onstart (4 characters)'],
   [{ type: 'nothing' }, 'does not start in this mode'],
 ] as const)('the log describes %j', (program, line) => {
-  expect(describeProgram(program)).toContain(line);
+  expect(describeProgram(program, { onstartInLog: true })).toContain(line);
 });

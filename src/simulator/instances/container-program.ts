@@ -44,14 +44,43 @@ function nameOf(image: string): string {
     .replace(/:[^/:]*$/, '');
 }
 
-/** Returns a line of the container's log. */
-export function describeProgram(program: Program): string {
+/** Returns a line of the container's log; undefined if the log does not show the program. */
+export function describeProgram(
+  program: Program,
+  { onstartInLog }: Pick<Settings['containers'], 'onstartInLog'>,
+): string | undefined {
   switch (program.type) {
     case 'words':
       return `running ${JSON.stringify(program.words)}`;
     case 'script':
-      return `running onstart (${program.text.length} characters)`;
+      return onstartInLog ? `running onstart (${program.text.length} characters)` : undefined;
     case 'nothing':
       return "running no program: the image's own does not start in this mode";
   }
+}
+
+const MINUTE_MS = 60_000;
+/** Maximum lines that a modelled program writes for the minutes of its run. */
+const MAX_LOG_MINUTES = 10_000;
+
+/** Returns the log of a modelled container: the service's lines, then those that its program wrote. */
+export function modelledLog(
+  contract: Contract,
+  { now, settings }: { readonly now: number; readonly settings: Settings },
+): readonly string[] {
+  const at = (time: number): string => new Date(time).toISOString();
+  const { id, image, createdAt, statusSince, actualStatus, runtype, output = [] } = contract;
+  const isShown = runtype === 'args' || settings.containers.onstartInLog;
+  const created = `${at(createdAt)} creating container C.${id} from ${image}`;
+  const written = isShown ? output : [];
+  if (actualStatus !== 'running')
+    return [created, ...written, `${at(statusSince)} state ${actualStatus ?? 'provisioning'}`];
+  const program = describeProgram(programOf(contract, settings), settings.containers);
+  const lines = [created, ...(program === undefined ? [] : [`${at(statusSince)} ${program}`])];
+  lines.push(`${at(statusSince)} simulated container is up`);
+  // Like a program that writes a permanent line each minute.
+  const minutes = Math.floor((now - statusSince) / MINUTE_MS);
+  for (let minute = Math.max(1, minutes - MAX_LOG_MINUTES); minute <= minutes; minute += 1)
+    lines.push(`${at(statusSince + minute * MINUTE_MS)} simulated container is up for ${minute} min`);
+  return [...lines, ...written];
 }

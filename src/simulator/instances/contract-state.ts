@@ -4,9 +4,9 @@ import type { Machine } from '../tables/market.ts';
 import { contractMicros, rebill, stopBilling } from '../world/ledger.ts';
 import type { World } from '../world/world.ts';
 import { rowsOf, withRows } from '../world/world-store.ts';
-import { bootTimeline, passTransitions, rebootTimeline, startTimeline } from './boot.ts';
+import { bootTimeline, passTransitions, rebootTimeline, restartsAt, startTimeline } from './boot.ts';
 
-/* What happens to one contract: each function takes the contract and gives the contract after it. PURE. */
+/* Changes of one contract: each function returns the changed contract. PURE. */
 
 /**
  * Returns the contract after a stop that its user requested: compute ends, the disk is still billed (specification
@@ -60,19 +60,26 @@ export function rebootContract(contract: Contract, now: number, settings: Settin
   return passTransitions(rebooting, now);
 }
 
+/** Returns the number of the container of a contract: a recycle creates the next one, with an empty disk. */
+export function containerOf({ notes }: Pick<Contract, 'notes'>): number {
+  return typeof notes.container === 'number' ? notes.container : 0;
+}
+
 /** Destroys the container and pulls the image again, on the same machine and with the same id. */
 export function recycleContract(
   contract: Contract,
   options: { now: number; settings: Settings; seed: number; machine: Machine },
 ): Contract {
+  const { files: _files, output: _output, ...kept } = contract;
   const booting: Contract = {
-    ...withCompute(contract, options.now),
+    ...withCompute(kept, options.now),
     intendedStatus: 'running',
     blockedBy: null,
     actualStatus: 'loading',
     statusMessage: null,
     statusSince: options.now,
     timeline: bootTimeline(options).filter((transition) => transition.status === 'running'),
+    notes: { ...contract.notes, container: containerOf(contract) + 1 },
   };
   return booting;
 }
@@ -108,6 +115,15 @@ export function forceStatus(
     statusSince: now,
     timeline: back,
   };
+}
+
+/** Returns the contract after the end of its program; the service may start it again (`containers.exitedRestarts`). */
+export function exitContract(contract: Contract, now: number, settings: Settings): Contract {
+  return forceStatus(contract, now, {
+    status: 'exited',
+    message: 'container exited',
+    until: restartsAt(settings, now),
+  });
 }
 
 /**

@@ -24,7 +24,7 @@ export function instanceRow(contract: Contract, view: RowView): JsonObject {
   return { ...fixedFields(view.world, contract), ...movingFields(contract, view) };
 }
 
-/** JSON of the constant fields, and their sources beside the contract. */
+/** JSON of the constant fields, and their sources in addition to the contract. */
 interface FixedJson {
   readonly settings: World['settings'];
   readonly columns: Offer['columns'] | undefined;
@@ -119,7 +119,7 @@ function usageFields(world: World, contract: Contract, machine: Machine | undefi
   const share = (figure: number): number => chance(world.seed, contract.id, second, figure);
   const diskShare = 0.2 + 0.1 * share(6);
   return {
-    gpu_util: rounded(60 + 40 * share(1)),
+    gpu_util: isUsed(contract, world.now) ? rounded(60 + 40 * share(1)) : 0,
     gpu_temp: rounded(45 + 30 * share(2)),
     cpu_util: rounded(share(3)),
     mem_usage: rounded(2 + 14 * share(4)),
@@ -129,6 +129,11 @@ function usageFields(world: World, contract: Contract, machine: Machine | undefi
     disk_util: rounded(diskShare),
     uptime_mins: rounded((second - secondOf(contract.statusSince)) / 60),
   };
+}
+
+/** Returns true if a program uses the GPUs of the machine while it runs. */
+export function isUsed({ idleUntil }: Contract, now: number): boolean {
+  return idleUntil === undefined || (idleUntil !== null && idleUntil <= now);
 }
 
 /** Returns the present fields of the listing: the lowest bid, and how long the machine is on offer. */
@@ -148,7 +153,7 @@ function portFields(contract: Contract, status: string | null): JsonObject {
   return { ports: Object.fromEntries(map) };
 }
 
-/* What an instance's row shows as long as nobody changes its contract. PURE. */
+/* Fields of an instance's row that stay the same while its contract is unchanged. PURE. */
 
 /** Returns the part of a public row that does not change with time. */
 export function fixedFields(world: World, contract: Contract): JsonObject {

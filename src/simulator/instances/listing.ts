@@ -9,8 +9,8 @@ import { shownStatus } from './boot.ts';
 import { instanceJson, instanceRow } from './instance-row.ts';
 
 /*
- * Which contracts a list shows to its caller, oldest first. The truth, less what lags, changed by the faults
- * that concern lists.
+ * Contracts in a caller's list, oldest first: all contracts except lagging ones, changed by the faults that affect
+ * lists.
  */
 
 /** Returns the caller's contracts as lists show them at this time. */

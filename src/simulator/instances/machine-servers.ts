@@ -8,8 +8,8 @@ import type { WorldStore } from '../world/world-store.ts';
 import { shownStatus } from './boot.ts';
 
 /*
- * Running machines that answer: a listener for each port that the market says a machine has. Machines have
- * documentation addresses; whoever tests against them maps 203.0.113.0/24 to the address of the listeners.
+ * Running machines that answer: a listener for each port of a machine in the market. Machines have documentation
+ * addresses; tests map 203.0.113.0/24 to the address of the listeners.
  */
 
 /** A port of a running machine. */
@@ -45,7 +45,7 @@ interface Options {
   /** Returns the world advanced to now, or to the point that it has reached. */
   readonly world: () => World;
   readonly http: MachineHttp;
-  /** Undefined: the SSH port greets, and then says that there is no shell. */
+  /** Undefined if the SSH port only greets, and then reports that there is no shell. */
   readonly shell?: MachineShell | undefined;
 }
 
@@ -133,7 +133,10 @@ function shellServerOf(port: MachinePort, shell: MachineShell | undefined): Serv
   return createServer({ pauseOnConnect: true }, (socket) => shell(port, socket));
 }
 
-/** Greets as a check of the port expects, and ends a client that greets back: without it the client would wait for ever. */
+/**
+ * Greets as a check of the port expects, and disconnects a client that greets back; otherwise the client would wait
+ * for ever.
+ */
 function refuseShell(socket: Socket): void {
   socket.write(SSH_GREETING);
   socket.once('data', () => socket.end(sshDisconnect('this simulated machine has no SSH server')));
@@ -145,7 +148,7 @@ const SSH_DISCONNECT_BY_APPLICATION = 11;
 const SSH_BLOCK = 8;
 const SSH_MIN_PADDING = 4;
 
-/** Returns the packet by which a server says why it ends a connection (RFC 4253, section 11.1). */
+/** Returns the packet with which a server reports why it ends a connection (RFC 4253, section 11.1). */
 function sshDisconnect(why: string): Buffer {
   const uint32 = (value: number) => {
     const bytes = Buffer.alloc(4);

@@ -18,7 +18,7 @@ import type { Template } from '../tables/contracts.ts';
 import { readEnv } from './container-options.ts';
 import { findTemplate, mergeTemplate } from './templates.ts';
 
-/* What the body of a rental asks for (specification 4.5), read and checked before anything changes. */
+/* Body of a rental request (specification 4.5), read and checked before any change. */
 
 /** A validated rental request. */
 export interface Order {
@@ -85,7 +85,9 @@ export function readOrder(ctx: RouteContext, given: JsonObject): Order {
   return order;
 }
 
-/** Returns the target state. An invalid word is refused: it would start billing a machine that should be stopped. */
+/**
+ * Returns the target state. It refuses an invalid word, which would start billing a machine that should be stopped.
+ */
 function readTargetState(body: OrderFields): 'running' | 'stopped' {
   const state = body.target_state || 'running';
   if (state === 'running' || state === 'stopped') return state;

@@ -8,7 +8,8 @@ import type { Contract, MountedVolume, Transition } from '../tables/contracts.ts
 import type { Machine, Offer, Volume } from '../tables/market.ts';
 import type { ApiKey } from '../tables/users.ts';
 import { creditMicros } from '../world/ledger.ts';
-import { assignPorts, bootTimeline, containerPorts } from './boot.ts';
+import { rowsOf } from '../world/world-store.ts';
+import { assignPorts, bootTimeline, containerPorts, crashTimeline } from './boot.ts';
 import { holdContract } from './contract-state.ts';
 import { type Order, readOrder, type VolumeRequest } from './order.ts';
 
@@ -23,6 +24,7 @@ export interface Rental {
 /** Rents the offer for the caller, or throws the refusal without any change. */
 export function rentOffer(ctx: RouteContext, offerId: number, body: JsonObject): Rental {
   const order = readOrder(ctx, body);
+  checkMachines(ctx);
   const offer = rentableOffer(ctx, offerId, order);
   checkDisk(ctx, order, offer);
   checkCredit(ctx);
@@ -63,9 +65,16 @@ function soldOffer(ctx: RouteContext, { soldAgain, ...offer }: Offer, { id, host
   return { ...offer, rentedBy: id, ...(isSoldAgain && { soldAgain: true }) };
 }
 
-/** Returns true if another machine has the ports of the offer: those of a later buyer do not answer. */
+/** Returns true if another machine has the ports of the offer; the ports of a later buyer do not answer. */
 const isHeld = (ctx: RouteContext, offer: Offer): boolean =>
   Object.values(ctx.world.tables.contracts).some(({ offerId }) => offerId === offer.id);
+
+function checkMachines(ctx: RouteContext): void {
+  const max = ctx.settings.limits.machines;
+  if (max === null || rowsOf(ctx.world.tables.contracts).length < max) return;
+  const msg = `This simulator runs at most ${max} machines (limits.machines). Destroy one first.`;
+  throw new Refusal(400, 'too_many_machines', msg);
+}
 
 /** Maximum GB: beyond it a bill would be no valid number, and no host has such a disk. */
 const MAX_DISK_GB = 1_000_000;
@@ -199,7 +208,7 @@ function plannedBoot(ctx: RouteContext, machine: Machine): readonly Transition[]
   );
   if (!ctx.fault('crash-image', target)) return shifted;
   const runsAt = shifted.at(-1)?.at ?? ctx.now;
-  return [...shifted, { at: runsAt + 1000, status: 'exited', message: 'container exited with code 1' }];
+  return [...shifted, ...crashTimeline(ctx.settings, runsAt + 1000)];
 }
 
 function makeInstanceKey(ctx: RouteContext, contract: Contract): ApiKey {
@@ -211,6 +220,7 @@ function makeInstanceKey(ctx: RouteContext, contract: Contract): ApiKey {
     permissions: null,
     keyParams: null,
     instanceId: contract.id,
+    rentedBy: callerOf(ctx).key.id,
     session: false,
     createdAt: ctx.now,
     expiresAt: null,

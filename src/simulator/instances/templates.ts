@@ -8,8 +8,8 @@ import { readEnv } from './container-options.ts';
 /* Templates that a rental names. PURE. */
 
 /**
- * Returns the template that a body names by hash or id; undefined if it names none. Throws a 400 Refusal if it names
- * two, or one that does not exist.
+ * Returns the template that a body names by hash or id; undefined without one. Throws a 400 Refusal if it names two,
+ * or one that does not exist.
  */
 export function findTemplate(world: World, body: JsonObject): Template | undefined {
   const hashes = ['template_hash_id', 'template_hash'].map((name) => readField(text, body, name) || null);

@@ -159,7 +159,7 @@ export const autoscalerRoutes: readonly Route[] = [
   endpoint('GET /pubkey', OPEN, publicKey),
 ];
 
-/* What workers send: no Authorization header, but the `mtoken` of their container. */
+/* Calls of workers, with the `mtoken` of their container in place of an Authorization header. */
 
 const REPORTER = { mtoken: text };
 

@@ -12,14 +12,14 @@ import { readWorld, worldJson } from '../world/world-document.ts';
 import type { WorldStore } from '../world/world-store.ts';
 import { tfaControlRoutes } from './tfa.ts';
 
-/* The hand behind the curtain: time, ledger, faults and the world itself. Served only with --control. */
+/* Control of the simulator: time, ledger, faults and the world itself. Served only with --control. */
 
 /** Maximum date: later ones have no four-digit year, which HTTP requires. */
 const LAST_TIME = Date.UTC(9999, 11, 31);
 
 const SUCCESS = json({ success: true });
 
-/** Parts that the control endpoints need beside the context of a call. */
+/** Parts that the control endpoints need in addition to the context of a call. */
 export interface ControlParts {
   readonly store: WorldStore;
   readonly time: SimulatedTime;

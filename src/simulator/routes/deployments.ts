@@ -10,7 +10,7 @@ import type { World } from '../world/world.ts';
 import { addEndpoint, dropEndpoint, ENDPOINT_OPTIONS } from './endpoint-groups.ts';
 import { addWorkerGroup, searchParams, WORKERS } from './worker-groups.ts';
 
-/* Deployments: code that a user uploads, on the workers of an endpoint group of its own. */
+/* Deployments: a user's code on the workers of a separate endpoint group. */
 
 const DEFAULT_TAG = 'default';
 /** Number of kept versions; older ones are evicted. */
@@ -42,7 +42,7 @@ const DEPLOYMENT = {
 };
 type Deploy = RouteContext<typeof DEPLOYMENT>;
 
-/** Creates a deployment, or updates the one with the same name and tag; `action` tells which. */
+/** Creates a deployment, or updates the one with the same name and tag; `action` reports which. */
 function deploy(ctx: Deploy): Reply {
   const { name } = ctx.body;
   const tag = ctx.body.tag || DEFAULT_TAG;

@@ -1,20 +1,22 @@
 import { microDollars } from '../../lib/money.ts';
-import { integer, list, number, pathId, readField, required, text } from '../calls/fields.ts';
+import { characters, integer, list, number, pathId, readField, required, text } from '../calls/fields.ts';
 import { callerOf, endpoint, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import { readEnv } from '../instances/container-options.ts';
-import { describeProgram, programOf } from '../instances/container-program.ts';
+import { modelledLog } from '../instances/container-program.ts';
 import { recycleContract } from '../instances/contract-state.ts';
 import { instanceRow } from '../instances/instance-row.ts';
 import { findTemplate, mergeTemplate } from '../instances/templates.ts';
 import { isObject, type Json, type JsonObject, textOf } from '../json.ts';
-import { badRequest, invalidArgs, notFound, Refusal } from '../refusal.ts';
+import { readFileCommand, runFileCommand } from '../machines/file-command.ts';
+import { type MachineFiles, modelledFiles } from '../machines/machine-files.ts';
+import { invalidArgs, notFound, Refusal } from '../refusal.ts';
 import { atNewPrice } from '../steps/billing.ts';
 import type { Contract, PriceIncrease } from '../tables/contracts.ts';
 import { contractsOf, creditMicros, ratePerHour, rebill } from '../world/ledger.ts';
 import { contractOfPath } from './instances.ts';
 import { knownKey, PUBLIC_KEY_BODY, readPublicKey } from './ssh-keys.ts';
 
-/* What the public service can do to an instance beside starting, stopping and destroying it. */
+/* Operations of the public service on an instance, except starting, stopping and destroying it. */
 
 const SUCCESS = json({ success: true });
 
@@ -107,6 +109,9 @@ const LOGS = { daemon_logs: text, tail: number, filter: text };
 
 function requestLogs(ctx: RouteContext<typeof LOGS>): Reply {
   const contract = contractOfPath(ctx);
+  if (contract.actualStatus === 'stopped' && !ctx.settings.containers.logsWhenStopped) {
+    return json({ success: false, error: 'not_running', msg: `Instance ${contract.id} does not run.` });
+  }
   const query = new URLSearchParams({
     kind: ctx.body.daemon_logs === 'true' ? 'daemon' : 'container',
   });
@@ -120,50 +125,74 @@ function requestLogs(ctx: RouteContext<typeof LOGS>): Reply {
 
 const COMMAND = { command: required(text) };
 
-/** Runs a command: only those that the public service allows, `ls`, `rm` and `du`. */
+/**
+ * Runs `ls`, `rm` or `du` once, on the files of a machine in any state. Its output is at `result_url`; if the host is
+ * offline, nothing runs and no output is written.
+ */
 function execute(ctx: RouteContext<typeof COMMAND>): Reply {
   const contract = contractOfPath(ctx);
-  const command = ctx.body.command;
-  if (!/^(ls|rm|du)\b/.test(command)) throw badRequest('command must begin with ls, rm or du.');
-  const url = `${ctx.origin}/results/command/${contract.id}?${new URLSearchParams({ command })}`;
+  const { command } = ctx.body;
+  const length = characters(command);
+  if (length > ctx.settings.limits.command)
+    throw invalidArgs(`command has ${length} characters; ${ctx.settings.limits.command} are allowed.`);
+  const parsed = readFileCommand(command);
+  const result = Buffer.from(ctx.random.bytes(8)).toString('hex');
+  if (ctx.world.tables.machines[contract.machineId]?.state === 'up') {
+    const output = runFileCommand(parsed, filesOf(ctx, contract), ctx.settings.containers);
+    keepResult(ctx, contract.id, { result, output });
+  }
+  const url = `${ctx.origin}/results/command/${contract.id}?${new URLSearchParams({ result })}`;
   return json({ success: true, result_url: url, writeable_path: `/var/lib/simulated/C.${contract.id}/` });
+}
+
+function filesOf(ctx: RouteContext, contract: Contract): MachineFiles {
+  if (ctx.disks) return ctx.disks.files(contract);
+  return modelledFiles(contract, (files) => ctx.write.put('contracts', { ...contract, files }));
+}
+
+/** Number of outputs that are kept for each machine. */
+const KEPT_RESULTS = 8;
+
+function resultsOf({ notes }: Contract): readonly JsonObject[] {
+  return Array.isArray(notes.results) ? (notes.results as readonly Json[]).filter(isObject) : [];
+}
+
+function keepResult(ctx: RouteContext, id: number, result: JsonObject): void {
+  const contract = ctx.world.tables.contracts[id];
+  if (!contract) return;
+  const results = [...resultsOf(contract), result].slice(-KEPT_RESULTS);
+  ctx.write.put('contracts', { ...contract, notes: { ...contract.notes, results } });
 }
 
 /** Returns the text of a result address. Anyone with the address may read it, as with a signed link. */
 function showResult(ctx: RouteContext): Reply {
   const contract = ctx.world.tables.contracts[pathId(ctx.params.id)];
-  if (!contract) throw notFound('This result is no longer there.');
-  const lines = ctx.params.kind === 'logs' ? logLines(ctx, contract) : commandLines(ctx);
-  return { type: 'text', status: 200, contentType: 'text/plain', body: `${lines.join('\n')}\n` };
+  const body = contract && resultText(ctx, contract);
+  if (body === undefined) throw notFound('This result is no longer there.');
+  return { type: 'text', status: 200, contentType: 'text/plain', body };
 }
 
-const MINUTE_MS = 60_000;
-const MAX_LOG_MINUTES = 10_000;
+function resultText(ctx: RouteContext, contract: Contract): string | undefined {
+  if (ctx.params.kind === 'logs') return `${logLines(ctx, contract).join('\n')}\n`;
+  const result = ctx.query.get('result');
+  const output = resultsOf(contract).find((kept) => kept.result === result)?.output;
+  return typeof output === 'string' ? output : undefined;
+}
+
+/** Maximum lines of a log. */
+const MAX_LOG_LINES = 10_000;
 
 function logLines(ctx: RouteContext, contract: Contract): readonly string[] {
-  const at = (time: number): string => new Date(time).toISOString();
-  const { id, image, createdAt, statusSince, actualStatus } = contract;
-  const lines = [`${at(createdAt)} creating container C.${id} from ${image}`];
-  if (actualStatus === 'running') {
-    lines.push(`${at(statusSince)} ${describeProgram(programOf(contract, ctx.settings))}`);
-    lines.push(`${at(statusSince)} simulated container is up`);
-    // Like a program that writes a permanent line each minute.
-    const minutes = Math.floor((ctx.now - statusSince) / MINUTE_MS);
-    for (let minute = Math.max(1, minutes - MAX_LOG_MINUTES); minute <= minutes; minute += 1)
-      lines.push(`${at(statusSince + minute * MINUTE_MS)} simulated container is up for ${minute} min`);
-  } else lines.push(`${at(statusSince)} state ${actualStatus ?? 'provisioning'}`);
+  const lines = containerLog(ctx, contract);
   const filter = ctx.query.get('filter');
   const shown = filter ? lines.filter((line) => line.includes(filter)) : lines;
   const tail = Number(ctx.query.get('tail') ?? Number.NaN);
   return Number.isFinite(tail) && tail > 0 ? shown.slice(-tail) : shown;
 }
 
-function commandLines(ctx: RouteContext): readonly string[] {
-  const command = ctx.query.get('command') ?? '';
-  if (command.startsWith('ls'))
-    return ['total 12', 'drwxr-xr-x 2 root root 4096 workspace', '-rw-r--r-- 1 root root 120 onstart.sh'];
-  if (command.startsWith('du')) return ['12\t./workspace', '16\t.'];
-  return ['removed'];
+function containerLog(ctx: RouteContext, contract: Contract): readonly string[] {
+  if (ctx.disks && ctx.query.get('kind') !== 'daemon') return ctx.disks.log(contract, MAX_LOG_LINES);
+  return modelledLog(contract, ctx);
 }
 
 /** Returns the price increases of existing machines: a destroyed one has no price. */
@@ -220,7 +249,7 @@ export const instanceMoreRoutes: readonly Route[] = [
   endpoint('PUT /api/v0/instances/update_template/:id', WRITE, updateTemplate),
   endpoint('POST /api/v0/instances/take_snapshot/:id', { ...WRITE, body: SNAPSHOT }, takeSnapshot),
   endpoint('PUT /api/v0/instances/request_logs/:id', { category: 'instance_read', body: LOGS }, requestLogs),
-  endpoint('PUT /api/v0/instances/command/:id', { ...WRITE, body: COMMAND }, execute),
+  endpoint('PUT /api/v0/instances/command/:id', { ...WRITE, pause: 'command', body: COMMAND }, execute),
   endpoint('GET /results/:kind/:id', { category: null, access: 'open' }, showResult),
   endpoint('GET /api/v0/instances/pending-price-increases', { category: 'instance_read' }, pendingIncreases),
   endpoint('PUT /api/v0/instances/accept-price-increase', { ...WRITE, body: INCREASE }, acceptIncrease),

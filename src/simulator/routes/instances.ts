@@ -170,7 +170,7 @@ function change(ctx: RouteContext<typeof CHANGE>): Reply {
   if (state === undefined && label === undefined)
     throw badRequest(
       ctx.profile === 'public'
-        ? 'The body must hold state ("running" or "stopped") or label.'
+        ? 'The body must contain state ("running" or "stopped") or label.'
         : 'state must be "stopped".',
     );
   if (state !== undefined) setState(ctx, contract, state);
@@ -196,7 +196,7 @@ function relabel(ctx: RouteContext, contract: Contract, label: string): void {
   ctx.write.put('contracts', { ...contract, label: kept });
 }
 
-/** Stops or starts. The specification knows no start request: only the public profile accepts `running`. */
+/** Stops or starts. The specification has no start request: only the public profile accepts `running`. */
 function setState(ctx: RouteContext, contract: Contract, state: string): void {
   if (state === 'stopped') {
     ctx.write.put('contracts', stopContract(contract, ctx.now, ctx.settings));

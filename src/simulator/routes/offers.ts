@@ -120,7 +120,7 @@ export const offerRoutes: readonly Route[] = [
   endpoint('PUT /api/v0/launch_instance', { category: 'misc', pause: 'rent' }, launch),
 ];
 
-/* What anybody may ask of the market, and the lists of hosts and accounts that public clients read. */
+/* Market queries that any caller may make, and the lists of hosts and accounts that public clients read. */
 
 /** Returns the GPU names, which clients request at start-up without a key and without a timeout. */
 function gpuNames(ctx: RouteContext): Reply {

@@ -4,7 +4,7 @@ import type { JsonObject } from '../json.ts';
 import { notFound, Refusal } from '../refusal.ts';
 import type { SshKey } from '../tables/users.ts';
 
-/* Public keys of the account. The newest one is what the user object shows as `ssh_key`. */
+/* Public keys of the account. The user object shows the newest one as `ssh_key`. */
 
 const PUBLIC_KEY = /^(ssh-(rsa|dss|ed25519)|ecdsa-sha2-\S+|sk-\S+) [A-Za-z0-9+/=]{16,}/;
 

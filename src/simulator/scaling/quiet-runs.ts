@@ -6,8 +6,8 @@ import { isBroken } from './worker.ts';
 import { refreshWorkers, runningSince, workersOf } from './worker-lifecycle.ts';
 
 /*
- * Runs of the scaling rule that note that they ran and do nothing else: a group without load whose workers
- * are what it needs stays so for months, and need not be looked at every ten seconds of them. PURE.
+ * Runs of the scaling rule that only record that they ran. A group without load whose workers match its need stays
+ * unchanged for months, so these runs need no evaluation every ten seconds. PURE.
  */
 
 /** Returns the milliseconds between two runs of the rule. */

@@ -5,7 +5,7 @@ import { recordArrival } from './scale-endpoint.ts';
 import { queueSeconds, takeRequest, workerStatus, workUntil } from './worker.ts';
 import { workersOf } from './worker-lifecycle.ts';
 
-/* Where a request of an endpoint goes. PURE. */
+/* Worker for a request of an endpoint. PURE. */
 
 /** A request to `/route/`; `index` is undefined the first time. */
 export interface RouteRequest {

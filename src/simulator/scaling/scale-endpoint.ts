@@ -19,8 +19,8 @@ import {
 } from './worker-lifecycle.ts';
 
 /*
- * One run of the scaling rule for one endpoint group: see what became of its workers, replace broken ones,
- * then bring the hot and the cold set to what the load needs. PURE.
+ * A single run of the scaling rule for one endpoint group: update the state of its workers, replace broken ones, then
+ * adjust hot and cold workers to the load. PURE.
  */
 
 const LOG_LINES = 200;
@@ -179,7 +179,7 @@ function byValue(world: World, workers: readonly WorkerRow[]): readonly WorkerRo
   return workers.toSorted((left, right) => value(right) - value(left) || left.id - right.id);
 }
 
-/* What is known of the load of an endpoint group. PURE. */
+/* Known load of an endpoint group. PURE. */
 
 /** Returns the group with `amount` of work arriving now. */
 export function recordArrival(endpoint: EndpointGroupRow, now: number, amount: number): EndpointGroupRow {

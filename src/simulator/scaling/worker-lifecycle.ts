@@ -17,7 +17,7 @@ import { workUntil } from './worker.ts';
 
 /* Renting the machine of a worker, without a request of its user. PURE. */
 
-/** An offer for a group, with the performance per dollar by which groups compete. */
+/** An offer for a group, with its performance per dollar, by which groups compete. */
 interface Candidate {
   readonly group: WorkerGroupRow;
   readonly offer: Offer;
@@ -40,7 +40,9 @@ export function rentWorker(
 const value = (offer: Offer): number =>
   Number(offer.columns.dlperf ?? 0) / Math.max(1, offer.gpuPricePerHour);
 
-/** Filter for machines with open ports, unless the search has another: a worker is called at a port of its own. */
+/**
+ * Filter for machines with open ports, unless the search has another: each worker is called at its own port.
+ */
 const REACHABLE = { direct_port_count: { gte: 1 } };
 
 function bestOffer(world: World, group: WorkerGroupRow): Candidate | undefined {
@@ -92,7 +94,7 @@ function place(
   return { world: withRows(withOffer, 'workers', [worker]), worker };
 }
 
-/** Returns 128 bits that depend on world and worker alone. */
+/** Returns 128 bits that depend only on world and worker. */
 function workerToken(seed: number, id: number): string {
   const words = [1, 2, 3, 4].map((part) => Math.floor(chance(seed, id, 900 + part) * 2 ** 32));
   return words.map((part) => part.toString(16).padStart(8, '0')).join('');
@@ -194,7 +196,7 @@ const numberOf = (value: unknown): number | undefined => (typeof value === 'numb
 const textOf = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;
 
-/* What the scaling rule does to the machine of a worker, without a request of its user. PURE. */
+/* Changes of a worker's machine by the scaling rule, without a user's request. PURE. */
 
 /** Destroys the machine, frees its offer and removes the worker. */
 export function destroyWorker(world: World, id: number): World {
@@ -224,7 +226,7 @@ export function startWorker(world: World, id: number): World {
   return withRows(world, 'contracts', [startContract(contract, world.now, world.settings)]);
 }
 
-/* What became of workers since the last look. PURE. */
+/* Changed states of workers since the last run. PURE. */
 
 /** Returns the workers of an endpoint, oldest first. */
 export function workersOf(world: World, endpointId: number): readonly WorkerRow[] {

@@ -118,7 +118,7 @@ export function isBroken(world: World, worker: WorkerRow): boolean {
   return status === 'error' || status === 'unavail';
 }
 
-/* What a worker has in hand. A simulated one works its requests off one after the other. PURE. */
+/* Unfinished work of a worker. A simulated worker completes its requests one after the other. PURE. */
 
 /**
  * Returns the worker at `now` without finished requests. A reporting worker reports them itself, so it stays unchanged.
@@ -163,9 +163,9 @@ export function dropRequests(worker: WorkerRow, indexes: ReadonlySet<number>): W
   return { ...worker, taken, doneOnFirst: taken[0] === first ? worker.doneOnFirst : 0 };
 }
 
-/* `POST /worker_status/`: what a worker says of itself. PURE. */
+/* Report of a worker, `POST /worker_status/`. PURE. */
 
-/** Changes by a report: the worker, and the work that did not come by `/route/`. */
+/** Changes by a report: the worker, and the work that did not arrive by `/route/`. */
 export interface Reported {
   readonly worker: WorkerRow;
   readonly foreignLoad: number;

@@ -96,6 +96,6 @@ describe('advance', () => {
   test('names at once the step that does not know when it is due', () => {
     const world = newWorld({ now: START, seed: 1, random: seededRandom(1), catalog: 1 });
     const lost = { name: 'lost', nextAt: () => Number.NaN, run: (at: World) => at };
-    expect(() => advance(world, START, [lost])).toThrow(/"lost" cannot tell when it is due/);
+    expect(() => advance(world, START, [lost])).toThrow(/"lost" has no due time/);
   });
 });

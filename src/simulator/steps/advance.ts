@@ -1,17 +1,17 @@
 import type { World } from '../world/world.ts';
 
 /**
- * A step of simulated time. `nextAt` returns the time of its next event (Infinity: never). `run` handles what is due at
- * `world.now` and returns the world after it, sharing all unchanged rows; afterwards `nextAt` must be in the future.
- * Both are PURE: no clock, and random values only by `chance(world.seed, …)`.
+ * A step of simulated time. `nextAt` returns the time of its next event (Infinity: never). `run` handles all events
+ * that are due at `world.now` and returns the world after them, sharing all unchanged rows; afterwards `nextAt` must
+ * be in the future. Both are PURE: no clock, and random values only by `chance(world.seed, …)`.
  */
 export interface AdvanceStep {
   readonly name: string;
   nextAt(world: World): number;
   run(world: World): World;
   /**
-   * Present if no other step depends on the time at which this one runs: it handles all events until then at once, so
-   * that a thousand boots cost one new table instead of a thousand. `isFree` tells that no other step acts at `until`
+   * Present if no other step depends on the time at which this one runs: it handles all events until then in one run,
+   * so that a thousand boots cost one new table instead of a thousand. `isFree`: no other step acts at `until`
    * itself.
    */
   runUntil?(world: World, until: number, isFree: boolean): World;
@@ -49,7 +49,7 @@ export function advancePart(
       return { ...current, now: Math.max(now, current.now), nextEventAt: nextEvent(current, steps) };
     roundsAtOnce = next > current.now ? 0 : roundsAtOnce + 1;
     if (roundsAtOnce > MAX_ROUNDS_AT_ONCE)
-      throw new Error(`These steps never come to rest: ${steps.map((step) => step.name).join(', ')}`);
+      throw new Error(`These steps never finish: ${steps.map((step) => step.name).join(', ')}`);
     current = runDue({ ...current, now: Math.max(next, current.now) }, single);
   }
   return { ...current, nextEventAt: 0 };
@@ -65,7 +65,7 @@ function nextEvent(world: World, steps: readonly AdvanceStep[]): number {
 function dueTime(world: World, step: AdvanceStep): number {
   const at = step.nextAt(world);
   if (!Number.isNaN(at)) return at;
-  throw new Error(`The step "${step.name}" cannot tell when it is due: a figure of the world is no number.`);
+  throw new Error(`The step "${step.name}" has no due time: a figure of the world is no number.`);
 }
 
 function runBatches(

@@ -100,12 +100,18 @@ export const creditStep: AdvanceStep = {
   },
 };
 
-const LOST: ReadonlySet<string | null> = new Set(['exited', 'unknown', 'offline']);
+const UNREACHABLE: ReadonlySet<string | null> = new Set(['unknown', 'offline']);
+
+/** Returns true if a machine with that shown status bills its disk alone. */
+function isFree(status: string | null, { billing }: World['settings']): boolean {
+  return status === 'exited' ? !billing.exitedBills : UNREACHABLE.has(status) && !billing.computeWhileLost;
+}
 
 /** Returns the contract billed by its status; the same contract if nothing changes. */
 function rebilled(world: World, contract: Contract): Contract {
   if (contract.intendedStatus !== 'running' || contract.blockedBy !== null) return contract;
-  const isLost = LOST.has(shownStatus(contract, world.tables.machines[contract.machineId]));
+  const status = shownStatus(contract, world.tables.machines[contract.machineId]);
+  const isLost = isFree(status, world.settings);
   const computes = ratePerHour(contract) > contract.diskPricePerHour;
   if (isLost === !computes) return contract;
   return isLost ? withDiskOnly(contract, world.now) : withCompute(contract, world.now);
@@ -126,11 +132,12 @@ function nextTurn(contract: Contract): number {
   return turn?.at ?? Number.POSITIVE_INFINITY;
 }
 
-/** Bills only the disk of a lost machine until it runs again, if `billing.computeWhileLost` is off. PURE. */
+/** Bills only the disk of a lost machine until it runs again, if the settings of billing say so. PURE. */
 export const lostBillingStep: AdvanceStep = {
   name: 'lost billing',
   nextAt(world) {
-    if (world.settings.billing.computeWhileLost) return Number.POSITIVE_INFINITY;
+    const { computeWhileLost, exitedBills } = world.settings.billing;
+    if (computeWhileLost && exitedBills) return Number.POSITIVE_INFINITY;
     if (due(world).length > 0) return world.now;
     return rowsOf(world.tables.contracts).reduce(
       (next, contract) => Math.min(next, nextTurn(contract)),

@@ -57,6 +57,12 @@ describe('listings of a market', () => {
     expect(await rentable(service)).toBe(1);
   });
 
+  test('never end when their end is no number', async () => {
+    const service = simulatedService({ catalog: [{ id: 1, columns: { end_date: 'x' } }] });
+    service.advance(400 * DAY_SECONDS);
+    expect(service.simulator.world().tables.offers[1]?.columns.end_date).toBe('x');
+  });
+
   test('end for ever where hosts do not list again', async () => {
     const settings = { market: { relistHours: null } };
     const service = simulatedService({ catalog: 50, settings });

@@ -14,7 +14,11 @@ const DAY_SECONDS = 86_400;
 /** Minimum and maximum duration of a listing, as in the catalog. */
 const LISTED_DAYS = { min: 3, max: 365 };
 
-const endOf = ({ columns }: Offer): number => Number(columns.end_date ?? Number.POSITIVE_INFINITY);
+/** Returns the end of a listing in seconds; Infinity if its column is no number, as a written world may have it. */
+function endOf({ columns }: Offer): number {
+  const end = Number(columns.end_date ?? Number.POSITIVE_INFINITY);
+  return Number.isNaN(end) ? Number.POSITIVE_INFINITY : end;
+}
 
 /**
  * Returns the time at which a host lists an ended offer again; Infinity while it is rented, or if hosts do not list

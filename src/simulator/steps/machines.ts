@@ -49,8 +49,8 @@ export const outagesStep: AdvanceStep = {
 };
 
 /*
- * The market for interruptible machines: bid prices move, who bids less than the price is stopped, who is
- * held and bids enough again resumes. PURE.
+ * The market for interruptible machines. Bid prices change; a machine whose bid is below the price is stopped, and
+ * resumes when its bid suffices again. PURE.
  */
 
 /** Returns the first multiple of the interval after `time`. */

@@ -12,8 +12,8 @@ import {
 import { FIRST_OFFER, makeOffer, micros } from './offer-row.ts';
 
 /*
- * A market to search: machines of hosts with offers on them, every column of the wire filled with figures
- * that fit together, and the same for the same seed. PURE.
+ * A market to search: machines of hosts with offers, with consistent figures in every column of the wire, and equal
+ * for equal seeds. PURE.
  */
 
 /** First id, high enough never to be confused with an index. */
@@ -106,7 +106,7 @@ function sketched(
   base: { id: number; machine: Machine; now: number; random: Random },
 ): Offer {
   const given = { ...PLAIN, ...sketch };
-  // A model of the list, or one of that name with the figures of the first.
+  // A model of the list, or a new model of that name with the figures of the first.
   const model = GPU_MODELS.find((known) => known.name === given.gpuName) ?? {
     ...defaultModel(),
     name: given.gpuName,

@@ -2,7 +2,7 @@ import type { Random } from '../../lib/random.ts';
 import type { Machine } from '../tables/market.ts';
 import { pick, round, span } from '../world/chance.ts';
 
-/* Machines of the market and what they are made of, drawn from a seed. PURE. */
+/* Machines of the market and their properties, drawn from a seed. PURE. */
 
 const DAY = 86_400;
 

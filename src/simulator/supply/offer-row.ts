@@ -9,13 +9,13 @@ import type { World } from '../world/world.ts';
 import type { GpuModel, Traits } from './machine-traits.ts';
 
 /*
- * An offer as a reply shows it: its own columns and those that depend on the time, on the storage asked
- * for, on the pricing type and on who asks. PURE.
+ * An offer in the form of a reply: its own columns, and those that depend on the time, the requested storage, the
+ * pricing type and the caller. PURE.
  */
 
 export type PricingType = 'on-demand' | 'bid' | 'reserved';
 
-/** Inputs of a row beside the offer itself. */
+/** Inputs of a row in addition to the offer itself. */
 export interface OfferView {
   readonly world: World;
   readonly now: number;
@@ -66,7 +66,7 @@ function isRentedByCaller(offer: Offer, view: OfferView): boolean {
   return contract !== undefined && contract.userId === view.callerId;
 }
 
-/** Returns the disk that can be rented as a volume beside the offer, all of it, with its hourly price. */
+/** Returns the whole disk that can be rented as a volume in addition to the offer, with its hourly price. */
 function volumeOf(
   offer: Offer,
   { world }: OfferView,
@@ -154,7 +154,7 @@ function computedColumns(offer: Offer, view: OfferView): Record<string, Json> {
   return row;
 }
 
-/* An offer with every column of the wire that neither time nor caller changes. PURE. */
+/* Offer columns that depend neither on time nor on the caller. PURE. */
 
 /** First id of an offer in the catalog, high enough never to be confused with an index. */
 export const FIRST_OFFER = 8_000_001;

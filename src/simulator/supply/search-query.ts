@@ -8,8 +8,8 @@ import { countryCode } from './machine-traits.ts';
 import { COMPUTED, driverNumber, type PricingType } from './offer-row.ts';
 
 /*
- * The body of an offer search, read into tests and an order. Values are coerced by the type of their
- * column; unknown keys are passed over; a wrong operator is refused with 400 `invalid_request`. PURE.
+ * Body of an offer search, parsed into tests and an order. Values are coerced by the type of their column; unknown
+ * keys are ignored; a wrong operator is refused with 400 `invalid_request`. PURE.
  */
 
 const OPERATORS = ['eq', 'neq', 'gt', 'gte', 'lt', 'lte', 'in', 'notin'] as const;
@@ -286,7 +286,7 @@ export function numberFrom(value: Json | undefined): number | undefined {
   return Number.isFinite(number) ? number : undefined;
 }
 
-/* What the specification writes down of a search (2.2, 4.4), for its profile. PURE. */
+/* Documented parts of a search (specification 2.2, 4.4), for the `specification` profile. PURE. */
 
 /** Documented filters, by the type of their values. */
 const FILTERS: Readonly<Record<string, 'boolean' | 'string' | 'integer' | 'number'>> = {

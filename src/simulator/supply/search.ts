@@ -26,8 +26,8 @@ export function matching(query: SearchQuery, view: OfferView): readonly Offer[] 
 }
 
 /**
- * Returns the test of a condition; undefined for a column that no offer has: clients pass unknown fields on, and none
- * is refused.
+ * Returns the test of a condition; undefined for a column that no offer has: clients send unknown fields, and none is
+ * refused.
  */
 function testOf({ column, operator, operand }: Condition, offers: readonly Offer[]): Test | undefined {
   const compare = comparison(operator, operand);

@@ -10,7 +10,7 @@ import type { World } from '../world/world.ts';
 import { compareColumns, comparison } from './search.ts';
 import type { Condition, SearchQuery } from './search-query.ts';
 
-/* Disk volumes and the hosts' ask listings they are rented from (specification 2.1, 3.2, 4.1). PURE. */
+/* Disk volumes and the hosts' listings from which they are rented (specification 2.1, 3.2, 4.1). PURE. */
 
 /** Returns true if a listing is active: a volume rented from it exists. */
 export function isActive(world: World, listingId: number): boolean {
@@ -155,7 +155,7 @@ export function seededListings(
     }));
 }
 
-/* Renting a volume, by itself or together with an instance; from then on it is billed until it is deleted. */
+/* Rental of a volume, by itself or together with an instance; it is billed until it is deleted. */
 
 /** Default size of a volume, GB. */
 export const DEFAULT_VOLUME_GB = 15;

@@ -67,6 +67,12 @@ export const contractRow = z.strictObject({
   blockedBy: z.enum(['outbid', 'credit', 'cannot-start']).nullable(),
   prepaidMicros: amount,
   volumes: z.array(mountedVolume),
+  /** Time until which its GPUs are not used; null: for ever. Absent: they are used whenever it runs. */
+  idleUntil: time.nullable().exactOptional(),
+  /** Modelled files by path from the root, in bytes; a final slash marks a folder. Absent: those of a new container. */
+  files: z.record(z.string(), amount).exactOptional(),
+  /** Modelled lines that the program wrote to its log. */
+  output: z.array(z.string()).exactOptional(),
   /** Notes of other parts, such as the worker group that owns it. */
   notes: jsonObject,
 });

@@ -123,7 +123,7 @@ export const workerRow = z.strictObject({
 });
 export type WorkerRow = Row<typeof workerRow>;
 
-/* Deployments: code of a user that runs on the workers of an endpoint group of its own. */
+/* Deployments: a user's code that runs on the workers of a separate endpoint group. */
 
 /** An upload of the code. */
 const deploymentVersion = z.strictObject({

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { amount, type Row, rowId, time } from './row.ts';
 
-/* What hosts have for rent: machines, offers and disk volumes. */
+/* Offers of hosts: machines, offers and disk volumes. */
 
 /** A physical machine of a host. */
 export const machineRow = z.strictObject({

@@ -2,9 +2,9 @@ import * as z from 'zod';
 import { isObject, type Json, type JsonObject } from '../json.ts';
 
 /*
- * What the fields of all tables have in common. A file of this folder declares the rows of a resource: a schema,
- * which checks what comes from outside (`PUT /sim/world`), and the type that follows from it. All times are
- * milliseconds of simulated time since the epoch. PURE.
+ * Common fields of all tables. A file of this folder declares the rows of a resource: a schema, which checks external
+ * input (`PUT /sim/world`), and the type derived from it. All times are milliseconds of simulated time since the
+ * epoch. PURE.
  */
 
 /** The id of a row, or of a referenced row. */

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { jsonObject, type Row, rowId, time } from './row.ts';
 
-/* Users and what belongs to one: keys, public SSH keys, variables. */
+/* Users and their keys, public SSH keys and variables. */
 
 /** A login of the marketplace (specification 2.4). */
 export const userRow = z.strictObject({
@@ -34,6 +34,8 @@ export const apiKeyRow = z.strictObject({
   permissions: jsonObject.nullable(),
   keyParams: z.string().nullable(),
   instanceId: rowId.nullable(),
+  /** Key that rented the instance. */
+  rentedBy: rowId.exactOptional(),
   /** Set for session keys of a 2FA login. */
   session: z.boolean(),
   createdAt: time,

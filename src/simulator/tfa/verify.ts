@@ -222,7 +222,7 @@ export function acceptAttempt(method: TfaMethod, now: number): void {
   method.lastUsed = now;
 }
 
-/** Result of a completed login beside the user object (specification 4.8). */
+/** Result of a completed login in addition to the user object (specification 4.8). */
 export interface LoginResult {
   /** Present after a backup code while at least one remains. */
   readonly backup_codes_remaining?: number;

@@ -1,7 +1,7 @@
 import type { Random } from '../../lib/random.ts';
 
 /**
- * Returns a number in [0, 1) that depends on its arguments alone: the same world shows the same figures on every
+ * Returns a number in [0, 1) that depends only on its arguments: the same world shows the same figures on every
  * machine, without stored state. PURE.
  */
 export function chance(seed: number, ...parts: readonly number[]): number {

@@ -6,8 +6,8 @@ import type { World } from './world.ts';
 import { rowsOf } from './world-store.ts';
 
 /*
- * What contracts cost. Money is counted in whole seconds of simulated time, span by span; spans of one
- * contract touch and never overlap, so no second is billed twice. PURE.
+ * Costs of contracts. Money is counted in whole seconds of simulated time, span by span; spans of one contract touch
+ * and never overlap, so no second is billed twice. PURE.
  */
 
 const SECONDS_PER_HOUR = 3600;

@@ -2,7 +2,7 @@ import type { VolumeListing } from '../tables/market.ts';
 import type { World } from './world.ts';
 import { rowsOf } from './world-store.ts';
 
-/* What of a host's listed disk is for rent, and where. PURE. */
+/* Rentable space of a host's listed disk. PURE. */
 
 /** First id of the listings of a seeded market. */
 export const FIRST_LISTING = 6_000_001;

@@ -316,7 +316,7 @@ function idsByKind(tables: World['tables']) {
     sshKey: ids(tables.sshKeys),
     variable: ids(tables.variables),
     volume: ids(tables.volumes, tables.endedVolumes),
-    // Those of a seeded market have numbers of their own, far ahead.
+    // Ids of a seeded market are in a separate, higher range.
     volumeListing: ids(tables.volumeListings).filter((id) => id < FIRST_LISTING),
     endpointGroup: ids(tables.endpointGroups),
     workerGroup: ids(tables.workerGroups),

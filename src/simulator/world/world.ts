@@ -14,12 +14,12 @@ import { sentCodeRow, tfaAccountRow } from '../tables/tfa.ts';
 import { apiKeyRow, sshKeyRow, userRow, variableRow } from '../tables/users.ts';
 
 /*
- * The whole market as one plain value: no class, no function, no reference cycle, so that it can be
- * stored, compared, sent over `/sim/world` and replayed. Rows are never changed in place: a change puts
- * a new row under the same id. All times are milliseconds of simulated time since the epoch.
+ * The whole market as one plain value: no class, no function, no reference cycle, so that it can be stored, compared,
+ * sent over `/sim/world` and replayed. Rows are never changed in place: a change puts a new row under the same id.
+ * All times are milliseconds of simulated time since the epoch.
  *
  * To add a table: declare the schema of its row (with a numeric `id`) in a file of `tables/` and add a line to
- * `tableSchemas` below. Persistence and `/sim/world` follow by themselves.
+ * `tableSchemas` below. Persistence and `/sim/world` need no further code.
  */
 
 /** Schemas of the rows of each table, for input from outside. */

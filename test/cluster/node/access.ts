@@ -15,20 +15,20 @@ export interface ContainerName {
   readonly container?: string;
 }
 
-/** What tests do with a node that no API does. */
+/** Operations on a node for which there is no API. */
 export interface NodeAccess {
-  /** Of this machine, as Pods see it: a server that listens on all addresses is reached there. */
+  /** Address of this machine, as Pods see it; a server that listens on all addresses is reachable there. */
   readonly hostAddress: string;
   /** Gives the node the images of an OCI or Docker archive. Rejects with what the importing program writes. */
   importImage(archivePath: string): Promise<void>;
   /**
-   * From now on the node pulls images of that registry from this address, by plain HTTP if it says so. Throws where
-   * that is not ours to say.
+   * Makes the node pull that registry's images from this address, by plain HTTP if the URL says so. Throws if the
+   * node belongs to others.
    */
   reachRegistry(host: string, url: string): void;
   /**
-   * The processes of a container that runs, as this machine numbers them, the oldest first: that is the container's
-   * own. Rejects where the node's processes are not processes of this machine, and where the container does not run.
+   * Returns the process IDs of a running container on this machine, oldest first: that is its main process. Rejects
+   * if container processes are not processes of this machine, or if the container does not run.
    */
   processIdsOf(container: ContainerName): Promise<number[]>;
 }
@@ -60,14 +60,14 @@ async function readContainerId(
   return id;
 }
 
-/** In clock ticks since the machine started. */
+/** Returns the start time of a process, in clock ticks since boot. */
 function startTimeOf(pid: number): number {
   // The second field is a name in brackets, which may hold spaces and brackets; the 22nd is the time.
   const rest = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1) ?? '';
   return Number(rest.split(' ')[19]);
 }
 
-/** A process may end while it is read. */
+/** Returns the result; undefined if the process ended during the read. */
 function ifThere<Result>(read: () => Result): Result | undefined {
   try {
     return read();

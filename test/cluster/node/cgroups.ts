@@ -1,13 +1,13 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Where the hierarchies of control groups are mounted; one if the machine uses version 2 alone. */
+/** Mount points of the cgroup hierarchies; a single one if the machine uses only version 2. */
 export interface CgroupMounts {
   readonly version: 1 | 2;
   readonly folders: readonly string[];
 }
 
-/** The mounts in a text like /proc/self/mountinfo. A hierarchy that is mounted twice counts once. */
+/** Returns the mounts in a text like /proc/self/mountinfo. A hierarchy that is mounted twice counts once. */
 export function cgroupMounts(mountinfo: string): CgroupMounts {
   const folders = new Map<string, string>();
   let hasVersion1 = false;
@@ -25,10 +25,10 @@ export function readCgroupMounts(): CgroupMounts {
   return cgroupMounts(readFileSync('/proc/self/mountinfo', 'utf8'));
 }
 
-/** What the kubelet insists on. */
+/** Controllers that the kubelet requires. */
 const CONTROLLERS = ['cpu', 'cpuset', 'memory', 'pids'];
 
-/** Makes a group of that name at the top of each hierarchy. Throws where version 2 does not pass its controllers on. */
+/** Creates a group of that name at the top of each hierarchy. Throws if version 2 does not delegate its controllers. */
 export function makeCgroups(name: string, { version, folders }: CgroupMounts): void {
   if (version === 2) for (const folder of folders) passOn(folder);
   for (const folder of folders) mkdirSync(join(folder, name));
@@ -62,7 +62,7 @@ function removeTree(folder: string): void {
   }
 }
 
-/** Whether a group of that name is left anywhere. */
+/** Returns true if a group of that name still exists. */
 export function hasCgroups(name: string, { folders }: CgroupMounts): boolean {
   return folders.some((folder) => existsSync(join(folder, name)));
 }

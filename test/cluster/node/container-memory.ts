@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import type { ContainerName, NodeAccess } from './access.ts';
 import { readCgroupMounts } from './cgroups.ts';
 
-/** What the kernel counts against the limit of a container, in bytes; files that it read are part of it. */
+/**
+ * Memory that the kernel counts against a container's limit, in bytes, including the page cache of files that it
+ * read.
+ */
 export interface ContainerMemory {
   readonly usage: number;
   /** The most so far. */
@@ -15,7 +18,10 @@ const FILES = {
   2: { usage: 'memory.current', peak: 'memory.peak', line: /^0::(.*)$/m },
 } as const;
 
-/** Rejects where the node's processes are not processes of this machine, and where the container does not run. */
+/**
+ * Reads a container's memory. Rejects if container processes are not processes of this machine, or if the container
+ * does not run.
+ */
 export async function readContainerMemory(
   node: NodeAccess,
   container: ContainerName,

@@ -9,8 +9,8 @@ export interface NodeClusterAccess extends ClusterAccess {
 }
 
 /**
- * Tests of the node project on the cluster that all its files share; where there is none they are skipped. The function
- * that `body` gets gives the cluster while tests and their hooks run.
+ * Declares tests on the shared cluster of the node project; they are skipped if there is none. `body` receives a
+ * function that returns the cluster while tests and their hooks run.
  */
 export function describeWithNode(title: string, body: (cluster: () => NodeClusterAccess) => void): void {
   const connection = inject('nodeCluster');

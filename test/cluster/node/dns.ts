@@ -88,5 +88,5 @@ export async function createDns(admin: AdminClient, address: string): Promise<vo
   for (const [path, body] of objects) await admin.request({ method: 'POST', path, body, accept: [409] });
 }
 
-/** Where the Deployment of {@link createDns} is read. */
+/** API path of the Deployment of {@link createDns}. */
 export const DNS_DEPLOYMENT = `/apis/apps/v1/namespaces/${NAMESPACE}/deployments/${NAME}`;

@@ -3,7 +3,7 @@ import { GROUP } from '../../../src/api/v1alpha1/names.ts';
 import { type NodeCluster, startCluster, whyNoNode } from '../cluster.ts';
 import type {} from '../provided-context.ts';
 
-/** These tests install and uninstall the operator, and delete all its objects: an installation in use must not lose its own. */
+/** Throws if the operator is already installed: these tests install and uninstall it, and delete all its objects. */
 async function refuseInstalled({ admin, disposable }: NodeCluster): Promise<void> {
   if (disposable) return;
   const { status } = await admin.request({ method: 'GET', path: `/apis/${GROUP}`, accept: [404] });
@@ -13,7 +13,10 @@ async function refuseInstalled({ admin, disposable }: NodeCluster): Promise<void
     );
 }
 
-/** One cluster that runs Pods for the whole node project; without one its tests are skipped, and one line says why. */
+/**
+ * Starts one cluster with Pods for the whole node project. Without one, its tests are skipped and one line reports
+ * why.
+ */
 export default async function startSharedNode(project: TestProject): Promise<() => Promise<void>> {
   const why = await whyNoNode(process.env);
   if (why !== undefined) {

@@ -15,7 +15,7 @@ const ARCHITECTURE = process.arch === 'arm64' ? 'arm64' : 'amd64';
 
 export type NodeImage = (typeof IMAGES)[number]['program'];
 
-/** The archives of the images, built where this user's cache has none. */
+/** Returns the image archives; builds those that the user's cache lacks. */
 export async function nodeImages(
   env: NodeJS.ProcessEnv,
   report: (line: string) => void,

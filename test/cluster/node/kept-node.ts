@@ -19,7 +19,7 @@ export interface KeptNode extends KeptControlPlane {
 
 const LAST_LINES = 8;
 
-/** The last lines that the first processes of a node wrote: why there is no node, if there is none. */
+/** Returns the last output lines of a node's first processes: the reason if the node does not start. */
 function lastLines(keeper: ChildProcess): () => string {
   let text = '';
   keeper.stderr?.on('data', (chunk: Buffer) => {

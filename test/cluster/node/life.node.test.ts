@@ -11,7 +11,7 @@ import { tracesOnThisMachine } from './traces.ts';
 const SOON = { timeout: 30_000, interval: 100 };
 const own = { node: true, only: 'own-node', report: () => {} } as const;
 
-/** How long a start may take on a machine that runs other tests as well; docs/performance.md has the figure of an idle one. */
+/** Maximum start time on a machine that also runs other tests; docs/performance.md has the figure of an idle one. */
 const READY_WITHIN_MS = 90_000;
 
 describe.skipIf(inject('nodeCluster')?.source !== 'own-node')('a node of this machine', () => {
@@ -54,7 +54,7 @@ describe.skipIf(inject('nodeCluster')?.source !== 'own-node')('a node of this ma
 
 const printed = z.looseObject({ processIds: z.record(z.string(), z.number()) });
 
-/** A process that has started a node, as a test or the playground does. */
+/** Starts a process that has started a node, as a test or the playground does. */
 async function startOwner() {
   const owner = spawn(process.execPath, [join(import.meta.dirname, '..', 'main.ts'), 'node'], {
     stdio: ['pipe', 'pipe', 'inherit'],

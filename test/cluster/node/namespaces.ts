@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { type CgroupMounts, hasCgroups, makeCgroups, readCgroupMounts, removeCgroups } from './cgroups.ts';
 import type { NodePrograms } from './programs.ts';
 
-/** What programs in namespaces of their own leave on this machine if nothing of them is left to clean up. */
+/** Folder and control group that programs in separate namespaces leave behind if no process is left to clean up. */
 export interface Traces {
   readonly folder: string;
   readonly cgroup: string;
@@ -20,7 +20,7 @@ const UNSHARE = [
 ];
 const CLEAN_WITHIN_MS = 10_000;
 
-/** A folder and a control group of one name, which begins with the prefix. */
+/** Creates a folder and a control group with the same name, which begins with the prefix. */
 export function leaveTraces(prefix: string): Traces {
   const mounts = readCgroupMounts();
   const folder = mkdtempSync(join(tmpdir(), prefix));
@@ -48,7 +48,7 @@ export async function removeTraces({ folder, cgroup, mounts }: Traces): Promise<
 
 export interface ForkOptions {
   readonly programs: Pick<NodePrograms, 'searchPath' | 'unshare'>;
-  /** Of a Node program, from its file on. */
+  /** Arguments of a Node program, beginning with its file. */
   readonly args: readonly [string, ...string[]];
   readonly stdio: StdioOptions;
 }

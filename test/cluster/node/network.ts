@@ -6,14 +6,14 @@ const run = promisify(execFile);
 
 /** The addresses of one node: all of them in one network, which is that node's alone on this machine. */
 export interface NodeNetwork {
-  /** Of the interface on this machine, as long as the node runs. */
+  /** Name of the interface on this machine while the node runs. */
   readonly interfaceName: string;
   /** Routed to the node: Services, Pods and the link. */
   readonly all: string;
   readonly services: string;
   readonly pods: string;
   readonly dnsAddress: string;
-  /** Of this machine, as Pods see it. */
+  /** Address of this machine, as Pods see it. */
   readonly hostAddress: string;
   readonly nodeAddress: string;
 }
@@ -35,7 +35,7 @@ export function networkAt(index: number): NodeNetwork {
   };
 }
 
-/** Whether two IPv4 networks have an address in common; an address without bits is one address. */
+/** Returns true if two IPv4 networks overlap; an address without bits is a single address. */
 export function overlap(one: string, other: string): boolean {
   const [a, b] = [parse(one), parse(other)];
   const bits = Math.min(a.bits, b.bits);
@@ -100,7 +100,7 @@ export async function disconnectNode(ip: string, { interfaceName }: NodeNetwork)
   await run(ip, ['link', 'delete', interfaceName]).catch(() => {});
 }
 
-/** The other end, from within the node's network namespace. */
+/** Configures the other end within the node's network namespace. */
 export async function connectToHost(ip: string, network: NodeNetwork): Promise<void> {
   await run(ip, ['addr', 'add', `${network.nodeAddress}/30`, 'dev', 'eth0']);
   await run(ip, ['link', 'set', 'eth0', 'up']);

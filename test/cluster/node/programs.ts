@@ -22,7 +22,7 @@ export interface NodePrograms {
   readonly searchPath: string;
 }
 
-/** How to get what {@link findNodePrograms} looks for; the CI script runs the same command. */
+/** Command that installs what {@link findNodePrograms} needs; the CI script runs the same command. */
 export const INSTALL_COMMAND = 'apt-get install containerd runc containernetworking-plugins nftables';
 
 const SYSTEM_FOLDERS = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
@@ -66,7 +66,7 @@ async function majorOf(containerd: string): Promise<1 | 2> {
   throw new Error(`${containerd} has a version that these tests do not know: ${stdout.trim()}`);
 }
 
-/** Rejects where this process may not make namespaces, mounts and networks: root in most containers may not. */
+/** Rejects if this process may not create namespaces, mounts and networks; even root may not in most containers. */
 export async function probeNamespaces(env: NodeJS.ProcessEnv): Promise<void> {
   const flags = ['--mount', '--net', '--pid', '--uts', '--ipc', '--fork', '--mount-proc'];
   const options = { env: { ...env, PATH: searchPathOf(env) }, timeout: 10_000 };
@@ -75,7 +75,7 @@ export async function probeNamespaces(env: NodeJS.ProcessEnv): Promise<void> {
 
 const OVERLAYFS = 0x794c7630;
 
-/** An overlay cannot keep its changes on an overlay, which the file system of a container is. */
+/** Returns the snapshotter: overlayfs does not work on an overlay, which is the file system of a container. */
 export function snapshotterFor(folder: string): 'overlayfs' | 'native' {
   return statfsSync(folder).type === OVERLAYFS ? 'native' : 'overlayfs';
 }

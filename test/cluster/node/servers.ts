@@ -40,7 +40,7 @@ export function startContainerd(site: Site, plan: NodePlan): ServerProcess {
   });
 }
 
-/** The command to which the path of an image's archive is added. */
+/** Returns the command that imports an image; append the archive's path. */
 export function importCommand(ctr: string, folder: string): string[] {
   return [ctr, '--address', join(folder, CONTAINERD_SOCKET), '--namespace', 'k8s.io', 'images', 'import'];
 }

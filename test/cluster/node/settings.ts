@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import type { NodeNetwork } from './network.ts';
 import type { NodePrograms } from './programs.ts';
 
-/** What the settings of a node's servers depend on. */
+/** Inputs of the settings of a node's servers. */
 export interface NodeSettings {
-  /** Everything that the node writes is here. */
+  /** Folder of everything that the node writes. */
   readonly folder: string;
   readonly programs: NodePrograms;
   readonly network: NodeNetwork;
@@ -12,7 +12,7 @@ export interface NodeSettings {
   readonly snapshotter: 'overlayfs' | 'native';
 }
 
-/** What makes a control plane one with a node. */
+/** Addition to a control plane that has a node. */
 export interface NodePlan {
   readonly settings: Omit<NodeSettings, 'folder'>;
   readonly servers: { readonly kubelet: string; readonly scheduler: string; readonly proxy: string };
@@ -23,14 +23,14 @@ export interface NodePlan {
 /** The node has no DNS server, no registry and nothing else from outside. */
 export const PAUSE_IMAGE = 'localhost/pause:1';
 export const DNS_IMAGE = 'localhost/coredns:1';
-/** What tests of the node itself run. */
+/** Image that tests of the node itself run. */
 export const WORKLOAD_IMAGE = 'localhost/workload:1';
 export const NODE_NAME = 'node';
 export const CONTAINERD_SOCKET = 'containerd.sock';
 /** A folder in it per registry: containerd reads it at each pull. */
 export const REGISTRIES = 'registries';
 
-/** containerd's settings, as TOML. Where a process may not lower its OOM score, runc must not try to. */
+/** Returns containerd's settings as TOML. If a process may not lower its OOM score, runc must not try to. */
 export function containerdSettings(settings: NodeSettings): string {
   return settings.programs.containerdMajor === 1
     ? containerdSettings1(settings)
@@ -97,7 +97,7 @@ ${containerdFolders(settings)}
 `;
 }
 
-/** One bridge for all Pods; what leaves their network has the node's address. */
+/** Returns CNI settings with one bridge for all Pods; traffic to other networks has the node's address. */
 export function cniSettings({ folder, network }: NodeSettings): object {
   return {
     cniVersion: '1.0.0',

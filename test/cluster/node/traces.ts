@@ -7,7 +7,10 @@ import { readCgroupMounts } from './cgroups.ts';
 /** Folders in which a node that was not contained would leave something. */
 const FOLDERS = ['/etc/cni', '/opt', '/run', '/usr/libexec', '/var/lib', '/var/log'];
 
-/** What a node could leave on this machine, as sorted lines; equal lists mean that nothing was left. */
+/**
+ * Returns everything that a node could leave on this machine, as sorted lines. Equal lists before and after prove
+ * that it left nothing.
+ */
 export function tracesOnThisMachine(): string[] {
   const entries = (folder: string): string[] => (existsSync(folder) ? readdirSync(folder) : []);
   const { folders } = readCgroupMounts();

@@ -19,7 +19,7 @@ import {
 
 export const SESSION_SECONDS = 3600;
 
-/** By authenticator: with a key, or logged out with the secret of the password step. */
+/** Logs in by authenticator: with a key, or logged out with the secret of the password step. */
 export async function logInByTotp(walk: Walk, { index, isRight, byKey }: Draw): Promise<void> {
   const { model } = walk;
   const method = picked(methodsOf(walk, 'totp'), index);
@@ -55,7 +55,7 @@ export async function logInByChallenge(walk: Walk, { index, isRight }: Draw): Pr
   expect(await ended(walk.client.tfa.login(proof))).toBe(expected);
 }
 
-/** What was answered once is no challenge any more, for nobody. */
+/** Answers a challenge again, which every caller is refused. */
 export async function answerAgain(walk: Walk, { index, byKey }: Draw): Promise<void> {
   const spent = picked(walk.model.spent, index);
   if (spent === undefined) return;
@@ -77,7 +77,7 @@ export async function logInByBackupCode(walk: Walk, { index }: Draw): Promise<vo
   expect((await call).backupCodesRemaining).toBe(left === 0 ? undefined : left);
 }
 
-/** A session opens what its user may see, to the second at which it ends. */
+/** Uses a session, which is valid to the exact second at which it ends. */
 export async function useSession(walk: Walk, { index }: Draw): Promise<void> {
   if (!walk.session) return;
   if (index % 2 === 0) {
@@ -89,7 +89,7 @@ export async function useSession(walk: Walk, { index }: Draw): Promise<void> {
   expect(await ended(session.tfa.status())).toBe(isOver ? 'auth_error' : 'ok');
 }
 
-/** The method at whose border the walk stands, among those of its kind. */
+/** Verifies the method that reached a limit. */
 export const verifyAgain: Move = async (walk, draw) => {
   const method = walk.model.methods[draw.index];
   const at = method ? methodsOf(walk, 'totp').indexOf(method) : -1;

@@ -8,7 +8,7 @@ import { type Draw, ended, loggedOut, type Move, picked, type Walk } from './wal
 
 const NUMBERS: readonly string[] = ['+14155550101', '+14155550102'];
 
-/** A code by email: a fresh challenge for who has a key, the same one for who has its secret alone. */
+/** Sends a code by email: a new challenge for a caller with a key, the same one for a caller with only its secret. */
 export async function email(walk: Walk, { byKey }: Draw): Promise<void> {
   const { model, service } = walk;
   const expected = byKey ? 'ok' : model.alive(walk.login);
@@ -32,7 +32,7 @@ export async function sms(walk: Walk, { index, byKey }: Draw): Promise<void> {
   }
 }
 
-/** Who is logged out reaches only numbers that the account trusts. */
+/** Returns the verdict of an SMS: a logged-out caller only reaches numbers that the account trusts. */
 function mayText(walk: Walk, phoneNumber: string, byKey: boolean): Verdict {
   const { model } = walk;
   if (!byKey && model.alive(walk.login) !== 'ok') return model.alive(walk.login);
@@ -51,13 +51,13 @@ export async function resend(walk: Walk, { index }: Draw): Promise<void> {
   if (expected === 'ok') Object.assign(challenge, { code: service.lastCode(), sentAt: model.now });
 }
 
-/** A number at whose border the walk stands. */
+/** Sends another code to the number that reached a limit. */
 export const smsAgain: Move = async (walk, { index }) => {
   const at = NUMBERS.indexOf(walk.model.challenges[index]?.to ?? '');
   if (at !== -1) await sms(walk, { index: at, isRight: true, byKey: true });
 };
 
-/** The password step of the console, once more. */
+/** Repeats the console's password step. */
 export async function beginLogin(walk: Walk): Promise<void> {
   walk.login = await loginSecret(walk.service);
   walk.model.sent(walk.login, { kind: 'login', code: '', to: '' });

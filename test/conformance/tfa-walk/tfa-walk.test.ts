@@ -41,7 +41,7 @@ async function approach(walk: Walk, border: Border | undefined, draw: Draw): Pro
   for (const probe of PROBES[border.ends]) await probe(walk, { ...draw, index: border.index, isRight: true });
 }
 
-/** Wrong codes until the method is locked, and the right one where the lockout ends. */
+/** Sends wrong codes until the method is locked, and the right one when the lockout ends. */
 async function lockOut(walk: Walk, draw: Draw): Promise<void> {
   for (let attempt = 0; attempt < 5; attempt += 1) {
     await logInByTotp(walk, { ...draw, isRight: false, byKey: true });
@@ -120,7 +120,7 @@ async function begun(): Promise<Walk> {
   return walk;
 }
 
-/** What status has to tell after every step. */
+/** Checks the status, as after every step. */
 async function checkStatus({ client, model }: Walk): Promise<void> {
   const status = await client.tfa.status();
   expect({

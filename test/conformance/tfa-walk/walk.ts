@@ -16,7 +16,7 @@ export interface Walk {
   login: string;
 }
 
-/** How a call ended: `ok`, or the code of its refusal. */
+/** Returns the result of a call: `ok`, or the code of its refusal. */
 export async function ended(call: Promise<unknown>): Promise<Verdict> {
   try {
     await call;
@@ -47,7 +47,7 @@ export interface Draw {
   readonly index: number;
   /** The code is right. */
   readonly isRight: boolean;
-  /** By key, not logged out. */
+  /** True if the caller has a key; false if it is logged out. */
   readonly byKey: boolean;
 }
 

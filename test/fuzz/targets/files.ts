@@ -28,7 +28,7 @@ const WORDS: readonly ((text: string) => unknown)[] = [
   (text) => parseTarget(text),
 ];
 
-/** What a query says has to survive being written out and read again. */
+/** Checks that a query stays the same when it is written out and read again. */
 function readQuery(text: string): readonly string[] {
   const order = parseOrderText(text).type;
   const parsed = parseQueryText(text);
@@ -43,12 +43,12 @@ function readQuery(text: string): readonly string[] {
 }
 
 const NAMES = Object.keys(OPTIONS);
-/** Every setting as it is when nobody sets it. */
+/** Default of every setting. */
 const DEFAULTS = Object.entries<OptionSpec>(OPTIONS).map(
   ([name, { defaultValue = '1' }]) => `${name}=${defaultValue}`,
 );
 
-/** One line per setting, `name=value`, once as flags and once as environment. */
+/** Reads one setting per line, `name=value`, once as flags and once as environment. */
 function readSettings(text: string): undefined {
   const given = text.split('\n').map((line) => line.split(/=(.*)/s));
   const flags = given.flatMap(([name = '', value = '']) => (NAMES.includes(name) ? [[name, value]] : []));

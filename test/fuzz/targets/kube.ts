@@ -13,7 +13,7 @@ import { chunksOf, piecesOf } from '../chunks.ts';
 import { answeringCluster } from '../cluster.ts';
 import { type FuzzTarget, refusing, soundFields } from '../target.ts';
 
-/** The list cut into items has to be what one parse of the whole gives, wherever the chunks end. */
+/** Checks that a list cut into items equals one parse of the whole, for any chunk boundaries. */
 function sameItems(text: string): undefined {
   const items: unknown[] = [];
   const onItem = (item: Buffer) => items.push(JSON.parse(item.toString('utf8')));
@@ -54,7 +54,7 @@ async function readAnswer(text: string): Promise<readonly string[]> {
   return behaviours;
 }
 
-/** How a call ended that was refused, which only a KubeError may say. */
+/** Returns the outcome of a refused call, which must be a KubeError. */
 function refusal(error: unknown): string {
   if (!(error instanceof KubeError)) throw error;
   soundFields(error);
@@ -102,7 +102,7 @@ contexts:
 current-context: c
 `;
 
-/** What the API server says, and where it is found. */
+/** Targets that parse responses of the API server and its address. */
 export const KUBE_TARGETS: readonly FuzzTarget[] = [
   {
     name: 'kube-list',

@@ -50,7 +50,7 @@ vllm:num_requests_running 3 -1
 vllm:request_success_total{reason="stop"} 1e2
 `;
 
-/** What workers and Prometheus tell of load. */
+/** Targets that parse load reports of workers and Prometheus. */
 export const LOAD_TARGETS: readonly FuzzTarget[] = [
   {
     name: 'worker-report',

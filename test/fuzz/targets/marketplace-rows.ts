@@ -3,9 +3,9 @@ import { makeLabel } from '../../../src/ownership/label.ts';
 
 /** Keys that inputs are signed with. */
 export const KEYS = [new Secret('fuzz-key')] as const;
-/** Whose labels the targets read. */
+/** Identity whose labels the targets read. */
 export const IDENTITY = { installId8: '0123abcd', keys: KEYS };
-/** What a label is made of. */
+/** Contents of a label. */
 export const FACTS = {
   uid: '7d9f1b6e-3a52-4a7b-9a56-0d5b6f3c1e11',
   attempt: 3,

@@ -41,7 +41,7 @@ const INTENT = writeIntent(KEYS, {
 });
 const NOW = 1_767_700_000_000;
 
-/** Which fields a schema refuses, and how: one answer per place and reason. */
+/** Returns the fields that a schema refuses, and the reasons: one answer per place and reason. */
 function issuesOf(schema: z.ZodType, value: unknown): readonly string[] {
   const parsed = schema.safeParse(value);
   if (parsed.success) return ['understood'];
@@ -77,7 +77,7 @@ function readAccount({ status }: Pick<MarketplaceAccount, 'status'>): void {
   soundFields({ poll: pollIntervalOf(whole, 1000) });
 }
 
-/** Any status that the schemas let in, as the process that starts with it reads it. */
+/** Reads any status that the schemas accept, as a newly started process does. */
 function readStatus(value: unknown): readonly string[] {
   const instance = gpuInstanceStatus.safeParse(value);
   if (instance.success) readInstance({ status: instance.data, metadata: { name: 'a' } });
@@ -91,8 +91,8 @@ const MACHINE = { uid: FACTS.uid, attempt: 1, instanceId: '7' };
 const SEALED_KEY = sealKey(KEYS, MACHINE, new Secret('machine-key'));
 
 /**
- * A record of any text is read, and what was read is written and read again as the same. The same text is read as a status
- * of the form before the record, too.
+ * Reads a record of any text, writes it and reads it again, and expects the same result. Also reads the text as a
+ * status of the older format without a record.
  */
 function readRecord(record: string): readonly string[] {
   const flat = jsonOrNothing(record);
@@ -112,7 +112,7 @@ function readAnnotation(text: string): readonly string[] {
   return [readIntent(KEYS, text).type];
 }
 
-/** Objects of ours and what stands in them: specs, status, annotations, labels, amounts. */
+/** Targets that parse custom resources: specs, status, annotations, labels, amounts. */
 export const OBJECT_TARGETS: readonly FuzzTarget[] = [
   {
     name: 'custom-resource',

@@ -45,7 +45,7 @@ const NOW = 1_767_614_400_000;
 const CONTEXTS: readonly CallContext[] = AREAS.flatMap((area) =>
   (['read', 'write'] as const).map((effect) => ({ operation: 'try a call', area, effect, now: NOW })),
 );
-/** Nobody waits longer, whatever the service asks for. */
+/** Maximum wait, whatever the service requests. */
 const A_DAY_MS = 86_400_000;
 
 function classify(text: string): readonly string[] {

@@ -8,6 +8,9 @@ import { imageLogin } from '../../../src/controllers/gpu-instance/rental.ts';
 import { readInputs } from '../../../src/controllers/gpu-instance/rental-inputs.ts';
 import { callerKeys } from '../../../src/gateway/caller-keys.ts';
 import { NamedSecrets } from '../../../src/gateway/named-secrets.ts';
+import { decodeMonth, encodeMonth } from '../../../src/ledger/codec.ts';
+import { compactMonth } from '../../../src/ledger/compact.ts';
+import type { Month } from '../../../src/ledger/ledger.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { seededRandom } from '../../../src/lib/random.ts';
 import { UnreadableBody } from '../../../src/markets/vast/errors/classify-failure.ts';
@@ -50,7 +53,7 @@ const INSTANCE: GpuInstance = {
 
 const KEY_HASH = '6ca13d52ca70c883e0f0bb101e425a89e8624de51db2d2392593af6a84118090';
 
-/** The callers of a gateway, as the endpoint picker follows their Secret. */
+/** Reads the callers of a gateway, as the endpoint picker follows their Secret. */
 async function readCallers(client: KubeClient): Promise<{ readonly type: string }> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const log = { ...silentLogger, warn: () => resolve(), error: reject };
@@ -65,7 +68,7 @@ async function readCallers(client: KubeClient): Promise<{ readonly type: string 
   return { type: caller === undefined ? 'stranger' : 'caller' };
 }
 
-/** Every reader of a Secret, before an API server that answers with this one. */
+/** Runs every reader of a Secret with an API server that answers with this one. */
 async function readSecret(data: Readonly<Record<string, string>>): Promise<readonly string[]> {
   const secret = { kind: 'Secret', metadata: { ...ref, uid: 'u' }, data };
   const { client, session } = answeringCluster(`200\n\n${JSON.stringify(secret)}`);
@@ -78,7 +81,7 @@ async function readSecret(data: Readonly<Record<string, string>>): Promise<reado
     readInputs(
       INSTANCE,
       { ...client, list: async () => ({ resourceVersion: '1', items: [] }) },
-      { market: vastFacts },
+      { market: vastFacts, url: 'https://market.example', lifeMs: undefined },
     ),
     readIdentity(session),
     new Installation(options).resolve(),
@@ -89,7 +92,7 @@ async function readSecret(data: Readonly<Record<string, string>>): Promise<reado
   );
 }
 
-/** The API server lets nothing else than texts through. */
+/** Returns true for string values: the API server accepts no others. */
 const isData = (value: unknown): value is Readonly<Record<string, string>> =>
   typeof value === 'object' &&
   value !== null &&
@@ -101,6 +104,19 @@ const AUTH = `{"auths":{"https://index.docker.io/v1/":{"auth":"${base64('user:pa
 const JSON_KEY = `{"auths":{"registry.example":{"auth":"${base64('_json_key:{"type": "service_account"}')}"}}}`;
 
 /** Secrets that users write, and answers about the cluster that the command line reads. */
+/** Checks that a month is written as it was read, and that compaction keeps its sum. */
+function readLedger(data: Readonly<Record<string, string>>): readonly string[] {
+  const month = decodeMonth(data);
+  if (!month) return ['none'];
+  const again = decodeMonth(encodeMonth(month));
+  if (JSON.stringify(again) !== JSON.stringify(month)) throw new Error('a month that is read otherwise');
+  const compact = compactMonth(month, { now: '2027-01', isShown: () => true });
+  if (costOf(compact) !== costOf(month)) throw new Error('compaction changed the cost');
+  return [month.entries, month.sums, month.unread].map((list) => String(list.length > 0));
+}
+
+const costOf = ({ entries, sums }: Month) => [...entries, ...sums].reduce((sum, { cost }) => sum + cost, 0);
+
 export const SECRET_TARGETS: readonly FuzzTarget[] = [
   {
     name: 'image-login',
@@ -122,6 +138,17 @@ export const SECRET_TARGETS: readonly FuzzTarget[] = [
     run: async (text) => {
       const data = jsonOrNothing(text);
       return isData(data) ? readSecret(data) : undefined;
+    },
+  },
+  {
+    name: 'ledger-month',
+    seeds: [
+      '{"month":"2026-11","entries":"{\\"machine\\":\\"1\\",\\"uid\\":\\"u\\",\\"name\\":\\"n\\",\\"account\\":\\"a/b\\",\\"namespace\\":\\"a\\",\\"start\\":1793700000,\\"end\\":1793707200,\\"cost\\":\\"1.00\\",\\"reason\\":\\"Exited\\"}\\n"}',
+      '{"month":"2025-11","sums":"{\\"period\\":\\"2025-11-03\\",\\"account\\":\\"a/b\\",\\"namespace\\":\\"a\\",\\"cost\\":\\"1.00\\",\\"gpuSeconds\\":60,\\"machines\\":1}\\n","counted":"{\\"key\\":\\"u/1\\",\\"total\\":\\"1.00\\",\\"ended\\":true}\\n"}',
+    ],
+    run: (text) => {
+      const data = jsonOrNothing(text);
+      return isData(data) ? readLedger(data) : undefined;
     },
   },
   {

@@ -1,5 +1,7 @@
 import { scopeAllows } from '../../../src/simulator/calls/authenticate.ts';
 import { fileOf, parseBody } from '../../../src/simulator/calls/body.ts';
+import { readFileCommand, runFileCommand } from '../../../src/simulator/machines/file-command.ts';
+import { modelledFiles } from '../../../src/simulator/machines/machine-files.ts';
 import { Refusal } from '../../../src/simulator/refusal.ts';
 import { routes } from '../../../src/simulator/routes/registry.ts';
 import { parseSearchText } from '../../../src/simulator/scaling/search-text.ts';
@@ -53,7 +55,21 @@ const RENT = 'PUT /api/v0/asks/1/\n{"image":"a","disk":20,"env":{"-p 22:22":"1"}
 const COLUMNS = encodeURIComponent('{"label":{"eq":"l"}}');
 const ORDER = encodeURIComponent('[{"col":"id","dir":"desc"}]');
 
-/** What callers of the simulator send. */
+/** Throws if a command other than `rm` changes the files, or if its output is too long. */
+function runCommand(text: string): undefined {
+  let files: Readonly<Record<string, number>> = { 'a b': 1, 'c/d/e': 2, 'tmp/': 0 };
+  const sizes = { createdAt: 0, onstart: null, files };
+  const command = readFileCommand(text);
+  const output = runFileCommand(
+    command,
+    modelledFiles(sizes, (left) => (files = left)),
+    { commandPaths: 'both' },
+  );
+  if (command.name !== 'rm' && files !== sizes.files) throw new Error(`${command.name} changed files`);
+  if (output.length > 65_536) throw new Error('the output has no bound');
+}
+
+/** Targets that parse requests of the simulator's callers. */
 export const SIMULATOR_TARGETS: readonly FuzzTarget[] = [
   {
     name: 'simulator-calls',
@@ -74,6 +90,11 @@ export const SIMULATOR_TARGETS: readonly FuzzTarget[] = [
       '{"users":[]}',
     ],
     run: refusing([Refusal], readDocument),
+  },
+  {
+    name: 'simulator-command',
+    seeds: ['ls -lA var/tmp/.gpurental', 'rm -rf "a b" \'c\' d\\ e', 'du -sh -- /x/../y'],
+    run: refusing([Refusal], runCommand),
   },
   { name: 'simulator-scope', seeds: ['{"id":7}', '{"id":"8"}'], run: readScope },
   {

@@ -1,11 +1,11 @@
 import type { Mutant } from '../../simulation/mutants/mutant.ts';
 
-/** Tests with a real Envoy: a file of `test/gateway`, and what stands in their titles. */
+/** Tests with a real Envoy: a file of `test/gateway`, and words of their titles. */
 export type EnvoyTests = readonly [file: string, title: string];
 
 /** A mistake in the bounds of the gateway. */
 export interface BoundMutant extends Mutant {
-  /** That are to notice it too; absent if Envoy has no part in it. */
+  /** Tests that must detect it too; absent if Envoy is not involved. */
   readonly envoy?: EnvoyTests;
 }
 

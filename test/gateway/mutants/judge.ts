@@ -9,7 +9,10 @@ import type { Failing, Kill } from './kills.ts';
 const LIMITS_MS = { unit: 60_000, envoy: 150_000 } as const;
 const UNIT = ['src/gateway', 'test/gateway/picker.test.ts', 'test/gateway/served-group.test.ts'];
 
-/** The first of these mutants' tests that fails without any mutant, by file and name: then nothing can be judged. */
+/**
+ * Returns the first of these mutants' tests that fails without any mutant, by file and name: no mutant can be judged
+ * then.
+ */
 export async function brokenBefore(
   mutants: readonly BoundMutant[],
   workspace: Workspace,
@@ -33,7 +36,7 @@ function argumentsOf([file, title]: EnvoyTests): readonly string[] {
   return [`test/gateway/${file}`, '--testNamePattern', title];
 }
 
-/** What kills a mutant, as far as was looked: all unit tests, and the tests with Envoy that it names. */
+/** Returns what kills a mutant: of all unit tests, and of the tests with Envoy that it names. */
 export async function judge(mutant: BoundMutant, workspace: Workspace, known: Kill): Promise<Kill> {
   const takeOut = workspace.apply(mutant);
   try {
@@ -53,7 +56,7 @@ interface Report {
   }[];
 }
 
-/** The first test of these files that fails; the file itself if the run does not end or says nothing. */
+/** Returns the first failing test of these files; the file itself if the run does not end or has no output. */
 async function failing(
   { folder }: Workspace,
   kind: keyof typeof LIMITS_MS,

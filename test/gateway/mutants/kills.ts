@@ -8,13 +8,13 @@ const FILE = join(import.meta.dirname, 'kills.json');
 const failing = z.strictObject({ file: z.string(), name: z.string() });
 export type Failing = z.infer<typeof failing>;
 
-/** What kills a mutant: a unit test, and a test with a real Envoy. */
+/** Tests that kill a mutant: a unit test, and a test with a real Envoy. */
 const kill = z.strictObject({ unit: failing.optional(), envoy: failing.optional() });
 export type Kill = z.infer<typeof kill>;
 
 const kills = z.record(z.string(), kill);
 
-/** By the name of the mutant. */
+/** Returns the known kills by mutant name. */
 export function readKills(): ReadonlyMap<string, Kill> {
   return new Map(Object.entries(kills.parse(JSON.parse(readFileSync(FILE, 'utf8')))));
 }

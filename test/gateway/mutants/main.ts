@@ -30,7 +30,7 @@ function chosen(): readonly BoundMutant[] {
   });
 }
 
-/** In the order of the catalogue. */
+/** Saves the kills in the order of the catalogue. */
 function save(kills: ReadonlyMap<string, Kill>): void {
   const known = new Map(
     BOUND_MUTANTS.flatMap(({ name }) => {

@@ -1,7 +1,7 @@
 import type { BoundMutant } from './catalogue.ts';
 import type { Failing, Kill } from './kills.ts';
 
-/** The page of mutants of the bounds, and what kills them. */
+/** Renders the page of mutants of the bounds and their kills. */
 export function reportOf(mutants: readonly BoundMutant[], known: ReadonlyMap<string, Kill>): string {
   const kills = mutants.flatMap(({ name }) => known.get(name) ?? []);
   const byUnit = kills.filter(({ unit }) => unit).length;

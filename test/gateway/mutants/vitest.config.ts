@@ -8,6 +8,7 @@ export default defineConfig({
     testTimeout: 20_000,
     hookTimeout: 20_000,
     teardownTimeout: 5_000,
+    strictTags: false,
     fileParallelism: false,
     isolate: false,
     bail: 1,

@@ -10,11 +10,14 @@ import type { AdminClient } from '../../cluster/admin-client.ts';
 /** The files of a commit: text by path. */
 export type Files = Readonly<Record<string, string>>;
 
-/** Stands in for Flux's source-controller, whose module cannot be built: its dependency pkg/artifact is not published. */
+/**
+ * Replacement for Flux's source-controller, whose module cannot be built: its dependency pkg/artifact is not
+ * published.
+ */
 export interface ArtifactServer {
   /**
-   * Does what source-controller does after a push: packs the files, serves them and writes them as the newest
-   * artifact into the status of that GitRepository of `flux-system`. Resolves with the revision.
+   * Publishes files as source-controller does after a push: packs and serves them, and writes them as the newest
+   * artifact into the status of that GitRepository in `flux-system`. Resolves with the revision.
    */
   publish(repository: string, files: Files): Promise<string>;
   close(): Promise<void>;
@@ -22,7 +25,7 @@ export interface ArtifactServer {
 
 const generation = z.object({ metadata: z.object({ generation: z.number() }) });
 
-/** The same files give the same bytes. */
+/** Returns an archive; the same files give the same bytes. */
 async function archiveOf(files: Files): Promise<Buffer> {
   const archive = pack();
   for (const [name, text] of Object.entries(files).toSorted(([a], [b]) => (a < b ? -1 : 1))) {

@@ -24,11 +24,11 @@ export interface FluxBench {
   startOperator(): Promise<void>;
   /** Ends the kustomize-controller and starts it again with these flags. */
   restartFlux(flags: readonly string[]): Promise<void>;
-  /** Nothing of the bench outlives it. */
+  /** Stops and removes everything of the bench. */
   close(): Promise<void>;
 }
 
-/** What was begun is ended again if a later step fails. */
+/** Opens the bench; if a step fails, the earlier ones are undone. */
 export async function openFluxBench(): Promise<FluxBench> {
   const undo: (() => unknown)[] = [];
   const close = async () => {

@@ -32,7 +32,7 @@ export type Kustomization = z.output<typeof kustomization>;
 /** A condition of any object. */
 export type ObservedCondition = z.output<typeof condition>;
 
-/** The manifest of a Kustomization over a folder of the user's repository; it prunes and waits. */
+/** Returns the manifest of a Kustomization for a folder of the user's repository; it prunes and waits. */
 export const kustomizationOf = (name: string, path: string, spec: object = {}): object => ({
   apiVersion: API,
   kind: 'Kustomization',
@@ -44,7 +44,7 @@ export const kustomizationOf = (name: string, path: string, spec: object = {}): 
   },
 });
 
-/** The manifest of a repository, of which Flux sees what the artifact server publishes. */
+/** Returns the manifest of a repository, of which Flux sees what the artifact server publishes. */
 export const gitRepositoryOf = (name: string): object => ({
   apiVersion: 'source.toolkit.fluxcd.io/v1',
   kind: 'GitRepository',
@@ -68,7 +68,7 @@ export interface Kustomizations {
   ended(name: string, revision: string): Promise<ObservedCondition>;
   /** Resolves once Flux has applied the revision and found it healthy. */
   applied(name: string, revision: string): Promise<void>;
-  /** Does what `flux reconcile kustomization` does, and resolves when Flux has handled it. */
+  /** Reconciles as `flux reconcile kustomization` does, and resolves when Flux has handled the request. */
   reconcile(name: string): Promise<void>;
   /** Asks for a reconciliation and waits for nothing. */
   request(name: string): Promise<string>;

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { type ServerProcess, startServer } from '../../cluster/server-process.ts';
 import { downloadModule, type GoTool } from '../../tools/go-tool.ts';
 
-/** Its go.mod names the program and everything that the program is built with. */
+/** Folder whose go.mod names the program and its dependencies. */
 const TOOLS_FOLDER = join(import.meta.dirname, '../flux-go');
 
-/** The version of a module of Flux that the go.mod requires. */
+/** Returns the version of a Flux module that the go.mod requires. */
 function requiredVersion(module: string): string {
   const lines = readFileSync(join(TOOLS_FOLDER, 'go.mod'), 'utf8').split('\n');
   const words = lines.map((line) =>
@@ -39,11 +39,11 @@ export async function fluxCrdFolders(): Promise<readonly string[]> {
   return modules.map((module) => join(module, 'config/crd/bases'));
 }
 
-/** How the controller runs. */
+/** Settings of the controller's process. */
 export interface ControllerPlan {
   readonly path: string;
   readonly kubeconfigPath: string;
-  /** Its log and its temporary files. */
+  /** Folder for its log and temporary files. */
   readonly folder: string;
   readonly flags: readonly string[];
 }

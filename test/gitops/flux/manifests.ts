@@ -1,6 +1,6 @@
 import { stringify } from 'yaml';
 
-/** What a user commits for a namespace with its own login at the marketplace. */
+/** Returns the manifests that a user commits for a namespace with its own login at the marketplace. */
 export const loginOf = (namespace: string, apiKey: string): readonly object[] => [
   { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },
   {
@@ -34,6 +34,6 @@ export const machineOf = (
   spec: { image: 'ubuntu:24.04', offers: [{ gpuNames: ['RTX 4090'], maxPricePerHour }] },
 });
 
-/** The text of a file with these objects. */
+/** Returns the text of a file with these objects. */
 export const fileOf = (objects: readonly object[]): string =>
   objects.map((object) => stringify(object)).join('---\n');

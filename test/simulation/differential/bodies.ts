@@ -6,11 +6,14 @@ export interface BodiesOptions {
   readonly plural: Plural;
   readonly pick: <T>(options: readonly T[]) => T;
   readonly chance: (share: number) => boolean;
-  /** Whether this program applies all that an instance needs, or, as the operator does, a few fields of one that is there. */
+  /**
+   * True if this program applies a complete spec; false if it applies a few fields of an existing object, as the
+   * operator does.
+   */
   readonly appliesWhole: boolean;
 }
 
-/** What a merge patch changes beside metadata. */
+/** Contents of merge patches, beside metadata. */
 const CONTENTS: Readonly<Partial<Record<Plural, readonly JsonObject[]>>> = {
   gpuinstances: [
     {},
@@ -56,12 +59,17 @@ export class Bodies {
     }
   }
 
-  /** A wrong spec beside a status is ignored, but keeps the real server from tracking whose fields are whose. */
+  /**
+   * Returns a status without a spec. A wrong spec beside a status is ignored, but the real server then loses track of
+   * field owners.
+   */
   freshStatus(): JsonObject {
     return { metadata: { labels: this.#labels() }, status: { attempt: this.#options.pick([1, 2, 'many']) } };
   }
 
-  /** A group decides itself which workers run: a rule refuses another power state. */
+  /**
+   * Returns a group's spec without `powerState`: a CEL rule refuses it, because the group decides which workers run.
+   */
   #groupSpec(): JsonObject {
     const { pick } = this.#options;
     const { powerState: _decided, ...spec } = this.#instanceSpec();
@@ -103,7 +111,7 @@ export class Bodies {
     return { metadata, ...pick(CONTENTS[plural] ?? [{}]) };
   }
 
-  /** By one manager that insists, as the operator does; what it leaves out it gives up. */
+  /** Returns a body for a forced apply by a single manager, as the operator does; omitted fields are released. */
   applied(): JsonObject {
     const { pick, plural, appliesWhole } = this.#options;
     const metadata = pick<JsonObject>([

@@ -8,7 +8,7 @@ export class Canonical {
   readonly #uids: string[] = [];
   readonly #versions: string[] = [];
 
-  /** An object without what differs between two servers, and without its kind, which lists leave out. */
+  /** Returns an object without what differs between two servers, and without its kind, which lists omit. */
   plain(object: JsonObject): JsonObject {
     const {
       managedFields: _fields,
@@ -32,7 +32,7 @@ export class Canonical {
     };
   }
 
-  /** A reply to anything but a watch. */
+  /** Returns the canonical form of any reply except a watch. */
   reply(type: string, { status, body }: Reply): JsonObject {
     if (!isObject(body)) return { status, body: String(body) };
     if (status >= 300) return { status, reason: body['reason'] };
@@ -42,12 +42,15 @@ export class Canonical {
     return { status, at, items: objectsAt(body, 'items').map((item) => this.plain(item)) };
   }
 
-  /** What was deleted and is gone at once. */
+  /** Returns the details of an object that was deleted immediately. */
   #gone({ uid, ...details }: JsonObject): JsonObject {
     return { ...details, uid: rank(this.#uids, String(uid)) };
   }
 
-  /** An event of a watch. Undefined for a bookmark that comes by the clock, and so on one of two servers only. */
+  /**
+   * Returns the canonical form of a watch event; undefined for a timed bookmark, which only one of two servers may
+   * send.
+   */
   event(event: JsonObject): JsonObject | undefined {
     const object = objectAt(event, 'object');
     const type = String(event['type']);
@@ -59,7 +62,7 @@ export class Canonical {
     return { type, ends: 'the initial state' };
   }
 
-  /** How many of the versions known lie at or below one of the whole collection. */
+  /** Returns the number of known versions that are at most the given version of the collection. */
   #placeOf(version: string | undefined): number {
     return this.#versions.filter((known) => Number(known) <= Number(version)).length;
   }

@@ -32,7 +32,7 @@ class Run {
   readonly #place: Place;
   readonly #canonical = new Canonical();
   readonly #replies: JsonObject[] = [];
-  /** By the step that opened them. */
+  /** Open watches by the step that opened them. */
   readonly #watches = new Map<number, OpenWatch>();
 
   constructor(program: Program, namespace: string, server: Server) {
@@ -50,7 +50,7 @@ class Run {
     this.#replies.push(this.#canonical.reply(operation.type, reply));
   }
 
-  /** What was said to each step. Watches are read up to an object that is made for them to tell. */
+  /** Returns the replies to all steps. Reads each watch up to an object that is created as an end marker. */
   async end(): Promise<readonly JsonObject[]> {
     if (this.#watches.size === 0) return this.#replies;
     const { id, plural } = this.#program;
@@ -70,7 +70,10 @@ class Run {
     await Promise.all([...this.#watches.values()].map((watch) => watch.close()));
   }
 
-  /** A state of any version may be an old one on a server with a cache: it is waited for until it is as new as what was told. */
+  /**
+   * Opens a watch. With `any`, a server with a cache may send old state, so this waits until the state includes the
+   * newest known version.
+   */
   async #open(operation: Extract<Operation, { type: 'watch' }>): Promise<void> {
     const { namespace, known } = this.#place;
     if (operation.from === 'any') {
@@ -83,7 +86,9 @@ class Run {
     this.#replies.push({ status: 200 });
   }
 
-  /** All pages as one list: where a page ends differs, since the real server selects after it has cut. */
+  /**
+   * Returns all pages as one list. Page boundaries differ, because the real server filters after it has cut the page.
+   */
   async #allPages(request: Request): Promise<Reply> {
     let reply = await this.#server.send(request);
     const items: JsonObject[] = [];
@@ -97,7 +102,7 @@ class Run {
   }
 }
 
-/** A later page is asked for without a version: the token has it. */
+/** Returns the path of the next page, without a version: the continue token contains it. */
 function nextPage(path: string, token: string): string {
   const [collection = '', search] = path.split('?');
   const query = new URLSearchParams(search);

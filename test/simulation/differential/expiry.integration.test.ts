@@ -30,7 +30,7 @@ afterAll(async () => {
   await real.close();
 });
 
-/** Opening the storage of a kind takes a moment, and so does opening it anew. */
+/** Waits until the server serves the kind: it needs a moment to open the kind's storage, also after a change. */
 async function served(): Promise<void> {
   const path = `/apis/${GROUP}/v1/namespaces/${namespace}/${PLURAL}?limit=1`;
   await until('the kind is served', async () => {
@@ -50,7 +50,7 @@ function memoryGround(): Ground {
   };
 }
 
-/** The real server's cache of a kind begins anew with a change of its definition. */
+/** Returns the real server. A change of the CRD makes it rebuild its cache of the kind. */
 function realGround(etcdUrl: string | undefined): Ground {
   return {
     ...real,

@@ -3,11 +3,11 @@ import { Canonical } from './canonical.ts';
 import type { OpenWatch } from './open-watch.ts';
 import type { Server } from './servers.ts';
 
-/** A kind of its own, whose storage a server can be made to open anew. */
+/** Kind for this test only: a changed CRD makes the server reopen its storage. */
 export const GROUP = 'differential.gpurental.dev';
 export const PLURAL = 'leaves';
 
-/** The kind's definition; another description is a change that makes the real server open its storage anew. */
+/** Returns the CRD. Another description makes the real server reopen the kind's storage. */
 export const definition = (description: string): JsonObject => ({
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
@@ -27,18 +27,18 @@ export const definition = (description: string): JsonObject => ({
   },
 });
 
-/** A server whose history can be taken away. */
+/** Server whose history can be removed. */
 export interface Ground extends Server {
   readonly namespace: string;
-  /** The store forgets all revisions but the newest. */
+  /** Removes all revisions of the store except the newest. */
   compact(): Promise<void>;
-  /** What the server keeps beside its store is lost, as at a restart; watches end. */
+  /** Discards everything outside the store, as a restart does; watches end. */
   forget(): Promise<void>;
   /** Resolves once it serves the kind again. */
   ready(): Promise<void>;
 }
 
-/** What a server said in one step of the scenario, without what differs between two servers. */
+/** Reply of a server to one step of the scenario, without what differs between two servers. */
 export interface StepResult {
   readonly step: string;
   readonly result: JsonObject;
@@ -53,7 +53,7 @@ const FUTURE = '999999999';
 const NOT_OLDER = { resourceVersionMatch: 'NotOlderThan' } as const;
 const STATE = { ...NOT_OLDER, sendInitialEvents: 'true' } as const;
 
-/** What becomes of versions, tokens and open watches where history is taken away, and of versions that are yet to come. */
+/** Checks versions, continue tokens and open watches after history is removed, and versions in the future. */
 export async function playExpiry(ground: Ground): Promise<readonly StepResult[]> {
   const life = new Life(ground);
   for (const name of ['a', 'b', 'c']) await life.create(name);
@@ -126,7 +126,7 @@ class Life {
     await watch.close();
   }
 
-  /** A watch that the server ends by itself. */
+  /** Expects the server to end a watch. */
   async ends(step: string, query: Readonly<Record<string, string>>): Promise<void> {
     const watch = await this.watch(query);
     await watch.ended();

@@ -11,10 +11,10 @@ interface KnownObject {
 /** Belongs to no object. */
 const WRONG_UID = '00000000-0000-0000-0000-000000000000';
 
-/** What each client was told about each name, and so what it can refer to. */
+/** Replies that each client received about each name: the versions and UIDs that it can refer to. */
 export class Known {
   readonly #objects = new Map<string, KnownObject>();
-  /** Of all objects and clients, in the order in which they were told. */
+  /** Versions of all objects and clients, in the order of the replies. */
   readonly #versions: string[] = [];
 
   remember(client: Client, name: string, { status, body }: Reply): void {
@@ -38,7 +38,7 @@ export class Known {
     }
   }
 
-  /** Undefined where none is asked for; a made-up one where the right one is not known. */
+  /** Returns the UID of a request; undefined for `none`, an invented one if the client does not know the right one. */
   uid(client: Client, name: string, uid: Uid): string | undefined {
     if (uid === 'none') return undefined;
     const known = this.#objects.get(keyOf(client, name))?.uid;

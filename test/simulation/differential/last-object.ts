@@ -11,7 +11,7 @@ export interface LastObject {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** Throws where it cannot be made. */
+/** Creates the last object of a program. Throws if the server refuses it. */
 export async function makeLast(
   server: Server,
   { plural, namespace, name, labels }: LastObject,
@@ -26,7 +26,7 @@ export async function makeLast(
   if (status !== 201) throw new Error(`${name} could not be made: ${status}`);
 }
 
-/** Whether an event of a watch tells it. */
+/** Returns a predicate for the events of the object with that name. */
 export function isEventOf(name: string): (event: JsonObject) => boolean {
   return (event) => metadataOf(objectAt(event, 'object'))['name'] === name;
 }

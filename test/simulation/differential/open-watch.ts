@@ -20,7 +20,7 @@ export class OpenWatch {
     return this.#done;
   }
 
-  /** Resolves once such an event was told, or the server has ended the watch; rejects after a minute. */
+  /** Resolves once a matching event arrived or the server ended the watch; rejects after a minute. */
   async until(what: string, holds: (event: JsonObject) => boolean): Promise<void> {
     const late = setTimeout(
       () => this.#progressed.reject(new Error(`no ${what} within a minute`)),
@@ -63,7 +63,7 @@ export class OpenWatch {
   }
 }
 
-/** A bookmark says that everything up to its version has been told: what comes later is newer. Throws where it is not so. */
+/** Throws if an event after a bookmark is not newer than the bookmark's version. */
 export function requireBookmarks(events: readonly JsonObject[], of: string): void {
   for (const [at, event] of events.entries()) {
     if (!isBookmark(event)) continue;

@@ -5,18 +5,21 @@ export const ALL_PLURALS = [
 ];
 export type Plural = (typeof ALL_PLURALS)[number];
 
-/** Two clients work on the same names in turn; each knows only what it was answered itself. */
+/** Clients that work on the same names in turn; each knows only its own replies. */
 export const CLIENTS = ['one', 'two'] as const;
 export type Client = (typeof CLIENTS)[number];
 
-/** Which resource version a request carries: of the client's newest reply for that name, of its first, none, or a made-up one. */
+/**
+ * Resource version of a request: from the client's newest reply for that name, from its first, none, or an invented
+ * one.
+ */
 export type Version = 'latest' | 'first' | 'none' | 'bogus';
-/** Which incarnation of an object a request is for. */
+/** UID of a request. */
 export type Uid = 'none' | 'right' | 'wrong';
 
 /**
- * Where a watch begins: without a version, from whatever the server has, with the whole state as a stream (of any
- * version, or of one not older than the newest known), or after the newest or the first version that is known.
+ * Start of a watch: without a version, from any state, from a stream of the whole state (of any version, or of the
+ * newest known or later), or after the newest or the first known version.
  */
 export const WATCH_FROM = ['unset', 'any', 'state', 'stateNotOlder', 'newest', 'first'] as const;
 export type WatchFrom = (typeof WATCH_FROM)[number];
@@ -35,14 +38,14 @@ interface Write extends Named {
   readonly uid: Uid;
 }
 
-/** One request, written without anything that differs between two servers. */
+/** Request without anything that differs between two servers. */
 export type Operation =
   | (Named & { readonly type: 'create'; readonly body: JsonObject })
   | (Named & { readonly type: 'get' })
   | (Sent & {
       readonly type: 'list';
       readonly limit: number | undefined;
-      /** Whether it asks for a state that is not older than the newest version known, as after an expired watch. */
+      /** True if the state must be at least as new as the newest known version, as after an expired watch. */
       readonly notOlder: boolean;
     })
   /** Stays open to the end of the program. */
@@ -57,7 +60,7 @@ export type Operation =
       readonly body: JsonObject;
       readonly subresource: 'status' | undefined;
     })
-  /** The version, where there is one, is tested by the patch itself. */
+  /** JSON patch; it tests the version itself if there is one. */
   | (Named & { readonly type: 'json'; readonly version: Version; readonly patch: readonly JsonObject[] })
   | (Write & { readonly type: 'apply'; readonly body: JsonObject })
   | (Write & { readonly type: 'delete' });

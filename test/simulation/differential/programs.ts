@@ -17,7 +17,7 @@ const CUSTOM: readonly Plural[] = ['gpuinstances', 'endpointgroups', 'marketplac
 const VERSIONS = ['latest', 'latest', 'latest', 'first', 'none', 'bogus'] as const;
 const MOSTLY_NONE = ['none', 'none', 'none', 'none', 'latest', 'first'] as const;
 const LENGTH = 10;
-/** Of programs. */
+/** Share of programs that two clients run. */
 const SHARE_OF_TWO_CLIENTS = 0.6;
 
 const TYPES = [
@@ -25,7 +25,9 @@ const TYPES = [
   ...(['apply', 'apply', 'delete', 'watch'] as const),
 ];
 
-/** A random program over two names of one kind, by one client or by two in turn; `id` keeps it apart from every other. */
+/**
+ * Draws a random program over two names of one kind, run by one client or by two in turn; `id` keeps programs apart.
+ */
 export function drawProgram(random: Random, id: string): Program {
   const pick = <T>(options: readonly T[]): T => {
     // The index is below the length, and undefined is an option like another.

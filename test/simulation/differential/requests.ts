@@ -4,7 +4,7 @@ import type { Operation, Uid, Version, WatchFrom } from './operations.ts';
 import { collectionOf, GROUPS, KINDS } from './resources.ts';
 import type { Request } from './servers.ts';
 
-/** What a program runs in. */
+/** Environment of a program. */
 export interface Place {
   /** The program's own. */
   readonly id: string;
@@ -12,7 +12,7 @@ export interface Place {
   readonly known: Known;
 }
 
-/** The request that an operation is, after what its client was told before. */
+/** Returns the request of an operation, from what its client knows. */
 export function requestOf(operation: Exclude<Operation, { type: 'watch' }>, place: Place): Request {
   const collection = collectionOf(operation.plural, place.namespace);
   if (operation.type === 'list') return { method: 'GET', path: listPath(operation, place) };
@@ -52,7 +52,7 @@ export function requestOf(operation: Exclude<Operation, { type: 'watch' }>, plac
   }
 }
 
-/** Where a watch is opened. */
+/** Returns the path of a watch. */
 export function watchPath(operation: Extract<Operation, { type: 'watch' }>, place: Place): string {
   const { plural, selector, bookmarks, from } = operation;
   const query = new URLSearchParams({
@@ -97,7 +97,7 @@ function listPath(
   return `${collectionOf(plural, namespace)}?${query}`;
 }
 
-/** What a list is asked for that has to be as new as everything told before. */
+/** Returns the query of a list that must be at least as new as every earlier reply. */
 export function notOlderThan({ newestVersion }: Known): Readonly<Record<string, string>> {
   return newestVersion ? { resourceVersion: newestVersion, resourceVersionMatch: 'NotOlderThan' } : {};
 }
@@ -107,7 +107,7 @@ const withStatus = (path: string, { subresource }: { readonly subresource: 'stat
 
 type Write = Extract<Operation, { readonly version: Version; readonly uid: Uid }>;
 
-/** The version and the incarnation that a write is for. */
+/** Returns the version and UID that a write is conditional on. */
 function asked({ client, name, version, uid }: Write, { known }: Place): JsonObject {
   const [resourceVersion, incarnation] = [known.version(client, name, version), known.uid(client, name, uid)];
   return {
@@ -128,7 +128,7 @@ function whole(
   };
 }
 
-/** A JSON patch that tests the version before it changes anything. */
+/** Returns a JSON patch that tests the version first. */
 function guarded(
   { client, name, version, patch }: Extract<Operation, { type: 'json' }>,
   { known }: Place,

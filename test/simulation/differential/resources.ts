@@ -1,7 +1,7 @@
 import type { JsonObject } from '../memory-kube/json.ts';
 import type { Plural } from './operations.ts';
 
-/** Where the API has each of them. */
+/** API path of each kind. */
 export const GROUPS: Readonly<Record<Plural, string>> = {
   gpuinstances: '/apis/gpurental.dev/v1alpha1',
   endpointgroups: '/apis/gpurental.dev/v1alpha1',
@@ -25,7 +25,7 @@ export const collectionOf = (plural: Plural, namespace: string): string =>
 
 const INSTANCE: JsonObject = { image: 'example/a:1', offers: [{ maxPricePerHour: '0.50' }] };
 
-/** What each needs beside its name to be taken. */
+/** Minimal valid contents of each kind. */
 export const VALID: Readonly<Record<Plural, JsonObject>> = {
   gpuinstances: { spec: INSTANCE },
   endpointgroups: { spec: { template: { spec: INSTANCE } } },

@@ -22,11 +22,11 @@ export interface Reply {
 /** An API server, asked in the same words whichever it is. */
 export interface Server {
   send(request: Request): Promise<Reply>;
-  /** Rejects where the server answers with anything but a stream. */
+  /** Opens a watch. Rejects if the server does not answer with a stream. */
   watch(path: string): Promise<OpenWatch>;
 }
 
-/** The in-memory server with a namespace of its own. */
+/** Returns the in-memory server with a namespace of its own. */
 export function memoryServer(
   namespace: string,
   definitions: readonly JsonObject[],
@@ -66,7 +66,7 @@ async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {
 
 const FAILURES = [400, 403, 404, 409, 410, 415, 422, 504];
 
-/** The real server; what is still open when it is closed is given up. */
+/** Returns the real server; closing it aborts all open watches. */
 export function realServer(cluster: ClusterAccess): Server & { close(): Promise<void> } {
   const { url, caPem, adminToken, admin } = cluster;
   const dispatcher = new Agent({ connect: { ca: caPem }, bodyTimeout: 0 });

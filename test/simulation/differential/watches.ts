@@ -6,7 +6,7 @@ import type { Plural } from './operations.ts';
 import { collectionOf } from './resources.ts';
 import type { Server } from './servers.ts';
 
-/** What a server needs to tell what has been: of a busy machine nobody knows. */
+/** Watch timeouts to try in turn: a busy server may need longer to send all past events. */
 const WATCH_SECONDS = [4, 8, 16, 32, 64];
 
 /** A collection and the version that it had before any program ran. */
@@ -16,7 +16,7 @@ export interface Beginning {
   readonly resourceVersion: string;
 }
 
-/** What one program did, as a watch told it; without what differs between two servers. */
+/** Events of each program from one watch, without what differs between two servers. */
 export type EventsByProgram = ReadonlyMap<string, readonly JsonObject[]>;
 
 export async function beginningOf(server: Server, plural: Plural, namespace: string): Promise<Beginning> {
@@ -26,7 +26,7 @@ export async function beginningOf(server: Server, plural: Plural, namespace: str
   return { plural, namespace, resourceVersion };
 }
 
-/** All that a watch from the beginning tells, up to the object that was made last. */
+/** Returns all events since the beginning, up to the object that was created last. */
 export async function eventsSince(
   server: Server,
   beginning: Beginning,
@@ -47,7 +47,7 @@ export async function eventsSince(
   return events;
 }
 
-/** Of a watch that its server ends, bookmarks are seen as well. */
+/** Returns a watch that the server ended, including its bookmarks. */
 async function endedWatch(
   server: Server,
   { plural, namespace, resourceVersion }: Beginning,

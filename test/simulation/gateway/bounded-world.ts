@@ -15,14 +15,14 @@ interface Asked {
   readonly caller: string;
   readonly bytes: number;
   readonly since: number;
-  /** Its body has not been read. */
+  /** True while its body has not been read. */
   isReading: boolean;
 }
 
 /**
- * One group whose callers send more than it may hold: many requests, large ones, and bodies that never come. Books of
- * its own say what is held after each event. No bound is ever passed, a caller with less than others keeps its place,
- * and a request counts before its body is read.
+ * Group whose callers exceed its limits: many requests, large ones, and bodies that never arrive. Separate books
+ * check the queue after each event: no limit is exceeded, a caller with less than others keeps its place, and a
+ * request counts before its body is read.
  */
 class BoundedWorld {
   readonly #chance: Chance;
@@ -62,7 +62,7 @@ class BoundedWorld {
     }
   }
 
-  /** The first caller sends most, and what it sends is large. */
+  /** Adds a request. The first caller sends most of them, and large ones. */
   #arrive(caller = this.#chance.below(4)): void {
     this.#count += 1;
     const id = `r${this.#count}`;
@@ -105,7 +105,7 @@ class BoundedWorld {
     this.#judge(this.#queue.setWorkers(workers, this.#now));
   }
 
-  /** As the picker asks where all groups together take too much. */
+  /** Sheds one request, as the picker does if all groups together exceed the limit. */
   #shed(): void {
     const before = this.#held.size;
     this.#judge(this.#queue.shed('too much'), undefined, 'bytes');
@@ -148,7 +148,10 @@ class BoundedWorld {
     this.#check();
   }
 
-  /** A caller gives way only if it is over its own limit, or no other one has more of what there is too much of. */
+  /**
+   * Checks that a caller was evicted only if it exceeds its own limit, or if no other caller uses more of what is
+   * full.
+   */
   #judgeFull(one: Asked, arrived: string | undefined, shed: 'bytes' | undefined): void {
     const { maxHeldPerClient: own = UNLIMITED, maxHeld, maxHeldBytes } = this.#settings;
     if (shed === undefined && this.#of(one.caller).length > own) {

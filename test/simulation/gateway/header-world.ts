@@ -16,8 +16,8 @@ const MIN_WORK = 0.01;
 const MAX_WORK = 1e9;
 
 /**
- * A group that counts work by header, and callers that forge it. Each request counts as much as a caller that is trusted
- * says, never less than the floor, and 1 of all others.
+ * Plays a group that reads work from a header, and callers that forge it. A trusted caller's value counts, but at
+ * least the floor; every other request counts 1.
  */
 export function playHeaders(seed: number): void {
   const chance = new Chance(seededRandom(seed));
@@ -42,7 +42,7 @@ export function playHeaders(seed: number): void {
   }
 }
 
-/** Work by the header: a plain decimal number within bounds; 1 if it is anything else. */
+/** Returns the work of a header: a plain decimal number within bounds, else 1. */
 function workBy(header: string | undefined): number {
   const isNumber =
     header !== undefined && header !== '' && [...header].every((each) => '0123456789.'.includes(each));

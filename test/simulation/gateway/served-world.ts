@@ -22,9 +22,10 @@ const TRUE_TO = 1.4;
  */
 const IN_TURN_TO = 2.2;
 /**
- * Of workers whose requests take longer by themselves than they may wait. Such a worker does 4 with ten requests of 2.5 units.
- * For the limit of 16 that was expected it is given 6 to 8 of them, which makes two thirds of its speed; of those the short
- * ones end first, by which half of that is measured now and then. Given less for it, it shows no more: it gets no lower.
+ * Minimum share of the true speed that is measured for workers whose single requests take longer than they may wait.
+ * Such a worker does 4 units a second with ten requests of 2.5 units. With a limit of 16 expected, it gets 6 to 8
+ * requests, which is two thirds of its speed; the short ones finish first, so sometimes half of that is measured.
+ * Given less for it, the worker cannot show more, so this is the lowest value.
  */
 const SLOW_FROM = 0.25;
 /**
@@ -32,7 +33,7 @@ const SLOW_FROM = 0.25;
  * each by -1, 0 or 1, which is 6 for one deviation together.
  */
 const MISJUDGED = 30;
-/** What the limits of a worker differ by between pickers that measured its speed at other times. */
+/** Factor by which a worker's limit differs between pickers that measured its speed at different times. */
 const SLACK = 1.5;
 
 /** A machine: the requests that it works at go on at the same rate, which is its own speed at most together. */
@@ -143,7 +144,7 @@ class ServedWorld {
     }
   }
 
-  /** Two callers, one of them with more than the other, and each with as many as fit into all workers at least. */
+  /** Adds requests of two callers, one with more than the other, each with at least enough to fill all workers. */
   #crowd(): void {
     const room = this.#machines.reduce((sum, { speed }) => sum + (speed * MAX_QUEUE_MS) / SECOND, 0);
     const fitting = Math.ceil(room / this.#pickers.length / 2) + 2;
@@ -180,7 +181,7 @@ class ServedWorld {
     return one;
   }
 
-  /** What was picked for goes to its machine. */
+  /** Sends picked requests to their machines. */
   #start(): void {
     for (const picker of this.#pickers)
       for (const running of picker.newlyRunning()) this.#take(picker, running);
@@ -198,7 +199,7 @@ class ServedWorld {
     this.#served.set(picker, served);
   }
 
-  /** By more than a request of each picker no worker has more than its limit. */
+  /** Checks that a worker exceeds its limit by at most one request of each picker. */
   #judgeLimit(machine: Machine, picker: WatchedQueue): void {
     const limit = ((picker.speed(machine.name) ?? Number.POSITIVE_INFINITY) * MAX_QUEUE_MS) / SECOND;
     machine.limit = Math.max(machine.limit, limit);
@@ -222,7 +223,7 @@ class ServedWorld {
     }
   }
 
-  /** All know at once what the others have, as of now. */
+  /** Shares the current state of all pickers at once. */
   #exchange(): void {
     const shared = this.#pickers.map((picker) => ({
       picker,
@@ -234,7 +235,7 @@ class ServedWorld {
     }
   }
 
-  /** While both callers had requests waiting they got the same, but for what was estimated wrongly and is under way. */
+  /** Checks that both callers got the same while both waited, apart from wrongly estimated requests in flight. */
   #judgeShares(): void {
     for (const served of this.#served.values()) {
       const [a, b] = [served.get('a') ?? 0, served.get('b') ?? 0];
@@ -242,7 +243,7 @@ class ServedWorld {
     }
   }
 
-  /** What counts of the speeds that pickers measured is the largest, for the operator as well as for each of them. */
+  /** Checks the largest of the measured speeds, which the operator and the pickers use. */
   #judgeSpeeds(areMeasured: boolean): void {
     for (const { name, speed, slots } of this.#machines) {
       const most = slots < Number.POSITIVE_INFINITY && this.#pickers.length > 1 ? IN_TURN_TO : TRUE_TO;

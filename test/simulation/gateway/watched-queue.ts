@@ -27,7 +27,7 @@ interface Asked extends CountedArrival {
   readonly since: number;
 }
 
-/** What a caller has been served while requests waited. */
+/** Work that a caller was served while requests waited. */
 interface Share {
   served: number;
 }
@@ -50,7 +50,9 @@ const WAKE_AGAIN_MS = 30_000;
 const SHUNNED_MS = 10_000;
 const SLOW_START_MS = 30_000;
 
-/** A queue beside books of its own: each event is judged by what the queue was given so far, never by what it holds. */
+/**
+ * Queue beside separate books: each event is checked against the inputs so far, never against the queue's own state.
+ */
 export class WatchedQueue {
   readonly #queue: GroupQueue;
   readonly #held = new Map<string, Asked>();
@@ -60,7 +62,7 @@ export class WatchedQueue {
   readonly #failedAt = new Map<string, number>();
   readonly #startsAt = new Map<string, number>();
   readonly #sharedWork = new Map<string, number>();
-  /** Measured speeds are judged by the world, which knows how fast its workers are; here they are taken as given. */
+  /** Speeds as given: the world checks measured speeds, because it knows the true ones. */
   #speeds: ReadonlyMap<string, number> = new Map();
   readonly #homes: Map<string, string>;
   #settings: QueueSettings;
@@ -156,14 +158,14 @@ export class WatchedQueue {
     return this.#picked.splice(0).flatMap((id) => this.#running.get(id) ?? []);
   }
 
-  /** How many wait of each caller. */
+  /** Returns the number of waiting requests per caller. */
   heldByCaller(): ReadonlyMap<string, number> {
     const counts = new Map<string, number>();
     for (const { caller = '' } of this.#held.values()) counts.set(caller, (counts.get(caller) ?? 0) + 1);
     return counts;
   }
 
-  /** Work that was done or is under way, as it is reported. */
+  /** Returns the reported work, done or in flight. */
   reportedWork(): number {
     const { arrivedWork, overestimatedWork } = this.#queue.report(0);
     return arrivedWork - overestimatedWork;
@@ -177,7 +179,7 @@ export class WatchedQueue {
     return new Map(this.#queue.report(0).workers.map(({ name, work }) => [name, work]));
   }
 
-  /** What the operator tells one picker of the others. */
+  /** Returns the state of other pickers, as the operator sends it to one picker. */
   static sharedBy(others: readonly WatchedQueue[]): OtherPickers {
     const workers = new Map<string, { readonly work: number; readonly perf?: number | undefined }>();
     for (const { name, work, perf } of others.flatMap((other) => other.#queue.report(0).workers)) {
@@ -189,7 +191,7 @@ export class WatchedQueue {
     return { count: others.length, workers };
   }
 
-  /** Of workers that were measured. */
+  /** Returns the speeds of measured workers. */
   speeds(): ReadonlyMap<string, number> {
     return this.#speeds;
   }
@@ -244,7 +246,7 @@ export class WatchedQueue {
     this.#settleShares();
   }
 
-  /** Where none waits, nobody owes anything. */
+  /** Clears the shares once no request waits. */
   #settleShares(): void {
     if (this.#held.size > 0) return;
     this.#served = new Map();
@@ -255,7 +257,7 @@ export class WatchedQueue {
     return [...this.#held.values()].filter((each) => (each.caller ?? '') === caller);
   }
 
-  /** Whose turn it is: the first request of who was served the least, of those for which a worker is free. */
+  /** Returns the request that is next: the first one of the least served caller with a free worker. */
   #next(): { readonly id: string | undefined; readonly share: Share } {
     const workers = this.#free();
     const free = [...this.#held.values()].filter((each) => workers.some((name) => mayGoTo(each, name)));
@@ -304,7 +306,10 @@ export class WatchedQueue {
     this.#picked.push(id);
   }
 
-  /** Where a session has to go: where it went before, else where all pickers send it that know the same workers. */
+  /**
+   * Returns the worker for a session: its previous one, else the one that all pickers choose that know the same
+   * workers.
+   */
   #ownOf(
     session: string,
     ready: readonly string[],
@@ -320,7 +325,7 @@ export class WatchedQueue {
     return own;
   }
 
-  /** Another one is picked where the home accepts nothing. */
+  /** Returns true if every ready worker accepts requests, so that the pick is certainly the session's home. */
   #isSurelyHome(ready: readonly string[], now: number): boolean {
     return ready.every((name) => this.#accepts(name) && !this.#isShunned(name, now));
   }
@@ -355,7 +360,10 @@ export class WatchedQueue {
     }
   }
 
-  /** The newest of who has the most; of equal ones of who came last. */
+  /**
+   * Checks the evicted request: the newest of the caller with the most; among equals, of the caller that arrived
+   * last.
+   */
   #judgeFull(id: string, arrived: string | undefined): void {
     const own = this.#held.get(arrived ?? '')?.caller ?? '';
     const counts = [...this.#served.keys()].map((caller) => ({ caller, count: this.#heldOf(caller).length }));
@@ -366,7 +374,7 @@ export class WatchedQueue {
     this.#demand('lastIn', newest === id, `${id}, and not ${newest}`);
   }
 
-  /** What holds between events. */
+  /** Checks the invariants that apply between events. */
   #checkRest(now: number): void {
     const [oldest] = this.#held.values();
     const ready = this.#ready();
@@ -443,7 +451,7 @@ export class WatchedQueue {
     return this.#load(name) <= limit || this.#ownWork(name) <= part;
   }
 
-  /** Of those without a speed of their own: what is expected of them, else what the others do on average. */
+  /** Returns the worker's speed; if it was not measured, its expected speed, else the average of the others. */
   speed(name: string): number | undefined {
     const own = this.#measured(name);
     if (own !== undefined) return own;
@@ -461,7 +469,7 @@ export class WatchedQueue {
     return sum(this.running().filter(({ candidates: [first] }) => first === name));
   }
 
-  /** Each of the others may have given it as much as this one since theirs was known. */
+  /** Returns the estimated load: each other picker may have sent it as much as this one since the last exchange. */
   #load(name: string): number {
     const own = this.#ownWork(name);
     const given = Math.max(0, own - (this.#sharedWork.get(name) ?? 0));

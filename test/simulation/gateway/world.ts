@@ -82,7 +82,7 @@ class GatewayWorld {
     return this.#chance.oneOf([first, ...rest]);
   }
 
-  /** One of them, if there is any. */
+  /** Returns a random item, or undefined if there is none. */
   #any<T>(items: readonly T[]): T | undefined {
     return items[this.#chance.below(items.length)];
   }
@@ -98,7 +98,7 @@ class GatewayWorld {
     picker.arrive({ id, work: this.#chance.upTo(6), caller, session, subset }, this.#now);
   }
 
-  /** Few differ: some are of no worker, and some of workers that are no more. */
+  /** Returns a random subset of workers; some subsets are empty or contain workers that no longer exist. */
   #subset(): readonly string[] {
     const names = this.#workers.map(({ name }) => name);
     const from = this.#chance.below(names.length + 1);
@@ -128,7 +128,7 @@ class GatewayWorld {
     picker.leave(id, this.#now);
   }
 
-  /** What is over is ended and left again, as it happens when a connection breaks. */
+  /** Ends and cancels finished requests again, as a broken connection does. */
   #repeat(): void {
     const picker = this.#picker();
     const running = new Set(picker.running().map(({ id }) => id));
@@ -160,7 +160,7 @@ class GatewayWorld {
     for (const picker of this.#pickers) picker.setWorkers(workers, this.#now);
   }
 
-  /** What the others have now arrives some time later. */
+  /** Sends the current state of the other pickers, which arrives later. */
   #exchange(): void {
     const picker = this.#picker();
     const others = WatchedQueue.sharedBy(this.#pickers.filter((each) => each !== picker));
@@ -184,7 +184,7 @@ class GatewayWorld {
     for (const picker of this.#pickers) picker.configure(this.#settings, this.#now);
   }
 
-  /** Time passes; what falls due is done on time. */
+  /** Advances the clock and runs everything that falls due. */
   #pass(ms: number): void {
     const until = this.#now + ms;
     for (;;) {
@@ -207,7 +207,7 @@ class GatewayWorld {
     for (const picker of this.#pickers) if (picker.nextAt() === this.#now) picker.tick(this.#now);
   }
 
-  /** All that runs comes to its end, all that waits is served or refused, and each was answered or has left. */
+  /** Finishes all requests: every one was answered or cancelled. */
   #end(): void {
     for (let round = 0; round < ROUNDS_TO_END; round += 1) {
       const busy = this.#pickers.find((picker) => picker.running().length > 0);
@@ -225,7 +225,7 @@ class GatewayWorld {
   }
 }
 
-/** One served world takes the time of many others. */
+/** Number of other worlds per served world, which takes as long as many of them. */
 const OTHERS_PER_SERVED = 6;
 
 /** Plays the worlds of a seed; the promise that broke in them, if one did. What else is thrown breaks `noError`. */

@@ -1,14 +1,14 @@
 import type { Target } from './failure.ts';
 import type { Kind } from './kinds.ts';
 
-/** Where an object stands. */
+/** Address of an object. */
 export interface Address {
   readonly kind: Kind;
   readonly namespace: string | undefined;
   readonly name: string;
 }
 
-/** What a deletion says about the object it means. */
+/** Preconditions of a deletion. */
 export interface Preconditions {
   readonly uid?: string | undefined;
   readonly resourceVersion?: string | undefined;

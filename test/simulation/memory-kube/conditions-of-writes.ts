@@ -2,7 +2,7 @@ import { type Address, type Preconditions, targetOf } from './address.ts';
 import { failures, STALE } from './failure.ts';
 import { type JsonObject, listAt, metadataOf, textAt } from './json.ts';
 
-/** While an object is being deleted its finalizers may only go. */
+/** Throws if a write adds a finalizer to an object that is being deleted. */
 export function refuseNewFinalizers(address: Address, current: JsonObject, next: JsonObject): void {
   if (!metadataOf(current)['deletionTimestamp']) return;
   const before = listAt(metadataOf(current), 'finalizers');
@@ -15,7 +15,7 @@ export function refuseNewFinalizers(address: Address, current: JsonObject, next:
   ]);
 }
 
-/** A replacement for another incarnation is a conflict of writers, whatever else it says. */
+/** Throws a conflict if a replacement has another UID than the stored object. */
 export function requireSameIncarnation(address: Address, current: JsonObject, desired: JsonObject): void {
   const uid = textAt(metadataOf(desired), 'uid');
   const is = metadataOf(current)['uid'];
@@ -26,14 +26,14 @@ export function requireSameIncarnation(address: Address, current: JsonObject, de
   );
 }
 
-/** An update for another version is a conflict of writers. */
+/** Throws a conflict if an update has another resource version. */
 export function requireSameVersion(address: Address, current: JsonObject, desired: JsonObject): void {
   const version = textAt(metadataOf(desired), 'resourceVersion');
   if (version && version !== metadataOf(current)['resourceVersion'])
     throw failures.conflict(targetOf(address), STALE);
 }
 
-/** A patch for another incarnation is a mistake in the object, not a conflict of writers. */
+/** Throws an invalid-object error, not a conflict, if a patch has another UID. */
 export function requireSamePatched(address: Address, current: JsonObject, patch: JsonObject): void {
   const uid = textAt(metadataOf(patch), 'uid');
   const is = String(metadataOf(current)['uid']);
@@ -43,7 +43,7 @@ export function requireSamePatched(address: Address, current: JsonObject, patch:
   ]);
 }
 
-/** A deletion for another version or incarnation is refused. */
+/** Throws if a deletion is for another version or UID. */
 export function requirePreconditions(
   address: Address,
   current: JsonObject,

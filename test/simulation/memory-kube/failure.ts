@@ -96,6 +96,6 @@ export const failures = {
     new Failure(415, 'UnsupportedMediaType', 'the body of the request was in an unknown format'),
 } as const;
 
-/** What a stale resource version is answered with. */
+/** Message for a stale resource version. */
 export const STALE =
   'the object has been modified; please apply your changes to the latest version and try again';

@@ -1,16 +1,16 @@
 import { equalJson, isObject, type Json, type JsonObject, listAt, metadataOf } from './json.ts';
 
 /**
- * Who owns which field, as far as server-side apply needs it: managers that apply, and one for everybody who writes
- * otherwise. Lists count as a whole. Kept in `metadata.managedFields` from an object's first apply on, so that a change
- * of owners alone is a new version, as it is at the real server.
+ * Field owners as far as server-side apply needs them: managers that apply, and one entry for all other writers. A
+ * list counts as one field. Stored in `metadata.managedFields` from the first apply on, so that a change of owners
+ * alone creates a new version, as on the real server.
  */
 export type FieldOwners = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** Whoever writes without applying. */
+/** Owner name for writes other than apply. */
 const OTHERS = ' others';
 
-/** What one manager applies. */
+/** Patch and manager of one apply. */
 export interface Applied {
   readonly manager: string;
   readonly patch: JsonObject;
@@ -21,8 +21,8 @@ export const isTracked = (object: JsonObject): boolean =>
   listAt(metadataOf(object), 'managedFields').length > 0;
 
 /**
- * Made by an apply that said nothing: whoever wrote since then is not kept, until the next apply gives all that stands
- * there to those who wrote otherwise.
+ * Returns true if an empty apply created the object: later writers are not tracked, and the next apply assigns all
+ * existing fields to non-apply writers.
  */
 export const isOwnerless = (object: JsonObject): boolean =>
   Array.isArray(metadataOf(object)['managedFields']) && !isTracked(object);
@@ -46,14 +46,14 @@ function collect(value: Json | undefined, path: string, fields: Map<string, Json
   for (const [key, member] of Object.entries(value)) collect(member, `${path}/${escaped(key)}`, fields);
 }
 
-/** As in a JSON pointer: names of annotations have slashes of their own. */
+/** Escapes a path segment as in a JSON pointer: annotation names contain slashes. */
 const escaped = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1');
 const unescaped = (token: string): string => token.replaceAll('~1', '/').replaceAll('~0', '~');
 
-/** A map that was applied without a member is owned itself. */
+/** Returns true for an empty map, which is owned as a field itself if it was applied. */
 const isEmpty = (value: JsonObject): boolean => Object.keys(value).length === 0;
 
-/** Before the first apply everything belongs to whoever wrote it otherwise. */
+/** Returns the owners of an object. Before the first apply, non-apply writers own every field. */
 export function ownersOf(object: JsonObject): FieldOwners {
   if (!isTracked(object)) return new Map([[OTHERS, new Set(fieldsOf(object).keys())]]);
   return new Map(
@@ -63,7 +63,7 @@ export function ownersOf(object: JsonObject): FieldOwners {
   );
 }
 
-/** The object with its owners written into it. */
+/** Returns the object with its owners written into `managedFields`. */
 export function withOwners(object: JsonObject, owners: FieldOwners): JsonObject {
   const managedFields = [...owners]
     .filter(([, fields]) => fields.size > 0)
@@ -94,7 +94,10 @@ export function ownersAfterApply(before: JsonObject, { manager, patch }: Applied
   return new Map([...others, [manager, new Set(applied.keys())]]);
 }
 
-/** Owners after any other write: what it changes is theirs, what it removes is nobody's. */
+/**
+ * Returns the owners after a write other than apply: it owns the fields that it changes, and removed fields have no
+ * owner.
+ */
 export function ownersAfterWrite(before: JsonObject, after: JsonObject): FieldOwners {
   const [was, is] = [fieldsOf(before), fieldsOf(after)];
   const changed = [...is].filter(([path, value]) => !equalJson(was.get(path), value)).map(([path]) => path);
@@ -108,7 +111,7 @@ export function ownersAfterWrite(before: JsonObject, after: JsonObject): FieldOw
   return new Map([...kept, [OTHERS, theirs]]);
 }
 
-/** An object without the fields at these paths; maps that are empty by it stay. */
+/** Returns an object without the fields at these paths; maps that become empty stay. */
 export function withoutFields(object: JsonObject, paths: readonly string[]): JsonObject {
   return paths.reduce((rest, path) => withoutField(rest, path.split('/').slice(1).map(unescaped)), object);
 }

@@ -8,7 +8,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The object at that key, or an empty one that is not attached. */
+/** Returns the object at that key, or a detached empty object. */
 export function objectAt(parent: JsonObject, key: string): JsonObject {
   const value = parent[key];
   return isObject(value) ? value : {};
@@ -19,7 +19,7 @@ export function textAt(parent: JsonObject, key: string): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** The id of a field of the API, a text there, as the tables of the marketplace have it. */
+/** Returns the numeric ID of an API field, which is a string there and a number in the tables of the marketplace. */
 export function idAt(parent: JsonObject, key: string): number | undefined {
   const value = parent[key];
   return typeof value === 'string' ? Number(value) : undefined;
@@ -30,7 +30,7 @@ export function listAt(parent: JsonObject, key: string): Json[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** The objects of a list, others left out. */
+/** Returns the objects of a list, without other items. */
 export function objectsAt(parent: JsonObject, key: string): JsonObject[] {
   return listAt(parent, key).filter(isObject);
 }
@@ -41,7 +41,7 @@ export function metadataOf(object: JsonObject): JsonObject {
 
 const texts = new WeakMap<JsonObject, string>();
 
-/** An object as JSON text, made once: what is stored is sent to many, and never changed in place. */
+/** Returns the JSON text of an object, cached: stored objects are sent often and never change. */
 export function textOf(object: JsonObject): string {
   const known = texts.get(object);
   if (known !== undefined) return known;
@@ -50,12 +50,12 @@ export function textOf(object: JsonObject): string {
   return text;
 }
 
-/** A deep copy without undefined members. */
+/** Returns a deep copy without undefined members. */
 export function copyOf(object: JsonObject): JsonObject {
   return JSON.parse(JSON.stringify(object)) as JsonObject;
 }
 
-/** Whether both are the same JSON; the order of keys does not count. */
+/** Returns true if both are the same JSON; key order does not matter. */
 export function equalJson(a: Json | undefined, b: Json | undefined): boolean {
   if (a === b) return true;
   if (Array.isArray(a) && Array.isArray(b)) {

@@ -11,13 +11,13 @@ export interface Kind {
   readonly hasStatus: boolean;
   /** A structural schema; without one everything is kept as it came. */
   readonly schema: JsonObject | undefined;
-  /** Whether `metadata.generation` is kept. */
+  /** True if `metadata.generation` is maintained. */
   readonly countsGenerations: boolean;
   /** Paths that a field selector may name. */
   readonly selectableFields: readonly string[];
-  /** Whether a PUT may leave the resource version out. */
+  /** True if a PUT may omit the resource version. */
   readonly allowsUnconditional: boolean;
-  /** Whether a PUT makes what is not there. */
+  /** True if a PUT creates a missing object. */
   readonly createsOnUpdate: boolean;
 }
 
@@ -44,7 +44,7 @@ const builtIn = (
   ...more,
 });
 
-/** What the operator touches besides its own kinds. */
+/** Built-in kinds that the operator uses. */
 export const BUILT_IN_KINDS: readonly Kind[] = [
   builtIn('', 'v1', 'namespaces', 'Namespace', { namespaced: false, hasStatus: true }),
   builtIn('', 'v1', 'secrets', 'Secret'),
@@ -94,7 +94,7 @@ export const apiVersionOf = (kind: Kind): string =>
 
 export const hasFinalizers = (metadata: JsonObject): boolean => listAt(metadata, 'finalizers').length > 0;
 
-/** What stands at a field selector's path, `metadata.name` or one of the status. */
+/** Returns the value at a field selector's path: `metadata.name` or a status field. */
 export function valueAtPath(object: JsonObject, path: readonly string[]): Json | undefined {
   let value: Json | undefined = object;
   for (const key of path) value = isObject(value) ? value[key] : undefined;

@@ -25,13 +25,13 @@ export interface MemoryKube {
   readonly transport: Transport;
   readonly store: Store;
   readonly writes: Writes;
-  /** The kind served at that plural name. */
+  /** Returns the kind with that plural name. */
   kind(plural: string): Kind;
   /** Closes every open watch, as a restart of the API server does. */
   closeWatches(): void;
 }
 
-/** What a path names. */
+/** Kind, namespace and name that a path contains. */
 interface Named {
   readonly kind: Kind;
   readonly namespace: string | undefined;
@@ -87,7 +87,7 @@ interface ServerOptions {
   readonly watches: Set<Watch>;
 }
 
-/** Paths that are asked for again and again, as the lease's is; those with a version in them are forgotten. */
+/** Number of cached paths: some recur, such as the lease; those with a version are evicted. */
 const REMEMBERED_PATHS = 200;
 
 class Server {
@@ -184,7 +184,7 @@ class Server {
       .filter(selects);
   }
 
-  /** A watch that cannot begin is accepted and ends with an event that says why, as the real server does it. */
+  /** Returns a watch. One that cannot start is accepted and ends with an error event, as on the real server. */
   #watchOrError(call: Call): TransportResponse {
     try {
       return this.#watch(call);
@@ -222,7 +222,7 @@ class Server {
     };
   }
 
-  /** A state that is to be as new as a version to come is not given: the real server waits for it, in vain. */
+  /** Throws if the request is for a future version: the real server waits for it and times out. */
   #requireReached({ query }: Call): void {
     const given = Number(query.get('resourceVersion') ?? 0);
     const { revision } = this.#options.store;
@@ -293,7 +293,7 @@ class Server {
 
 const addressOf = ({ kind, namespace, name }: Call): Address => ({ kind, namespace, name: name ?? '' });
 
-/** How many are left is told only where nothing is selected. */
+/** Returns true if the request has a selector: lists then omit the remaining item count. */
 const isSelective = ({ query }: Call): boolean => query.has('labelSelector') || query.has('fieldSelector');
 
 const selectsOf = ({ query, kind }: Call) => {

@@ -4,7 +4,7 @@ import { copyOf, equalJson, isObject, type Json, type JsonObject } from './json.
 /** Thrown where a `test` of a JSON patch does not hold, or its path leads nowhere; the API server answers 422. */
 export class PatchTestFailed extends Error {}
 
-/** RFC 7396: null removes, objects merge, all else replaces. */
+/** Applies an RFC 7396 merge patch: null removes, objects merge, everything else replaces. */
 export function mergePatch(target: Json | undefined, patch: Json): Json {
   if (!isObject(patch)) return patch;
   const merged: JsonObject = isObject(target) ? { ...target } : {};
@@ -53,7 +53,7 @@ function remove(place: Place, pointer: string): void {
   else delete place.parent[place.key];
 }
 
-/** The API server's library puts a member in where there is none; only a list must have the item. */
+/** Replaces a value. Like the API server's library, it adds a missing member; only a list item must exist. */
 function replace(place: Place, pointer: string, value: Json): void {
   const { parent, key } = place;
   if (!Array.isArray(parent)) parent[key] = value;
@@ -61,7 +61,7 @@ function replace(place: Place, pointer: string, value: Json): void {
   else parent[Number(key)] = value;
 }
 
-/** RFC 6902, with add, remove, replace and test. */
+/** Applies an RFC 6902 patch with add, remove, replace and test. */
 export function jsonPatch(target: JsonObject, operations: Json): JsonObject {
   if (!Array.isArray(operations)) throw failures.badRequest('a JSON patch is a list of operations');
   const document = copyOf(target);

@@ -3,7 +3,7 @@ import { type Address, targetOf } from './address.ts';
 import { detailsOf } from './failure.ts';
 import { type JsonObject, metadataOf, textOf } from './json.ts';
 
-/** One object as the whole body. */
+/** Returns a response whose body is one object. */
 export const reply = (status: number, body: JsonObject): TransportResponse => replyText(status, textOf(body));
 
 export function replyText(status: number, text: string): TransportResponse {
@@ -18,7 +18,7 @@ export function replyText(status: number, text: string): TransportResponse {
   };
 }
 
-/** What is gone at once is not shown again; what finalizers hold is. */
+/** Returns the body of a deletion: a Status if the object is gone; objects with finalizers are returned as they are. */
 export const removed = (address: Address, object: JsonObject): JsonObject => ({
   kind: 'Status',
   apiVersion: 'v1',

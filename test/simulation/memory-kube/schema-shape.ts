@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject, listAt, objectAt, textAt } from './json.ts';
 
-/** What a schema says, read once: every write asks each of its fields. */
+/** Parsed schema, cached because every write reads each of its fields. */
 export interface Shape {
   readonly type: string | undefined;
   readonly isNullable: boolean;
@@ -11,24 +11,24 @@ export interface Shape {
     key: string,
     shape: { isNullable: boolean; fallback: Json | undefined },
   ])[];
-  /** Of members that are not named; undefined where those are not known. */
+  /** Schema of members without a name; undefined if the schema does not allow them. */
   readonly rest: JsonObject | undefined;
-  /** Whether members that the schema does not name stay as they are. */
+  /** True if unknown members are kept. */
   readonly keepsUnknown: boolean;
   readonly items: JsonObject;
   readonly required: readonly string[];
   readonly pattern: { readonly text: string; readonly expression: RegExp } | undefined;
   readonly choices: readonly Json[];
   readonly bounds: readonly Bound[];
-  /** What may stand only once in a list; undefined where anything may stand twice. */
+  /** Key by which list items must be unique; undefined if duplicates are allowed. */
   readonly identity: ((item: Json) => string) | undefined;
 }
 
-/** One of the least and most that a value may measure. */
+/** Minimum or maximum of a measure of a value. */
 export interface Bound {
   readonly name: string;
   readonly bound: number;
-  /** Undefined where the value is of a kind that has no such measure. */
+  /** Returns the measure; undefined if the value's type has none. */
   readonly measure: (value: Json) => number | undefined;
   readonly breaks: (measure: number, bound: number) => boolean;
 }
@@ -53,7 +53,7 @@ const BOUNDS: readonly Omit<Bound, 'bound'>[] = [
 
 const shapes = new WeakMap<JsonObject, Shape>();
 
-/** The shape of a schema that is never changed. */
+/** Returns the shape of a schema, which must never change. */
 export function shapeOf(schema: JsonObject): Shape {
   const known = shapes.get(schema);
   if (known) return known;
@@ -62,7 +62,7 @@ export function shapeOf(schema: JsonObject): Shape {
   return shape;
 }
 
-/** The schema of a member, or undefined where the field is not known. */
+/** Returns the schema of a member; undefined if the field is unknown. */
 export const memberSchema = ({ members, rest }: Shape, key: string): JsonObject | undefined =>
   members.get(key) ?? rest;
 

@@ -99,8 +99,8 @@ function duplicateProblems(value: Json[], { identity }: Shape, path: string): st
 }
 
 /**
- * Every way in which a value breaks its schema, worded like the API server's causes. CEL rules are not evaluated. The
- * value has been pruned and has its defaults.
+ * Returns every schema violation, worded like the API server's causes. CEL rules are not evaluated. The value must be
+ * pruned and defaulted.
  */
 export function problemsOf(value: Json, schema: JsonObject, path = ''): string[] {
   const shape = shapeOf(schema);

@@ -31,14 +31,14 @@ function terms(selector: string): string[] {
     .filter((term) => term !== '');
 }
 
-/** A predicate for `labelSelector`. */
+/** Returns a predicate for `labelSelector`. */
 export function labelSelector(selector: string | undefined): Selects {
   if (!selector) return everything;
   const all = terms(selector).map(labelTerm);
   return (object) => all.every((selects) => selects(object));
 }
 
-/** A predicate for `fieldSelector`: equality of fields that the kind declares as selectable. */
+/** Returns a predicate for `fieldSelector`: equality of fields that the kind declares as selectable. */
 export function fieldSelector(
   selector: string | undefined,
   { selectableFields }: Pick<Kind, 'selectableFields'>,

@@ -2,7 +2,7 @@ import { failures } from './failure.ts';
 import { type JsonObject, metadataOf, textAt } from './json.ts';
 import type { Kind } from './kinds.ts';
 
-/** One committed change. `previous` is what stood there before. */
+/** Committed change. `previous` is the object before it. */
 export interface Commit {
   readonly revision: number;
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
@@ -19,7 +19,7 @@ interface Snapshot {
 
 const collectionKey = (kind: Kind): string => `${kind.group}/${kind.plural}`;
 
-/** The key of an object within its kind, in the order in which etcd lists. */
+/** Returns the key of an object within its kind, in the order in which etcd lists. */
 export function storeKey(object: JsonObject): string {
   const metadata = metadataOf(object);
   return `${textAt(metadata, 'namespace') ?? ''}/${textAt(metadata, 'name') ?? ''}`;
@@ -42,7 +42,7 @@ export class Store {
     return this.#collection(kind).get(key);
   }
 
-  /** All objects of a kind in the order of their keys. */
+  /** Returns all objects of a kind in key order. */
   all(kind: Kind): JsonObject[] {
     const collection = this.#collection(kind);
     return [...collection.keys()].sort().map((key) => collection.get(key) ?? {});
@@ -72,7 +72,7 @@ export class Store {
     return object;
   }
 
-  /** Every commit after `revision`; throws 410 where some of them were compacted. */
+  /** Returns every commit after `revision`; throws 410 if some of them were compacted. */
   since(revision: number): readonly Commit[] {
     if (revision < this.#compacted) {
       throw failures.expired(`too old resource version: ${revision} (${this.#compacted})`);

@@ -11,7 +11,7 @@ export interface WatchRequest {
   /** Exclusive. */
   readonly from: number;
   readonly bookmarks: boolean;
-  /** Tells the present state first, then, where bookmarks are wanted, a marked one. */
+  /** Sends the present state first, then a marked bookmark if the client requested bookmarks. */
   readonly sendInitialEvents: boolean;
   readonly timeoutMs: number;
 }
@@ -23,7 +23,7 @@ interface WatchEvent {
   readonly object: JsonObject;
 }
 
-/** What one watcher sees of a commit: a change of the selection counts as coming or going. */
+/** Returns the event that a watcher sees of a commit: entering or leaving the selection counts as ADDED or DELETED. */
 function seenOf(commit: Commit, request: WatchRequest): WatchEvent | undefined {
   if (commit.kind.plural !== request.kind.plural || commit.kind.group !== request.kind.group)
     return undefined;
@@ -38,13 +38,15 @@ function seenOf(commit: Commit, request: WatchRequest): WatchEvent | undefined {
 const isSelected = (object: JsonObject, { namespace, selects }: WatchRequest): boolean =>
   (namespace === undefined || metadataOf(object)['namespace'] === namespace) && selects(object);
 
-/** What is deleted or leaves a selection is told as it last was within, with the version at which it went. */
+/**
+ * Returns an object that was deleted or left the selection: its last selected state, with the version of its removal.
+ */
 function leftAt(before: JsonObject, after: JsonObject): JsonObject {
   const { resourceVersion } = metadataOf(after);
   return { ...before, metadata: { ...metadataOf(before), resourceVersion } };
 }
 
-/** One open watch: a queue of lines that its reader takes as they come. */
+/** Open watch: a queue of lines for its reader. */
 export class Watch {
   readonly #request: WatchRequest;
   readonly #store: Store;

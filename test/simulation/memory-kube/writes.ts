@@ -57,10 +57,10 @@ const SERVER_METADATA = [
   'generation',
 ];
 
-/** Stands on an object until the garbage collector has taken its owner references away. */
+/** Finalizer that stays on an object until the garbage collector has removed the owner references. */
 export const ORPHAN_FINALIZER = 'orphan';
 
-/** What the garbage collector has to do before an object of such a deletion may go. */
+/** Finalizer per propagation policy, which the garbage collector removes once its work is done. */
 const COLLECTOR_FINALIZERS: Readonly<Record<string, string>> = {
   Foreground: 'foregroundDeletion',
   Orphan: ORPHAN_FINALIZER,
@@ -69,7 +69,10 @@ const COLLECTOR_FINALIZERS: Readonly<Record<string, string>> = {
 /** Creates, updates and deletes with the API server's rules about versions, generations and finalizers. */
 export class Writes {
   readonly #options: WritesOptions;
-  /** A default of the status is stored with the first update only, which therefore is one even where it says nothing new. */
+  /**
+   * Objects whose status defaults are not stored yet: the first update stores them, and so counts as a change in any
+   * case.
+   */
   readonly #unsettled = new WeakSet<JsonObject>();
   constructor(options: WritesOptions) {
     this.#options = options;
@@ -94,7 +97,7 @@ export class Writes {
     return created;
   }
 
-  /** A full replacement: under the resource version it carries, or, for a built-in kind, unconditional. */
+  /** Replaces an object: with the resource version that it carries or, for a built-in kind, unconditionally. */
   replace(address: Address, body: JsonObject, subresource: string | undefined): JsonObject {
     const current = this.read(address);
     if (!current) {
@@ -126,7 +129,10 @@ export class Writes {
     return this.#commitUpdate(address, current, owned);
   }
 
-  /** Server-side apply that insists: creates what is not there, and takes away what only this manager had applied. */
+  /**
+   * Performs a forced server-side apply: creates a missing object, and removes fields that only this manager had
+   * applied.
+   */
   apply(address: Address, applied: Applied): { readonly object: JsonObject; readonly isNew: boolean } {
     const current = this.read(address);
     if (!current) return { object: this.#applyNew(address, applied), isNew: true };
@@ -247,7 +253,7 @@ export class Writes {
     };
   }
 
-  /** The part of `wanted` that this subresource may change, on what stands. */
+  /** Returns the stored object with the part of `wanted` that this subresource may change. */
   #merge(request: {
     readonly address: Address;
     readonly current: JsonObject;
@@ -286,7 +292,7 @@ export class Writes {
   }
 }
 
-/** RFC 3339 in whole seconds, as metadata times are. */
+/** Returns an RFC 3339 time in whole seconds, as in metadata. */
 export function timestamp(milliseconds: number): string {
   return new Date(Math.floor(milliseconds / 1000) * 1000).toISOString().replace('.000Z', 'Z');
 }
@@ -305,7 +311,7 @@ function mergedMetadata(current: JsonObject, desired: JsonObject): JsonObject {
   return withoutEmpty(merged);
 }
 
-/** Empty maps and lists of metadata are not kept. */
+/** Removes empty maps and lists from metadata. */
 function withoutEmpty(metadata: JsonObject): JsonObject {
   const kept = { ...metadata };
   for (const field of ['labels', 'annotations']) {
@@ -317,12 +323,12 @@ function withoutEmpty(metadata: JsonObject): JsonObject {
   return kept;
 }
 
-/** Owner references of an object, by uid. */
+/** Returns the UIDs of an object's owner references. */
 export function ownerUids(object: JsonObject): readonly string[] {
   return objectsAt(metadataOf(object), 'ownerReferences').map((owner) => String(owner['uid'] ?? ''));
 }
 
-/** A Secret's `stringData` is a way to write `data`, and never read back. */
+/** Returns a Secret with its `stringData` merged into `data`: `stringData` is never read back. */
 function withoutStringData({ stringData, type = 'Opaque', ...rest }: JsonObject): JsonObject {
   const secret: JsonObject = { ...rest, type };
   if (!isObject(stringData)) return secret;

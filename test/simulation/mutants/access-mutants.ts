@@ -1,6 +1,6 @@
 import type { Mutant } from './mutant.ts';
 
-/** What authors of objects may reach by naming it. */
+/** Mutants of the checks on what an object's author can reach by naming it. */
 export const ACCESS_MUTANTS: readonly Mutant[] = [
   {
     name: 'key-secret-in-env',
@@ -28,9 +28,9 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     name: 'promql-unenforced',
     loses: 'the namespace that goes with each query of a group',
     file: 'controllers/endpoint-group/load/prometheus.ts',
-    find: 'const ask = (query: string) => this.#sendQuery(prometheus, { query, ...scope });',
+    find: 'const send = (query: string) => this.#sendQuery(prometheus, { query, ...scope });',
     replace:
-      "const ask = (query: string) => this.#sendQuery(prometheus, { query, ...(query === '' && scope) });",
+      "const send = (query: string) => this.#sendQuery(prometheus, { query, ...(query === '' && scope) });",
   },
   {
     name: 'drain-cuts-requests',

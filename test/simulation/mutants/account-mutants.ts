@@ -14,14 +14,55 @@ const UNSUSPENDED: readonly Patch[] = [
   },
 ];
 
-/** What one account may spend, and what it does with a key or an object that is not what it was. */
+const NO_BUDGETS = 'The simulated worlds have no SpendBudget; schedules of admission play them.';
+
+/** Mutants of an account's spending limits, and of changed or replaced keys and objects. */
 export const ACCOUNT_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'budget-ignored-for-starts',
+    loses: 'a budget of the namespace for starts',
+    unseen: NO_BUDGETS,
+    file: 'accounts/admission.ts',
+    find: 'const refusal = budgets.refusal(',
+    replace: 'const refusal = rule === mayStart ? undefined : budgets.refusal(',
+  },
+  {
+    name: 'budget-ignores-pending',
+    loses: 'rentals and starts in progress, in the sum of a namespace',
+    unseen: NO_BUDGETS,
+    file: 'accounts/namespace-budgets.ts',
+    find: 'pending.reduce((sum, rental) => sum + rental.pricePerHour, sums.dollarsPerHour)',
+    replace: 'pending.reduce((sum) => sum, sums.dollarsPerHour)',
+  },
+  {
+    name: 'budget-ignores-unknown-price',
+    loses: 'the maximum price of machines without a known one, in the sum of a namespace',
+    unseen: NO_BUDGETS,
+    file: 'accounts/namespace-budgets.ts',
+    find: '...views.flatMap((view) => view.instead),',
+    replace: '...views.flatMap((view) => view.instead).filter(({ hasUnknownPrice }) => !hasUnknownPrice),',
+  },
+  {
+    name: 'budget-ignores-other-accounts',
+    loses: 'rentals of other accounts, in the sum of a namespace',
+    unseen: NO_BUDGETS,
+    file: 'accounts/namespace-budgets.ts',
+    find: 'if (own) all.add(own.asker);',
+    replace: 'if (own) all.clear();\n    if (own) all.add(own.asker);',
+  },
   {
     name: 'offers-not-reserved',
     loses: 'the reservation of an offer for one object',
     file: 'accounts/admission.ts',
     find: 'if (!reservations.reserve(request.offerId, request.objectUid)) {',
     replace: 'if (!reservations.reserve(request.offerId, request.objectUid) && request.offerId < 0) {',
+  },
+  {
+    name: 'unrecorded-rental-forgotten',
+    loses: 'the rental of a deleted object that only its intent records',
+    file: 'controllers/gpu-instance/act.ts',
+    find: 'hasOpenIntent && issuedAt !== undefined ? [issuedAt] : []',
+    replace: 'hasOpenIntent && issuedAt === undefined ? [0] : []',
   },
   {
     name: 'account-brake-off',
@@ -73,8 +114,8 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
       },
       {
         file: 'accounts/admission.ts',
-        find: '      object.hasUnknownPrice || (object',
-        replace: '      (object',
+        find: 'if (hasUnknownPrice || (hasOpenIntent',
+        replace: 'if ((hasOpenIntent',
       },
     ],
   },
@@ -348,9 +389,9 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     name: 'start-ended-by-record',
     loses: 'a start under way whose record is still of before the stop, in the sums of an account',
     file: 'accounts/pending-rentals.ts',
-    find: 'if ((start.until ?? now + 1) <= now) this.#byObject.delete(uid);',
+    find: 'const isOver = start.until !== undefined && start.until <= now;',
     replace:
-      'if ((start.until ?? now + 1) <= now || missingPrice(start, byUid.get(uid)).length === 0) this.#byObject.delete(uid);',
+      'const isOver = (start.until !== undefined && start.until <= now) || missingPrice(start, object).length === 0;',
   },
   {
     name: 'missed-account-remembers-nothing',
@@ -370,9 +411,9 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     name: 'suspended-account-rents',
     loses: 'the suspension of an account before a rental: in the rule, in the account and before the call',
     file: 'controllers/gpu-instance/rules/unrented.ts',
-    find: "facts.account.facts?.suspended ? idle(facts, stage, { reason: 'Suspended' }) : undefined,",
+    find: "facts.account.facts?.suspended ? rentNothing(facts, stage, { reason: 'Suspended' }) : undefined,",
     replace:
-      "facts.account.facts?.suspended && facts.clock.now < 0 ? idle(facts, stage, { reason: 'Suspended' }) : undefined,",
+      "facts.account.facts?.suspended && facts.clock.now < 0 ? rentNothing(facts, stage, { reason: 'Suspended' }) : undefined,",
     also: UNSUSPENDED,
   },
   {

@@ -2,10 +2,13 @@ import { ACCESS_MUTANTS } from './access-mutants.ts';
 import { ACCOUNT_MUTANTS } from './account-mutants.ts';
 import { BROKEN_MUTANTS } from './broken-mutants.ts';
 import { DRIFT_MUTANTS } from './drift-mutants.ts';
+import { FUSE_MUTANTS } from './fuse-mutants.ts';
 import { GATEWAY_MUTANTS } from './gateway-mutants.ts';
 import { GONE_MUTANTS } from './gone-mutants.ts';
 import { GROUP_MUTANTS } from './group-mutants.ts';
+import { IDLE_MUTANTS } from './idle-mutants.ts';
 import { ISOLATION_MUTANTS } from './isolation-mutants.ts';
+import { LEDGER_MUTANTS } from './ledger-mutants.ts';
 import { MARKET_MUTANTS } from './market-mutants.ts';
 import type { Mutant } from './mutant.ts';
 import { OUTAGE_MUTANTS } from './outage-mutants.ts';
@@ -42,4 +45,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...SUM_MUTANTS,
   ...OUTSIDER_MUTANTS,
   ...MARKET_MUTANTS,
+  ...FUSE_MUTANTS,
+  ...IDLE_MUTANTS,
+  ...LEDGER_MUTANTS,
 ];

@@ -2,7 +2,7 @@ import type { Mutant } from './mutant.ts';
 
 const DRIFT = 'api/v1alpha1/machine-drift.ts';
 
-/** Which changes of a spec need another machine, and what a machine has to have. */
+/** Mutants of drift detection and of the requirements on a machine. */
 export const DRIFT_MUTANTS: readonly Mutant[] = [
   {
     name: 'hash-of-texts',

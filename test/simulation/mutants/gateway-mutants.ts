@@ -1,6 +1,6 @@
 import type { Mutant } from './mutant.ts';
 
-/** What keeps the queue of a gateway and its choice of workers right. */
+/** Mutants of the gateway's queue and its choice of workers. */
 export const GATEWAY_MUTANTS: readonly Mutant[] = [
   {
     name: 'gateway-without-limits',

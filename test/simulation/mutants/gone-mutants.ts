@@ -7,14 +7,14 @@ export const GONE_MUTANTS: readonly Mutant[] = [
   {
     name: 'one-list-believed',
     loses: 'the second list before a machine counts as gone',
-    file: `${GPU}/facts.ts`,
-    find: 'return begun.length >= 2 && first !== undefined && last !== undefined && last - first >= spacingMs;',
+    file: `${GPU}/settlement.ts`,
+    find: 'return known.length >= 2 && first !== undefined && last !== undefined && last - first >= spacingMs;',
     replace: 'return first !== undefined && last !== undefined && spacingMs >= 0;',
   },
   {
     name: 'lists-not-spaced',
     loses: 'the distance between the two lists',
-    file: `${GPU}/facts.ts`,
+    file: `${GPU}/settlement.ts`,
     find: 'last !== undefined && last - first >= spacingMs;',
     replace: 'last !== undefined && spacingMs >= 0;',
   },
@@ -93,7 +93,7 @@ export const GONE_MUTANTS: readonly Mutant[] = [
     name: 'replaced-without-destroy',
     loses: 'the destroy of a lost machine',
     file: `${GPU}/rules/ending.ts`,
-    find: "return confirmation === 'confirmed' ? destroy(facts, planned, 'Replacing') : confirmation;",
+    find: "return confirmation === 'confirmed' ? decideDestroy(facts, planned, 'Replacing') : confirmation;",
     replace: "return confirmation === 'confirmed' ? ended(facts, planned, facts.clock.now) : confirmation;",
   },
   {
@@ -107,8 +107,9 @@ export const GONE_MUTANTS: readonly Mutant[] = [
     name: 'surplus-takes-the-recorded',
     loses: 'the preference for the recorded machine',
     file: `${GPU}/surplus.ts`,
-    find: "if (row.id === recorded?.instanceId || ownership.type !== 'labelled') return false;",
+    find: "if (row.id === owned?.instanceId || ownership.type !== 'labelled') return false;",
     replace: "if (ownership.type !== 'labelled') return false;",
+    unseen: 'The status names the same machine, which protects it too, except after an answered destroy.',
   },
   {
     name: 'surplus-takes-the-newer',
@@ -135,7 +136,7 @@ export const GONE_MUTANTS: readonly Mutant[] = [
   {
     name: 'old-list-judges',
     loses: 'the list of its own time by which a machine is given up that does not come up',
-    file: `${GPU}/limits.ts`,
+    file: `${GPU}/deadlines.ts`,
     find: 'return list.begunSteady >= Math.min(deadline, steadyNow - FRESH_LIST_MS);',
     replace: 'return list.begunSteady < Math.max(deadline, steadyNow + FRESH_LIST_MS);',
   },

@@ -15,8 +15,8 @@ export const GROUP_MUTANTS: readonly Mutant[] = [
     name: 'group-goes-by-its-copy',
     loses: 'the question to the API server whether a worker is left before a deleted group goes',
     file: `${GROUP}/actions.ts`,
-    find: "text: () => 'Releasing the group',\n    needsAllWorkers: true,",
-    replace: "text: () => 'Releasing the group',",
+    find: "text: () => 'remove the finalizer of the group',\n    needsAllWorkers: true,",
+    replace: "text: () => 'remove the finalizer of the group',",
   },
   {
     name: 'group-keeps-its-workers',

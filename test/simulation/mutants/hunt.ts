@@ -1,8 +1,10 @@
 /**
  * Looks for a violation until one is found or the processor time is used up; the last line on stdout is the kill,
  * or null. Run inside a workspace, so that the production code it imports is the mutated one.
- * Arguments: seconds, where to look (`operator`, `toy` or `gateway`), and as JSON what is tried first.
+ * Arguments: seconds, where to look (`operator`, `toy`, `gateway` or `deadman`), and as JSON what is tried first.
  */
+import { playDeadman } from '../deadman/deadman.ts';
+import { DEADMAN_KINDS, type DeadmanKind } from '../deadman/kinds.ts';
 import { playGateway } from '../gateway/world.ts';
 import { runSchedule } from '../schedule.ts';
 import { play } from '../stories/play.ts';
@@ -19,7 +21,7 @@ const known = first === undefined ? undefined : finding.parse(JSON.parse(first))
 const SEEDS_BEFORE_PLANS = 2;
 const SHARE_OF_PLANS = 0.4;
 
-/** Of the processor, so that a busy machine changes little. */
+/** Returns the used processor time in seconds, which a busy machine changes little. */
 function used(): number {
   const { user, system } = process.cpuUsage();
   return Math.round((user + system) / 1e5) / 10;
@@ -41,6 +43,8 @@ async function again(found: Finding): Promise<Found | undefined> {
     }
     case 'gateway':
       return byGateway(found.seed);
+    case 'deadman':
+      return byDeadman(found.seed, found.kind);
     case 'noEnd':
       return undefined;
   }
@@ -72,11 +76,32 @@ function byGateway(seed: number): Found | undefined {
   return broken === undefined ? undefined : { finding: { type: 'gateway', seed }, broken };
 }
 
-/** Its queue runs in worlds of its own. */
+/** Searches the gateway worlds, in which the queue runs. */
 function byGateways(): Found | undefined {
   for (let seed = 1; !isTimeUp(); seed += 1) {
     const found = byGateway(seed);
     if (found) return found;
+  }
+  return undefined;
+}
+
+async function byDeadman(seed: number, kind: DeadmanKind): Promise<Found | undefined> {
+  const world: Finding = { type: 'deadman', seed, kind };
+  try {
+    const { violations } = await playDeadman({ seed, kind });
+    return violations[0] && { finding: world, broken: violations[0].invariant };
+  } catch (error) {
+    return { finding: world, broken: textOf(error) };
+  }
+}
+
+/** Searches the worlds of machines that end themselves. */
+async function byDeadmans(): Promise<Found | undefined> {
+  for (let seed = 1; !isTimeUp(); seed += 1) {
+    for (const kind of DEADMAN_KINDS) {
+      const found = await byDeadman(seed, kind);
+      if (found || isTimeUp()) return found;
+    }
   }
   return undefined;
 }
@@ -117,6 +142,7 @@ async function byStories(): Promise<Found | undefined> {
 
 async function hunt(): Promise<Found | undefined> {
   if (where === 'gateway') return byGateways();
+  if (where === 'deadman') return byDeadmans();
   const found = await byStories();
   if (found) return found;
   for (let seed = 1; !isTimeUp(); seed += 1) {

@@ -15,7 +15,7 @@ const NO_LIMIT: Patch = {
   replace: '  return bytes <= limit || limit > 0;\n',
 };
 
-/** What keeps the failure of one object from all others. */
+/** Mutants of the isolation between objects. */
 export const ISOLATION_MUTANTS: readonly Mutant[] = [
   {
     name: 'probe-throws',

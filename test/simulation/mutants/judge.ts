@@ -5,19 +5,19 @@ import { type Evidence, type FailingTest, type Kill, kill } from './kill.ts';
 import type { Mutant } from './mutant.ts';
 import type { Workspace } from './workspace.ts';
 
-/** What to search: `either` ends with the first that is found, and tries what killed it before first. */
+/** Search scope: `either` ends with the first finding, and tries the known one first. */
 export type Scope = 'either' | 'simulation' | 'tables';
 
 export interface JudgeOptions {
   readonly workspace: Workspace;
   /** Processor time that the simulation may take for one mutant. */
   readonly seconds: number;
-  /** What is known against it. */
+  /** Known findings against it. */
   readonly known: Evidence;
   readonly scope: Scope;
 }
 
-/** What kills the mutant, as far as was looked; empty where it survives. */
+/** Returns what kills the mutant within the scope; empty if it survives. */
 export async function judge(mutant: Mutant, options: JudgeOptions): Promise<Evidence> {
   switch (options.scope) {
     case 'simulation':
@@ -58,13 +58,13 @@ async function stillFails({ file, name }: FailingTest, { workspace }: JudgeOptio
   return failing.some((test) => test.name === name);
 }
 
-/** What the whole lives of groups in `test/endpoint-group` may show to be broken. */
+/** Files whose mutants the complete group lives in `test/endpoint-group` may detect. */
 const SHOWN_BY_GROUPS = /^(?:controllers\/endpoint-group|runtime)\//;
 
-/** It runs in a process of its own, without the operator. */
+/** Returns true for a mutant of the gateway, which runs in a separate process without the operator. */
 const isOfGateway = ({ file }: Mutant): boolean => file.startsWith('gateway/');
 
-/** The layer, or the controller, that a file belongs to: its tests lie beside it or above it. */
+/** Returns the layer or controller of a file: its tests are next to it or above it. */
 const homeOf = (file: string): string =>
   join('src', ...file.split('/').slice(0, file.startsWith('controllers/') ? 2 : 1));
 
@@ -85,7 +85,7 @@ interface Ended {
   readonly stdout: string;
 }
 
-/** Killed after so many seconds of processor time: a mutant may loop without end. */
+/** Runs a command; it is killed after the given seconds of processor time, because a mutant may loop forever. */
 function run(folder: string, args: readonly string[], limitSeconds = 600): Promise<Ended> {
   const limited = ['-c', `ulimit -t ${limitSeconds}; exec "$@"`, 'sh', process.execPath, ...args];
   return new Promise((resolve, reject) => {
@@ -97,7 +97,7 @@ function run(folder: string, args: readonly string[], limitSeconds = 600): Promi
   });
 }
 
-/** One that never ends shows so at once. */
+/** Processor seconds after which a mutant counts as looping forever. */
 const SECONDS_WITHOUT_END = 10;
 
 async function bySimulation(
@@ -111,7 +111,7 @@ async function bySimulation(
   const args = [
     'test/simulation/mutants/hunt.ts',
     String(seconds),
-    isOfGateway(mutant) ? 'gateway' : (mutant.market ?? 'operator'),
+    mutant.worlds ?? (isOfGateway(mutant) ? 'gateway' : (mutant.market ?? 'operator')),
     ...first,
   ];
   const ended = await run(workspace.folder, args, Math.ceil(1.5 * seconds) + 20);
@@ -148,7 +148,7 @@ async function failingTests(
   );
 }
 
-/** Of tests that fail with the mutant, the first that passes without it. */
+/** Returns the first of the failing tests that passes without the mutant. */
 async function provenByTest(
   workspace: Workspace,
   failing: readonly FailingTest[],

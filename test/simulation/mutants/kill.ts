@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import { DEADMAN_KINDS } from '../deadman/kinds.ts';
 import { MARKET_NAMES } from '../simulated-market.ts';
 
 const mode = z.enum(['all', 'sweeperOff']);
-/** Left out where it is that of the simulator. */
+/** Market; omitted for the simulator. */
 const market = z.enum(MARKET_NAMES).exclude(['vast']);
 const strike = z.enum([
   'crashBefore',
@@ -16,7 +17,7 @@ const strike = z.enum([
   'stale',
 ]);
 
-/** What in the simulation showed that a mutant is broken: enough to show it again. */
+/** Simulation input that violates a promise with the mutant: enough to reproduce it. */
 export const finding = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('story'), name: z.string(), market: market.optional() }),
   z.strictObject({ type: z.literal('schedule'), seed: z.int(), mode, market: market.optional() }),
@@ -26,6 +27,7 @@ export const finding = z.discriminatedUnion('type', [
     strikes: z.array(z.tuple([z.int(), strike])),
   }),
   z.strictObject({ type: z.literal('gateway'), seed: z.int() }),
+  z.strictObject({ type: z.literal('deadman'), seed: z.int(), kind: z.enum(DEADMAN_KINDS) }),
   z.strictObject({ type: z.literal('noEnd') }),
 ]);
 export type Finding = z.infer<typeof finding>;
@@ -44,14 +46,14 @@ export type Kill = z.infer<typeof kill>;
 export const failingTest = z.strictObject({ file: z.string(), name: z.string() });
 export type FailingTest = z.infer<typeof failingTest>;
 
-/** All that is known against one mutant; it is killed where there is any. */
+/** All findings against one mutant; any finding kills it. */
 export const evidence = z.strictObject({ simulation: kill.optional(), test: failingTest.optional() });
 export type Evidence = z.infer<typeof evidence>;
 
 const atMarket = ({ market }: { readonly market?: string | undefined }): string =>
   market ? ` at the ${market} market` : '';
 
-/** A finding in words. */
+/** Describes a finding in words. */
 export function nameOf(found: Finding): string {
   switch (found.type) {
     case 'story':
@@ -64,6 +66,8 @@ export function nameOf(found: Finding): string {
         : `${found.strikes.map(([index, what]) => `${what} at effect ${index}`).join(' and ')} of the ${found.life} life`;
     case 'gateway':
       return `worlds of the gateway of seed ${found.seed}`;
+    case 'deadman':
+      return `self-ending machines of seed ${found.seed}, ${found.kind === 'erased' ? 'cluster erased' : 'outages'}`;
     case 'noEnd':
       return 'a run without end';
   }

@@ -6,7 +6,7 @@ import { type Evidence, evidence } from './kill.ts';
 const FILE = join(import.meta.dirname, 'kills.json');
 const kills = z.record(z.string(), evidence);
 
-/** What has killed each mutant, by the mutant's name: tried first, since the same seed finds the same. */
+/** Reads the known findings by mutant name. They are tried first, because the same seed gives the same result. */
 export function readKnownKills(): ReadonlyMap<string, Evidence> {
   return new Map(Object.entries(kills.parse(JSON.parse(readFileSync(FILE, 'utf8')))));
 }

@@ -106,7 +106,7 @@ async function main(): Promise<void> {
   process.exitCode = survivors.length > 0 ? 1 : 0;
 }
 
-/** What was looked for and not found any more is forgotten. */
+/** Merges findings; those within the searched scope that were not found again are dropped. */
 function together(before: Evidence, found: Evidence, scope: Scope): Evidence {
   if (scope !== 'either')
     return { ...before, [scope === 'tables' ? 'test' : 'simulation']: undefined, ...found };
@@ -119,7 +119,7 @@ function inWords({ name }: Mutant, { simulation, test }: Evidence): string {
   return test ? `killed   ${name}: ${test.file}: ${test.name}` : `SURVIVED ${name}`;
 }
 
-/** In the order of the catalogue, so that a new run changes only what changed. */
+/** Writes the findings in the order of the catalogue, to keep the difference between runs small. */
 function save(kills: ReturnType<typeof readKnownKills>): void {
   writeKnownKills(new Map(MUTANTS.flatMap(({ name }) => entry(name, kills))));
   writeFileSync(PAGE, reportOf(MUTANTS, kills));

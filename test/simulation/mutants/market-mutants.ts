@@ -18,4 +18,20 @@ export const MARKET_MUTANTS: readonly Mutant[] = [
     replace: 'limitTotal(input, pooled, hot.hot)',
     market: 'toy',
   },
+  {
+    name: 'reply-proves-rental',
+    loses: 'the lists that prove the machine of a reply at a market that keeps no labels',
+    file: 'controllers/gpu-instance/record-proof.ts',
+    find: "return labelEchoOf(observed) !== 'notEchoed' || keepsNoLabels(observed);",
+    replace: "return labelEchoOf(observed) !== 'notEchoed';",
+    market: 'toy',
+  },
+  {
+    name: 'stock-of-one',
+    loses: 'rentals beside each other of one kind of machine',
+    file: 'accounts/pending-rentals.ts',
+    find: 'return this.#stock.get(offerId)?.count ?? 1;',
+    replace: 'return Math.min(1, this.#stock.get(offerId)?.count ?? 1);',
+    market: 'toy',
+  },
 ];

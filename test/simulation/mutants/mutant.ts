@@ -9,18 +9,20 @@ export interface Patch {
   readonly replace: string;
 }
 
-/** One safety step removed or weakened. */
+/** Safety step removed or weakened. */
 export interface Mutant extends Patch {
   readonly name: string;
-  /** What is lost, for the table. */
+  /** Loss that the mutant causes, for the table. */
   readonly loses: string;
-  /** Where a second guard keeps the same promise, the patches that take that away, too. */
+  /** Patches that also remove a second guard of the same promise. */
   readonly also?: readonly Patch[];
+  /** Worlds that judge it, instead of stories and schedules: those whose cluster is erased or away. */
+  readonly worlds?: 'deadman';
   /** The market whose stories and schedules show it; that of the simulator by default. */
   readonly market?: MarketName;
-  /** Why nothing in the simulation shows it, where that is so; a unit test does. */
+  /** Reason why the simulation cannot detect it; a unit test does. */
   readonly unseen?: string;
 }
 
-/** Every place that a mutant changes. */
+/** Returns every patch of a mutant. */
 export const patchesOf = (mutant: Mutant): readonly Patch[] => [mutant, ...(mutant.also ?? [])];

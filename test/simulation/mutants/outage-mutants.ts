@@ -2,7 +2,7 @@ import type { Mutant } from './mutant.ts';
 
 const GPU = 'controllers/gpu-instance';
 
-/** What keeps machines that fail together from being destroyed together. */
+/** Mutants of the protection of machines that fail together. */
 export const OUTAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'breaker-off',
@@ -71,7 +71,7 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'outage-blames-hosts',
     loses: 'the innocence of hosts that fail together',
-    file: `${GPU}/status.ts`,
+    file: `${GPU}/history.ts`,
     find: '  if (facts.account.facts?.countsHostFailures === false) return undefined;\n',
     replace: '  facts.account.facts;\n',
   },

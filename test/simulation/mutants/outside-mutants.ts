@@ -2,7 +2,7 @@ import type { Mutant } from './mutant.ts';
 
 const GPU = 'controllers/gpu-instance';
 
-/** What the operator believes of the world around it: answers, clocks, caches, and what was before this process. */
+/** Mutants of what the operator believes of its environment: responses, clocks, caches and earlier processes. */
 export const OUTSIDE_MUTANTS: readonly Mutant[] = [
   {
     name: 'server-error-is-refusal',
@@ -57,16 +57,16 @@ export const OUTSIDE_MUTANTS: readonly Mutant[] = [
     name: 'destroyed-not-proven',
     loses: 'the proof that all machines which a deletion destroyed are gone',
     file: `${GPU}/rules/deleting.ts`,
-    find: '  const owned = [...(recorded ? [recorded] : []), ...facts.memory.destroys];\n',
-    replace: '  const owned = recorded ? [recorded] : [];\n',
+    find: '  const ending = [...(owned ? [owned] : []), ...facts.memory.destroys];\n',
+    replace: '  const ending = owned ? [owned] : [];\n',
   },
   {
     name: 'departed-not-counted',
     loses: 'the rentals of objects that are gone, in the sums of an account',
     file: `${GPU}/act.ts`,
-    find: 'if (!statusWriter || memory.folded || !(hasRented || destroyed.length > 0)) return;',
+    find: 'if (!statusWriter || memory.isInAccountRecord || !(hasRented || destroyed.length > 0)) return;',
     replace:
-      'if (statusWriter || !statusWriter || memory.folded || !(hasRented || destroyed.length > 0)) return;',
+      'if (statusWriter || !statusWriter || memory.isInAccountRecord || !(hasRented || destroyed.length > 0)) return;',
   },
   {
     name: 'sweep-despite-breaker',

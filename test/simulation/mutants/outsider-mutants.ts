@@ -134,7 +134,7 @@ export const OUTSIDER_MUTANTS: readonly Mutant[] = [
     find: "if (room.type === 'fits') return",
     replace: "if (room.type === 'fits' || String(room.reason) === 'OfferReserved') return",
     unseen:
-      'A second guard: an offer that another object has reserved is left out of the choice before the account is asked.',
+      'A second guard: an offer that another object has reserved is excluded before the check of the account.',
   },
   {
     name: 'price-raised-for-a-dearer-one',
@@ -154,9 +154,9 @@ export const OUTSIDER_MUTANTS: readonly Mutant[] = [
     name: 'suspended-ends-lost',
     loses: 'the rule that a suspended account ends no machine that it cannot replace',
     file: 'controllers/gpu-instance/rules/ending.ts',
-    find: 'if (facts.account.facts?.suspended && account.outsider === undefined)',
+    find: 'if (facts.account.facts?.suspended && facts.account.outsider === undefined)',
     replace:
-      "if (facts.account.facts?.suspended && account.outsider === undefined && planned.kind !== 'lost')",
+      "if (facts.account.facts?.suspended && facts.account.outsider === undefined && planned.kind !== 'lost')",
   },
   {
     name: 'surplus-read-unread',
@@ -198,9 +198,9 @@ export const OUTSIDER_MUTANTS: readonly Mutant[] = [
   {
     name: 'vanished-bills-until-proven',
     loses: 'the time of the last list that showed a vanished machine, for its cost',
-    file: 'controllers/gpu-instance/rules/absent.ts',
-    find: 'return now - Math.max(0, facts.clock.steadyNow - first);',
-    replace: 'return Math.max(0, now);',
+    file: 'controllers/gpu-instance/gone.ts',
+    find: 'return clock.serviceNow - Math.max(0, clock.steadyNow - first);',
+    replace: 'return Math.max(0, clock.serviceNow);',
   },
   {
     name: 'lease-from-reply',
@@ -266,12 +266,12 @@ export const OUTSIDER_MUTANTS: readonly Mutant[] = [
   {
     name: 'status-price-by-price',
     loses: 'the two lists that agree on the state of a machine before its price changes with it',
-    file: 'controllers/gpu-instance/status.ts',
+    file: 'controllers/gpu-instance/billing.ts',
     find: "if (row.unsettled.has('state')) return 'unsettled';",
     replace: "if (row.unsettled.has('pricePerHour')) return 'unsettled';",
     also: [
       {
-        file: 'controllers/gpu-instance/status.ts',
+        file: 'controllers/gpu-instance/billing.ts',
         find: "return isSamePrice || isStateRead(facts, row) ? 'settled' : 'unread';",
         replace: "return isSamePrice || row.id !== '' ? 'settled' : 'unread';",
       },
@@ -280,14 +280,14 @@ export const OUTSIDER_MUTANTS: readonly Mutant[] = [
   {
     name: 'state-priced-unread',
     loses: 'the read that has to agree with lists before the price of another state is charged',
-    file: 'controllers/gpu-instance/status.ts',
+    file: 'controllers/gpu-instance/billing.ts',
     find: "return isSamePrice || isStateRead(facts, row) ? 'settled' : 'unread';",
     replace: "return isSamePrice || row.id !== '' ? 'settled' : 'unread';",
   },
   {
     name: 'short-watch',
     loses: 'the minute for which a new process watches a machine before a timeout strikes',
-    file: 'controllers/gpu-instance/status.ts',
+    file: 'controllers/gpu-instance/deadlines.ts',
     find: 'return Math.max(since + timeoutMs, watched + Math.min(timeoutMs, MIN_WATCH_MS));',
     replace: 'return Math.max(since + timeoutMs, Math.min(watched, MIN_WATCH_MS));',
     unseen:

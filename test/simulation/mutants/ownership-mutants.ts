@@ -1,6 +1,6 @@
 import type { Mutant } from './mutant.ts';
 
-/** Whose machine it is, and when sweeping stops. */
+/** Mutants of machine ownership, and of when sweeping stops. */
 export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
   {
     name: 'any-status-teaches-labels',
@@ -78,15 +78,15 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
     name: 'wired-brake-default',
     loses: 'the brake on the dollars an hour of an account that sets no limit',
     file: 'config/options.ts',
-    find: "lower limit',\n    defaultValue: '250',\n  },\n  pacing: {",
-    replace: "lower limit',\n    defaultValue: '250000000',\n  },\n  pacing: {",
+    find: "lower limit',\n    defaultValue: '250',\n  },\n  ledgerLabels: {",
+    replace: "lower limit',\n    defaultValue: '250000000',\n  },\n  ledgerLabels: {",
   },
   {
     name: 'late-label-is-no-machine',
     loses:
       'the machine that carries the label of the open purchase outside its window, before the next purchase',
     file: 'controllers/gpu-instance/facts.ts',
-    find: "  if (late) return { type: 'late', intent, machine: late };\n",
+    find: "  if (late) return { type: 'late', intent, row: late };\n",
     replace: '',
   },
   {
@@ -121,15 +121,29 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
     name: 'late-machine-hidden-by-one-list',
     loses: 'the memory of a late machine that one list lacks',
     file: 'controllers/gpu-instance/facts.ts',
-    find: 'return isLongMissing(observed, late.machine.id) ? undefined : late.machine;',
+    find: 'return isLongMissing(observed, late.row.id) ? undefined : late.row;',
     replace: 'return undefined;',
   },
   {
     name: 'one-list-after-restart',
-    loses: 'the second list of a process before the purchase that follows one without a machine',
+    loses: 'the lists of a process before the purchase that follows an earlier one',
     file: 'controllers/gpu-instance/facts.ts',
-    find: '!isRefused(facts, intent) && facts.machine.listsBegun.length < 2;',
-    replace: '!isRefused(facts, intent) && facts.machine.listsBegun.length < 1;',
+    find: 'return attempt > 0 && facts.memory.refused?.attempt !== attempt && !listsSpanLag(facts);',
+    replace: 'return attempt < 0 && facts.memory.refused?.attempt !== attempt && !listsSpanLag(facts);',
+  },
+  {
+    name: 'two-lists-after-restart',
+    loses: 'the time that the lists of a process span before the purchase that follows an earlier one',
+    file: 'controllers/gpu-instance/settlement.ts',
+    find: 'return areApart(listsBegun, constants.listLagMs);',
+    replace: 'return areApart(listsBegun, constants.goneSpacingMs);',
+  },
+  {
+    name: 'new-process-settles',
+    loses: 'the time that the lists of a process span before an open purchase came to nothing',
+    file: 'controllers/gpu-instance/settlement.ts',
+    find: 'return areApart(later, clock.constants.goneSpacingMs) && listsSpanLag(observed);',
+    replace: 'return areApart(later, clock.constants.goneSpacingMs);',
   },
   {
     name: 'late-machine-never-swept',

@@ -1,6 +1,6 @@
 import type { Mutant } from './mutant.ts';
 
-/** What keeps the queue of a login moving, fair and shared. */
+/** Mutants of the login's queue: progress, fairness, sharing. */
 export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: 'refused-asker-loses-turn',

@@ -1,7 +1,7 @@
 import { type Evidence, type Kill, nameOf } from './kill.ts';
 import type { Mutant } from './mutant.ts';
 
-/** The page of all mutants and what killed them. */
+/** Renders the page of all mutants and their findings. */
 export function reportOf(mutants: readonly Mutant[], known: ReadonlyMap<string, Evidence>): string {
   const rows = mutants.map((mutant) => rowOf(mutant, known.get(mutant.name) ?? {}));
   const found = mutants.flatMap(({ name }) => known.get(name) ?? []);
@@ -12,7 +12,7 @@ export function reportOf(mutants: readonly Mutant[], known: ReadonlyMap<string, 
 
 Each mutant removes or weakens one safety step of the protocol in a copy of \`src\`, with its second guard where it has
 one. The simulation has to turn red: a story, a seeded schedule or a plan of single faults breaks a promise (I1 to I15 of
-[reliability.md](reliability.md)), or a seeded world of the gateway one of its queue (\`test/simulation/gateway\`). Beside it stands the unit test that fails with the mutant and passes without it.
+[reliability.md](reliability.md)), a seeded world of the gateway one of its queue (\`test/simulation/gateway\`), or a seeded world whose cluster is erased or away one of machines that end themselves (\`test/simulation/deadman\`, with an I7 to I9 of its own). Beside it stands the unit test that fails with the mutant and passes without it.
 
 \`npx node test/simulation/mutants/main.ts\` runs them all and writes this page; \`--only <name>\` one, \`--rotate 10\` ten,
 others each day, \`--scope simulation\` or \`--scope tables\` looks in one of them alone, \`--fresh\` searches anew instead of

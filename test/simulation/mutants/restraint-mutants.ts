@@ -2,14 +2,14 @@ import type { Mutant } from './mutant.ts';
 
 const RULES = 'controllers/gpu-instance/rules';
 
-/** What a person has written on an object. */
+/** Mutants of restraints that a person sets on an object. */
 export const RESTRAINT_MUTANTS: readonly Mutant[] = [
   {
     name: 'paused-is-replaced',
     loses: 'the pause before a replacement',
     file: `${RULES}/ending.ts`,
-    find: "  if (spec.paused) return blocker('Paused');\n",
-    replace: '',
+    find: "  return object.spec.paused ? blocker('Paused') : undefined;\n",
+    replace: '  return undefined;\n',
   },
   {
     name: 'limit-reached-for-good',
@@ -29,8 +29,8 @@ export const RESTRAINT_MUTANTS: readonly Mutant[] = [
     name: 'lost-is-replaced-anyway',
     loses: 'the policy that a lost machine is not replaced',
     file: `${RULES}/ending.ts`,
-    find: "if (kind === 'lost' && spec.replacement.policy === 'Never')",
-    replace: "if (kind === 'lost' && spec.replacement.policy !== 'Never' && spec.paused)",
+    find: "return replacement.policy === 'Never' ? ",
+    replace: "return replacement.policy === 'Never' && facts.object.spec.paused ? ",
   },
   {
     name: 'bought-anew-anyway',
@@ -43,8 +43,8 @@ export const RESTRAINT_MUTANTS: readonly Mutant[] = [
     name: 'vanished-is-bought-anew',
     loses: 'the question before another machine follows one that vanished',
     file: `${RULES}/unrented.ts`,
-    find: "  if (last.reason === 'Vanished' && spec.onVanish === 'Hold') {",
-    replace: "  if (last.reason === 'Vanished' && spec.onVanish === 'Hold' && spec.paused) {",
+    find: "  if (facetsOf(last.reason).endsByItself && spec.onVanish === 'Hold') {",
+    replace: "  if (facetsOf(last.reason).endsByItself && spec.onVanish === 'Hold' && spec.paused) {",
   },
   {
     name: 'one-search-is-enough',
@@ -64,9 +64,8 @@ export const RESTRAINT_MUTANTS: readonly Mutant[] = [
     name: 'limit-ignored',
     loses: 'the end of a machine at the limits of its object',
     file: `${RULES}/replacing.ts`,
-    find: "      return state.type === 'reached' ? applyLimit(facts, recorded, state.detail) : undefined;\n",
-    replace:
-      "      return state.type === 'reached' && facts.object.spec.paused ? applyLimit(facts, recorded, state.detail) : undefined;\n",
+    find: "if (limit.type !== 'reached') return undefined;",
+    replace: "if (limit.type !== 'reached' || !facts.object.spec.paused) return undefined;",
   },
   {
     name: 'limit-by-own-clock',
@@ -134,9 +133,16 @@ export const RESTRAINT_MUTANTS: readonly Mutant[] = [
     replace: '',
   },
   {
+    name: 'first-stop-believed',
+    loses: 'the agreement on the state by which a new machine is first charged',
+    file: 'controllers/gpu-instance/billing.ts',
+    find: 'isOnRecord ? isAsStopped === wasRunning : isAsStopped && wasRunning;',
+    replace: 'isOnRecord ? isAsStopped === wasRunning : isAsStopped && !isAsStopped;',
+  },
+  {
     name: 'priced-by-own-clock',
     loses: "the service's clock for what a machine has cost before its price changes",
-    file: 'controllers/gpu-instance/status.ts',
+    file: 'controllers/gpu-instance/billing.ts',
     find: '  const now = facts.clock.serviceNow;\n',
     replace: '  const now: number | undefined = facts.clock.now;\n',
   },
@@ -165,8 +171,7 @@ export const RESTRAINT_MUTANTS: readonly Mutant[] = [
     name: 'hold-lifts-limit',
     loses: 'the end of a held machine at the limits of its object',
     file: `${RULES}/ending.ts`,
-    find: "if (kind === 'limit') return heldInMass(facts);",
-    replace:
-      "if (kind === 'limit' && object.metadata.annotations?.[annotations.hold] === undefined) return heldInMass(facts);",
+    find: '  limit: [byMassEnds],\n',
+    replace: '  limit: [byPerson, byMassEnds],\n',
   },
 ];

@@ -1,6 +1,6 @@
 import type { Mutant } from './mutant.ts';
 
-/** Sums that limits go by, and whose turn it is: mistakes of somebody who had not seen the oracle. */
+/** Mutants of the sums behind limits and of the queue order, chosen without knowledge of the oracle. */
 export const SUM_MUTANTS: readonly Mutant[] = [
   {
     name: 'start-beyond-hourly-limit',
@@ -16,6 +16,13 @@ export const SUM_MUTANTS: readonly Mutant[] = [
     file: 'accounts/spend-limits.ts',
     find: 'spentThisMonth: left + objects.spentThisMonth,',
     replace: 'spentThisMonth: Math.max(left, objects.spentThisMonth),',
+  },
+  {
+    name: 'month-by-wall-clock',
+    loses: "the service's time until which running machines count for a month",
+    file: 'main/wiring.ts',
+    find: 'timeOf: (account) => registry.spendingTime(account),',
+    replace: 'timeOf: () => clock.now(),',
   },
   {
     name: 'lease-free-by-wall-clock',

@@ -128,8 +128,8 @@ export const TEARDOWN_MUTANTS: readonly Mutant[] = [
     name: 'limit-leaves-kept-running',
     loses: 'the stop of a machine that reached a limit and that its policy keeps stopped',
     file: `${GPU}/rules/replacing.ts`,
-    find: "return stoppedToo(facts, recorded, kept, deletionPolicy === 'Stop' || powerState === 'Stopped');",
-    replace: "return stoppedToo(facts, recorded, kept, powerState === 'Stopped');",
+    find: "return stoppedToo(facts, recorded, kept, deletionPolicy === 'Stop' || isToStop(facts));",
+    replace: 'return stoppedToo(facts, recorded, kept, isToStop(facts));',
   },
   {
     name: 'late-start-of-kept-forgotten',

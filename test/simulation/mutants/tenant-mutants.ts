@@ -1,6 +1,6 @@
 import type { Mutant } from './mutant.ts';
 
-/** What accounts of one login, and namespaces of one account, keep from each other. */
+/** Mutants of the isolation between accounts of one login and between namespaces of one account. */
 export const TENANT_MUTANTS: readonly Mutant[] = [
   {
     name: 'narrow-key-uses-strong-one',
@@ -82,7 +82,7 @@ export const TENANT_MUTANTS: readonly Mutant[] = [
     also: [
       {
         file: 'controllers/gpu-instance/rules/unrented.ts',
-        find: "return permitted ? undefined : idle(facts, stage, { reason: 'NotAllowedByAccount' });",
+        find: "return permitted ? undefined : rentNothing(facts, stage, { reason: 'NotAllowedByAccount' });",
         replace: 'return undefined;',
       },
     ],

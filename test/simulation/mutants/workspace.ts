@@ -51,7 +51,7 @@ export class Workspace {
   }
 }
 
-/** The source with the patch in it; throws where its text does not stand there exactly once. */
+/** Returns the patched source; throws if it does not contain the text exactly once. */
 export function mutated(source: string, { file, find, replace }: Patch): string {
   const parts = source.split(find);
   if (parts.length !== 2) {

@@ -1,5 +1,6 @@
 import type { RawOptions } from '../../../src/config.ts';
 import { seededRandom } from '../../../src/lib/random.ts';
+import { isUsed } from '../../../src/simulator/instances/instance-row.ts';
 import type { Contract } from '../../../src/simulator/tables/contracts.ts';
 import { Invariants } from '../invariants.ts';
 import { addressOf } from '../kubectl.ts';
@@ -144,9 +145,11 @@ export class Bench {
     const { contracts, machines } = store.current().tables;
     const login = store.keyBySecret(apiKey)?.userId;
     const rows = Object.values(contracts).filter(({ userId }) => login === undefined || userId === login);
-    const instances = rows.map(({ id, actualStatus, machineId, label }) => {
+    const instances = rows.map((contract) => {
+      const { id, actualStatus, machineId, label } = contract;
       const { state = 'up' } = machines[machineId] ?? {};
-      return { id, label, actual_status: status ?? (state === 'up' ? actualStatus : 'offline') };
+      const shown = status ?? (state === 'up' ? actualStatus : 'offline');
+      return { id, label, actual_status: shown, gpu_util: isUsed(contract, this.world.now) ? 80 : 0 };
     });
     const headers = apiKey === '' ? {} : { authorization: `Bearer ${apiKey}` };
     const request = { method: 'GET', origin: ORIGIN, path: '/api/v0/instances/?owner=me', headers };

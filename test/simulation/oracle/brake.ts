@@ -14,6 +14,7 @@ const CHOSEN_ENDS: ReadonlySet<unknown> = new Set([
   'ReplaceRequested',
   'PriceRaised',
   'LimitReached',
+  'Idle',
 ]);
 
 /** I9: no object rents more often than its brake allows. What was refused is no rental. */

@@ -114,6 +114,7 @@ function unreached(
   const found: Shortfall[] = [];
   const mayRun =
     !mayBeSpent(scene, object, ownLimits) &&
+    status['idleEndedAt'] === undefined &&
     !isBlockedByBrake(String(metadata['uid'])) &&
     !waitsForItsSpec(scene, object) &&
     !waitsForOffers(scene, object);

@@ -22,15 +22,16 @@ export function hasOffer(scene: Scene, object: JsonObject): boolean {
 }
 
 /**
- * Returns true if an object says that it found no offer, and the ledger has none that could match. Requirements that
- * the oracle cannot judge count as satisfied, and what is avoided counts: in doubt the object should have found one.
+ * Returns true if an object says that it found no offer, and the ledger has none that could match and that neither the
+ * object nor its account avoids: a host that failed is avoided for a day. Requirements that the oracle cannot judge
+ * count as satisfied: in doubt the object should have found one.
  */
 export function waitsForOffers(scene: Scene, object: JsonObject): boolean {
   const { deletionTimestamp } = metadataOf(object);
   const { instanceId } = statusAt(object);
   if (deletionTimestamp !== undefined || instanceId !== undefined) return false;
   if (conditionOf(object, 'Ready')?.['reason'] !== 'NoOffers') return false;
-  const free = freeOffers(scene);
+  const free = freeOffers(scene).filter(isAllowed(scene, object));
   return !alternativesOf(object).some((requirements) => free.some(satisfies(requirements)));
 }
 

@@ -6,7 +6,7 @@ import type { JsonObject } from '../memory-kube/json.ts';
 import { AccountLimits } from './account-limits.ts';
 import { accountKeyOf } from './accounts.ts';
 import { billedThisMonth } from './money.ts';
-import { maxPriceOf, priceOf } from './price.ts';
+import { currentCost, maxPriceOf, priceOf } from './price.ts';
 import { isLate, type Purchase } from './purchase.ts';
 import { keyOf, nameOf, type Scene } from './scene.ts';
 import { startedMachine } from './sent-start.ts';
@@ -139,12 +139,12 @@ export class LimitWatch {
     const id = startedMachine(request) ?? Number.NaN;
     const contract = this.#scene.contracts()[id];
     const owner = contract && this.#scene.ownerOf(contract);
-    if (!owner || costOf(contract) === priceOf(contract)) return;
+    if (!owner || currentCost(contract) === priceOf(contract)) return;
     const allowed = this.#allowedAt(machine, owner);
     const counted = this.#countedBeside(allowed).filter((other) => other.id !== id);
     if ([contract, ...counted].some((each) => this.#isCostNew(each))) return;
     const hourly = (limits: JsonObject) => ({ ...limits, maxInstances: null });
-    const spent = counted.reduce((sum, each) => sum + costOf(each), priceOf(contract));
+    const spent = counted.reduce((sum, each) => sum + currentCost(each), priceOf(contract));
     const problems = allowed.limits.map(
       (limits) => tooMuch(spent, hourly(limits)) ?? overMonth(allowed.spentMicros, limits),
     );
@@ -158,7 +158,7 @@ export class LimitWatch {
 
   #noteCosts(): void {
     for (const contract of this.#scene.live()) {
-      const cost = costOf(contract);
+      const cost = currentCost(contract);
       if (this.#costs.get(contract.id)?.cost !== cost)
         this.#costs.set(contract.id, { cost, since: this.#scene.now });
     }
@@ -357,7 +357,7 @@ function whyNot(
 ): string | undefined {
   if (typeof maxInstances === 'number' && live.length > maxInstances)
     return `the account has ${live.length} machines, and may have ${maxInstances}`;
-  const spent = live.reduce((sum, contract) => sum + costOf(contract), 0);
+  const spent = live.reduce((sum, contract) => sum + currentCost(contract), 0);
   return tooMuch(spent, { maxSpendPerHour: maxSpendPerHour ?? null });
 }
 
@@ -377,11 +377,5 @@ function overMonth(spent: number, { maxSpendPerMonth }: JsonObject): string | un
 const rentedKey = (uid: string): string => `${RENTED}${uid}`;
 const uidIn = (key: string): string => key.slice(RENTED.length);
 const purchaseKey = ({ uid, attempt }: Purchase): string => `${uid} ${attempt}`;
-
-/** Returns the cost of a machine: that of its disk while it is stopped, by a person or the service. */
-const costOf = (contract: Contract): number =>
-  contract.intendedStatus === 'stopped' || contract.blockedBy !== null
-    ? contract.diskPricePerHour
-    : priceOf(contract);
 
 const dollarsOf = (value: unknown): number | undefined => parseDollars(String(value));

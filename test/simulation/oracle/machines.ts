@@ -106,6 +106,7 @@ export class MachineWatch {
   /** Records a written or removed object. */
   committed(commit: Commit): void {
     this.#paused.committed(commit, this.#scene.now);
+    if (commit.kind.plural === 'gpuinstances') this.ownLimits.recorded(commit.object);
   }
 
   changed(): void {
@@ -145,6 +146,15 @@ export class MachineWatch {
     if (!isAtWork || this.#scene.now - wasIdleAt < LIST_LAG_MS) this.#excused.add(id);
   }
 
+  /** Returns true if a budget of the namespace may stop machines; its own tests show when. */
+  #mayBudgetStop(owner: JsonObject): boolean {
+    const { namespace } = metadataOf(owner);
+    return [...this.#scene.budgets.values()].some(
+      (budget) =>
+        metadataOf(budget)['namespace'] === namespace && objectAt(budget, 'spec')['onExceeded'] === 'Stop',
+    );
+  }
+
   /** Checks that a desired machine is neither stopped nor labelled as another's, unless it fails for another reason. */
   changeSent({ method, path, body = '' }: TransportRequest): void {
     const id = method === 'PUT' ? Number(CHANGE_PATH.exec(path)?.[1]) : Number.NaN;
@@ -156,7 +166,7 @@ export class MachineWatch {
     if (this.#scene.now - unwantedAt < LIST_LAG_MS || this.#scene.isHandled(uid)) return;
     const asked: unknown = JSON.parse(body);
     const { state, label } = isObject(asked) ? asked : {};
-    if (state === 'stopped')
+    if (state === 'stopped' && !this.#mayBudgetStop(owner))
       this.#scene.broken('I4', `contract ${id} was stopped while ${nameOf(owner)} wanted it to run`);
     if (typeof label === 'string' && readPurchase(label)?.uid !== uid)
       this.#scene.broken('I4', `contract ${id} was labelled "${label}" while ${nameOf(owner)} claimed it`);
@@ -327,6 +337,8 @@ export class MachineWatch {
     return (
       metadataOf(object)['deletionTimestamp'] === undefined &&
       !this.ownLimits.isReached(object) &&
+      // Another oracle decides whether it was idle.
+      statusAt(object)['idleEndedAt'] === undefined &&
       !isToBeReplaced(object, contract) &&
       !this.#isTooExpensive(object, contract) &&
       idAt(statusAt(object), 'instanceId') === contract.id &&

@@ -5,8 +5,15 @@ import { isObject, listAt } from '../memory-kube/json.ts';
 /** A process has this long to heed what it has read. */
 const HEEDED_MS = 1_000;
 
-/** Content of a complete list: the status and the label of each machine, by id. */
-export type ShownList = ReadonlyMap<number, { readonly status: unknown; readonly label: unknown }>;
+/** Content of a complete list about one machine. */
+interface ShownMachine {
+  readonly status: unknown;
+  readonly label: unknown;
+  readonly utilization?: unknown;
+}
+
+/** Content of a complete list, by id. */
+export type ShownList = ReadonlyMap<number, ShownMachine>;
 
 interface Newest {
   readonly shown: ShownList;
@@ -46,7 +53,10 @@ export function shownBy(body: string): ShownList | undefined {
   const rows = listAt(reply, 'instances').filter(isObject);
   if (rows.length !== reply['instances'].length || rows.length !== reply['instances_found']) return undefined;
   return new Map(
-    rows.map((row) => [Number(row['id']), { status: row['actual_status'], label: row['label'] }]),
+    rows.map(({ id, actual_status: status, label, gpu_util: utilization }) => [
+      Number(id),
+      { status, label, utilization },
+    ]),
   );
 }
 

@@ -1,3 +1,4 @@
+import { parseDollars } from '../../../src/lib/money.ts';
 import { parseDuration } from '../../../src/lib/time.ts';
 import type { Contract } from '../../../src/simulator/tables/contracts.ts';
 import { idAt, isObject, type JsonObject, listAt, metadataOf, objectAt } from '../memory-kube/json.ts';
@@ -17,6 +18,8 @@ interface Stay {
   /** Start; that of an adopted machine is some time between this and `from`. */
   readonly createdAt: number;
   readonly microsPerHour: number;
+  /** Assumed price in the record while lists named none that can be believed, in micro-dollars an hour. */
+  assumed: number;
   until: number | undefined;
 }
 
@@ -34,8 +37,17 @@ export class OwnLimits {
     const { id, createdAt } = contract;
     const stays = this.#stays.get(keyOf(uid)) ?? new Map<number, Stay>();
     if (stays.has(id)) return;
-    const stay = { from: this.#scene.now, createdAt, microsPerHour: priceOf(contract), until: undefined };
+    const microsPerHour = priceOf(contract);
+    const stay = { from: this.#scene.now, createdAt, microsPerHour, assumed: 0, until: undefined };
     this.#stays.set(keyOf(uid), stays.set(id, stay));
+  }
+
+  /** Records the price at which an object counts its machine while no list names one that can be believed. */
+  recorded(object: JsonObject): void {
+    const status = statusAt(object);
+    const { priceAssumed, pricePerHour } = objectAt(status, 'cost');
+    const stay = this.#stays.get(keyOf(String(metadataOf(object)['uid'])))?.get(Number(status['instanceId']));
+    if (stay && priceAssumed === true) stay.assumed = parseDollars(String(pricePerHour)) ?? 0;
   }
 
   ended({ id }: Contract): void {
@@ -67,6 +79,7 @@ export class OwnLimits {
       ...stay,
       from: earlierMs > 0 ? Math.min(stay.from, stay.createdAt) - earlierMs : stay.from,
       until: stay.until && Math.max(stay.until, seen.get(id) ?? 0),
+      microsPerHour: Math.max(stay.microsPerHour, earlierMs > 0 ? stay.assumed : 0),
     }));
     const longest = parseDuration(typeof maxLifetime === 'string' ? maxLifetime : undefined);
     const began = [...stays.map(({ from }) => from), ...(earlierMs > 0 ? takenOverAt(object) : [])];

@@ -7,6 +7,12 @@ export function priceOf({ bidPerHour, gpuPricePerHour, diskPricePerHour }: Contr
   return (bidPerHour ?? gpuPricePerHour) + diskPricePerHour;
 }
 
+/** Returns the hourly cost of a contract: that of its disk while it is stopped, by a person or the service. */
+export function currentCost(contract: Contract): number {
+  const isStopped = contract.intendedStatus === 'stopped' || contract.blockedBy !== null;
+  return isStopped ? contract.diskPricePerHour : priceOf(contract);
+}
+
 /**
  * Returns the maximum price of an object's alternatives; undefined if one has no limit of its own, or may be rented
  * without a price.

@@ -5,12 +5,15 @@ import { nameOf, type Scene } from './scene.ts';
 
 /** Reasons of `Reconciling` for a machine that is to be destroyed for another one. */
 const ENDING: ReadonlySet<unknown> = new Set(['Replacing', 'OldMachineNotGone', 'DestroyFailing']);
+/** Ends of machines that the operator did not destroy. */
+const BY_ITSELF: ReadonlySet<unknown> = new Set(['Vanished', 'EndedItself']);
 /** Machines that were given up since another was wanted, not because they were lost. */
 const CHOSEN: ReadonlySet<unknown> = new Set([
   'SpecChanged',
   'ReplaceRequested',
   'PriceRaised',
   'LimitReached',
+  'Idle',
 ]);
 
 /**
@@ -52,7 +55,7 @@ export class RestraintWatch {
     const why = isObject(last) ? last['reason'] : undefined;
     const { onVanish } = objectAt(object, 'spec');
     const isFinal =
-      why !== undefined && ((why === 'Vanished' && onVanish === 'Hold') || mayNotReplace(object, why));
+      why !== undefined && ((BY_ITSELF.has(why) && onVanish === 'Hold') || mayNotReplace(object, why));
     if (!isFinal) return;
     this.#scene.broken(
       'I5',

@@ -29,6 +29,7 @@ const ORPHAN_AGE = '60s';
 const LATE_ORPHAN_AGE = '1h';
 const INSTANCES = 'gpuinstances';
 const GROUPS = 'endpointgroups';
+const BUDGETS = 'spendbudgets';
 
 /** Facts against which all promises are checked: the marketplace's own ledger, and the objects in etcd. */
 export class Scene {
@@ -39,6 +40,8 @@ export class Scene {
   readonly objects = new Map<string, JsonObject>();
   /** EndpointGroups that stand, by uid. */
   readonly groups = new Map<string, JsonObject>();
+  /** SpendBudgets that stand, by uid. */
+  readonly budgets = new Map<string, JsonObject>();
   readonly accounts = new Accounts();
   #leaseEndsAt = Number.POSITIVE_INFINITY;
   #leaseHolder: string | undefined;
@@ -272,7 +275,10 @@ export class Scene {
   committed({ kind, object, type }: Commit): void {
     if (kind.plural === 'marketplaceaccounts') this.accounts.committed(object, type);
     if (kind.plural === 'leases') this.#leaseWritten(objectAt(object, 'spec'));
-    const standing = { [INSTANCES]: this.objects, [GROUPS]: this.groups }[kind.plural];
+    const standing = {
+      ...{ [INSTANCES]: this.objects, [GROUPS]: this.groups },
+      [BUDGETS]: this.budgets,
+    }[kind.plural];
     if (!standing) return;
     this.#commits += 1;
     const uid = String(metadataOf(object)['uid']);

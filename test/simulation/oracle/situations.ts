@@ -218,10 +218,8 @@ export function leaving(bench: Bench): void {
 export function setGroupStatus(bench: Bench, status: JsonObject): void {
   const { kube } = bench.world;
   const address = { kind: kube.kind('endpointgroups'), namespace: NAMESPACE, name: 'group' };
-  const change = (current: JsonObject) => ({
-    ...current,
-    status: { ...statusAt(current), ...status },
-  });
+  const change = (current: JsonObject) =>
+    statusCodec.encode({ ...current, status: { ...statusAt(current), ...status } });
   kube.writes.update(address, change, 'status');
   bench.invariants.check();
 }

@@ -1,21 +1,21 @@
 import { equalJson, isObject, type Json, type JsonObject } from '../memory-kube/json.ts';
 import { topicOf } from './topics.ts';
 
-/** Who says yes or no to an edit: `refused` is by the schema alone, `refusedByRule` by CEL, on a real server only. */
+/** Result of an edit: `refused` is by the schema alone, `refusedByRule` by CEL, which only a real server evaluates. */
 export type Answer = 'taken' | 'refused' | 'refusedByRule';
 
 /** A change of one or a few fields of a spec. */
 export interface Edit {
   /** For people, such as `offers.[].gpuCount = 2`. */
   readonly name: string;
-  /** Fields below `spec` as they are from then on, each as a whole; null takes one away. */
+  /** Complete new values of fields below `spec`; null removes a field. */
   readonly change: JsonObject;
   readonly answer: Answer;
 }
 
 /**
- * The spec after an edit. Other fields of its topic are as they were in the first spec, so that whatever is edited
- * before or after, no rule between fields is broken that the edit alone does not break.
+ * Returns the spec after an edit. The other fields of its topic get their first values, so that an edit never
+ * violates a cross-field rule because of the edits around it.
  */
 export function applyEdit(spec: JsonObject, first: JsonObject, { change }: Edit): JsonObject {
   const topics = new Set(Object.keys(change).map(topicOf));

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ClusterAccess } from '../../cluster/connect.ts';
 import { sharedCluster } from '../../cluster/shared-cluster.ts';
-import { untilOurKindsAreServed } from '../../crds/install.ts';
+import { installDefinitions } from '../../crds/install.ts';
 import { isObject, type JsonObject } from '../memory-kube/json.ts';
 import { applyEdit } from './edit.ts';
 import { drawPlan } from './plans.ts';
@@ -16,8 +16,7 @@ let cluster: ClusterAccess;
 let namespace = '';
 beforeAll(async () => {
   cluster = sharedCluster();
-  await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', CRDS]);
-  await untilOurKindsAreServed(cluster.admin);
+  await installDefinitions(cluster.admin);
   namespace = await cluster.createNamespace('edits');
 });
 afterAll(() => cluster.disconnect());
@@ -33,7 +32,7 @@ describe.for(all)('the real API server on edits of $subject.plural', ({ subject,
     if (isObject(reply.body)) object = reply.body;
   });
 
-  /** What it would answer; nothing is stored. */
+  /** Returns the server's refusal in a dry run; nothing is stored. */
   async function problemOf(spec: JsonObject): Promise<string> {
     const path = `${collection()}/${subject.name}?dryRun=All`;
     const body = { ...object, spec };

@@ -3,13 +3,13 @@ import type { Edit } from './edit.ts';
 import type { Examples } from './examples/examples.ts';
 import { validValues, wrongValues } from './values.ts';
 
-/** Where edits of a kind come from. */
+/** Sources of the edits of a kind. */
 export interface EditSources {
-  /** Of `spec`. */
+  /** Schema of `spec`. */
   readonly schema: JsonObject;
   /** The spec that is edited, with its defaults. */
   readonly first: JsonObject;
-  /** Where the schema says too little. */
+  /** Examples for fields whose schema says too little. */
   readonly examples: Examples;
 }
 
@@ -19,7 +19,7 @@ export interface Field {
   readonly schema: JsonObject;
 }
 
-/** Every path that a schema knows, such as `offers.[].gpuCount`. */
+/** Returns every path of a schema, such as `offers.[].gpuCount`. */
 export function pathsOf(schema: JsonObject): readonly string[] {
   return fieldsOf(schema, []).map(({ path }) => path.join('.'));
 }
@@ -31,7 +31,7 @@ export function editsOf({ schema, first, examples }: EditSources): readonly Edit
   return [...derived, ...examples.edits(first)];
 }
 
-/** Every field below a schema whose path is given. */
+/** Returns every field below a schema whose path is given. */
 export function fieldsOf(schema: JsonObject, path: readonly string[]): readonly Field[] {
   const members = Object.entries(objectAt(schema, 'properties'));
   const inner = isObject(schema['items']) ? [...members, ['[]', schema['items']] as const] : members;
@@ -42,7 +42,7 @@ export function fieldsOf(schema: JsonObject, path: readonly string[]): readonly 
   });
 }
 
-/** Other values of a field whose parent stands in the spec, unless the examples have better ones. */
+/** Returns other values of a field whose parent exists in the spec, unless the examples have better ones. */
 function taken({ path, schema }: Field, first: JsonObject, examples: Examples): readonly Edit[] {
   const name = path.join('.');
   if (examples.isOwn(name) || !isObject(valueAt(first, path.slice(0, -1)))) return [];
@@ -66,7 +66,7 @@ function editAt(
   return { name: `${path.join('.')} = ${shown}`, change, answer };
 }
 
-/** The value at that path; of a list in its first item. */
+/** Returns the value at that path; for a list, of its first item. */
 export function valueAt(value: Json | undefined, path: readonly string[]): Json | undefined {
   const [key, ...rest] = path;
   if (key === undefined) return value;
@@ -74,7 +74,7 @@ export function valueAt(value: Json | undefined, path: readonly string[]): Json 
   return isObject(value) ? valueAt(value[key], rest) : undefined;
 }
 
-/** The value with another one at that path; of a list in its first item. What is missing on the way is made. */
+/** Returns the value with another one at that path; for a list, in its first item. Missing parents are created. */
 export function withValue(parent: Json | undefined, path: readonly string[], value: Json): Json {
   const [key, ...rest] = path;
   if (key === undefined) return value;

@@ -3,7 +3,7 @@ import { HOSTILE_TEXTS, playHostile } from './hostile.ts';
 import { editedOf, SUBJECTS } from './subjects.ts';
 
 const TEXTS = Object.values(HOSTILE_TEXTS);
-/** How texts are allotted to fields; `MODE=sequences make simulate` writes each text into each field. */
+/** Assignments of texts to fields; `MODE=sequences make simulate` writes each text into each field. */
 const ALLOTMENTS: readonly (readonly [string, (at: number) => string])[] = [
   ['a newline in every field', () => HOSTILE_TEXTS['newline'] ?? ''],
   ['all of them in turn', (at) => TEXTS[(at + 8) % TEXTS.length] ?? ''],

@@ -10,7 +10,7 @@ import { applyEdit } from './edit.ts';
 import { fieldsOf, valueAt, withValue } from './edits.ts';
 import type { Edited } from './subjects.ts';
 
-/** What people who mean harm write into a field of text. */
+/** Texts that an attacker writes into text fields. */
 export const HOSTILE_TEXTS: Readonly<Record<string, string>> = {
   newline: 'a\r\nHost: x\n',
   controls: '\u0000\u0001\u001b[2J\u007f',
@@ -39,7 +39,7 @@ const SECONDS = 120;
 /** Enough to rent all machines at the documented pace, and for their probes to begin. */
 const SECONDS_OF_RENTALS = 420;
 
-/** What came of one hostile text. */
+/** Result of one hostile text. */
 export interface HostileOutcome {
   /** Broken promises, each in one line. */
   readonly problems: readonly string[];
@@ -94,7 +94,7 @@ async function run(world: SimulatedWorld, seconds: number): Promise<void> {
   await world.scheduler.runUntil(world.now + seconds * SECOND, () => true);
 }
 
-/** One for each text, each key and value of a map, and each annotation of this operator. */
+/** Returns one hostile object per text field, key and value of a map, and annotation of this operator. */
 function hostilesOf(edited: Edited, textOf: (at: number) => string): readonly Hostile[] {
   const { plural } = edited.subject;
   const fields = fieldsOf(edited.schema, []).flatMap(({ path, schema }, at) => {
@@ -114,7 +114,7 @@ function hostilesOf(edited: Edited, textOf: (at: number) => string): readonly Ho
   return [...fields, ...own, ...secretsOf(edited)].map((hostile) => ({ plural, ...hostile }));
 }
 
-/** Everything that is read of a Secret, in an object of its own. */
+/** Returns one object per Secret reference of the spec. */
 function secretsOf({ subject, first }: Edited): readonly Omit<Hostile, 'plural'>[] {
   const ref = { name: SECRET, key: 'text' };
   const withSpec = (field: string, spec: JsonObject) => ({ field, body: { spec: { ...first, ...spec } } });
@@ -128,7 +128,7 @@ function secretsOf({ subject, first }: Edited): readonly Omit<Hostile, 'plural'>
   ];
 }
 
-/** The text as a token, and as a login of a registry. */
+/** Creates a Secret that has the text as token and as registry login. */
 function createSecret(world: SimulatedWorld, text: string): void {
   const kind = world.kube.kind('secrets');
   const login = { auths: { 'docker.io': { username: text, password: text }, [text]: { auth: text } } };
@@ -148,7 +148,7 @@ const isText = (schema: JsonObject): boolean =>
 
 const asObject = (value: Json): JsonObject => (isObject(value) ? value : {});
 
-/** A spec that is taken and has a text at that path, so that no other member is missing. */
+/** Returns an accepted spec with a text at that path, so that no other member is missing. */
 function specWith({ first, edits }: Edited, path: readonly string[]): JsonObject {
   const specs = edits
     .filter(({ answer }) => answer === 'taken')

@@ -3,19 +3,19 @@ import type { Edit } from './edit.ts';
 import type { Edited } from './subjects.ts';
 import { topicOf } from './topics.ts';
 
-/** One edit of a sequence, and how long the world goes on after it. */
+/** Edit of a sequence, and the seconds after it. */
 export interface Step {
   readonly edit: Edit;
   readonly seconds: number;
 }
 
-/** What is done to one object, in this order; then it is undone step by step. */
+/** Steps for one object, in this order; afterwards they are undone step by step. */
 export interface SequencePlan {
   readonly name: string;
   readonly seed: number;
   readonly edited: Edited;
   readonly steps: readonly Step[];
-  /** Whether it was drawn, so that its seed alone makes it again. */
+  /** True if the plan was drawn, so that its seed alone reproduces it. */
   readonly isChain: boolean;
 }
 
@@ -26,7 +26,7 @@ const CHAIN = { least: 3, most: 5 };
 const SHARE_OF_REFUSED = 0.3;
 const PAUSE = { least: 5, most: 120 };
 
-/** Each edit that is taken alone, and the refused ones of one top-level field one after the other. */
+/** Returns one plan per accepted edit, and one per top-level field for its refused edits in sequence. */
 export function singlePlans(edited: Edited, seed: number): readonly SequencePlan[] {
   const { plural } = edited.subject;
   const taken = edited.edits.filter(({ answer }) => answer === 'taken');
@@ -46,7 +46,7 @@ export function singlePlans(edited: Edited, seed: number): readonly SequencePlan
   ];
 }
 
-/** A chain of three to five edits of one kind, valid and wrong ones mixed; the same seed draws the same chain. */
+/** Draws a chain of three to five edits of one kind, valid and invalid; the same seed draws the same chain. */
 export function drawPlan(all: readonly Edited[], seed: number): SequencePlan {
   const random = seededRandom(seed);
   const edited = oneOf(all, random);

@@ -7,7 +7,7 @@ import { editedOf, SUBJECTS } from './subjects.ts';
 const all = SUBJECTS.map(editedOf);
 const [instance] = all;
 
-/** One edit of a GpuInstance for a minute. */
+/** Returns a plan with one edit of a GpuInstance for a minute. */
 function planOf(edit: Edit, { backWithin = 900 } = {}): SequencePlan {
   if (!instance) throw new Error('there is no subject');
   const edited = { ...instance, subject: { ...instance.subject, backWithin } };

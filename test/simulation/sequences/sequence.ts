@@ -13,7 +13,7 @@ const SECOND = 1000;
 const READY_WITHIN = 240;
 const GONE_WITHIN = 600;
 
-/** How an object stands, without what moves by itself or counts replacements. */
+/** State of an object, without counters of replacements and fields that change by themselves. */
 interface Standing {
   readonly spec: JsonObject;
   readonly conditions: readonly string[];

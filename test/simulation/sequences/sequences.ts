@@ -5,9 +5,9 @@ import { editedOf, SUBJECTS } from './subjects.ts';
 
 export interface SequencesOptions {
   readonly firstSeed: number;
-  /** How many random chains, one of each seed. */
+  /** Number of random chains, one per seed. */
   readonly seeds: number;
-  /** Whether each edit is made alone, too, before the chains. */
+  /** True if each edit is also made alone, before the chains. */
   readonly singles: boolean;
   readonly goOn: () => boolean;
   readonly onBegin: (plan: SequencePlan) => void;
@@ -16,7 +16,7 @@ export interface SequencesOptions {
   readonly measure: (run: () => Promise<Outcome>) => Promise<Outcome>;
 }
 
-/** Every edit of every field of every kind on a running object, then chains of them that are drawn by seed. */
+/** Plays every edit of every field of every kind on a running object, then chains of edits drawn by seed. */
 export async function runSequences(options: SequencesOptions): Promise<void> {
   for (const plan of plansOf(options)) {
     if (!options.goOn()) return;

@@ -9,7 +9,7 @@ import type { Examples } from './examples/examples.ts';
 import { GPU_INSTANCES } from './examples/gpu-instances.ts';
 import { MARKETPLACE_ACCOUNTS } from './examples/marketplace-accounts.ts';
 
-/** What is edited, and what has to be well beside it. */
+/** Object that is edited, and what must stay healthy beside it. */
 export interface Subject {
   readonly plural: string;
   readonly name: string;
@@ -61,7 +61,7 @@ export interface Edited {
   readonly edits: readonly Edit[];
 }
 
-/** Makes a subject where no operator runs, and reads what the API server made of it. */
+/** Creates a subject without a running operator, and reads the stored object. */
 export function editedOf(subject: Subject): Edited {
   const world = new SimulatedWorld({
     seed: 1,

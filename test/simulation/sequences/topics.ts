@@ -8,7 +8,7 @@ const TOGETHER: readonly (readonly string[])[] = [
   ['load', 'gateway'],
 ];
 
-/** What a field of a spec is about: fields of one topic may not be edited apart from each other. */
+/** Returns the topic of a spec field: fields of one topic may only be edited together. */
 export function topicOf(field: string): string {
   return TOGETHER.find((fields) => fields.includes(field))?.join('+') ?? field;
 }

@@ -1,6 +1,6 @@
 import { type Json, type JsonObject, listAt, objectsAt, textAt } from '../memory-kube/json.ts';
 
-/** What texts of a form look like; a pattern is of the first form whose `fits` it takes and whose `misfit` it refuses. */
+/** Text forms. A pattern belongs to the first form whose `fits` it matches and whose `misfit` it does not match. */
 const FORMS = [
   { fits: '1h30m', misfit: '7', texts: ['90s', '3m'] },
   { fits: '0.75', misfit: 'word', texts: ['0.75', '2'] },
@@ -9,7 +9,7 @@ const FORMS = [
 ] as const;
 const MATCHES = /^self\.matches\('(.*)'\)$/;
 
-/** Other values that the schema says enough about: booleans, bounds, options, and texts of a known form. */
+/** Returns other values of a field that the schema describes: booleans, bounds, options, and texts of a known form. */
 export function validValues(field: JsonObject): readonly Json[] {
   switch (field['type']) {
     case 'boolean':
@@ -42,7 +42,7 @@ function texts(field: JsonObject): readonly Json[] {
   return form?.texts ?? [];
 }
 
-/** The expression of a rule that only compares a text with one; CEL writes a backslash twice. */
+/** Returns the pattern of a rule that only matches a text; CEL doubles backslashes. */
 function patternOf(rule: JsonObject): readonly RegExp[] {
   const [, pattern] = MATCHES.exec(textAt(rule, 'rule') ?? '') ?? [];
   return pattern === undefined ? [] : [new RegExp(pattern.replaceAll('\\\\', '\\'))];

@@ -4,12 +4,12 @@ import { raisePrices } from './acts.ts';
 import type { Story } from './story.ts';
 
 const GROUP = 'group';
-/** What a worker may cost is left to the account. */
+/** Group spec that leaves the price of workers to the account. */
 const WITHOUT_PRICE: JsonObject = {
   template: { spec: { ...MACHINE, offers: [{ gpuNames: ['RTX 4090'] }], replacement: { maxPerHour: 30 } } },
 };
 
-/** What authors of objects may reach by naming it, and must not. */
+/** Stories of what an object's author could reach by naming it, and must not. */
 export const ACCESS_STORIES: readonly Story[] = [
   {
     name: 'an object names the API key of its account in env, and its user corrects that (M2)',

@@ -3,7 +3,7 @@ import { NAMESPACE } from '../world.ts';
 import { abandon, createElsewhere, restoreFromBackup } from './acts.ts';
 import type { Story } from './story.ts';
 
-/** What an account may spend, and objects that are not what they were. */
+/** Stories of an account's spending limits, and of changed or replaced objects. */
 export const ACCOUNT_STORIES: readonly Story[] = [
   {
     name: 'an account that may rent once an hour is asked again when the object that rented is gone, and events of accounts come late (I9)',

@@ -1,4 +1,4 @@
-import { rebill } from '../../../src/simulator/world/ledger.ts';
+import { creditMicros, rebill } from '../../../src/simulator/world/ledger.ts';
 import { HANDED_OVER } from '../console.ts';
 import type { Address } from '../memory-kube/address.ts';
 import { isObject, type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
@@ -10,23 +10,23 @@ const CONFIRM_ORPHANS = 'gpurental.dev/confirm-orphans';
 const INTENT = 'gpurental.dev/rental-intent';
 const PAID_IN_MICROS = 1_000_000_000;
 
-/** A person calls the marketplace with the account's key. */
+/** Calls the marketplace as a person with the account's key. */
 async function call(stage: Stage, method: string, path: string, body?: JsonObject): Promise<void> {
   const { status } = await stage.users.console.call(method, path, body);
   stage.world.note(`in the console: ${method} ${path}: ${status}`);
 }
 
-/** A person rents a machine without a label, which an object may take over. */
+/** Rents a machine without a label, which an object may take over. */
 export function rentToHandOver(stage: Stage, offerId: number): void {
   void call(stage, 'PUT', `/api/v0/asks/${offerId}/`, { image: HANDED_OVER, disk: 20 });
 }
 
-/** The machine that holds that offer now. */
+/** Returns the machine that is rented from that offer. */
 export function machineOn(stage: Stage, offerId: number): number {
   return stage.world.market.store.current().tables.offers[offerId]?.rentedBy ?? Number.NaN;
 }
 
-/** The host asks for more: whoever searches now takes another offer. */
+/** Raises an offer's price, so that later searches choose another offer. */
 export function raisePrice(stage: Stage, offerId: number, gpuPricePerHour: number): void {
   const { store } = stage.world.market;
   const offer = store.current().tables.offers[offerId];
@@ -34,19 +34,19 @@ export function raisePrice(stage: Stage, offerId: number, gpuPricePerHour: numbe
   store.put('offers', { ...offer, gpuPricePerHour });
 }
 
-/** Every host that has a machine left asks for that price. */
+/** Raises the price of every free offer. */
 export function raisePrices(stage: Stage, gpuPricePerHour: number): void {
   for (const offer of Object.values(stage.world.market.store.current().tables.offers))
     if (offer.rentedBy === null) raisePrice(stage, offer.id, gpuPricePerHour);
 }
 
-/** Every offer but that one asks for more than any object may pay, also once its machine is free again. */
+/** Raises the price of every other offer above every limit, also after its machine is free again. */
 export function leaveOneOffer(stage: Stage, offerId: number): void {
   for (const { id } of Object.values(stage.world.market.store.current().tables.offers))
     if (id !== offerId) raisePrice(stage, id, 9_000_000);
 }
 
-/** The host of an offer lets nothing in from outside but through the proxy. */
+/** Makes an offer's host accept connections only through the proxy. */
 export function closePorts(stage: Stage, offerId: number): void {
   const { store } = stage.world.market;
   const offer = store.current().tables.offers[offerId];
@@ -54,7 +54,7 @@ export function closePorts(stage: Stage, offerId: number): void {
   store.put('offers', { ...offer, columns: { ...offer.columns, direct_port_count: 0 } });
 }
 
-/** The machine of an object maps no port any more, whatever its offer said. */
+/** Removes the port mappings of an object's machine, whatever its offer said. */
 export function unmapPorts(stage: Stage, name: string): void {
   const { store } = stage.world.market;
   const contract = store.current().tables.contracts[stage.machineOf(name)];
@@ -62,7 +62,7 @@ export function unmapPorts(stage: Stage, name: string): void {
   store.put('contracts', { ...contract, ports: {} });
 }
 
-/** The host asks for another price of the machine that an object has, and bills it from now on. */
+/** Changes the price of an object's machine, which is billed from now on. */
 export function repriceMachine(stage: Stage, name: string, gpuPricePerHour: number): void {
   const { store } = stage.world.market;
   const contract = store.current().tables.contracts[stage.machineOf(name)];
@@ -72,25 +72,25 @@ export function repriceMachine(stage: Stage, name: string, gpuPricePerHour: numb
   store.put('contracts', rebill({ ...contract, gpuPricePerHour }, stage.world.now, rates));
 }
 
-/** The label that the machine of an object carries. */
+/** Returns the label of an object's machine. */
 export function labelOf(stage: Stage, name: string): string {
   return stage.world.market.store.current().tables.contracts[stage.machineOf(name)]?.label ?? '';
 }
 
-/** A person ends a machine in the console. */
+/** Destroys a machine as a person in the console. */
 export function endInConsole(stage: Stage, id: number): void {
   stage.invariants.destroyedElsewhere(id);
   void call(stage, 'DELETE', `/api/v0/instances/${id}/`);
 }
 
-/** A person takes the guard away and deletes the object: its machine is nobody's. */
+/** Removes the finalizers and deletes the object: its machine is orphaned. */
 export function abandon(stage: Stage, name: string): void {
   stage.invariants.markHandled(name);
   stage.users.removeFinalizers(name);
   stage.users.delete(name);
 }
 
-/** A person wants the machines destroyed that lost their objects together. */
+/** Confirms that the machines that lost their objects together may be destroyed. */
 export function confirmOrphans(stage: Stage): void {
   stage.invariants.byPerson(() =>
     stage.world.kube.writes.update(
@@ -106,7 +106,7 @@ export function confirmOrphans(stage: Stage): void {
   stage.world.note('a user confirms the orphans');
 }
 
-/** The cluster is restored to a moment before that object was made, and the account is as it was then. */
+/** Restores the cluster to a moment before that object was created, with the account as it was then. */
 export function forget(stage: Stage, name: string, accountOfThen: JsonObject): void {
   stage.invariants.forgotten(name);
   stage.invariants.byPerson(() => {
@@ -120,12 +120,12 @@ export function forget(stage: Stage, name: string, accountOfThen: JsonObject): v
   });
 }
 
-/** The account as it is now. */
+/** Returns a copy of the account. */
 export function accountNow(stage: Stage): JsonObject {
   return structuredClone(stage.world.kube.writes.read(account(stage)) ?? {});
 }
 
-/** A person edits the intent of an object. Returns what it was. */
+/** Edits the intent of an object as a person. Returns the previous intent. */
 export function editIntent(stage: Stage, name: string, edits: JsonObject): string {
   const before = String(objectAt(metadataOf(stage.users.backup(name)), 'annotations')[INTENT]);
   const intent: JsonObject = JSON.parse(before);
@@ -133,7 +133,7 @@ export function editIntent(stage: Stage, name: string, edits: JsonObject): strin
   return before;
 }
 
-/** A person writes the intent of an object. */
+/** Writes the intent of an object as a person. */
 export function writeIntent(stage: Stage, name: string, intent: string): void {
   stage.invariants.byPerson(() =>
     stage.world.kube.writes.update(
@@ -149,7 +149,7 @@ export function writeIntent(stage: Stage, name: string, intent: string): void {
   stage.world.note(`a user writes the intent of ${name}: ${intent}`);
 }
 
-/** A person applies what a backup holds of an object that is gone: it gets another uid, and no status. */
+/** Applies a deleted object from a backup: it gets another UID and no status. */
 export function restoreFromBackup(stage: Stage, name: string, { spec = {}, ...backup }: JsonObject): void {
   const { annotations = {} } = metadataOf(backup);
   const { apiVersion = '', kind = '' } = backup;
@@ -158,7 +158,7 @@ export function restoreFromBackup(stage: Stage, name: string, { spec = {}, ...ba
   stage.world.note(`a user makes ${name} anew from a backup`);
 }
 
-/** Somebody of another namespace makes an object that names the account and wants no machine, and writes its intent. */
+/** Creates, in another namespace, an object that names the account and requests no machine, and writes its intent. */
 export function createElsewhere(stage: Stage, namespace: string, intent: string): void {
   const { kube } = stage.world;
   stage.users.createNamespace(namespace);
@@ -184,7 +184,7 @@ function instance({ world }: Stage, name: string): Address {
   return { kind: world.kube.kind('gpuinstances'), namespace: NAMESPACE, name };
 }
 
-/** People label the machines of theirs that an object takes for its own perhaps. */
+/** Labels hand-rented machines that an object might take for its own. */
 export function labelOwn({ users, invariants }: Stage): void {
   for (const id of users.machinesInDoubt()) {
     invariants.labelledElsewhere(id);
@@ -192,14 +192,14 @@ export function labelOwn({ users, invariants }: Stage): void {
   }
 }
 
-/** No machine loads an image within its time any more, or each does as usual again. */
+/** Makes image pulls on all machines too slow for the timeout, or normal again. */
 export function slowPulls(stage: Stage, isSlow: boolean): void {
   const { store } = stage.world.market;
   for (const machine of Object.values(store.current().tables.machines))
     store.put('machines', { ...machine, pullFactor: isSlow ? 10_000 : 1 });
 }
 
-/** Somebody else's Secret or Service has the name that a child of an object needs. */
+/** Creates a foreign Secret or Service with the name that an object's child needs. */
 export function takeName(stage: Stage, plural: 'secrets' | 'services', name: string): void {
   const { kube } = stage.world;
   const kind = kube.kind(plural);
@@ -212,17 +212,25 @@ export function takeName(stage: Stage, plural: 'secrets' | 'services', name: str
   );
 }
 
-/** That object goes. */
+/** Deletes that foreign object. */
 export function freeName(stage: Stage, plural: 'secrets' | 'services', name: string): void {
   const { kube } = stage.world;
   const address = { kind: kube.kind(plural), namespace: NAMESPACE, name };
   stage.invariants.byPerson(() => kube.writes.delete(address, {}));
 }
 
-/** A person pays credit into every login. */
+/** Pays credit into every login. */
 export function payIn(world: SimulatedWorld): void {
   const { store } = world.market;
   for (const user of Object.values(store.current().tables.users))
     store.put('users', { ...user, depositedMicros: user.depositedMicros + PAID_IN_MICROS });
   world.note('a person pays credit in');
+}
+
+/** Returns the credit of the first login less one dollar, as a limit of an account has it. */
+export function aDollarBelowCredit(world: SimulatedWorld): string {
+  const market = world.market.store.current();
+  const [user] = Object.values(market.tables.users);
+  const credit = user ? creditMicros(market, user, world.now) : 0;
+  return (credit / 1e6 - 1).toFixed(2);
 }

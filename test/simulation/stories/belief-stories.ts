@@ -5,6 +5,8 @@ import type { Story } from './story.ts';
 
 const USER = 'GET /api/v0/users/current';
 const MONTH_SECONDS = 30 * 86_400;
+/** An id that no contract of a story has. */
+const ABSENT_MACHINE = 60_000_024;
 /** Machines run, and lists follow one another every ten seconds. */
 const AT_WORK = 150;
 /** An offer that no object rents. */
@@ -19,7 +21,7 @@ function giveAll(stage: Stage, fleet: number, policies: JsonObject): void {
   for (const name of names(fleet)) stage.users.setPolicies(name, policies);
 }
 
-/** A fleet at work, of which replies say something wrong from then on. */
+/** Returns a story of a working fleet about which replies are wrong from then on. */
 function misread(
   name: string,
   { fleet = 1, policies = BUDGET }: { readonly fleet?: number; readonly policies?: JsonObject },
@@ -141,7 +143,7 @@ const UNREAD_STORIES: readonly Story[] = [
   },
 ];
 
-/** One search reply names prices far below those that lists show from the first one on. */
+/** Stories in which one search reply has prices far below those of every list. */
 const OFFER_STORIES: readonly Story[] = [
   {
     name: 'one search reply says that offers cost a hundredth, and another rental waits for the limit of the account (A1)',
@@ -269,6 +271,41 @@ const CLAIM_STORIES: readonly Story[] = [
       },
     }),
   ),
+  {
+    name: 'a rent reply names a machine of a person, the first list that shows it confirms that, and the object is deleted (A8)',
+    seconds: 700,
+    plot: (stage) => {
+      stage.at(AT_WORK, () => {
+        stage.cause({ name: 'lagging-list', seconds: 30, count: 3 });
+        void stage.users.console.rent(BY_HAND_OFFER, 'mine');
+      });
+      stage.at(AT_WORK + 8, () => {
+        stage.wrong({
+          ...{ endpoint: 'rent', field: 'new_contract', change: 'set' },
+          value: machineOn(stage, BY_HAND_OFFER),
+        });
+        stage.users.createInstance('b');
+      });
+      stage.at(AT_WORK + 20, () => {
+        const { contracts } = stage.world.market.store.current().tables;
+        stage.wrong({
+          ...inLists({ field: 'label', change: 'set', value: Object.values(contracts).at(-1)?.label ?? '' }),
+          instance: machineOn(stage, BY_HAND_OFFER),
+        });
+      });
+      stage.at(AT_WORK + 90, () => stage.users.delete('b'));
+    },
+  },
+  ...(['stays', 'is deleted'] as const).map(
+    (fate): Story => ({
+      name: `the reply to a rent call names a machine that does not exist, and its object ${fate} (A8)`,
+      seconds: 500,
+      plot: (stage) => {
+        stage.wrong({ endpoint: 'rent', field: 'new_contract', change: 'set', value: ABSENT_MACHINE });
+        if (fate === 'is deleted') stage.at(30, () => stage.users.delete('a'));
+      },
+    }),
+  ),
   misread('one list has the ids of two machines exchanged', { fleet: 2 }, (stage) => [
     inLists({ field: '*', change: 'other-row', instance: stage.machineOf('a') }),
   ]),
@@ -295,7 +332,7 @@ const contractOver = (stage: Stage, count: number): readonly WrongField[] => [
   inLists({ field: 'end_date', change: 'set', value: Math.floor(stage.world.now / 1000) - 3_600, count }),
 ];
 
-/** Words that end a machine, and what it is. */
+/** Stories of status words that end a machine. */
 const STATE_STORIES: readonly Story[] = [
   {
     name: 'one list says that a machine that works is stopped, and the next comes a minute later',
@@ -305,6 +342,16 @@ const STATE_STORIES: readonly Story[] = [
       stage.at(AT_WORK, () =>
         stage.wrong(inLists({ field: 'actual_status', change: 'set', value: 'stopped' })),
       );
+    },
+  },
+  {
+    name: 'the first list after a rental says that the machine is stopped, and the next ones come minutes later (I9)',
+    seconds: 900,
+    plot: (stage) => {
+      stage.users.account.set({ pollInterval: '5m' });
+      const meanwhile = () =>
+        stage.wrong(inLists({ field: 'actual_status', change: 'set', value: 'stopped' }));
+      stage.strike({ call: 'rent', meanwhile });
     },
   },
   {
@@ -358,7 +405,7 @@ const STATE_STORIES: readonly Story[] = [
   ]),
 ];
 
-/** A machine that is stopped bills its disk, whatever its silent host hides: the books of its object are judged. */
+/** Stories of stopped machines, which bill their disk even if the host is silent. The object's books are checked. */
 const SILENT_STORIES: readonly Story[] = [
   {
     name: 'the host of a machine that is stopped is silent for ten minutes, and the machine is charged its disk only',

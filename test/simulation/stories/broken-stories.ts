@@ -13,7 +13,7 @@ const PROBE = {
   ...{ successThreshold: 1, failureThreshold: 3 },
 };
 
-/** A group of so many workers that are asked whether they are ready. */
+/** Returns a group with that many workers that have a readiness probe. */
 const probed = (
   replicas: number,
   { maxPerHour = 30, ...spec }: { maxPerHour?: number } & JsonObject = {},

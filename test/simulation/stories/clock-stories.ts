@@ -6,7 +6,7 @@ import type { Story } from './story.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** The wall clock of every process is set by so many hours. */
+/** Moves the wall clock of every process by the given hours. */
 function setClocks(stage: Stage, hours: number): void {
   for (const { machine } of stage.world.processes) {
     machine.wallSkewMs += hours * HOUR_MS;
@@ -17,7 +17,7 @@ function setClocks(stage: Stage, hours: number): void {
 
 const DAY_MS = 24 * HOUR_MS;
 
-/** Six objects that may have machines for a day. */
+/** Creates six objects that may keep machines for a day. */
 function sixForADay(stage: Stage): void {
   for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) {
     if (name !== 'a') stage.users.createInstance(name);
@@ -274,6 +274,28 @@ export const CLOCK_STORIES: readonly Story[] = [
       stage.strike({ call: 'rent', nth: 2, meanwhile: () => nothingFor(stage, 75) });
       stage.at(95, () => setClocks(stage, -1));
       stage.at(100, () => stage.users.setImage('a', 'example/work:2'));
+    },
+  },
+  {
+    name: 'a clock is set back by an hour, and another object is wanted where the account has spent its month (I9)',
+    seconds: 400,
+    mayLeave: true,
+    plot: (stage) => {
+      stage.at(240, () => setClocks(stage, -1));
+      stage.at(260, () => stage.users.account.set({ limits: { maxSpendPerMonth: '0.01' } }));
+      stage.at(310, () => stage.users.createInstance('b'));
+    },
+  },
+  {
+    name: 'a process begins whose clock is an hour ahead, and another object is wanted that the account can pay for in this month',
+    seconds: 600,
+    plot: (stage) => {
+      stage.users.account.set({ limits: { maxSpendPerMonth: '0.25' } });
+      stage.at(150, () => {
+        stage.world.bornAheadMs = HOUR_MS;
+        stage.killAll();
+      });
+      stage.at(300, () => stage.users.createInstance('b'));
     },
   },
   {

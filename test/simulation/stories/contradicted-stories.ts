@@ -13,12 +13,12 @@ const ABSENT = {
 type Absent = keyof typeof ABSENT;
 const ABSENCES = ['names no machine', 'answers 404'] as const;
 
-/** The next reads of machines find none. */
+/** Makes the next reads of machines find none. */
 function readsFindNothing(stage: Stage, seconds: number, absent: Absent = 'answers 404'): void {
   stage.cast({ call: 'read', seconds, fate: ABSENT[absent] });
 }
 
-/** A silent host is tolerated that long, and no breaker waits for it. */
+/** Sets the tolerance for silent hosts, and disables the breaker. */
 function tolerateFor(stage: Stage, silence: string): void {
   stage.users.account.set({ maxUnhealthy: '100%' });
   stage.users.setTolerance('a', silence);

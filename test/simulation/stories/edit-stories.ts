@@ -163,7 +163,7 @@ export const EDIT_STORIES: readonly Story[] = [
   },
 ];
 
-/** A destroy in that time ends a machine that works for one that cannot be rented. */
+/** Forbids destroy calls in that time: no replacement can be rented. */
 function keepMachines(stage: Stage, seconds: number): void {
   stage.forbid({ call: 'destroy', seconds, why: 'no other machine can be rented' });
 }

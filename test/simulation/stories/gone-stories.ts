@@ -11,14 +11,14 @@ const IMAGE = 'example/work:2';
  */
 const BELOW_SPACING = 9;
 
-/** The destroy of the first machine is answered and ignored; from then on `hide` says what is shown. */
+/** Answers the destroy of the first machine without effect; from then on, `hide` controls what is shown. */
 function ignoredDestroy(stage: Stage, hide: () => void): void {
   stage.at(100, () => stage.cause({ name: 'delete-ignored', count: 1 }));
   stage.strike({ call: 'destroy', meanwhile: hide });
   stage.at(101, () => stage.users.setImage('a', IMAGE));
 }
 
-/** The destroy of a deleted object is answered and ignored, and for so many seconds nothing shows its machine. */
+/** Answers the destroy of a deleted object without effect, and hides its machine for the given seconds. */
 function deleteUnseen(stage: Stage, seconds: number): void {
   stage.at(100, () => stage.cause({ name: 'delete-ignored', count: 1 }));
   stage.strike({

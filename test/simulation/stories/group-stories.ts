@@ -22,7 +22,7 @@ const TEMPLATE = {
 /** All workers of an old template may be out of service together. */
 const AT_ONCE = { type: 'RollingUpdate', maxUnavailable: 2 };
 
-/** The process dies once it has recorded what the group is to do, and before it does it. */
+/** Kills the process after it has recorded the group's next action, and before it acts. */
 const dieBeforeActing = (stage: Stage) => () => stage.after(0.003, () => stage.killAll());
 
 /** Groups: how many workers, which ones, and what becomes of their work. */

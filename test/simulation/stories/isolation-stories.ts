@@ -6,7 +6,7 @@ import type { Story } from './story.ts';
 
 const PORTS = [{ name: 'http', containerPort: 8080, protocol: 'TCP' }];
 
-/** A probe as a person writes it, or somebody who means harm. */
+/** Returns a spec with a probe that a user or an attacker wrote. */
 const probing = (httpGet: JsonObject): JsonObject => ({
   ports: PORTS,
   readinessProbe: {
@@ -16,7 +16,7 @@ const probing = (httpGet: JsonObject): JsonObject => ({
   },
 });
 
-/** What one object asks for, and what becomes of all others. */
+/** Stories of one object's request and its effect on all others. */
 export const ISOLATION_STORIES: readonly Story[] = [
   {
     name: 'probes of three objects cannot be sent, and a fourth object runs beside them (C1)',

@@ -7,7 +7,10 @@ const AT_WORK = 150;
 const ANSWERED = answered({ success: true });
 const NO_MACHINE = answered({ instances: null });
 
-/** An object is deleted that leaves its machine stopped; `before` is what strikes the calls and replies after it. */
+/**
+ * Returns a story of a deleted object that leaves its machine stopped; `before` controls the calls and replies after
+ * the deletion.
+ */
 function keptStopped(name: string, before: (stage: Stage) => void): Story {
   return {
     ...{ name, seconds: 420 },
@@ -21,18 +24,21 @@ function keptStopped(name: string, before: (stage: Stage) => void): Story {
   };
 }
 
-/** The next lists or reads say that the machine of `a` is stopped. */
+/** Makes the next lists or reads report the machine of `a` as stopped. */
 function reportStopped(stage: Stage, endpoint: WrongField['endpoint'], count: number): void {
   const instance = stage.machineOf('a');
   const wrong = { field: 'actual_status', change: 'set', value: 'stopped', instance, count } as const;
   stage.wrong({ endpoint, ...wrong });
 }
 
-/** No stop has an effect for so many seconds, and each is answered as if it had one. */
+/** Answers every stop for the given seconds as successful, without effect. */
 const ignoreStops = (stage: Stage, seconds: number): void =>
   stage.cast({ call: 'label', seconds, fate: ANSWERED });
 
-/** A stopped machine is asked to start, which is carried out when its object is deleted; `then` follows the call. */
+/**
+ * Returns a story in which the start of a stopped machine takes effect when its object is deleted; `then` follows the
+ * call.
+ */
 function startedLate(what: string, then: (stage: Stage) => void): Story {
   return {
     name: `an object is deleted that keeps its machine stopped, ${what}`,

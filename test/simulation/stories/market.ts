@@ -21,7 +21,7 @@ export const NO_MACHINES = answered({
 /** No proof that a machine is gone takes less time, in seconds. */
 const SHORTEST_PROOF = 10;
 
-/** Neither lists nor reads show any machine. A machine that comes back after its proof is known by its label alone. */
+/** Hides all machines from lists and reads. Only its label identifies a machine that reappears after its proof. */
 export function nothingFor(stage: Stage, seconds: number): void {
   if (seconds > SHORTEST_PROOF) stage.world.has('labels');
   stage.cast({ call: 'list', seconds, fate: NO_MACHINES });

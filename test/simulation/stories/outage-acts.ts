@@ -8,7 +8,7 @@ export const namesOf = (fleet: number) => [
   ...Array.from({ length: fleet - 1 }, (_, index) => `m-${index + 2}`),
 ];
 
-/** A machine shows that word for so many seconds, and runs again. */
+/** Makes a machine report that status for the given seconds, then run again. */
 export function strike(
   stage: Stage,
   object: string,
@@ -18,18 +18,18 @@ export function strike(
   stage.befall({ name, instance: stage.machineOf(object), seconds });
 }
 
-/** No machine is destroyed in between: an outage from which they recover costs none. */
+/** Forbids destroy calls in that time: an outage from which machines recover costs none of them. */
 export function noneDestroyed(stage: Stage, from: number, until: number, why = 'all machines recover'): void {
   stage.at(from, () => stage.forbid({ call: 'destroy', seconds: until - from, why }));
 }
 
-/** How many of the fleet have ended until now: none at once, and few after the hold. */
+/** Reports a violation if more than `most` machines of the fleet have ended. */
 export function atMostDestroyed(stage: Stage, most: number): void {
   const ended = objects(stage).flatMap((object) => listAt(statusAt(object), 'history')).length;
   if (ended > most) stage.invariants.report('I4', `${ended} machines were replaced, and ${most} may be`);
 }
 
-/** The operator crashes every so many seconds in between. */
+/** Crashes the operator at that interval. */
 export function crashEvery(stage: Stage, period: number, from: number, until: number): void {
   for (let second = from; second < until; second += period) stage.at(second, () => stage.killAll());
 }

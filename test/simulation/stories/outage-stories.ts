@@ -6,20 +6,20 @@ import { atMostDestroyed, crashEvery, namesOf, noneDestroyed, objects, strike } 
 import { answered, type Stage } from './stage.ts';
 import type { Story } from './story.ts';
 
-/** By then every machine of a fleet runs: searches and rentals are spaced. */
+/** Second by which every machine of a fleet runs: searches and rentals are spaced. */
 const START = 400;
 
-/** The hosts of all machines fall silent for that long. */
+/** Makes all hosts silent for that long. */
 function outage(stage: Stage, seconds: number): void {
   stage.befall({ name: 'mass-outage', seconds });
 }
 
-/** For so many seconds every list is what it is now. */
+/** Repeats the current list for the given seconds. */
 async function keepShowing(stage: Stage, seconds: number): Promise<void> {
   stage.cast({ call: 'list', seconds, fate: answered(await replyTo(stage, '?owner=me')) });
 }
 
-/** For so many seconds every single read is what that of this machine is now. */
+/** Repeats the current read of this machine for the given seconds. */
 async function keepReading(stage: Stage, id: number, seconds: number): Promise<void> {
   stage.cast({ call: 'read', seconds, fate: answered(await replyTo(stage, `${id}/`)) });
 }
@@ -36,7 +36,7 @@ async function replyTo({ world: { market } }: Stage, path: string): Promise<unkn
   return JSON.parse(body);
 }
 
-/** How many machines of the market are left of so many: few went at once, and not none at all. */
+/** Reports a violation unless the number of remaining machines is in the range: few ended at once, but some did. */
 function leftOf(stage: Stage, all: number, { atLeast, below }: { atLeast: number; below: number }): void {
   const left = Object.keys(stage.world.market.store.current().tables.contracts).length;
   if (left >= atLeast && left < below) return;
@@ -56,7 +56,7 @@ function noneAvoided(stage: Stage): void {
     stage.invariants.report('I4', `${avoided.length} hosts and machines are avoided after an outage`);
 }
 
-/** Three in each list. */
+/** Returns the delay of a machine: three per list. */
 const stepOf = (index: number) => 10 * Math.floor(index / 3);
 
 const SURVIVED: readonly { readonly fleet: number; readonly seconds: number }[] = [
@@ -71,7 +71,7 @@ const SURVIVED: readonly { readonly fleet: number; readonly seconds: number }[] 
   { fleet: 20, seconds: 1500 },
 ];
 
-/** Six machines end for good, and the first destroy after the hold is carried out although its reply says no. */
+/** Ends six machines for good; the first destroy after the hold is carried out although its response is a refusal. */
 function refuseFirstDestroy(stage: Stage): void {
   stage.users.account.set({ maxUnhealthyHold: '5m' });
   stage.at(START, () => {
@@ -84,7 +84,7 @@ function refuseFirstDestroy(stage: Stage): void {
   stage.at(START + 880, () => atMostDestroyed(stage, 1));
 }
 
-/** Six machines vanish together, and no list comes in between: the service spaces the calls of the console. */
+/** Ends six machines together in the console, with no list in between: the service spaces the console's calls. */
 function endSixInConsole(stage: Stage, maxUnhealthyHold: string): void {
   stage.users.account.set({ maxUnhealthyHold });
   stage.at(START, () =>

@@ -5,7 +5,7 @@ import type { Story } from './story.ts';
 const STATUSES = ['offline', 'unknown', 'exited'] as const;
 type Status = (typeof STATUSES)[number] | 'mixed';
 
-/** What is not seen, and how it comes and goes. */
+/** Outage: which machines are not seen, and how they disappear and return. */
 interface Outage {
   readonly fleet: number;
   readonly seconds: number;
@@ -38,7 +38,10 @@ const WINDOW_SECONDS = 600;
 const COMPLETE_SECONDS = 600;
 const POLL_SECONDS = 10;
 
-/** The only machine of an account is replaced if its container ended: decision 0005. */
+/**
+ * Returns true if no machine may be replaced. The only machine of an account is replaced if its container exited:
+ * decision 0005.
+ */
 const keepsMachines = ({ fleet, shows }: Outage) => fleet > 1 || (shows !== 'exited' && shows !== 'mixed');
 
 /** Every length and word for small fleets, and each of them, and each manner, for one of 200. */
@@ -95,7 +98,7 @@ export const OUTAGES: readonly Story[] = ALL.filter(keepsMachines).map((outage):
   };
 });
 
-/** How many may be replaced until then: by the bucket after the hold, or all that are dead. */
+/** Returns the maximum number of replacements until then: by the bucket after the hold, or all dead machines. */
 function mostOf({ fleet, manner }: Outage, until: number): number {
   if (manner === 'and half of them stay dead') return Math.ceil(fleet / 2);
   const windows = Math.ceil((until - COMPLETE_SECONDS - HOLD_SECONDS) / WINDOW_SECONDS);
@@ -103,7 +106,7 @@ function mostOf({ fleet, manner }: Outage, until: number): number {
   return windows * Math.max(1, Math.floor(fleet / 10)) + Math.max(1, Math.floor(fleet / 5));
 }
 
-/** How much longer the last machine is not seen than the first. */
+/** Returns how much longer the last machine is not seen than the first, in seconds. */
 function tailOf({ fleet, manner }: Outage): number {
   const isSpread = manner === 'three in each list' || manner === 'and return three in each list';
   return isSpread ? POLL_SECONDS * Math.floor(fleet / 3) : 0;
@@ -130,7 +133,7 @@ function befall(stage: Stage, outage: Outage, start: number): void {
   }
 }
 
-/** From when until when that machine of the fleet is not seen. */
+/** Returns the periods in which that machine of the fleet is not seen. */
 function spellsOf({ seconds, manner }: Outage, index: number): readonly { at: number; until: number }[] {
   const late = POLL_SECONDS * Math.floor(index / 3);
   switch (manner) {

@@ -1,13 +1,14 @@
 import { OTHER_INSTALL } from '../foreigners.ts';
 import type { Machine } from '../machine.ts';
-import { abandon, labelOf, labelOwn, raisePrice } from './acts.ts';
-import { CHEAPEST_OFFER, HIGHEST_PRICED_OFFER } from './market.ts';
+import { abandon, endInConsole, labelOf, labelOwn, raisePrice } from './acts.ts';
+import { CHEAPEST_OFFER, FIRST_MACHINE, HIGHEST_PRICED_OFFER } from './market.ts';
 import { answered, type Stage } from './stage.ts';
 import type { Story } from './story.ts';
 
+const SECOND_MACHINE = FIRST_MACHINE + 1;
 const NAMES = ['a', 'b', 'c', 'd', 'e'];
 
-/** Five machines, all of which stop working in one moment. */
+/** Stops five machines at the same moment. */
 function massExit(stage: Stage, { at }: { readonly at: number }): void {
   for (const name of NAMES.slice(1)) stage.users.createInstance(name);
   stage.at(at, () => {
@@ -15,7 +16,7 @@ function massExit(stage: Stage, { at }: { readonly at: number }): void {
   });
 }
 
-/** An object is deleted whose policy keeps the machine; something happens in the moment before. */
+/** Deletes an object whose policy keeps the machine; `before` runs just before that. */
 function deleteKept(stage: Stage, policy: 'Stop' | 'Retain', before: () => void = () => {}): void {
   stage.at(90, () => stage.users.setDeletionPolicy('a', policy));
   stage.at(100, () => {
@@ -24,14 +25,20 @@ function deleteKept(stage: Stage, policy: 'Stop' | 'Retain', before: () => void 
   });
 }
 
-/** A rental is carried out after 400 seconds; nothing else can be rented until it is listed. */
+/** Delays a rental by 400 seconds, and prevents other rentals until it is listed. */
 function hideLateMachine(stage: Stage): void {
   stage.strike({ call: 'rent', fate: { lateMs: 400_000 } });
   stage.at(10, () => stage.users.setCeiling('a', '0.01'));
   stage.at(500, () => stage.users.setCeiling('a', '2.00'));
 }
 
-/** Rentals that the marketplace queues for longer than anybody waits (H6). */
+/** Kills the process. The first three lists of the next one show a machine under another label. */
+function mislabelAfterRestart(stage: Stage, instance: number): void {
+  stage.killAll();
+  stage.wrong({ endpoint: 'list', field: 'label', change: 'set', value: 'other', instance, count: 3 });
+}
+
+/** Stories of rentals that the marketplace queues for longer than any timeout (H6). */
 const LATE_STORIES: readonly Story[] = [
   {
     name: 'a rent call is carried out after 400 seconds, its offer dearer meanwhile, with a sweeper (H6)',
@@ -113,6 +120,51 @@ const LATE_STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'three lists after a restart show a machine that came late under another label, while its object may rent another (H6)',
+    seconds: 1_000,
+    mayLeave: true,
+    plot: (stage) => {
+      hideLateMachine(stage);
+      stage.at(600, () => mislabelAfterRestart(stage, FIRST_MACHINE));
+    },
+  },
+  {
+    name: 'three lists after a restart show a machine that came late under another label, while its purchase is open (H6)',
+    seconds: 1_000,
+    mayLeave: true,
+    plot: (stage) => {
+      stage.strike({ call: 'rent', fate: { lateMs: 200_000 } });
+      stage.at(240, () => mislabelAfterRestart(stage, FIRST_MACHINE));
+    },
+  },
+  {
+    name: 'three lists after a restart show a machine that came late under another label, after the machine of the next purchase ended (H6)',
+    seconds: 1_000,
+    mayLeave: true,
+    plot: (stage) => {
+      stage.strike({ call: 'rent', fate: { lateMs: 300_000 } });
+      stage.at(10, () => raisePrice(stage, CHEAPEST_OFFER, 600_000));
+      stage.at(400, () => {
+        stage.users.setPaused('a', true);
+        endInConsole(stage, FIRST_MACHINE);
+      });
+      stage.at(600, () => {
+        stage.users.setPaused('a', false);
+        mislabelAfterRestart(stage, SECOND_MACHINE);
+      });
+    },
+  },
+  {
+    name: 'the answer to a rent call is lost, lists fail until its object is deleted, and three lists after a restart show the machine under another label (H6)',
+    seconds: 600,
+    plot: (stage) => {
+      stage.strike({ call: 'rent', fate: { loseResponse: true } });
+      stage.at(10, () => stage.cast({ call: 'list', seconds: 230, fate: answered({}, 503) }));
+      stage.at(220, () => stage.users.delete('a'));
+      stage.at(240, () => mislabelAfterRestart(stage, FIRST_MACHINE));
+    },
+  },
+  {
     name: 'the first list after a restart is empty, while a machine that came late is there (H6)',
     seconds: 1_000,
     mayLeave: true,
@@ -175,7 +227,7 @@ const LATE_STORIES: readonly Story[] = [
   },
 ];
 
-/** Whose machines they are, what is swept, and when nothing is. */
+/** Stories of machine ownership, sweeping, and when sweeping must not happen. */
 export const OWNERSHIP_STORIES: readonly Story[] = [
   ...LATE_STORIES,
   {

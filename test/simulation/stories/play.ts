@@ -10,7 +10,7 @@ import { Stage } from './stage.ts';
 import type { Story } from './story.ts';
 
 export interface Played {
-  /** What the story needs and its market does not have: then it was not played to its end, and shows nothing. */
+  /** Capabilities that the story needs and its market lacks: the story was not completed and proves nothing. */
   readonly lacking: readonly Capability[];
   readonly violations: readonly Violation[];
   /** Calls that were to be struck and never came: such a story shows nothing. */

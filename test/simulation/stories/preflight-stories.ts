@@ -8,7 +8,7 @@ const rentsNothing = (stage: Stage, second: number, seconds: number, why: string
 
 const PORTS = [{ name: 'http', containerPort: 8000, protocol: 'TCP' }];
 
-/** What is found out before money is spent, and what is not tried again and again with it. */
+/** Stories of checks before money is spent, and of failures that are not repeated with money. */
 export const PREFLIGHT_STORIES: readonly Story[] = [
   {
     name: 'a foreign Secret has the name of the connection Secret before the purchase (B05)',

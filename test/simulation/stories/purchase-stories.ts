@@ -5,6 +5,9 @@ import type { Story } from './story.ts';
 /** Lists do not show what is younger; a single read does. */
 const laggingLists = (stage: Stage, seconds: number): void => stage.cause({ name: 'lagging-list', seconds });
 
+/** Replies to reads that show a foreign label. */
+const WRONG_READ = { name: 'wrong-field', endpoint: 'get', field: 'label', change: 'set', value: 'other' };
+
 /** The call that spends, and its outcome. */
 export const PURCHASE_STORIES: readonly Story[] = [
   {
@@ -41,13 +44,34 @@ export const PURCHASE_STORIES: readonly Story[] = [
     seconds: 800,
     plot: (stage) => {
       stage.strike({ call: 'rent', fate: { loseResponse: true } });
-      const read = { name: 'wrong-field', endpoint: 'get', field: 'label', change: 'set', value: 'other' };
-      stage.cause({ ...read, seconds: 400 });
+      stage.cause({ ...WRONG_READ, seconds: 400 });
       stage.at(300, () => stage.users.delete('a'));
       stage.at(350, () => {
         stage.cause({ name: 'empty-list', endpoint: 'list', count: 1 });
         stage.killAll();
       });
+    },
+  },
+  {
+    name: 'the answer to a rent call is lost, reads show another label, its object is deleted, and the second list after a restart is empty',
+    seconds: 800,
+    plot: (stage) => {
+      stage.strike({ call: 'rent', fate: { loseResponse: true } });
+      stage.cause({ ...WRONG_READ, seconds: 365 });
+      stage.at(300, () => stage.users.delete('a'));
+      stage.at(350, () => stage.killAll());
+      stage.at(365, () => stage.cause({ name: 'empty-list', endpoint: 'list', count: 1 }));
+    },
+  },
+  {
+    name: 'the answer to a rent call is lost, reads show another label, its object is deleted, and later lists after a restart show another one',
+    seconds: 800,
+    plot: (stage) => {
+      stage.strike({ call: 'rent', fate: { loseResponse: true } });
+      stage.cause({ ...WRONG_READ, seconds: 365 });
+      stage.at(300, () => stage.users.delete('a'));
+      stage.at(350, () => stage.killAll());
+      stage.at(365, () => stage.cause({ ...WRONG_READ, endpoint: 'list', seconds: 60 }));
     },
   },
   {
@@ -101,4 +125,13 @@ export const PURCHASE_STORIES: readonly Story[] = [
       stage.strike({ call: 'rent', nth: 2, fate: { loseResponse: true } });
     },
   },
+  ...(['label-cut', 'label-lower-cased'] as const).map((fault) => ({
+    name: `a service changes labels (${fault}), and the answer to the rent call of another object is lost`,
+    seconds: 400,
+    plot: (stage: Stage) => {
+      stage.cause({ name: fault });
+      stage.at(100, () => stage.users.createInstance('b'));
+      stage.strike({ call: 'rent', nth: 2, fate: { loseResponse: true } });
+    },
+  })),
 ];

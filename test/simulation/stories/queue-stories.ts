@@ -7,10 +7,10 @@ import type { Story } from './story.ts';
 
 const OTHER_NAMESPACE = 'stranger';
 
-/** Nobody offers such a GPU. */
+/** Returns offers with a GPU that no host has. */
 const UNKNOWN_GPU = (index: number) => [{ gpuNames: [`NOBODY ${index}`], maxPricePerHour: '2' }];
 
-/** Every object wants another price; the first few the same. */
+/** Returns offers with a different price per object; the first few are equal. */
 const WANTS = (index: number) => [
   { gpuNames: ['RTX 4090'], maxPricePerHour: `0.${90 - Math.max(0, index - 3)}` },
 ];
@@ -19,7 +19,7 @@ function names(count: number, prefix = 'o'): readonly string[] {
   return Array.from({ length: count }, (_, index) => `${prefix}${index}`);
 }
 
-/** People of another namespace, who may use the account. */
+/** Lets another namespace use the account. */
 function openTo(stage: Stage, namespace: string): void {
   stage.users.createNamespace(namespace);
   stage.users.account.set({ allowedNamespaces: { from: 'All' } });
@@ -38,7 +38,7 @@ function reasonOf(stage: Stage, name: string): unknown {
   return readyOf(stage, name)?.['reason'];
 }
 
-/** Those that wait say how many go before them, about as many as there are, and for how long about. */
+/** Checks that waiting objects report the approximate number ahead of them, and the approximate wait. */
 function expectCurrentWords(stage: Stage, all: readonly string[]): void {
   const waiting = all.filter((name) => reasonOf(stage, name) === 'Queued');
   for (const name of waiting) {
@@ -57,10 +57,10 @@ const OTHER_GPU = (index: number) => ({ offers: UNKNOWN_GPU(index) });
  */
 const REPORTED_WITHIN = 15;
 
-/** In no order of size: a search tells of larger disks only. */
+/** Returns specs with disks in no order of size: a search only covers disks of its size or larger. */
 const OTHER_DISK = (index: number) => ({ offers: UNKNOWN_GPU(0), disk: `${20 + ((index * 37) % 61)}G` });
 
-/** A crowd wants what nobody offers, and an object that can be satisfied comes later. */
+/** Creates a crowd that requests unavailable offers, and later an object that can be satisfied. */
 function crowded(
   stage: Stage,
   crowd: number,
@@ -93,7 +93,7 @@ function crowded(
   });
 }
 
-/** As many rows as one search asks for at most, of which none is what anyone wants. */
+/** Reply with the maximum number of rows of a search, none of which matches any object. */
 const CUT_REPLY = answered({
   offers: Array.from({ length: 2_000 }, (_, index) => ({ id: index + 1, gpu_name: 'JUNK', dph_total: 1 })),
 });

@@ -17,7 +17,7 @@ import type { Story } from './story.ts';
 
 const CANNOT_DECRYPT = { kind: 'Status', status: 'Failure', reason: 'InternalError', code: 500 };
 
-/** The cluster is restored to a moment before the object of that name was made, whose machine runs by then. */
+/** Restores the cluster to a moment before that object was created; its machine runs by then. */
 function restoreWithout(stage: Stage, name: string): void {
   let account: JsonObject = {};
   stage.at(60, () => {
@@ -30,7 +30,7 @@ function restoreWithout(stage: Stage, name: string): void {
   });
 }
 
-/** Records that people have changed, restored or doubled, and keys that are not what they were. */
+/** Stories of records that people changed, restored or duplicated, and of replaced keys. */
 export const RECORD_STORIES: readonly Story[] = [
   {
     name: 'a newer operator writes the record of an object, whose image changes while an older one runs',

@@ -6,7 +6,7 @@ import type { Story } from './story.ts';
 
 const IMAGE = 'example/work:2';
 
-/** A person rents a machine, and ten minutes later an object with limits takes it over. */
+/** Rents a machine by hand; an object with limits takes it over ten minutes later. */
 function takeOverLate(stage: Stage, limits: JsonObject): void {
   stage.users.account.set({ adoption: 'Unlabelled' });
   stage.at(20, () => rentToHandOver(stage, HIGHEST_PRICED_OFFER));
@@ -16,7 +16,7 @@ function takeOverLate(stage: Stage, limits: JsonObject): void {
   });
 }
 
-/** The destroy of `a` waits for its turn behind that of `b`, which was asked to come later. */
+/** Queues the destroy of `a` behind that of `b`, which the marketplace asked to retry later. */
 function deleteBehindRefused(stage: Stage): void {
   stage.users.createInstance('b');
   stage.strike({ call: 'destroy', fate: answered({ detail: 'too many requests' }, 429) });
@@ -24,7 +24,7 @@ function deleteBehindRefused(stage: Stage): void {
   stage.at(100.5, () => stage.users.delete('a'));
 }
 
-/** What a person writes on an object holds the end of its machine back, or the next one, or ends it. */
+/** Stories of settings by which a person delays the end of a machine or the next rental, or ends the machine. */
 export const RESTRAINT_STORIES: readonly Story[] = [
   {
     name: 'machines cost a hundred dollars an hour, and neither the account nor a flag sets a limit (L5)',

@@ -1,10 +1,10 @@
 import { type JsonObject, objectAt, textAt } from '../memory-kube/json.ts';
-import { payIn } from './acts.ts';
+import { aDollarBelowCredit, payIn } from './acts.ts';
 import { namesOf } from './outage-acts.ts';
 import { answered, type Stage } from './stage.ts';
 import type { Story } from './story.ts';
 
-/** The Events of an object with that reason. */
+/** Returns the Events of an object with that reason. */
 function eventsOf({ world: { kube } }: Stage, name: string, reason: string): readonly JsonObject[] {
   const events = kube.store.all(kube.kind('events'));
   return events.filter(
@@ -12,7 +12,7 @@ function eventsOf({ world: { kube } }: Stage, name: string, reason: string): rea
   );
 }
 
-/** By that second, an object has one Event with that reason, whose note matches. */
+/** Checks that an object has exactly one Event with that reason at that second, and that its note matches. */
 function reportedOnce(stage: Stage, second: number, [name, reason]: readonly [string, string], note: RegExp) {
   stage.at(second, () => {
     const notes = eventsOf(stage, name, reason).map((event) => String(event['note']));
@@ -23,7 +23,7 @@ function reportedOnce(stage: Stage, second: number, [name, reason]: readonly [st
 
 const FAILING = answered({ msg: 'Bad Gateway' }, 502);
 
-/** Nothing answers but with HTTP 502 for so many seconds. */
+/** Answers every call with HTTP 502 for the given seconds. */
 function failing(stage: Stage, second: number, seconds: number): void {
   stage.at(second, () => {
     for (const call of ['list', 'read', 'user', 'search', 'rent'] as const)
@@ -31,7 +31,7 @@ function failing(stage: Stage, second: number, seconds: number): void {
   });
 }
 
-/** No call spends money while the account is suspended and a process knows it. */
+/** Forbids calls that spend money while the account is suspended and a process knows it. */
 function nothingSpent(stage: Stage, second: number, seconds: number): void {
   stage.at(second, () => {
     for (const call of ['rent', 'label', 'destroy'] as const)
@@ -74,6 +74,39 @@ export const SERVICE_STORIES: readonly Story[] = [
         reportedOnce(stage, 290, [name, 'InsufficientCredit'], /credit must remain/);
       }
       stage.at(300, () => payIn(stage.world));
+    },
+  },
+  {
+    name: 'the credit comes within a day of what must remain, the marketplace fails, the operator restarts, and a person lowers the limit: one event at its start and one at its end',
+    seconds: 700,
+    plot: (stage) => {
+      stage.at(100, () =>
+        stage.users.account.set({ limits: { minCredit: aDollarBelowCredit(stage.world) } }),
+      );
+      reportedOnce(stage, 230, ['default', 'CreditLow'], /limits\.minCredit of \$.* Add credit/);
+      failing(stage, 240, 100);
+      stage.at(290, () => stage.killAll());
+      stage.at(480, () => {
+        const ends = eventsOf(stage, 'default', 'CreditSufficient').length;
+        if (ends > 0) stage.invariants.report('Service', `${ends} events CreditSufficient after an outage`);
+      });
+      reportedOnce(stage, 490, ['default', 'CreditLow'], /Add credit/);
+      stage.at(500, () => stage.users.account.set({ limits: {} }));
+      reportedOnce(stage, 690, ['default', 'CreditSufficient'], /longer than a day/);
+    },
+  },
+  {
+    name: 'one reply names a credit of zero: no event and no condition CreditLow',
+    seconds: 300,
+    plot: (stage) => {
+      stage.at(100, () =>
+        stage.wrong({ endpoint: 'GET /api/v0/users/current/', field: 'credit', change: 'set', value: 0 }),
+      );
+      stage.at(290, () => {
+        const events = eventsOf(stage, 'default', 'CreditLow').length;
+        if (events > 0)
+          stage.invariants.report('Service', `${events} events CreditLow after one wrong reply`);
+      });
     },
   },
   {

@@ -11,7 +11,7 @@ import { type FateOf, NAMESPACE, type SimulatedWorld } from '../world.ts';
 
 type Call = Parameters<FateOf>[0];
 
-/** Calls by what they are for. A key is tried out on the machine 0, which there is not. */
+/** Calls by purpose. A key is tested with machine 0, which does not exist. */
 export const CALLS = {
   rent: /^PUT \/api\/v0\/asks\//,
   destroy: /^DELETE \/api\/v0\/instances\/[1-9]\d*\/$/,
@@ -45,13 +45,13 @@ export interface Ban {
   readonly why: string;
 }
 
-/** What strikes one call of a kind. */
+/** Strike on one call of a kind. */
 export interface Blow {
   readonly call: CallName;
-  /** Which of them, from 1. */
+  /** Number of the call, from 1. */
   readonly nth?: number;
   readonly fate?: Partial<Fate>;
-  /** What happens in the moment in which it is sent. */
+  /** Runs at the moment the call is sent. */
   readonly meanwhile?: (machine: Machine) => void;
 }
 
@@ -71,7 +71,7 @@ export interface Allowance {
   readonly invariant: string;
 }
 
-/** One field of replies that is wrong, as `/sim/faults` takes it. */
+/** Wrong field in replies, as `/sim/faults` accepts it. */
 export interface WrongField {
   readonly endpoint: string;
   readonly field: string;
@@ -88,7 +88,7 @@ interface ExpectedCall {
 
 const PASSES = /^controller_runtime_reconcile_total\{[^}]*controller="gpuinstance"[^}]*\} (\d+)/gm;
 
-/** What a story is told with: people, the marketplace, and the fate of calls. */
+/** Stage of a story: people, the marketplace, and the fate of calls. */
 export class Stage {
   readonly world: SimulatedWorld;
   readonly users: Users;
@@ -109,12 +109,12 @@ export class Stage {
     this.invariants = invariants;
   }
 
-  /** At that second of the story; told before it begins. */
+  /** Schedules an action at that second of the story; call it before the story begins. */
   at(second: number, act: () => void): void {
     this.world.scheduler.after(second * SECOND, act);
   }
 
-  /** So many seconds from now. */
+  /** Schedules an action after the given seconds. */
   after(seconds: number, act: () => void): void {
     this.world.scheduler.after(seconds * SECOND, act);
   }
@@ -125,13 +125,13 @@ export class Stage {
     this.#expected.push({ blow, left: blow.nth ?? 1 });
   }
 
-  /** A rental that is carried out twice, or later than any call may be, is known by its label alone. */
+  /** Records that labels are needed: only its label identifies a rental that is carried out twice or too late. */
   #checkNeeds({ call, fate = {} }: Blow): void {
     const isUnbounded = fate.duplicateAfterMs !== undefined || (fate.lateMs ?? 0) > LATEST_CALL_MS;
     if (call === 'label' || (call === 'rent' && isUnbounded)) this.world.has('labels');
   }
 
-  /** Such a call breaks I4: what the story tells gives no reason for it. */
+  /** Forbids a call: it violates I4, because the story gives no reason for it. */
   forbid(ban: Ban): void {
     this.#bans.push({ ban, until: this.world.now + ban.seconds * SECOND });
   }
@@ -141,7 +141,7 @@ export class Stage {
     this.#allowances.push({ allowance, until, sent: 0 });
   }
 
-  /** How many passes over GpuInstances all processes have made. */
+  /** Returns the number of GpuInstance reconciles of all processes. */
   async passes(): Promise<number> {
     const texts = await Promise.all(this.world.processes.map(({ registry }) => registry.expose()));
     const counts = texts.flatMap((text) => [...text.matchAll(PASSES)].map(([, count]) => Number(count)));
@@ -152,14 +152,13 @@ export class Stage {
     this.#spells.push({ spell, until: this.world.now + spell.seconds * SECOND });
   }
 
-  /** A fault of the marketplace, from now on. */
+  /** Starts a fault of the marketplace. */
   cause(fault: Readonly<Record<string, unknown>>): void {
     void causeFault(this.world, fault);
   }
 
   /**
-   * One field of the next `count` replies of a kind is wrong, from now on. A story in which fewer of them come tells
-   * nothing, and says so.
+   * Makes one field of the next `count` replies of a kind wrong. The story reports an error if fewer of them arrive.
    */
   wrong(fault: WrongField): void {
     const what = `wrong ${fault.field} of ${fault.endpoint}`;
@@ -167,7 +166,7 @@ export class Stage {
     void causeFault(this.world, { name: 'wrong-field', count: 1, ...fault });
   }
 
-  /** A blow of fate to a machine, which leaves no fault of the service behind. */
+  /** Applies a one-time fault to a machine; no fault of the service remains. */
   befall(fault: Readonly<Record<string, unknown>>): void {
     const { store } = this.world.market;
     const known = new Set(Object.keys(store.current().tables.faults));
@@ -178,13 +177,13 @@ export class Stage {
     void causeFault(this.world, fault).then(forget);
   }
 
-  /** The machine that a person rented in the console. */
+  /** Returns the machine that a person rented in the console. */
   manualId(): number {
     const contracts = Object.values(this.world.market.store.current().tables.contracts);
     return contracts.find(({ image }) => image === BY_HAND)?.id ?? Number.NaN;
   }
 
-  /** What an object is at that second of the story; asked for later. */
+  /** Captures an object at that second of the story; call the result later. */
   backupAt(second: number, name: string): () => JsonObject {
     let backup: JsonObject = {};
     this.at(second, () => {
@@ -193,7 +192,7 @@ export class Stage {
     return () => backup;
   }
 
-  /** The machine that the object of that name records. */
+  /** Returns the machine that the object records. */
   machineOf(name: string): number {
     const kind = this.world.kube.kind('gpuinstances');
     const object = this.world.kube.writes.read({ kind, namespace: NAMESPACE, name }) ?? {};
@@ -214,29 +213,29 @@ export class Stage {
     if (this.#lister) this.freezeIn(0, seconds)(this.#lister);
   }
 
-  /** For so many seconds, what happens reaches the watches of a process later: all of them, or those of one resource. */
+  /** Delays events for the watches of a process for the given seconds: all watches, or those of one resource. */
   lag(processName: string, seconds: number, plural = ''): void {
     this.#lagging.set(processName, { until: this.world.now + seconds * SECOND, plural });
   }
 
-  /** The same for every process that has not asked for the lists last. */
+  /** Delays events for every process that did not send the last list call. */
   lagFollowers(seconds: number): void {
     for (const { machine } of this.world.processes)
       if (machine !== this.#lister) this.lag(machine.name, seconds);
   }
 
-  /** For so many seconds, processes that have not asked for the lists last never hear of what happens. */
+  /** Hides events for the given seconds from processes that did not send the last list call. */
   blindFollowers(seconds: number): void {
     for (const { machine } of this.world.processes)
       if (machine !== this.#lister) this.#blind.set(machine.name, this.world.now + seconds * SECOND);
   }
 
-  /** The same for the process that has. */
+  /** Hides events for the given seconds from the process that sent the last list call. */
   blindLeader(seconds: number): void {
     if (this.#lister) this.#blind.set(this.#lister.name, this.world.now + seconds * SECOND);
   }
 
-  /** For so many seconds, a stream that a copy of that resource begins with loses the first object that it tells of. */
+  /** Makes the first stream of a cache of that resource lose its first object, for the given seconds. */
   loseFirstObject(plural: string, seconds: number): void {
     this.#deaf = { plural, until: this.world.now + seconds * SECOND };
   }
@@ -246,13 +245,13 @@ export class Stage {
     for (const { machine } of [...this.world.processes]) this.world.crash(machine, 'by SIGKILL');
   }
 
-  /** The operator is installed anew, so that it watches those namespaces; all where there is none. */
+  /** Reinstalls the operator to watch those namespaces; all namespaces if none is given. */
   watchOnly(...namespaces: readonly string[]): void {
     this.world.flags = { ...this.world.flags, watchNamespace: namespaces };
     this.killAll();
   }
 
-  /** The fate of a call, where the story has one for it. */
+  /** Returns the fate of a call; undefined if the story has none for it. */
   fateOf({ machine, request }: Call): Fate | undefined {
     if (request.path.includes('watch=true')) return this.#watchOf(machine, request.path);
     const name = `${request.method} ${request.path.split('?')[0]}`;
@@ -334,13 +333,13 @@ export class Stage {
   }
 }
 
-/** What an object of that name says of its readiness. */
+/** Returns the Ready condition of an object. */
 export function readyOf(stage: Stage, name: string): JsonObject | undefined {
   const conditions = listAt(statusAt(stage.users.backup(name)), 'conditions').filter(isObject);
   return conditions.find(({ type }) => type === 'Ready');
 }
 
-/** A good answer in the server's place, without any effect. */
+/** Returns a fate with a successful response in the server's place, without effect. */
 export function answered(body: unknown, status = 200): Partial<Fate> {
   return { refusal: { status, body: JSON.stringify(body), headers: { 'content-type': 'application/json' } } };
 }

@@ -8,6 +8,7 @@ import { EDIT_STORIES } from './edit-stories.ts';
 import { FOUND_STORIES } from './found-stories.ts';
 import { GONE_STORIES } from './gone-stories.ts';
 import { GROUP_STORIES } from './group-stories.ts';
+import { IDLE_STORIES } from './idle-stories.ts';
 import { ISOLATION_STORIES } from './isolation-stories.ts';
 import { KEPT_STORIES } from './kept-stories.ts';
 import { OUTAGE_STORIES } from './outage-stories.ts';
@@ -51,5 +52,6 @@ export const STORIES: readonly Story[] = [
   ...BELIEF_STORIES,
   ...CONTRADICTED_STORIES,
   ...KEPT_STORIES,
+  ...IDLE_STORIES,
   ...SERVICE_STORIES,
 ];

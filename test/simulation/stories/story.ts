@@ -2,33 +2,33 @@ import type { JsonObject } from '../memory-kube/json.ts';
 import type { Stage } from './stage.ts';
 
 /**
- * One stretch of an object's life that is written for one step of the protocol: what people do, and what strikes
- * which call. The operator is the one that ships, and the promises are those of every schedule.
+ * Part of an object's life written for one step of the protocol: what people do, and which faults affect which call.
+ * Operator and promises are those of every schedule.
  */
 export interface Story {
-  /** What happens, in a sentence. */
+  /** Description in one sentence. */
   readonly name: string;
-  /** What the operator is started with beside its defaults. */
+  /** Flags of the operator beside its defaults. */
   readonly flags?: { readonly maxRentalsPerHour?: number; readonly pacing?: 'off' };
   /** With a sweeper that destroys, and two machines may overlap for a while. */
   readonly sweeps?: boolean;
-  /** So many objects instead of `a` alone: `a`, `m-2`, `m-3` and so on, in a market of twice as many machines. */
+  /** Number of objects instead of `a` alone: `a`, `m-2`, `m-3` and so on, in a market of twice as many machines. */
   readonly fleet?: number;
   /** The life of a group instead of an object called `a`: its first load, and what differs from the usual spec. */
   readonly group?: { readonly load: number; readonly spec?: JsonObject };
   /** Load comes through a gateway that a Prometheus behind a prom-label-proxy watches. */
   readonly hasGateway?: boolean;
-  /** Workers of the group answer when they are asked for their load. */
+  /** True if workers of the group answer load requests. */
   readonly hasReports?: boolean;
-  /** Of two things that are due in one moment, such as a reply and its deadline after a freeze, it says which comes first. */
+  /** Seed that orders events of the same moment, such as a response and its deadline after a freeze. */
   readonly seed?: number;
   /** When it begins, in epoch milliseconds, if it needs a date of its own. */
   readonly startsAt?: number;
-  /** By this second everything wanted has to be there, and nothing else. */
+  /** Second by which exactly the desired machines must exist. */
   readonly seconds: number;
-  /** A machine that nobody claims may be left at the end: a policy says so. */
+  /** True if a policy allows an orphaned machine at the end. */
   readonly mayLeave?: boolean;
-  /** At the end the heap is asked what it still holds of objects that are gone. */
+  /** True if the heap is searched at the end for objects that are gone. */
   readonly asksMemory?: boolean;
   readonly plot: (stage: Stage) => void;
 }

@@ -10,7 +10,7 @@ import type { Story } from './story.ts';
 const READ_ONLY = ['user_read', 'instance_read'];
 const TENANT = 'tenant';
 
-/** A person of the tenant makes an object, such as one that takes over a machine or waits for a second at most. */
+/** Creates an object of the tenant, for example one that takes over a machine. */
 function createByTenant(
   stage: Stage,
   name: string,
@@ -29,7 +29,7 @@ function createByTenant(
   stage.world.note(`a tenant creates ${name}`);
 }
 
-/** What fifty refused objects and one machine may cost in 300 s: they are not looked at after every list. */
+/** Checks that fifty refused objects and one machine cause few reconciles in 300 s: not one after every list. */
 function expectFewPasses(stage: Stage, most: number): void {
   let before = 0;
   stage.at(100, () => void stage.passes().then((passes) => (before = passes)));
@@ -41,14 +41,14 @@ function expectFewPasses(stage: Stage, most: number): void {
   };
 }
 
-/** An image that failed on two hosts is what failed: the next ones are blamed by its own group alone. */
+/** Checks that an image that failed on two hosts is itself blamed: only its own group avoids further hosts. */
 function expectFewHostsAvoided(stage: Stage): void {
   const avoided = listAt(statusAt(accountNow(stage)), 'avoid');
   if (avoided.length !== 2)
     stage.invariants.report('H9', `every object avoids ${avoided.length} hosts that one image failed on`);
 }
 
-/** A tenant makes fifty objects that are to take over the machine in the console, and deletes them in the end. */
+/** Creates fifty objects of a tenant that request the machine in the console, and deletes them at the end. */
 function refuseFifty(stage: Stage, account: JsonObject, most: number): void {
   stage.users.createNamespace(TENANT);
   stage.users.account.set({ allowedNamespaces: { from: 'All' }, ...account });
@@ -63,10 +63,10 @@ function refuseFifty(stage: Stage, account: JsonObject, most: number): void {
   });
 }
 
-/** A colleague's machine without a label, rented by hand. */
+/** Rents a colleague's machine by hand, without a label. */
 const rentByHand = (stage: Stage) => void stage.users.console.rent(HIGHEST_PRICED_OFFER, undefined);
 
-/** What several accounts of one login, and several namespaces of one account, may do to each other: nothing. */
+/** Stories of accounts of one login and namespaces of one account that must not affect each other. */
 export const TENANT_STORIES: readonly Story[] = [
   {
     name: 'a tenant with a read-only key of the login wants to take over the machine of a colleague, and deletes its object (H3)',

@@ -4,7 +4,7 @@ import { CHEAPEST_OFFER, FIRST_MACHINE, HIGHEST_PRICED_OFFER, NO_MACHINES } from
 import { answered, type Stage } from './stage.ts';
 import type { Story } from './story.ts';
 
-/** Every offer that is free costs more than anybody may pay. */
+/** Raises the price of every free offer above every limit. */
 function nothingToRent(stage: Stage): void {
   for (let offer = CHEAPEST_OFFER; offer <= HIGHEST_PRICED_OFFER; offer += 1)
     raisePrice(stage, offer, 5_000_000);
@@ -70,6 +70,17 @@ export const VANISHED_STORIES: readonly Story[] = [
       stage.at(180, () => stage.users.delete('b'));
       stage.at(240, () => stage.killAll());
       stage.at(250, () => stage.users.createInstance('c'));
+    },
+  },
+  {
+    name: 'an object is deleted while the answer to its rental is lost, and another is wanted where an account may rent once within an hour (I9)',
+    seconds: 400,
+    mayLeave: true,
+    flags: { maxRentalsPerHour: 1 },
+    plot: (stage) => {
+      const meanwhile = () => stage.users.delete('a');
+      stage.strike({ call: 'rent', fate: { loseResponse: true }, meanwhile });
+      stage.at(250, () => stage.users.createInstance('b'));
     },
   },
   {

@@ -33,7 +33,7 @@ const DEFAULTS: ScalingOptions = {
   idle: { type: 'load' },
 };
 
-/** A load that has been steady for a minute. */
+/** Returns the history of a constant load over a minute. */
 function steady(load: number, longLoad = load): LoadHistory {
   const history = withArrivals(EMPTY_HISTORY, { at: NOW, spanMs: 60 * SECOND, amount: load * 60 });
   return longLoad > load ? { ...history, maxima: [{ at: NOW - 1000, load: longLoad }] } : history;
@@ -66,7 +66,7 @@ function input(
     options: { ...DEFAULTS, ...options },
     history: EMPTY_HISTORY,
     waiting: 0,
-    metrics: 'told',
+    metrics: 'available',
     workers: [],
     perf: 100,
     lastActivity: NOW,
@@ -97,7 +97,7 @@ const COLD_FLOOR = { targetUtilization: 1, coldMultiplier: 1, minColdLoad: 300, 
 
 const VECTORS: readonly Vector[] = [
   {
-    title: '1: nothing',
+    title: '1: no load',
     given: input(),
     rate: 0,
     queue: 0,
@@ -118,7 +118,7 @@ const VECTORS: readonly Vector[] = [
     missing: 5,
   },
   {
-    title: '3: a floor of 1',
+    title: '3: a minimum of 1',
     given: input({ with: { minLoad: 1 } }),
     rate: 1.11,
     queue: 0,
@@ -128,7 +128,7 @@ const VECTORS: readonly Vector[] = [
     cold: 4,
   },
   {
-    title: '4: a floor of 100',
+    title: '4: a minimum of 100',
     given: input({ with: { minLoad: 100 } }),
     rate: 111.11,
     queue: 0,
@@ -158,7 +158,7 @@ const VECTORS: readonly Vector[] = [
     cold: 3,
   },
   {
-    title: '7: load 100 with a cold floor of 300',
+    title: '7: load 100 with a cold minimum of 300',
     given: input({ history: steady(100), with: COLD_FLOOR, perf: 50 }),
     rate: 100,
     queue: 0,
@@ -240,7 +240,7 @@ const VECTORS: readonly Vector[] = [
     cold: 5,
   },
   {
-    title: '16: never to zero',
+    title: '16: scaleToZero Never',
     given: input({ with: { idle: { type: 'never' } }, lastActivity: 0 }),
     rate: 0,
     queue: 0,
@@ -250,7 +250,7 @@ const VECTORS: readonly Vector[] = [
     cold: 4,
   },
   {
-    title: '17: idle for 700 s of 600 without a cold floor',
+    title: '17: idle for 700 s of 600 without a cold minimum',
     given: input({ with: { ...IDLE_600, coldWorkers: 0 }, lastActivity: NOW - 700 * SECOND }),
     rate: 0,
     queue: 0,
@@ -290,7 +290,7 @@ const VECTORS: readonly Vector[] = [
     cold: 0,
   },
   {
-    title: '21: load 1000 at full utilisation',
+    title: '21: load 1000 at full utilization',
     given: input({ history: steady(1000), with: { targetUtilization: 1 } }),
     rate: 1000,
     queue: 0,
@@ -315,7 +315,7 @@ const VECTORS: readonly Vector[] = [
     cold: 0,
   },
   {
-    title: '23: a cold floor above the maximum, forced past admission',
+    title: '23: a cold minimum above maxWorkers, despite admission',
     given: input({ with: { coldWorkers: 5, maxWorkers: 3 } }),
     rate: 0,
     queue: 0,
@@ -336,7 +336,7 @@ const VECTORS: readonly Vector[] = [
     cold: 5,
   },
   {
-    title: '29: one hot worker that never got ready and is overdue may go',
+    title: '29: an overdue hot worker that was never ready is removed',
     given: input({ workers: [worker({ isReady: false, wasEverReady: false, isOverdue: true })] }),
     rate: 0,
     queue: 0,
@@ -346,7 +346,7 @@ const VECTORS: readonly Vector[] = [
     cold: 5,
   },
   {
-    title: '30: long requests in service where nothing waits',
+    title: '30: long running requests without waiting ones',
     given: input({ history: steady(900), waiting: 0, workers: hotWorkers(10, { curLoad: 5400 / 10 }) }),
     rate: 1000,
     queue: 0,
@@ -390,13 +390,13 @@ test('vector 10: six full workers ramp from 6 to 12 to 18', () => {
   expect(first.terms.totalNeed).toBe(18);
 });
 
-test('vector 24: a worker counts as full when the wait before it reaches the maximum', () => {
+test('vector 24: a worker is full when its queue reaches the maximum time', () => {
   expect(isFull(5000, 250, 30)).toBe(false);
   expect(isFull(9000, 250, 30)).toBe(true);
   expect(isFull(7500, 250, 30)).toBe(true);
 });
 
-test('vector 25: ten hot workers wait out the down window before they go one by one', () => {
+test('vector 25: ten hot workers stay for the down window and are then removed', () => {
   let history = withArrivals(EMPTY_HISTORY, { at: NOW, spanMs: 60 * SECOND, amount: 900 * 60 });
   let memory: ScalingInput['memory'] = NO_MEMORY;
   let hot = 10;
@@ -427,7 +427,7 @@ test('vector 25: ten hot workers wait out the down window before they go one by 
   expect(seen.get(350)?.total).toBe(20);
 });
 
-test('vector 26: without any report four hot workers stay', () => {
+test('vector 26: four hot workers stay without reports', () => {
   const decision = autoscale(input({ workers: hotWorkers(4), metrics: 'missing' }));
   expect(decision).toMatchObject({ hot: 4, rule: 'MetricsMissing' });
 });
@@ -437,7 +437,7 @@ test('vector 27: 9000 units after 30 s of lost reports are 300 a second', () => 
   expect(loadOver(history, NOW, defaultTimes.shortMs)).toBeCloseTo(300, 9);
 });
 
-test('the longest load lasts a whole hour from when it was last seen, and the minute in which it was', () => {
+test('keeps the maximum load for an hour after the minute in which it occurred', () => {
   const at = Math.floor(NOW / 60_000) * 60_000 + 59 * SECOND;
   const history = rolledTo(withArrivals(EMPTY_HISTORY, { at, spanMs: 60 * SECOND, amount: 1000 * 60 }), at);
   const after = (seconds: number) => {
@@ -449,32 +449,32 @@ test('the longest load lasts a whole hour from when it was last seen, and the mi
   expect(rolledTo(history, at + 3661 * SECOND).maxima).toEqual([]);
 });
 
-describe('rules about time', () => {
-  test('work without any hot worker is panic', () => {
+describe('time rules', () => {
+  test('panics at work without a hot worker', () => {
     expect(autoscale(input({ waiting: 1 })).isPanic).toBe(true);
   });
 
-  test('twice the ready capacity asked for within 10 s is panic', () => {
+  test('panics when the load of 10 s needs twice the ready capacity', () => {
     const history = withArrivals(EMPTY_HISTORY, { at: NOW, spanMs: 10 * SECOND, amount: 1800 });
     expect(autoscale(input({ history, workers: hotWorkers(1) })).isPanic).toBe(true);
     expect(autoscale(input({ history, workers: hotWorkers(2) })).isPanic).toBe(false);
   });
 
-  test('panic keeps every hot worker for a minute', () => {
+  test('keeps every hot worker for a minute of panic', () => {
     const decision = autoscale(
       input({ workers: hotWorkers(6), memory: { ...NO_MEMORY, panicUntil: NOW + 1 } }),
     );
     expect(decision).toMatchObject({ hot: 6, rule: 'Panic' });
   });
 
-  test('no panic outlasts one that begins now, though a clock that was ahead has set its end', () => {
+  test('ends a panic after a minute when the clock went back', () => {
     const { memory } = autoscale(
       input({ workers: hotWorkers(6), memory: { ...NO_MEMORY, panicUntil: NOW + 3600 * SECOND } }),
     );
     expect(memory.panicUntil).toBe(NOW + 60 * SECOND);
   });
 
-  test('what a clock that was ahead has asked for is kept for the down window from now on', () => {
+  test('keeps samples from the future for one down window when the clock went back', () => {
     const ahead = { at: NOW + 3600 * SECOND, hot: 500, total: 600 };
     const memory = { ...NO_MEMORY, recent: [ahead] };
     const first = autoscale(input({ times: defaultTimes, memory }));
@@ -484,7 +484,7 @@ describe('rules about time', () => {
     expect([first.hotCapacity, later.hotCapacity]).toEqual([500, 0]);
   });
 
-  test('in panic the burst is the load, where it is the larger one', () => {
+  test('uses the larger burst as the load in panic', () => {
     const burst = { at: NOW, spanMs: 10 * SECOND, amount: 500 };
     const history = withArrivals(steady(10), burst);
     const at = (panicUntil: number) =>
@@ -493,18 +493,18 @@ describe('rules about time', () => {
     expect(at(NOW).terms.capacities.rate).toBeCloseTo((10 + 500 / 60) / 0.9, 9);
   });
 
-  test('one full worker beside one that is not is no panic', () => {
+  test('does not panic when one of two workers is full', () => {
     const workers = [...hotWorkers(1, { curLoad: 3000 }), worker({ name: 'idle' })];
     expect(autoscale(input({ workers, waiting: 3000 })).isPanic).toBe(false);
   });
 
-  test('a wake is kept for the down window as the work of one worker', () => {
+  test('keeps a wake for the down window as the work of one worker', () => {
     const woken = (perf: number | undefined) => autoscale(input({ wakeAsked: true, perf })).memory.recent;
     expect(woken(250)).toMatchObject([{ hot: 250, total: 250 }]);
     expect(woken(undefined)).toMatchObject([{ hot: 1, total: 1 }]);
   });
 
-  test('a wake lasts until one that it asked for is ready, and for the down window from then', () => {
+  test('keeps a wake until a worker is ready, and for the down window after that', () => {
     const at = (seconds: number, more: Partial<ScalingInput>) =>
       autoscale(
         input({ now: NOW + seconds * SECOND, times: defaultTimes, with: { coldWorkers: 0 }, ...more }),
@@ -528,7 +528,7 @@ describe('rules about time', () => {
     expect(at(300, { workers: boots, memory: loaded.memory }).hot).toBe(0);
   });
 
-  test('a wake while some are wanted keeps them for the reason that they had', () => {
+  test('keeps the rule of the desired workers during a wake', () => {
     const recent = [{ at: NOW - SECOND, hot: 300, total: 300 }];
     const memory = { ...NO_MEMORY, recent, hot: 3 };
     const given = { memory, times: defaultTimes, workers: hotWorkers(3), wakeAsked: true };
@@ -536,7 +536,7 @@ describe('rules about time', () => {
     expect(autoscale(input(given))).toMatchObject({ hot: 3, rule: 'Wake' });
   });
 
-  test('a load that needs more than maxWorkers says so, whatever the window keeps', () => {
+  test('names MaxWorkers when the load needs more', () => {
     const memory = { ...NO_MEMORY, recent: [{ at: NOW - SECOND, hot: 9000, total: 9000 }], hot: 20 };
     const given = { memory, times: defaultTimes, workers: hotWorkers(20), history: steady(1800) };
     expect(autoscale(input(given))).toMatchObject({ hot: 20, rule: 'Load' });
@@ -546,22 +546,22 @@ describe('rules about time', () => {
     });
   });
 
-  test('a group that was never ready and has no worker yet makes none', () => {
+  test('creates no worker in a group that was never ready without load', () => {
     expect(autoscale(input({ mayReachZero: false }))).toMatchObject({ hot: 0, rule: 'Load' });
   });
 
-  test('while no performance is known one worker is rented to measure it', () => {
+  test('rents one worker to measure an unknown performance', () => {
     expect(autoscale(input({ waiting: 1_000_000, perf: undefined }))).toMatchObject({
       hot: 1,
       rule: 'MeasureFirst',
     });
   });
 
-  test('a wake asks for one hot worker at once', () => {
+  test('makes one worker hot immediately at a wake', () => {
     expect(autoscale(input({ wakeAsked: true }))).toMatchObject({ hot: 1, rule: 'Wake' });
   });
 
-  test('a group that was never ready keeps its first worker', () => {
+  test('keeps the first worker of a group that was never ready', () => {
     const booting = worker({ isReady: false, wasEverReady: false });
     expect(autoscale(input({ workers: [booting], mayReachZero: false }))).toMatchObject({
       hot: 1,
@@ -569,7 +569,7 @@ describe('rules about time', () => {
     });
   });
 
-  test('a silent worker does not keep the others from being called full', () => {
+  test('ignores a silent worker when all others are full', () => {
     const silent = worker({ name: 'silent', perf: 0, curLoad: 0 });
     const workers = [...hotWorkers(2, { curLoad: 3000 }), silent];
     expect(autoscale(input({ workers, waiting: 6000 })).isPanic).toBe(true);
@@ -595,17 +595,17 @@ describe('rules about time', () => {
   });
 
   test.each<[string, Partial<ScalingInput>]>([
-    ['where there is no hot worker', { metrics: 'missing' }],
-    ['where some that are ready are doubted', { metrics: 'doubtful', workers: hotWorkers(1) }],
-    ['where none is ready and the load is told', { workers: hotWorkers(1, { isReady: false }) }],
-  ])('the down window goes on %s', (_, more) => {
+    ['without a hot worker', { metrics: 'missing' }],
+    ['when figures of ready workers are doubtful', { metrics: 'doubtful', workers: hotWorkers(1) }],
+    ['when none is ready and the load is reported', { workers: hotWorkers(1, { isReady: false }) }],
+  ])('continues the down window %s', (_, more) => {
     const memory = { recent: [{ at: NOW - SECOND, hot: 250, total: 300 }], panicUntil: 0, hot: 0 };
     const decision = autoscale(input({ times: defaultTimes, memory, ...more }));
     expect(decision).toMatchObject({ isPanic: false });
     expect(decision.memory.recent.at(-1)).toMatchObject({ hot: 0, total: 0 });
   });
 
-  test('fewer replicas wait out the down window, more come at once', () => {
+  test('decreases replicas after the down window and increases them immediately', () => {
     const memory = { ...NO_MEMORY, hot: 5 };
     const at = (seconds: number, replicas: number, before: ScalingInput['memory']) =>
       autoscale(
@@ -622,7 +622,7 @@ describe('rules about time', () => {
     expect(at(20, 7, two.memory)).toMatchObject({ hot: 7, rule: 'Replicas' });
   });
 
-  test('replicas replace the load', () => {
+  test('uses replicas instead of the load', () => {
     expect(autoscale(input({ history: steady(5000), replicas: 3, workers: hotWorkers(3) }))).toMatchObject({
       hot: 3,
       rule: 'Replicas',
@@ -633,7 +633,7 @@ describe('rules about time', () => {
 describe('properties', () => {
   const load = fc.double({ min: 0, max: 50_000, noNaN: true });
 
-  test('never more workers than the maximum, and never fewer in all than hot', () => {
+  test('never exceeds maxWorkers, and never has fewer workers in total than hot ones', () => {
     fc.assert(
       fc.property(
         load,
@@ -657,7 +657,7 @@ describe('properties', () => {
     );
   });
 
-  test('missing metrics never shrink a group', () => {
+  test('never shrinks a group while metrics are missing', () => {
     fc.assert(
       fc.property(load, fc.integer({ min: 1, max: 20 }), (rate, hot) => {
         const decision = autoscale(
@@ -669,7 +669,7 @@ describe('properties', () => {
     );
   });
 
-  test('capacity grows with load', () => {
+  test('increases the capacity with the load', () => {
     fc.assert(
       fc.property(load, load, load, (a, b, waiting) => {
         const [less, more] = a < b ? [a, b] : [b, a];
@@ -680,7 +680,7 @@ describe('properties', () => {
     );
   });
 
-  test('a jittered constant load does not flap', () => {
+  test('does not flap at a constant load with jitter', () => {
     fc.assert(
       fc.property(
         fc.array(fc.double({ min: 0.97, max: 1.03, noNaN: true }), { minLength: 90, maxLength: 90 }),
@@ -719,7 +719,7 @@ describe('cheapest cover', () => {
     keepRank: 0,
   });
 
-  test('takes a, b and d where worst performance per dollar first would keep the dearer a, b and c', () => {
+  test('chooses a, b and d when removal by performance per dollar keeps the more expensive a, b and c', () => {
     const cover = cheapestCover(
       [
         candidate('a', 250, 0.5),
@@ -732,7 +732,7 @@ describe('cheapest cover', () => {
     expect(cover.map(({ name }) => name)).toEqual(['a', 'b', 'd']);
   });
 
-  test('is never dearer than any other cover', () => {
+  test('is never more expensive than any other cover', () => {
     const workers = fc.array(
       fc.record({ perf: fc.integer({ min: 1, max: 50 }), price: fc.integer({ min: 1, max: 100 }) }),
       { minLength: 1, maxLength: 8 },

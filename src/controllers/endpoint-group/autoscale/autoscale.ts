@@ -17,18 +17,17 @@ import { byStay, byValue, countFor, hotOf, sumOfPerf } from './cover.ts';
 const PANIC_FACTOR = 2;
 
 /**
- * One tick: how many workers should be hot, and how many there should be. Pure: the same input gives the same
- * decision. Increases happen at once within the ramp; decreases only when every tick of the down window, panic,
- * missing metrics and the idle rule allow it.
+ * Decides the numbers of hot and of all workers for one tick, from its input alone. Increases apply immediately
+ * within the ramp. Decreases need the consent of every tick in the down window, of panic, metrics and the idle rule.
  */
 export function autoscale(input: ScalingInput): ScalingDecision {
   const { options, memory } = input;
   const measured = measure(input);
-  // Hot workers are there, and none reports what arrives: it is unknown, and not zero.
+  // Hot workers exist, but none reports load: the load is unknown, not zero.
   const isUnreported =
-    input.metrics !== 'told' && measured.readyCapacity === 0 && hotOf(input.workers).length > 0;
+    input.metrics !== 'available' && measured.readyCapacity === 0 && hotOf(input.workers).length > 0;
   const isPanic = isUnreported || panics(input, measured);
-  // No panic lasts longer than one that begins now: a later end was set by a clock that was ahead.
+  // Maximum end of a panic: a later end dates from before the clock went back.
   const panicEnd = input.now + input.times.panicMs;
   const panicUntil = isPanic ? panicEnd : Math.min(memory.panicUntil, panicEnd);
   const inPanic = input.now < panicUntil;
@@ -41,7 +40,7 @@ export function autoscale(input: ScalingInput): ScalingDecision {
   const hotNeed = input.replicas ?? counts.hot;
   const totalNeed = Math.max(counts.total, options.coldWorkers, hotNeed, desired.hot);
   const pooled = Math.max(counts.keptTotal, options.coldWorkers, hot.hot, desired.hot);
-  // Without stop there is no pool: a worker beyond the load would bill as a hot one.
+  // Without stop there is no pool: a worker beyond the load would be billed like a hot one.
   const total = input.hasStop === false ? hot.hot : limitTotal(input, pooled, hot.hot);
   return {
     terms: {
@@ -63,8 +62,8 @@ export function autoscale(input: ScalingInput): ScalingDecision {
 }
 
 /**
- * The decision of the last tick for the workers as they are now: what forbids a decrease (panic, doubtful metrics) holds
- * for one that has become ready since, too.
+ * Applies the last tick's decision to the present workers. Panic and doubtful metrics also prevent a decrease of
+ * workers that became ready since.
  */
 export function betweenTicks(decision: ScalingDecision, now: number, input: BoundsInput): ScalingDecision {
   const inPanic = now < decision.memory.panicUntil;
@@ -83,7 +82,7 @@ function measure({ now, history, times, workers }: ScalingInput): Measured {
   };
 }
 
-/** Workers for the capacities of now, and for those that the down window keeps. */
+/** Number of workers for the present capacities, and for those of the down window. */
 interface CountsFor {
   readonly hot: number;
   readonly total: number;
@@ -91,7 +90,7 @@ interface CountsFor {
   readonly keptTotal: number;
 }
 
-/** Each capacity is counted once: with unequal workers that is a search for the cheapest set. */
+/** Counts each capacity once: with unequal workers this is a search for the cheapest set. */
 function countsFor({ workers, perf }: ScalingInput, now: Capacities, windowMax: WindowMaxima): CountsFor {
   const hotFor = (capacity: number) => countFor(workers, capacity, { perf, order: byValue });
   const totalFor = (capacity: number) => countFor(workers, capacity, { perf, order: byStay });
@@ -103,7 +102,10 @@ function countsFor({ workers, perf }: ScalingInput, now: Capacities, windowMax: 
   };
 }
 
-/** A burst: twice the ready capacity asked for, or work without any capacity, or every ready worker full. */
+/**
+ * Returns true in a burst: the load needs twice the ready capacity, there is work without capacity, or every ready
+ * worker is full.
+ */
 function panics(input: ScalingInput, { burstLoad, readyCapacity }: Measured): boolean {
   const { options } = input;
   if (readyCapacity === 0) return burstLoad + input.waiting > 0;
@@ -112,23 +114,26 @@ function panics(input: ScalingInput, { burstLoad, readyCapacity }: Measured): bo
   return telling.every((worker) => isFull(worker.curLoad, worker.perf, options.maxQueueSeconds));
 }
 
-/** The down window stands still: what it holds is not forgotten meanwhile. */
+/** Returns the maximum of the down window as the present capacity, so that the window does not shrink. */
 function asBefore({ memory }: ScalingInput, now: Capacities): Capacities {
   const most = (of: 'hot' | 'total') => Math.max(now[of], ...memory.recent.map((sample) => sample[of]));
   return { ...now, hot: most('hot'), total: most('total') };
 }
 
-/** The most that was asked for within the down window. */
+/** Maxima of the down window. */
 interface WindowMaxima extends Omit<Sample, 'at'> {
   readonly recent: ScalingMemory['recent'];
 }
 
-/** A wake asks for one worker, and is not over while none is ready of those that are on their way. */
+/**
+ * Returns the maxima of the down window with the present sample. A wake counts as one worker until one of the booting
+ * workers is ready.
+ */
 function holdCapacities(
   { now, times, memory, wakeAsked, perf, replicas, workers }: ScalingInput,
   { hot, total }: Capacities,
 ): WindowMaxima {
-  // A sample of a clock that was ahead counts as of now: it is forgotten in its time.
+  // A sample from before the clock went back counts as of now, so that it expires in time.
   const past = memory.recent.map((one) => (one.at > now ? { ...one, at: now } : one));
   const kept = past.filter((one) => now - one.at < times.downMs);
   const onTheWay = hotOf(workers);
@@ -153,7 +158,7 @@ interface Needed {
   readonly load: number;
 }
 
-/** Load or replicas through the down window, then the rules about zero. */
+/** Returns the desired hot workers: load or replicas through the down window, then the rules about zero. */
 function desiredHot(input: ScalingInput, needed: Needed): DesiredHot {
   const { replicas } = input;
   const { windowMax, counts } = needed;
@@ -173,7 +178,7 @@ function baseRule(input: ScalingInput, { capacities, load }: Needed): ScalingRul
   return load < input.options.minLoad ? 'Floor' : 'Load';
 }
 
-/** What keeps the last hot worker although no load asks for it. */
+/** Returns the rule that keeps the last hot worker without load, or zero. */
 function atZero(input: ScalingInput): DesiredHot {
   const { idle } = input.options;
   if (idle.type === 'never') return { hot: 1, rule: 'NeverZero' };

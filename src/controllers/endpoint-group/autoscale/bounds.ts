@@ -5,23 +5,26 @@ import type { Capacities, ScalingOptions } from './capacity.ts';
 import { hotOf } from './cover.ts';
 import type { CountedWorker } from './scaling-worker.ts';
 
-/** What one tick asked for: capacities, and `spec.replicas` where it was set. */
+/** Targets of one tick: capacities, and `spec.replicas` if set. */
 export interface Sample {
   readonly at: number;
   readonly hot: number;
   readonly total: number;
   readonly replicas?: number | undefined;
-  /** A wake was asked for, or is not answered yet. */
+  /** True if a wake was requested or is still pending. */
   readonly isWake?: boolean;
 }
 
-/** What scaling remembers between ticks. Lost memory only keeps workers longer: a restart acts as in panic. */
+/**
+ * Memory of scaling between ticks. If it is lost, workers only stay longer: after a restart the group acts as in
+ * panic.
+ */
 export interface ScalingMemory {
-  /** What the ticks within the down window asked for, oldest first. */
+  /** Samples within the down window, oldest first. */
   readonly recent: readonly Sample[];
-  /** No hot decrease before this time. */
+  /** Time before which the number of hot workers does not decrease. */
   readonly panicUntil: number;
-  /** Hot workers of the last decision: what missing metrics never go below. */
+  /** Hot workers of the last decision, the minimum while metrics are missing. */
   readonly hot: number;
 }
 
@@ -29,32 +32,34 @@ export interface ScalingInput {
   readonly now: number;
   readonly options: ScalingOptions;
   readonly history: LoadHistory;
-  /** Work that waits, in units: what sources tell apart, else all work in workers and the queue before them. */
+  /**
+   * Waiting work, in units: separate work if sources report it, else all work of workers, and the queue before them.
+   */
   readonly waiting: number;
   readonly metrics: MetricsState;
   readonly workers: readonly CountedWorker[];
-  /** Work per second of one more worker; undefined while nothing is known at all. */
+  /** Work per second of one more worker; undefined while no performance is known. */
   readonly perf: number | undefined;
-  /** Undefined before any. */
+  /** Undefined before any activity. */
   readonly lastActivity: number | undefined;
-  /** Asked for by queue, push, query, annotation or command since the last tick. */
+  /** True if queue, push, query, annotation or command requested a wake since the last tick. */
   readonly wakeAsked: boolean;
-  /** Whether the group was ready once, or its boot deadline has passed. */
+  /** True if the group was ready once, or its boot deadline has passed. */
   readonly mayReachZero: boolean;
   /** False if the market of the workers cannot stop machines. */
   readonly hasStop?: boolean | undefined;
-  /** Set by hand or by an autoscaler: the hot need, in place of the load. */
+  /** Number of hot workers that a person or an autoscaler set; it replaces the load. */
   readonly replicas: number | undefined;
   readonly times: ScalingTimes;
   readonly memory: ScalingMemory;
   /**
-   * Hot workers when the tick began that this decision belongs to: what may be added is bounded for each tick, however
-   * often it decides. Left out where those that there are now are those.
+   * Hot workers at the start of the tick, since the ramp limits each tick and not each decision. Undefined means the
+   * present number.
    */
   readonly hotAtTick?: number | undefined;
 }
 
-/** The rule that set the number of hot workers, as status and `explain` name it. */
+/** Rule that determined the number of hot workers, for status and `explain`. */
 export type ScalingRule =
   | 'Load'
   | 'Queue'
@@ -71,19 +76,19 @@ export type ScalingRule =
   | 'MaxWorkers'
   | 'MetricsMissing';
 
-/** Each term of one decision. Loads and capacities are work units per second. */
+/** Terms of one decision. Loads and capacities are work units per second. */
 export interface ScalingTerms {
   readonly load: number;
   readonly burstLoad: number;
   readonly longLoad: number;
   readonly waiting: number;
-  /** Of the ready hot workers. */
+  /** Capacity of the ready hot workers. */
   readonly readyCapacity: number;
   readonly perf: number | undefined;
   readonly capacities: Capacities;
-  /** The largest hot and total capacity of the down window. */
+  /** Maximum hot and total capacity of the down window. */
   readonly windowMax: Pick<Capacities, 'hot' | 'total'>;
-  /** Before windows, ramp and maximum. */
+  /** Numbers before windows, ramp and maximum. */
   readonly hotNeed: number;
   readonly totalNeed: number;
 }
@@ -93,21 +98,21 @@ export interface ScalingDecision {
   readonly isPanic: boolean;
   readonly hot: number;
   readonly total: number;
-  /** Capacity that the hot workers are to cover: with unequal workers it says which. */
+  /** Capacity that the hot workers must cover. With unequal workers it selects the ones that stay. */
   readonly hotCapacity: number;
   readonly rule: ScalingRule;
-  /** Workers beyond `maxWorkers` that the load asks for. */
+  /** Workers that the load needs beyond `maxWorkers`. */
   readonly missingWorkers: number;
   readonly memory: ScalingMemory;
 }
 
-/** How many workers should be hot, and the rule that says so. */
+/** Desired number of hot workers, and its rule. */
 export interface DesiredHot {
   readonly hot: number;
   readonly rule: ScalingRule;
 }
 
-/** What bounds ask about. */
+/** Input of the bounds. */
 export type BoundsInput = Pick<
   ScalingInput,
   'options' | 'metrics' | 'workers' | 'wakeAsked' | 'replicas' | 'memory' | 'hotAtTick'
@@ -115,7 +120,10 @@ export type BoundsInput = Pick<
 
 const MIN_RAMP = 2;
 
-/** Doubtful metrics and panic forbid decreases, missing ones increases too; the ramp bounds increases; the maximum bounds all. */
+/**
+ * Returns the number of hot workers within its bounds. Doubtful metrics and panic prevent decreases; missing metrics
+ * also prevent increases. The ramp limits increases, and `maxWorkers` limits all.
+ */
 export function limitHot(
   input: BoundsInput,
   desired: DesiredHot & { readonly inPanic: boolean },
@@ -132,36 +140,39 @@ export function limitHot(
   return capped(limited.hot, limited.rule, maxWorkers);
 }
 
-/** One is wanted whatever the load is. */
+/** Returns the minimum of hot workers, which does not depend on the load. */
 function minHot({ options: { minLoad, idle } }: BoundsInput): number {
   return minLoad > 0 || idle.type === 'never' ? 1 : 0;
 }
 
-/** Nothing says what is needed: the group is kept as it is. */
+/** Returns true if neither metrics, a wake nor replicas give a target: the group stays unchanged. */
 function isBlind({ metrics, wakeAsked, replicas }: BoundsInput): boolean {
   return metrics === 'missing' && !wakeAsked && replicas === undefined;
 }
 
 function unshrunk(input: BoundsInput, desired: DesiredHot & { readonly inPanic: boolean }): DesiredHot {
   const keepable = hotOf(input.workers).filter((worker) => worker.wasEverReady || !worker.isOverdue).length;
-  if (input.metrics !== 'told') {
+  if (input.metrics !== 'available') {
     const kept = Math.max(keepable, Math.min(input.memory.hot, input.options.maxWorkers));
     if (desired.hot < kept) return { hot: kept, rule: 'MetricsMissing' };
   }
   return desired.inPanic && desired.hot < keepable ? { hot: keepable, rule: 'Panic' } : desired;
 }
 
-/** What was needed before and is kept says why, even where the maximum bounds it. */
+/** Returns the number within the maximum. It keeps the rule DownWindow, which explains the number better. */
 function capped(hot: number, rule: ScalingRule, maxWorkers: number): DesiredHot {
   if (hot <= maxWorkers) return { hot, rule };
   return { hot: maxWorkers, rule: rule === 'DownWindow' ? rule : 'MaxWorkers' };
 }
 
-/** The pool is not shrunk by figures that may be wrong, nor grown by none; the maximum bounds it. */
+/**
+ * Returns the total number within its bounds. Doubtful metrics prevent decreases, missing ones also increases, and
+ * `maxWorkers` limits all.
+ */
 export function limitTotal(input: BoundsInput, desired: number, hot: number): number {
   const present = input.workers.filter((worker) => worker.role !== 'leaving').length;
   if (isBlind(input)) return Math.min(Math.max(present, hot), input.options.maxWorkers);
   const kept =
-    input.metrics === 'told' || input.replicas !== undefined ? desired : Math.max(desired, present);
+    input.metrics === 'available' || input.replicas !== undefined ? desired : Math.max(desired, present);
   return Math.min(kept, input.options.maxWorkers);
 }

@@ -67,19 +67,19 @@ const offering = (...caps: readonly (string | undefined)[]) => ({
     },
   },
 });
-/** Load in which each of these reporters has reported its performance. */
+/** Returns a load with the reported performance of each reporter. */
 function told(...perfs: readonly (readonly [name: string, maxPerf: number | undefined])[]): LoadState {
   const reporters = perfs.flatMap(([name, maxPerf]) => [...reports([name], 0, { maxPerf }).reporters]);
   return { ...EMPTY_LOAD, reporters: new Map(reporters) };
 }
 
-describe('who is destroyed first', () => {
+describe('the first worker to destroy', () => {
   const keepRank = (given: WorkersInput) =>
     scalingWorkers(given)
       .toSorted((a, b) => a.keepRank - b.keepRank)
       .map(({ name }) => name);
 
-  test('is who works on the fewest requests, and of those the newest (L1)', () => {
+  test('has the fewest requests, and of those is the newest (L1)', () => {
     const busy = (name: string, inFlight: number) => reports([name], 0, { inFlight }).reporters;
     const loadState: LoadState = {
       ...EMPTY_LOAD,
@@ -100,7 +100,7 @@ describe('who is destroyed first', () => {
     ]);
   });
 
-  test('is who was marked, then who is of an old template, sick, new; then the name decides', () => {
+  test('is marked, then outdated, unhealthy, newest, then first by name', () => {
     const silent = { readySince: NOW - 90 * SECOND };
     const workers = [
       worker('by-name-b'),
@@ -127,13 +127,13 @@ describe('who is destroyed first', () => {
   });
 
   test.each<[string, Partial<Worker>, Partial<Worker>]>([
-    ['a marked one before an old one', { isMarked: true }, { templateHash: OLD }],
-    ['one that is not on hold before one that is marked', {}, { isMarked: true, isOnHold: true }],
-    ['an old one before a sick one', { templateHash: OLD }, { isStalled: true }],
-    ['a sick one before a new one', { isStalled: true }, { createdAt: NOW }],
-    ['a new one before the first by name', { createdAt: NOW }, {}],
+    ['marked before outdated', { isMarked: true }, { templateHash: OLD }],
+    ['not on hold before marked', {}, { isMarked: true, isOnHold: true }],
+    ['outdated before unhealthy', { templateHash: OLD }, { isStalled: true }],
+    ['unhealthy before new', { isStalled: true }, { createdAt: NOW }],
+    ['new before the first by name', { createdAt: NOW }, {}],
   ])('is %s', (_, first, second) => {
-    // By name the other would go first.
+    // By name the other one would be first.
     const workers = [worker('a', second), worker('z', first)];
     const loadState = reports(['a', 'z']);
     expect(keepRank(input(workers, { loadState }))).toEqual(['z', 'a']);
@@ -143,12 +143,12 @@ describe('who is destroyed first', () => {
 
 describe('the performance of a worker', () => {
   const perfs = (given: WorkersInput) => scalingWorkers(given).map(({ perf }) => perf);
-  /** Too young to be called silent. */
+  /** Returns a worker too young to be silent. */
   const young = (name: string, overrides: Partial<Worker> = {}) =>
     worker(name, { readySince: NOW, ...overrides });
   const other = { gpu: '1xH100' };
 
-  test('is its own, else that of its kind, else what is usual, else nothing', () => {
+  test('is its own, else that of the same GPU, else the usual one, else 0', () => {
     const workers = [young('a'), young('b'), young('c', other), young('d', { gpu: undefined })];
     const loadState = told(['a', 50], ['c', 900]);
     expect(perfs(input(workers, { loadState }))).toEqual([50, 50, 900, 475]);
@@ -157,18 +157,18 @@ describe('the performance of a worker', () => {
     expect(perfs(input([young('a')], { spec: { expectedPerf: undefined } }))).toEqual([0]);
   });
 
-  test('of two that nothing is known of is not taken for that of one kind', () => {
+  test('does not treat two workers with unknown GPUs as the same GPU', () => {
     const workers = [young('a', { gpu: undefined }), young('b', { gpu: undefined }), young('c')];
     const loadState = told(['a', 50], ['c', 900]);
     expect(perfs(input(workers, { loadState }))).toEqual([50, 475, 900]);
   });
 
-  test('is nothing while it is silent', () => {
+  test('is 0 while it is silent', () => {
     const workers = [worker('a'), worker('b', { readySince: NOW - 90 * SECOND })];
     expect(perfs(input(workers, { loadState: reports(['a']) }))).toEqual([100, 0]);
   });
 
-  test('of a new worker is expected to be what present workers reported', () => {
+  test('of a new worker is that of present workers', () => {
     expect(expectedPerf(input([worker('a'), worker('b')], { loadState: told(['a', 40], ['b', 60]) }))).toBe(
       50,
     );
@@ -176,7 +176,7 @@ describe('the performance of a worker', () => {
     expect(expectedPerf(input([], { spec: { expectedPerf: undefined } }))).toBeUndefined();
   });
 
-  test('is the recorded one when no worker reported one and the group expects none', () => {
+  test('is the recorded one when no worker reported one and the group states none', () => {
     const recordedPerf = '70';
     const spec = { expectedPerf: undefined };
     expect(expectedPerf(input([], { recordedPerf, spec }))).toBe(70);
@@ -185,121 +185,121 @@ describe('the performance of a worker', () => {
   });
 });
 
-describe('what a new worker may cost', () => {
+describe('the price limit of a new worker', () => {
   test.each<[string, Record<string, unknown>, readonly Worker[], number | undefined]>([
-    ['is the dearest of the alternatives', offering('0.60', '0.90', '0.70'), [], 900_000],
+    ['is the highest of the alternatives', offering('0.60', '0.90', '0.70'), [], 900_000],
     [
-      'is that one, whatever its siblings cost',
+      'is that of the template, whatever siblings cost',
       offering('0.60'),
       [worker('a', { pricePerHour: 990_000 })],
       600_000,
     ],
     [
-      'is unknown where no price is named, whatever siblings cost: another offer may cost more (M1)',
+      'is unknown when the template names no price, whatever siblings cost (M1)',
       offering('0.60', undefined),
       [worker('a', { pricePerHour: 410_000 }), worker('b', { pricePerHour: 430_000 })],
       undefined,
     ],
-    ['is unknown where nothing is offered', { template: { spec: { image: 'x' } } }, [], undefined],
+    ['is unknown without alternatives', { template: { spec: { image: 'x' } } }, [], undefined],
   ])('%s', (_, spec, workers, price) => {
     expect(priceOfNew(input(workers, { spec }))).toBe(price);
   });
 
   test.each<[string, unknown, number | undefined]>([
-    ['is that of the account where no price is named (M1)', offering(undefined), 800_000],
-    ['is that of the account where it is lower', offering('0.90'), 800_000],
-    ['is that of the template where it is lower', offering('0.60'), 600_000],
+    ['is that of the account when the template names none (M1)', offering(undefined), 800_000],
+    ['is that of the account when it is lower', offering('0.90'), 800_000],
+    ['is that of the template when it is lower', offering('0.60'), 600_000],
   ])('%s', (_, spec, price) => {
     const more = { spec: spec as More['spec'] & object, accountCap: 800_000 };
     expect(priceOfNew(input([], more))).toBe(price);
   });
 
   test.each<[string, unknown, readonly Worker[], number | undefined]>([
-    ['is not asked for where the template names all prices', offering('0.60'), [], undefined],
-    ['is nothing yet while there is no worker', offering(undefined), [], 0],
+    ['is undefined when the template names all prices', offering('0.60'), [], undefined],
+    ['is 0 without workers', offering(undefined), [], 0],
     [
-      'is what the dearest sibling costs',
+      'is the highest price of siblings',
       offering(undefined),
       [worker('a', { pricePerHour: 410_000 }), worker('b', { pricePerHour: 430_000 })],
       430_000,
     ],
     [
-      'is what the account allows while none of them has a price',
+      'is the limit of the account while no sibling has a price',
       offering(undefined),
       [worker('a', { pricePerHour: undefined })],
       800_000,
     ],
-  ])('as usual %s', (_, spec, workers, price) => {
+  ])('as the minimum room %s', (_, spec, workers, price) => {
     const more = { spec: spec as More['spec'] & object, accountCap: 800_000 };
     expect(usualPrice(input(workers, more))).toBe(price);
   });
 
-  test('as usual is without bound where nothing says it', () => {
+  test('as the minimum room is infinite when nothing limits it', () => {
     const workers = [worker('a', { pricePerHour: undefined })];
     expect(usualPrice(input(workers, { spec: offering(undefined) }))).toBe(Number.POSITIVE_INFINITY);
   });
 
-  test('has no cap where one alternative names none', () => {
+  test('is undefined when one alternative names none', () => {
     expect(mostExpensiveOffer(groupObject(offering('0.60', undefined)).spec)).toBeUndefined();
   });
 });
 
-describe('for choices a worker', () => {
+describe('for the choice a worker', () => {
   const one = (overrides: Partial<Worker>, more: More = {}) =>
     scalingWorkers(input([worker('a', overrides)], more))[0];
 
   test.each<[string, Partial<Worker>, string]>([
-    ['that is wanted hot is hot', { desiredRole: 'Hot' }, 'hot'],
-    ['that is wanted cold is cold', { desiredRole: 'Cold' }, 'cold'],
-    ['that is wanted gone is leaving', { desiredRole: 'Gone' }, 'leaving'],
-    ['that is being deleted is leaving, whatever it is wanted for', { isDeleting: true }, 'leaving'],
+    ['with role Hot is hot', { desiredRole: 'Hot' }, 'hot'],
+    ['with role Cold is cold', { desiredRole: 'Cold' }, 'cold'],
+    ['with role Gone is leaving', { desiredRole: 'Gone' }, 'leaving'],
+    ['that is being deleted is leaving, with any role', { isDeleting: true }, 'leaving'],
   ])('%s', (_, overrides, role) => {
     expect(one(overrides)?.role).toBe(role);
   });
 
   test.each<[string, Partial<Worker>, More, object]>([
     [
-      'costs what it costs',
+      'costs its prices',
       { pricePerHour: 1, coldPricePerHour: 2 },
       {},
       { pricePerHour: 1, coldPricePerHour: 2 },
     ],
     [
-      'of no known price costs what a new one may',
+      'of an unknown price costs the limit of a new one',
       { pricePerHour: undefined, coldPricePerHour: undefined },
       {},
       { pricePerHour: 600_000, coldPricePerHour: 0 },
     ],
     [
-      'without a price yet counts with what its own spec allows (M1)',
+      'without a price counts at the limit of its own spec (M1)',
       { pricePerHour: undefined },
       { spec: offering(undefined) },
       { pricePerHour: 600_000 },
     ],
     [
-      'without a price yet counts with what its account allows where that is less (M1)',
+      'without a price counts at the lower limit of its account (M1)',
       { pricePerHour: undefined },
       { spec: offering(undefined), accountCap: 500_000 },
       { pricePerHour: 500_000 },
     ],
     [
-      'whose price nothing limits counts with the whole ceiling until it has one (M1)',
+      'without a price or a limit counts at the whole ceiling (M1)',
       { pricePerHour: undefined, object: workerObject('a', { spec: { offers: [{}] } }) },
       { spec: { ...offering(undefined), maxSpendPerHour: '2.00' } },
       { pricePerHour: 2_000_000 },
     ],
     [
-      'costs nothing that anything asks about where there is no ceiling either',
+      'without a price, a limit or a ceiling costs 0',
       { pricePerHour: undefined, object: workerObject('a', { spec: { offers: [{}] } }) },
       { spec: offering(undefined) },
       { pricePerHour: 0 },
     ],
     ...(
       [
-        ['has an old price where it found no offer in time and may cost more by now (M1)', {}, '2.00', true],
-        ['has none while it has time', { isOverdue: false }, '2.00', false],
-        ['has none where it may cost no more', {}, '0.60', false],
-        ['has none where it has a machine', { isRented: true }, '2.00', false],
+        ['has an outdated price limit when it is overdue and may cost more now (M1)', {}, '2.00', true],
+        ['has no outdated price limit before it is overdue', { isOverdue: false }, '2.00', false],
+        ['has no outdated price limit when it may not cost more', {}, '0.60', false],
+        ['has no outdated price limit with a machine', { isRented: true }, '2.00', false],
       ] as const
     ).map(([what, overrides, maxSpendPerHour, hasOldPrice]): [string, Partial<Worker>, More, object] => [
       what,
@@ -308,76 +308,81 @@ describe('for choices a worker', () => {
       { hasOldPrice },
     ]),
     [
-      'has an old price where its account allows more and there is no ceiling any more',
+      'has an outdated price limit when its account allows more without a ceiling',
       { isOverdue: true, isRented: false },
       { spec: offering(undefined), accountCap: 700_000 },
       { hasOldPrice: true },
     ],
     [
-      'has none where the template named its price',
+      'has no outdated price limit when the template names its price',
       { isOverdue: true, isRented: false },
       { accountCap: 700_000 },
       { hasOldPrice: false },
     ],
-    ['runs until it is stopped', { isStopped: false }, {}, { isRunning: true }],
+    ['is running until it is stopped', { isStopped: false }, {}, { isRunning: true }],
     ['that is stopped does not run', { isStopped: true }, {}, { isRunning: false }],
-    ['has the work that it told', {}, { loadState: reports(['a'], 0, { currentLoad: 70 }) }, { curLoad: 70 }],
-    ['has no work that it did not tell', {}, {}, { curLoad: 0, isReady: true }],
-    ['that no Service can lead to is not ready', {}, { unreachable: new Set(['a']) }, { isReady: false }],
+    ['has its reported work', {}, { loadState: reports(['a'], 0, { currentLoad: 70 }) }, { curLoad: 70 }],
+    ['has no work without a report', {}, {}, { curLoad: 0, isReady: true }],
+    ['that no Service can reach is not ready', {}, { unreachable: new Set(['a']) }, { isReady: false }],
     [
-      'that no Service can lead to where it is reached stays out of reach',
+      'that no Service can reach at its address is unreachable',
       {},
       { unreachable: new Set(['a']) },
       { isUnreachable: true },
     ],
     [
-      'whose address is not known yet may come within reach',
+      'without an address is not unreachable',
       { object: workerObject('a', { status: {} }) },
       { unreachable: new Set(['a']) },
       { isUnreachable: false },
     ],
     [
-      'that does not serve may come within reach',
+      'that does not serve is not unreachable',
       { isServing: false },
       { unreachable: new Set(['a']) },
       { isUnreachable: false },
     ],
-    ['of a frozen account is left by updates', {}, { frozen: new Set(['uid-a']) }, { isUpdateExempt: true }],
-    ['that serves is not left by updates', { wokenAt: NOW - SECOND }, {}, { isUpdateExempt: false }],
-    ['that wakes is left by updates', WAKING, {}, { isUpdateExempt: true }],
     [
-      'that has run since it was woken and never served is left, too',
+      'of a frozen account is exempt from updates',
+      {},
+      { frozen: new Set(['uid-a']) },
+      { isUpdateExempt: true },
+    ],
+    ['that serves is not exempt from updates', { wokenAt: NOW - SECOND }, {}, { isUpdateExempt: false }],
+    ['that wakes is exempt from updates', WAKING, {}, { isUpdateExempt: true }],
+    [
+      'that has run since its wake and never served is exempt from updates',
       { ...WAKING, ranSinceWoken: true },
       {},
       { isUpdateExempt: true },
     ],
     [
-      'that served since it was woken is not',
+      'that served since its wake is not exempt from updates',
       { ...WAKING, ranSinceWoken: true, readySince: NOW - 20 * SECOND },
       {},
       { isUpdateExempt: false },
     ],
     [
-      'that was ready when it was woken, and not since, is left, too',
+      'that was ready at its wake and not since is exempt from updates',
       { ...WAKING, ranSinceWoken: true, readySince: WAKING.wokenAt },
       {},
       { isUpdateExempt: true },
     ],
     [
-      'that wakes for longer than a boot takes is not',
+      'that wakes for longer than a boot is not exempt from updates',
       { ...WAKING, isOverdue: true },
       {},
       { isUpdateExempt: false },
     ],
-    ['whose machine has ended has none', { hasEnded: true }, {}, { hasEnded: true }],
+    ['whose machine is gone has ended', { hasEnded: true }, {}, { hasEnded: true }],
     [
-      'whose machine is missing may have it while its account is frozen',
+      'whose machine is missing has not ended while its account is frozen',
       { hasEnded: true },
       { frozen: new Set(['uid-a']) },
       { hasEnded: false },
     ],
     ['that does not serve is not ready', { isServing: false }, {}, { isReady: false }],
-    ['of an old template is not of the present one', { templateHash: OLD }, {}, { isCurrentTemplate: false }],
+    ['of an old template is outdated', { templateHash: OLD }, {}, { isCurrentTemplate: false }],
   ])('%s', (_, overrides, more, wanted) => {
     expect(one(overrides, more)).toMatchObject(wanted);
   });
@@ -385,19 +390,29 @@ describe('for choices a worker', () => {
   const failing = { wokenAt: NOW - 60 * SECOND, ranSinceWoken: false, isServing: false };
   test.each<[string, Partial<Worker>, More, boolean]>([
     ['has failed to wake after wakeTimeout', failing, {}, true],
-    ['has not a moment before', { ...failing, wokenAt: NOW - 60 * SECOND + 1 }, {}, false],
-    ['has not where it ran', { ...failing, ranSinceWoken: true }, {}, false],
-    ['has not where it is wanted cold again', { ...failing, desiredRole: 'Cold' }, {}, false],
-    ['has not where nobody woke it', { ...failing, wokenAt: undefined }, {}, false],
-    ['has not while nobody asks it to start', { ...failing, wakeSince: undefined }, {}, false],
-    ['has not where it was asked to later', { ...failing, wakeSince: NOW - SECOND }, {}, false],
-    ['has not where the marketplace is what fails', failing, { frozen: new Set(['uid-a']) }, false],
+    ['has not failed to wake before wakeTimeout', { ...failing, wokenAt: NOW - 60 * SECOND + 1 }, {}, false],
+    ['has not failed to wake when it ran', { ...failing, ranSinceWoken: true }, {}, false],
+    ['has not failed to wake when its role is Cold again', { ...failing, desiredRole: 'Cold' }, {}, false],
+    ['has not failed to wake when it was never woken', { ...failing, wokenAt: undefined }, {}, false],
+    [
+      'has not failed to wake while its start is not requested',
+      { ...failing, wakeSince: undefined },
+      {},
+      false,
+    ],
+    [
+      'has not failed to wake when its start was requested later',
+      { ...failing, wakeSince: NOW - SECOND },
+      {},
+      false,
+    ],
+    ['has not failed to wake while its account is frozen', failing, { frozen: new Set(['uid-a']) }, false],
   ])('%s', (_, overrides, more, hasFailed) => {
     expect(one(overrides, more)?.hasWakeFailed).toBe(hasFailed);
   });
 
   const MINUTE = 60 * SECOND;
-  /** At most four machines in an hour: a new one is replaced after 15 minutes. */
+  /** With at most four machines an hour, a new one is replaced after 15 minutes. */
   const fourInAnHour = workerObject('a', { spec: { replacement: { maxPerHour: 4 } } });
   const unready = {
     object: fourInAnHour,
@@ -408,25 +423,25 @@ describe('for choices a worker', () => {
   const brokenFor = (ms: number): More => ({ brokenSince: new Map([['uid-a/7', NOW - ms]]) });
   test.each<[string, Partial<Worker>, More, boolean]>([
     ['is broken after notReadyTimeout', unready, {}, true],
-    ['is not a moment before', { ...unready, unreadySince: NOW - 10 * MINUTE + 1 }, {}, false],
+    ['is not broken before notReadyTimeout', { ...unready, unreadySince: NOW - 10 * MINUTE + 1 }, {}, false],
     [
-      'is not while it is too young to be replaced',
+      'is not broken while it is too young to be replaced',
       { ...unready, createdAt: NOW - 15 * MINUTE + 1 },
       {},
       false,
     ],
-    ['is not where it is held', { ...unready, isOnHold: true }, {}, false],
-    ['is not where the marketplace is what fails', unready, { frozen: new Set(['uid-a']) }, false],
-    ['is not while it serves and reports no error', {}, {}, false],
+    ['is not broken while it is held', { ...unready, isOnHold: true }, {}, false],
+    ['is not broken while its account is frozen', unready, { frozen: new Set(['uid-a']) }, false],
+    ['is not broken while it serves without an error', {}, {}, false],
     ['is broken after a minute of errors', {}, brokenFor(MINUTE), true],
-    ['is not after less than a minute of errors', {}, brokenFor(MINUTE - 1), false],
+    ['is not broken after less than a minute of errors', {}, brokenFor(MINUTE - 1), false],
   ])('%s', (_, overrides, more, isBroken) => {
     expect(one(overrides, more)?.isBroken).toBe(isBroken);
   });
 
   test.each<[string, string, boolean]>([
-    ['has an old price where its siblings leave it more than that', '1.50', true],
-    ['has none where its siblings leave it no more', '1.00', false],
+    ['has an outdated price limit when its siblings leave more room', '1.50', true],
+    ['has no outdated price limit when its siblings leave no more room', '1.00', false],
   ])('%s', (_, maxSpendPerHour, hasOldPrice) => {
     const workers = [
       worker('a', { isOverdue: true, isRented: false, pricePerHour: undefined }),
@@ -437,11 +452,11 @@ describe('for choices a worker', () => {
   });
 
   test.each<[string, string | undefined, readonly string[]]>([
-    ['is every one of them where the others cost as much already', '0.40', ['new', 'newer']],
-    ['is the newest one where there is room for one of two', '1.30', ['newer']],
-    ['is none where all fit', '2.20', []],
-    ['is none where there is no ceiling', undefined, []],
-  ])('beyond the ceiling, of those that never had a machine, %s (M1)', (_, maxSpendPerHour, beyond) => {
+    ['is each one when the others already reach the ceiling', '0.40', ['new', 'newer']],
+    ['is the newest one when there is room for one of two', '1.30', ['newer']],
+    ['is none when all fit', '2.20', []],
+    ['is none without a ceiling', undefined, []],
+  ])('beyond the ceiling, among those that never had a machine, %s (M1)', (_, maxSpendPerHour, beyond) => {
     const waiting = { isRented: false, isServing: false, pricePerHour: undefined };
     const workers = [
       worker('rented', {
@@ -456,11 +471,11 @@ describe('for choices a worker', () => {
   });
 
   test.each<[string, Parameters<typeof workerObject>[1]]>([
-    ['has a purchase on record', { annotations: { 'gpurental.dev/rental-intent': '{}' } }],
-    ['had one before', { status: { attempt: 1 } }],
+    ['has a recorded purchase', { annotations: { 'gpurental.dev/rental-intent': '{}' } }],
+    ['had an earlier attempt', { status: { attempt: 1 } }],
     ['lost its machine', { status: { history: [ENDED] } }],
     ['has a machine', { status: { instanceId: '1' } }],
-  ])('is not beyond the ceiling where it %s', (_, given) => {
+  ])('is not beyond the ceiling when it %s', (_, given) => {
     const workers = [worker('a', { pricePerHour: 900_000, object: workerObject('a', given) })];
     const found = scalingWorkers(input(workers, { spec: { ...offering('0.90'), maxSpendPerHour: '0.40' } }));
     expect(found[0]?.isBeyondCeiling).toBe(false);
@@ -477,11 +492,11 @@ describe('a worker whose certificate ends soon', () => {
     return scalingWorkers(given).map(({ isCurrentTemplate }) => isCurrentTemplate);
   };
 
-  test('is replaced as one of an old template is, a month before', () => {
+  test('is replaced like an outdated one, a month before', () => {
     expect([ofLink('TLS', 334), ofLink('TLS', 336)]).toEqual([[true], [false]]);
   });
 
-  test('is no worker that has none', () => {
+  test('is not a worker without a certificate', () => {
     expect(ofLink('Plain', 3 * 365)).toEqual([true]);
   });
 });

@@ -19,25 +19,25 @@ export interface WorkersInput {
   readonly load: LoadView;
   readonly templateHash: string;
   readonly now: number;
-  /** What one worker did by the last decision on record; undefined where none knew it. */
+  /** Performance of one worker at the last recorded decision; undefined if it was unknown. */
   readonly recordedPerf: string | undefined;
-  /** Uids of workers whose account is suspended, or frozen by its breaker. */
+  /** Uids of workers whose account is suspended or frozen by its breaker. */
   readonly frozen: ReadonlySet<string>;
-  /** Since when workers have reported an error, by their reporter's name. */
+  /** Time since which workers have reported an error, by reporter. */
   readonly brokenSince?: ReadonlyMap<string, number> | undefined;
-  /** When the next broken worker may be replaced; at once if it is not said. */
+  /** Pace of replacements; undefined means that the next one may be immediate. */
   readonly pace?: ReplacementPace;
-  /** Names of workers that serve where no Service can lead to: they relieve nobody. */
+  /** Names of workers that serve but that no Service can reach, so they replace no other. */
   readonly unreachable: ReadonlySet<string>;
   /** Names of workers for which a machine of the present template can be rented. */
   readonly inHand?: Pick<ReadonlySet<string>, 'has'> | undefined;
-  /** The most that one machine may cost by the account of the workers; undefined if it does not say. */
+  /** Price limit of one machine by the account of the workers; undefined without a limit. */
   readonly accountCap?: MicroDollars | undefined;
 }
 
 /**
- * Work per second of one more worker: the median of what workers told, else what the group expects, else what is on
- * record. A pool that sleeps tells nothing to a new process, and is no smaller for that.
+ * Returns the work per second of one more worker: the median of reported ones, else the one the group expects, else
+ * the recorded one. Stopped workers report nothing to a new process.
  */
 export function expectedPerf({ spec, workers, load, recordedPerf }: WorkersInput): number | undefined {
   return usualPerf(reportedPerfs(workers, load), spec.expectedPerf ?? recordedPerf);
@@ -47,15 +47,14 @@ function reportedPerfs(workers: readonly Worker[], load: LoadView): readonly num
   return workers.flatMap(({ name }) => load.workers.get(name)?.maxPerf ?? []);
 }
 
-/** The most that a new worker may cost: by the template, and by its account, which limits every alternative. */
+/** Returns the price limit of a new worker by its template and its account. */
 export function priceOfNew({ spec, accountCap }: WorkersInput): MicroDollars | undefined {
   return lower(mostExpensiveOffer(spec), accountCap);
 }
 
 /**
- * From which remaining room on a new worker is worth renting if the template leaves a price out: what the dearest of
- * its siblings costs, or as much as it may cost while none of them has a price. Undefined if the template names all
- * prices.
+ * Returns the minimum remaining room for a new worker if the template has an offer without a price: the highest price
+ * of its siblings, or the limit of its account while none has a price. Undefined if all offers have a price.
  */
 export function usualPrice(input: WorkersInput): MicroDollars | undefined {
   const { spec, workers, accountCap } = input;
@@ -65,7 +64,7 @@ export function usualPrice(input: WorkersInput): MicroDollars | undefined {
   return paid.length > 0 ? Math.max(...paid) : (accountCap ?? Number.POSITIVE_INFINITY);
 }
 
-/** A worker without a price yet may come to cost as much as its own spec and its account allow. */
+/** Returns the possible price of a worker without a price: the limit of its own spec and its account. */
 function maxPriceOf(worker: Worker, input: WorkersInput): MicroDollars {
   const most = lower(ownCap(worker), input.accountCap) ?? priceOfNew(input);
   return most ?? parseDollars(input.spec.maxSpendPerHour) ?? 0;
@@ -76,16 +75,16 @@ function lower(one: MicroDollars | undefined, other: MicroDollars | undefined): 
   return Math.min(one, other);
 }
 
-/** The most that any alternative of the template may cost; undefined where one of them does not say. */
+/** Returns the highest price limit of the template's offers; undefined if one has none. */
 export function mostExpensiveOffer({ template }: EndpointGroupSpec): MicroDollars | undefined {
   return highestCap((template.spec.offers ?? []).map(({ maxPricePerHour }) => maxPricePerHour));
 }
 
-/** The workers as numbers and choices count them. */
+/** Returns the workers as input of the autoscaler. */
 export function scalingWorkers(input: WorkersInput): readonly ScalingWorker[] {
   const perf = expectedPerf(input);
   const order = dropOrder(input);
-  // It may take the offer that was seen for the next one.
+  // A renting worker may use the offer that was found for the substitute.
   const isOneRenting = input.workers.some((worker) => isRenting(worker) && !isToReplace(worker, input));
   const workers = input.workers.map((worker): ScalingWorker => {
     const load = input.load.workers.get(worker.name);
@@ -124,8 +123,8 @@ export function scalingWorkers(input: WorkersInput): readonly ScalingWorker[] {
 }
 
 /**
- * Names of workers that have never had a machine and would rent beyond the ceiling, the newest first: it was lowered after
- * they were made, or others cost more by now.
+ * Returns the names of workers that never had a machine and would rent beyond the ceiling, the newest first. The
+ * ceiling was lowered after their creation, or other workers cost more.
  */
 function beyondCeiling(
   { spec, workers }: WorkersInput,
@@ -148,14 +147,17 @@ function beyondCeiling(
   return beyond;
 }
 
-/** No purchase is on record: neither a machine nor an intent, of now or of before. */
+/** Returns true if the object records no purchase: no machine, no intent and no earlier attempt. */
 function isYetToRent({ metadata, status }: Worker['object']): boolean {
   const { instanceId, attempt = 0, history = [] } = status ?? {};
   const hasIntent = metadata.annotations?.[annotations.rentalIntent] !== undefined;
   return instanceId === undefined && attempt === 0 && history.length === 0 && !hasIntent;
 }
 
-/** Beside others that cost that much, a worker that waits for an offer past its deadline may cost more by now. */
+/**
+ * Returns true if a worker has waited past its deadline for an offer, and a new worker beside the others would have a
+ * higher price limit.
+ */
 function hasOldPrice(worker: Worker | undefined, others: MicroDollars, input: WorkersInput): boolean {
   if (!worker?.isOverdue || worker.isRented || usualPrice(input) === undefined) return false;
   const own = ownCap(worker);
@@ -168,7 +170,7 @@ function ownCap({ object }: Worker): MicroDollars | undefined {
   return highestCap((object.spec.offers ?? []).map(({ maxPricePerHour }) => maxPricePerHour));
 }
 
-/** Another one is to come in its place: by the template, or since its certificate ends. */
+/** Returns true if the worker needs a replacement: by the template, or since its certificate ends soon. */
 export function isToReplace(
   worker: Worker,
   input: Pick<WorkersInput, 'spec' | 'templateHash' | 'now'>,
@@ -177,7 +179,7 @@ export function isToReplace(
   return linkOfWorker(worker.object) === 'TLS' && isCertificateEnding(worker, input.now);
 }
 
-/** Its own figure, else the median of the same GPU, else what is usual. */
+/** Returns its reported performance, else the median of the same GPU, else the usual one. */
 function perfOf({ name, gpu }: Worker, { workers, load }: WorkersInput, usual: number | undefined): number {
   const own = load.workers.get(name)?.maxPerf;
   if (own !== undefined) return own;
@@ -190,12 +192,12 @@ function roleOf(worker: Worker): ScalingWorker['role'] {
   return worker.desiredRole === 'Hot' ? 'hot' : 'cold';
 }
 
-/** Where it is reached is known, and nobody can be led there; an address may only be missing for a while. */
+/** Returns true if a worker serves at a known address that no Service can reach. A missing address may be temporary. */
 function isUnreachable({ name, isServing, object }: Worker, { unreachable }: WorkersInput): boolean {
   return isServing && unreachable.has(name) && object.status?.publicAddress !== undefined;
 }
 
-/** Has not served since it was woken, and may still come to it. */
+/** Returns true if the worker has not served since its wake and may still do so. */
 function isWaking({ isServing, isOverdue, wokenAt, ranSinceWoken, readySince }: Worker): boolean {
   if (wokenAt === undefined || isServing || isOverdue) return false;
   return !ranSinceWoken || readySince <= wokenAt;
@@ -206,23 +208,23 @@ function hasWakeFailed(worker: Worker, { spec, now, frozen }: WorkersInput): boo
   return now >= worker.wakeSince + (parseDuration(spec.wakeTimeout) ?? 0) && !frozen.has(worker.uid);
 }
 
-/** Waits for a machine, and may still find one. */
+/** Returns true if the worker is waiting for a machine and may still get one. */
 export function isRenting({ isRented, isStopped, isDeleting, isStalled, isOverdue }: Worker): boolean {
   return !isRented && !isStopped && !isDeleting && !isStalled && !isOverdue;
 }
 
-/** It says itself that it is broken: it gets no work, and counts for none. */
+/** Returns true if the worker reports an error: it gets no requests and adds no capacity. */
 export function isFaulty(load: WorkerLoad | undefined): boolean {
   return (load?.error ?? '') !== '';
 }
 
-/** How long an error has to be reported before the worker is replaced. */
+/** Duration of an error before the worker is replaced. */
 const FAULTY_FOR_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
 /**
- * Whether it serves nobody for longer than it may. A new one is replaced no sooner than `maxPerHour` asks for, so that an
- * image that is broken everywhere does not rent machine after machine.
+ * Returns true if the worker has been unusable beyond its timeout. A new one is replaced only at the pace of
+ * `maxPerHour`, so that an image that is broken everywhere does not rent machine after machine.
  */
 function isBroken(worker: Worker, { spec, now, frozen, brokenSince }: WorkersInput): boolean {
   const { maxPerHour } = worker.object.spec.replacement;
@@ -235,19 +237,19 @@ function isBroken(worker: Worker, { spec, now, frozen, brokenSince }: WorkersInp
   return unreadySince !== undefined && limitMs !== undefined && now >= unreadySince + limitMs;
 }
 
-/** Whether others were replaced so lately that this one waits. */
+/** Returns true if earlier replacements delay this one. */
 function isPaced({ name }: Worker, { now, pace }: WorkersInput): boolean {
   return pace !== undefined && now < pace.from && name !== pace.underWay;
 }
 
-/** What is missing while its account is frozen may be there. */
+/** Returns true if the machine is gone. A missing machine of a frozen account may still exist. */
 function hasEnded(worker: Worker, { frozen }: WorkersInput): boolean {
   return worker.hasEnded && !frozen.has(worker.uid);
 }
 
 /**
- * Who goes first: marked by a person, of an old template, unhealthy, with the fewest requests, newest, by name. Higher ranks stay, and held ones
- * above all: whoever counts on others to stay would count wrong.
+ * Returns the ranks of the workers: marked, outdated, unhealthy, fewest requests, newest, then by name. The lowest
+ * rank is removed first. Held workers have the highest ranks, since they stay in any case.
  */
 function dropOrder(input: WorkersInput): ReadonlyMap<string, number> {
   const { workers, load } = input;

@@ -1,31 +1,31 @@
 import type { EndpointGroupSpec } from '../../../api/v1alpha1/endpoint-group.ts';
 import { parseDuration } from '../../../lib/time.ts';
 
-/** The options of a group that its targets follow. Loads are work units per second. */
+/** Scaling options of a group. Loads are work units per second. */
 export interface ScalingOptions {
   readonly minLoad: number;
   readonly minColdLoad: number;
-  /** Above 0, at most 1. */
+  /** Between 0 (exclusive) and 1. */
   readonly targetUtilization: number;
   readonly coldMultiplier: number;
   readonly coldWorkers: number;
   readonly maxWorkers: number;
   readonly maxQueueSeconds: number;
   readonly targetQueueSeconds: number;
-  /** `never` keeps at least one hot; `load` lets the load alone decide; a number is idle milliseconds. */
+  /** `never` keeps at least one hot worker, `load` follows the load alone, and `after` waits for an idle time. */
   readonly idle:
     | { readonly type: 'never' }
     | { readonly type: 'load' }
     | { readonly type: 'after'; readonly ms: number };
 }
 
-/** What is measured now. */
+/** Measured demand. */
 export interface Demand {
-  /** The load that decides: over 60 s, or the larger of that and over 10 s in panic. */
+  /** Load of the last 60 s; in panic at least that of the last 10 s. */
   readonly load: number;
-  /** The largest load of the last hour. */
+  /** Maximum load of the last hour. */
   readonly longLoad: number;
-  /** Work that waits, in units. */
+  /** Waiting work, in units. */
   readonly waiting: number;
 }
 
@@ -37,12 +37,12 @@ export interface Capacities {
   readonly total: number;
 }
 
-/** Against 3.0000000000000004: ratios that are whole up to rounding count as whole. */
+/** Tolerance for ratios such as 3.0000000000000004, which count as integers. */
 const ROUNDING = 1e-9;
 
 /**
- * The capacities that a demand asks for. The floor applies to the load before utilisation; the multiplier and
- * the cold floor describe hot and cold together; a queue asks for as much as clears it in the target time.
+ * Returns the capacities for a demand. The minimum applies to the load before utilization. Multiplier and cold
+ * minimum apply to hot and cold workers together. A queue needs the capacity that clears it within the target time.
  */
 export function capacitiesFor(options: ScalingOptions, demand: Demand): Capacities {
   const { targetUtilization, minLoad, minColdLoad } = options;
@@ -54,20 +54,20 @@ export function capacitiesFor(options: ScalingOptions, demand: Demand): Capaciti
   return { rate, queue, hot, total: Math.max(pooled, minColdLoad / targetUtilization, hot) };
 }
 
-/** No group has as many workers. What figures that are hardly true ask for still fits the status. */
+/** Maximum number of workers, so that a result from implausible figures fits the status. */
 const MAX_WORKERS = 1e9;
 
-/** How many workers of one performance give that capacity. */
+/** Returns the number of workers of this performance for a capacity. */
 export function workersFor(capacity: number, perf: number): number {
   return capacity <= 0 ? 0 : Math.min(MAX_WORKERS, Math.ceil(capacity / perf - ROUNDING));
 }
 
-/** Whether a worker counts as full for the panic rule: at exactly the maximum it still takes one and is full. */
+/** Returns true if a worker is full for the panic rule: its queue has reached the maximum time. */
 export function isFull(curLoad: number, perf: number, maxQueueSeconds: number): boolean {
   return curLoad / perf >= maxQueueSeconds;
 }
 
-/** The options of a spec as numbers: loads in units per second, times in seconds. The CRD has checked them. */
+/** Returns the options of a validated spec as numbers: loads in units per second, times in seconds. */
 export function scalingOptions(spec: EndpointGroupSpec): ScalingOptions {
   return {
     minLoad: Number(spec.minLoad),
@@ -92,7 +92,10 @@ function idleRule({ scaleToZero, inactivityTimeout }: EndpointGroupSpec): Scalin
   return ms === undefined || ms === 0 ? { type: 'load' } : { type: 'after', ms };
 }
 
-/** Workers that may be out of service for a new template: a number, or a share of the hot ones, at least one. */
+/**
+ * Returns the number of workers that may be unavailable in a rollout: a number, or a share of the hot ones, at least
+ * 1. Undefined for `OnDelete`.
+ */
 export function maxUnavailable(spec: EndpointGroupSpec, hot: number): number | undefined {
   if (spec.updateStrategy.type === 'OnDelete') return undefined;
   const { maxUnavailable: allowed } = spec.updateStrategy;
@@ -101,8 +104,8 @@ export function maxUnavailable(spec: EndpointGroupSpec, hot: number): number | u
 }
 
 /**
- * Work per second to count on where a worker has not told its own: the median of what others told, else what the
- * group states. Undefined while nothing is known at all.
+ * Returns the work per second of a worker without a report: the median of reported ones, else the stated one.
+ * Undefined if neither is known.
  */
 export function usualPerf(reported: readonly number[], stated: string | undefined): number | undefined {
   const middle = median(reported);
@@ -111,7 +114,7 @@ export function usualPerf(reported: readonly number[], stated: string | undefine
   return perf > 0 ? perf : undefined;
 }
 
-/** The middle of some numbers, between the two middle ones where their count is even; undefined for none. */
+/** Returns the median; undefined for no values. */
 export function median(values: readonly number[]): number | undefined {
   const sorted = values.toSorted((a, b) => a - b);
   const upper = sorted[sorted.length >> 1];

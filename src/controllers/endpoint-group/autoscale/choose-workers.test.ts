@@ -33,7 +33,7 @@ function worker(name: string, overrides: Partial<ScalingWorker> = {}): ScalingWo
 
 const cold = (name: string, overrides: Partial<ScalingWorker> = {}) =>
   worker(name, { role: 'cold', isRunning: false, isReady: false, ...overrides });
-/** One that boots for the pool for the first time. */
+/** Returns a cold worker in its first boot. */
 const born = (name: string, overrides: Partial<ScalingWorker> = {}) =>
   worker(name, { role: 'cold', isReady: false, wasEverReady: false, hasRun: false, ...overrides });
 const old = (name: string, overrides: Partial<ScalingWorker> = {}) =>
@@ -75,9 +75,9 @@ interface Row {
 }
 
 const UP: readonly Row[] = [
-  { what: 'nothing is wanted and nothing is there', input: {}, changes: [] },
+  { what: 'nothing without workers and targets', input: {}, changes: [] },
   {
-    what: 'new workers where there are none',
+    what: 'new workers if there are none',
     input: { hot: 2, total: 2 },
     changes: ['rent Hot', 'rent Hot'],
   },
@@ -87,12 +87,12 @@ const UP: readonly Row[] = [
     changes: ['wake c', 'rent Hot'],
   },
   {
-    what: 'of cold workers the one with most performance per dollar',
+    what: 'the cold worker with the most performance per dollar',
     input: { workers: [cold('dear', { pricePerHour: 2 * PRICE }), cold('cheap')], hot: 1, total: 2 },
     changes: ['wake cheap'],
   },
   {
-    what: 'one that still runs before one that sleeps, since it costs nothing more',
+    what: 'a running cold worker before a stopped one, since it adds no cost',
     input: {
       workers: [cold('asleep', { perf: 900 }), cold('awake', { isRunning: true, isReady: true })],
       hot: 1,
@@ -101,7 +101,7 @@ const UP: readonly Row[] = [
     changes: ['wake awake'],
   },
   {
-    what: 'one that sleeps with the present template before an older one',
+    what: 'a stopped worker of the present template before an outdated one',
     input: {
       workers: [cold('old', { isCurrentTemplate: false, perf: 900 }), cold('new')],
       hot: 1,
@@ -111,12 +111,12 @@ const UP: readonly Row[] = [
     changes: ['wake new'],
   },
   {
-    what: 'one that boots for the pool serves in place of a new one',
+    what: 'a booting cold worker instead of a new one',
     input: { workers: [born('b')], hot: 1, total: 1 },
     changes: ['wake b'],
   },
   {
-    what: 'one of an old template that boots for the pool is not waited for',
+    what: 'a new worker instead of an outdated booting one',
     input: {
       workers: [born('b', { isCurrentTemplate: false })],
       hot: 1,
@@ -126,17 +126,17 @@ const UP: readonly Row[] = [
     changes: ['rent Hot'],
   },
   {
-    what: 'two cold workers at a time are made',
+    what: 'two cold workers at one time',
     input: { hot: 0, total: 5 },
     changes: ['rent Cold', 'rent Cold'],
   },
   {
-    what: 'those that boot for the first time count among the two',
+    what: 'cold workers in their first boot count among the two',
     input: { workers: [born('a')], hot: 0, total: 5 },
     changes: ['rent Cold'],
   },
   {
-    what: 'nobody while two boot',
+    what: 'no cold worker while two boot',
     input: { workers: [born('a'), born('b')], hot: 0, total: 5 },
     changes: [],
   },
@@ -144,17 +144,17 @@ const UP: readonly Row[] = [
 
 const DOWN: readonly Row[] = [
   {
-    what: 'hot workers beyond the wanted ones go cold while the pool has room',
+    what: 'surplus hot workers become cold while the pool has room',
     input: { workers: hot(3), hot: 1, total: 3, hotCapacity: 100 },
     changes: ['park h0', 'park h1'],
   },
   {
-    what: 'and are destroyed where it has none',
+    what: 'surplus hot workers are destroyed when the pool is full',
     input: { workers: hot(3), hot: 1, total: 2, hotCapacity: 100 },
     changes: ['destroy h0 Surplus', 'park h1'],
   },
   {
-    what: 'one past its boot deadline is no use as a cold one',
+    what: 'an overdue worker is destroyed instead of stopped',
     input: {
       workers: [worker('late', { isReady: false, wasEverReady: false, hasRun: false, isOverdue: true })],
       hot: 0,
@@ -163,7 +163,7 @@ const DOWN: readonly Row[] = [
     changes: ['destroy late Surplus', 'rent Cold'],
   },
   {
-    what: 'of unequal ones those that the cheapest cover does not need',
+    what: 'unequal workers that the cheapest cover does not need',
     input: {
       workers: [
         worker('a', { perf: 250, pricePerHour: 500_000 }),
@@ -178,7 +178,7 @@ const DOWN: readonly Row[] = [
     changes: ['destroy c Surplus'],
   },
   {
-    what: 'as many as a lowered maxWorkers asks for, though the load needs them all',
+    what: 'workers beyond a lowered maxWorkers, even if the load needs them',
     input: {
       workers: [
         worker('a', { keepRank: 1 }),
@@ -190,7 +190,7 @@ const DOWN: readonly Row[] = [
     changes: ['destroy b Surplus', 'destroy c Surplus'],
   },
   {
-    what: 'not one that is held, whatever maxWorkers is now',
+    what: 'no held worker with a lowered maxWorkers',
     input: {
       workers: [worker('held', { isOnHold: true }), worker('free', { keepRank: 1 })],
       ...{ hot: 1, total: 1, hotCapacity: 150, maxWorkers: 1 },
@@ -198,12 +198,12 @@ const DOWN: readonly Row[] = [
     changes: ['destroy free Surplus'],
   },
   {
-    what: 'none of a cover of exactly maxWorkers, where each is weaker than was thought',
+    what: 'no worker of a cover of exactly maxWorkers, when each is weaker than expected',
     input: { workers: hot(3, { perf: 60 }), hot: 2, total: 2, hotCapacity: 170, maxWorkers: 3 },
     changes: [],
   },
   {
-    what: 'one that serves not before the cheaper one does that boots',
+    what: 'no serving worker before the cheaper booting one serves',
     input: {
       workers: [worker('dear', { pricePerHour: 2 * PRICE }), worker('boots', { isReady: false }), cold('c')],
       hot: 1,
@@ -213,12 +213,12 @@ const DOWN: readonly Row[] = [
     changes: [],
   },
   {
-    what: 'of those whose number alone counts the one that does not serve',
+    what: 'the worker that does not serve when only the number counts',
     input: { workers: [worker('old'), ...hot(2, { isReady: false })], hot: 2, total: 3 },
     changes: ['park h0'],
   },
   {
-    what: 'one that serves as soon as those that stay do',
+    what: 'a serving worker as soon as the staying ones serve',
     input: {
       workers: [worker('dear', { pricePerHour: 2 * PRICE }), worker('cheap')],
       hot: 1,
@@ -228,7 +228,7 @@ const DOWN: readonly Row[] = [
     changes: ['park dear'],
   },
   {
-    what: 'one that serves where fewer than are wanted do all that is asked',
+    what: 'a serving worker when fewer than desired cover the capacity',
     input: {
       workers: [
         worker('big', { perf: 300 }),
@@ -242,17 +242,17 @@ const DOWN: readonly Row[] = [
     changes: ['park dear'],
   },
   {
-    what: 'one that serves where nobody is wanted',
+    what: 'a serving worker when none is desired',
     input: { workers: hot(1), hot: 0, total: 1 },
     changes: ['park h0'],
   },
   {
-    what: 'surplus of the pool is destroyed',
+    what: 'surplus cold workers',
     input: { workers: [cold('a', { keepRank: 0 }), cold('b', { keepRank: 1 })], hot: 0, total: 1 },
     changes: ['destroy a Surplus'],
   },
   {
-    what: 'no cold one while a hot one is missing for it',
+    what: 'no cold worker while a hot one is missing',
     input: { workers: [cold('a')], hot: 0, total: 1 },
     changes: [],
   },
@@ -260,12 +260,12 @@ const DOWN: readonly Row[] = [
 
 const ORDER: readonly Row[] = [
   {
-    what: 'of cold ones that are as good to keep the one that does least for a dollar goes',
+    what: 'of cold workers of the same rank the one with the least performance per dollar',
     input: { workers: [cold('cheap'), cold('dear', { pricePerHour: 2 * PRICE })], hot: 0, total: 1 },
     changes: ['destroy dear Surplus'],
   },
   {
-    what: 'who is to be kept stays, be it dear',
+    what: 'the lower rank even if the other one is more expensive',
     input: {
       workers: [cold('cheap', { keepRank: 0 }), cold('dear', { keepRank: 1, pricePerHour: 2 * PRICE })],
       hot: 0,
@@ -274,12 +274,12 @@ const ORDER: readonly Row[] = [
     changes: ['destroy cheap Surplus'],
   },
   {
-    what: 'of cold ones that are alike in all the last by name goes',
+    what: 'of equal cold workers the last by name',
     input: { workers: [cold('a'), cold('b')], hot: 0, total: 1 },
     changes: ['destroy b Surplus'],
   },
   {
-    what: 'what a held hot one does is asked of no other',
+    what: 'counts the performance of a held hot worker',
     input: {
       workers: [worker('held', { isOnHold: true, keepRank: 0 }), ...hot(2)],
       hot: 2,
@@ -292,17 +292,17 @@ const ORDER: readonly Row[] = [
 
 const HELD: readonly Row[] = [
   {
-    what: 'a held one is not stopped',
+    what: 'does not stop a held worker',
     input: { workers: hot(2, { isOnHold: true }), hot: 0, total: 0 },
     changes: [],
   },
   {
-    what: 'a held cold one is not destroyed',
+    what: 'does not destroy a held cold worker',
     input: { workers: [cold('a', { isOnHold: true })], hot: 0, total: 0 },
     changes: [],
   },
   {
-    what: 'a held one that does not wake is left',
+    what: 'keeps a held worker that failed to wake',
     input: {
       workers: [worker('a', { isOnHold: true, hasWakeFailed: true, isReady: false })],
       hot: 1,
@@ -311,7 +311,7 @@ const HELD: readonly Row[] = [
     changes: [],
   },
   {
-    what: 'a held one of an old template is left',
+    what: 'keeps a held outdated worker',
     input: { workers: [old('a', { isOnHold: true }), worker('b')], hot: 2, total: 2 },
     changes: [],
   },
@@ -321,7 +321,7 @@ const HELD: readonly Row[] = [
     changes: [],
   },
   {
-    what: 'pause.scaleUp does not rent for one that did not wake',
+    what: 'pause.scaleUp does not rent for a worker that failed to wake',
     input: {
       workers: [worker('a', { hasWakeFailed: true, isReady: false })],
       hot: 1,
@@ -336,7 +336,7 @@ const HELD: readonly Row[] = [
     changes: [],
   },
   {
-    what: 'pause.scaleDown keeps one that did not wake',
+    what: 'pause.scaleDown keeps a worker that failed to wake',
     input: {
       workers: [worker('a', { hasWakeFailed: true, isReady: false })],
       hot: 1,
@@ -346,7 +346,7 @@ const HELD: readonly Row[] = [
     changes: [],
   },
   {
-    what: 'pause.scaleUp replaces no old one, since none would come in its place',
+    what: 'pause.scaleUp replaces no outdated worker, since its place would stay empty',
     input: {
       workers: [old('a'), cold('b', { isCurrentTemplate: false })],
       hot: 1,
@@ -356,7 +356,7 @@ const HELD: readonly Row[] = [
     changes: [],
   },
   {
-    what: 'pause.scaleDown replaces no old one',
+    what: 'pause.scaleDown replaces no outdated worker',
     input: {
       workers: [
         old('a', { isReady: false, wasEverReady: false, hasRun: false }),
@@ -372,22 +372,22 @@ const HELD: readonly Row[] = [
 
 const BOUNDS: readonly Row[] = [
   {
-    what: 'maxWorkers bounds what is rented',
+    what: 'maxWorkers limits rentals',
     input: { workers: hot(2), hot: 5, total: 5, maxWorkers: 3 },
     changes: ['rent Hot'],
   },
   {
-    what: 'one that is being destroyed still counts',
+    what: 'a leaving worker still counts',
     input: { workers: [worker('gone', { role: 'leaving' })], hot: 2, total: 2, maxWorkers: 2 },
     changes: ['rent Hot'],
   },
   {
-    what: 'maxWorkers bounds the pool too',
+    what: 'maxWorkers limits the pool',
     input: { workers: hot(1), hot: 1, total: 3, maxWorkers: 2 },
     changes: ['rent Cold'],
   },
   {
-    what: 'ceiling $6.00 with three cold ones at $0.02 and $0.45 each is 13 hot ones',
+    what: 'ceiling $6.00 with three cold workers at $0.02 and $0.45 each allows 13 hot workers',
     input: {
       workers: [0, 1, 2].map((index) =>
         cold(`c${index}`, { isOnHold: true, coldPricePerHour: 20_000, pricePerHour: 6_000_000 }),
@@ -401,35 +401,35 @@ const BOUNDS: readonly Row[] = [
     cut: 4,
   },
   {
-    what: 'a wake that the ceiling forbids is not made, and counted once',
+    what: 'a wake beyond the ceiling is omitted and counted once',
     input: { workers: [cold('c')], hot: 1, total: 1, ceiling: PRICE - 1 },
     changes: [],
     cut: 1,
   },
   {
-    what: 'a worker that the ceiling forbids is counted once, hot and cold together',
+    what: 'a worker beyond the ceiling is counted once as hot and cold',
     input: { workers: hot(3), hot: 5, total: 5, ceiling: 3 * PRICE },
     changes: [],
     cut: 2,
   },
   {
-    what: 'running ones beyond the ceiling stay',
+    what: 'running workers beyond the ceiling stay',
     input: { workers: hot(3), hot: 3, total: 3, ceiling: 1 },
     changes: [],
   },
   {
-    what: 'a cold one costs its disk only',
+    what: 'a cold worker costs only its disk',
     input: { workers: [cold('a'), cold('b')], hot: 1, total: 2, ceiling: PRICE + 2 * COLD_PRICE },
     changes: ['wake a'],
   },
   {
-    what: 'with a ceiling and no price one is rented to learn it, within the ceiling (M1)',
+    what: 'with a ceiling and no price one worker is rented within the ceiling to learn the price (M1)',
     input: { hot: 3, total: 3, ceiling: 6_000_000, priceOfNew: undefined, usualPrice: 0 },
     changes: ['rent Hot up to 6000000'],
     cut: 2,
   },
   {
-    what: 'no other is rented while its price is not known',
+    what: 'no other worker is rented while its price is unknown',
     input: {
       ...{ workers: hot(1), hot: 3, total: 3, ceiling: 60 * PRICE, priceOfNew: undefined },
       usualPrice: Number.POSITIVE_INFINITY,
@@ -437,13 +437,13 @@ const BOUNDS: readonly Row[] = [
     changes: [],
   },
   {
-    what: 'scenario 93: what only the account limits counts at that limit until its price is known (M1)',
+    what: 'scenario 93: a worker that only the account limits counts at that limit until its price is known (M1)',
     input: { hot: 3, total: 3, ceiling: 2_000_000, priceOfNew: 900_000, usualPrice: 900_000 },
     changes: ['rent Hot up to 900000', 'rent Hot up to 900000'],
     cut: 1,
   },
   {
-    what: 'and may cost what the ceiling leaves, as long as that is as much as others cost (M1)',
+    what: 'a worker may cost the room below the ceiling if that is at least the price of others (M1)',
     input: {
       workers: hot(2),
       hot: 4,
@@ -456,7 +456,7 @@ const BOUNDS: readonly Row[] = [
     cut: 1,
   },
   {
-    what: 'nothing is rented for less than others cost',
+    what: 'no worker is rented when the room is below the price of others',
     input: {
       workers: hot(2),
       hot: 3,
@@ -469,7 +469,7 @@ const BOUNDS: readonly Row[] = [
     cut: 1,
   },
   {
-    what: 'without a ceiling a price that the template leaves out is left to the account',
+    what: 'without a ceiling only the account limits a price that the template omits',
     input: { hot: 1, total: 1, priceOfNew: 5 * PRICE, usualPrice: 0 },
     changes: ['rent Hot'],
   },
@@ -477,17 +477,17 @@ const BOUNDS: readonly Row[] = [
 
 const TEMPLATES: readonly Row[] = [
   {
-    what: 'an old one that serves goes while enough others do',
+    what: 'a serving outdated worker is replaced while enough others serve',
     input: { workers: [old('a', { keepRank: 0 }), old('b', { keepRank: 1 })], hot: 2, total: 2 },
     changes: ['destroy a OldTemplate'],
   },
   {
-    what: 'no other while one is missing',
+    what: 'no further worker is replaced while one is missing',
     input: { workers: [old('a'), worker('b', { isReady: false })], hot: 2, total: 2 },
     changes: [],
   },
   {
-    what: 'an old one that never served goes at once',
+    what: 'an outdated worker that never served is replaced immediately',
     input: {
       workers: [
         old('a', { isReady: false, wasEverReady: false, hasRun: false }),
@@ -499,7 +499,7 @@ const TEMPLATES: readonly Row[] = [
     changes: ['destroy a OldTemplate'],
   },
   {
-    what: 'of those that ran and are away for a moment no more go than may be missing',
+    what: 'briefly unready workers are replaced within maxUnavailable',
     input: {
       workers: ['a', 'b', 'c'].map((name, keepRank) =>
         old(name, { isReady: false, wasEverReady: false, keepRank }),
@@ -511,7 +511,7 @@ const TEMPLATES: readonly Row[] = [
     changes: ['destroy a OldTemplate', 'destroy b OldTemplate'],
   },
   {
-    what: 'none that is away for a moment goes while another is missing',
+    what: 'no briefly unready worker is replaced while another is missing',
     input: {
       workers: [old('a', { isReady: false }), old('b', { isReady: false }), worker('c', { isReady: false })],
       hot: 3,
@@ -520,12 +520,12 @@ const TEMPLATES: readonly Row[] = [
     changes: [],
   },
   {
-    what: 'one that is away for a moment goes before one that serves',
+    what: 'a briefly unready worker is replaced before a serving one',
     input: { workers: [old('a', { isReady: false, keepRank: 1 }), old('b')], hot: 2, total: 2 },
     changes: ['destroy a OldTemplate'],
   },
   {
-    what: 'those that nobody can be led to go at once',
+    what: 'unreachable workers are replaced immediately',
     input: {
       workers: [
         old('a', { isReady: false, isUnreachable: true }),
@@ -537,7 +537,7 @@ const TEMPLATES: readonly Row[] = [
     changes: ['destroy a OldTemplate', 'destroy b OldTemplate'],
   },
   {
-    what: 'none of an account that its breaker has frozen goes',
+    what: 'no worker of a frozen account is replaced',
     input: {
       workers: [
         old('a', { isUpdateExempt: true }),
@@ -550,22 +550,22 @@ const TEMPLATES: readonly Row[] = [
     changes: [],
   },
   {
-    what: 'one that has not come back for longer than a boot takes goes, too',
+    what: 'a worker that is away for longer than a boot is replaced',
     input: { workers: [old('a', { isReady: false, isOverdue: true }), worker('b')], hot: 2, total: 2 },
     changes: ['destroy a OldTemplate'],
   },
   {
-    what: 'an old one that wakes is let serve first',
+    what: 'a waking outdated worker serves first',
     input: { workers: [old('a', { isReady: false, isUpdateExempt: true }), worker('b')], hot: 2, total: 2 },
     changes: [],
   },
   {
-    what: 'an old one that is woken now is not destroyed at once',
+    what: 'an outdated worker that is woken now is not destroyed',
     input: { workers: [cold('a', { isCurrentTemplate: false })], hot: 1, total: 1 },
     changes: ['wake a'],
   },
   {
-    what: 'two may go where maxUnavailable is two',
+    what: 'two workers are replaced with maxUnavailable 2',
     input: {
       workers: ['a', 'b', 'c'].map((name, keepRank) => old(name, { keepRank })),
       hot: 3,
@@ -575,7 +575,7 @@ const TEMPLATES: readonly Row[] = [
     changes: ['destroy a OldTemplate', 'destroy b OldTemplate'],
   },
   {
-    what: 'old cold ones go two at a time',
+    what: 'outdated cold workers are replaced two at a time',
     input: {
       workers: ['a', 'b', 'c'].map((name, keepRank) => cold(name, { isCurrentTemplate: false, keepRank })),
       hot: 0,
@@ -584,7 +584,7 @@ const TEMPLATES: readonly Row[] = [
     changes: ['destroy a OldTemplate', 'destroy b OldTemplate', 'rent Cold', 'rent Cold'],
   },
   {
-    what: 'fewer old cold ones go while others boot for the pool',
+    what: 'fewer outdated cold workers are replaced while others boot for the pool',
     input: {
       workers: [
         born('new'),
@@ -596,7 +596,7 @@ const TEMPLATES: readonly Row[] = [
     changes: ['destroy a OldTemplate', 'rent Cold'],
   },
   {
-    what: 'an old cold one goes where the ceiling lets another come once it is gone',
+    what: 'an outdated cold worker is replaced if the ceiling then allows another',
     input: {
       workers: [cold('a', { isCurrentTemplate: false }), cold('b', { isCurrentTemplate: false })],
       hot: 0,
@@ -607,7 +607,7 @@ const TEMPLATES: readonly Row[] = [
     cut: 1,
   },
   {
-    what: 'no old cold one goes where the ceiling lets no other come',
+    what: 'no outdated cold worker is replaced if the ceiling allows no other',
     input: {
       workers: [worker('h'), cold('a', { isCurrentTemplate: false })],
       hot: 1,
@@ -618,7 +618,7 @@ const TEMPLATES: readonly Row[] = [
     cut: 1,
   },
   {
-    what: 'an old cold one that has not come to rest is woken where the ceiling lets no other come',
+    what: 'a running outdated cold worker is woken if the ceiling allows no other',
     input: {
       workers: [worker('h'), old('a', { role: 'cold', isReady: false })],
       hot: 3,
@@ -629,7 +629,7 @@ const TEMPLATES: readonly Row[] = [
     cut: 1,
   },
   {
-    what: 'an old cold one that has not come to rest is not woken where others can be rented',
+    what: 'a running outdated cold worker is not woken if others can be rented',
     input: {
       workers: [worker('h'), old('a', { role: 'cold', isReady: false })],
       hot: 3,
@@ -639,7 +639,7 @@ const TEMPLATES: readonly Row[] = [
     changes: ['rent Hot', 'rent Hot', 'destroy a Surplus'],
   },
   {
-    what: 'no old cold one goes before what the ceiling lets come has taken the place of one that is gone',
+    what: 'no outdated cold worker is replaced before the last replacement that the ceiling allows exists',
     input: {
       workers: [cold('a', { isCurrentTemplate: false })],
       hot: 0,
@@ -650,7 +650,7 @@ const TEMPLATES: readonly Row[] = [
     cut: 1,
   },
   {
-    what: 'no old cold one goes under a ceiling while nothing says what another costs',
+    what: 'no outdated cold worker is replaced under a ceiling while the price of another is unknown',
     input: {
       workers: [cold('a', { isCurrentTemplate: false })],
       hot: 0,
@@ -662,7 +662,7 @@ const TEMPLATES: readonly Row[] = [
     cut: 1,
   },
   {
-    what: 'an old one goes where the ceiling leaves what another one costs as a rule',
+    what: 'an outdated worker is replaced if the ceiling leaves the usual price of another',
     input: {
       ...{ workers: [old('a'), old('b')], hot: 2, total: 2, ceiling: 3 * PRICE },
       ...{ priceOfNew: 9 * PRICE, usualPrice: PRICE },
@@ -670,7 +670,7 @@ const TEMPLATES: readonly Row[] = [
     changes: ['destroy b OldTemplate'],
   },
   {
-    what: 'an old cold one that nobody needs goes, whatever the ceiling is',
+    what: 'an outdated cold worker without need is destroyed at any ceiling',
     input: {
       workers: [cold('a', { isCurrentTemplate: false }), cold('b')],
       hot: 0,
@@ -680,7 +680,7 @@ const TEMPLATES: readonly Row[] = [
     changes: ['destroy a OldTemplate'],
   },
   {
-    what: 'no old one that serves goes where the ceiling lets no other come',
+    what: 'no serving outdated worker is replaced if the ceiling allows no other',
     input: {
       workers: [old('a'), old('b')],
       hot: 2,
@@ -693,7 +693,7 @@ const TEMPLATES: readonly Row[] = [
     cut: 1,
   },
   {
-    what: 'no old one that is away for a moment goes there, either',
+    what: 'no briefly unready outdated worker is replaced if the ceiling allows no other',
     input: {
       workers: [old('a', { isReady: false }), old('b')],
       hot: 2,
@@ -705,7 +705,7 @@ const TEMPLATES: readonly Row[] = [
     cut: 1,
   },
   {
-    what: 'no old one that serves goes before another has come for one that leaves, where the ceiling lets one come',
+    what: 'no serving outdated worker is replaced before a leaving one is, if the ceiling allows one',
     input: {
       workers: [old('a', { role: 'leaving' }), old('b')],
       hot: 2,
@@ -718,13 +718,13 @@ const TEMPLATES: readonly Row[] = [
     cut: 1,
   },
   {
-    what: 'an old one that serves goes in a group that the ceiling keeps smaller than it should be',
+    what: 'a serving outdated worker is replaced in a group that the ceiling keeps too small',
     input: { workers: [old('a'), old('b')], hot: 5, total: 5, ceiling: 2 * PRICE, maxUnavailable: 4 },
     changes: ['destroy b OldTemplate'],
     cut: 4,
   },
   {
-    what: 'no old cold one goes while places of the pool are still to be taken',
+    what: 'no outdated cold worker is replaced while the pool has free places',
     input: {
       workers: [
         ...['a', 'b', 'c'].map((name) => cold(name, { isCurrentTemplate: false })),
@@ -737,12 +737,12 @@ const TEMPLATES: readonly Row[] = [
     changes: [],
   },
   {
-    what: 'an old one that leaves already is not sent away again',
+    what: 'a leaving outdated worker is not destroyed again',
     input: { workers: [old('a', { role: 'leaving' }), worker('b')], hot: 1, total: 1 },
     changes: [],
   },
   {
-    what: 'none goes under OnDelete',
+    what: 'no worker is replaced with OnDelete',
     input: { workers: [old('a'), old('b')], hot: 2, total: 2, maxUnavailable: undefined },
     changes: [],
   },
@@ -750,12 +750,12 @@ const TEMPLATES: readonly Row[] = [
 
 const FAILED: readonly Row[] = [
   {
-    what: 'one that did not wake is destroyed and another rented',
+    what: 'a worker that failed to wake is destroyed and another rented',
     input: { workers: [worker('a', { hasWakeFailed: true, isReady: false })], hot: 1, total: 1 },
     changes: ['destroy a WakeTimedOut', 'rent Hot'],
   },
   {
-    what: 'no other is rented where the load asks for it no more',
+    what: 'no other is rented when the load no longer needs it',
     input: {
       workers: [worker('a', { hasWakeFailed: true, isReady: false }), worker('b')],
       hot: 1,
@@ -765,7 +765,7 @@ const FAILED: readonly Row[] = [
     changes: ['destroy a WakeTimedOut', 'rent Cold'],
   },
   {
-    what: 'no other is rented where that would be too many',
+    what: 'no other is rented beyond maxWorkers',
     input: {
       workers: [worker('a', { hasWakeFailed: true, isReady: false })],
       hot: 1,
@@ -775,7 +775,7 @@ const FAILED: readonly Row[] = [
     changes: ['destroy a WakeTimedOut'],
   },
   {
-    what: 'only one that is wanted hot can fail to wake',
+    what: 'only a hot worker can fail to wake',
     input: { workers: [cold('a', { hasWakeFailed: true })], hot: 0, total: 1 },
     changes: [],
   },
@@ -784,17 +784,17 @@ const FAILED: readonly Row[] = [
 const ended = { hasEnded: true, isReady: false };
 const ENDED: readonly Row[] = [
   {
-    what: 'one whose machine has ended gives its place to another',
+    what: 'a worker whose machine has ended is replaced',
     input: { workers: [worker('a', ended), worker('b')], hot: 2, total: 2 },
     changes: ['destroy a Ended', 'rent Hot'],
   },
   {
-    what: 'one with an outdated price limit gives its place to one with the present limit (M1)',
+    what: 'a worker with an outdated price limit is replaced by one with the present limit (M1)',
     input: { workers: [worker('a', { hasOldPrice: true, isReady: false }), worker('b')], hot: 2, total: 2 },
     changes: ['destroy a OldPrice', 'rent Hot'],
   },
   {
-    what: 'one that waits for a machine beyond the ceiling goes, and none comes in its place (M1)',
+    what: 'a worker that waits for a machine beyond the ceiling is destroyed and not replaced (M1)',
     input: {
       workers: [worker('a', { isBeyondCeiling: true, isReady: false, pricePerHour: 900_000 }), worker('b')],
       hot: 2,
@@ -806,27 +806,27 @@ const ENDED: readonly Row[] = [
     cut: 1,
   },
   {
-    what: 'one that waits for a machine beyond the ceiling stays while it is held',
+    what: 'a held worker that waits for a machine beyond the ceiling stays',
     input: { workers: [worker('a', { isBeyondCeiling: true, isReady: false, isOnHold: true })] },
     changes: [],
   },
   {
-    what: 'nobody is woken who has no machine',
+    what: 'no worker without a machine is woken',
     input: { workers: [cold('a', ended), cold('b')], hot: 1, total: 2 },
     changes: ['destroy a Ended', 'wake b', 'rent Cold'],
   },
   {
-    what: 'one that is held keeps its place',
+    what: 'a held worker stays',
     input: { workers: [worker('a', { ...ended, isOnHold: true })], hot: 1, total: 1 },
     changes: [],
   },
   {
-    what: 'nobody goes while no other may come',
+    what: 'no worker is destroyed while scaling up is paused',
     input: { workers: [cold('a', ended)], total: 1, pause: { scaleUp: true, scaleDown: false } },
     changes: [],
   },
   {
-    what: 'nobody is sent away twice',
+    what: 'no worker is destroyed twice',
     input: { workers: [worker('a', { ...ended, role: 'leaving' })] },
     changes: [],
   },
@@ -836,11 +836,11 @@ describe.each([
   ['up', UP],
   ['down', DOWN],
   ['order', ORDER],
-  ['what people hold', HELD],
+  ['holds', HELD],
   ['bounds', BOUNDS],
   ['templates', TEMPLATES],
   ['failed wakes', FAILED],
-  ['ends', ENDED],
+  ['ended workers', ENDED],
 ])('%s', (_, rows) => {
   test.each(rows)('$what', ({ input, changes, cut = 0 }) => {
     expect(choose(input)).toEqual({ changes, cut });
@@ -884,7 +884,7 @@ const wants = fc.record({
 });
 
 describe('properties', () => {
-  test('no choice makes more workers than maxWorkers, or spends beyond the ceiling', () => {
+  test('never rents beyond maxWorkers or spends beyond the ceiling', () => {
     fc.assert(
       fc.property(wants, (input) => {
         const { changes } = chooseWorkers(input);
@@ -909,7 +909,7 @@ describe('properties', () => {
     );
   });
 
-  test('no more hot ones that serve stay than are wanted or may be, whatever the load needs', () => {
+  test('keeps at most as many serving hot workers as desired or allowed', () => {
     fc.assert(
       fc.property(wants, (input) => {
         const serving = input.workers.map((one) => ({
@@ -938,7 +938,7 @@ describe('properties', () => {
     );
   });
 
-  test('gives each worker one order at most, and only wake to one that leaves or is on hold', () => {
+  test('changes each worker at most once, no leaving one, and only wakes a held one', () => {
     fc.assert(
       fc.property(wants, (input) => {
         const named = chooseWorkers(input).changes.flatMap((change) =>

@@ -21,7 +21,7 @@ import type { ScalingWorker } from './scaling-worker.ts';
 
 type Step = (plan: Plan, input: ChooseInput) => Plan;
 
-/** In this order: what fails goes first, load comes before templates, and cold ones come last. */
+/** Steps in order: failures first, load before templates, and cold workers last. */
 const STEPS: readonly Step[] = [
   clearEnded,
   withdrawBeyondCeiling,
@@ -35,19 +35,25 @@ const STEPS: readonly Step[] = [
   dropCold,
 ];
 
-/** Which workers to wake, rent, stop and destroy so that the wanted numbers come about within maximum and ceiling. */
+/**
+ * Returns the workers to wake, rent, stop and destroy to reach the desired numbers within `maxWorkers` and the
+ * ceiling.
+ */
 export function chooseWorkers(input: ChooseInput): Choice {
   const plan = STEPS.reduce((before, step) => step(before, input), emptyPlan(input.workers));
   return { changes: plan.changes, cutByCeiling: missingBy(plan, input) };
 }
 
-/** Where the ceiling forbade any, how many workers are missing in the end: one is refused both as hot and as cold. */
+/**
+ * Returns the number of workers that are missing because of the ceiling; 0 if it prevented none. A worker refused as
+ * hot and as cold counts once.
+ */
 function missingBy(plan: Plan, { hot, total }: ChooseInput): number {
   if (!plan.isCut) return 0;
   return Math.max(1, hot - hotNow(plan), total - presentNow(plan));
 }
 
-/** They serve nobody and have no machine to lose: others take their places, as far as they are needed. */
+/** Destroys workers that serve nothing and have no machine to lose. Others replace them if needed. */
 function clearEnded(plan: Plan, { pause }: ChooseInput): Plan {
   if (pause.scaleUp || pause.scaleDown) return plan;
   const ended = plan.workers.filter(
@@ -60,7 +66,7 @@ function clearEnded(plan: Plan, { pause }: ChooseInput): Plan {
   }, plan);
 }
 
-/** They wait for a machine that they may not rent any more, and would rent it all the same. */
+/** Destroys workers that wait for a machine beyond the ceiling, since they would still rent it. */
 function withdrawBeyondCeiling(plan: Plan, { pause }: ChooseInput): Plan {
   if (pause.scaleDown) return plan;
   const waiting = undecided(plan).filter(
@@ -72,7 +78,7 @@ function withdrawBeyondCeiling(plan: Plan, { pause }: ChooseInput): Plan {
   );
 }
 
-/** A new one in its place, where the load still asks for it. */
+/** Destroys workers that failed to wake, and rents others if the load needs them. */
 function giveUpFailedWakes(plan: Plan, input: ChooseInput): Plan {
   if (input.pause.scaleDown) return plan;
   const failed = plan.workers.filter(
@@ -86,12 +92,12 @@ function giveUpFailedWakes(plan: Plan, input: ChooseInput): Plan {
 }
 
 /**
- * One at a time, and none while another is on its way: in a mass failure the next one shows first whether it serves. What
- * replaces it is rented as the load asks for it, within maximum and ceiling.
+ * Destroys one broken worker at a time, and none while another worker boots or leaves: in a mass failure the next one
+ * must first prove that it serves. The load then rents its replacement within `maxWorkers` and the ceiling.
  */
 function replaceBroken(plan: Plan, { pause }: ChooseInput): Plan {
   if (pause.scaleUp || pause.scaleDown) return plan;
-  // One that boots for the pool of cold ones bills as well, and may never be ready either.
+  // A worker that boots for the cold pool is billed as well, and may never be ready either.
   const staying = [...hotOf(plan.workers), ...coldOf(plan.workers)];
   const isOneComing =
     plan.workers.some(({ role }) => role === 'leaving') ||
@@ -106,7 +112,7 @@ function replaceBroken(plan: Plan, { pause }: ChooseInput): Plan {
   return changed(plan, { type: 'destroy', name: broken.name, why: 'Broken' }, 'leaving');
 }
 
-/** Running ones first, since they cost nothing more, then the best performance per dollar. */
+/** Wakes running cold workers first, which add no cost, then those with the best performance per dollar. */
 function wake(plan: Plan, input: ChooseInput): Plan {
   if (input.pause.scaleUp) return plan;
   const candidates = coldOf(plan.workers)
@@ -125,16 +131,16 @@ function wakeRank(worker: ScalingWorker): number {
 
 function rentHot(plan: Plan, input: ChooseInput): Plan {
   if (input.pause.scaleUp) return plan;
-  // One that boots for the pool serves as soon as a new one would, and is paid for already.
+  // A worker that boots for the cold pool serves as soon as a new one and is already billed.
   let next = wakeRunning(plan, input, (worker) => worker.isCurrentTemplate);
   for (let missing = input.hot - hotNow(next); missing > 0; missing -= 1) next = rentOne(next, input, 'Hot');
   if (!next.isCut) return next;
-  // Where the ceiling lets no other come, an old one is better than none. If its host is away, it shows then whether it
-  // comes back, and is replaced if not, instead of taking the room of another for good.
+  // If the ceiling allows no other, an outdated worker is better than none. If its host is gone, the wake shows that,
+  // and the worker is replaced instead of blocking the room.
   return wakeRunning(next, input, (worker) => !worker.isCurrentTemplate);
 }
 
-/** Cold ones that have not come to rest, as far as hot ones are missing: they cost as much already. */
+/** Makes running cold workers hot while hot ones are missing; they are already billed. */
 function wakeRunning(plan: Plan, { hot }: ChooseInput, applies: (worker: ScalingWorker) => boolean): Plan {
   return coldOf(plan.workers)
     .filter((worker) => worker.isRunning && !worker.isReady && applies(worker))
@@ -143,9 +149,9 @@ function wakeRunning(plan: Plan, { hot }: ChooseInput, applies: (worker: Scaling
 }
 
 /**
- * Hot ones beyond the wanted number: the cheapest cover stays, unless `maxWorkers` forbids it; the rest goes cold where
- * the pool has room. Those that do not serve go first, as with a ReplicaSet; those that do, only as far as others serve
- * without them.
+ * Stops or destroys surplus hot workers. The cheapest cover stays unless `maxWorkers` prevents it; the rest becomes
+ * cold if the pool has room. Workers that do not serve are removed first, as in a ReplicaSet. Serving workers are
+ * removed only if others serve in their place.
  */
 function dropHot(plan: Plan, input: ChooseInput): Plan {
   if (input.pause.scaleDown) return plan;
@@ -163,14 +169,14 @@ function dropHot(plan: Plan, input: ChooseInput): Plan {
   );
 }
 
-/** Whether those that serve would not do without it: the cover may still boot, or fail to. */
+/** Returns true if the other serving workers would not suffice without this one: the cover may still boot, or fail. */
 function isMissed({ workers }: Plan, { name, isReady }: ScalingWorker, input: ChooseInput): boolean {
   const others = hotOf(workers).filter((worker) => worker.isReady && worker.name !== name);
   const isCovered = input.hotCapacity > 0 && sumOfPerf(others) >= input.hotCapacity;
   return isReady && others.length < input.hot && !isCovered;
 }
 
-/** Those that should stay; none in particular where there may not be as many as the load asks for. */
+/** Returns the names of the workers that should stay; none if the cover exceeds `maxWorkers`. */
 function coverOf(hot: readonly ScalingWorker[], { hotCapacity, maxWorkers }: ChooseInput): readonly string[] {
   const onHold = hot.filter((worker) => worker.isOnHold);
   const free = hot.filter((worker) => !worker.isOnHold);
@@ -188,7 +194,7 @@ function stopOrDestroy(plan: Plan, worker: ScalingWorker, input: ChooseInput): P
 function rentCold(plan: Plan, input: ChooseInput): Plan {
   if (input.pause.scaleUp) return plan;
   let next = plan;
-  // The places of hot workers that are missing are theirs.
+  // Missing hot workers need their places.
   const missingHot = Math.max(0, input.hot - hotNow(plan));
   for (let missing = input.total - presentNow(plan) - missingHot; missing > 0; missing -= 1) {
     if (firstBoots(next) >= MAX_SURGE) return next;

@@ -11,35 +11,29 @@ const cold = (name: string, perf: number, overrides: Partial<CountedWorker> = {}
   hot(name, perf, { role: 'cold', ...overrides });
 const leaving = (name: string, perf: number) => hot(name, perf, { role: 'leaving' });
 
-describe('a capacity takes', () => {
+describe('a capacity needs', () => {
   test.each<[string, readonly CountedWorker[], number, number | undefined, number]>([
-    ['nobody where nothing is asked', [hot('a', 100)], 0, 100, 0],
-    ['nobody where less than nothing is asked', [hot('a', 40)], -1, undefined, 0],
-    ['one while no performance is known', [], 5000, undefined, 1],
-    ['as many as are alike', [hot('a', 100), cold('b', 100)], 300, 100, 3],
-    ['the cheapest of the hot ones that do it', [hot('a', 50), hot('b', 100), hot('c', 50)], 100, 100, 1],
-    ['all hot ones where none can be spared', [hot('a', 60), hot('b', 100)], 150, 100, 2],
-    ['one less where one can', [hot('a', 60), hot('b', 100)], 100, 100, 1],
-    ['all hot ones that do exactly as much, but for rounding', [hot('a', 0.1), hot('b', 0.2)], 0.3, 5, 2],
-    ['new ones for what the hot ones miss', [hot('a', 40)], 100, 100, 2],
-    ['cold ones before new ones', [hot('a', 40), cold('b', 60)], 100, 100, 2],
-    ['cold ones and new ones', [hot('a', 40), cold('b', 10)], 250, 100, 4],
-    ['the worthiest of the cold ones first', [hot('a', 40), cold('b', 10), cold('c', 60)], 100, 100, 2],
-    ['cold ones of no performance, and new ones in their stead', [hot('a', 40), cold('b', 0)], 100, 100, 3],
-    [
-      'no new one for what is missing by rounding alone',
-      [hot('a', 0.1), cold('b', 0.1999999995)],
-      0.3,
-      0.01,
-      2,
-    ],
-    ['nobody who leaves', [leaving('a', 900), hot('b', 50)], 100, 100, 2],
+    ['no worker for 0', [hot('a', 100)], 0, 100, 0],
+    ['no worker for less than 0', [hot('a', 40)], -1, undefined, 0],
+    ['one worker while no performance is known', [], 5000, undefined, 1],
+    ['the quotient for equal workers', [hot('a', 100), cold('b', 100)], 300, 100, 3],
+    ['the cheapest sufficient hot workers', [hot('a', 50), hot('b', 100), hot('c', 50)], 100, 100, 1],
+    ['all hot workers if each is needed', [hot('a', 60), hot('b', 100)], 150, 100, 2],
+    ['one hot worker less if one is not needed', [hot('a', 60), hot('b', 100)], 100, 100, 1],
+    ['all hot workers if only rounding makes them insufficient', [hot('a', 0.1), hot('b', 0.2)], 0.3, 5, 2],
+    ['new workers beside insufficient hot ones', [hot('a', 40)], 100, 100, 2],
+    ['cold workers before new ones', [hot('a', 40), cold('b', 60)], 100, 100, 2],
+    ['cold and new workers', [hot('a', 40), cold('b', 10)], 250, 100, 4],
+    ['the best cold workers first', [hot('a', 40), cold('b', 10), cold('c', 60)], 100, 100, 2],
+    ['new workers beside cold ones without performance', [hot('a', 40), cold('b', 0)], 100, 100, 3],
+    ['no new worker if only rounding is missing', [hot('a', 0.1), cold('b', 0.1999999995)], 0.3, 0.01, 2],
+    ['no leaving worker', [leaving('a', 900), hot('b', 50)], 100, 100, 2],
   ])('%s', (_, workers, capacity, perf, count) => {
     expect(countFor(workers, capacity, { perf, order: byValue })).toBe(count);
   });
 });
 
-test('of unequal cold workers as many count as those that are to stay reach it with', () => {
+test('counts unequal cold workers in the order in which they stay', () => {
   const workers = [
     hot('a', 40),
     cold('first to go', 200, { keepRank: 1 }),
@@ -49,14 +43,14 @@ test('of unequal cold workers as many count as those that are to stay reach it w
   expect(countFor(workers, 100, { perf: 100, order: byStay })).toBe(3);
 });
 
-describe('of two cold workers the first to wake is', () => {
+describe('of two cold workers the first to wake', () => {
   test.each<[string, Partial<CountedWorker>, Partial<CountedWorker>]>([
-    ['the one that does more for a dollar', { perf: 100, pricePerHour: 10 }, { perf: 100, pricePerHour: 11 }],
-    ['the one that does more for the same', { perf: 101 }, { perf: 100 }],
-    ['the one that is to be kept, where they are worth the same', { keepRank: 2 }, { keepRank: 1 }],
-    ['the first by name, where nothing else tells them apart', { name: 'a' }, { name: 'b' }],
+    ['has more performance per dollar', { perf: 100, pricePerHour: 10 }, { perf: 100, pricePerHour: 11 }],
+    ['has more performance at the same price', { perf: 101 }, { perf: 100 }],
+    ['has the higher rank at the same value', { keepRank: 2 }, { keepRank: 1 }],
+    ['is first by name if all else is equal', { name: 'a' }, { name: 'b' }],
     [
-      'the first by name of two that cost nothing',
+      'is first by name of two without a price',
       { name: 'a', pricePerHour: 0 },
       { name: 'b', pricePerHour: 1 },
     ],

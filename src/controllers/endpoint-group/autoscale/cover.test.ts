@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { cheapestCover } from './cover.ts';
 import type { CoverWorker } from './scaling-worker.ts';
 
-/** Few distinct figures, so that covers of one price are many. */
+/** Few distinct figures, so that many covers have the same price. */
 const candidates = fc
   .array(fc.record({ perf: fc.nat(4), pricePerHour: fc.nat(3) }), { minLength: 1, maxLength: 9 })
   .map((list) => list.map((given, index): CoverWorker => ({ ...given, name: `w${index}`, keepRank: index })));
@@ -11,7 +11,7 @@ const candidates = fc
 const sum = (set: readonly CoverWorker[], figure: 'perf' | 'pricePerHour' | 'keepRank') =>
   set.reduce((total, one) => total + one[figure], 0);
 
-test('of all covers of one price the smallest is taken, and of those the one that keeps what should be kept', () => {
+test('chooses the smallest cover of the same price, and of those the one with the highest ranks', () => {
   fc.assert(
     fc.property(candidates, fc.integer({ min: 1, max: 20 }), (list, capacity) => {
       fc.pre(sum(list, 'perf') >= capacity);
@@ -38,7 +38,7 @@ test('of all covers of one price the smallest is taken, and of those the one tha
   );
 });
 
-test('twenty workers of which none is worth less than another are searched to the end', () => {
+test('searches twenty workers of equal value exactly', () => {
   const alike = Array.from({ length: 20 }, (_, index): CoverWorker => {
     const perf = 1000 + 2 ** (index % 10);
     return { name: `w${index}`, perf, pricePerHour: perf, keepRank: index };
@@ -47,7 +47,7 @@ test('twenty workers of which none is worth less than another are searched to th
   expect(sum(cheapestCover(alike, capacity), 'perf')).toBe(capacity);
 });
 
-test('of more than twenty workers the dearest go as long as the rest does enough', () => {
+test('drops the most expensive of more than twenty workers while the rest suffices', () => {
   const many = Array.from({ length: 24 }, (_, index): CoverWorker => {
     const name = `w${String(index).padStart(2, '0')}`;
     return { name, perf: 100, pricePerHour: index < 4 ? 500 : 400, keepRank: index === 9 ? 1 : 2 };
@@ -61,19 +61,19 @@ test('of more than twenty workers the dearest go as long as the rest does enough
   expect(dropped(2500)).toEqual([]);
   expect(dropped(2400)).toEqual([]);
   expect(dropped(2301)).toEqual([]);
-  // Dear ones first, of those the last by name.
+  // The most expensive ones first, of those the last by name.
   expect(dropped(2300)).toEqual(['w03']);
   expect(dropped(2000)).toEqual(['w00', 'w01', 'w02', 'w03']);
-  // Then the one that is least to be kept, then the last by name.
+  // Then the one with the lowest rank, then the last by name.
   expect(dropped(1900)).toEqual(['w00', 'w01', 'w02', 'w03', 'w09']);
   expect(dropped(1800)).toEqual(['w00', 'w01', 'w02', 'w03', 'w09', 'w23']);
   const uneven = many.map((one, index) => (index === 0 ? { ...one, perf: 900, pricePerHour: 900 } : one));
-  // The dearest does too much to go, those after it do not.
+  // The most expensive one is needed, those after it are not.
   expect(cheapestCover(uneven, 2900).map(({ name }) => name)).not.toContain('w03');
   expect(cheapestCover(uneven, 2900).map(({ name }) => name)).toContain('w00');
 });
 
-test('takes no worker for no capacity, and all for too much', () => {
+test('chooses no worker for no capacity, and all for too much', () => {
   const two = [0, 1].map(
     (index): CoverWorker => ({ name: `w${index}`, perf: 100, pricePerHour: 1, keepRank: 0 }),
   );

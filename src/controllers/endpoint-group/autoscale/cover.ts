@@ -1,7 +1,7 @@
 import { workersFor } from './capacity.ts';
 import type { CountedWorker, CoverWorker } from './scaling-worker.ts';
 
-/** Against sums that miss a capacity by rounding alone. */
+/** Tolerance for sums that miss a capacity by rounding. */
 const ROUNDING = 1e-9;
 
 export function hotOf<W extends CountedWorker>(workers: readonly W[]): readonly W[] {
@@ -14,27 +14,28 @@ export function coldOf<W extends CountedWorker>(workers: readonly W[]): readonly
 export const sumOfPerf = (workers: readonly { readonly perf: number }[]): number =>
   workers.reduce((sum, worker) => sum + worker.perf, 0);
 
-/** The order in which cold workers are woken: most performance per dollar first. */
+/** Compares cold workers for a wake: the most performance per dollar first. */
 export function byValue(a: CoverWorker, b: CoverWorker): number {
   const difference = b.perf * Math.max(1, a.pricePerHour) - a.perf * Math.max(1, b.pricePerHour);
   return difference || b.keepRank - a.keepRank || (a.name < b.name ? -1 : 1);
 }
 
-/** Those that go first are at the front: marked, old, unhealthy, newest (by `keepRank`), then dear. */
+/** Compares workers for removal: first by `keepRank`, then the most expensive for its performance. */
 export function byDrop(a: CoverWorker, b: CoverWorker): number {
   return a.keepRank - b.keepRank || -byValue(a, b);
 }
 
-/** The reverse: those at the front are the last to be destroyed. */
+/** Compares workers for staying: the last ones to remove first. */
 export function byStay(a: CoverWorker, b: CoverWorker): number {
   return byDrop(b, a);
 }
 
 /**
- * How many workers a capacity takes: the cheapest cover where those that are hot reach it, else all of them, cold ones
- * in the order given, and new ones of the usual performance. One while nothing is known of any. Hot ones are counted
- * by `byValue`, in which cold ones are woken; all of them by `byStay`: where others stayed than were counted, the pool
- * would be too small at once, and be filled up and emptied for ever.
+ * Returns the number of workers for a capacity: the cheapest cover if the hot ones reach it, else all hot ones, cold
+ * ones in this order, and new ones of the usual performance. 1 while no performance is known.
+ *
+ * The hot number uses `byValue`, the order of wakes, and the total uses `byStay`. If others stayed than were counted,
+ * the pool would be too small and be filled and emptied repeatedly.
  */
 export function countFor(
   workers: readonly CountedWorker[],
@@ -52,7 +53,9 @@ export function countFor(
   return isAllNeeded(hot, capacity) ? hot.length : cheapestCover(hot, capacity).length;
 }
 
-/** Whether the rest would not reach the capacity whichever worker went: the usual case, and it needs no search. */
+/**
+ * Returns true if no worker can be removed without missing the capacity. This is the usual case and needs no search.
+ */
 function isAllNeeded(workers: readonly CountedWorker[], capacity: number): boolean {
   // Stryker disable all: it saves a search, and the search finds the same
   const least = Math.min(...workers.map((worker) => worker.perf));
@@ -71,11 +74,11 @@ function extraFor(cold: readonly CountedWorker[], missing: number, perf: number)
   return rest <= ROUNDING ? count : count + workersFor(rest, perf);
 }
 
-/** Beyond this the exact search is too wide and the greedy one serves. */
+/** Maximum number of workers for the exact search. The greedy search covers larger groups. */
 const EXACT_UP_TO = 20;
 
 interface Subset {
-  /** Of the candidates, as bits. */
+  /** Candidates as bits. */
   readonly mask: number;
   readonly size: number;
   readonly perf: number;
@@ -85,7 +88,7 @@ interface Subset {
 
 const EMPTY: Subset = { mask: 0, size: 0, perf: 0, price: 0, rank: 0 };
 
-/** Among covers of one price the smaller one, then the one that keeps what should be kept. */
+/** Returns true for the better of two covers: lower price, then fewer workers, then higher ranks. */
 function isBetter(a: Subset, b: Subset): boolean {
   if (a.price !== b.price) return a.price < b.price;
   return a.size !== b.size ? a.size < b.size : a.rank > b.rank;
@@ -102,8 +105,8 @@ function joined(a: Subset, b: Subset): Subset {
 }
 
 /**
- * The subsets worth having, by falling performance: each is better than all that do as much. What is worse stays
- * worse whatever joins both, so that nothing is lost where it is left out.
+ * Returns the subsets that are better than all others with at least their performance, by falling performance. A
+ * worse subset stays worse with any addition, so it can be left out.
  */
 function worthwhile(candidates: readonly CoverWorker[], shift: number): readonly Subset[] {
   return candidates.reduce<readonly Subset[]>(
@@ -115,7 +118,7 @@ function worthwhile(candidates: readonly CoverWorker[], shift: number): readonly
   );
 }
 
-/** Subsets without one more candidate, and those with it. */
+/** Returns the best subsets with and without one more candidate. */
 function merged(subsets: readonly Subset[], one: Subset): readonly Subset[] {
   const kept: Subset[] = [];
   let [without, within] = [0, 0];
@@ -133,16 +136,19 @@ function merged(subsets: readonly Subset[], one: Subset): readonly Subset[] {
   return kept;
 }
 
-/** Meet in the middle: at most 2 × 2^(n/2) subsets. */
+/** Searches from both halves: at most 2 × 2^(n/2) subsets. */
 function exactCover(candidates: readonly CoverWorker[], capacity: number): readonly CoverWorker[] {
   const half = candidates.length >> 1;
   const [left, right] = [worthwhile(candidates.slice(0, half), 0), worthwhile(candidates.slice(half), half)];
-  // All bits, where all together do not reach it.
+  // All bits if all together do not reach the capacity.
   const mask = bestOfBoth(left, right, capacity)?.mask ?? -1;
   return candidates.filter((_, index) => (mask & (1 << index)) !== 0);
 }
 
-/** The less one half does, the more is asked of the other: the last there that does enough is the best that does. */
+/**
+ * Returns the best pair of subsets from both halves. The less the left one contributes, the more the right one must:
+ * the last sufficient subset there is the best one.
+ */
 function bestOfBoth(left: readonly Subset[], right: readonly Subset[], capacity: number): Subset | undefined {
   let at = right.length - 1;
   let found: Subset | undefined;
@@ -156,7 +162,7 @@ function bestOfBoth(left: readonly Subset[], right: readonly Subset[], capacity:
   return found;
 }
 
-/** Most expensive first, dropped where the rest still covers. */
+/** Removes workers from the most expensive on, if the rest still covers the capacity. */
 function greedyCover(candidates: readonly CoverWorker[], capacity: number): readonly CoverWorker[] {
   const expensiveFirst = [...candidates].sort(
     (a, b) => b.pricePerHour - a.pricePerHour || a.keepRank - b.keepRank || (a.name < b.name ? 1 : -1),
@@ -172,8 +178,8 @@ function greedyCover(candidates: readonly CoverWorker[], capacity: number): read
 }
 
 /**
- * The cheapest set of workers whose performance adds up to `capacity`; all of them where they do not reach it.
- * Exact up to twenty workers.
+ * Returns the cheapest set of workers whose total performance reaches `capacity`, or all of them if they do not reach
+ * it. Exact for up to twenty workers.
  */
 export function cheapestCover(candidates: readonly CoverWorker[], capacity: number): readonly CoverWorker[] {
   if (capacity <= 0) return [];

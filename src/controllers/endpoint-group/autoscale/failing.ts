@@ -7,16 +7,17 @@ import type { Observed } from '../types.ts';
 import type { Worker } from '../workers/worker.ts';
 import type { Change } from './plan.ts';
 
-/** A worker that reports an error, as the status of its group keeps it. */
+/** Worker that reports an error, as the status of its group records it. */
 export type FailingWorker = NonNullable<EndpointGroupStatus['failingWorkers']>[number];
 
-/** The status holds no more: the next ones count from when there is room. */
+/** Maximum number in the status. Further workers are recorded when there is room. */
 const MAX_FAILING = 64;
 const MAX_ERROR = 160;
 
 /**
- * Workers whose last word is an error, the oldest first. It holds until they report without one: neither a restart of
- * the operator nor their silence ends it. The recorded text stays, so that a changing one writes nothing.
+ * Returns the workers whose last report is an error, the oldest first. A worker stays until it reports without an
+ * error, also across restarts of the operator and its own silence. The recorded text stays, so that a changing text
+ * causes no write.
  */
 export function failingWorkers(
   {
@@ -45,13 +46,13 @@ export function failingWorkers(
 
 const order = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);
 
-/** The error of a report in printable characters; undefined if it reports none. */
+/** Returns the error of a report in printable characters; undefined without an error. */
 export function readableError(error: string | undefined): string | undefined {
   if (error === undefined || error === '') return undefined;
   return printableText(error, MAX_ERROR) ?? 'an error without readable text';
 }
 
-/** The figures, with the recorded errors of workers that have not reported since. */
+/** Returns the figures with the recorded errors of workers that have not reported since. */
 export function withRecordedErrors(load: LoadView, failing: readonly FailingWorker[]): LoadView {
   const errors = new Map(failing.map(({ worker, error }) => [worker, error]));
   const workers = [...load.workers].map(
@@ -60,24 +61,24 @@ export function withRecordedErrors(load: LoadView, failing: readonly FailingWork
   return { ...load, workers: new Map(workers) };
 }
 
-/** When the next broken worker may be replaced. */
+/** Time from which the next broken worker may be replaced. */
 export interface ReplacementPace {
-  /** Broken workers that were replaced one after the other, without one of the new ones serving for long. */
+  /** Number of consecutive replacements of broken workers without a proven new one. */
   readonly inRow: number;
-  /** Epoch milliseconds. */
+  /** In milliseconds since the epoch. */
   readonly from: number;
-  /** A worker whose replacement is on record, and that may still have to be told to go. */
+  /** Worker whose replacement is recorded and which may still need its role Gone. */
   readonly underWay: string | undefined;
 }
 
 const HOUR_MS = 3_600_000;
-/** Without a replacement for so long, a row is over. */
+/** Time without a replacement after which the count starts again. */
 const ROW_MS = 2 * HOUR_MS;
 
 /**
- * The group replaces `maxPerHour` broken workers in an hour at most, and each of a row waits twice as long as the one
- * before, up to an hour: an image that is broken everywhere must not rent machine after machine. A new worker that
- * serves for as long as the first one waits ends the row.
+ * Returns the pace of replacements: at most `maxPerHour`, and each consecutive one waits twice as long as the one
+ * before, up to an hour. An image that is broken everywhere must not rent machine after machine. A new worker that
+ * serves for as long as the first wait resets the count.
  */
 export function replacementPace(
   { group, workers, clock: { now } }: Pick<Observed, 'group' | 'workers' | 'clock'>,
@@ -85,7 +86,7 @@ export function replacementPace(
 ): ReplacementPace {
   const { lastReplacement: last } = group.status ?? {};
   const at = parseTime(last?.at);
-  // What a clock that was ahead has noted would hold every replacement back until then.
+  // A time in the future is from before the clock went back; it must not delay replacements.
   if (last === undefined || at === undefined || at > now)
     return { inRow: last?.count ?? 0, from: 0, underWay: undefined };
   const firstMs = HOUR_MS / group.spec.template.spec.replacement.maxPerHour;
@@ -99,7 +100,7 @@ export function replacementPace(
   };
 }
 
-/** What the status keeps of the last replacement of a broken worker. */
+/** Returns the last replacement of a broken worker for the status. */
 export function lastReplacement(
   { group, clock: { now } }: Pick<Observed, 'group' | 'clock'>,
   { inRow, underWay }: ReplacementPace,

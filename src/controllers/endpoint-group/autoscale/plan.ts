@@ -2,43 +2,43 @@ import type { MicroDollars } from '../../../lib/money.ts';
 import { byDrop, coldOf, hotOf } from './cover.ts';
 import type { ScalingWorker } from './scaling-worker.ts';
 
-/** Cold workers that boot for the first time at one time. */
+/** Maximum number of cold workers in their first boot at one time. */
 export const MAX_SURGE = 2;
 
 export interface ChooseInput {
   readonly workers: readonly ScalingWorker[];
-  /** From the decision of the tick. */
+  /** Desired numbers of the tick. */
   readonly hot: number;
   readonly total: number;
-  /** What the hot ones are to cover; 0 where their number alone counts. */
+  /** Capacity that the hot workers must cover; 0 if only their number counts. */
   readonly hotCapacity: number;
   readonly maxWorkers: number;
   readonly ceiling: MicroDollars | undefined;
-  /** The most that a new worker may cost by template and account; undefined if neither says. */
+  /** Price limit of a new worker by template and account; undefined without a limit. */
   readonly priceOfNew: MicroDollars | undefined;
   /**
-   * If the template leaves a price out: the remaining room from which on a new worker is rented. Its price is then
-   * limited to that room, whatever the account allows by the time it is rented.
+   * Minimum remaining room for a new worker if the template has an offer without a price. The worker's price is then
+   * limited to the room, whatever the account allows later.
    */
   readonly usualPrice?: MicroDollars | undefined;
   readonly pause: { readonly scaleUp: boolean; readonly scaleDown: boolean };
-  /** Workers that may be out of service for a new template; undefined where old ones are left alone. */
+  /** Workers that may be unavailable in a rollout; undefined if outdated workers stay. */
   readonly maxUnavailable: number | undefined;
 }
 
 export type Change =
-  /** A cold worker becomes hot. */
+  /** Makes a cold worker hot. */
   | { readonly type: 'wake'; readonly name: string }
-  /** A new worker; `Cold` boots once and is then stopped. */
+  /** Creates a worker; `Cold` boots once and is then stopped. */
   | {
       readonly type: 'rent';
       readonly desiredRole: 'Hot' | 'Cold';
-      /** Where the ceiling limits its price and the template does not. */
+      /** Price limit from the ceiling if the template has none. */
       readonly maxPricePerHour?: MicroDollars;
     }
-  /** A hot worker becomes cold, after its work. */
+  /** Makes a hot worker cold after it has drained. */
   | { readonly type: 'park'; readonly name: string }
-  /** A worker is destroyed, after its work. */
+  /** Destroys a worker after it has drained. */
   | {
       readonly type: 'destroy';
       readonly name: string;
@@ -54,25 +54,24 @@ export type Change =
 
 export interface Choice {
   readonly changes: readonly Change[];
-  /** Workers that the ceiling keeps from being woken or rented. */
+  /** Workers that the ceiling prevented from a wake or a rental. */
   readonly cutByCeiling: number;
 }
 
-/** What is decided so far, and the workers as they will be then. */
+/** Changes so far, and the workers after them. */
 export interface Plan {
   readonly changes: readonly Change[];
-  /** The ceiling forbade a wake or a rent. */
+  /** True if the ceiling prevented a wake or a rental. */
   readonly isCut: boolean;
   readonly workers: readonly ScalingWorker[];
-  /** Rented in this plan: they count as workers that boot. */
+  /** Workers rented in this plan; they count as booting. */
   readonly rentedHot: number;
   readonly rentedCold: number;
-  /** Hot ones too many, which go once others serve in their place. */
+  /** Surplus hot workers that are removed later, when others serve in their place. */
   readonly deferred: number;
   readonly spend: MicroDollars;
 }
 
-/** The plan in which nothing is decided yet. */
 export function emptyPlan(workers: readonly ScalingWorker[]): Plan {
   return {
     workers,
@@ -85,7 +84,7 @@ export function emptyPlan(workers: readonly ScalingWorker[]): Plan {
   };
 }
 
-/** What it costs in an hour as it is now. */
+/** Returns the present price per hour. */
 export function priceNow(worker: ScalingWorker): MicroDollars {
   return worker.isRunning ? worker.pricePerHour : worker.coldPricePerHour;
 }
@@ -115,7 +114,7 @@ export function cut(plan: Plan): Plan {
   return { ...plan, isCut: true };
 }
 
-/** One more hot worker goes later than it could. */
+/** Returns the plan with one more surplus hot worker that is removed later. */
 export function deferred(plan: Plan): Plan {
   return { ...plan, deferred: plan.deferred + 1 };
 }
@@ -127,7 +126,7 @@ export function woken(plan: Plan, name: string, extra: MicroDollars): Plan {
 export function rentOne(plan: Plan, input: ChooseInput, desiredRole: 'Hot' | 'Cold'): Plan {
   const billing = plan.workers.length + plan.rentedHot + plan.rentedCold;
   if (billing >= input.maxWorkers) return plan;
-  // Without any idea of the price, one worker is rented to learn it.
+  // While no price is known, only the first worker may rent, which reveals the price.
   if (input.usualPrice === Number.POSITIVE_INFINITY) return plan;
   const price = priceOfNext(plan.spend, input);
   if (!isAffordable(plan, price, input)) return cut(plan);
@@ -142,8 +141,8 @@ export function rentOne(plan: Plan, input: ChooseInput, desiredRole: 'Hot' | 'Co
 }
 
 /**
- * What the next worker may cost at most beside that spend, infinity if it cannot be told: the price that template and
- * account name; where the template leaves it out, no more than the ceiling leaves. Without a ceiling nothing asks.
+ * Returns the maximum price of the next worker beside this spend: the limit of template and account, and if the
+ * template has none, also the room below the ceiling. Infinity if that is unknown or too little; 0 without a ceiling.
  */
 export function priceOfNext(
   spend: MicroDollars,
@@ -155,7 +154,7 @@ export function priceOfNext(
   return room > 0 && room >= Math.min(usualPrice, priceOfNew) ? room : Number.POSITIVE_INFINITY;
 }
 
-/** Those that nothing was decided about in this plan. */
+/** Returns the workers without a change in this plan. */
 export function undecided({ workers, changes }: Plan): readonly ScalingWorker[] {
   const decided = new Set(changes.map((change) => (change.type === 'rent' ? undefined : change.name)));
   return workers.filter(({ name }) => !decided.has(name));
@@ -166,9 +165,9 @@ export function firstBoots(plan: Plan): number {
 }
 
 /**
- * Old ones of use to nobody go at once, the other hot ones only as far as no more than `maxUnavailable` are missing
- * then, and cold ones as far as others may come in their place; each of these only where the ceiling lets another come.
- * None goes while the group is paused: its place would stay empty, or it may not go at all.
+ * Destroys outdated workers: useless ones immediately, hot ones within `maxUnavailable`, and cold ones if others may
+ * boot in their place. Each one goes only if the ceiling allows its replacement. None goes while the group is paused,
+ * since its place would stay empty, or scaling down is not allowed.
  */
 export function replaceOld(plan: Plan, input: ChooseInput): Plan {
   const { maxUnavailable, pause } = input;
@@ -187,7 +186,10 @@ export function replaceOld(plan: Plan, input: ChooseInput): Plan {
   });
 }
 
-/** One that is away for a moment is missing already: it may be the one that is missing, and no more than that. */
+/**
+ * Returns the hot workers to replace. A worker that is briefly unready is already missing, so it may be the missing
+ * one.
+ */
 function replaceableHot(
   { workers }: Plan,
   old: readonly ScalingWorker[],
@@ -203,12 +205,15 @@ function replaceableHot(
   ];
 }
 
-/** Never served, has not come back for longer than a boot takes, or serves where nobody can be led to. */
+/** Returns true if the worker never served, has been away for longer than a boot, or is unreachable. */
 function isUseless({ isReady, hasRun, isOverdue, isUnreachable }: ScalingWorker): boolean {
   return !isReady && (!hasRun || isOverdue || isUnreachable);
 }
 
-/** No more than there may be firstBoots, those among them that are still to come: the pool is never emptied at once. */
+/**
+ * Returns the cold workers to replace, within the maximum of first boots less those still to come: the pool is never
+ * emptied at once.
+ */
 function replaceableCold(
   plan: Plan,
   old: readonly ScalingWorker[],
@@ -220,12 +225,12 @@ function replaceableCold(
 
 type Wants = Pick<ChooseInput, 'hot' | 'total'>;
 
-/** Places in the whole pool that nobody has. */
+/** Returns the number of free places in the whole pool. */
 function allPlaces(plan: Plan, { hot, total }: Wants): number {
   return Math.max(hot, total) - presentNow(plan);
 }
 
-/** Places of hot workers that leave. Where the ceiling keeps others empty, they stay so. */
+/** Returns the free places of leaving hot workers. Places that the ceiling keeps empty stay empty. */
 function hotPlaces(plan: Plan, { hot }: Wants): number {
   return Math.min(hot - hotNow(plan), leavingOf(plan).length);
 }
@@ -234,7 +239,7 @@ interface PaidFor extends ChooseInput {
   readonly places: (plan: Plan, wants: Wants) => number;
 }
 
-/** Those whose places can be paid for anew: workers that the ceiling lets nobody relieve stay what they are. */
+/** Destroys workers whose places the ceiling allows to fill again. Others stay. */
 function goneIfPaidFor(plan: Plan, going: readonly ScalingWorker[], input: PaidFor): Plan {
   const { ceiling = Number.POSITIVE_INFINITY, places } = input;
   return going.reduce((before, worker) => {
@@ -245,7 +250,7 @@ function goneIfPaidFor(plan: Plan, going: readonly ScalingWorker[], input: PaidF
   }, plan);
 }
 
-/** Of a worker in the place of one that goes: a price that only the ceiling limits is as usual. */
+/** Returns the price of a replacement: the usual one if only the ceiling limits it. */
 function priceOfOne(spend: number, input: PaidFor): number {
   const price = priceOfNext(spend, input);
   return Math.min(price, input.usualPrice || price);

@@ -1,6 +1,6 @@
-/** An authority of a group, as its Secret holds it. Times are in milliseconds since the epoch. */
+/** Certificate authority of a group, as its Secret contains it. Times are milliseconds since the epoch. */
 export interface Authority {
-  /** The number of its generation: 1 for the first. */
+  /** Number of the generation, from 1. */
   readonly generation: number;
   readonly from: number;
   readonly until: number;
@@ -8,30 +8,37 @@ export interface Authority {
 
 const DAY_MS = 86_400_000;
 /**
- * How long a worker's certificate lasts, whatever its `maxLifetime`: a machine keeps what it was given when it was rented,
- * and a changed spec may let it live longer.
+ * Validity of a worker's certificate. It does not follow `maxLifetime`: a machine keeps the certificate of its
+ * rental, and a later spec may extend its life.
  */
 export const WORKER_VALID_MS = 365 * DAY_MS;
-/** A worker is replaced this long before its certificate may end: its group may be paused or short of credit meanwhile. */
+/**
+ * Time before the end of its certificate at which a worker is replaced. The group may be paused or short of credit
+ * meanwhile.
+ */
 const REPLACED_BEFORE_MS = 30 * DAY_MS;
-/** Each worker knows an authority before it signs, and believes the former one until the last of its certificates ended. */
+/** Time for which an authority is trusted before it signs, so that every worker knows it by then. */
 export const TRUSTED_BEFORE_MS = WORKER_VALID_MS + DAY_MS;
-/** Trusted, then signing for the same time, then trusted until its last certificate ends, and a margin. */
+/**
+ * Validity of an authority: trusted, then signing for the same time, then trusted until its last certificate ends,
+ * and a margin.
+ */
 export const AUTHORITY_VALID_MS = 4 * TRUSTED_BEFORE_MS;
 
-/** What is to be done with the authorities of a group now. */
+/** Actions on the authorities of a group that are due now. */
 export interface AuthorityPlan<T> {
-  /** Those that are believed, oldest first. */
+  /** Valid authorities, oldest first. */
   readonly trusted: readonly T[];
-  /** The one that signs; undefined where there is none. */
+  /** Authority that signs; undefined if there is none. */
   readonly signer: T | undefined;
-  /** The generation that is to be made now. */
+  /** Generation to create now. */
   readonly next: number | undefined;
 }
 
 /**
- * Rotation without an interruption: a new authority is believed for as long as a certificate lasts before it signs the
- * first, so that every machine that runs then was given it; the old one is believed until its last certificate ended.
+ * Plans a rotation without interruption. A new authority is trusted for the validity of a certificate before it signs
+ * its first. Every machine that runs by then was rented with it. The old authority stays trusted until its last
+ * certificate ends.
  */
 export function planAuthorities<T extends Authority>(all: readonly T[], now: number): AuthorityPlan<T> {
   const trusted = all
@@ -44,7 +51,7 @@ export function planAuthorities<T extends Authority>(all: readonly T[], now: num
   return { trusted, signer, next: isNextDue ? last + 1 : undefined };
 }
 
-/** Whether a worker is so old that its certificate may end soon: none was issued before the worker was made. */
+/** Returns true if the certificate of a worker this old may end soon. No certificate is older than its worker. */
 export function isCertificateEnding({ createdAt }: { readonly createdAt: number }, now: number): boolean {
   return now >= createdAt + WORKER_VALID_MS - REPLACED_BEFORE_MS;
 }

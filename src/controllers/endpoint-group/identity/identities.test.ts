@@ -36,7 +36,7 @@ const workerOf = () => {
   return { ...object, metadata: { ...metadata, ...owners, annotations: { [annotations.link]: 'TLS' } } };
 };
 
-test('keeps an authority and the certificate of the gateway, and issues one to a worker', async () => {
+test('creates an authority and a gateway certificate, and issues a certificate to a worker', async () => {
   const cluster = memoryCluster();
   const identities = identitiesOf(cluster);
   expect(await identities.issue(workerOf())).toEqual({
@@ -55,7 +55,7 @@ test('keeps an authority and the certificate of the gateway, and issues one to a
   expect(Buffer.from(trusted ?? '', 'base64').toString()).toBe(authority);
 });
 
-test('writes nothing for a group that is called without TLS, and issues nothing to its workers', async () => {
+test('writes no Secret and issues no certificate for a group without TLS', async () => {
   const cluster = memoryCluster();
   const identities = identitiesOf(cluster);
   expect(await identities.ensure(groupInDefault({ gateway: { enabled: true } }))).toBeUndefined();
@@ -63,11 +63,11 @@ test('writes nothing for a group that is called without TLS, and issues nothing 
   expect(await cluster.kube.get(secretResource, CA)).toBeUndefined();
 });
 
-test.for([CA, CLIENT])('names $name when it is not of the group, and leaves it as it is', async (at) => {
+test.for([CA, CLIENT])('reports $name of another owner and leaves it unchanged', async (at) => {
   const cluster = memoryCluster();
   const foreign = { apiVersion: 'v1', kind: 'Secret', metadata: at, type: 'Opaque', data: { own: 'eA==' } };
   await cluster.kube.create<SecretObject>(secretResource, foreign);
-  const problem = `Secret ${at.name} exists and is not of this EndpointGroup; delete it, so that the operator can issue certificates.`;
+  const problem = `Secret ${at.name} does not belong to this EndpointGroup; delete it so that the operator can issue certificates.`;
   expect(await identitiesOf(cluster).ensure(group)).toBe(problem);
   expect(await cluster.kube.get<SecretObject>(secretResource, at)).toMatchObject({ data: { own: 'eA==' } });
 });
@@ -76,8 +76,8 @@ test.for([
   { part: 'the key of the authority', at: CA, key: '1.key', text: 'no key' },
   { part: 'the certificate of the authority', at: CA, key: '1.crt', text: 'no certificate' },
   { part: 'the key of the gateway', at: CLIENT, key: 'tls.key', text: 'no key' },
-  { part: 'what the gateway believes', at: CLIENT, key: 'ca.crt', text: '' },
-])('repairs what was changed by hand: $part', async ({ at, key, text }) => {
+  { part: 'the authorities of the gateway', at: CLIENT, key: 'ca.crt', text: '' },
+])('repairs $part after a manual change', async ({ at, key, text }) => {
   const cluster = memoryCluster();
   await identitiesOf(cluster).ensure(group);
   const body = { data: { [key]: Buffer.from(text).toString('base64') } };
@@ -90,9 +90,9 @@ test.for([
   expect((await identitiesOf(cluster).issue(workerOf()))?.type).toBe('issued');
 });
 
-test('renews the certificate of the gateway when a third of it is left, by the same authority', async () => {
+test('renews the gateway certificate from the same authority when a third of its validity is left', async () => {
   const cluster = memoryCluster();
-  // Of its own: in the cluster's time the garbage collector would take what has no owner there.
+  // A separate clock: with the cluster's clock the garbage collector would delete the Secrets, whose owner does not exist there.
   const clock = createVirtualClock({ startMs: cluster.clock.now() });
   const identities = identitiesOf({ ...cluster, clock });
   await identities.ensure(group);
@@ -107,8 +107,8 @@ test('renews the certificate of the gateway when a third of it is left, by the s
   expect(periodOf(second('tls.crt')).until).toBeGreaterThan(periodOf(first('tls.crt')).until);
 });
 
-describe('the operator calls a worker', () => {
-  test('by the certificate of the gateway, and takes that worker alone for it', async () => {
+describe('the caller of a worker', () => {
+  test('has the gateway certificate and the DNS name of that worker', async () => {
     const cluster = memoryCluster();
     const identities = identitiesOf(cluster);
     await identities.ensure(group);
@@ -123,13 +123,13 @@ describe('the operator calls a worker', () => {
     expect(JSON.stringify(caller)).not.toContain('PRIVATE');
   });
 
-  test('without a certificate where its link is another', async () => {
+  test('has no certificate when the group has no TLS', async () => {
     expect(await identitiesOf(memoryCluster()).callerOf(workerInDefault('a').object)).toBeUndefined();
   });
 
-  test('by what is in the Secret half a minute later at most, and reads it once for all workers', async () => {
+  test('follows a changed Secret within 30 s, with one read for all workers', async () => {
     const cluster = memoryCluster();
-    // Of its own: in the cluster's time the garbage collector would take what has no owner there.
+    // A separate clock: with the cluster's clock the garbage collector would delete the Secrets, whose owner does not exist there.
     const clock = createVirtualClock({ startMs: cluster.clock.now() });
     const identities = identitiesOf({ ...cluster, clock });
     expect(await identities.callerOf(workerOf())).toEqual({
@@ -154,10 +154,10 @@ describe('the operator calls a worker', () => {
   });
 
   test.for([
-    ['is of another type', { type: 'Opaque' }, /exists and is not of this EndpointGroup/],
-    ['nothing owns', { metadata: CLIENT }, /exists and is not of this EndpointGroup/],
-    ['lacks its key', { data: {} }, /lacks a certificate, its key or the authorities/],
-  ] as const)('never by a Secret that %s', async ([, change, says]) => {
+    ['has another type', { type: 'Opaque' }, /does not belong to this EndpointGroup/],
+    ['has no owner', { metadata: CLIENT }, /does not belong to this EndpointGroup/],
+    ['has no key', { data: {} }, /has no certificate, no key or no authorities/],
+  ] as const)('is a problem when the Secret %s', async ([, change, says]) => {
     const cluster = memoryCluster();
     const metadata = { ...CLIENT, ownerReferences: [controllerReference(group as KubeObject)] };
     const kept = { metadata, type: 'gpurental.dev/gateway-client', data: PARTS };
@@ -169,17 +169,17 @@ describe('the operator calls a worker', () => {
     });
   });
 
-  test('not at all while the Secret cannot be read, and says why', async () => {
+  test('reports the error when the Secret cannot be read', async () => {
     const cluster = memoryCluster();
     cluster.intercept = () => refusedBy(403, 'Forbidden', 'no right');
     expect(await identitiesOf(cluster).callerOf(workerOf())).toEqual({
       type: 'problem',
-      detail: expect.stringMatching(/^Secret llm-gateway-client cannot be read: .*no right/),
+      detail: expect.stringMatching(/^Cannot read Secret llm-gateway-client: .*no right/),
     });
   });
 });
 
-test('takes an authority out of its Secret when it has ended, with its key', async () => {
+test('removes an expired authority and its key from the Secret', async () => {
   const cluster = memoryCluster();
   const clock = createVirtualClock({ startMs: cluster.clock.now() });
   const identities = identitiesOf({ ...cluster, clock });
@@ -199,7 +199,7 @@ test('takes an authority out of its Secret when it has ended, with its key', asy
   expect(seen[8]).toBe('6.crt 6.key 7.crt 7.key 8.crt 8.key 9.crt 9.key');
 });
 
-test('a certificate lasts a year, however short a life the worker has by its spec', async () => {
+test('issues a certificate for a year when the worker has a short maxLifetime', async () => {
   const cluster = memoryCluster();
   const identities = identitiesOf(cluster);
   await identities.ensure(group);
@@ -210,14 +210,14 @@ test('a certificate lasts a year, however short a life the worker has by its spe
   expect(periodOf(certificate).until - cluster.clock.now()).toBe(365 * DAY_MS);
 });
 
-test('a machine that is rented while the Secrets of its group are made waits for them', async () => {
+test('waits with a certificate while a check creates the Secrets of the group', async () => {
   const cluster = memoryCluster();
   const identities = identitiesOf(cluster);
   identities.check(receiptOf(group), () => {});
   expect((await identities.issue(workerOf()))?.type).toBe('issued');
 });
 
-test.for([409, 500])('tries once more after a conflict, and rejects by other answers: %i', async (status) => {
+test.for([409, 500])('retries once after a conflict and rejects on other errors: %i', async (status) => {
   const cluster = memoryCluster();
   let refusals = 1;
   cluster.intercept = ({ method }) =>
@@ -228,7 +228,7 @@ test.for([409, 500])('tries once more after a conflict, and rejects by other ans
   expect((await cluster.kube.get(secretResource, CLIENT)) !== undefined).toBe(status === 409);
 });
 
-test('checks the Secrets after five seconds while that fails, and after ten minutes else', async () => {
+test('checks the Secrets again 5 s after a failure and 10 min after a success', async () => {
   const cluster = memoryCluster();
   const identities = identitiesOf(cluster);
   let changes = 0;
@@ -254,10 +254,8 @@ test('checks the Secrets after five seconds while that fails, and after ten minu
   expect(cluster.sent.length).toBeGreaterThan(0);
 });
 
-test('says which right is missing', async () => {
+test('reports a missing permission', async () => {
   const cluster = memoryCluster();
   cluster.intercept = ({ method }) => (method === 'POST' ? refusedBy(403, 'Forbidden') : undefined);
-  expect(await identitiesOf(cluster).ensure(group)).toMatch(
-    /^The Secrets of its gateway cannot be written: /,
-  );
+  expect(await identitiesOf(cluster).ensure(group)).toMatch(/^Cannot write the Secrets of its gateway: /);
 });

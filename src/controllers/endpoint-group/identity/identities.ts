@@ -43,27 +43,27 @@ interface KeptAuthority extends Authority {
   readonly pair: KeyPair;
 }
 
-/** Of the certificate of gateway and operator; it is renewed when a third of it is left. */
+/** Validity of the certificate of gateway and operator. It is renewed when a third is left. */
 const CLIENT_VALID_MS = 30 * 86_400_000;
-const RENEW_MS = CLIENT_VALID_MS / 3;
-/** What was written may be changed by hand: it is read again after this time. */
+const RENEW_BEFORE_MS = CLIENT_VALID_MS / 3;
+/** Interval after a check without a problem, since a person may change a Secret. */
 const RECHECK_MS = 600_000;
-/** After a check that found a problem. */
+/** Interval after a check with a problem. */
 const RETRY_MS = 5_000;
 
-/** Null takes a key away. */
+/** Data of a Secret; null removes a key. */
 type SecretPatch = Readonly<Record<string, string | null>>;
 
-/** What is known of the Secrets of a group. */
+/** State of the Secrets of a group. */
 interface SecretsState {
-  /** Settles when the check that is under way is over; never rejects. */
+  /** Check that is under way. Settles at its end and never rejects. */
   checking: Promise<unknown> | undefined;
   problem: string | undefined;
-  /** When to check again. */
+  /** Time of the next check. */
   nextAt: number;
 }
 
-/** What a machine is given, or why it cannot be issued now. */
+/** Environment of a machine with its certificate, or the reason why the operator cannot issue one now. */
 export type IssuedEnv =
   | { readonly type: 'issued'; readonly env: Readonly<Record<string, string>> }
   | { readonly type: 'problem'; readonly detail: string };
@@ -73,25 +73,25 @@ export interface IdentitiesOptions {
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** What was read of a client Secret counts this long, and a failed read less. */
+/** Times for which a successful and a failed read of a client Secret are used. */
 const CALLER_READ_MS = 30_000;
 const CALLER_RETRY_MS = 2_000;
 
-/** What gateway and operator prove themselves by; a text says why it is not known. */
+/** Certificate and key of gateway and operator, or the reason why they are unknown. */
 type Caller = Omit<MutualTls, 'serverName'> | string;
 
 interface ReadCaller {
   readonly value: Promise<Caller>;
-  /** Until when it counts; undefined while it is read. */
+  /** End of its use; undefined while the read is under way. */
   until: number | undefined;
 }
 
-/** The operator as certificate authority of each group that is reached by TLS. Keys stand in its Secret alone. */
+/** The operator as certificate authority of each group with TLS to its workers. Only its Secret contains the keys of an authority. */
 export class GroupIdentities {
   readonly #options: IdentitiesOptions;
-  /** By uid of a group. */
+  /** States by uid of the group. */
   readonly #states = new Map<string, SecretsState>();
-  /** The same. */
+  /** Reads of client Secrets by uid of the group. */
   readonly #callers = new Map<string, ReadCaller>();
 
   constructor(options: IdentitiesOptions) {
@@ -103,7 +103,7 @@ export class GroupIdentities {
     this.#callers.delete(groupUid);
   }
 
-  /** What the last check of a group's Secrets found, and whether the next one is due. */
+  /** Returns the result of the last check of a group's Secrets, and whether the next check is due. */
   view(group: EndpointGroup): IdentityView {
     if (!hasIdentities(group)) return NO_IDENTITY;
     const state = this.#stateOf(uidOf(group));
@@ -112,8 +112,8 @@ export class GroupIdentities {
   }
 
   /**
-   * Begins a check of both Secrets of a group and writes what is missing or outdated. The caller does not wait: its
-   * workers must not wait for Secrets. Calls `onChange` if the check finds something else than the last one. Never throws.
+   * Starts a check of both Secrets of a group, which writes missing or outdated data. The caller does not wait, so
+   * that workers are not delayed. Calls `onChange` if the result differs from the last one. Never throws.
    */
   check({ object: group }: Receipt<EndpointGroup>, onChange: () => void): void {
     const state = this.#stateOf(uidOf(group));
@@ -142,15 +142,15 @@ export class GroupIdentities {
   }
 
   /**
-   * Brings both Secrets of a group to what they are to be. Undefined if they are; else what is to be done about it.
-   * Rejects with a KubeError other than `forbidden` and `invalid`.
+   * Writes both Secrets of a group if they are not as desired. Resolves with undefined, or with the problem and its
+   * fix. Rejects with a KubeError other than `forbidden` and `invalid`.
    */
   async ensure(group: EndpointGroup): Promise<string | undefined> {
     if (!hasIdentities(group)) return undefined;
     const write = () => this.#write(group, this.#options.clock.now());
     try {
       return await write().catch((error: unknown) => {
-        // Another client wrote it just then: what it is now is read once more.
+        // Another client wrote it in between: read it again.
         if (isKubeError(error, 'conflict', 'alreadyExists')) return write();
         throw error;
       });
@@ -165,7 +165,7 @@ export class GroupIdentities {
     const authorities = await this.#authorities(group, now);
     if (authorities === undefined) return nameTaken(authoritySecretName(name));
     const { trusted, signer } = planAuthorities(authorities, now);
-    if (!signer) return `Secret ${authoritySecretName(name)} holds no authority that counts now.`;
+    if (!signer) return `Secret ${authoritySecretName(name)} contains no valid certificate authority.`;
     const present = await this.#options.cluster.get<SecretObject>(secretResource, {
       namespace,
       name: clientSecretName(name),
@@ -188,7 +188,10 @@ export class GroupIdentities {
     return undefined;
   }
 
-  /** Undefined where a Secret of that name has another owner. */
+  /**
+   * Returns the valid authorities of a group, after it removed ended ones and created one that was due. Undefined if
+   * another owner has a Secret of that name.
+   */
   async #authorities(group: EndpointGroup, now: number): Promise<readonly KeptAuthority[] | undefined> {
     const { namespace = '', name } = group.metadata;
     const ref = { namespace, name: authoritySecretName(name) };
@@ -246,8 +249,8 @@ export class GroupIdentities {
   }
 
   /**
-   * How the operator calls a worker: by the certificate of its gateway, and to whom it takes for the worker. Undefined for
-   * one that is not reached by TLS. What was read of the Secret counts for half a minute. Never rejects.
+   * Returns the TLS settings with which the operator calls a worker: the certificate of the gateway, and the worker's
+   * DNS name. Undefined for a worker without TLS. A read of the Secret is used for 30 s. Never rejects.
    */
   async callerOf(worker: GpuInstance): Promise<CallerTls | undefined> {
     const group = tlsGroupOf(worker);
@@ -257,7 +260,7 @@ export class GroupIdentities {
     return { type: 'tls', tls: { ...caller, serverName: workerDnsName(uidOf(worker), group) } };
   }
 
-  /** One read serves all workers of a group that ask meanwhile. */
+  /** Returns the client certificate of a group. One read serves all calls until its use ends. */
   #caller(group: WorkerGroup): Promise<Caller> {
     const { clock } = this.#options;
     const known = this.#callers.get(group.uid);
@@ -277,19 +280,19 @@ export class GroupIdentities {
       if (!secret) return `Secret ${name} does not exist yet.`;
       return isOwned(secret, uid, CLIENT_SECRET_TYPE) ? callerIn(secret) : nameTaken(name);
     } catch (error) {
-      return `Secret ${name} cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+      return `Cannot read Secret ${name}: ${error instanceof Error ? error.message : String(error)}`;
     }
   }
 
   /**
-   * A key and a certificate for the machine that a worker rents now; undefined for one that is not reached by TLS. Each
-   * call issues others: what a machine was given stands nowhere else.
+   * Issues a key and a certificate for the machine that a worker rents now; undefined for a worker without TLS. Each
+   * call issues a new pair, which only the machine stores.
    */
   async issue(worker: GpuInstance): Promise<IssuedEnv | undefined> {
     const group = tlsGroupOf(worker);
     if (!group) return undefined;
     const { cluster, clock } = this.#options;
-    // A group that has just begun gets its Secrets at this moment.
+    // The check may be creating the Secrets of a new group.
     await this.#states.get(group.uid)?.checking;
     const now = clock.now();
     const ref = { namespace: group.namespace, name: authoritySecretName(group.name) };
@@ -297,7 +300,7 @@ export class GroupIdentities {
     if (!secret) return problem(`Secret ${ref.name} does not exist yet.`);
     if (!isOwned(secret, group.uid, AUTHORITY_SECRET_TYPE)) return problem(nameTaken(ref.name));
     const { signer, trusted } = planAuthorities(authoritiesIn(secret), now);
-    if (!signer) return problem(`Secret ${ref.name} holds no authority that counts now.`);
+    if (!signer) return problem(`Secret ${ref.name} contains no valid certificate authority.`);
     const names = [workerDnsName(uidOf(worker), group), groupDnsName(group)];
     const pair = issueLeaf({ names, use: 'server', now, validMs: WORKER_VALID_MS }, signer.pair);
     const env = {
@@ -314,7 +317,7 @@ function callerIn(secret: SecretObject): Caller {
   const key = textOf(secret, clientKeys.key);
   const authorities = textOf(secret, clientKeys.authorities);
   if (certificate === undefined || key === undefined || authorities === undefined)
-    return `Secret ${secret.metadata.name} lacks a certificate, its key or the authorities.`;
+    return `Secret ${secret.metadata.name} has no certificate, no key or no authorities.`;
   return { certificate, key: new Secret(key), authorities };
 }
 
@@ -324,16 +327,16 @@ function hasIdentities(group: EndpointGroup): boolean {
   return linkOfGroup(group) === 'TLS' && group.metadata.deletionTimestamp === undefined;
 }
 
-/** One that lies further ahead than any check does was set before the clock was set back. */
+/** Returns true if the next check is due. A time further ahead than any interval was set before the clock went back. */
 function isCheckDue({ nextAt }: SecretsState, now: number): boolean {
   return now >= nextAt || nextAt > now + RECHECK_MS;
 }
 
 function notWritten(error: unknown): string {
-  return `The Secrets of its gateway cannot be written: ${error instanceof Error ? error.message : String(error)}`;
+  return `Cannot write the Secrets of its gateway: ${error instanceof Error ? error.message : String(error)}`;
 }
 
-/** Under which an authority stands in its Secret. */
+/** Returns the keys of an authority in its Secret. */
 function keysOf(generation: number): readonly [certificate: string, key: string] {
   return [`${generation}.crt`, `${generation}.key`];
 }
@@ -343,7 +346,7 @@ function problem(detail: string): IssuedEnv {
 }
 
 function nameTaken(name: string): string {
-  return `Secret ${name} exists and is not of this EndpointGroup; delete it, so that the operator can issue certificates.`;
+  return `Secret ${name} does not belong to this EndpointGroup; delete it so that the operator can issue certificates.`;
 }
 
 function encoded(text: string): string {
@@ -354,7 +357,10 @@ function bundleOf(trusted: readonly KeptAuthority[]): string {
   return trusted.map(({ pair }) => pair.certificate).join('');
 }
 
-/** The type of a Secret cannot be changed; the uid rules out one of an earlier group of the name. */
+/**
+ * Returns true if the Secret has this type, which is immutable, and this group controls it. The uid excludes an
+ * earlier group of the same name.
+ */
 function isOwned({ metadata, type }: SecretObject, groupUid: string, expected: string): boolean {
   const owner = metadata.ownerReferences?.find(({ controller }) => controller);
   return type === expected && owner?.uid === groupUid;
@@ -365,7 +371,10 @@ function textOf({ data }: SecretObject, key: string): string | undefined {
   return value === undefined ? undefined : Buffer.from(value, 'base64').toString('utf8');
 }
 
-/** A certificate without the key of its own is left out, as is what is no certificate: it was changed by hand. */
+/**
+ * Returns the authorities in a Secret. It skips a certificate without its own key, and invalid text, since a person
+ * may have changed the Secret.
+ */
 function authoritiesIn(secret: SecretObject): readonly KeptAuthority[] {
   return Object.keys(secret.data ?? {}).flatMap((key): readonly KeptAuthority[] => {
     const generation = Number(/^(\d+)\.crt$/.exec(key)?.[1] ?? Number.NaN);
@@ -391,7 +400,9 @@ function isClientCurrent(
   if (textOf(present, clientKeys.authorities) !== bundle) return false;
   try {
     if (!isPair({ certificate, key: new Secret(key) })) return false;
-    return isSignedBy(certificate, signer.pair.certificate) && periodOf(certificate).until - now > RENEW_MS;
+    return (
+      isSignedBy(certificate, signer.pair.certificate) && periodOf(certificate).until - now > RENEW_BEFORE_MS
+    );
   } catch {
     return false;
   }

@@ -39,7 +39,7 @@ function bench({
 }
 
 describe('a report of a picker', () => {
-  test('is work that arrived for its group', async () => {
+  test('adds arrived work to its group', async () => {
     const { clock, send, loadState } = bench();
     send();
     await clock.advance(SECOND);
@@ -48,7 +48,7 @@ describe('a report of a picker', () => {
     expect(loadState().lastActivity).toBe(NOW + SECOND);
   });
 
-  test('counts from 0 where it is the first of its process, and from the one before otherwise', () => {
+  test('counts from 0 if it is the first of its process, and from the last one otherwise', () => {
     const of = (more: Record<string, unknown>) => {
       const { send, loadState } = bench();
       send({ arrivedWork: 300 }, more);
@@ -57,7 +57,7 @@ describe('a report of a picker', () => {
     expect([of({ first: true }), of({ first: false }), of({})]).toEqual([30, 0, 0]);
   });
 
-  test('is no load of a group that reads it elsewhere, and is activity there', async () => {
+  test('is activity but no load in a group with another source', async () => {
     const { clock, send, loadState } = bench({ spec: { gateway: {}, load: { type: 'Push' } } });
     send();
     await clock.advance(SECOND);
@@ -69,7 +69,7 @@ describe('a report of a picker', () => {
 
   test.each<[string, Record<string, unknown>, readonly string[]]>([
     ['wakes the group while requests wait', { heldRequests: 1 }, ['llm']],
-    ['wakes nothing where work is under way', { workers: [{ name: 'w', requests: 1, work: 1 }] }, []],
+    ['wakes nothing when work is in progress', { workers: [{ name: 'w', requests: 1, work: 1 }] }, []],
   ])('%s', (_, figures, expected) => {
     const { send, woken } = bench();
     send(figures);
@@ -79,7 +79,7 @@ describe('a report of a picker', () => {
   test.each<[string, Record<string, unknown>]>([
     ['a group without a gateway', {}],
     ['a group whose gateway is off', { gateway: { enabled: false } }],
-  ])('is not taken for %s', (_, spec) => {
+  ])('is ignored for %s', (_, spec) => {
     const { send, loadState, woken } = bench({ spec });
     expect(send({ heldRequests: 5, arrivedWork: 9 })).toEqual({
       status: 200,
@@ -88,17 +88,17 @@ describe('a report of a picker', () => {
     expect([loadState().pickers.byName.size, woken]).toEqual([0, []]);
   });
 
-  test('is not taken for a group that is not there', () => {
+  test('is ignored for a group that does not exist', () => {
     const { send, woken } = bench();
     expect(send({ name: 'other', heldRequests: 5 })).toMatchObject({ reply: { groups: [] } });
     expect(woken).toEqual([]);
   });
 
-  test('is for the replica that leads', () => {
+  test('is accepted only by the leader', () => {
     const { send, loadState, woken } = bench({ isLeading: () => false });
     expect(send({ heldRequests: 1 })).toEqual({
       status: 503,
-      message: 'another replica leads; try again',
+      message: 'another replica is the leader; retry',
     });
     expect([loadState().pickers.byName.size, woken]).toEqual([0, []]);
   });
@@ -107,18 +107,18 @@ describe('a report of a picker', () => {
     ['a negative counter', { arrivedWork: -1 }, {}, 'groups.0.arrivedWork'],
     ['a counter that is no number', { arrivedWork: 'much' }, {}, 'groups.0.arrivedWork'],
     ['half a request', { heldRequests: 0.5 }, {}, 'groups.0.heldRequests'],
-    ['more work than there is', { heldWork: 1e13 }, {}, 'groups.0.heldWork'],
+    ['more work than the maximum', { heldWork: 1e13 }, {}, 'groups.0.heldWork'],
     ['a worker without a name', { workers: [{ requests: 1, work: 1 }] }, {}, 'groups.0.workers.0.name'],
-    ['no picker', {}, { picker: '' }, 'picker'],
+    ['an empty picker', {}, { picker: '' }, 'picker'],
     ['a picker with a line break in its name', {}, { picker: 'a\nb' }, 'picker'],
-  ])('with %s is refused by its name, as a whole', (_, figures, more, path) => {
+  ])('with %s is rejected as a whole with the name of the field', (_, figures, more, path) => {
     const { send, loadState } = bench();
     const answer = send(figures, more);
     expect(answer).toMatchObject({ status: 400, message: expect.stringMatching(new RegExp(`^${path}: `)) });
     expect(loadState().pickers.byName.size).toBe(0);
   });
 
-  test.each([[null], ['text'], [[]], [7]])('that is %j is refused', (body) => {
+  test.each([[null], ['text'], [[]], [7]])('that is %j is rejected', (body) => {
     expect(bench().intake.take(body)).toMatchObject({
       status: 400,
       message: expect.stringMatching(/^the body: /),
@@ -126,8 +126,8 @@ describe('a report of a picker', () => {
   });
 });
 
-describe('the answer to a picker', () => {
-  test('has what the others have in flight, and no worker without', async () => {
+describe('the response to a picker', () => {
+  test('has the requests of other pickers, without idle workers', async () => {
     const { clock, send } = bench();
     const workers = [
       { name: 'w-a', requests: 2, work: 20 },
@@ -161,12 +161,12 @@ describe('the answer to a picker', () => {
     });
   });
 
-  test('is a refusal where there are more pickers than there can be, until one is silent', async () => {
+  test('is a refusal for one picker too many, until another is silent', async () => {
     const { clock, send } = bench();
     for (let index = 0; index < 64; index++) expect(send({}, { picker: `p${index}` }).status).toBe(200);
     expect(send({}, { picker: 'one-more' })).toEqual({
       status: 429,
-      message: 'there are 64 pickers already',
+      message: 'too many pickers: 64 report already',
     });
     expect(send({}, { picker: 'p0' }).status).toBe(200);
     await clock.advance(15 * SECOND);

@@ -8,7 +8,7 @@ import type { ScalingTimes } from '../times.ts';
 import { gatewayWorkers, PICKER_SILENT_MS } from './pickers.ts';
 import type { LoadStore } from './state.ts';
 
-/** What a picker's POST is answered with. */
+/** Response to the POST of a picker. */
 export type GatewayAnswer =
   | { readonly status: 200; readonly reply: GatewayReply }
   | { readonly status: 400 | 429 | 503; readonly message: string };
@@ -17,42 +17,46 @@ export interface GatewayIntakeOptions {
   readonly clock: Clock;
   readonly loadStore: LoadStore;
   readonly times: ScalingTimes;
-  /** The group of this key, which is its namespace and name. */
+  /** Returns the group of this key: namespace and name. */
   readonly groupOf: (key: string) => EndpointGroup | undefined;
-  /** A follower's figures decide nothing: pickers are to try again. */
+  /** Only the leader accepts reports. A follower asks the picker to retry. */
   readonly isLeading: () => boolean;
-  /** Requests wait for this group. */
+  /** Called when requests of this group wait. */
   readonly onHeld: (group: EndpointGroup) => void;
 }
 
-/** So many processes serve one cluster at most. */
+/** Maximum number of pickers of one cluster. */
 const MAX_PICKERS = 64;
 
-/** Takes the reports of `gpu-rent endpoint-picker`. */
+/** Accepts the reports of `gpu-rent endpoint-picker`. */
 export class GatewayIntake {
   readonly #options: GatewayIntakeOptions;
-  /** When each picker last reported, by our clock that never goes back. */
+  /** Time of each picker's last report, on the monotonic clock. */
   readonly #lastAt = new Map<string, number>();
 
   constructor(options: GatewayIntakeOptions) {
     this.#options = options;
   }
 
-  /** `body` is parsed JSON. Never throws: a bad report is answered with what is wrong in it. */
+  /** Handles a parsed JSON body. Never throws: the response names the error of an invalid report. */
   take(body: unknown): GatewayAnswer {
-    if (!this.#options.isLeading()) return { status: 503, message: 'another replica leads; try again' };
+    if (!this.#options.isLeading()) return { status: 503, message: 'another replica is the leader; retry' };
     const parsed = gatewayReport.safeParse(body);
     if (!parsed.success) {
       const [issue] = parsed.error.issues;
-      return { status: 400, message: `${issue?.path.join('.') || 'the body'}: ${issue?.message ?? 'wrong'}` };
+      return {
+        status: 400,
+        message: `${issue?.path.join('.') || 'the body'}: ${issue?.message ?? 'invalid'}`,
+      };
     }
     const { picker } = parsed.data;
-    if (!this.#admits(picker)) return { status: 429, message: `there are ${MAX_PICKERS} pickers already` };
+    if (!this.#admits(picker))
+      return { status: 429, message: `too many pickers: ${MAX_PICKERS} report already` };
     const groups = parsed.data.groups.flatMap((report) => this.#takeGroup(parsed.data, report));
     return { status: 200, reply: { pickers: this.#lastAt.size, groups } };
   }
 
-  /** False where it is one too many: whoever invents names pushes out none that reports. */
+  /** Returns false for one picker too many. Invented names displace no picker that reports. */
   #admits(picker: string): boolean {
     const now = this.#options.clock.monotonic();
     for (const [name, at] of this.#lastAt) if (now - at >= PICKER_SILENT_MS) this.#lastAt.delete(name);
@@ -61,7 +65,7 @@ export class GatewayIntake {
     return true;
   }
 
-  /** A group that is gone, or has no gateway any more, is left out. */
+  /** Adds the report of one group and returns its entry of the reply; empty without the group or its gateway. */
   #takeGroup(
     { picker, first = false }: GatewayReport,
     report: GatewayReport['groups'][number],

@@ -10,7 +10,7 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
 
-/** A peer that answers every connection with these bytes and keeps it open. */
+/** Starts a peer that answers every connection with these bytes and keeps it open. */
 async function peerThatSays(bytes: string): Promise<string> {
   const server = createServer((socket) => {
     socket.on('error', () => {});
@@ -33,7 +33,7 @@ test.each([
   ['a bare 101', 'HTTP/1.1 101 x\r\n\r\n'],
   ['100 Continue and nothing else', 'HTTP/1.1 100 Continue\r\n\r\n'],
   ['bytes that are no HTTP', '\u0000\u0001\u0002\r\n\r\n'],
-])('a load reader gets an error when a worker answers %s (M8)', async (_what, bytes) => {
+])('a load reader reports an error when a worker answers %s (M8)', async (_what, bytes) => {
   const transport = createTransport({ connections: 4 });
   closing.push(() => transport.close());
   const reading = boundedGet({

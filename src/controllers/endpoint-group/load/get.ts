@@ -3,7 +3,7 @@ import type { MutualTls } from '../../../lib/mutual-tls.ts';
 import type { Transport, TransportResponse } from '../../../lib/transport.ts';
 import { SourceError } from './state.ts';
 
-/** Most bytes of a reply about load. */
+/** Maximum size of a reply about load. */
 export const MAX_REPLY_BYTES = 1_048_576;
 
 export interface BoundedGet {
@@ -12,21 +12,24 @@ export interface BoundedGet {
   readonly origin: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** For the whole reply. */
+  /** Limit for the whole reply. */
   readonly timeoutMs: number;
   readonly maxBytes: number;
-  /** Who alone is to answer, and how we prove ourselves; without it the other end proves nothing. */
+  /** Identity that the peer must prove, and the certificate of the operator. Without it the peer proves nothing. */
   readonly tls?: MutualTls;
-  /** Says in our own words why no reply came, where it knows. */
+  /** Returns the operator's text for a failed request; undefined for an unknown cause. */
   readonly explain?: (cause: unknown) => string | undefined;
 }
 
-/** The text of a 200 reply within time and size. Redirects are not followed. Rejects with {@link SourceError}. */
+/**
+ * Resolves with the text of a 200 reply within time and size. Follows no redirect. Rejects with a
+ * {@link SourceError}.
+ */
 export async function boundedGet(get: BoundedGet): Promise<string> {
   const ending = new AbortController();
   const tooLate = sleep(get.clock, get.timeoutMs, ending.signal).then(
     () => {
-      throw new SourceError(`it did not answer within ${get.timeoutMs} ms`);
+      throw new SourceError(`no answer within ${get.timeoutMs} ms`);
     },
     () => new Promise<never>(() => {}),
   );
@@ -34,9 +37,9 @@ export async function boundedGet(get: BoundedGet): Promise<string> {
     return await Promise.race([textOf(get, ending.signal), tooLate]);
   } catch (error) {
     if (error instanceof SourceError) throw error;
-    throw new SourceError(get.explain?.(error) ?? 'it cannot be reached');
+    throw new SourceError(get.explain?.(error) ?? 'unreachable');
   } finally {
-    ending.abort(new SourceError('the time is over'));
+    ending.abort(new SourceError('timeout'));
   }
 }
 
@@ -45,7 +48,7 @@ async function textOf(get: BoundedGet, signal: AbortSignal): Promise<string> {
   const response = await transport({ method: 'GET', origin, path, headers, signal, ...(tls && { tls }) });
   if (response.status !== 200) {
     response.destroy();
-    throw new SourceError(`it answered ${response.status}`);
+    throw new SourceError(`HTTP ${response.status}`);
   }
   return bodyOf(response, get.maxBytes);
 }
@@ -57,7 +60,7 @@ async function bodyOf(response: TransportResponse, maxBytes: number): Promise<st
     bytes += chunk.byteLength;
     if (bytes > maxBytes) {
       response.destroy();
-      throw new SourceError(`its reply is longer than ${maxBytes} bytes`);
+      throw new SourceError(`the reply is longer than ${maxBytes} bytes`);
     }
     chunks.push(chunk);
   }

@@ -1,8 +1,8 @@
-import { isIP } from 'node:net';
 import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
-import { mappingOf } from '../../../api/v1alpha1/identity-port.ts';
 import type { LoadSource } from '../../../api/v1alpha1/load-source.ts';
+import { hostAndPort } from '../../../lib/host-port.ts';
+import { type SocketAddress, tcpPortAddress } from '../../../reach/machine-addresses.ts';
 import {
   believable,
   believableIfGiven,
@@ -18,13 +18,15 @@ type HttpPull = NonNullable<LoadSource['httpPull']>;
 export type FigureName = keyof NonNullable<HttpPull['figures']>;
 export type FigureNames = Readonly<Partial<Record<FigureName, string>>>;
 
-/** How a worker is asked and its answer read. */
+/** Request to a worker and the format of its reply. */
 export interface PullPlan {
   readonly path: string;
   readonly format: 'JSON' | 'Prometheus';
   readonly scheme: 'HTTP' | 'HTTPS';
   readonly figures: FigureNames;
-  /** Requests finished since the worker began, where waiting is told in requests and work in other units. */
+  /**
+   * Metric of finished requests since the start of the worker, if waiting counts in requests and work in other units.
+   */
   readonly finishedRequests: string | undefined;
 }
 
@@ -36,7 +38,7 @@ interface Preset {
 }
 
 const PRESETS: Readonly<Record<HttpPull['preset'], Preset>> = {
-  /** The field names of the public worker protocol. */
+  /** Field names of the public worker protocol. */
   Pyworker: {
     path: '/worker_status/',
     format: 'JSON',
@@ -50,7 +52,7 @@ const PRESETS: Readonly<Record<HttpPull['preset'], Preset>> = {
     },
     finishedRequests: undefined,
   },
-  /** Work is generated tokens; waiting requests are counted at the mean tokens of finished ones. */
+  /** Work is generated tokens. A waiting request counts as the mean work of finished ones. */
   VLLM: {
     path: '/metrics',
     format: 'Prometheus',
@@ -64,7 +66,7 @@ const PRESETS: Readonly<Record<HttpPull['preset'], Preset>> = {
   Custom: { path: '/', format: 'JSON', figures: {}, finishedRequests: undefined },
 };
 
-/** The preset with what the spec sets itself; a spec without `httpPull` means its defaults. */
+/** Returns the preset with the changes of the spec. A spec without `httpPull` has its defaults. */
 export function pullPlan(pull: HttpPull | undefined): PullPlan {
   const preset = PRESETS[pull?.preset ?? 'Pyworker'];
   const { path = preset.path, format = preset.format, scheme = 'HTTP' }: Partial<HttpPull> = pull ?? {};
@@ -76,50 +78,35 @@ export function pullPlan(pull: HttpPull | undefined): PullPlan {
   };
 }
 
-/** Where a worker is asked for its load. */
+/** Address at which a worker reports its load, and the plan for the request. */
 export interface PullTarget {
-  readonly address: string;
-  readonly port: number;
+  readonly address: SocketAddress;
   readonly plan: PullPlan;
 }
 
-/** Where the load of a worker is read; rejects with `SourceError` where it has no such port. */
+/** Returns the target for the load of a worker. Throws a {@link SourceError} if its machine does not map the port. */
 export function pullTarget({ spec }: EndpointGroup, worker: GpuInstance): PullTarget {
   const pull = spec.load.httpPull;
-  const { publicAddress: address, ports = [] } = worker.status ?? {};
-  const { ports: declared = [] } = worker.spec;
-  const port = loadPort(declared, pull?.port);
-  const mapped = port && mappingOf(port, declared, ports);
-  if (address === undefined || !mapped) {
-    throw new SourceError('it has no public port for its load; set minDirectPorts and name the port');
-  }
-  return { address, port: mapped.publicPort, plan: pullPlan(pull) };
+  const address = tcpPortAddress(worker, pull?.port);
+  if (!address)
+    throw new SourceError('no public port for load reports; set minDirectPorts and name the port');
+  return { address, plan: pullPlan(pull) };
 }
 
-type PortName = NonNullable<LoadSource['httpPull']>['port'];
-
-type LoadPort = Pick<NonNullable<GpuInstance['spec']['ports']>[number], 'containerPort' | 'protocol'>;
-
-/** The port of that name or number, else the first declared one of TCP. A number need not be declared. */
-function loadPort(declared: NonNullable<GpuInstance['spec']['ports']>, port: PortName): LoadPort | undefined {
-  if (typeof port === 'number') return { containerPort: port, protocol: 'TCP' };
-  return declared.find(({ name, protocol }) => protocol === 'TCP' && (port === undefined || name === port));
+/** Returns the origin to connect to on a host: scheme, host and port. */
+export function originOf({ plan, address }: PullTarget, host: string, scheme = plan.scheme): string {
+  return `${scheme === 'HTTPS' ? 'https' : 'http'}://${hostAndPort(host, address.port)}`;
 }
 
-/** Scheme, host and port to connect to. */
-export function originOf({ plan, port }: PullTarget, host: string, scheme = plan.scheme): string {
-  return `${scheme === 'HTTPS' ? 'https' : 'http'}://${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
-}
-
-/** Reads the reply as the plan says. Throws `FigureError`. */
+/** Returns the record of a reply in the format of the plan. Throws a {@link FigureError}. */
 export function readReply(text: string, plan: PullPlan, now: number): LoadRecord {
   return plan.format === 'JSON' ? readJsonReply(text, plan, now) : readPrometheusReply(text, plan, now);
 }
 
-/** Reads one reply into a record. Throws `FigureError` where it is none or a figure cannot be true. */
+/** Reads one reply. Throws a {@link FigureError} if the text is no reply or a figure cannot be true. */
 export type ReadReply = (text: string, plan: PullPlan, now: number) => LoadRecord;
 
-/** Reads a worker's JSON: amounts since its last answer, found by path such as `load.current`. */
+/** Reads a JSON reply: amounts since the last reply, at paths such as `load.current`. */
 export const readJsonReply: ReadReply = (text, { figures }) => {
   let reply: unknown;
   try {
@@ -147,7 +134,7 @@ export const readJsonReply: ReadReply = (text, { figures }) => {
   };
 };
 
-/** A key with dots in it is found before a path of that spelling. */
+/** Returns the value of a key, even with dots in its name, or else at the path. */
 function valueAt(reply: unknown, path: string): unknown {
   if (!isRecord(reply)) throw new FigureError('the reply is not a JSON object');
   if (Object.hasOwn(reply, path)) return reply[path];
@@ -163,13 +150,12 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A name, its labels, whose texts may hold any brace, a value and a time. */
+/** Name, labels with any braces in their values, value and time of a sample. */
 const SAMPLE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(\{(?:[^"}]|"(?:[^"\\]|\\.)*")*\})?\s+(\S+)(?:\s+(-?\d+))?\s*$/;
 
 /**
- * Reads a worker's Prometheus text. Samples of one name are added up over their labels; work that arrived is counted
- * since the worker began, for each set of labels. Throws a {@link FigureError} for figures that cannot be true or are
- * missing.
+ * Reads a reply in Prometheus text. It sums the samples of a metric over their labels. Arrived work counts since the
+ * start of the worker, for each set of labels. Throws a {@link FigureError} for missing or impossible figures.
  */
 export const readPrometheusReply: ReadReply = (text, plan, now) => {
   const { newLoad: accepted, rejectedLoad } = plan.figures;
@@ -201,17 +187,17 @@ export const readPrometheusReply: ReadReply = (text, plan, now) => {
 
 interface Sample {
   readonly name: string;
-  /** As they are written, with their braces. */
+  /** Text of the labels with their braces. */
   readonly labels: string;
   readonly value: number;
 }
 
-/** Of these names. Comments, empty lines and what is no sample are passed over. */
+/** Returns the samples of these metrics and ignores any other line. */
 function samplesOf(text: string, names: ReadonlySet<string | undefined>, now: number): readonly Sample[] {
   return text.split('\n').flatMap((line): readonly Sample[] => {
     const [, name = '', labels = '', value = '', time] = SAMPLE.exec(line) ?? [];
     if (!names.has(name)) return [];
-    if (Number(time) > now + MAX_AHEAD_MS) throw new FigureError(`${name} carries a time in the future`);
+    if (Number(time) > now + MAX_AHEAD_MS) throw new FigureError(`${name} has a time in the future`);
     const number = value === '+Inf' ? Number.POSITIVE_INFINITY : Number(value);
     return [{ name, labels, value: believable(name, number) }];
   });

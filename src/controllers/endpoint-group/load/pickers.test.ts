@@ -28,7 +28,7 @@ interface Sent extends Figures {
   readonly first?: boolean;
 }
 
-/** What each of these reports added, and the state after them. */
+/** Returns the contribution of each report, and the state after them. */
 function taken(...sent: readonly Sent[]): {
   readonly pickers: PickersState;
   readonly added: readonly PickerArrivals[];
@@ -45,12 +45,12 @@ function taken(...sent: readonly Sent[]): {
 const amounts = (...sent: readonly Sent[]) => taken(...sent).added.map(({ amount }) => amount);
 const busy = (requests: number, work = requests) => [{ name: 'w', requests, work }];
 
-describe('work that arrived', () => {
+describe('arrived work', () => {
   test.each<[string, readonly Sent[], readonly number[]]>([
-    ['is all of a picker that counts from 0', [{ first: true, arrivedWork: 500 }], [500]],
-    ['is nothing by a picker that may have counted it long ago', [{ arrivedWork: 500 }], [0]],
+    ['is the whole counter of a picker that counts from 0', [{ first: true, arrivedWork: 500 }], [500]],
+    ['is 0 for a picker that may have counted it long ago', [{ arrivedWork: 500 }], [0]],
     [
-      'is what the counter rose by, also where the answer to the first report was lost',
+      'is the rise of the counter, even if the response to the first report was lost',
       [
         { first: true, arrivedWork: 500 },
         { s: 1, first: true, arrivedWork: 520 },
@@ -58,7 +58,7 @@ describe('work that arrived', () => {
       [500, 20],
     ],
     [
-      'is of each picker by itself',
+      'is separate for each picker',
       [
         { arrivedWork: 100 },
         { by: 'b', arrivedWork: 900 },
@@ -67,14 +67,14 @@ describe('work that arrived', () => {
       ],
       [0, 0, 10, 5],
     ],
-    ['goes on after a silence', [{ arrivedWork: 100 }, { s: 300, arrivedWork: 130 }], [0, 30]],
+    ['continues after a silence', [{ arrivedWork: 100 }, { s: 300, arrivedWork: 130 }], [0, 30]],
     [
-      'is nothing by a report that was overtaken',
+      'is 0 for a report out of order',
       [{ arrivedWork: 100 }, { s: 1, arrivedWork: 90 }, { s: 2, arrivedWork: 95 }],
       [0, 0, 5],
     ],
     [
-      'is nothing where only what was too much fell',
+      'is 0 when only the overestimate fell',
       [
         { arrivedWork: 100, overestimatedWork: 50 },
         { s: 1, arrivedWork: 130, overestimatedWork: 40 },
@@ -82,12 +82,12 @@ describe('work that arrived', () => {
       [0, 0],
     ],
     [
-      'is all of a new process under the same name that says so',
+      'is the whole counter of a new process with the same name that reports it',
       [{ arrivedWork: 100 }, { s: 1, first: true, arrivedWork: 40 }],
       [0, 40],
     ],
     [
-      'is less what was estimated too much, and never below nothing',
+      'excludes overestimates and is never below 0',
       [
         { first: true, arrivedWork: 1000 },
         { s: 1, arrivedWork: 1000, overestimatedWork: 700 },
@@ -97,7 +97,7 @@ describe('work that arrived', () => {
       [1000, 0, 0, 800],
     ],
     [
-      'is not less for estimates that were made before counting began',
+      'ignores overestimates from before counting began',
       [
         { arrivedWork: 9000, heldWork: 100, workers: busy(3, 600) },
         { s: 1, arrivedWork: 9050, overestimatedWork: 650, workers: [] },
@@ -109,34 +109,34 @@ describe('work that arrived', () => {
     expect(amounts(...sent)).toEqual(expected);
   });
 
-  test('adds up to what was really done, whatever was estimated', () => {
+  test('adds up to the finished work for any estimate', () => {
     const rows = Array.from({ length: 60 }, (_, s) => ({
       ...{ s, first: s === 0 },
       arrivedWork: (s + 1) * 1000,
       overestimatedWork: Math.max(0, s - 9) * 800,
     }));
-    // All have ended that came in before the last ten seconds, at 200 each.
+    // All requests that arrived before the last ten seconds have ended, with 200 units each.
     const sum = amounts(...rows).reduce((total, amount) => total + amount, 0);
     expect(sum).toBe(60 * 1000 - 50 * 800);
   });
 
-  test('has the span since the report before, and none where nothing goes on', () => {
+  test('has the span since the report before, and none for a base', () => {
     const { added } = taken({ arrivedWork: 1 }, { s: 5, arrivedWork: 2 }, { s: 5, arrivedWork: 3 }, { s: 6 });
     expect(added.map(({ spanMs }) => spanMs)).toEqual([undefined, 5000, 1, undefined]);
   });
 });
 
 test.each<[string, Sent, boolean]>([
-  ['a request that waits', { heldRequests: 1 }, true],
-  ['a request that runs', { workers: busy(1, 0) }, true],
-  ['work that runs', { workers: busy(0, 1) }, true],
-  ['work that was refused at once', { first: true, arrivedWork: 3, refusedWork: 3 }, true],
+  ['a waiting request', { heldRequests: 1 }, true],
+  ['a running request', { workers: busy(1, 0) }, true],
+  ['running work', { workers: busy(0, 1) }, true],
+  ['refused work', { first: true, arrivedWork: 3, refusedWork: 3 }, true],
   ['nothing', { arrivedWork: 3, refusedWork: 3 }, false],
-])('a gateway is seen to be used by %s', (_, sent, isActive) => {
+])('active state of a gateway with %s', (_, sent, isActive) => {
   expect(taken(sent).added[0]?.isActive).toBe(isActive);
 });
 
-describe('pickers that vanish', () => {
+describe('silent pickers', () => {
   const { pickers } = taken(
     { heldRequests: 2, heldWork: 20, workers: [{ name: 'w', requests: 3, work: 30, perf: 5 }] },
     {
@@ -149,7 +149,7 @@ describe('pickers that vanish', () => {
   );
   const at = (s: number) => NOW + s * SECOND;
 
-  test('count for 15 s, with what waits in them and what workers have of them', () => {
+  test('count for 15 s, with their waiting requests and those in workers', () => {
     expect(livePickers(pickers, at(14.999))).toHaveLength(2);
     expect(gatewayHeld(pickers, at(14.999))).toEqual({ requests: 3, work: 30 });
     expect([...gatewayWorkers(pickers, at(14.999))]).toEqual([['w', { requests: 4, work: 39, perf: 5 }]]);
@@ -159,12 +159,12 @@ describe('pickers that vanish', () => {
     expect(gatewayHeld(pickers, at(29))).toEqual({ requests: 0, work: 0 });
   });
 
-  test('are no workers of the one that asks for those of others', () => {
+  test('are left out by name', () => {
     expect([...gatewayWorkers(pickers, at(14), 'a')]).toEqual([['w', { requests: 1, work: 9, perf: 4 }]]);
     expect([...gatewayWorkers(pickers, at(15), 'b')]).toEqual([]);
   });
 
-  test('may still have requests in a worker, for ten minutes', () => {
+  test('may have requests in a worker for ten minutes', () => {
     const later = (s: number) => {
       const sent = Array.from({ length: s / 5 }, (_, index) => ({ by: 'b', s: 14 + (index + 1) * 5 }));
       return taken({ workers: busy(3) }, { by: 'b', s: 14 }, ...sent).pickers;
@@ -184,7 +184,7 @@ describe('pickers that vanish', () => {
     ).toBe(2);
   });
 
-  test('are forgotten in the order in which they fell silent where names are invented', () => {
+  test('are forgotten in the order of their last reports when there are too many', () => {
     const names = Array.from({ length: 200 }, (_, index) => ({ by: `n${index}`, s: index }));
     const known = [...taken(...names).pickers.byName.keys()];
     expect([known.length, known[0], known.at(-1)]).toEqual([128, 'n72', 'n199']);
@@ -201,17 +201,17 @@ describe('requests in a worker', () => {
     { by: 'b', s: 20, workers: [] },
   ).pickers;
 
-  test('are not known before every picker has had the time to report', () => {
+  test('are unknown until every picker had time to report', () => {
     expect(gatewayInFlight(NO_PICKERS, 'w', at(0))).toBeUndefined();
     expect(gatewayInFlight(both, 'w', at(14.999))).toBeUndefined();
     expect(gatewayInFlight(both, 'w', at(20))).toEqual({ count: 1, at: at(12) });
   });
 
-  test('are none of a worker that no picker names', () => {
+  test('are 0 for a worker that no picker reports', () => {
     expect(gatewayInFlight(both, 'other', at(20))).toEqual({ count: 0, at: at(12) });
   });
 
-  test('are not known while all pickers are silent, and for a time after the first is back', () => {
+  test('are unknown while all pickers are silent, and for a while after the first returns', () => {
     expect(gatewayInFlight(both, 'w', at(35))).toBeUndefined();
     const back = withPickerReport(both, { picker: 'c', isFirst: true, report: report(), at: at(40) }).pickers;
     expect(gatewayInFlight(back, 'w', at(41))).toBeUndefined();

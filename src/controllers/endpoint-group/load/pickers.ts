@@ -1,54 +1,54 @@
 import type { GatewayGroupReport } from '../../../api/gateway-report.ts';
 
-/** A picker that is silent for longer is not counted: it reports every 5 s at least. Milliseconds. */
+/** Silence, in milliseconds, after which a picker does not count. It reports at least every 5 s. */
 export const PICKER_SILENT_MS = 15_000;
-/** For so long its counters go on where they were, and requests that it had given to a worker may still run there. */
+/** Time for which the counters of a silent picker continue, and its requests may still run in a worker. */
 const REMEMBERED_MS = 600_000;
 const MAX_REMEMBERED = 128;
 
-/** What one picker last said of one group. */
+/** Last report of one picker on one group. */
 interface PickerFigures {
-  /** Our clock when it arrived. */
+  /** Time of its arrival on the operator's clock. */
   readonly at: number;
   readonly report: GatewayGroupReport;
-  /** Work of requests that were under way when counting began: what proves too much of it was never counted. */
+  /** Work that was in progress when counting began. An overestimate of this work was never counted. */
   readonly uncounted: number;
 }
 
-/** What pickers said of one group. */
+/** Reports of pickers on one group. */
 export interface PickersState {
   readonly byName: ReadonlyMap<string, PickerFigures>;
-  /** From when on there was always one that was not silent; undefined before the first. */
+  /** Start of the period in which at least one picker always reported; undefined before the first report. */
   readonly since: number | undefined;
-  /** Work that was counted and proved too much, and that later work has not made up for yet. */
+  /** Overestimated work that later arrivals have not offset yet. */
   readonly debt: number;
 }
 
 export const NO_PICKERS: PickersState = { byName: new Map(), since: undefined, debt: 0 };
 
-/** A report as it came in. */
+/** A received report. */
 export interface PickerReport {
   readonly picker: string;
-  /** Whether its counters have risen from 0 since the last report that was accepted. */
+  /** True if its counters have risen from 0 since its last accepted report. */
   readonly isFirst: boolean;
   readonly report: GatewayGroupReport;
   readonly at: number;
 }
 
-/** What a report adds to the history of load. */
+/** Contribution of a report to the history of load. */
 export interface PickerArrivals {
   readonly pickers: PickersState;
-  /** Work that arrived since the report before; what proved too much is taken off, at most until nothing is left. */
+  /** Work that arrived since the report before, less overestimates; at least 0. */
   readonly amount: number;
-  /** Since the report before; undefined where there is none that goes on. */
+  /** Milliseconds since the report before; undefined without one to continue. */
   readonly spanMs: number | undefined;
-  /** Whether requests came in, wait or run. */
+  /** True if requests arrived, wait or run. */
   readonly isActive: boolean;
 }
 
 /**
- * Takes a report in. Counters count from the report before. Those of a picker that is not known, and those that fell, are a
- * base alone, unless it says that they have risen from 0 since its last accepted report.
+ * Adds a report. Counters count from the report before. For an unknown picker, or if a counter fell, the report is
+ * only a base, unless its counters have risen from 0 since the last accepted report.
  */
 export function withPickerReport(state: PickersState, given: PickerReport): PickerArrivals {
   const { picker, report, at } = given;
@@ -73,7 +73,7 @@ export function withPickerReport(state: PickersState, given: PickerReport): Pick
   };
 }
 
-/** All others that are not silent for too long; of those that would be too many the ones that reported last. */
+/** Returns the other pickers that are still remembered, at most the last ones to report. */
 function remembered(
   { byName }: PickersState,
   { picker, at }: PickerReport,
@@ -85,7 +85,7 @@ function remembered(
 
 const NOTHING = { arrivedWork: 0, overestimatedWork: 0 } as const;
 
-/** Another process under the name, or figures that overtook each other on their way. */
+/** Returns true if a counter fell: another process with this name, or reports out of order. */
 function hasFallen(before: GatewayGroupReport, now: GatewayGroupReport): boolean {
   return now.arrivedWork < before.arrivedWork || now.overestimatedWork < before.overestimatedWork;
 }
@@ -98,20 +98,23 @@ function requestsOf({ heldRequests, workers }: GatewayGroupReport): number {
   return workers.reduce((sum, { requests }) => sum + requests, heldRequests);
 }
 
-/** Pickers that reported lately. A time ahead is one of a clock that was set back since. */
+/** Returns the pickers that reported recently. A time in the future is from before the clock went back. */
 export function livePickers({ byName }: PickersState, now: number): readonly PickerFigures[] {
   return [...byName.values()].filter(({ at }) => Math.abs(now - at) < PICKER_SILENT_MS);
 }
 
-/** What pickers together say of a worker now. */
+/** Figures of all pickers on one worker. */
 export interface GatewayWorker {
   readonly requests: number;
   readonly work: number;
-  /** The largest that one of them has measured; undefined where none has. */
+  /** Maximum performance that a picker measured; undefined if none did. */
   readonly perf: number | undefined;
 }
 
-/** By the name of the worker; those that nothing is said of are left out. `except` is a picker that is not counted. */
+/**
+ * Returns the figures by name of the worker, without workers that no picker reports. It leaves out the picker
+ * `except`.
+ */
 export function gatewayWorkers(
   state: PickersState,
   now: number,
@@ -131,16 +134,16 @@ export function gatewayWorkers(
   return workers;
 }
 
-/** Requests that a worker has by all pickers, and since when all of them say so. */
+/** Requests of all pickers in a worker, and the oldest time of their reports. */
 export interface GatewayInFlight {
   readonly count: number;
   readonly at: number;
 }
 
 /**
- * Requests that a worker may have in flight. Undefined where that is not known: no picker reports, or the first did so a
- * short while ago, and another one that has requests may be yet to report. Those of a picker that fell silent count on for
- * ten minutes: its proxy may still be at them.
+ * Returns the requests that a worker may have in progress. Undefined if no picker reports, or the first one reported
+ * only recently, since another one with requests may not have reported yet. Requests of a silent picker count for ten
+ * minutes, since its proxy may still serve them.
  */
 export function gatewayInFlight(
   state: PickersState,
@@ -159,7 +162,7 @@ export function gatewayInFlight(
   };
 }
 
-/** Requests and work that wait in all pickers. */
+/** Returns the requests and the work that wait in all pickers. */
 export function gatewayHeld(
   state: PickersState,
   now: number,

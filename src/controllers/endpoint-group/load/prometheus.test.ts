@@ -16,7 +16,7 @@ const vector = (value: unknown, seconds: unknown = SECONDS) =>
   reply({ resultType: 'vector', result: [{ value: [seconds, value] }] });
 const EMPTY = reply({ resultType: 'vector', result: [] });
 
-describe('a group whose load Prometheus knows', () => {
+describe('the load of a group from Prometheus', () => {
   const record = (answers: Readonly<Record<string, string>>) =>
     prometheusRecord(
       { loadQuery: 'load', queueQuery: 'queue', rejectedQuery: 'rejected' },
@@ -24,50 +24,50 @@ describe('a group whose load Prometheus knows', () => {
       NOW,
     );
 
-  test('needs room for what was turned away as well', async () => {
+  test('includes rejected work', async () => {
     const answers = { load: vector('300'), queue: vector('40'), rejected: vector('25') };
     expect(await record(answers)).toMatchObject({ arrived: { type: 'rate', load: 325 }, waitingLoad: 40 });
   });
 
-  test('has no queue and turns nothing away where there is no such series yet', async () => {
+  test('has no queue and no rejected work without their series', async () => {
     expect(await record({ load: vector('300') })).toMatchObject({
       arrived: { type: 'rate', load: 300 },
       waitingLoad: 0,
     });
   });
 
-  test('has no load at all where the query finds no series: it may be the wrong one', async () => {
-    await expect(record({})).rejects.toThrow('loadQuery finds no series');
+  test('is an error when the load query returns no series', async () => {
+    await expect(record({})).rejects.toThrow('loadQuery returns no series');
   });
 
   test.each(['load', 'queue', 'rejected'])(
-    'names the query of its %s that answers nonsense',
+    'names the query of its %s when the reply is invalid',
     async (query) => {
       const answers = { load: vector('1'), queue: vector('1'), rejected: vector('1'), [query]: 'nonsense' };
-      await expect(record(answers)).rejects.toThrow(`${query}Query is not answered in JSON`);
+      await expect(record(answers)).rejects.toThrow(`the reply to ${query}Query is not JSON`);
     },
   );
 });
 
-describe('the answer of an instant query', () => {
+describe('the reply to an instant query', () => {
   const value = (text: string) => sampledValue('loadQuery', text, NOW);
 
   test.each<[string, string, number | undefined]>([
     ['a vector of one', vector('12.5'), 12.5],
-    ['a number that is none in JSON', vector(7), 7],
+    ['a JSON number', vector(7), 7],
     ['a scalar', reply({ resultType: 'scalar', result: [SECONDS, '9'] }), 9],
     ['a time of a minute ahead', vector('1', SECONDS + 60), 1],
     ['an empty vector', EMPTY, undefined],
     ['a series without a value', reply({ resultType: 'vector', result: [{}] }), undefined],
-    ['a series that is none', reply({ resultType: 'vector', result: [null] }), undefined],
+    ['a series that is null', reply({ resultType: 'vector', result: [null] }), undefined],
   ])('may be %s', (_, text, expected) => {
     expect(value(text)).toBe(expected);
   });
 
-  const NEITHER = 'does not answer with a vector or a number';
+  const NEITHER = 'does not return a vector or a number';
   test.each<[string, string, string]>([
-    ['of a later time', vector('1', SECONDS + 61), 'answers with a time in the future'],
-    ['without a time', vector('1', null), 'answers with a time in the future'],
+    ['more than a minute ahead', vector('1', SECONDS + 61), 'returns a time in the future'],
+    ['without a time', vector('1', null), 'returns a time in the future'],
     ['a list', vector([1]), 'is not a number'],
     ['a range', reply({ resultType: 'matrix', result: [{ value: [SECONDS, '1'] }] }), NEITHER],
     ['an object', reply({ resultType: 'vector', result: {} }), NEITHER],
@@ -75,11 +75,11 @@ describe('the answer of an instant query', () => {
     ['nothing', 'null', NEITHER],
     ['a word', '"down"', NEITHER],
     [
-      'of two series',
+      'two series',
       reply({ resultType: 'vector', result: [{}, {}] }),
-      'answers with 2 series; write a query of one',
+      'returns 2 series; aggregate them to one',
     ],
-  ])('is not believed where it is %s', (_, text, why) => {
+  ])('is rejected when it is %s', (_, text, why) => {
     expect(() => value(text)).toThrow(`loadQuery ${why}`);
   });
 });
@@ -96,7 +96,7 @@ describe('a reader of Prometheus', () => {
   const PROBE = '/api/v1/query?query=vector(1)';
   const proxy: Script = (request) => answer(vector('3'), request.path === PROBE ? 400 : 200)(request);
 
-  test('proves a proxy once in 10 minutes, and again when the clock was set back', async () => {
+  test('verifies a proxy once in 10 minutes, and again after the clock went back', async () => {
     const { read, clock, requests } = reader(proxy);
     const proofs = async (afterMs: number) => {
       clock.jumpWallClock(afterMs);
@@ -111,17 +111,17 @@ describe('a reader of Prometheus', () => {
     expect(requests[0]?.headers).toEqual({ accept: 'application/json' });
   });
 
-  test('takes no other failure than 400 for the refusal of a proxy', async () => {
+  test('accepts only status 400 as the refusal of a proxy', async () => {
     const failing: Script = (request) => answer(vector('3'), request.path === PROBE ? 500 : 200)(request);
-    await expect(reader(failing).read()).rejects.toThrow('it answered 500');
+    await expect(reader(failing).read()).rejects.toThrow('HTTP 500');
   });
 
   test.each([
-    ['CERT_HAS_EXPIRED', 'its certificate has expired; renew it'],
-    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'name the PEM of its authority with --prometheus-ca'],
-    ['ECONNREFUSED', 'it cannot be reached'],
-    [7, 'it cannot be reached'],
-  ])('names the remedy when the connection fails with %s', async (code, message) => {
+    ['CERT_HAS_EXPIRED', 'the certificate has expired; renew it'],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'pass the PEM of its authority with --prometheus-ca'],
+    ['ECONNREFUSED', 'unreachable'],
+    [7, 'unreachable'],
+  ])('reports the fix when the connection fails with %s', async (code, message) => {
     const cause = Object.assign(new Error('refused'), { code });
     const { read } = reader(() => Promise.reject(new Error('no reply', { cause })));
     await expect(read()).rejects.toThrow(message);

@@ -5,11 +5,14 @@ import type { Transport } from '../../../lib/transport.ts';
 import { boundedGet, MAX_REPLY_BYTES } from './get.ts';
 import { believable, FigureError, groupRecord, type LoadRecord, MAX_AHEAD_MS, SourceError } from './state.ts';
 
-/** The Prometheus that is asked, and the way to it: its figures decide what is spent, so it proves who it is. */
+/**
+ * Prometheus for queries of groups. Its transport verifies its certificate, since its figures decide what the
+ * operator spends.
+ */
 export interface Prometheus {
   readonly url: string;
   readonly transport: Transport;
-  /** What queries of groups may read: their authors see the number that comes of each. */
+  /** Scope of queries of groups, whose authors see the resulting number. */
   readonly tenancy:
     | { readonly type: 'off' }
     | { readonly type: 'unrestricted' }
@@ -17,12 +20,11 @@ export interface Prometheus {
 }
 
 const TIMEOUT_MS = 3000;
-/** For how long a proxy that refused a query without a namespace is taken to do so. */
+/** Time for which a proxy counts as proven after it refused a query without a namespace. */
 const PROVEN_MS = 600_000;
-/** What `boundedGet` says of the answer by which a prom-label-proxy refuses. */
-const REFUSED = 'it answered 400';
+/** Message of `boundedGet` for the refusal of a prom-label-proxy. */
+const REFUSED = 'HTTP 400';
 
-/** Reads the load of groups by their queries. */
 export class PrometheusReader {
   readonly #prometheus: Prometheus | undefined;
   readonly #clock: Clock;
@@ -33,7 +35,10 @@ export class PrometheusReader {
     this.#clock = clock;
   }
 
-  /** Rejects with `SourceError` if queries cannot be asked, and with `FigureError` if an answer is no load. */
+  /**
+   * Resolves with the load of a group. Rejects with a {@link SourceError} if it cannot send the queries, and with a
+   * {@link FigureError} if a reply is no load.
+   */
   async read({ metadata, spec }: EndpointGroup): Promise<LoadRecord> {
     const prometheus = this.#prometheus;
     const queries = spec.load.prometheus;
@@ -41,17 +46,17 @@ export class PrometheusReader {
     const { tenancy } = prometheus;
     if (tenancy.type === 'off')
       throw new SourceError(
-        'queries of groups are off; an administrator turns them on with --prometheus-tenancy',
+        'queries of groups are disabled; an administrator enables them with --prometheus-tenancy',
       );
     const scope = tenancy.type === 'parameter' ? { [tenancy.name]: metadata.namespace ?? '' } : undefined;
     if (tenancy.type === 'parameter') await this.#proveProxy(prometheus, tenancy.name);
-    const ask = (query: string) => this.#sendQuery(prometheus, { query, ...scope });
-    return prometheusRecord(queries, ask, this.#clock.now());
+    const send = (query: string) => this.#sendQuery(prometheus, { query, ...scope });
+    return prometheusRecord(queries, send, this.#clock.now());
   }
 
   /**
-   * A Prometheus would ignore the parameter and answer about every namespace: only what refuses a query without it is
-   * asked. Rejects with `SourceError` otherwise.
+   * Verifies that the server refuses a query without the namespace. Prometheus itself would ignore the parameter and
+   * read every namespace. Rejects with a {@link SourceError} otherwise.
    */
   async #proveProxy(prometheus: Prometheus, name: string): Promise<void> {
     const now = this.#clock.now();
@@ -65,7 +70,7 @@ export class PrometheusReader {
     );
     if (answered)
       throw new SourceError(
-        `it answers without the parameter ${name}; --prometheus-url has to name a prom-label-proxy`,
+        `answered a query without the parameter ${name}; --prometheus-url must name a prom-label-proxy`,
       );
     this.#provenAt = now;
   }
@@ -86,40 +91,36 @@ export class PrometheusReader {
   }
 }
 
-/** Gives the text of a reply of the query API. */
-type AskPrometheus = (query: string) => Promise<string>;
+/** Sends a query and resolves with the text of the reply. */
+type SendQuery = (query: string) => Promise<string>;
 
 type Queries = NonNullable<LoadSource['prometheus']>;
 
-/** Asks the queries of a group at one time. Rejects with `SourceError` or `FigureError`. */
-export async function prometheusRecord(
-  queries: Queries,
-  ask: AskPrometheus,
-  now: number,
-): Promise<LoadRecord> {
+/** Sends the queries of a group in parallel. Rejects with a {@link SourceError} or a {@link FigureError}. */
+export async function prometheusRecord(queries: Queries, send: SendQuery, now: number): Promise<LoadRecord> {
   const { loadQuery, queueQuery, rejectedQuery } = queries;
   const value = async (name: string, query: string | undefined): Promise<number | undefined> =>
-    query === undefined ? 0 : sampledValue(name, await ask(query), now);
+    query === undefined ? 0 : sampledValue(name, await send(query), now);
   const [load, waiting, rejected] = await Promise.all([
     value('loadQuery', loadQuery),
     value('queueQuery', queueQuery),
     value('rejectedQuery', rejectedQuery),
   ]);
-  // A gateway that has never queued has no such series; one without any load series is not the right one.
-  if (load === undefined) throw new SourceError('loadQuery finds no series');
+  // A gateway that has never queued has no series of its queue. Without a load series the query is wrong.
+  if (load === undefined) throw new SourceError('loadQuery returns no series');
   return groupRecord(load + (rejected ?? 0), waiting ?? 0);
 }
 
 /**
- * The one value of an instant query; undefined if it finds no series. Throws a {@link FigureError} for any other
- * answer.
+ * Returns the value of an instant query; undefined without a series. Throws a {@link FigureError} for any other
+ * reply.
  */
 export function sampledValue(name: string, text: string, now: number): number | undefined {
   const sample = sampleOf(name, text);
   if (sample === undefined) return undefined;
   const [seconds, value] = sample;
   if (typeof seconds !== 'number' || seconds * 1000 > now + MAX_AHEAD_MS)
-    throw new FigureError(`${name} answers with a time in the future`);
+    throw new FigureError(`${name} returns a time in the future`);
   return believable(name, typeof value === 'string' ? Number(value) : value);
 }
 
@@ -128,17 +129,17 @@ function sampleOf(name: string, text: string): readonly [unknown, unknown] | und
   try {
     answer = JSON.parse(text);
   } catch {
-    throw new FigureError(`${name} is not answered in JSON`);
+    throw new FigureError(`the reply to ${name} is not JSON`);
   }
   const data = field(answer, 'data');
   const result = field(data, 'result');
-  if (!Array.isArray(result)) throw new FigureError(`${name} does not answer with a vector or a number`);
+  if (!Array.isArray(result)) throw new FigureError(`${name} does not return a vector or a number`);
   if (field(data, 'resultType') === 'scalar') return [result[0], result[1]];
   if (field(data, 'resultType') !== 'vector')
-    throw new FigureError(`${name} does not answer with a vector or a number`);
+    throw new FigureError(`${name} does not return a vector or a number`);
   if (result.length > 1)
     throw new FigureError(
-      `${name} answers with ${result.length} series; write a query of one, such as sum(…)`,
+      `${name} returns ${result.length} series; aggregate them to one, such as with sum(…)`,
     );
   const value = result.length === 0 ? undefined : field(result[0], 'value');
   return Array.isArray(value) ? [value[0], value[1]] : undefined;
@@ -149,16 +150,16 @@ function field(value: unknown, name: string): unknown {
   return Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
 }
 
-/** What Node's code of a refused certificate means, and what to do. */
+/** Messages with the fix, by Node's code of a refused certificate. */
 const KNOWN: Readonly<Record<string, string>> = {
-  CERT_HAS_EXPIRED: 'its certificate has expired; renew it',
-  CERT_NOT_YET_VALID: 'its certificate is not valid yet; look at the clocks of both sides',
+  CERT_HAS_EXPIRED: 'the certificate has expired; renew it',
+  CERT_NOT_YET_VALID: 'the certificate is not valid yet; check the clocks on both sides',
   ERR_TLS_CERT_ALTNAME_INVALID:
-    'its certificate is for another name; write a name that the certificate carries into --prometheus-url',
+    'the certificate is for another name; set --prometheus-url to a name in the certificate',
 };
 
 const UNTRUSTED =
-  'no authority that is trusted has signed its certificate; name the PEM of its authority with --prometheus-ca';
+  'no trusted authority signed the certificate; pass the PEM of its authority with --prometheus-ca';
 
 const UNTRUSTED_CODES: ReadonlySet<string> = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
@@ -176,7 +177,7 @@ const UNTRUSTED_CODES: ReadonlySet<string> = new Set([
   'INVALID_PURPOSE',
 ]);
 
-/** Why the certificate of Prometheus was refused, with the remedy; undefined where something else went wrong. */
+/** Returns the reason why the certificate was refused, with the fix; undefined for another failure. */
 function certificateProblem(error: unknown): string | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';

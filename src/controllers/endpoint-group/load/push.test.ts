@@ -30,41 +30,41 @@ function intake(overrides: Partial<PushOptions> = {}) {
   return { clock, loadState, push, send, woken };
 }
 
-describe('who may report', () => {
+describe('authentication of a report', () => {
   test.each<[string, Record<string, unknown>, number]>([
-    ['a worker with its token', {}, 200],
-    ['a worker whose id comes as text', { id: '7' }, 200],
-    ['a worker that calls it worker_id', { id: undefined, worker_id: 7 }, 200],
-    ['nobody with another token', { mtoken: 'token-of-the-w0rker' }, 401],
-    ['nobody with a part of the token', { mtoken: TOKEN.slice(0, -1) }, 401],
-    ['nobody without a token', { mtoken: undefined }, 401],
-    ['nobody with a token that is no text', { mtoken: [TOKEN] }, 401],
-    ['no machine that is not there', { id: 8 }, 401],
-    ['nobody without an id', { id: undefined }, 401],
-    ['a worker whose long id comes as text', { id: '7012' }, 200],
-    ['nobody with an id that is none', { id: '7; drop' }, 401],
-    ['nobody with an id that has more before it', { id: 'c7' }, 401],
-    ['nobody with an id that is a list', { id: [7] }, 401],
-    ['nobody with an id that is no whole number', { id: 7.5 }, 401],
-    ['nobody with a token that is a number', { mtoken: 7 }, 401],
+    ['accepts a worker with its token', {}, 200],
+    ['accepts an id as text', { id: '7' }, 200],
+    ['accepts the field worker_id', { id: undefined, worker_id: 7 }, 200],
+    ['rejects another token', { mtoken: 'token-of-the-w0rker' }, 401],
+    ['rejects a part of the token', { mtoken: TOKEN.slice(0, -1) }, 401],
+    ['rejects a missing token', { mtoken: undefined }, 401],
+    ['rejects a token that is a list', { mtoken: [TOKEN] }, 401],
+    ['rejects an unknown machine', { id: 8 }, 401],
+    ['rejects a missing id', { id: undefined }, 401],
+    ['accepts a long id as text', { id: '7012' }, 200],
+    ['rejects an id with other text', { id: '7; drop' }, 401],
+    ['rejects an id with a prefix', { id: 'c7' }, 401],
+    ['rejects an id that is a list', { id: [7] }, 401],
+    ['rejects an id that is no integer', { id: 7.5 }, 401],
+    ['rejects a token that is a number', { mtoken: 7 }, 401],
   ])('%s', (_, report, status) => {
     const { send, loadState } = intake();
     expect(send(report).status).toBe(status);
     expect(loadState().reporters.size).toBe(status === 200 ? 1 : 0);
   });
 
-  test('no worker while another replica leads', () => {
+  test('rejects every worker while another replica leads', () => {
     const { send, loadState } = intake({ isLeading: () => false });
     expect(send()).toMatchObject({ status: 503, message: expect.stringContaining('another replica') });
     expect(loadState().reporters.size).toBe(0);
   });
 
-  test('no machine whose token is not known, and none without a group', () => {
+  test('rejects a machine with an unknown token or without a group', () => {
     expect(intake({ tokenOf: () => undefined }).send().status).toBe(401);
     expect(intake({ groupOf: () => undefined }).send().status).toBe(401);
   });
 
-  test('each of two workers whose marketplaces gave them one id', () => {
+  test('accepts two workers with the same id from two marketplaces', () => {
     const both = ['v', 'w'].map((name) => workerObject(name));
     const { send, loadState } = intake({
       instancesById: () => both,
@@ -76,7 +76,7 @@ describe('who may report', () => {
     expect(loadState().reporters.size).toBe(2);
   });
 
-  test('no worker of a group that asks for its load itself', () => {
+  test('rejects a worker of a group with another source', () => {
     const pulling = groupObject();
     expect(intake({ groupOf: () => pulling }).send()).toMatchObject({
       status: 409,
@@ -84,7 +84,7 @@ describe('who may report', () => {
     });
   });
 
-  test('nothing that is not an object', () => {
+  test('rejects a body that is no object', () => {
     const { push } = intake();
     for (const body of [null, 7, 'text', [], undefined]) {
       expect(push.take('/worker_status/', body).status).toBe(401);
@@ -92,8 +92,8 @@ describe('who may report', () => {
   });
 });
 
-describe('what is received', () => {
-  test('the newer form: amounts since the last report that was taken', async () => {
+describe('the intake of pushed reports', () => {
+  test('reads the newer form: amounts since the last accepted report', async () => {
     const { send, clock, loadState } = intake();
     send({ new_load: 500 });
     await clock.advance(30_000);
@@ -104,7 +104,7 @@ describe('what is received', () => {
     expect(loadState().lastActivity).toBe(clock.now());
   });
 
-  test('the older form: without new_load, cur_load is a rate', async () => {
+  test('reads the older form: without new_load, cur_load is a rate', async () => {
     const { send, clock, loadState } = intake();
     send({ new_load: undefined, cur_load: 80 });
     await clock.advance(10_000);
@@ -116,12 +116,12 @@ describe('what is received', () => {
 
   test.each<[string, Record<string, unknown>, string]>([
     ['a negative figure', { new_load: -1 }, 'new_load is negative'],
-    ['no number', { new_load: 'many' }, 'new_load is not a number'],
-    ['10^-7', { max_perf: 1e-7 }, 'max_perf is smaller than anything a worker does'],
-    ['10^30', { cur_load: 1e30 }, 'cur_load is larger than anything a worker does'],
-    ['a wake without a cost', { wake: { cost: -5 } }, 'wake.cost is negative'],
-    ['a wake that is none', { wake: 5 }, 'the body is not a worker report'],
-  ])('not %s: it is named, and remembered as a problem', (_, report, message) => {
+    ['a text', { new_load: 'many' }, 'new_load is not a number'],
+    ['10^-7', { max_perf: 1e-7 }, 'max_perf is smaller than 0.000001'],
+    ['10^30', { cur_load: 1e30 }, 'cur_load is larger than 1000000000000'],
+    ['a wake with a negative cost', { wake: { cost: -5 } }, 'wake.cost is negative'],
+    ['an invalid wake', { wake: 5 }, 'the body is not a worker report'],
+  ])('rejects %s by name and records a problem', (_, report, message) => {
     const { send, loadState } = intake();
     expect(send(report)).toEqual({ status: 400, message });
     expect(loadState().reporters.size).toBe(0);
@@ -130,10 +130,10 @@ describe('what is received', () => {
     ]);
   });
 
-  test('a flood only ten times a second', async () => {
+  test('accepts ten reports a second', async () => {
     const { send, clock, loadState } = intake();
     expect(send().status).toBe(200);
-    const tooFast = { status: 429, message: 'reports come too fast; send one each second at most' };
+    const tooFast = { status: 429, message: 'too many reports; send at most one per second' };
     expect(send({ new_load: 1000 })).toEqual(tooFast);
     await clock.advance(99);
     expect(send({ new_load: 1000 })).toEqual(tooFast);
@@ -142,7 +142,7 @@ describe('what is received', () => {
     expect(loadState().history.arrivals).toHaveLength(1);
   });
 
-  test('a report after our clock was set back is a new base, and the next one counts again', async () => {
+  test('takes a report after the clock went back as a new base', async () => {
     const { send, clock, loadState } = intake();
     send();
     await clock.advance(10_000);
@@ -154,7 +154,7 @@ describe('what is received', () => {
     expect(loadOver(loadState().history, clock.now(), 10_000)).toBeCloseTo(70);
   });
 
-  test('a wake, and that a request is gone', async () => {
+  test('accepts a wake and the end of a request', async () => {
     const { send, woken, push, clock } = intake();
     send();
     expect(woken).toEqual([]);
@@ -163,7 +163,7 @@ describe('what is received', () => {
     expect(woken).toEqual(['llm']);
     expect(send({}, '/delete_requests/').status).toBe(200);
     expect(push.take('/delete_requests/', { id: 7, mtoken: 'wrong' }).status).toBe(401);
-    const paths = 'there are /worker_status/ and /delete_requests/';
+    const paths = 'unknown path; use /worker_status/ or /delete_requests/';
     expect(send({}, '/other/')).toEqual({ status: 404, message: paths });
   });
 });

@@ -1,3 +1,4 @@
+import { timingSafeEqual } from 'node:crypto';
 import * as z from 'zod';
 import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
@@ -27,16 +28,16 @@ const report = z.looseObject({
   wake: z.object({ cost: z.unknown() }).nullish(),
 });
 
-/** A report as a worker pushed it. */
+/** Report that a worker pushed. */
 export interface Pushed {
   readonly record: LoadRecord;
-  /** Work for which it asks another worker to wake; 0 where it does not. */
+  /** Work for which the worker requests another one to wake; 0 without a request. */
   readonly wakeCost: number;
 }
 
 /**
- * Reads a report of the public worker protocol. With `new_load` it holds amounts since the last accepted report;
- * without, it is the older form, whose `cur_load` is a rate. Throws `FigureError` naming the figure that is wrong.
+ * Reads a report of the public worker protocol. With `new_load` it contains amounts since the last accepted report.
+ * Without it, in the older form, `cur_load` is a rate. Throws a {@link FigureError} that names the wrong figure.
  */
 export function readPushed(body: unknown): Pushed {
   const parsed = report.safeParse(body);
@@ -66,9 +67,7 @@ function arrivedOf(data: z.output<typeof report>, isNewer: boolean): Arrived {
   };
 }
 
-import { timingSafeEqual } from 'node:crypto';
-
-/** What a worker's POST is answered with. */
+/** Response to the POST of a worker. */
 export interface PushReply {
   readonly status: number;
   readonly message: string;
@@ -78,24 +77,24 @@ export interface PushOptions {
   readonly clock: Clock;
   readonly loadStore: LoadStore;
   readonly times: ScalingTimes;
-  /** The GpuInstances that an instance id names: one for each marketplace that has such an id. */
+  /** Returns the GpuInstances with this instance id, at most one for each marketplace. */
   readonly instancesById: (id: string) => readonly GpuInstance[];
-  /** The group that controls a worker, and no other that has its name or is named by its label. */
+  /** Returns the group that controls a worker. Its label and a name alone prove nothing. */
   readonly groupOf: (worker: GpuInstance) => EndpointGroup | undefined;
   readonly tokenOf: (worker: GpuInstance) => Secret | undefined;
-  /** A follower's figures decide nothing: workers are to try again. */
+  /** Only the leader accepts reports. A follower asks the worker to retry. */
   readonly isLeading: () => boolean;
-  /** A worker asks for more of its kind. */
+  /** Called when a worker requests a wake. */
   readonly onWake: (group: EndpointGroup) => void;
 }
 
-/** Reports of one worker come further apart than this. */
+/** Minimum interval between two reports of one worker. */
 const MIN_SPACING_MS = 100;
 
 const OK: PushReply = { status: 200, message: 'ok' };
 const DENIED: PushReply = { status: 401, message: 'id and mtoken do not belong to a worker of a group' };
 
-/** Takes the reports that workers send by themselves, in the public worker protocol. */
+/** Accepts the reports that workers push, in the public worker protocol. */
 export class PushIntake {
   readonly #options: PushOptions;
 
@@ -103,16 +102,16 @@ export class PushIntake {
     this.#options = options;
   }
 
-  /** `body` is parsed JSON. Never throws: a bad report is answered with what is wrong in it. */
+  /** Handles a request with a parsed JSON body. Never throws: the response names the error of an invalid report. */
   take(path: string, body: unknown): PushReply {
-    if (!this.#options.isLeading()) return { status: 503, message: 'another replica leads; try again' };
+    if (!this.#options.isLeading()) return { status: 503, message: 'another replica is the leader; retry' };
     switch (path) {
       case '/worker_status/':
         return this.#workerStatus(body);
       case '/delete_requests/':
         return this.#sender(body) ? OK : DENIED;
       default:
-        return { status: 404, message: 'there are /worker_status/ and /delete_requests/' };
+        return { status: 404, message: 'unknown path; use /worker_status/ or /delete_requests/' };
     }
   }
 
@@ -122,13 +121,16 @@ export class PushIntake {
     if (!sender) return DENIED;
     const { group, instance } = sender;
     if (loadTypeOf(group.spec) !== 'Push')
-      return { status: 409, message: 'the group of this worker does not take reports; set load.type: Push' };
+      return {
+        status: 409,
+        message: 'the group of this worker does not accept reports; set load.type: Push',
+      };
     const uid = uidOf(group);
     const at = clock.now();
     const { reporter } = workerOf(instance, at);
     const before = loadStore.get(uid).reporters.get(reporter);
     if (before && isTooSoon(at - before.at))
-      return { status: 429, message: 'reports come too fast; send one each second at most' };
+      return { status: 429, message: 'too many reports; send at most one per second' };
     try {
       const pushed = readPushed(body);
       loadStore.report(uid, { reporter, record: pushed.record, at, times });
@@ -142,7 +144,7 @@ export class PushIntake {
     }
   }
 
-  /** The worker that a body names and whose token it shows. */
+  /** Returns the worker with the id and the token of the body. */
   #sender(body: unknown): { group: EndpointGroup; instance: GpuInstance } | undefined {
     const id = idIn(body, 'id') ?? idIn(body, 'worker_id');
     const shown = textIn(body, 'mtoken');
@@ -158,7 +160,7 @@ export class PushIntake {
   }
 }
 
-/** A span that is negative says that our clock was set back. */
+/** Returns true if the report came too soon. A negative span means that the clock went back. */
 function isTooSoon(spanMs: number): boolean {
   return spanMs >= 0 && spanMs < MIN_SPACING_MS;
 }
@@ -168,7 +170,7 @@ function isSame(shown: string, token: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** The protocol sends ids as numbers, and as texts where they come out of the environment. */
+/** Returns an id as text. The protocol sends ids as numbers, or as text from the environment. */
 function idIn(body: unknown, name: string): string | undefined {
   const value = valueIn(body, name);
   if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value);

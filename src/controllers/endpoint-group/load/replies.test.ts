@@ -44,13 +44,13 @@ describe('a JSON reply', () => {
   const body = { new: 1, rejected: 2, current: 3, waiting: 4, perf: 5, requests: 6 };
   const read = (w: unknown) => readJsonReply(JSON.stringify({ w }), json, NOW);
 
-  test('returns each figure at its path, and its error up to 256 letters', () => {
+  test('returns each figure at its path, and up to 256 characters of its error', () => {
     const arrived = { type: 'amount', newLoad: 1, rejectedLoad: 2 };
     expect(read(body)).toEqual({ arrived, ...ALL });
     expect(read({ ...body, error: 'x'.repeat(300) })).toEqual({ arrived, ...ALL, error: 'x'.repeat(256) });
   });
 
-  test('may contain only what arrived', () => {
+  test('may contain only arrived work', () => {
     const arrived = { type: 'amount', newLoad: 1, rejectedLoad: 0 };
     expect(read({ new: 1 })).toEqual({ arrived, ...NONE });
     expect(read({ new: 1, error: { code: 7 }, perf: 0 })).toEqual({ arrived, ...NONE });
@@ -68,16 +68,16 @@ describe('a JSON reply', () => {
     ['a list', [1]],
     ['nothing', null],
     ['a number', 5],
-    ['an object without it', {}],
-  ])('that has %s where figures should be has none', (_, w) => {
+    ['an object without them', {}],
+  ])('with %s instead of figures is rejected', (_, w) => {
     expect(() => read(w)).toThrow('w.new is not a number');
   });
 
-  test('calls figures by their own names where no path is given for them', () => {
+  test('names a figure without a path by its own name', () => {
     expect(() => readJsonReply('{}', plan({}), NOW)).toThrow('newLoad is not a number');
   });
 
-  test.each(['[]', 'null', '5', '"w"'])('that is %s is refused', (text) => {
+  test.each(['[]', 'null', '5', '"w"'])('that is %s is rejected', (text) => {
     expect(() => readJsonReply(text, json, NOW)).toThrow('the reply is not a JSON object');
   });
 });
@@ -94,23 +94,23 @@ describe('a Prometheus reply', () => {
   });
   const read = (...more: readonly string[]) => readPrometheusReply(more.join('\n'), metrics, NOW);
 
-  test('returns each figure, and waiting requests by the mean work of finished ones', () => {
+  test('returns each figure, and waiting requests at the mean work of finished ones', () => {
     const arrived = counted({ w_new: 10, w_rejected: 2 });
     expect(read(...lines)).toEqual({ arrived, ...ALL, waitingLoad: 4, inFlight: 10 });
     expect(read(...lines, 'w_finished 2')).toMatchObject({ waitingLoad: 20, inFlight: 10 });
     expect(read(...lines, 'w_finished 0')).toMatchObject({ waitingLoad: 4 });
-    // No request is less than one unit of work.
+    // A request is at least one unit of work.
     expect(read(...lines, 'w_finished 40')).toMatchObject({ waitingLoad: 4 });
   });
 
-  test('may contain only what arrived', () => {
+  test('may contain only arrived work', () => {
     expect(read('w_new 10')).toEqual({ arrived: counted({ w_new: 10 }), ...NONE });
     expect(read('w_new 10', 'w_requests 6')).toMatchObject({ inFlight: 6, waitingLoad: undefined });
     const bare = plan({ newLoad: 'w_new' }, { format: 'Prometheus' });
     expect(readPrometheusReply('w_new 10\nundefined 7', bare, NOW)).toMatchObject(NONE);
   });
 
-  test('is added up over labels, and comments and what is no sample are left out', () => {
+  test('is summed over labels, without comments and invalid lines', () => {
     const text = [
       '# w_new 900',
       'w_new{gpu="0"} 4',
@@ -132,13 +132,13 @@ describe('a Prometheus reply', () => {
     );
   });
 
-  test('may carry times of a minute ahead, and no later ones', () => {
+  test('may have times up to a minute ahead', () => {
     expect(read(`w_new 10 ${NOW + 60_000}`).arrived).toEqual(counted({ w_new: 10 }));
     expect(read(`w_new 10 ${NOW - 60_000}`).arrived).toEqual(counted({ w_new: 10 }));
-    expect(() => read(`w_new 10 ${NOW + 60_001}`)).toThrow('w_new carries a time in the future');
+    expect(() => read(`w_new 10 ${NOW + 60_001}`)).toThrow('w_new has a time in the future');
   });
 
-  test('of a group that names no metric of its work returns nothing', () => {
+  test('is an error when the group names no metric of its work', () => {
     const nameless = plan({}, { format: 'Prometheus' });
     expect(() => readPrometheusReply('newLoad 10', nameless, NOW)).toThrow('the reply has no newLoad');
   });
@@ -148,7 +148,7 @@ describe('a Prometheus reply', () => {
     ['w_new +Inf', 'w_new is larger'],
     ['w_new ten', 'w_new is not a number'],
     ['w_new 10\nw_perf -1', 'w_perf is negative'],
-  ])('%s is refused', (text, why) => {
+  ])('is rejected when it is: %s', (text, why) => {
     expect(() => read(text)).toThrow(why);
   });
 });
@@ -191,7 +191,7 @@ describe('a pushed report', () => {
   });
 });
 
-test('figures are believed up to the largest that any worker does', () => {
+test('accepts figures up to the maximum', () => {
   expect(believable('f', MAX_FIGURE)).toBe(MAX_FIGURE);
   expect(() => believable('f', MAX_FIGURE + 1)).toThrow(expect.objectContaining({ name: 'FigureError' }));
   expect([believableIfGiven('f', undefined), believableIfGiven('f', null)]).toEqual([undefined, undefined]);
@@ -202,7 +202,7 @@ test('figures are believed up to the largest that any worker does', () => {
   ]);
 });
 
-describe('a load that is written down', () => {
+describe('a static load', () => {
   const annotated = (load: string) =>
     groupObject({}, { metadata: { annotations: { [annotations.staticLoad]: load } } });
   const of = (load: number, waitingLoad: number) => ({
@@ -211,19 +211,19 @@ describe('a load that is written down', () => {
     waitingLoad,
   });
 
-  test('is that of the spec, of the annotation first, and nothing where neither says it', () => {
+  test('is the annotation, else the spec, else 0', () => {
     const spec = { load: { type: 'Static', static: { load: '900', queue: '5' } } };
     expect(staticRecord(groupObject(spec))).toEqual(of(900, 5));
     expect(staticRecord(annotated(' 12.25 '))).toEqual(of(12.25, 0));
     expect(staticRecord(groupObject())).toEqual(of(0, 0));
   });
 
-  test.each(['', 'many', '-1', '9e3', '5 units', '5.', '1.x'])('is not %j', (text) => {
+  test.each(['', 'many', '-1', '9e3', '5 units', '5.', '1.x'])('is not accepted as %j', (text) => {
     expect(() => staticRecord(annotated(text))).toThrow('is not a load');
   });
 });
 
-describe('where a worker is asked', () => {
+describe('the target for the load of a worker', () => {
   const port = (containerPort: number, protocol: 'TCP' | 'UDP', publicPort: number) => ({
     containerPort,
     protocol,
@@ -244,10 +244,10 @@ describe('where a worker is asked', () => {
   });
   const asking = (httpPull: object) => groupObject({ load: { type: 'HTTPPull', httpPull } });
 
-  test('is its first port of TCP, or the one that is named or numbered', () => {
-    expect(pullTarget(asking({}), object).port).toBe(3);
-    expect(pullTarget(asking({ port: 'load' }), object).port).toBe(4);
-    expect(pullTarget(asking({ port: 81 }), object).port).toBe(4);
+  test('is its first TCP port, or the one with a name or number', () => {
+    expect(pullTarget(asking({}), object).address.port).toBe(3);
+    expect(pullTarget(asking({ port: 'load' }), object).address.port).toBe(4);
+    expect(pullTarget(asking({ port: 81 }), object).address.port).toBe(4);
   });
 
   test('is an identity port by its name (B15)', () => {
@@ -255,26 +255,24 @@ describe('where a worker is asked', () => {
       template: { spec: { image: 'x/y:1', offers: [{}], ports: [{ name: 'load', containerPort: 70_000 }] } },
     }).spec.template;
     const worker = { ...object, spec, status: { ...object.status, ports: [port(41_234, 'TCP', 41_234)] } };
-    expect(pullTarget(asking({ port: 'load' }), worker as typeof object).port).toBe(41_234);
+    expect(pullTarget(asking({ port: 'load' }), worker as typeof object).address.port).toBe(41_234);
   });
 
   test.each<[string, object]>([
     ['without a public address', { ...object, status: { ...object.status, publicAddress: undefined } }],
-    ['without a port that is mapped', { ...object, status: { publicAddress: '203.0.113.7' } }],
-    ['without a port that is declared', { ...object, spec: { ...object.spec, ports: undefined } }],
-    ['of which nothing is known', { ...object, status: undefined }],
-  ])('is nowhere %s', (_, worker) => {
-    expect(() => pullTarget(asking({}), worker as typeof object)).toThrow(
-      'it has no public port for its load',
-    );
+    ['without a mapped port', { ...object, status: { publicAddress: '203.0.113.7' } }],
+    ['without a declared port', { ...object, spec: { ...object.spec, ports: undefined } }],
+    ['without a status', { ...object, status: undefined }],
+  ])('is an error %s', (_, worker) => {
+    expect(() => pullTarget(asking({}), worker as typeof object)).toThrow('no public port for load reports');
   });
 
-  test('is by HTTP unless the spec says otherwise, and in brackets by IPv6', () => {
+  test('uses HTTP by default, and brackets for IPv6', () => {
     expect(originOf(pullTarget(asking({}), object), '203.0.113.7')).toBe('http://203.0.113.7:3');
     expect(originOf(pullTarget(asking({ scheme: 'HTTPS' }), object), '2a00::8')).toBe('https://[2a00::8]:3');
   });
 
-  test('is by the preset but for what the spec says itself', () => {
+  test('follows the preset with the changes of the spec', () => {
     const planOf = (httpPull: object) => pullPlan(asking(httpPull).spec.load.httpPull);
     expect(pullPlan(undefined)).toEqual(planOf({ preset: 'Pyworker' }));
     expect(pullPlan(undefined)).toMatchObject({ scheme: 'HTTP', path: '/worker_status/', format: 'JSON' });

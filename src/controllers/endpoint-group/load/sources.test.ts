@@ -17,6 +17,8 @@ type Reply = {
 };
 type Answer = (request: TransportRequest) => Reply | 'refused' | 'silent';
 
+const NOT_MAPPED = { allowPrivate: false, mapAddress: (address: string) => address };
+
 function bench(answer: Answer, overrides: Partial<ReaderOptions> = {}) {
   const clock = createVirtualClock({ startMs: NOW });
   const loadStore = new LoadStore();
@@ -38,8 +40,7 @@ function bench(answer: Answer, overrides: Partial<ReaderOptions> = {}) {
   };
   const readers = new LoadSources({
     ...{ clock, loadStore, transport, times: defaultTimes },
-    dial: (address) => address,
-    allowPrivateAddresses: false,
+    addresses: NOT_MAPPED,
     tokenOf: () => new Secret('the-token'),
     prometheus: { url: PROMETHEUS_URL, transport, tenancy: { type: 'unrestricted' } },
     takesReports: true,
@@ -48,7 +49,7 @@ function bench(answer: Answer, overrides: Partial<ReaderOptions> = {}) {
   });
   const late: number[] = [];
   const onLate = () => late.push(clock.now() - NOW);
-  /** Reads once; resolves with the milliseconds that it took. */
+  /** Reads once and resolves with its duration in milliseconds. */
   const read = async (group = groupObject(), workers: readonly Worker[] = [groupWorker()]) => {
     let took: number | undefined;
     void readers.read(group, { workers, onLate }).then(() => {
@@ -66,8 +67,8 @@ function bench(answer: Answer, overrides: Partial<ReaderOptions> = {}) {
 const figures = (more: Record<string, unknown> = {}) =>
   JSON.stringify({ new_load: 5, cur_load: 2, max_perf: 90, ...more });
 
-describe('a worker is asked', () => {
-  test('at its public address and mapped port, with its token', async () => {
+describe('a request to a worker', () => {
+  test('goes to its public address and mapped port, with its token', async () => {
     const { read, sent, record } = bench(() => ({ body: figures() }));
     await read();
     expect(sent).toMatchObject([
@@ -81,7 +82,7 @@ describe('a worker is asked', () => {
     expect(record()).toMatchObject({ currentLoad: 2, maxPerf: 90, arrived: { type: 'amount', newLoad: 5 } });
   });
 
-  test('only while it serves', async () => {
+  test('is sent only while the worker serves', async () => {
     const { read, sent } = bench(() => ({ body: figures() }));
     await read(groupObject(), [
       groupWorker({ isServing: false }),
@@ -99,7 +100,7 @@ describe('a worker is asked', () => {
     ['fe80::1', 'link-local'],
     ['fd00::1', 'private or cluster'],
     ['metadata.internal', 'no IP address'],
-  ])('never at %s', async (publicAddress, why) => {
+  ])('never goes to %s', async (publicAddress, why) => {
     const { status } = workerObject('w');
     const object = workerObject('w', { status: { ...status, publicAddress } });
     const { read, sent, problem } = bench(() => ({ body: figures() }));
@@ -108,18 +109,20 @@ describe('a worker is asked', () => {
     expect(problem()).toMatchObject({ kind: 'unreachable', detail: expect.stringContaining(why) });
   });
 
-  test('at an IPv6 address, and at where an address map leads to', async () => {
+  test('goes to an IPv6 address, and to a mapped address', async () => {
     const { status } = workerObject('w');
     const object = workerObject('w', { status: { ...status, publicAddress: '2606:4700::1' } });
     const six = bench(() => ({ body: figures() }));
     await six.read(groupObject(), [groupWorker({ object })]);
     expect(six.sent[0]?.origin).toBe('http://[2606:4700::1]:20007');
-    const mapped = bench(() => ({ body: figures() }), { dial: () => '127.0.0.1' });
+    const mapped = bench(() => ({ body: figures() }), {
+      addresses: { ...NOT_MAPPED, mapAddress: () => '127.0.0.1' },
+    });
     await mapped.read();
     expect(mapped.sent[0]?.origin).toBe('http://127.0.0.1:20007');
   });
 
-  test('not without a mapped port', async () => {
+  test('is not sent without a mapped port', async () => {
     const object = workerObject('w', { status: { ...workerObject('w').status, ports: [] } });
     const { read, problem } = bench(() => ({ body: figures() }));
     await read(groupObject(), [groupWorker({ object })]);
@@ -130,23 +133,23 @@ describe('a worker is asked', () => {
 const PROMETHEUS = { type: 'HTTPPull', httpPull: { preset: 'VLLM' } };
 const vllm = (lines: readonly string[]) => ({ body: lines.join('\n') });
 
-describe('an answer', () => {
+describe('a reply', () => {
   test.each<[string, Record<string, unknown>, Reply | 'refused', 'unreachable' | 'invalid', string]>([
-    ['that is refused', {}, 'refused', 'unreachable', 'it cannot be reached'],
-    ['of 500', {}, { status: 500, body: '' }, 'unreachable', 'it answered 500'],
-    ['that redirects', {}, { status: 302, body: '' }, 'unreachable', 'it answered 302'],
+    ['that fails', {}, 'refused', 'unreachable', 'unreachable'],
+    ['with status 500', {}, { status: 500, body: '' }, 'unreachable', 'HTTP 500'],
+    ['that redirects', {}, { status: 302, body: '' }, 'unreachable', 'HTTP 302'],
     [
-      'of more than 1 MiB',
+      'longer than 1 MiB',
       {},
       { body: Array(9).fill('y'.repeat(131_072)) },
       'unreachable',
       'longer than 1048576 bytes',
     ],
-    ['that is no JSON', {}, { body: '{"new_load": NaN}' }, 'invalid', 'the reply is not JSON'],
+    ['that is not JSON', {}, { body: '{"new_load": NaN}' }, 'invalid', 'the reply is not JSON'],
     ['that is a list', {}, { body: '[1]' }, 'invalid', 'not a JSON object'],
     ['without the load', {}, { body: '{}' }, 'invalid', 'new_load is not a number'],
-    ['that is negative', {}, { body: figures({ rej_load: -1 }) }, 'invalid', 'rej_load is negative'],
-    ['of 10^30', {}, { body: figures({ new_load: 1e30 }) }, 'invalid', 'larger than anything a worker does'],
+    ['with a negative figure', {}, { body: figures({ rej_load: -1 }) }, 'invalid', 'rej_load is negative'],
+    ['with 10^30', {}, { body: figures({ new_load: 1e30 }) }, 'invalid', 'larger than 1000000000000'],
     [
       'without its counter',
       PROMETHEUS,
@@ -154,16 +157,22 @@ describe('an answer', () => {
       'invalid',
       'the reply has no vllm:generation_tokens_total',
     ],
-    ['of NaN', PROMETHEUS, vllm(['vllm:generation_tokens_total NaN']), 'invalid', 'is not a number'],
-    ['of +Inf', PROMETHEUS, vllm(['vllm:generation_tokens_total +Inf']), 'invalid', 'larger than anything'],
+    ['with NaN', PROMETHEUS, vllm(['vllm:generation_tokens_total NaN']), 'invalid', 'is not a number'],
     [
-      'of the future',
+      'with +Inf',
+      PROMETHEUS,
+      vllm(['vllm:generation_tokens_total +Inf']),
+      'invalid',
+      'larger than 1000000000000',
+    ],
+    [
+      'from the future',
       PROMETHEUS,
       vllm([`vllm:generation_tokens_total 7 ${NOW + 70_000}`]),
       'invalid',
       'a time in the future',
     ],
-  ])('%s is a problem that is named', async (_, load, reply, kind, detail) => {
+  ])('%s is reported as a problem', async (_, load, reply, kind, detail) => {
     const { read, problem, loadState } = bench(() => reply);
     await read(groupObject(load['type'] ? { load } : {}));
     expect(problem()).toMatchObject({ kind, detail: expect.stringContaining(detail) });
@@ -171,7 +180,7 @@ describe('an answer', () => {
     expect(loadState().reporters.size).toBe(0);
   });
 
-  test('in the text of Prometheus is summed over its labels, and its counters stay apart', async () => {
+  test('in Prometheus text is summed over labels, with separate counters', async () => {
     const { read, record } = bench(() =>
       vllm([
         '# HELP vllm:generation_tokens_total tokens',
@@ -196,7 +205,7 @@ describe('an answer', () => {
     });
   });
 
-  test('is found under names of one’s own, and by path', async () => {
+  test('is read at custom names and paths', async () => {
     const httpPull = {
       preset: 'Custom',
       path: '/load',
@@ -212,7 +221,7 @@ describe('an answer', () => {
 describe('slow workers', () => {
   const two = [groupWorker({ name: 'a' }), groupWorker({ name: 'b', object: workerObject('b') })];
 
-  test('hold a decision back for a tenth of a second, and what they say later causes another one', async () => {
+  test('delay a decision by 100 ms, and their later figures cause another one', async () => {
     let asked = 0;
     const { read, late, loadState } = bench(() => ({ body: figures(), afterMs: asked++ === 0 ? 0 : 400 }));
     expect(await read(groupObject(), two)).toBe(100);
@@ -220,24 +229,24 @@ describe('slow workers', () => {
     expect(loadState().reporters.size).toBe(2);
   });
 
-  test('cause nothing where all answer at once', async () => {
+  test('cause no other decision when all reply at once', async () => {
     const { read, late } = bench(() => ({ body: figures(), afterMs: 60 }));
     expect(await read(groupObject(), two)).toBe(60);
     expect(late).toEqual([]);
   });
 
-  test('that never answer are given up after their time-out', async () => {
+  test('without a reply are aborted after their timeout', async () => {
     const { read, sent, late, problem } = bench(() => 'silent');
     expect(await read()).toBe(100);
     expect(late).toEqual([1100]);
-    expect(problem()?.detail).toContain('it did not answer within 3000 ms');
-    // A connection that waits for ever would be one less for the others.
+    expect(problem()?.detail).toContain('no answer within 3000 ms');
+    // A connection without an end would be missing for other workers.
     expect(sent.map(({ signal }) => signal?.aborted)).toEqual([true]);
   });
 });
 
-describe('a worker that has not answered yet', () => {
-  test('is not asked a second time meanwhile', async () => {
+describe('a worker with a request in progress', () => {
+  test('gets no second request', async () => {
     const { read, sent } = bench(() => 'silent');
     const patient = groupObject({ load: { type: 'HTTPPull', httpPull: { timeout: '8s' } } });
     await read(patient);
@@ -256,7 +265,7 @@ describe('one source for the whole group', () => {
   const vector = (value: string, seconds = NOW / 1000) =>
     JSON.stringify({ data: { resultType: 'vector', result: [{ value: [seconds, value] }] } });
 
-  test('Prometheus is asked each query', async () => {
+  test('sends each query to Prometheus', async () => {
     const { read, sent, record } = bench(({ path }) => ({
       body: vector(path.includes('queue') ? '40' : '300'),
     }));
@@ -273,27 +282,27 @@ describe('one source for the whole group', () => {
       'no series',
       JSON.stringify({ data: { resultType: 'vector', result: [] } }),
       'unreachable',
-      'loadQuery finds no series',
+      'loadQuery returns no series',
     ],
     ['NaN', vector('NaN'), 'invalid', 'is not a number'],
     ['a negative load', vector('-1'), 'invalid', 'is negative'],
-    ['10^30', vector('1e30'), 'invalid', 'larger than anything'],
+    ['10^30', vector('1e30'), 'invalid', 'larger than 1000000000000'],
     ['a time in the future', vector('1', NOW / 1000 + 120), 'invalid', 'a time in the future'],
     [
       'two series',
       JSON.stringify({ data: { resultType: 'vector', result: [{}, {}] } }),
       'invalid',
-      'answers with 2 series',
+      'returns 2 series',
     ],
-    ['a page', '<html>', 'invalid', 'is not answered in JSON'],
+    ['a page', '<html>', 'invalid', 'the reply to loadQuery is not JSON'],
   ])('%s is a problem', async (_, body, kind, detail) => {
     const { read, problem } = bench(() => ({ body }));
     await read(groupObject({ load }));
     expect(problem()).toMatchObject({ kind, detail: expect.stringContaining(detail) });
   });
 
-  describe('queries that the authors of groups write (M5)', () => {
-    /** A prom-label-proxy, or a Prometheus, which knows no such parameter. */
+  describe('queries of group authors (M5)', () => {
+    /** Returns a bench with a prom-label-proxy, or with a Prometheus, which ignores the parameter. */
     const behind = (isProxy: boolean, tenancy: object) => {
       const transport: Transport = async ({ path }) => {
         asked.push(path);
@@ -313,14 +322,14 @@ describe('one source for the whole group', () => {
     };
     const parameter = { type: 'parameter', name: 'namespace' };
 
-    test('scenario 95: are not sent unless an administrator says how they are kept apart', async () => {
+    test('scenario 95: are not sent unless an administrator sets their tenancy', async () => {
       const { read, asked, problem } = behind(true, { type: 'off' });
       await read(groupObject({ load }));
       expect(asked).toEqual([]);
       expect(problem()?.detail).toContain('--prometheus-tenancy');
     });
 
-    test('go with the namespace of the group to a proxy that has refused one without it', async () => {
+    test('carry the namespace of the group to a proxy that refused a query without it', async () => {
       const { read, asked, record } = behind(true, parameter);
       await read(groupObject({ load }));
       expect(record()).toMatchObject({ arrived: { load: 300 } });
@@ -335,7 +344,7 @@ describe('one source for the whole group', () => {
       const { read, asked, problem } = behind(false, parameter);
       await read(groupObject({ load }));
       expect(asked).toEqual(['/base/api/v1/query?query=vector(1)']);
-      expect(problem()?.detail).toContain('has to name a prom-label-proxy');
+      expect(problem()?.detail).toContain('must name a prom-label-proxy');
     });
 
     test.for([
@@ -343,7 +352,7 @@ describe('one source for the whole group', () => {
       'x#&namespace=other',
       'count(kube_secret_info{namespace="other"}) or {__name__=~".+"}',
       '{"namespace"="other"} # namespace=other',
-    ])('name their own namespace once, whatever they hold: %s', async (loadQuery) => {
+    ])('carry only their own namespace with the query %s', async (loadQuery) => {
       const { read, asked } = behind(true, parameter);
       await read(groupObject({ load: { type: 'Prometheus', prometheus: { loadQuery } } }));
       const { searchParams } = new URL(`http://a${asked.at(-1)}`);
@@ -354,41 +363,38 @@ describe('one source for the whole group', () => {
     });
   });
 
-  test('a Prometheus that is not configured is named with the flag', async () => {
+  test('names the flag when no Prometheus is configured', async () => {
     const { read, problem } = bench(() => ({ body: '' }), { prometheus: undefined });
     await read(groupObject({ load }));
     expect(problem()?.detail).toContain('--prometheus-url');
   });
 
   test.each<[string, boolean, string | undefined]>([
-    ['heard nowhere, with the flag', false, '--worker-report-bind-address'],
-    ['heard, by nothing', true, undefined],
-  ])(
-    'sends no request to workers that push reports; reports that they are %s',
-    async (_, takesReports, flag) => {
-      const { read, problem, sent } = bench(() => 'refused', { takesReports });
-      await read(groupObject({ load: { type: 'Push' } }));
-      expect(problem()?.detail).toEqual(flag === undefined ? undefined : expect.stringContaining(flag));
-      expect(sent).toEqual([]);
-    },
-  );
+    ['names the flag when it accepts no reports', false, '--worker-report-bind-address'],
+    ['reports no problem when it accepts reports', true, undefined],
+  ])('sends no request to workers that push reports, and %s', async (_, takesReports, flag) => {
+    const { read, problem, sent } = bench(() => 'refused', { takesReports });
+    await read(groupObject({ load: { type: 'Push' } }));
+    expect(problem()?.detail).toEqual(flag === undefined ? undefined : expect.stringContaining(flag));
+    expect(sent).toEqual([]);
+  });
 
   test.each<[string, boolean, readonly unknown[]]>([
     [
-      'says by its flag that no picker is received',
+      'names the flag when it accepts no picker',
       false,
       [
         [
           '',
           {
             kind: 'unreachable',
-            detail: 'no picker is heard, since the operator runs without --gateway-reports',
+            detail: 'pickers cannot report: the operator runs without --gateway-reports',
             at: NOW,
           },
         ],
       ],
     ],
-    ['says nothing where pickers are received', true, []],
+    ['reports no problem when it accepts pickers', true, []],
   ])('sends no request for the load of a gateway, and %s', async (_, takesGatewayReports, problems) => {
     const { read, loadState, sent } = bench(() => 'refused', { takesGatewayReports });
     await read(groupObject({ gateway: {} }));
@@ -396,7 +402,7 @@ describe('one source for the whole group', () => {
     expect(sent).toEqual([]);
   });
 
-  test('a static load is read from the spec, and the annotation wins', async () => {
+  test('reads a static load from the spec, or from the annotation first', async () => {
     const fixed = { load: { type: 'Static', static: { load: '250', queue: '30' } } };
     const spec = bench(() => 'refused');
     await spec.read(groupObject(fixed));
@@ -416,17 +422,17 @@ describe('one source for the whole group', () => {
   });
 });
 
-describe('a worker that is reached by TLS', () => {
+describe('a worker with TLS', () => {
   const tls = { certificate: 'c', key: new Secret('k'), authorities: 'a', serverName: 'u1.llm' };
   const reply = { body: '{"new_load": 5}' };
 
-  test('is asked by TLS alone, whatever the scheme, and by the certificate of its gateway', async () => {
+  test('gets requests only by TLS, with the certificate of its gateway', async () => {
     const { read, sent } = bench(() => reply, { callerOf: async () => ({ type: 'tls', tls }) });
     await read();
     expect(sent.map(({ origin, tls: by }) => [origin, by])).toEqual([['https://203.0.113.7:20007', tls]]);
   });
 
-  test('is not asked while that certificate is not known, and the group says why', async () => {
+  test('gets no request while the certificate is unknown, with the reason as a problem', async () => {
     const detail = 'Secret llm-gateway-client does not exist yet.';
     const { read, sent, loadState } = bench(() => reply, {
       callerOf: async () => ({ type: 'problem', detail }),
@@ -438,7 +444,7 @@ describe('a worker that is reached by TLS', () => {
     ]);
   });
 
-  test('that proves another name is named for it', async () => {
+  test('with another name in its certificate is reported', async () => {
     const cause = Object.assign(new Error('altnames'), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
     const transport: Transport = () => Promise.reject(new TransportError('x', { sent: false, cause }));
     const { read, loadState } = bench(() => reply, {
@@ -447,7 +453,7 @@ describe('a worker that is reached by TLS', () => {
     });
     await read();
     expect([...loadState().problems.values()].map((problem) => problem.detail)).toEqual([
-      'worker w: it does not prove that it is this worker of the group',
+      'worker w: does not prove that it is this worker of the group',
     ]);
   });
 });

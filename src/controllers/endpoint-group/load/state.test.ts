@@ -38,7 +38,7 @@ const counters = (series: Readonly<Record<string, number>>): Arrived => ({
 const counter = (newLoad: number, rejectedLoad = 0): Arrived => counters({ newLoad, rejectedLoad });
 const rate = (load: number): Arrived => ({ type: 'rate', load });
 
-/** Reports of one worker, ten seconds apart, the last of them now. */
+/** Reports of one worker at intervals of ten seconds, the last one now. */
 const received = (...arrived: readonly Arrived[]): LoadState =>
   arrived.reduce<LoadState>(
     (loadState, one, index) =>
@@ -49,38 +49,34 @@ const received = (...arrived: readonly Arrived[]): LoadState =>
     EMPTY_LOAD,
   );
 
-describe('what arrived in the last ten seconds', () => {
+describe('the load of the last ten seconds', () => {
   test.each<[string, readonly Arrived[], number]>([
-    ['is nothing by a first amount, which is only a base', [amount(500)], 0],
+    ['is 0 for a first amount, which is a base', [amount(500)], 0],
     ['is new and rejected work', [amount(0), amount(300, 200)], 50],
-    ['is nothing by a first counter', [counter(90_000)], 0],
-    ['is what counters rose by', [counter(1000, 100), counter(1300, 300)], 50],
-    ['is nothing where counters did not rise', [counter(1000), counter(1000)], 0],
-    ['is all of a counter that began anew', [counter(1000, 1000), counter(400, 100)], 50],
+    ['is 0 for a first counter', [counter(90_000)], 0],
+    ['is the rise of counters', [counter(1000, 100), counter(1300, 300)], 50],
+    ['is 0 when counters did not rise', [counter(1000), counter(1000)], 0],
+    ['is the value of a counter that was reset', [counter(1000, 1000), counter(400, 100)], 50],
     [
-      'is what the others rose by where one of several counters is told no more',
+      'is the rise of the other counters when one is missing',
       [counters({ a: 9e6, b: 1000 }), counters({ a: 9e6 + 500 })],
       50,
     ],
     [
-      'is what one rose by that is told again',
+      'is the rise of a counter that returns',
       [counters({ a: 9e6, b: 1000 }), counters({ a: 9e6 }), counters({ a: 9e6, b: 1500 })],
       50,
     ],
-    ['is all of a counter that is new', [counters({ a: 9e6 }), counters({ a: 9e6, b: 500 })], 50],
+    ['is the value of a new counter', [counters({ a: 9e6 }), counters({ a: 9e6, b: 500 })], 50],
     [
-      'is all of one that began anew beside others',
+      'is the value of a reset counter beside others',
       [counters({ a: 9e6, b: 1000 }), counters({ a: 9e6, b: 500 })],
       50,
     ],
-    [
-      'is nothing by a counter after amounts, which do not tell where it began',
-      [amount(0), counter(90_000)],
-      0,
-    ],
+    ['is 0 for a counter after amounts, which are no base for it', [amount(0), counter(90_000)], 0],
     ['is an amount after a counter', [counter(90_000), amount(500)], 50],
-    ['is a rate at its first word', [rate(50)], 50],
-    ['is a rate over the time since the last', [rate(0), rate(50)], 50],
+    ['is the first rate', [rate(50)], 50],
+    ['is a rate over the time since the last report', [rate(0), rate(50)], 50],
   ])('%s', (_, arrived, load) => {
     const loadState = received(...arrived);
     expect(loadOver(loadState.history, NOW, 10 * SECOND)).toBe(load);
@@ -94,26 +90,26 @@ describe('a report', () => {
   const report = (at: number, more: Partial<LoadRecord> = {}) =>
     withReport(first, { reporter: 'w', record: record(amount(500), more), at, times });
 
-  test('of the same moment as the last is left out', () => {
+  test('at the same time as the last is ignored', () => {
     expect(report(NOW)).toBe(first);
   });
 
-  test('from before the last, since our clock was set back, is a base alone', () => {
+  test('from before the last, after the clock went back, is only a base', () => {
     const loadState = report(NOW - 5 * SECOND);
     expect(loadState.reporters.get('w')).toMatchObject({ at: NOW - 5 * SECOND, rate: 0 });
     expect(loadOver(loadState.history, NOW, 60 * SECOND)).toBe(0);
   });
 
   test.each<[string, Partial<LoadRecord>]>([
-    ['work in it', { currentLoad: 1 }],
-    ['work that waits', { waitingLoad: 1 }],
-  ])('is activity by %s alone', (_, more) => {
+    ['work in the worker', { currentLoad: 1 }],
+    ['waiting work', { waitingLoad: 1 }],
+  ])('is activity by %s', (_, more) => {
     const idle = record(amount(0), more);
     const loadState = withReport(first, { reporter: 'w', record: idle, at: NOW + SECOND, times });
     expect(loadState.lastActivity).toBe(NOW + SECOND);
   });
 
-  test('of no work takes back activity that a clock that was ahead has noted', () => {
+  test('without work moves activity from the future back to its time', () => {
     const ahead = { ...first, lastActivity: NOW + 3600 * SECOND };
     const loadState = withReport(ahead, {
       reporter: 'w',
@@ -124,7 +120,7 @@ describe('a report', () => {
     expect(loadState.lastActivity).toBe(NOW + SECOND);
   });
 
-  test('ends the problem of its reporter, and no other', () => {
+  test('ends the problem of its reporter only', () => {
     const problem = { kind: 'unreachable', detail: 'refused', at: NOW } as const;
     const failing = withProblem(withProblem(first, 'w', problem), 'other', problem);
     const after = withReport(failing, { reporter: 'w', record: record(amount(0)), at: NOW + SECOND, times });
@@ -133,14 +129,14 @@ describe('a report', () => {
   });
 });
 
-describe('reporters that are no more', () => {
+describe('reporters that no longer exist', () => {
   const problem = { kind: 'invalid', detail: 'negative', at: NOW } as const;
   const both = withReport(received(amount(0), amount(500)), {
     ...{ reporter: 'v', record: record(amount(0)), at: NOW, times },
   });
   const loadState = withProblem(withProblem(both, 'w', problem), 'v', problem);
 
-  test('are forgotten, and what arrived at them is not', () => {
+  test('are forgotten without their arrivals', () => {
     const left = onlyReporters(loadState, new Set(['v']));
     expect([...left.reporters.keys()]).toEqual(['v']);
     expect([...left.problems.keys()]).toEqual(['v']);
@@ -148,15 +144,15 @@ describe('reporters that are no more', () => {
     expect(left.lastActivity).toBe(NOW);
   });
 
-  test('are none where all exist', () => {
+  test('are none when all exist', () => {
     const left = onlyReporters(loadState, new Set(['v', 'w', 'x']));
     expect(left.reporters).toBe(loadState.reporters);
     expect(left.problems).toBe(loadState.problems);
   });
 });
 
-describe('a clock that was set back', () => {
-  test('dates no report in the future: a reporter that is silent since counts as missing in time', () => {
+describe('a clock that went back', () => {
+  test('leaves no report in the future, so that a silent reporter is missing in time', () => {
     const ahead = withReport(received(amount(0), amount(500)), {
       ...{ reporter: 'v', record: record(amount(0)), at: NOW - 3600 * SECOND, times },
     });
@@ -178,7 +174,7 @@ describe('a clock that was set back', () => {
 });
 
 describe('the load store of a process', () => {
-  test('are apart for each group, and forgotten with it', () => {
+  test('keeps separate states for groups, and forgets them with the group', () => {
     const store = new LoadStore();
     const problem = { kind: 'invalid', detail: 'negative', at: NOW } as const;
     store.problem('a', 'w', problem);
@@ -189,7 +185,7 @@ describe('the load store of a process', () => {
     expect(store.get('b')).toEqual(EMPTY_LOAD);
   });
 
-  test('begin with the maxima that a status remembers', () => {
+  test('starts with the maxima of the status', () => {
     const store = new LoadStore();
     expect(store.has('a')).toBe(false);
     store.open('a', [{ at: NOW, load: 7 }]);
@@ -200,7 +196,7 @@ describe('the load store of a process', () => {
     });
   });
 
-  test('begin with what was reported before the first look, too', () => {
+  test('keeps reports from before it was opened', () => {
     const store = new LoadStore();
     store.report('a', { reporter: 'w', record: record(amount(0)), at: NOW - SECOND, times });
     store.open('a', [{ at: NOW - 60 * SECOND, load: 7 }]);
@@ -210,7 +206,7 @@ describe('the load store of a process', () => {
     expect(store.get('a').history.maxima).toContainEqual({ at: NOW - 60 * SECOND, load: 7 });
   });
 
-  test('hold what they are given, and the last activity that was seen anywhere', () => {
+  test('keeps a state and the last activity', () => {
     const store = new LoadStore();
     store.put('a', received(amount(0), amount(500)));
     store.active('a', NOW + SECOND);

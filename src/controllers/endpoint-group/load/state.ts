@@ -1,31 +1,31 @@
 import { defaultTimes, type ScalingTimes } from '../times.ts';
 import { NO_PICKERS, type PickerReport, type PickersState, withPickerReport } from './pickers.ts';
 
-/** How a source tells what arrived at a worker. Work units; rejected work is never part of the new one. */
+/** Form in which a source reports the work that arrived at a worker, in work units. New work excludes rejected work. */
 export type Arrived =
-  /** Since the last report that was accepted. */
+  /** Work since the last accepted report. */
   | { readonly type: 'amount'; readonly newLoad: number; readonly rejectedLoad: number }
-  /** Since the worker began. */
+  /** Work since the start of the worker. */
   | { readonly type: 'counter'; readonly series: CounterSeries }
-  /** Per second. */
+  /** Work per second. */
   | { readonly type: 'rate'; readonly load: number };
 
-/** One report of one worker, or of a whole group, in one shape for every source. */
+/** Report of one worker or of a whole group, in one form for every source. */
 export interface LoadRecord {
   readonly arrived: Arrived;
-  /** Work taken and not finished, waiting or running. */
+  /** Accepted work that is not finished, waiting or running. */
   readonly currentLoad: number;
-  /** Work that waits, where the source tells it apart from running work. */
+  /** Waiting work; undefined if the source does not separate it from running work. */
   readonly waitingLoad: number | undefined;
-  /** Work per second that the worker can do; undefined where it does not say. */
+  /** Work per second that the worker can do; undefined if the worker does not report it. */
   readonly maxPerf: number | undefined;
-  /** Requests taken and not finished. */
+  /** Accepted requests that are not finished. */
   readonly inFlight: number | undefined;
-  /** Not empty: the worker says that it is broken. */
+  /** Fault that the worker reports; empty without a fault. */
   readonly error: string;
 }
 
-/** The record of a source that knows the group as a whole: a rate, and work that waits in front of it. */
+/** Returns the record of a source that knows only the whole group: a rate, and the work that waits. */
 export function groupRecord(load: number, waiting: number): LoadRecord {
   return {
     arrived: { type: 'rate', load },
@@ -37,16 +37,16 @@ export function groupRecord(load: number, waiting: number): LoadRecord {
   };
 }
 
-/** Times of samples this far ahead of our clock, in milliseconds, are lies. */
+/** Maximum lead of a sample's time over the operator's clock, in milliseconds. */
 export const MAX_AHEAD_MS = 60_000;
 
-/** No worker does as much: figures above are lies or mistakes. */
+/** Maximum of a believable figure. */
 export const MAX_FIGURE = 1e12;
 
-/** No worker does as little: performances below, but 0, are lies or mistakes. */
+/** Minimum of a believable performance other than 0. */
 export const MIN_PERF = 1e-6;
 
-/** A reply that did not come, was no success, was too long or too slow. The message is our own, never the peer's. */
+/** A missing, failed, too long or too slow reply. The message is the operator's, never the peer's. */
 export class SourceError extends Error {
   constructor(message: string) {
     super(message);
@@ -54,7 +54,7 @@ export class SourceError extends Error {
   }
 }
 
-/** Figures that cannot be true. The message names the figure. */
+/** A figure that cannot be true. The message names the figure. */
 export class FigureError extends Error {
   constructor(message: string) {
     super(message);
@@ -62,40 +62,40 @@ export class FigureError extends Error {
   }
 }
 
-/** A figure that may be believed: finite, not negative, not absurd. Throws {@link FigureError} naming it otherwise. */
+/** Returns a figure that is finite, not negative and within the maximum. Throws a {@link FigureError} for any other. */
 export function believable(name: string, value: unknown): number {
   if (typeof value !== 'number' || Number.isNaN(value)) throw new FigureError(`${name} is not a number`);
   if (value < 0) throw new FigureError(`${name} is negative`);
-  if (value > MAX_FIGURE) throw new FigureError(`${name} is larger than anything a worker does`);
+  if (value > MAX_FIGURE) throw new FigureError(`${name} is larger than ${MAX_FIGURE}`);
   return value;
 }
 
-/** The same for a figure that may be left out. */
+/** Returns an optional figure like {@link believable}; undefined for undefined or null. */
 export function believableIfGiven(name: string, value: unknown): number | undefined {
   return value === undefined || value === null ? undefined : believable(name, value);
 }
 
 /**
- * A performance of 0 says that the worker has not measured itself yet. Throws a {@link FigureError} for what cannot be
- * one.
+ * Returns a performance; undefined for a missing one or 0, which means that the worker has not measured it yet.
+ * Throws a {@link FigureError} for an impossible value.
  */
 export function measuredPerf(name: string, value: unknown): number | undefined {
   const perf = believableIfGiven(name, value);
   if (perf === undefined || perf === 0) return undefined;
-  if (perf < MIN_PERF) throw new FigureError(`${name} is smaller than anything a worker does`);
+  if (perf < MIN_PERF) throw new FigureError(`${name} is smaller than ${MIN_PERF}`);
   return perf;
 }
 
-/** What counters show since a worker began, by name and labels. */
+/** Counters since the start of a worker, by name and labels. */
 export type CounterSeries = ReadonlyMap<string, number>;
 
-/** No more are told apart, so that no worker fills the memory. */
+/** Maximum number of separate series, so that no worker fills the memory. */
 const MAX_SERIES = 1024;
 const MAX_NAME_LENGTH = 512;
-/** All that are not told apart. */
+/** Series that collects all others. */
 const OTHERS = '';
 
-/** Adds samples up by their series. */
+/** Returns the sum of the samples of each series. */
 export function seriesOf(samples: readonly (readonly [name: string, value: number])[]): CounterSeries {
   const series = new Map<string, number>();
   for (const [name, value] of samples) {
@@ -107,9 +107,9 @@ export function seriesOf(samples: readonly (readonly [name: string, value: numbe
 }
 
 /**
- * How much they rose together. One that went back began anew, as Prometheus reads it, and one that is new beside others
- * began since; one that is not told any more says nothing. Where all are new they are a base alone: another metric may
- * be read than before.
+ * Returns the total rise of the counters. A counter that fell was reset, as in Prometheus, and a new one beside known
+ * ones rose from 0. A missing counter adds nothing. If all are new, the result is 0, since they may belong to another
+ * metric.
  */
 export function riseOf(before: CounterSeries, now: CounterSeries): number {
   if (![...now.keys()].some((name) => before.has(name))) return 0;
@@ -121,41 +121,44 @@ export function riseOf(before: CounterSeries, now: CounterSeries): number {
   return rise;
 }
 
-/** Those of now, and such as are not told any more: when they come back, they go on from there. */
+/** Returns the present counters with the missing former ones, which continue from their value if they return. */
 export function withFormer(before: CounterSeries, now: CounterSeries): CounterSeries {
   const gone = [...before].filter(([name]) => !now.has(name)).slice(0, Math.max(0, MAX_SERIES - now.size));
   return gone.length === 0 ? now : new Map([...now, ...gone]);
 }
 
-/** Work that arrived at one worker between two of its accepted reports. */
+/** Work that arrived at one worker between two accepted reports. */
 export interface Arrivals {
-  /** Epoch milliseconds of the later report. */
+  /** Time of the later report, in milliseconds since the epoch. */
   readonly at: number;
-  /** Milliseconds since the report before it. */
+  /** Milliseconds since the earlier report. */
   readonly spanMs: number;
-  /** Work units: new and rejected together. */
+  /** New and rejected work, in work units. */
   readonly amount: number;
 }
 
-/** The largest load of one minute, as the status keeps it over a restart. */
+/** Maximum load of one minute, which the status keeps across restarts. */
 export interface LoadMaximum {
   readonly at: number;
   readonly load: number;
 }
 
-/** Everything about past load that a decision needs. A plain value: a new one for each change. */
+/** Past load of a group. Immutable. */
 export interface LoadHistory {
-  /** When the first report was taken as a base; undefined before any. */
+  /** Time of the first report; undefined before it. */
   readonly since: number | undefined;
-  /** Those that still reach into the short window. */
+  /** Arrivals that overlap the short window. */
   readonly arrivals: readonly Arrivals[];
-  /** One entry a minute, of the long window. */
+  /** Maxima of the long window, one a minute. */
   readonly maxima: readonly LoadMaximum[];
 }
 
 export const EMPTY_HISTORY: LoadHistory = { since: undefined, arrivals: [], maxima: [] };
 
-/** Work per second over the last `windowMs`, divided by the span really observed. `since` may lie in a past that has been forgotten. */
+/**
+ * Returns the work per second of the last `windowMs`, divided by the observed span. `since` may be older than the
+ * oldest arrivals.
+ */
 export function loadOver(history: LoadHistory, now: number, windowMs: number): number {
   if (history.since === undefined) return 0;
   const observedMs = Math.min(windowMs, now - history.since);
@@ -169,12 +172,12 @@ export function loadOver(history: LoadHistory, now: number, windowMs: number): n
   return (amount * 1000) / observedMs;
 }
 
-/** Takes a worker's first report as the base from which load is observed. */
+/** Returns the history with the time of the first report as the start of observation. */
 export function observedFrom(history: LoadHistory, at: number): LoadHistory {
   return history.since === undefined ? { ...history, since: at } : history;
 }
 
-/** Adds what arrived at a worker. Load counts from the beginning of its span. */
+/** Returns the history with arrivals added. The observed time covers their span. */
 export function withArrivals(history: LoadHistory, arrivals: Arrivals): LoadHistory {
   const begin = arrivals.at - arrivals.spanMs;
   return {
@@ -185,8 +188,8 @@ export function withArrivals(history: LoadHistory, arrivals: Arrivals): LoadHist
 }
 
 /**
- * Forgets what no window reaches, and notes the present load in the maximum of its minute. Maxima that lie ahead, since
- * the clock was set back, count as of this minute; arrivals that lie far ahead are forgotten.
+ * Removes what is outside all windows, and updates the maximum of the present minute with the present load. After the
+ * clock went back, future maxima count for the present minute, and arrivals far in the future are removed.
  */
 export function rolledTo(history: LoadHistory, now: number, times: ScalingTimes = defaultTimes): LoadHistory {
   const minute = Math.floor(now / times.maximumMs) * times.maximumMs;
@@ -201,42 +204,42 @@ export function rolledTo(history: LoadHistory, now: number, times: ScalingTimes 
   };
 }
 
-/** Whether the end of its minute lies in the long window: no load of the last hour is forgotten. */
+/** Returns true if the end of the maximum's minute is in the long window, so that no load of the last hour is lost. */
 export function isOfLongWindow({ at }: LoadMaximum, now: number, times: ScalingTimes): boolean {
   return at + times.maximumMs > now - times.longMs;
 }
 
-/** The largest short-window load of the long window. */
+/** Returns the maximum, over the long window, of the load in a short window. */
 export function longestLoad(history: LoadHistory, now: number, times: ScalingTimes = defaultTimes): number {
   const kept = history.maxima.filter((max) => isOfLongWindow(max, now, times));
   return Math.max(0, loadOver(history, now, times.shortMs), ...kept.map((max) => max.load));
 }
 
-/** What is known of the load at one reporter: a worker's machine, or the group as a whole. */
+/** Last report of one reporter: the machine of a worker, or the group as a whole. */
 export interface Reporter {
   readonly record: LoadRecord;
-  /** Epoch milliseconds of the last accepted report. */
+  /** Time of the last accepted report, in milliseconds since the epoch. */
   readonly at: number;
   /** Work per second between the last two accepted reports. */
   readonly rate: number;
 }
 
-/** A try that brought no report. `invalid`: one came and cannot be true. `silent`: there is nobody to ask. */
+/** An attempt without an accepted report. `invalid`: the report cannot be true. `silent`: there is no reporter. */
 export interface LoadProblem {
   readonly kind: 'unreachable' | 'invalid' | 'silent';
   readonly detail: string;
   readonly at: number;
 }
 
-/** All load figures of one group. A plain value: a new one for each report. */
+/** Load figures of one group. Immutable. */
 export interface LoadState {
   readonly reporters: ReadonlyMap<string, Reporter>;
-  /** The last failed try of each reporter that has not succeeded since. */
+  /** Last failed attempt of each reporter, until it succeeds. */
   readonly problems: ReadonlyMap<string, LoadProblem>;
   readonly history: LoadHistory;
-  /** Epoch milliseconds at which work was last seen. */
+  /** Time of the last observed work, in milliseconds since the epoch. */
   readonly lastActivity: number | undefined;
-  /** What the gateway of the group says. */
+  /** Reports of the group's pickers. */
   readonly pickers: PickersState;
 }
 
@@ -248,20 +251,20 @@ export const EMPTY_LOAD: LoadState = {
   pickers: NO_PICKERS,
 };
 
-/** The reporter of sources that know the group and no workers. */
+/** Name of the reporter for sources that know only the whole group. */
 export const GROUP_REPORTER = '';
 
 export interface Report {
   readonly reporter: string;
   readonly record: LoadRecord;
-  /** Our clock when it arrived. */
+  /** Time of its arrival on the operator's clock. */
   readonly at: number;
   readonly times: ScalingTimes;
 }
 
 /**
- * Takes a report in. Amounts and counters count from the last accepted report of that reporter, so lost reports lose
- * no load; the first one only sets the base. A rate counts from its first report on.
+ * Adds a report. Amounts and counters count from the reporter's last accepted report, so a lost report loses no load;
+ * the first report is only a base. A rate counts from the first report.
  */
 export function withReport(state: LoadState, report: Report): LoadState {
   const { reporter, record, at, times } = report;
@@ -282,8 +285,8 @@ export function withReport(state: LoadState, report: Report): LoadState {
 }
 
 /**
- * Takes in what a picker reports. Its load counts where `isSource`: a group that reads its load elsewhere would count it
- * twice.
+ * Adds the report of a picker. Its load counts only if `isSource`; otherwise another source of the group counts
+ * it.
  */
 export function withGatewayReport(
   state: LoadState,
@@ -298,7 +301,10 @@ export function withGatewayReport(
   return { ...state, pickers, lastActivity, history: rolledTo(history, at, times) };
 }
 
-/** A rate speaks for the tick before it as well. Negative where our clock was set back: that report is a base alone. */
+/**
+ * Returns the span of a report. The first rate also covers the tick before it. The span is negative if the clock went
+ * back: such a report is only a base.
+ */
 function spanOf(before: Reporter | undefined, { record, at, times }: Report): number {
   if (before) return at - before.at;
   return record.arrived.type === 'rate' ? times.tickMs : 0;
@@ -308,12 +314,12 @@ function isActive({ currentLoad, waitingLoad = 0 }: LoadRecord, amount: number):
   return amount > 0 || currentLoad > 0 || waitingLoad > 0;
 }
 
-/** Notes a try that brought nothing. What was known of the reporter stays, and ages. */
+/** Records a failed attempt. The reporter's last report stays and ages. */
 export function withProblem(state: LoadState, reporter: string, problem: LoadProblem): LoadState {
   return { ...state, problems: new Map(state.problems).set(reporter, problem) };
 }
 
-/** Forgets reporters that are not among those that exist; what arrived at them stays in the history. */
+/** Removes reporters that no longer exist. Work that arrived there stays in the history. */
 export function onlyReporters(state: LoadState, existing: ReadonlySet<string>): LoadState {
   const keep = <T>(map: ReadonlyMap<string, T>) =>
     [...map.keys()].every((key) => existing.has(key))
@@ -323,8 +329,8 @@ export function onlyReporters(state: LoadState, existing: ReadonlySet<string>): 
 }
 
 /**
- * What was heard by a clock that was ahead counts as heard one tick ago, so that who is silent since is missed in his
- * time, and work that he tells of next came in no less than a tick.
+ * Moves reports from the future, received before the clock went back, to one tick ago. A silent reporter is then
+ * missing in time, and its next work has a span of at least a tick.
  */
 export function notAhead(state: LoadState, now: number, { tickMs }: ScalingTimes): LoadState {
   if (![...state.reporters.values()].some(({ at }) => at > now)) return state;
@@ -350,7 +356,7 @@ function arrivedAmount(arrived: Arrived, { before, spanMs }: Before): number {
   }
 }
 
-/** What the next report is compared with. */
+/** Returns the record as the base for the next report. */
 function noted(record: LoadRecord, before: Reporter | undefined): LoadRecord {
   const { arrived } = record;
   const former = before?.record.arrived;
@@ -365,7 +371,7 @@ function without<T>(map: ReadonlyMap<string, T>, key: string): ReadonlyMap<strin
   return rest;
 }
 
-/** The load of all groups in this process, by the uid of the group. */
+/** Load of all groups in this process, by uid of the group. */
 export class LoadStore {
   readonly #states = new Map<string, LoadState>();
 
@@ -377,7 +383,7 @@ export class LoadStore {
     return this.#states.has(uid);
   }
 
-  /** Opens the state of a group with what its status records; earlier reports are kept. */
+  /** Adds the recorded maxima of the status to the state of a group. */
   open(uid: string, maxima: LoadHistory['maxima']): void {
     const state = this.get(uid);
     const history = { ...state.history, maxima: [...maxima, ...state.history.maxima] };
@@ -400,7 +406,7 @@ export class LoadStore {
     this.#states.set(uid, withProblem(this.get(uid), reporter, problem));
   }
 
-  /** Work was seen otherwise than in a report. */
+  /** Records activity that no report contains. */
   active(uid: string, at: number): void {
     const state = this.get(uid);
     this.#states.set(uid, { ...state, lastActivity: Math.max(at, state.lastActivity ?? 0) });

@@ -12,46 +12,46 @@ import {
   withArrivals,
 } from './state.ts';
 
-/** What the load figures say about one worker. */
+/** Load figures of one worker. */
 export interface WorkerLoad {
-  /** Work taken and not finished, in units; 0 where nothing recent says it. */
+  /** Accepted work that is not finished, in units; 0 without a recent report. */
   readonly currentLoad: number;
-  /** Its own figure; undefined while it has not told one. */
+  /** Performance that the worker reports; undefined before its first report. */
   readonly maxPerf: number | undefined;
-  /** Ready for long and silent: it counts as no capacity. */
+  /** Ready long enough and silent: its capacity does not count. */
   readonly isMissing: boolean;
   readonly error: string;
-  /** Requests that it works on, and when it said so; undefined where it does not tell. */
+  /** Requests in progress with the time of the report; undefined if the worker reports none. */
   readonly inFlight: { readonly count: number; readonly at: number } | undefined;
 }
 
 /**
- * `told`: figures arrive. `doubtful`: some that arrive cannot be true, or all who would tell are on their way, so
- * nothing shrinks. `missing`: none arrive, so nothing grows either, unless someone asks for a wake.
+ * `available`: figures arrive. `doubtful`: some are invalid, or all reporters are booting, so the group does not shrink.
+ * `missing`: none arrive, so it does not grow either, except by a wake request.
  */
-export type MetricsState = 'told' | 'doubtful' | 'missing';
+export type MetricsState = 'available' | 'doubtful' | 'missing';
 
-/** The load of a group as one decision sees it. */
+/** Load of a group for one decision. */
 export interface LoadView {
   readonly history: LoadHistory;
-  /** Work that waits, in units. */
+  /** Waiting work, in units. */
   readonly waiting: number;
-  /** Whether waiting work is told apart from running work. */
+  /** True if a recent report separates waiting from running work. */
   readonly reportsWaiting: boolean;
   readonly metrics: MetricsState;
-  /** Why they are not `told`. */
+  /** Reason why the figures are not `told`. */
   readonly problem: LoadProblem | undefined;
   readonly workers: ReadonlyMap<string, WorkerLoad>;
 }
 
-/** `workers` report for themselves; `group`: one source speaks for all; `gateway`: pickers tell of the group and its workers. */
+/** Reporters of the load: the workers themselves, one source for the whole `group`, or the pickers of the gateway. */
 export type LoadSpeaker = 'workers' | 'group' | 'gateway';
 
 export interface ViewInput {
   readonly loadState: LoadState;
   readonly workers: readonly Worker[];
   readonly source: LoadSpeaker;
-  /** Whether requests come through a gateway, whoever tells the load. */
+  /** True if requests come through a gateway, whatever the source of load. */
   readonly hasGateway: boolean;
   /** True if the group has had a ready worker. */
   readonly everReady: boolean;
@@ -60,8 +60,8 @@ export interface ViewInput {
 }
 
 /**
- * What is known now. Between reports, and for 90 s when they stop, a reporter's last rate stands for it; after that
- * nothing arrives at it and its work no longer counts.
+ * Returns the present load. Between reports, and for up to 90 s after the last one, a reporter's last rate continues.
+ * After that it adds no arrivals, and its work does not count.
  */
 export function loadView(input: ViewInput): LoadView {
   const { loadState, workers, now, times } = input;
@@ -78,17 +78,17 @@ export function loadView(input: ViewInput): LoadView {
   };
 }
 
-/** Pickers count exactly and often: nothing is added between their reports. */
+/** Returns the load of pickers. They count exactly and report often, so no rate continues between reports. */
 function viewOfGateway({ loadState, workers, now }: ViewInput): LoadView {
   const { history, pickers } = loadState;
   const routed = gatewayWorkers(pickers, now);
   const isSilent = livePickers(pickers, now).length === 0;
-  const silence = { kind: 'silent', detail: 'no picker of the gateway reports', at: now } as const;
+  const silence = { kind: 'silent', detail: 'no gateway picker reports', at: now } as const;
   return {
     history,
     waiting: gatewayHeld(pickers, now).work,
     reportsWaiting: true,
-    metrics: isSilent ? 'missing' : 'told',
+    metrics: isSilent ? 'missing' : 'available',
     problem: isSilent ? (loadState.problems.get(GROUP_REPORTER) ?? silence) : undefined,
     workers: new Map(
       workers.map(({ name }) => {
@@ -101,7 +101,7 @@ function viewOfGateway({ loadState, workers, now }: ViewInput): LoadView {
   };
 }
 
-/** The last rate goes on until there is another report, at most until the reporter counts as missing. */
+/** Returns the history with the last rate continued until now, at most until the reporter is missing. */
 function extended(history: LoadHistory, reporter: Reporter, { now, times }: ViewInput): LoadHistory {
   const spanMs = Math.min(now - reporter.at, times.missingMs);
   if (spanMs <= 0 || reporter.rate <= 0) return history;
@@ -122,7 +122,10 @@ function workerLoad(worker: Worker, input: ViewInput): WorkerLoad {
   };
 }
 
-/** Both the worker and its gateway have to say that there are none: either may know of some that the other does not. */
+/**
+ * Returns the requests in progress by worker and gateway, the larger count and the older time: either may know of
+ * requests that the other does not.
+ */
 function inFlightOf(
   { name }: Worker,
   reporter: Reporter | undefined,
@@ -135,15 +138,15 @@ function inFlightOf(
   return { count: Math.max(own.count, routed.count), at: Math.min(own.at, routed.at) };
 }
 
-/** Where it does not tell requests, work that it has is one at least. */
+/** Returns the requests of a record; 1 if it has work but reports no requests. */
 function requestsIn({ inFlight, currentLoad }: LoadRecord): number {
   return inFlight ?? (currentLoad > 0 ? 1 : 0);
 }
 
-/** A worker that has served for as long as a silence may last should have reported. */
+/** Returns true for a hot worker that has served long enough to have reported. */
 function isExpected(worker: Worker, { source, now, times }: ViewInput): boolean {
   const isHot = worker.isServing && worker.desiredRole === 'Hot';
-  // A time that lies ahead was noted by a clock that was ahead, long enough ago.
+  // A time in the future was noted before the clock went back, long enough ago.
   return source === 'workers' && isHot && Math.abs(now - worker.readySince) >= times.missingMs;
 }
 
@@ -151,9 +154,9 @@ function stateOfGroup({ loadState, now, times }: ViewInput): Pick<LoadView, 'met
   const problem = loadState.problems.get(GROUP_REPORTER);
   const reporter = loadState.reporters.get(GROUP_REPORTER);
   if (reporter && now - reporter.at < times.missingMs) {
-    return { metrics: problem?.kind === 'invalid' ? 'doubtful' : 'told', problem };
+    return { metrics: problem?.kind === 'invalid' ? 'doubtful' : 'available', problem };
   }
-  return { metrics: problem || reporter ? 'missing' : 'told', problem };
+  return { metrics: problem || reporter ? 'missing' : 'available', problem };
 }
 
 function stateOfWorkers(input: ViewInput): Pick<LoadView, 'metrics' | 'problem'> {
@@ -161,12 +164,12 @@ function stateOfWorkers(input: ViewInput): Pick<LoadView, 'metrics' | 'problem'>
   if (isScalingFromZero(input)) return { metrics: 'doubtful', problem: absence(input) };
   const serving = workers.filter((worker) => worker.isServing && worker.desiredRole === 'Hot');
   const problems = serving.flatMap((worker) => loadState.problems.get(worker.reporter) ?? []);
-  // Who reports by himself may lie once and then say nothing for ever: that is a silence, and no lie any more.
-  const lie = problems.find(({ kind, at }) => kind === 'invalid' && now - at < times.missingMs);
+  // A pushed report may be invalid once and then stop: after that the worker counts as silent.
+  const invalid = problems.find(({ kind, at }) => kind === 'invalid' && now - at < times.missingMs);
   const expected = serving.filter((worker) => isExpected(worker, input));
   if (expected.length > 0 && serving.every((worker) => isSilent(worker, input)))
     return { metrics: 'missing', problem: problems[0] };
-  return lie ? { metrics: 'doubtful', problem: lie } : { metrics: 'told', problem: undefined };
+  return invalid ? { metrics: 'doubtful', problem: invalid } : { metrics: 'available', problem: undefined };
 }
 
 function isSilent({ reporter }: Worker, { loadState, now, times }: ViewInput): boolean {
@@ -174,8 +177,8 @@ function isSilent({ reporter }: Worker, { loadState, now, times }: ViewInput): b
 }
 
 /**
- * Whether no worker serves that could report load, and a hot one is booting: what arrives is unknown, and not zero. A
- * group that has never been ready has missed no load.
+ * Returns true if no worker serves and reports, and a hot one is booting: the load is unknown then, not zero. A group
+ * that was never ready has missed no load.
  */
 function isScalingFromZero(input: ViewInput): boolean {
   const hot = hotOf(input);
@@ -184,11 +187,11 @@ function isScalingFromZero(input: ViewInput): boolean {
   return hot.every((worker) => isSilent(worker, input));
 }
 
-/** Worth telling once it lasts as long as a silence may: a worker that wakes is no trouble. */
+/** Returns the problem when no hot worker has served for the maximum silence. A normal wake is no problem. */
 function absence(input: ViewInput): LoadProblem | undefined {
   const { now, times } = input;
   const since = Math.max(...hotOf(input).map(bootsSince));
-  const detail = 'no hot worker serves, so none reports';
+  const detail = 'no hot worker is serving';
   return now - since < times.missingMs ? undefined : { kind: 'silent', detail, at: since };
 }
 

@@ -16,12 +16,12 @@ import {
 import type { Endpoint } from './endpoints.ts';
 import { isFresh, notPermittedTo, type PublishPorts, TRY_AGAIN_MS, type Written } from './service.ts';
 
-/** A ConfigMap as somebody may have left it. */
+/** ConfigMap as the API server returns it, possibly after a manual change. */
 interface PresentFile extends KubeObject {
   readonly data?: ConfigMapObject['data'] | null;
 }
 
-/** Writes the list of ready workers of one group, and takes it away. What it has written it remembers. */
+/** Writes the list of ready workers of one group, and deletes it. It remembers its last write. */
 export class EndpointFileWriter {
   readonly #ports: PublishPorts;
   #written: Written | undefined;
@@ -31,14 +31,14 @@ export class EndpointFileWriter {
     this.#ports = ports;
   }
 
-  /** How it went last time. */
+  /** Returns the result of the last write. */
   published(): PublishedFile {
     return this.#last;
   }
 
   /**
-   * Makes the file say which workers are ready, or takes it away where the group does not want one. Says what is there
-   * then. Rejects where the API server does not answer; doing it again is harmless.
+   * Writes the ready workers to the file, or deletes it if the group publishes none, and resolves with the result.
+   * Rejects if the API server fails; a retry is harmless.
    */
   async ensure(group: EndpointGroup, endpoints: readonly Endpoint[]): Promise<PublishedFile> {
     const isDesired = publishesFile(group) && !this.#isTooLate(group);
@@ -46,7 +46,10 @@ export class EndpointFileWriter {
     return this.#last;
   }
 
-  /** A group that ends makes none; one that it has becomes empty, since its readers may keep what they knew of one that is gone. */
+  /**
+   * Returns true if the group is being deleted and has no file. An existing file becomes empty first, since readers
+   * may keep their last list after its deletion.
+   */
   #isTooLate({ metadata, status }: EndpointGroup): boolean {
     return (
       metadata.deletionTimestamp !== undefined && !this.#written && status?.endpointsConfigMap === undefined
@@ -77,7 +80,7 @@ export class EndpointFileWriter {
     return written;
   }
 
-  /** A group that never had one costs no request. */
+  /** Deletes the file. A group that never had one sends no request. */
   async #remove(group: EndpointGroup): Promise<PublishedFile> {
     const { cluster } = this.#ports;
     const name = endpointFileName(group);
@@ -93,7 +96,9 @@ export class EndpointFileWriter {
   }
 }
 
-/** Whether a group of this name made it; a person may have taken its labels off. */
+/**
+ * Returns true if a group of this name created the object. Its owner reference counts if a person removed the labels.
+ */
 function isOwned({ metadata }: KubeObject, group: EndpointGroup): boolean {
   const { [labels.managedBy]: manager, [labels.endpointGroup]: name } = metadata.labels ?? {};
   if (manager === OPERATOR_NAME && name === group.metadata.name) return true;
@@ -112,11 +117,11 @@ function changeOf(present: PresentFile, { metadata, data }: ConfigMapObject): Ch
 }
 
 function nameTaken({ metadata }: KubeObject): PublishedFile {
-  const detail = `ConfigMap ${metadata.name} exists and is not of this EndpointGroup; delete it, so that ready workers can be listed there.`;
+  const detail = `ConfigMap ${metadata.name} does not belong to this EndpointGroup; delete it so that the operator can list ready workers there.`;
   return { type: 'problem', reason: 'NameTaken', detail };
 }
 
-/** A refusal is only reported: nothing else of the group waits for the file. */
+/** Reports a refused write as a problem, since nothing else of the group depends on the file. */
 async function refusedOr(
   { kind, metadata }: { readonly kind: string; readonly metadata: { readonly name: string } },
   write: () => Promise<PublishedFile>,
@@ -125,6 +130,6 @@ async function refusedOr(
     return await write();
   } catch (error) {
     if (!isKubeError(error, 'forbidden', 'invalid', 'terminating')) throw error;
-    return notPermittedTo(`${kind} ${metadata.name} cannot be written`, error);
+    return notPermittedTo(`Cannot write ${kind} ${metadata.name}`, error);
   }
 }

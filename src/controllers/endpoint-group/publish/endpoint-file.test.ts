@@ -32,7 +32,7 @@ function labelled(name: string, labels: Readonly<Record<string, string>>): Worke
   return { ...worker, object: { ...object, metadata: { ...object.metadata, labels } } };
 }
 
-/** A writer over an API in memory. */
+/** Returns a writer with an API server in memory. */
 function writerBench() {
   const bench = publisherBench();
   const { kube, clock } = bench;
@@ -45,7 +45,7 @@ function writerBench() {
 }
 
 describe('the list of ready workers', () => {
-  test('has each with its public port as text and its labels, in the order of names, a line each', () => {
+  test('has one line for each worker with its public port and labels, ordered by name', () => {
     const { text } = fileOf([workerInDefault('b'), labelled('a', { role: 'decode', app: 'llm' })]);
     expect(text).toBe(
       [
@@ -62,7 +62,7 @@ describe('the list of ready workers', () => {
     expect(entries(fileOf([]).text)).toEqual([]);
   });
 
-  test('has no worker that drains, though its slice stays for the gateway', () => {
+  test('leaves out a draining worker, whose slice stays for the gateway', () => {
     const both = groupInDefault({ gateway: { publish: 'FileDiscovery' } });
     const leaving = { ...workerInDefault('a'), desiredRole: 'Gone', drainSince: 1 } as const;
     expect(endpoints([leaving], both)).toHaveLength(1);
@@ -77,12 +77,12 @@ describe('the list of ready workers', () => {
     });
   });
 
-  test('leaves out and counts workers without the port that serves', () => {
+  test('leaves out and counts workers without the serving port', () => {
     const other = groupInDefault({ gateway: { publish: 'FileDiscovery', port: 'metrics' } });
     expect(fileOf([workerInDefault('a')], other)).toMatchObject({ unlisted: 1 });
   });
 
-  test('stays below the size that readers take, and counts what has no room', () => {
+  test('stays below the maximum size and counts the workers that do not fit', () => {
     const long = { long: 'x'.repeat(MAX_ENDPOINT_FILE_BYTES / 3) };
     const { text, tooMany } = fileOf(['a', 'b', 'c', 'd'].map((name) => labelled(name, long)));
     expect(entries(text)).toHaveLength(2);
@@ -92,7 +92,7 @@ describe('the list of ready workers', () => {
 });
 
 describe('the ConfigMap of the list', () => {
-  test('belongs to the group, and follows its ready workers', async () => {
+  test('is owned by the group and follows its ready workers', async () => {
     const { ensure, file } = writerBench();
     expect(await ensure(group, [workerInDefault('a')])).toEqual({ type: 'written', unlisted: 0, tooMany: 0 });
     expect(await file()).toMatchObject({
@@ -110,7 +110,7 @@ describe('the ConfigMap of the list', () => {
     expect(entries((await file())?.data['endpoints.json'])).toEqual([]);
   });
 
-  test('costs nothing where nothing changed, and is looked at every ten minutes without a write', async () => {
+  test('is only read every ten minutes when nothing changed', async () => {
     const { ensure, requests, clock } = writerBench();
     await ensure(group, [workerInDefault('a')]);
     requests();
@@ -125,7 +125,7 @@ describe('the ConfigMap of the list', () => {
     ['its text', { data: { 'endpoints.json': '{}' } }],
     ['its label', { metadata: { labels: { 'gpurental.dev/endpoint-group': null } } }],
     ['all its data', { data: null }],
-  ])('is repaired by the next process when a person changed %s', async (_, body) => {
+  ])('is repaired by the next process after a person changed %s', async (_, body) => {
     const { ensure, another, file, kube } = writerBench();
     await ensure(group, [workerInDefault('a')]);
     const before = await file();
@@ -138,14 +138,14 @@ describe('the ConfigMap of the list', () => {
     });
   });
 
-  test('of another owner stays as it is, and is tried again after 15 s', async () => {
+  test('of another owner stays unchanged and is retried after 15 s', async () => {
     const { ensure, file, kube, clock, requests } = writerBench();
     const theirs = { apiVersion: 'v1', kind: 'ConfigMap', metadata: REF, data: { own: 'x' } };
     await kube.create<ConfigMapObject>(configMapResource, theirs);
     const problem = {
       type: 'problem',
       reason: 'NameTaken',
-      detail: expect.stringMatching(/^ConfigMap llm-endpoints exists and is not of this EndpointGroup/),
+      detail: expect.stringMatching(/^ConfigMap llm-endpoints does not belong to this EndpointGroup/),
     };
     expect(await ensure(group, [workerInDefault('a')])).toEqual(problem);
     expect((await file())?.data).toEqual({ own: 'x' });
@@ -158,17 +158,17 @@ describe('the ConfigMap of the list', () => {
     expect(await ensure(group, [workerInDefault('a')])).toMatchObject({ type: 'written' });
   });
 
-  test('that cannot be written is reported, with what the API server says', async () => {
+  test('that cannot be written is reported with the message of the API server', async () => {
     const { ensure, answer } = writerBench();
     answer(({ method }) => (method === 'POST' ? refusedBy(403, 'Forbidden') : undefined));
     expect(await ensure(group)).toMatchObject({
       type: 'problem',
       reason: 'NotPermitted',
-      detail: expect.stringMatching(/^ConfigMap llm-endpoints cannot be written: /),
+      detail: expect.stringMatching(/^Cannot write ConfigMap llm-endpoints: /),
     });
   });
 
-  test('goes when the group publishes none any more, also after a restart', async () => {
+  test('is deleted when the group no longer publishes it, also after a restart', async () => {
     const { ensure, another, file } = writerBench();
     await ensure(group, [workerInDefault('a')]);
     const former = groupInDefault({}, { status: recorded });
@@ -176,7 +176,7 @@ describe('the ConfigMap of the list', () => {
     expect(await file()).toBeUndefined();
   });
 
-  test('of another owner is not taken away', async () => {
+  test('of another owner is not deleted', async () => {
     const { ensure, file, kube } = writerBench();
     const theirs = { apiVersion: 'v1', kind: 'ConfigMap', metadata: REF, data: { own: 'x' } };
     await kube.create<ConfigMapObject>(configMapResource, theirs);
@@ -184,13 +184,13 @@ describe('the ConfigMap of the list', () => {
     expect(await file()).toBeDefined();
   });
 
-  test('costs a group that never had one no request', async () => {
+  test('causes no request for a group that never had one', async () => {
     const { ensure, requests } = writerBench();
     expect(await ensure(groupInDefault())).toEqual({ type: 'none' });
     expect(requests()).toEqual([]);
   });
 
-  test('becomes empty when its group is deleted, and is not made then', async () => {
+  test('becomes empty when its group is deleted, and is not created then', async () => {
     const { ensure, another, file } = writerBench();
     const metadata = { deletionTimestamp: '2026-11-20T12:00:00Z' };
     expect(await another().ensure(groupInDefault(publish, { metadata }), [])).toEqual({ type: 'none' });
@@ -200,7 +200,7 @@ describe('the ConfigMap of the list', () => {
   });
 });
 
-describe('the status says of the list', () => {
+describe('the status of the list', () => {
   const said = (publishedFile: PublishedFile | undefined, of: EndpointGroup = group) => {
     const { status } = decide(observedGroup({ group: of, publishedFile }));
     const found = status.conditions?.find(({ type }) => type === 'EndpointsPublished');
@@ -210,30 +210,40 @@ describe('the status says of the list', () => {
   const former = groupInDefault({}, { status: recorded });
 
   test.each<[string, PublishedFile | undefined, EndpointGroup, readonly unknown[]]>([
-    ['its name before it is tried', undefined, group, ['True', 'Ready', REF.name]],
-    ['that it is whole', { type: 'written', unlisted: 0, tooMany: 0 }, group, ['True', 'Ready', REF.name]],
+    ['has its name before the first write', undefined, group, ['True', 'Ready', REF.name]],
     [
-      'that workers are missing',
+      'is Ready when it is complete',
+      { type: 'written', unlisted: 0, tooMany: 0 },
+      group,
+      ['True', 'Ready', REF.name],
+    ],
+    [
+      'is EndpointsLeftOut when workers are left out',
       { type: 'written', unlisted: 1, tooMany: 0 },
       group,
       ['False', 'EndpointsLeftOut', REF.name],
     ],
     [
-      'that it is full',
+      'is EndpointsLeftOut when it is full',
       { type: 'written', unlisted: 0, tooMany: 3 },
       group,
       ['False', 'EndpointsLeftOut', REF.name],
     ],
-    ['why it cannot be written', problem, group, ['False', 'NameTaken', REF.name]],
-    ['nothing where there is none', { type: 'none' }, groupInDefault(), [undefined, undefined, undefined]],
-    ['its name until it is gone', { type: 'unknown' }, former, [undefined, undefined, REF.name]],
-    ['nothing once it is gone', { type: 'none' }, former, [undefined, undefined, undefined]],
-    ['why it cannot be taken away', problem, former, ['False', 'NameTaken', REF.name]],
+    ['has the problem of a failed write', problem, group, ['False', 'NameTaken', REF.name]],
+    [
+      'is empty when the group publishes none',
+      { type: 'none' },
+      groupInDefault(),
+      [undefined, undefined, undefined],
+    ],
+    ['has its name until its deletion', { type: 'unknown' }, former, [undefined, undefined, REF.name]],
+    ['is empty after its deletion', { type: 'none' }, former, [undefined, undefined, undefined]],
+    ['has the problem of a failed deletion', problem, former, ['False', 'NameTaken', REF.name]],
   ])('%s', (_, file, of, expected) => {
     expect(said(file, of)).toEqual(expected);
   });
 
-  test('and stays ready and unblocked when it cannot be written', () => {
+  test('does not affect other conditions when it cannot be written', () => {
     const { status } = decide(observedGroup({ group, publishedFile: problem }));
     const others = status.conditions?.filter(({ type }) => type !== 'EndpointsPublished');
     expect(JSON.stringify(others)).not.toContain('NameTaken');

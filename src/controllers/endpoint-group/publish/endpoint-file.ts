@@ -5,7 +5,7 @@ import type { ConfigMapObject } from '../../../runtime/kube/core-resources.ts';
 import { controllerReference } from '../../../runtime/kube/kube-object.ts';
 import type { Endpoint } from './endpoints.ts';
 
-/** Whether ready workers are listed in a ConfigMap. */
+/** Returns true if the group lists its ready workers in a ConfigMap. */
 export function publishesFile({ spec }: EndpointGroup): boolean {
   return spec.gateway?.publish === 'FileDiscovery';
 }
@@ -14,24 +14,24 @@ export function endpointFileName({ metadata }: EndpointGroup): string {
   return `${metadata.name}-endpoints`;
 }
 
-/** The key of the ConfigMap, and so the name of the file where it is mounted. */
+/** Key of the ConfigMap, and name of the file in its volume. */
 export const ENDPOINT_FILE_KEY = 'endpoints.json';
 
-/** The file discovery of llm-d-router reads no larger file, and a ConfigMap holds no more. The rest is for the object. */
+/** Maximum size of the file in llm-d-router's file discovery and of a ConfigMap, less a reserve for the metadata. */
 export const MAX_ENDPOINT_FILE_BYTES = 2 ** 20 - 8192;
 
-/** The text of the file, and how many ready workers are not in it. */
+/** Text of the file, and the number of ready workers that it does not contain. */
 export interface EndpointFile {
   readonly text: string;
-  /** They have an IPv6 address, or not the port that serves. */
+  /** Workers with an IPv6 address, or without the serving port. */
   readonly unlisted: number;
-  /** The file is full. */
+  /** Workers for which the file has no room. */
   readonly tooMany: number;
 }
 
 /**
- * Ready workers in the format of llm-d-router's file discovery, an endpoint a line: IPv4 alone, the port as text. Labels are
- * those of the GpuInstance: what the template gives workers is there for filters to go by.
+ * Returns the ready workers in the format of llm-d-router's file discovery, one endpoint a line: IPv4 only, the port
+ * as text. The labels are those of the GpuInstance, so that filters can use the labels of the template.
  */
 export function endpointFile(group: EndpointGroup, endpoints: readonly Endpoint[]): EndpointFile {
   const ready = endpoints.filter(({ isDraining }) => !isDraining);
@@ -65,7 +65,7 @@ function fittingOf(lines: readonly string[]): readonly string[] {
   return end < 0 ? lines : lines.slice(0, end);
 }
 
-/** The ConfigMap that holds it. It goes with the group. */
+/** Returns the ConfigMap with the file. The group owns it. */
 export function endpointFileObject(group: EndpointGroup, text: string): ConfigMapObject {
   return {
     apiVersion: 'v1',

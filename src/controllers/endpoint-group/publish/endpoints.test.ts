@@ -11,7 +11,7 @@ function groupWith(...ports: readonly DeclaredPort[]) {
   return groupObject({ template: { spec: { image: 'x/y:1', offers, ports } } });
 }
 
-/** A worker that was made with these ports; each is mapped to a number 20000 above its own. */
+/** Returns a worker with these ports, each mapped to its number plus 20000. */
 function workerWith(...ports: readonly DeclaredPort[]): Worker {
   const mapped = ports.map(({ protocol = 'TCP' as const, ...port }) => ({
     ...{ ...port, protocol },
@@ -21,7 +21,7 @@ function workerWith(...ports: readonly DeclaredPort[]): Worker {
   return groupWorker({ name: 'w', object });
 }
 
-/** Name and public port of each port by which the Service leads to the worker, or why it does not. */
+/** Returns name and public port of each endpoint port of the worker, or its problem. */
 function portsOf(declared: readonly DeclaredPort[], own: readonly DeclaredPort[]): unknown {
   const policy = { allowPrivate: false };
   const { endpoints, problems } = endpointsOf(groupWith(...declared), [workerWith(...own)], policy);
@@ -30,27 +30,27 @@ function portsOf(declared: readonly DeclaredPort[], own: readonly DeclaredPort[]
 
 const http = (containerPort: number) => ({ name: 'http', containerPort });
 const metrics = (containerPort: number) => ({ name: 'metrics', containerPort });
-const NONE = 'has none of the declared ports mapped';
+const NONE = 'none of the declared ports is mapped';
 
-test('opens no identity port of the template by the Service (B15)', () => {
+test('omits identity ports of the template from the Service (B15)', () => {
   const p2p = { name: 'p2p', containerPort: 70_000 };
   expect(portsOf([http(8000), p2p], [http(8000)])).toEqual([['http', 28_000]]);
   expect(servicePorts(groupWith(p2p))).toEqual([]);
 });
 
-describe('a worker of a former template', () => {
-  test('is led to by its own mapping of a port whose number was changed', () => {
+describe('a worker of an earlier template', () => {
+  test('is reached at its own mapping of a port with a new number', () => {
     expect(portsOf([http(9000)], [http(8000)])).toEqual([['http', 28_000]]);
   });
 
-  test('is led to by the number of a port whose name was changed', () => {
+  test('is reached by the number of a port with a new name', () => {
     const web = { name: 'web', containerPort: 8000 };
     expect(portsOf([web], [http(8000)])).toEqual([['web', 28_000]]);
     expect(portsOf([{ containerPort: 8000 }], [http(8000)])).toEqual([['tcp-8000', 28_000]]);
     expect(portsOf([http(8000)], [{ containerPort: 8000 }])).toEqual([['http', 28_000]]);
   });
 
-  test('keeps each of its ports apart where another one took over a number', () => {
+  test('keeps its ports apart when another port takes over a number', () => {
     const own = [http(8000), metrics(9000)];
     expect(portsOf([http(9000), metrics(9100)], own)).toEqual([
       ['http', 28_000],
@@ -59,7 +59,7 @@ describe('a worker of a former template', () => {
     expect(portsOf([http(9000), { name: 'admin', containerPort: 8000 }], own)).toEqual([['http', 28_000]]);
   });
 
-  test('is led to by the ports that it has where the template gained one', () => {
+  test('is reached at its own ports when the template adds one', () => {
     expect(portsOf([http(8000), metrics(9000)], [http(8000)])).toEqual([['http', 28_000]]);
   });
 
@@ -68,7 +68,7 @@ describe('a worker of a former template', () => {
     ['it has no name and another number', { containerPort: 9000 }, { containerPort: 8000 }],
     ['the protocol differs', { ...http(8000), protocol: 'UDP' }, http(8000)],
     ['name and protocol differ', { ...metrics(8000), protocol: 'UDP' }, http(8000)],
-  ])('is not led to by a port of which %s', (_what, declared, own) => {
+  ])('is not reached at a port when %s', (_what, declared, own) => {
     expect(portsOf([declared], [own])).toBe(NONE);
   });
 });

@@ -1,27 +1,25 @@
-import { isIP } from 'node:net';
 import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
-import { isIdentityPort } from '../../../api/v1alpha1/identity-port.ts';
 import type { MicroDollars } from '../../../lib/money.ts';
-import { type AddressPolicy, machineAddressProblem } from '../../../lib/networks.ts';
+import type { AddressPolicy } from '../../../lib/networks.ts';
+import { endpointAddress } from '../../../reach/endpoint-address.ts';
+import { publishedPorts, servicePortsOf } from '../../../reach/service-ports.ts';
 import type { ServicePort } from '../../../runtime/kube/core-resources.ts';
 import type { Worker } from '../workers/worker.ts';
 
-type MappedPort = NonNullable<NonNullable<GpuInstance['status']>['ports']>[number];
-
-/** Where one worker is reached that is ready, or finishes the requests that its gateway gave it. */
+/** Address of a worker that serves, or that finishes its requests behind a gateway. */
 export interface Endpoint {
   readonly worker: GpuInstance;
-  /** It finishes what it has, and gets nothing new. */
+  /** Finishes its requests and gets no new ones. */
   readonly isDraining: boolean;
   readonly address: string;
   readonly addressType: 'IPv4' | 'IPv6';
   readonly ports: readonly ServicePort[];
-  /** Of its machine; undefined where it is not known. */
+  /** Price of its machine; undefined if unknown. */
   readonly pricePerHour: MicroDollars | undefined;
 }
 
-/** A ready worker that cannot be reached in the way a Service leads. */
+/** A ready worker without an endpoint, and the reason. */
 export interface EndpointProblem {
   readonly worker: string;
   readonly detail: string;
@@ -32,27 +30,19 @@ export interface Endpoints {
   readonly problems: readonly EndpointProblem[];
 }
 
-/** The name of the Service: several groups of a namespace may share it. */
+/** Returns the name of the Service. Several groups of a namespace may share it. */
 export function endpointNameOf({ metadata, spec }: EndpointGroup): string {
   return spec.endpointName ?? metadata.name;
 }
 
-/** The ports of the Service: those of the template, by the number inside the container, without identity ports. */
+/** Returns the ports of the Service, from the template. */
 export function servicePorts({ spec }: EndpointGroup): readonly ServicePort[] {
-  return (spec.template.spec.ports ?? [])
-    .filter((port) => !isIdentityPort(port))
-    .map((port) => ({ name: portName(port), port: port.containerPort, protocol: port.protocol }));
-}
-
-type NamedPort = Pick<MappedPort, 'name' | 'containerPort' | 'protocol'>;
-
-function portName({ name, containerPort, protocol }: NamedPort): string {
-  return name ?? `${protocol.toLowerCase()}-${containerPort}`;
+  return servicePortsOf(spec.template.spec.ports);
 }
 
 /**
- * Workers that are wanted, serve, and have a public address with their ports mapped. Behind a gateway also those that
- * drain: its proxy keeps connections to workers that it knows.
+ * Returns the endpoints of hot workers that serve and have a public address with mapped ports. Behind a gateway it
+ * includes draining workers, since the proxy keeps connections only to workers that it knows.
  */
 export function endpointsOf(
   group: EndpointGroup,
@@ -73,12 +63,12 @@ export function endpointsOf(
   return { endpoints, problems };
 }
 
-/** Whether requests reach the workers of a group through `gpu-rent endpoint-picker`. */
+/** Returns true if requests reach the workers of a group through `gpu-rent endpoint-picker`. */
 export function hasGateway({ spec }: EndpointGroup): boolean {
   return spec.gateway?.enabled === true;
 }
 
-/** It was ready, leaves, and its machine runs: it may have requests, also while it does not answer for a moment. */
+/** Returns true for a running worker that drains: it may still have requests, even while it is briefly unready. */
 function isFinishing({ desiredRole, drainSince, isUp }: Worker): boolean {
   return desiredRole !== 'Hot' && drainSince !== undefined && isUp;
 }
@@ -89,28 +79,10 @@ function endpointOf(
   policy: AddressPolicy,
 ): Omit<Endpoint, 'isDraining'> | string {
   const { publicAddress: address, ports = [] } = object.status ?? {};
-  if (address === undefined) return 'has no public address';
-  const problem = machineAddressProblem(address, policy);
-  if (problem !== undefined) return `has the address ${address}, which ${problem}`;
-  const mapped = mappedPorts(declared, ports);
-  if (mapped.length === 0) return 'has none of the declared ports mapped';
-  const addressType = isIP(address) === 6 ? 'IPv6' : 'IPv4';
-  return { worker: object, address, addressType, ports: mapped, pricePerHour };
-}
-
-/**
- * The declared ports that a worker has, by their public numbers. A worker of a former template is led to by its own
- * mapping of the port of that name, and a port that was only renamed is known by its number: so a changed template
- * takes no worker out of the Service before another relieves it.
- */
-function mappedPorts(declared: readonly ServicePort[], own: readonly MappedPort[]): readonly ServicePort[] {
-  const isSame = (port: ServicePort, one: MappedPort) =>
-    port.name === portName(one) && port.protocol === one.protocol;
-  const renamed = own.filter((one) => !declared.some((port) => isSame(port, one)));
-  return declared.flatMap((port): ServicePort[] => {
-    const found =
-      own.find((one) => isSame(port, one)) ??
-      renamed.find((one) => one.containerPort === port.port && one.protocol === port.protocol);
-    return found ? [{ ...port, port: found.publicPort }] : [];
-  });
+  if (address === undefined) return 'it has no public address';
+  const found = endpointAddress(address, policy);
+  if ('problem' in found) return `its address ${address} ${found.problem}`;
+  const published = publishedPorts(declared, ports);
+  if (published.length === 0) return 'none of the declared ports is mapped';
+  return { worker: object, ...found, ports: published, pricePerHour };
 }

@@ -18,8 +18,8 @@ const portless = groupInDefault({
   template: { spec: { image: 'x/y:1', offers: [{ maxPricePerHour: '1' }] } },
 });
 
-describe('what is published', () => {
-  test('a Service without selector, and a slice with its own mapped port for each worker', async () => {
+describe('a publication', () => {
+  test('has a Service without selector, and a slice with its mapped port for each worker', async () => {
     const { publish, slices, service } = publisherBench();
     expect(await publish(group, [workerInDefault('a'), workerInDefault('b', '2606:4700::1')])).toEqual({
       type: 'done',
@@ -52,7 +52,7 @@ describe('what is published', () => {
     'fd12::1',
     '224.0.0.1',
     'example.com',
-  ])('never %s', async (address) => {
+  ])('never contains the address %s', async (address) => {
     const { publish, slices } = publisherBench();
     const workers = [workerInDefault('a', address)];
     const { problems } = endpointsOf(group, workers, { allowPrivate: false });
@@ -61,7 +61,7 @@ describe('what is published', () => {
     expect(await slices()).toEqual([]);
   });
 
-  test('private addresses where they are allowed, and loopback not even then', () => {
+  test('contains private addresses if they are allowed, and never loopback', () => {
     const of = (address: string) =>
       endpointsOf(group, [workerInDefault('a', address)], { allowPrivate: true });
     expect(of('10.0.0.7').endpoints).toHaveLength(1);
@@ -69,7 +69,7 @@ describe('what is published', () => {
     expect(of('169.254.169.254').endpoints).toEqual([]);
   });
 
-  test('nothing where the template declares no port', async () => {
+  test('is empty when the template declares no port', async () => {
     const { publish, requests } = publisherBench();
     expect(await publish(portless, [workerInDefault('a')])).toEqual({ type: 'done' });
     expect(requests()).toEqual(['GET services/llm']);
@@ -77,7 +77,7 @@ describe('what is published', () => {
     expect(requests()).toEqual([]);
   });
 
-  test('nothing any more once the template declares no port', async () => {
+  test('is removed when the template declares no port any more', async () => {
     const { publish, service, slices } = publisherBench();
     await publish(group, [workerInDefault('a')]);
     expect(await service()).toBeDefined();
@@ -89,7 +89,7 @@ describe('what is published', () => {
     expect(await slices()).toHaveLength(1);
   });
 
-  test('is remembered as it went last; before that nothing is the matter', async () => {
+  test('reports its last result, and success before the first', async () => {
     const { publisher, publish, answer } = publisherBench();
     expect(publisher.published()).toEqual({ type: 'done' });
     answer(({ method }) => (method === 'POST' ? refusedBy(403, 'Forbidden') : undefined));
@@ -99,8 +99,8 @@ describe('what is published', () => {
   });
 });
 
-describe('order and effort', () => {
-  test('one worker relieves another without a moment in which there is none', async () => {
+describe('writes of a publication', () => {
+  test('create the new slice before they delete the old one', async () => {
     const { publish, requests } = publisherBench();
     await publish(group, [workerInDefault('a')]);
     requests();
@@ -108,7 +108,7 @@ describe('order and effort', () => {
     expect(requests()).toEqual(['POST endpointslices', 'DELETE endpointslices/a-endpoint']);
   });
 
-  test('who goes is taken back even where the new one cannot be written', async () => {
+  test('delete the old slice when the new one cannot be written', async () => {
     const cluster = memoryCluster();
     const publisher = new Publisher({ cluster: cluster.kube, clock: cluster.clock });
     const both = [workerInDefault('a'), workerInDefault('b')];
@@ -122,7 +122,7 @@ describe('order and effort', () => {
     expect(items).toEqual([]);
   });
 
-  test('a slice whose writing was never answered is taken back as well', async () => {
+  test('delete a slice whose write had no answer', async () => {
     const cluster = memoryCluster();
     const publisher = new Publisher({ cluster: cluster.kube, clock: cluster.clock });
     const workers = [workerInDefault('a')];
@@ -140,7 +140,7 @@ describe('order and effort', () => {
     ]);
   });
 
-  test('a steady group costs nothing, and is looked at every ten minutes without a write', async () => {
+  test('send nothing for an unchanged group, and only reads every ten minutes', async () => {
     const { publish, requests, clock } = publisherBench();
     await publish(group, [workerInDefault('a')]);
     requests();
@@ -151,7 +151,7 @@ describe('order and effort', () => {
     expect(requests()).toEqual(['GET services/llm', 'GET endpointslices/a-endpoint']);
   });
 
-  test('B05: asks before the first worker whether a slice may be written, once in ten minutes', async () => {
+  test('B05: check by dry run before the first worker, once in ten minutes', async () => {
     const { publish, requests, slices, clock } = publisherBench();
     const trial = 'POST endpointslices?dryRun=All&fieldValidation=Strict';
     expect(await publish(group, [])).toEqual({ type: 'done' });
@@ -164,7 +164,7 @@ describe('order and effort', () => {
     expect(await slices()).toEqual([]);
   });
 
-  test('B05: says for all workers that no slice may be written', async () => {
+  test('B05: report a refused slice for all workers', async () => {
     const { publish, answer } = publisherBench();
     const message = 'exceeded quota: none, requested: count/endpointslices.discovery.k8s.io=1';
     answer(({ method, path }) =>
@@ -173,7 +173,7 @@ describe('order and effort', () => {
     expect(await publish(group, [])).toEqual({
       type: 'problem',
       reason: 'NotPermitted',
-      detail: `EndpointSlice llm-endpoint cannot be written: ${message}`,
+      detail: `Cannot write EndpointSlice llm-endpoint: ${message}`,
       forAll: true,
     });
     answer(({ method, path }) =>
@@ -182,7 +182,7 @@ describe('order and effort', () => {
     expect(await publish(group, [])).toEqual({ type: 'done' });
   });
 
-  test('a worker that was taken back costs nothing more', async () => {
+  test('send nothing for a worker whose slice was deleted', async () => {
     const { publish, requests } = publisherBench();
     await publish(group, [workerInDefault('a')]);
     await publish(group, [workerInDefault('a')], ['a']);
@@ -191,7 +191,7 @@ describe('order and effort', () => {
     expect(requests()).toEqual([]);
   });
 
-  test('a worker that went and came back under its name is published again', async () => {
+  test('publish a worker again that returns under its name', async () => {
     const { publish, slices, kube } = publisherBench();
     await publish(group, [workerInDefault('a'), workerInDefault('b')]);
     await publish(group, [workerInDefault('b')]);
@@ -200,7 +200,7 @@ describe('order and effort', () => {
     expect((await slices()).map(({ metadata }) => metadata.name)).toEqual(['a-endpoint', 'b-endpoint']);
   });
 
-  test('finds a deleted object at the next check', async () => {
+  test('create a deleted object again at the next check', async () => {
     const { publish, slices, kube, clock } = publisherBench();
     await publish(group, [workerInDefault('a')]);
     await kube.delete(endpointSliceResource, { namespace: NAMESPACE, name: 'a-endpoint' });
@@ -209,7 +209,7 @@ describe('order and effort', () => {
     expect(await slices()).toHaveLength(1);
   });
 
-  test('repairs a slice of a former process, and creates it again when its address type differs', async () => {
+  test('repair a slice of an earlier process, and create it again when its address type differs', async () => {
     const first = publisherBench();
     await first.publish(group, [workerInDefault('a')]);
     const later = new Publisher({ cluster: first.kube, clock: first.clock });
@@ -224,7 +224,7 @@ describe('order and effort', () => {
     ]);
   });
 
-  test('a slice of the process before, of a worker that serves no more, is taken back', async () => {
+  test('delete a slice of an earlier process when its worker no longer serves', async () => {
     const { publish, slices, kube, clock } = publisherBench();
     await publish(group, [workerInDefault('a')]);
     const later = new Publisher({ cluster: kube, clock });
@@ -237,7 +237,7 @@ describe('a group that is being deleted', () => {
   const deleted = groupInDefault({}, { metadata: { deletionTimestamp: '2026-11-20T12:00:00Z' } });
   const served = [workerInDefault('a'), workerInDefault('b')];
 
-  test('takes back all slices, whatever would be published, and that once', async () => {
+  test('deletes all its slices once', async () => {
     const { publish, slices, service, requests } = publisherBench();
     await publish(group, served);
     requests();
@@ -250,7 +250,7 @@ describe('a group that is being deleted', () => {
     expect(requests()).toEqual([]);
   });
 
-  test('takes back what the process before published', async () => {
+  test('deletes the slices of an earlier process', async () => {
     const { publish, another, slices } = publisherBench();
     await publish(group, served);
     const workers = served.map((worker) => ({ ...worker, createdAt: 0 }));
@@ -258,14 +258,14 @@ describe('a group that is being deleted', () => {
     expect(await slices()).toEqual([]);
   });
 
-  test('takes back the slices of workers that it has no more', async () => {
+  test('deletes the slices of workers that no longer exist', async () => {
     const { publish, slices } = publisherBench();
     await publish(group, served);
     await publish(deleted, []);
     expect(await slices()).toEqual([]);
   });
 
-  test('makes, joins and leaves no Service', async () => {
+  test('creates, joins and leaves no Service', async () => {
     const { publish, requests, clock } = publisherBench();
     const status = { endpoint: `former.${NAMESPACE}.svc` } as EndpointGroup['status'];
     await publish({ ...deleted, status }, served);
@@ -277,7 +277,7 @@ describe('a group that is being deleted', () => {
   test.each([
     [403, 'Forbidden'],
     [422, 'Invalid'],
-  ])('is not blocked by a slice that may not be deleted: %i', async (status, reason) => {
+  ])('continues when the API server rejects the deletion of a slice: %i', async (status, reason) => {
     const { publish, slices, answer } = publisherBench();
     await publish(group, served);
     answer(({ method, path }) =>
@@ -288,7 +288,7 @@ describe('a group that is being deleted', () => {
     expect(await publish(deleted, served)).toEqual({
       type: 'problem',
       reason: 'NotPermitted',
-      detail: 'An EndpointSlice of llm cannot be deleted: the policy of team-a says no',
+      detail: 'Cannot delete an EndpointSlice of llm: the policy of team-a says no',
     });
     expect((await slices()).map(({ metadata }) => metadata.name)).toEqual(['a-endpoint']);
     answer(() => undefined);
@@ -296,7 +296,7 @@ describe('a group that is being deleted', () => {
     expect(await slices()).toEqual([]);
   });
 
-  test('takes back at the next pass what the API server failed to delete', async () => {
+  test('deletes a slice at the next reconcile after the API server failed', async () => {
     const { publish, slices, answer } = publisherBench();
     await publish(group, served);
     const refusals = [refusedBy(403, 'Forbidden'), refusedBy(500, 'InternalError')];
@@ -311,7 +311,7 @@ describe('a worker that leaves', () => {
   const both = [workerInDefault('a'), workerInDefault('b')];
   const names = (slices: readonly EndpointSliceObject[]) => slices.map(({ metadata }) => metadata.name);
 
-  test('is not blocked by a slice that may not be deleted, nor are the others', async () => {
+  test('continues when the API server rejects the deletion of its slice', async () => {
     const { publish, slices, answer } = publisherBench();
     await publish(group, both);
     answer(({ method, path }) =>
@@ -322,7 +322,7 @@ describe('a worker that leaves', () => {
     const refused = {
       type: 'problem',
       reason: 'NotPermitted',
-      detail: 'An EndpointSlice of llm cannot be deleted: not here',
+      detail: 'Cannot delete an EndpointSlice of llm: not here',
     };
     expect(await publish(group, both, ['a', 'b'])).toEqual(refused);
     expect(names(await slices())).toEqual(['a-endpoint']);
@@ -332,7 +332,7 @@ describe('a worker that leaves', () => {
     expect(await slices()).toEqual([]);
   });
 
-  test('is taken back where its leaving was decided with the problem of the Service in mind, and not before', async () => {
+  test('loses its slice only if the decision to remove it knew the problem of the Service', async () => {
     const { publish, slices, answer } = publisherBench();
     const renamed = groupInDefault({ endpointName: 'other' });
     await publish(group, both);
@@ -344,10 +344,10 @@ describe('a worker that leaves', () => {
   });
 });
 
-describe('a Service that may not be given up', () => {
+describe('a former Service that the API server does not release', () => {
   test.each<[string, EndpointGroup]>([
-    ['by a group that has another one', groupInDefault({ endpointName: 'other' })],
-    ['by a group without ports', portless],
+    ['of a group with another endpoint name', groupInDefault({ endpointName: 'other' })],
+    ['of a group without ports', portless],
   ])('%s is reported', async (_, later) => {
     const { publish, answer, declare, service } = publisherBench();
     const present = await declare(group);
@@ -362,7 +362,7 @@ describe('a Service that may not be given up', () => {
     expect(await publish(changed, [])).toEqual({
       type: 'problem',
       reason: 'NotPermitted',
-      detail: 'A Service that llm leaves cannot be given up: not here',
+      detail: 'Cannot release a former Service of llm: not here',
     });
     answer(() => undefined);
     expect(await publish(changed, [])).toEqual({ type: 'done' });
@@ -382,7 +382,7 @@ describe('a slice of that name', () => {
   const served = { ...workerInDefault('a'), createdAt: 0 };
   const inDefault = { namespace: NAMESPACE, name: 'a-endpoint' };
 
-  test('of another owner is left alone, and the other workers are published', async () => {
+  test('of another owner stays unchanged while other workers are published', async () => {
     const { publish, slices, kube } = publisherBench();
     await kube.create(endpointSliceResource, foreign);
     expect(await publish(group, [served, workerInDefault('b')])).toMatchObject({
@@ -400,7 +400,7 @@ describe('a slice of that name', () => {
     expect(await publish(group, [served, workerInDefault('b')])).toEqual({ type: 'done' });
   });
 
-  test('of another owner is not deleted with a worker, by no process', async () => {
+  test('of another owner is not deleted with a worker, by any process', async () => {
     const { publish, slices, kube, clock } = publisherBench();
     await kube.create(endpointSliceResource, foreign);
     await publish(group, [served]);
@@ -410,7 +410,7 @@ describe('a slice of that name', () => {
     expect(await slices()).toHaveLength(1);
   });
 
-  test('of another owner is reported whichever worker it is', async () => {
+  test('of another owner is reported for any worker', async () => {
     const { publish, kube } = publisherBench();
     const metadata = { ...foreign.metadata, name: 'b-endpoint' };
     await kube.create(endpointSliceResource, { ...foreign, metadata });
@@ -424,18 +424,18 @@ describe('a slice of that name', () => {
     ['lost its labels', { metadata: { labels: null } }],
     ['lost its owner', { metadata: { ownerReferences: [] } }],
     [
-      'belonged to a worker before',
+      'belongs to an earlier worker',
       {
         metadata: { ownerReferences: [{ apiVersion: 'v1', kind: 'GpuInstance', name: 'a', uid: 'before' }] },
       },
     ],
-    ['leads nowhere', { endpoints: [] }],
+    ['has no endpoint', { endpoints: [] }],
     [
-      'leads elsewhere, too',
+      'has another address',
       { endpoints: [{ addresses: ['203.0.113.7', '203.0.113.66'], conditions: { ready: true } }] },
     ],
-    ['says not ready', { endpoints: [{ addresses: ['203.0.113.7'], conditions: { ready: false } }] }],
-  ])('that we own and %s is repaired', async (_what, body) => {
+    ['is not ready', { endpoints: [{ addresses: ['203.0.113.7'], conditions: { ready: false } }] }],
+  ])('of the operator that %s is repaired', async (_what, body) => {
     const { publish, slices, kube, clock } = publisherBench();
     await publish(group, [served]);
     const [before] = await slices();
@@ -450,7 +450,7 @@ describe('a slice of that name', () => {
     });
   });
 
-  test('that we own and shows no lists, as the API server shows empty ones, is repaired', async () => {
+  test('of the operator with null lists is repaired', async () => {
     const { publish, slices, kube, answer, clock } = publisherBench();
     await publish(group, [served]);
     const [before] = await slices();
@@ -465,7 +465,7 @@ describe('a slice of that name', () => {
     expect(await slices()).toMatchObject([{ endpoints: before?.endpoints, ports: before?.ports }]);
   });
 
-  test('is not deleted when another client replaced it since it was written', async () => {
+  test('is not deleted after another client replaced it', async () => {
     const { publish, slices, kube } = publisherBench();
     await publish(group, [served]);
     await kube.delete(endpointSliceResource, inDefault);
@@ -475,7 +475,7 @@ describe('a slice of that name', () => {
     expect(await slices()).toMatchObject([{ endpoints: foreign.endpoints }]);
   });
 
-  test('that we own and of the other address family is created again', async () => {
+  test('of the operator with another address type is created again', async () => {
     const { publish, slices, kube, clock } = publisherBench();
     await publish(group, [served]);
     const [before] = await slices();
@@ -491,7 +491,7 @@ describe('a slice of that name', () => {
     expect(await slices()).toMatchObject([{ addressType: 'IPv4', endpoints }]);
   });
 
-  test('is not deleted when another client replaces it just then', async () => {
+  test('is not deleted when another client replaces it at the same time', async () => {
     const { publish, another, slices, kube, justBefore } = publisherBench();
     const replace = async () => {
       await kube.delete(endpointSliceResource, { namespace: NAMESPACE, name: 'a-endpoint' });
@@ -506,7 +506,7 @@ describe('a slice of that name', () => {
     expect(await slices()).toMatchObject([{ endpoints: foreign.endpoints }]);
   });
 
-  test('of the other address family is not deleted either when another client replaces it just then', async () => {
+  test('with another address type is not deleted when another client replaces it at the same time', async () => {
     const { publish, slices, kube, justBefore } = publisherBench();
     await publish(group, [served]);
     justBefore('DELETE', async () => {
@@ -522,7 +522,7 @@ describe('a slice of that name', () => {
   test.each([
     [403, 'Forbidden'],
     [422, 'Invalid'],
-  ])('that may not be written is said in the words of the API server: %i', async (status, reason) => {
+  ])('that the API server rejects is reported with its message: %i', async (status, reason) => {
     const { publish, requests, answer } = publisherBench();
     answer(({ method, path }) =>
       method === 'POST' && path.includes('endpointslices')
@@ -532,14 +532,14 @@ describe('a slice of that name', () => {
     expect(await publish(group, [served])).toEqual({
       type: 'problem',
       reason: 'NotPermitted',
-      detail: 'EndpointSlice a-endpoint cannot be written: the policy of team-a says no',
+      detail: 'Cannot write EndpointSlice a-endpoint: the policy of team-a says no',
     });
     expect(requests().slice(-1)).toEqual(['POST endpointslices']);
     answer(() => undefined);
     expect(await publish(group, [served])).toEqual({ type: 'done' });
   });
 
-  test('that the API server failed to write is not written again before the next pass', async () => {
+  test('is written again at the next reconcile after the API server failed', async () => {
     const { publish, slices, answer } = publisherBench();
     let failures = 1;
     answer(({ method, path }) =>

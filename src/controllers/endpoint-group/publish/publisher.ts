@@ -14,17 +14,17 @@ export interface Publication {
 }
 
 /**
- * Writes the Service of one group and a slice for each ready worker, and takes slices back. What it has written it
- * remembers, so that a steady group costs no request but a look every ten minutes.
+ * Writes the Service of one group and a slice for each ready worker, and deletes slices. It remembers its writes: an
+ * unchanged group sends no request except for a check every ten minutes.
  */
 export class Publisher {
   readonly #service: SharedService;
   readonly #slices: WorkerSlices;
-  /** The list of ready workers for another router. */
+  /** List of ready workers for another router. */
   readonly file: EndpointFileWriter;
   #last: Published = { type: 'done' };
-  /** How publishing went last time, whatever came of taking back. */
-  #given: Published = { type: 'done' };
+  /** Result of the last write of Service and slices, without deletions. */
+  #lastWrite: Published = { type: 'done' };
 
   constructor(ports: PublishPorts) {
     this.#service = new SharedService(ports);
@@ -32,60 +32,61 @@ export class Publisher {
     this.file = new EndpointFileWriter(ports);
   }
 
-  /** How it went last time. */
+  /** Returns the result of the last publication. */
   published(): Published {
     return this.#last;
   }
 
   /**
-   * Publishes first, so that the Service is never empty while one worker relieves another, and then takes back; not
-   * where publishing went otherwise than before, since then it is decided again who leaves. For a group that is being
-   * deleted it only takes back, whatever would be published. Rejects where the API server does not answer; doing it
-   * again is harmless.
+   * Writes Service and slices before it deletes slices, so that the Service is never empty during a replacement. It
+   * deletes none if the write has another result than before, since the group then decides again which workers leave.
+   * For a group that is being deleted it only deletes. Rejects if the API server fails; a retry is harmless.
    */
   async publish(publication: Publication): Promise<Published> {
     const { group, workers } = publication;
     const isEnding = group.metadata.deletionTimestamp !== undefined;
     this.#last = await (isEnding
-      ? this.#takeBack(group, { leaving: workers, workers })
+      ? this.#unpublish(group, { leaving: workers, workers })
       : this.#write(publication));
     return this.#last;
   }
 
-  /** Gives up the group's part in the Service; the last group takes it away. */
+  /** Removes the group from the owners of the Service. The last group deletes the Service. */
   withdraw(group: EndpointGroup): Promise<void> {
     return this.#service.withdraw(group);
   }
 
   async #write({ group, workers, endpoints }: Publication): Promise<Published> {
-    const before = this.#given;
-    const [outcome] = await Promise.allSettled([this.#give(group, endpoints)]);
-    if (outcome.status === 'fulfilled') this.#given = outcome.value;
-    // Who is to leave was decided without knowing this, and may stay: it is decided again at once.
-    if (problemOf(this.#given) !== problemOf(before)) return this.#given;
+    const before = this.#lastWrite;
+    const [outcome] = await Promise.allSettled([this.#writeAll(group, endpoints)]);
+    if (outcome.status === 'fulfilled') this.#lastWrite = outcome.value;
+    // The decision about leaving workers did not include this result: the next reconcile decides again.
+    if (problemOf(this.#lastWrite) !== problemOf(before)) return this.#lastWrite;
     const desired = new Set(endpoints.map(({ worker }) => worker.metadata.name));
     const leaving = workers.filter((worker) => !desired.has(worker.name));
-    const taken = await this.#takeBack(group, { leaving, workers });
+    const unpublished = await this.#unpublish(group, { leaving, workers });
     if (outcome.status === 'rejected') throw outcome.reason;
-    return this.#given.type === 'problem' ? this.#given : taken;
+    return this.#lastWrite.type === 'problem' ? this.#lastWrite : unpublished;
   }
 
-  /** A refusal is only told of: machines that wait for a slice to go would bill for as long as it is refused. */
-  async #takeBack(group: EndpointGroup, { leaving, workers }: Leaving): Promise<Published> {
+  /**
+   * Deletes slices. A refusal is only reported: machines that wait for a deletion would be billed until it succeeds.
+   */
+  async #unpublish(group: EndpointGroup, { leaving, workers }: Leaving): Promise<Published> {
     const outcomes = await Promise.allSettled([
-      ...leaving.map((worker) => this.#slices.takeBack(worker)),
+      ...leaving.map((worker) => this.#slices.unpublish(worker)),
       this.#slices.keepOnly(group, workers),
     ]);
     const refusal = refusalIn(outcomes);
     if (refusal === undefined) return { type: 'done' };
-    return notPermittedTo(`An EndpointSlice of ${group.metadata.name} cannot be deleted`, refusal);
+    return notPermittedTo(`Cannot delete an EndpointSlice of ${group.metadata.name}`, refusal);
   }
 
-  async #give(group: EndpointGroup, endpoints: readonly Endpoint[]): Promise<Published> {
+  async #writeAll(group: EndpointGroup, endpoints: readonly Endpoint[]): Promise<Published> {
     try {
       const published = await this.#service.ensure(group);
       if (published.type !== 'done') return { ...published, forAll: true };
-      const refused = endpoints.length === 0 ? await this.#slices.tryOne(group) : undefined;
+      const refused = endpoints.length === 0 ? await this.#slices.dryRun(group) : undefined;
       if (refused) return refused;
       const problems = await Promise.all(endpoints.map((endpoint) => this.#slices.ensure(group, endpoint)));
       const problem = problems.find((one) => one !== undefined);
@@ -93,18 +94,18 @@ export class Publisher {
       return problem ?? published;
     } catch (error) {
       if (!isKubeError(error, 'forbidden', 'invalid')) throw error;
-      return notPermittedTo(`A Service that ${group.metadata.name} leaves cannot be given up`, error);
+      return notPermittedTo(`Cannot release a former Service of ${group.metadata.name}`, error);
     }
   }
 }
 
-/** Workers that are led to no more, and all that there are. */
+/** Workers to unpublish, and all workers of the group. */
 interface Leaving {
   readonly leaving: readonly Worker[];
   readonly workers: readonly Worker[];
 }
 
-/** The first of them; throws what failed otherwise. */
+/** Returns the first refusal of the API server. Throws any other error. */
 function refusalIn(outcomes: readonly PromiseSettledResult<unknown>[]): KubeError | undefined {
   const refusals: KubeError[] = [];
   for (const outcome of outcomes) {

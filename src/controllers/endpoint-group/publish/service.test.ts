@@ -3,19 +3,19 @@ import { groupObject, workerObject } from '../../../../test/builders/group-worke
 import { labels, OPERATOR_NAME } from '../../../api/v1alpha1/names.ts';
 import { groupService, isGroupService, samePorts, workerSlice } from './service.ts';
 
-const ours = { [labels.managedBy]: OPERATOR_NAME, [labels.endpointName]: 'llm' };
+const groupLabels = { [labels.managedBy]: OPERATOR_NAME, [labels.endpointName]: 'llm' };
 
 test.each<[string, Record<string, string> | undefined, boolean]>([
-  ['with both labels is a group’s', ours, true],
-  ['of another manager is not, whatever name it claims', { ...ours, [labels.managedBy]: 'helm' }, false],
-  ['made for another name is not', { ...ours, [labels.endpointName]: 'other' }, false],
-  ['without labels is not', undefined, false],
-])('a Service %s', (_, given, isOurs) => {
+  ['with both labels belongs to groups', groupLabels, true],
+  ['of another manager does not', { ...groupLabels, [labels.managedBy]: 'helm' }, false],
+  ['labelled for another name does not', { ...groupLabels, [labels.endpointName]: 'other' }, false],
+  ['without labels does not', undefined, false],
+])('a Service %s', (_, given, isOfGroups) => {
   const metadata = { name: 'llm', namespace: 'team', ...(given && { labels: given }) };
-  expect(isGroupService({ apiVersion: 'v1', kind: 'Service', metadata })).toBe(isOurs);
+  expect(isGroupService({ apiVersion: 'v1', kind: 'Service', metadata })).toBe(isOfGroups);
 });
 
-test('Service and slice are of the versions that the API server takes', () => {
+test('Service and slice have API versions that the API server serves', () => {
   const ports = [{ name: 'http', port: 20_007, protocol: 'TCP' as const }];
   const place = { address: '203.0.113.7', addressType: 'IPv4' as const, ports };
   const endpoint = { worker: workerObject('w'), isDraining: false, pricePerHour: undefined, ...place };
@@ -26,7 +26,7 @@ test('Service and slice are of the versions that the API server takes', () => {
   });
 });
 
-test('ports are the same in whatever order they are declared', () => {
+test('compares ports in any order', () => {
   const http = { name: 'http', port: 8000, protocol: 'TCP' as const };
   const metrics = { name: 'metrics', port: 9000, protocol: 'TCP' as const };
   expect(samePorts([http, metrics], [metrics, http])).toBe(true);

@@ -23,22 +23,22 @@ import {
 import type { Published } from '../types.ts';
 import { type Endpoint, endpointNameOf, hasGateway, servicePorts } from './endpoints.ts';
 
-/** Where it is written. */
+/** Clients of the publisher. */
 export interface PublishPorts {
   readonly cluster: KubeClient;
   readonly clock: Clock;
 }
 
-/** Somebody may have changed what was written: it is looked at again after this time. */
+/** Interval of checks, since a person may change a written object. */
 const RECHECK_MS = 600_000;
 
-/** An object as this process last wrote it, as JSON, and when on `clock.now()`. */
+/** JSON of an object at its last write by this process, with the time on `clock.now()`. */
 export interface Written {
   readonly text: string;
   readonly at: number;
 }
 
-/** Whether that very text was written a short while ago: then there is nothing to do. */
+/** Returns true if this process wrote the same text within the check interval. */
 export function isFresh(written: Written | undefined, text: string, now: number): boolean {
   return written?.text === text && now - written.at < RECHECK_MS;
 }
@@ -47,20 +47,20 @@ export function notPermitted(
   { kind, metadata }: KubeObject,
   error: Error,
 ): Extract<Published, { type: 'problem' }> {
-  return notPermittedTo(`${kind} ${metadata.name} cannot be written`, error);
+  return notPermittedTo(`Cannot write ${kind} ${metadata.name}`, error);
 }
 
-/** Says what cannot be done, and why the API server does not do it. */
+/** Returns the problem of a refused request, with the message of the API server. */
 export function notPermittedTo(what: string, { message }: Error): Extract<Published, { type: 'problem' }> {
   return { type: 'problem', reason: 'NotPermitted', detail: `${what}: ${message}`.slice(0, 1024) };
 }
 
-/** The sort of the problem; undefined where there is none. */
+/** Returns the reason of the problem; undefined if there is none. */
 export function problemOf(published: Published): string | undefined {
   return published.type === 'problem' ? published.reason : undefined;
 }
 
-/** The Service without a selector; undefined where the template declares no port. */
+/** Returns the Service, without a selector; undefined if the template declares no port. */
 export function groupService(group: EndpointGroup): ServiceObject | undefined {
   const ports = servicePorts(group);
   if (ports.length === 0) return undefined;
@@ -78,19 +78,22 @@ export function groupService(group: EndpointGroup): ServiceObject | undefined {
   };
 }
 
-/** Several groups may own one Service, so none of them controls it. */
+/** Returns the owner reference of a group that does not control the Service, since several groups may own it. */
 export function sharedOwner(group: EndpointGroup): OwnerReference {
   const { apiVersion, kind, name, uid } = controllerReference(group);
   return { apiVersion, kind, name, uid };
 }
 
-/** Whether a Service of the name was made for groups, and is not someone else's. */
+/** Returns true if EndpointGroups own a Service of this name, by its labels. */
 export function isGroupService(service: KubeObject): boolean {
   const { labels: given = {}, name } = service.metadata;
   return given[labels.managedBy] === OPERATOR_NAME && given[labels.endpointName] === name;
 }
 
-/** Whether both lead by the same ports, in any order; what the API server fills in does not matter, and no list is an empty one. */
+/**
+ * Returns true if both have the same ports, in any order. It ignores defaults of the API server, and a missing list
+ * is empty.
+ */
 export function samePorts(
   present: readonly ServicePort[] | null | undefined,
   desired: readonly ServicePort[],
@@ -106,7 +109,7 @@ export function sliceName(workerName: string): string {
   return `${workerName}-endpoint`;
 }
 
-/** The slice that leads the Service to one worker. It goes with the worker. */
+/** Returns the slice of one worker. The worker owns it. */
 export function workerSlice(
   group: EndpointGroup,
   { worker, isDraining, pricePerHour, ...endpoint }: Endpoint,
@@ -138,10 +141,12 @@ export function workerSlice(
   };
 }
 
-/** An address for texts (RFC 5737), which the API server accepts. */
+/** Address for documentation (RFC 5737), which the API server accepts. */
 const TEXT_ADDRESS = '192.0.2.1';
 
-/** A slice as one of a worker would be, under a name that none has; undefined where the template declares no port. */
+/**
+ * Returns a slice like that of a worker, under a name that no worker has; undefined if the template declares no port.
+ */
 export function trialSlice(group: EndpointGroup): EndpointSliceObject | undefined {
   const ports = servicePorts(group);
   const { namespace, name } = group.metadata;
@@ -167,9 +172,8 @@ export function trialSlice(group: EndpointGroup): EndpointSliceObject | undefine
 }
 
 /**
- * Whether every other group that owns the Service declares the ports of this one, as the API server knows it now. A
- * group that is gone or is being deleted has no say, and neither has an owner that is no group. Rejects with a
- * KubeError.
+ * Returns true if every other group that owns the Service declares the ports of this one. It reads them from the API
+ * server. Groups that are deleted or being deleted do not count, nor do other owners. Rejects with a KubeError.
  */
 export async function doOthersAgree(
   cluster: Pick<KubeClient, 'list'>,
@@ -191,7 +195,7 @@ function agrees(other: EndpointGroup, group: EndpointGroup): boolean {
   );
 }
 
-/** By a list of one: the operator has the right to list groups, and none to get them. */
+/** Reads a group by a list with a field selector: the operator has no permission to get groups. */
 async function readGroup(
   cluster: Pick<KubeClient, 'list'>,
   { namespace, name }: ObjectRef,
@@ -201,13 +205,13 @@ async function readGroup(
   return items[0];
 }
 
-/** A Service whose name someone else holds is tried again after this time. */
+/** Retry interval for a Service whose name another owner has. */
 export const TRY_AGAIN_MS = 15_000;
 
-/** One group's part in the Service of its endpoint name, which other groups may own as well. */
+/** Share of one group in the Service of its endpoint name. */
 export class SharedService {
   readonly #ports: PublishPorts;
-  /** Names that the group had before its `endpointName` was changed, as far as its status told. */
+  /** Earlier endpoint names of the group, from its status. */
   readonly #former = new Set<string>();
   #service: (Written & { readonly published: Published }) | undefined;
 
@@ -216,8 +220,8 @@ export class SharedService {
   }
 
   /**
-   * Makes or joins the Service, or leaves it where the template declares no port. Says what keeps the group from it;
-   * rejects where the API server does not answer.
+   * Creates or joins the Service, or leaves it if the template declares no port. Resolves with the result; rejects if
+   * the API server fails.
    */
   async ensure(group: EndpointGroup): Promise<Published> {
     this.#noteFormer(group);
@@ -231,14 +235,14 @@ export class SharedService {
     return published;
   }
 
-  /** Gives up the group's part; the last group takes the Service away. */
+  /** Removes the group from the owners of its Services. The last group deletes the Service. */
   async withdraw(group: EndpointGroup): Promise<void> {
     this.#noteFormer(group);
     await this.leaveFormer(group);
     await this.#leave(group, endpointNameOf(group));
   }
 
-  /** To be called once the Service of the present name leads to the workers. */
+  /** Leaves the Services of earlier names. Call it after the present Service reaches the workers. */
   async leaveFormer(group: EndpointGroup): Promise<void> {
     for (const name of this.#former) {
       await this.#leave(group, name);
@@ -296,13 +300,13 @@ export class SharedService {
           return {
             type: 'problem',
             reason: 'NameTaken',
-            detail: `Service ${name} exists and is not of an EndpointGroup; delete it, or set endpointName.`,
+            detail: `Service ${name} does not belong to an EndpointGroup; delete it, or set endpointName.`,
           };
         case 'refused':
           return {
             type: 'problem',
             reason: 'NameTaken',
-            detail: `Service ${name} is shared and has other ports than the template of this group; give all its groups the same ports.`,
+            detail: `Service ${name} is shared and has other ports than the template; declare the same ports in all its groups.`,
           };
       }
     } catch (error) {
@@ -312,7 +316,10 @@ export class SharedService {
   }
 }
 
-/** What adds the group to the owners and gives the Service its ports; refused if other owners declare other ports. */
+/**
+ * Returns the change that adds the group to the owners and sets the ports; refused if another owner declares other
+ * ports.
+ */
 async function changeToJoin(
   cluster: Pick<KubeClient, 'list'>,
   group: EndpointGroup,

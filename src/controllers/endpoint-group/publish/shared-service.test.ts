@@ -11,7 +11,7 @@ import { endpointGroupResource } from '../../../api/v1alpha1/names.ts';
 import { type ServiceObject, serviceResource } from '../../../runtime/kube/core-resources.ts';
 
 const group = groupInDefault();
-/** Whether a slice could be written, asked while there is none. */
+/** Dry run of a slice while there is none. */
 const TRIAL = 'POST endpointslices?dryRun=All&fieldValidation=Strict';
 const foreign: ServiceObject = {
   apiVersion: 'v1',
@@ -20,13 +20,13 @@ const foreign: ServiceObject = {
   spec: { ports: [{ name: 'http', port: 80, protocol: 'TCP' }] },
 };
 
-/** The group, as its status stood when it was published under this name. */
+/** Returns the group with the status of a publication under this name. */
 function publishedAs(name: string, spec: Record<string, unknown> = {}): EndpointGroup {
   const status = { endpoint: `${name}.${NAMESPACE}.svc` } as EndpointGroup['status'];
   return { ...groupInDefault(spec), status };
 }
 
-/** One of several groups that share the name `llm`. */
+/** Returns a group with the endpoint name `llm`. */
 function sharing(name: string, containerPort = 8000): EndpointGroup {
   const ports = [{ name: 'http', containerPort }];
   const template = { spec: { image: 'x/y:1', offers: [{ maxPricePerHour: '1' }], ports } };
@@ -37,7 +37,7 @@ const ownersOf = (service: ServiceObject | undefined) =>
   service?.metadata.ownerReferences?.map(({ name }) => name);
 
 describe('a Service of that name', () => {
-  test('of another owner is left alone, and checked again after 15 s', async () => {
+  test('of another owner stays unchanged and is checked again after 15 s', async () => {
     const { publish, slices, kube, requests, clock } = publisherBench();
     await kube.create(serviceResource, foreign);
     const published = await publish(group, [workerInDefault('a')]);
@@ -55,7 +55,7 @@ describe('a Service of that name', () => {
     expect(await publish(group, [workerInDefault('a')])).toEqual({ type: 'done' });
   });
 
-  test('that is ours is not looked at again after 15 s', async () => {
+  test('of the operator is not read again after 15 s', async () => {
     const { publish, requests, clock } = publisherBench();
     await publish(group, []);
     requests();
@@ -64,7 +64,7 @@ describe('a Service of that name', () => {
     expect(requests()).toEqual([]);
   });
 
-  test('is not taken away by a group that does not own it', async () => {
+  test('is not deleted by a group that does not own it', async () => {
     const { publisher, kube, service } = publisherBench();
     await kube.create(serviceResource, foreign);
     await publisher.withdraw(group);
@@ -74,7 +74,7 @@ describe('a Service of that name', () => {
   test.each([
     [403, 'Forbidden'],
     [422, 'Invalid'],
-  ])('that may not be written is said in the words of the API server: %i', async (status, reason) => {
+  ])('that the API server rejects is reported with its message: %i', async (status, reason) => {
     const { publish, slices, answer } = publisherBench();
     answer(({ method }) =>
       method === 'POST' ? refusedBy(status, reason, 'the quota of team-a is used up') : undefined,
@@ -82,13 +82,13 @@ describe('a Service of that name', () => {
     expect(await publish(group, [workerInDefault('a')])).toEqual({
       type: 'problem',
       reason: 'NotPermitted',
-      detail: 'Service llm cannot be written: the quota of team-a is used up',
+      detail: 'Cannot write Service llm: the quota of team-a is used up',
       forAll: true,
     });
     expect(await slices()).toEqual([]);
   });
 
-  test('that the API server failed to write is no problem of the group: it is tried again', async () => {
+  test('that the API server failed to write is retried and no problem of the group', async () => {
     const { publish, publisher, service, answer } = publisherBench();
     answer(({ method }) => (method === 'POST' ? refusedBy(500, 'InternalError') : undefined));
     await expect(publish(group, [])).rejects.toThrow('answered 500');
@@ -100,7 +100,7 @@ describe('a Service of that name', () => {
 });
 
 describe('a Service that groups share', () => {
-  test('has the same ports for all of them, and goes with the last one', async () => {
+  test('has the same ports for all groups and is deleted by the last one', async () => {
     const { publish, service, publisher, another } = publisherBench();
     await publish(sharing('one'), []);
     const other = another();
@@ -114,7 +114,7 @@ describe('a Service that groups share', () => {
     expect(await service()).toBeUndefined();
   });
 
-  test('is looked at by each of them every ten minutes without a write', async () => {
+  test('is only read by each group every ten minutes', async () => {
     const { publish, another, requests, clock } = publisherBench();
     await publish(sharing('one'), []);
     await another().publish({ group: sharing('two'), workers: [], endpoints: [] });
@@ -128,11 +128,11 @@ describe('a Service that groups share', () => {
     type: 'problem',
     reason: 'NameTaken',
     detail:
-      'Service llm is shared and has other ports than the template of this group; give all its groups the same ports.',
+      'Service llm is shared and has other ports than the template; declare the same ports in all its groups.',
     forAll: true,
   };
 
-  /** Two groups that own the Service by port 8000. */
+  /** Returns a bench with two groups that own the Service with port 8000. */
   async function shared() {
     const bench = publisherBench();
     const { another, declare, kube } = bench;
@@ -156,14 +156,14 @@ describe('a Service that groups share', () => {
     expect(await service()).toEqual(before);
   });
 
-  test('keeps its ports where one of them changes its own', async () => {
+  test('keeps its ports when one group changes its ports', async () => {
     const { change, service } = await shared();
     const before = await service();
     expect(await change('one', 9000)).toEqual(portsDiffer);
     expect(await service()).toEqual(before);
   });
 
-  test('gets new ports once all of them declare them, and none is left with the problem', async () => {
+  test('gets new ports when all groups declare them, and no problem remains', async () => {
     const { change, declare, publishOne, portsNow, clock } = await shared();
     expect(await change('one', 9000)).toEqual(portsDiffer);
     expect(await portsNow()).toEqual([8000]);
@@ -173,7 +173,7 @@ describe('a Service that groups share', () => {
     expect(await publishOne('one', await declare(sharing('one', 9000)))).toEqual({ type: 'done' });
   });
 
-  test('is joined by a group whose ports all of its groups declare, though it has others yet', async () => {
+  test('is joined by a group whose ports all its groups declare, although it still has others', async () => {
     const { another, declare, portsNow, service } = await shared();
     for (const name of ['one', 'two']) await declare(sharing(name, 9000));
     const three = await declare(sharing('three', 9000));
@@ -182,7 +182,7 @@ describe('a Service that groups share', () => {
     expect(ownersOf(await service())).toEqual(['one', 'two', 'three']);
   });
 
-  test('keeps its ports where only some of the others declare the same', async () => {
+  test('keeps its ports when only some groups declare the new ones', async () => {
     const { another, change, declare, portsNow } = await shared();
     await another().publish({ group: await declare(sharing('three')), workers: [], endpoints: [] });
     await declare(sharing('two', 9000));
@@ -190,14 +190,14 @@ describe('a Service that groups share', () => {
     expect(await portsNow()).toEqual([8000]);
   });
 
-  test('gets the ports of the group that is left where the other one is gone', async () => {
+  test('gets the ports of the remaining group when the other one is deleted', async () => {
     const { change, remove, portsNow } = await shared();
     await remove('two');
     expect(await change('one', 9000)).toEqual({ type: 'done' });
     expect(await portsNow()).toEqual([9000]);
   });
 
-  test('gets the ports of the group that stays where the other one is being deleted', async () => {
+  test('gets the ports of the remaining group when the other one is being deleted', async () => {
     const { change, remove, portsNow, kube } = await shared();
     const body = { metadata: { finalizers: ['example.com/held'] } };
     await kube.patch(endpointGroupResource, { namespace: NAMESPACE, name: 'two' }, { type: 'merge', body });
@@ -206,7 +206,7 @@ describe('a Service that groups share', () => {
     expect(await portsNow()).toEqual([9000]);
   });
 
-  test('does not wait for a later group of an owner’s name', async () => {
+  test('ignores a new group with the name of an owner', async () => {
     const { change, remove, declare, portsNow } = await shared();
     await remove('two');
     await declare(sharing('two', 8000));
@@ -214,7 +214,7 @@ describe('a Service that groups share', () => {
     expect(await portsNow()).toEqual([9000]);
   });
 
-  test('does not wait for an owner that is no group', async () => {
+  test('ignores an owner that is no group', async () => {
     const { change, remove, portsNow, service, kube } = await shared();
     await remove('two');
     const note = { apiVersion: 'v1', kind: 'ConfigMap', name: 'two', uid: 'uid-note' };
@@ -226,7 +226,7 @@ describe('a Service that groups share', () => {
     expect(await portsNow()).toEqual([9000]);
   });
 
-  test('gets the ports of the first group that finds it without an owner', async () => {
+  test('gets the ports of the first group when it has no owner', async () => {
     const { change, portsNow, service, kube } = await shared();
     const body = { metadata: { ownerReferences: null } };
     await kube.patch(serviceResource, { namespace: NAMESPACE, name: 'llm' }, { type: 'merge', body });
@@ -235,7 +235,7 @@ describe('a Service that groups share', () => {
     expect(ownersOf(await service())).toEqual(['one']);
   });
 
-  test('asks for the other groups by name, as the rights of the operator let it, and only where ports differ', async () => {
+  test('reads the other groups by a list with a name, and only if ports differ', async () => {
     const { change, declare, publishOne, requests } = await shared();
     const changed = await declare(sharing('one', 9000));
     requests();
@@ -250,7 +250,7 @@ describe('a Service that groups share', () => {
     expect(requests().slice(-2)).toEqual(['PATCH services/llm', TRIAL]);
   });
 
-  test('gets the ports of a group that is alone with it', async () => {
+  test('gets the ports of its only group', async () => {
     const { publish, service } = publisherBench();
     await publish(sharing('one'), []);
     expect(await publish(sharing('one', 9000), [])).toEqual({ type: 'done' });
@@ -260,7 +260,7 @@ describe('a Service that groups share', () => {
     });
   });
 
-  test('is not written by a group that owns no part of it and gives it up', async () => {
+  test('is not written by a group that leaves it without owning it', async () => {
     const { publish, another, requests, service } = publisherBench();
     await publish(sharing('one'), []);
     requests();
@@ -269,7 +269,7 @@ describe('a Service that groups share', () => {
     expect(ownersOf(await service())).toEqual(['one']);
   });
 
-  test('stays for a group that joins it just as the last one goes', async () => {
+  test('stays when a group joins it while the last one leaves', async () => {
     const { publish, publisher, another, service, justBefore } = publisherBench();
     await publish(sharing('one'), []);
     justBefore('DELETE', () => another().publish({ group: sharing('two'), workers: [], endpoints: [] }));
@@ -278,7 +278,7 @@ describe('a Service that groups share', () => {
     expect(ownersOf(await service())).toEqual(['two']);
   });
 
-  test('loses no group that joins it just as another one does', async () => {
+  test('keeps two groups that join at the same time', async () => {
     const { publish, another, service, justBefore } = publisherBench();
     await publish(sharing('one'), []);
     const three = { group: sharing('three'), workers: [], endpoints: [] };
@@ -289,7 +289,7 @@ describe('a Service that groups share', () => {
     expect(ownersOf(await service())).toEqual(['one', 'two', 'three']);
   });
 
-  test('loses no group that joins it just as another one goes', async () => {
+  test('keeps a group that joins while another one leaves', async () => {
     const { publish, publisher, another, service, justBefore } = publisherBench();
     await publish(sharing('one'), []);
     await another().publish({ group: sharing('two'), workers: [], endpoints: [] });
@@ -300,10 +300,10 @@ describe('a Service that groups share', () => {
   });
 });
 
-describe('a group that was renamed', () => {
+describe('a group with a new endpoint name', () => {
   const renamed = publishedAs('llm', { endpointName: 'chat' });
 
-  test('takes its workers over to the new Service, and the former one goes', async () => {
+  test('moves its workers to the new Service and deletes the former one', async () => {
     const { publish, slices, service } = publisherBench();
     await publish(group, [workerInDefault('a')]);
     expect(await publish(renamed, [workerInDefault('a')])).toEqual({ type: 'done' });
@@ -314,7 +314,7 @@ describe('a group that was renamed', () => {
     expect(await service('llm')).toBeUndefined();
   });
 
-  test('keeps its new Service, and looks for the former one no more', async () => {
+  test('keeps its new Service and no longer reads the former one', async () => {
     const { publish, service, requests, clock } = publisherBench();
     await publish(group, []);
     await publish(renamed, []);
@@ -326,7 +326,7 @@ describe('a group that was renamed', () => {
     expect(await service('chat')).toBeDefined();
   });
 
-  test('keeps its former Service for as long as the new name is taken', async () => {
+  test('keeps its former Service while another owner has the new name', async () => {
     const { publish, service, slices, kube, clock } = publisherBench();
     const ref = { namespace: NAMESPACE, name: 'chat' };
     await publish(group, [workerInDefault('a')]);
@@ -340,7 +340,7 @@ describe('a group that was renamed', () => {
     expect(await service('llm')).toBeUndefined();
   });
 
-  test('keeps its former Service for as long as the new one cannot lead to a worker', async () => {
+  test('keeps its former Service while the new one has no slice', async () => {
     const { publish, service, answer } = publisherBench();
     await publish(group, [workerInDefault('a')]);
     answer(({ method, path }) =>
@@ -355,7 +355,7 @@ describe('a group that was renamed', () => {
     expect(await service('llm')).toBeUndefined();
   });
 
-  test('keeps the Service where it is given its former name back', async () => {
+  test('keeps the Service when its former name is set again', async () => {
     const { publish, service, kube } = publisherBench();
     await publish(group, []);
     await kube.create(serviceResource, { ...foreign, metadata: { namespace: NAMESPACE, name: 'chat' } });
@@ -364,7 +364,7 @@ describe('a group that was renamed', () => {
     expect(await service('llm')).toBeDefined();
   });
 
-  test('leaves both Services where it is deleted right after', async () => {
+  test('leaves both Services when it is deleted during the change', async () => {
     const { publish, another, service } = publisherBench();
     await publish(group, []);
     await another().publish({ group: groupInDefault({ endpointName: 'chat' }), workers: [], endpoints: [] });

@@ -34,7 +34,7 @@ describe('the price of a worker', () => {
   const priceIn = ([slice]: readonly EndpointSliceObject[]) =>
     slice?.metadata.annotations?.[annotations.pricePerHour];
 
-  test('is on its slice behind a gateway, and is written when it changes only', async () => {
+  test('is on its slice behind a gateway, and written only when it changes', async () => {
     const { publish, slices, requests, clock } = publisherBench();
     await publish(behindGateway, at(400_000));
     expect(priceIn(await slices())).toBe('0.40');
@@ -48,7 +48,7 @@ describe('the price of a worker', () => {
     expect(priceIn(await slices())).toBe('0.45');
   });
 
-  test('is left out without a gateway, and while it is not known', async () => {
+  test('is left out without a gateway or while it is unknown', async () => {
     const { publish, slices } = publisherBench();
     await publish(group, at(400_000));
     expect(priceIn(await slices())).toBeUndefined();
@@ -57,13 +57,13 @@ describe('the price of a worker', () => {
   });
 });
 
-describe('a worker that is the group’s no more', () => {
-  /** Both workers are led to. */
+describe('a worker that left its group', () => {
+  /** Returns a bench with a slice for each of the two workers. */
   async function published() {
     const bench = namingBench();
     await bench.publish(group, [a, b]);
     bench.requests();
-    /** Another group takes the worker, and the slice with it. */
+    /** Moves the worker and its slice to another group. */
     const takeOver = () => {
       const other = groupInDefault({}, { metadata: { name: 'other', uid: 'uid-other' } });
       const { endpoints } = endpointsOf(other, [a], { allowPrivate: false });
@@ -76,7 +76,7 @@ describe('a worker that is the group’s no more', () => {
     return { ...bench, takeOver, replace };
   }
 
-  test('is led to no more, and that costs one look', async () => {
+  test('loses its slice after one read', async () => {
     const { publish, names, requests } = await published();
     await publish(group, [b]);
     expect(requests()).toEqual(['GET endpointslices/a-endpoint', 'DELETE endpointslices/a-endpoint']);
@@ -86,7 +86,7 @@ describe('a worker that is the group’s no more', () => {
     expect(requests()).toEqual([]);
   });
 
-  test('costs nothing where its slice was taken back before', async () => {
+  test('causes no request when its slice was deleted before', async () => {
     const { publish, requests } = await published();
     await publish(group, [a, b], ['a']);
     requests();
@@ -94,7 +94,7 @@ describe('a worker that is the group’s no more', () => {
     expect(requests()).toEqual([]);
   });
 
-  test('is forgotten where its slice went with it', async () => {
+  test('is forgotten when its slice was deleted with it', async () => {
     const { publish, requests, kube } = await published();
     await kube.delete(endpointSliceResource, sliceOfA);
     requests();
@@ -104,7 +104,7 @@ describe('a worker that is the group’s no more', () => {
     expect(requests()).toEqual([]);
   });
 
-  test('keeps the slice by which its next group leads to it', async () => {
+  test('keeps the slice of its next group', async () => {
     const { publish, names, takeOver } = await published();
     await takeOver();
     await publish(group, [b]);
@@ -112,7 +112,7 @@ describe('a worker that is the group’s no more', () => {
   });
 
   test.each(['takeOver', 'replace'] as const)(
-    'keeps a slice that is another’s since just then: %s',
+    'keeps a slice that gets another owner at the same time: %s',
     async (how) => {
       const { publish, names, justBefore, requests, ...bench } = await published();
       justBefore('DELETE', bench[how]);
@@ -126,14 +126,14 @@ describe('a worker that is the group’s no more', () => {
     },
   );
 
-  test('keeps a slice with which another client replaced ours', async () => {
+  test('keeps a slice of another client that replaced it', async () => {
     const { publish, names, replace } = await published();
     await replace();
     await publish(group, [b]);
     expect(await names()).toEqual(['a-endpoint', 'b-endpoint']);
   });
 
-  test('is led to no more by a slice of ours that names no group any more', async () => {
+  test('loses its slice after a person removed the label of the group', async () => {
     const { publish, names, kube } = await published();
     const body = { metadata: { labels: { [labels.endpointGroup]: null } } };
     await kube.patch(endpointSliceResource, sliceOfA, { type: 'merge', body });
@@ -141,7 +141,7 @@ describe('a worker that is the group’s no more', () => {
     expect(await names()).toEqual(['b-endpoint']);
   });
 
-  test('keeps a slice in the place of ours that names no group', async () => {
+  test('keeps a slice of another client without the label of the group', async () => {
     const { publish, names, kube } = await published();
     await kube.delete(endpointSliceResource, sliceOfA);
     await kube.create(endpointSliceResource, { ...foreign, metadata: sliceOfA });
@@ -149,7 +149,7 @@ describe('a worker that is the group’s no more', () => {
     expect(await names()).toEqual(['a-endpoint', 'b-endpoint']);
   });
 
-  test('is no longer published by a slice that another process of ours created again', async () => {
+  test('loses a slice that another process of the operator created again', async () => {
     const { publish, another, names, kube } = await published();
     await kube.delete(endpointSliceResource, sliceOfA);
     await another().publish({ group, workers: [a], ...endpointsOf(group, [a], { allowPrivate: false }) });
@@ -157,7 +157,7 @@ describe('a worker that is the group’s no more', () => {
     expect(await names()).toEqual(['b-endpoint']);
   });
 
-  test('is led to no more by a slice whose writing was never answered', async () => {
+  test('loses a slice whose write had no answer', async () => {
     const { publish, names, answer, memory } = namingBench();
     answer((request) =>
       request.method === 'POST' && request.path.includes('endpointslices')
@@ -171,7 +171,7 @@ describe('a worker that is the group’s no more', () => {
     expect(await names()).toEqual([]);
   });
 
-  test('is led to no more at the next pass where the API server failed', async () => {
+  test('loses its slice at the next reconcile after the API server failed', async () => {
     const { publish, names, answer } = await published();
     answer(({ method }) => (method === 'DELETE' ? refusedBy(500, 'InternalError') : undefined));
     await expect(publish(group, [b])).rejects.toThrow('answered 500');
@@ -185,7 +185,7 @@ describe('a worker that drains behind a gateway', () => {
   const gateway = groupInDefault({ gateway: {} });
   const leaving = { ...a, desiredRole: 'Gone', drainSince: 1 } as const;
 
-  test('stays in its slice as one that ends, and is ready again when it is wanted again', async () => {
+  test('is terminating in its slice, and ready again when it is desired again', async () => {
     const { publish, slices, requests } = publisherBench();
     const conditions = async () => (await slices()).map(({ endpoints }) => endpoints[0]?.conditions);
     await publish(gateway, [a]);
@@ -199,7 +199,7 @@ describe('a worker that drains behind a gateway', () => {
     expect(await conditions()).toEqual([{ ready: true }]);
   });
 
-  test('is written again where a person calls it ready', async () => {
+  test('is written again when a person marks it ready', async () => {
     const { publish, another, slices, kube } = publisherBench();
     await publish(gateway, [leaving]);
     const [slice] = await slices();

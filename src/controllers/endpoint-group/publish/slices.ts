@@ -19,13 +19,13 @@ import {
   workerSlice,
 } from './service.ts';
 
-/** A slice as this process last saw it. */
+/** Slice at the last observation by this process. */
 interface SeenSlice extends Written {
-  /** Undefined where there is none. */
+  /** Undefined if there is none. */
   readonly uid: string | undefined;
 }
 
-/** A slice as somebody may have left it: the API server shows an empty list as null. */
+/** Slice as the API server returns it, possibly after a manual change. An empty list is null. */
 interface PresentSlice extends KubeObject {
   readonly addressType: EndpointSliceObject['addressType'];
   readonly endpoints:
@@ -41,17 +41,17 @@ interface PresentSlice extends KubeObject {
   readonly ports: EndpointSliceObject['ports'] | null;
 }
 
-/** Being written, or written without an answer: there may be one. */
+/** State of a slice during a write, or after a write without an answer: it may exist. */
 const UNSURE: SeenSlice = { text: 'unsure', at: 0, uid: undefined };
 
-/** A slice for each worker that serves. What somebody else made under the name of one stays as it is. */
+/** Slices of serving workers. It never changes a slice of another owner. */
 export class WorkerSlices {
   readonly #ports: PublishPorts;
   readonly #startedAt: number;
-  /** By name of the worker; an empty text: there is none of ours. */
+  /** Slices by name of the worker. An empty text means that the operator has no slice there. */
   readonly #slices = new Map<string, SeenSlice>();
-  /** The slice that could have been written, with `alreadyExists` as a yes. */
-  #tried: Written | undefined;
+  /** Last trial slice that the API server would accept. */
+  #accepted: Written | undefined;
 
   constructor(ports: PublishPorts) {
     this.#ports = ports;
@@ -59,8 +59,8 @@ export class WorkerSlices {
   }
 
   /**
-   * Leads the Service to a worker. Undefined if that worked, or was done a short while ago; else what prevents it.
-   * Rejects with a KubeError other than `forbidden` and `invalid`.
+   * Writes the slice of a worker. Resolves with undefined if it succeeds or was checked recently, or with the
+   * problem. Rejects with a KubeError other than `forbidden` and `invalid`.
    */
   async ensure(group: EndpointGroup, endpoint: Endpoint): Promise<Published | undefined> {
     const { clock } = this.#ports;
@@ -81,35 +81,36 @@ export class WorkerSlices {
   }
 
   /**
-   * Asks the API server, before a first worker is rented, whether a slice of the group could be written. Undefined if it
-   * could, or if it was asked before. Stores nothing. Rejects with a KubeError other than `forbidden` and `invalid`.
+   * Checks by a dry run, before the first rental, whether the API server accepts a slice of the group. Resolves with
+   * undefined if it does, or did recently. Stores nothing. Rejects with a KubeError other than `forbidden` and
+   * `invalid`.
    */
-  async tryOne(group: EndpointGroup): Promise<Published | undefined> {
+  async dryRun(group: EndpointGroup): Promise<Published | undefined> {
     const { cluster, clock } = this.#ports;
     const slice = trialSlice(group);
     if (slice === undefined || this.#slices.size > 0) return undefined;
     const text = JSON.stringify(slice);
-    if (isFresh(this.#tried, text, clock.now())) return undefined;
+    if (isFresh(this.#accepted, text, clock.now())) return undefined;
     try {
       await cluster.create(endpointSliceResource, slice, { dryRun: true });
     } catch (error) {
       if (isKubeError(error, 'forbidden', 'invalid')) return { ...notPermitted(slice, error), forAll: true };
-      // Rights and quota come before the name, which no worker has.
+      // The API server checks permissions and quota before the name, so the trial passed.
       if (!isKubeError(error, 'alreadyExists')) throw error;
     }
-    this.#tried = { text, at: clock.now() };
+    this.#accepted = { text, at: clock.now() };
     return undefined;
   }
 
-  /** Leads it there no more. What this process did not see written it looks at first, once. */
-  async takeBack(worker: Worker): Promise<void> {
+  /** Deletes the slice of a worker. It first reads a slice that this process did not write. */
+  async unpublish(worker: Worker): Promise<void> {
     const known = this.#slices.get(worker.name);
     const isNew = worker.createdAt >= this.#startedAt;
     if (known?.text === '' || (!known && isNew)) return;
     const { cluster, clock } = this.#ports;
     const ref = { namespace: worker.object.metadata.namespace, name: sliceName(worker.name) };
     const uid = known?.uid ?? (await this.#uidOfOwned(worker, ref));
-    // Where the delete is refused, as for another one under the name, the next pass looks.
+    // If the API server rejects the delete, such as for another uid, the next reconcile reads the slice.
     this.#slices.set(worker.name, UNSURE);
     if (uid !== undefined) await cluster.delete(endpointSliceResource, ref, { uid });
     this.#slices.set(worker.name, { text: '', at: clock.now(), uid: undefined });
@@ -121,8 +122,8 @@ export class WorkerSlices {
   }
 
   /**
-   * Forgets all workers but these, and leads to none of the others any more: a person may have released one that
-   * serves, and who has its address next would get the traffic.
+   * Deletes the slices of all other workers and forgets them. A person may have released a serving worker, and the
+   * next tenant of its address must not get its traffic.
    */
   async keepOnly(group: EndpointGroup, workers: readonly Worker[]): Promise<void> {
     const existing = new Set(workers.map(({ name }) => name));
@@ -130,7 +131,7 @@ export class WorkerSlices {
     await Promise.all(former.map(([name, known]) => this.#forget(group, name, known)));
   }
 
-  /** Looks before it deletes: the worker may be another group's by now, and that slice leads to it there. */
+  /** Deletes the slice of a former worker after a read: another group may own the worker and its slice by now. */
   async #forget(group: EndpointGroup, worker: string, known: SeenSlice): Promise<void> {
     const { cluster } = this.#ports;
     const ref = { namespace: group.metadata.namespace, name: sliceName(worker) };
@@ -142,12 +143,12 @@ export class WorkerSlices {
       }
       this.#slices.delete(worker);
     } catch (error) {
-      // Somebody wrote it just then; the next pass looks at what it is now.
+      // Another client wrote it in between: the next reconcile reads it.
       if (!isKubeError(error, 'conflict')) throw error;
     }
   }
 
-  /** The uid of what stands there now; undefined where it is somebody else's. */
+  /** Writes a slice and resolves with its uid; undefined if another owner has the name. */
   async #writeSlice(slice: EndpointSliceObject, mayExist: boolean): Promise<string | undefined> {
     const outcome = await ensureChild<EndpointSliceObject, PresentSlice>({
       client: this.#ports.cluster,
@@ -161,7 +162,7 @@ export class WorkerSlices {
   }
 }
 
-/** The type of the addresses cannot be changed: such a slice is made anew. */
+/** Returns the change for a slice. The API server does not change an address type: such a slice is created again. */
 function changeOf(present: PresentSlice, slice: EndpointSliceObject): ChildChange {
   if (isSameSlice(present, slice)) return { type: 'none' };
   if (present.addressType !== slice.addressType) return { type: 'recreate' };
@@ -175,13 +176,19 @@ function changeOf(present: PresentSlice, slice: EndpointSliceObject): ChildChang
 
 const ownerOf = ({ metadata }: KubeObject): string | undefined => metadata.ownerReferences?.[0]?.uid;
 
-/** Whether groups made it, for this worker or for one before it under the name; a person may have taken its labels off. */
+/**
+ * Returns true if the slice belongs to this worker, or to EndpointGroups by its label. The owner counts if a person
+ * removed the label.
+ */
 function isOwned(present: KubeObject, worker: string | undefined): boolean {
   const isLabelled = present.metadata.labels?.[labels.managedBy] === OPERATOR_NAME;
   return isLabelled || (worker !== undefined && ownerOf(present) === worker);
 }
 
-/** Whether a group of this name wrote it last; `written` is the uid of the slice as this process wrote it. */
+/**
+ * Returns true if a group of this name wrote the slice last. `written` is the uid of the slice that this process
+ * wrote.
+ */
 function isOfGroup(present: KubeObject, { metadata }: EndpointGroup, written: string | undefined): boolean {
   const isKnown = uidOf(present) === written;
   const named = present.metadata.labels?.[labels.endpointGroup];
@@ -190,11 +197,14 @@ function isOfGroup(present: KubeObject, { metadata }: EndpointGroup, written: st
 }
 
 function nameTaken({ metadata }: KubeObject): Published {
-  const detail = `EndpointSlice ${metadata.name} exists and is not of an EndpointGroup; delete it, so that the Service can lead to that worker.`;
+  const detail = `EndpointSlice ${metadata.name} does not belong to an EndpointGroup; delete it so that the Service can reach the worker.`;
   return { type: 'problem', reason: 'NameTaken', detail };
 }
 
-/** The Service that a slice belongs to stands in a label, the price in an annotation. Others may add their own. */
+/**
+ * Returns true if the desired labels or annotations are present: the Service and the price. Others may exist beside
+ * them.
+ */
 function hasAll(
   present: Readonly<Record<string, string>> = {},
   desired: Readonly<Record<string, string>> = {},
@@ -202,7 +212,10 @@ function hasAll(
   return Object.entries(desired).every(([name, value]) => present[name] === value);
 }
 
-/** What the API server fills in does not matter, nor does what is left out: one that is ready serves, and none terminates. */
+/**
+ * Returns the endpoints for comparison, with the defaults of the API server: a ready endpoint serves and does not
+ * terminate.
+ */
 function plainEndpoints({ endpoints }: PresentSlice): unknown {
   return endpoints?.map(({ addresses, conditions: { ready, serving, terminating } = {} }) => ({
     ...{ addresses, ready, serving: serving ?? ready, terminating: terminating ?? false },

@@ -27,34 +27,38 @@ const asleep: Status = {
 };
 const STOPPED = { powerState: 'Stopped' };
 
-describe('the machine of a worker has ended for good', () => {
+describe('hasEndedForGood', () => {
   test.each<[string, Parameters<typeof workerObject>[1], boolean]>([
-    ['where a limit was reached', { status: stalled('LimitReached') }, true],
-    ['where it was lost and no other may come', { status: stalled('ReplacementOff') }, true],
-    ['where it was lost in its sleep', { spec: STOPPED, status: asleep }, true],
-    ['not where a person is to look first', { status: stalled('VanishedHeld') }, false],
-    ['not where another is to come', { status: asleep }, false],
+    ['is true after a limit was reached', { status: stalled('LimitReached') }, true],
     [
-      'not while it is only on its way to sleep',
+      'is true after a loss when the policy forbids a replacement',
+      { status: stalled('ReplacementOff') },
+      true,
+    ],
+    ['is true after the loss of a stopped machine', { spec: STOPPED, status: asleep }, true],
+    ['is false while a person must decide', { status: stalled('VanishedHeld') }, false],
+    ['is false while a replacement is pending', { status: asleep }, false],
+    [
+      'is false while the machine stops',
       {
         spec: STOPPED,
         status: { ...asleep, conditions: [because('Ready', 'False', 'Stopping')] },
       },
       false,
     ],
-    ['not while it has one', { status: { ...stalled('LimitReached'), instanceId: '7' } }, false],
-    ['not where it never had one', { spec: STOPPED, status: { ...asleep, history: [] } }, false],
+    ['is false while it has a machine', { status: { ...stalled('LimitReached'), instanceId: '7' } }, false],
+    ['is false if it never had a machine', { spec: STOPPED, status: { ...asleep, history: [] } }, false],
     [
-      'not before its spec was looked at',
+      'is false before its present spec is reconciled',
       { status: stalled('LimitReached'), metadata: { generation: 2 } },
       false,
     ],
-    ['not where nothing is known of it', { spec: STOPPED, status: {} }, false],
+    ['is false without a status', { spec: STOPPED, status: {} }, false],
   ])('%s', (_, more, ended) => {
     expect(hasEndedForGood(workerObject('w', more), NOW)).toBe(ended);
   });
 
-  test('as often as machines may be rented in an hour', () => {
+  test('is true at most maxPerHour times an hour', () => {
     const spec = { replacement: { maxPerHour: 4 } };
     const object = workerObject('w', { spec, status: stalled('LimitReached') });
     const born = Date.parse(object.metadata.creationTimestamp ?? '');

@@ -18,18 +18,18 @@ const outline = (offers: GpuInstance['spec']['offers']) =>
     ...(regions ? [`in ${regions.join(' ')}`] : []),
   ]);
 
-describe('a worker that is spread', () => {
+describe('spreadOffers', () => {
   const siblings = [onMachine('a', '1'), onMachine('b', '2'), onMachine('c', '1')];
 
-  test('shares no machine with its siblings while another offer matches', () => {
+  test('excludes the machines of siblings first', () => {
     expect(outline(spreadOffers(group('Machine'), siblings))).toEqual([['machineId NotIn 1 2'], []]);
   });
 
-  test('shares no host with them', () => {
+  test('excludes the hosts of siblings first', () => {
     expect(outline(spreadOffers(group('Host'), siblings))).toEqual([['hostId NotIn 70'], []]);
   });
 
-  test('keeps the filters that its template has', () => {
+  test('keeps the filters of the template', () => {
     const filtered = group('Host', [
       { ...OFFER, filters: [{ field: 'verified', operator: 'Eq', values: ['true'] }] },
     ]);
@@ -40,19 +40,15 @@ describe('a worker that is spread', () => {
   });
 
   test.each<[string, string, readonly GpuInstance[]]>([
-    ['nobody asks for it', 'None', siblings],
-    ['it has no siblings', 'Machine', []],
-    ['nobody knows yet where its siblings are', 'Machine', [workerObject('a', { status: {} })]],
-    [
-      'its siblings have told nothing at all',
-      'Host',
-      [{ ...workerObject('a'), status: undefined }] as GpuInstance[],
-    ],
-  ])('takes the offers of its template where %s', (_, spreadBy, given) => {
+    ['spreadBy is None', 'None', siblings],
+    ['there are no siblings', 'Machine', []],
+    ['the siblings have no machine yet', 'Machine', [workerObject('a', { status: {} })]],
+    ['the siblings have no status', 'Host', [{ ...workerObject('a'), status: undefined }] as GpuInstance[]],
+  ])('returns the offers of the template when %s', (_, spreadBy, given) => {
     expect(spreadOffers(group(spreadBy), given)).toEqual(group(spreadBy).template.spec.offers);
   });
 
-  test('never asks for more than the definition of GpuInstance takes', () => {
+  test('stays within the limits of the GpuInstance CRD', () => {
     const many = Array.from({ length: 80 }, (_, id) => onMachine(`w${id}`, String(id)));
     const filters = Array.from({ length: 32 }, (_, value) => ({
       ...{ field: 'cpu_cores', operator: 'Gt', values: [String(value)] },
@@ -69,21 +65,25 @@ describe('a worker that is spread', () => {
   });
 });
 
-describe('a worker that is spread by region', () => {
+describe('spreadOffers by region', () => {
   const regional = group('Region', [{ ...OFFER, regions: ['DE', 'FR', 'SE'] }]);
 
   test.each<[string, readonly GpuInstance[], string]>([
-    ['goes where fewest are', [inRegions('a', 'DE'), inRegions('b', 'DE'), inRegions('c', 'SE')], 'FR'],
-    ['takes the first of those with as few', [inRegions('a', 'FR')], 'DE'],
     [
-      'goes to the least used where all are used',
+      'chooses the region with the fewest siblings',
+      [inRegions('a', 'DE'), inRegions('b', 'DE'), inRegions('c', 'SE')],
+      'FR',
+    ],
+    ['chooses the first region of those with the fewest siblings', [inRegions('a', 'FR')], 'DE'],
+    [
+      'chooses the least used region when all are used',
       ['DE', 'DE', 'FR', 'SE', 'SE'].map((at, i) => inRegions(`w${i}`, at)),
       'FR',
     ],
-    ['counts nobody who may be in one of several', [inRegions('a', 'DE', 'FR')], 'DE'],
-    ['counts nobody of whom no region is said', [workerObject('a', { spec: { offers: [OFFER] } })], 'DE'],
+    ['ignores a sibling with several regions', [inRegions('a', 'DE', 'FR')], 'DE'],
+    ['ignores a sibling without a region', [workerObject('a', { spec: { offers: [OFFER] } })], 'DE'],
     [
-      'counts nobody without offers',
+      'ignores a sibling without offers',
       [{ ...workerObject('a'), spec: { ...workerObject('a').spec, offers: undefined } }],
       'DE',
     ],
@@ -91,11 +91,11 @@ describe('a worker that is spread by region', () => {
     expect(outline(spreadOffers(regional, siblings))).toEqual([[`in ${region}`], ['in DE FR SE']]);
   });
 
-  test('takes an alternative that names no region as it is', () => {
+  test('keeps an alternative without regions unchanged', () => {
     expect(outline(spreadOffers(group('Region'), [inRegions('a', 'DE')]))).toEqual([[]]);
   });
 
-  test('has no more alternatives than the definition takes', () => {
+  test('has at most as many alternatives as the CRD allows', () => {
     const offers = Array.from({ length: 6 }, () => ({ ...OFFER, regions: ['DE'] }));
     expect(spreadOffers(group('Region', offers), [inRegions('a', 'DE')])).toHaveLength(8);
   });

@@ -6,7 +6,7 @@ import { markTrimmed } from '../../../api/v1alpha1/trimmed-spec.ts';
 import { isOutdated, isToUpdate, templateHash, updatePatch, workerManifest, workerName } from './template.ts';
 
 describe('the hash of a template', () => {
-  /** Of templates as manifests write them, with what the schema says no more of. */
+  /** Returns the hash of a template as a manifest contains it, without defaults of the schema. */
   const hashOf = (spec: unknown) =>
     templateHash({ ...groupObject(), spec: { ...groupObject().spec, template: { spec } as never } });
 
@@ -19,22 +19,22 @@ describe('the hash of a template', () => {
 
   test.each<[string, unknown, unknown]>([
     ['the order of a list', { args: ['a', 'b'] }, { args: ['b', 'a'] }],
-    ['where one entry of a list ends', { args: [1, 23] }, { args: [12, 3] }],
-    ['nothing for a text', { args: [null] }, { args: ['null'] }],
-    ['nothing for an empty object', { args: [null] }, { args: [{}] }],
+    ['the boundary of list entries', { args: [1, 23] }, { args: [12, 3] }],
+    ['null and its text', { args: [null] }, { args: ['null'] }],
+    ['null and an empty object', { args: [null] }, { args: [{}] }],
     ['a value', { image: 'a' }, { image: 'b' }],
   ])('distinguishes %s', (_, a, b) => {
     expect(hashOf(a)).not.toBe(hashOf(b));
   });
 
-  test('is the recorded one when parts of the template were left out of the copy', () => {
+  test('is the recorded one when the cached copy omits parts of the template', () => {
     const { spec, ...rest } = groupObject();
     const template = markTrimmed(spec.template, { hash: 'v1:whole' });
     expect(templateHash({ ...rest, spec: { ...spec, template } })).toBe('v1:whole');
   });
 
-  // Another one would have the workers of every group replaced by an upgrade of the operator.
-  test('stays from version to version', () => {
+  // A change would replace the workers of every group after an upgrade of the operator.
+  test('is stable across versions of the operator', () => {
     expect(hashOf({ image: 'a', args: ['b', null], env: { x: 1 } })).toMatchInlineSnapshot(
       `"v1:409d3253a6290c41"`,
     );
@@ -42,8 +42,8 @@ describe('the hash of a template', () => {
 });
 
 describe('a new worker', () => {
-  // Others would let a process of a newer version make each worker once more.
-  test('has a name that stays from version to version, of six letters always', () => {
+  // With other names a newer version of the operator would create each worker again.
+  test('has a name with six characters that is stable across versions', () => {
     expect([0, 1, 2].map((ordinal) => workerName(groupObject(), ordinal))).toMatchInlineSnapshot(`
       [
         "llm-1hqp72",
@@ -55,11 +55,11 @@ describe('a new worker', () => {
     expect(new Set(lengths)).toEqual(new Set(['llm-'.length + 6]));
   });
 
-  test('has the same name again when another process makes it', () => {
+  test('has the same name when another process creates it', () => {
     expect(workerName(groupObject(), 0)).toBe('llm-1hqp72');
   });
 
-  describe('whose price the ceiling of the group limits (M1)', () => {
+  describe('with a price limit from the ceiling of its group (M1)', () => {
     const offersOf = (offers: readonly object[], maxPricePerHour?: number) =>
       workerManifest(groupObject({ template: { spec: { image: 'x', offers } } }), {
         ...{ name: 'w', desiredRole: 'Hot', hash: 'v1:x', siblings: [], maxPricePerHour },
@@ -71,7 +71,7 @@ describe('a new worker', () => {
       { gpuNames: ['d'], pricing: 'Interruptible', bid: '0.70' },
     ];
 
-    test('has no alternative that may cost more, and none whose bid is above it', () => {
+    test('caps every alternative at the limit and drops those with a higher bid', () => {
       expect(offersOf(offers, 550_000)).toEqual([
         ['a', '0.40'],
         ['b', '0.55'],
@@ -79,7 +79,7 @@ describe('a new worker', () => {
       ]);
     });
 
-    test('keeps an alternative beside others when its bid is exactly the ceiling', () => {
+    test('keeps an alternative whose bid equals the limit', () => {
       const atIt = { gpuNames: ['e'], pricing: 'Interruptible', bid: '0.55' };
       expect(offersOf([...offers.slice(0, 1), atIt], 550_000)).toEqual([
         ['a', '0.40'],
@@ -87,11 +87,11 @@ describe('a new worker', () => {
       ]);
     });
 
-    test('keeps its only alternative, which the API server refuses by the rule about bids', () => {
+    test('keeps its only alternative when its bid is too high, so the API server rejects it', () => {
       expect(offersOf(offers.slice(3), 550_000)).toEqual([['d', '0.55']]);
     });
 
-    test('is as the template says where nothing limits it', () => {
+    test('copies the template when it has no price limit', () => {
       expect(offersOf(offers)).toEqual([
         ['a', '0.40'],
         ['b', '0.90'],
@@ -112,7 +112,7 @@ describe('a new worker', () => {
   });
 });
 
-describe('a worker of another text than the template (M4)', () => {
+describe('a worker with an older template (M4)', () => {
   const group = groupObject();
   const { spec } = group.spec.template;
   const current = { templateHash: templateHash(group), spec: group.spec };
@@ -131,13 +131,13 @@ describe('a worker of another text than the template (M4)', () => {
   const KEPT = [false, false];
 
   test.each<[string, ReturnType<typeof rented>, readonly boolean[]]>([
-    ['updated when its machine fits', rented({}, { disk: '64000M' }), UPDATED],
-    ['replaced when its machine was rented by another request', rented({ specHash: 'v2:1' }), REPLACED],
+    ['updated when its machine matches', rented({}, { disk: '64000M' }), UPDATED],
+    ['replaced when its machine was rented with another request', rented({ specHash: 'v2:1' }), REPLACED],
     ['updated when the hash of its request has another version', rented({ specHash: 'v1:1' }), UPDATED],
     ['updated when the hash of its request is missing', rented({ specHash: undefined }), UPDATED],
     ['replaced when it uses another account', rented({}, { accountRef: { name: 'other' } }), REPLACED],
     [
-      'replaced when it has no machine and would rent by another request',
+      'replaced when it has no machine and would rent with another request',
       rented({ instanceId: undefined }, { image: 'example/other:1' }),
       REPLACED,
     ],
@@ -156,7 +156,7 @@ describe('a worker of another text than the template (M4)', () => {
   });
 
   test.each([templateHash(group), 'v0:0000000000000000', undefined])(
-    'stays as it is with the hash %s',
+    'stays unchanged with the hash %s',
     (hash) => {
       const object = rented({ specHash: 'v2:1' });
       expect([
@@ -166,7 +166,7 @@ describe('a worker of another text than the template (M4)', () => {
     },
   );
 
-  test('takes over added, changed and removed fields, and keeps its power state and resource version', () => {
+  test('takes added, changed and removed fields, and keeps its power state and resource version', () => {
     const patch = updatePatch(group, rented({}, { powerState: 'Stopped', onStart: 'echo', disk: '64G' }), []);
     expect(patch).toMatchObject({
       metadata: { resourceVersion: '1', annotations: { 'gpurental.dev/template-hash': templateHash(group) } },
@@ -175,13 +175,13 @@ describe('a worker of another text than the template (M4)', () => {
     expect((patch as { spec: object }).spec).not.toHaveProperty('powerState');
   });
 
-  test('keeps its own price limit when the template names none', () => {
+  test('keeps its own price limit when the template has none', () => {
     const unlimited = groupObject({ template: { spec: { ...spec, offers: [{ gpuNames: ['RTX 4090'] }] } } });
     const patch = updatePatch(unlimited, rented(), []);
     expect(patch).toMatchObject({ spec: { offers: [{ gpuNames: ['RTX 4090'], maxPricePerHour: '0.60' }] } });
   });
 
-  test('gets no alternatives away from its siblings that its own machine would not satisfy', () => {
+  test('gets no alternative away from its siblings that its own machine does not satisfy', () => {
     const apart = groupObject({
       spreadBy: 'Region',
       template: { spec: { ...spec, offers: [{ regions: ['US', 'DE'] }] } },
@@ -195,7 +195,7 @@ describe('a worker of another text than the template (M4)', () => {
     expect(patch.spec.offers?.some((offer) => JSON.stringify(offer).includes('"US"')) ?? true).toBe(true);
   });
 
-  test('is updated when it has no status yet and would rent by the same request', () => {
+  test('is updated when it has no status yet and would rent with the same request', () => {
     expect(judged({ ...rented(), status: undefined })).toEqual(UPDATED);
   });
 
@@ -204,14 +204,14 @@ describe('a worker of another text than the template (M4)', () => {
   const wanting = (more: object, ofGroup: object = {}) =>
     groupObject({ ...ofGroup, template: { spec: { ...spec, ...more } } });
 
-  test('stays a member of its group when its text is updated', () => {
+  test('stays a member of its group after an update', () => {
     expect(patchOf(group, rented(), []).metadata).toMatchObject({
       uid: 'uid-w',
       labels: { [labels.managedBy]: OPERATOR_NAME, [labels.endpointGroup]: 'llm' },
     });
   });
 
-  test('is spread from its siblings and not from itself when its text is updated', () => {
+  test('is spread from its siblings and not from itself after an update', () => {
     const on = (name: string, machineId: string) =>
       workerObject(name, { status: { instanceId: '7', specHash: specHash(spec), machineId } as never });
     const own = on('w', '9');
@@ -222,7 +222,7 @@ describe('a worker of another text than the template (M4)', () => {
     ]);
   });
 
-  test('keeps what it adopts when its text is updated', () => {
+  test('keeps what it adopts after an update', () => {
     const adopt = { instanceId: '7' };
     const adopting = { ...rented(), spec: { ...rented().spec, adopt } } as never;
     expect(patchOf(group, adopting, []).spec).toEqual({});
@@ -245,17 +245,17 @@ describe('a worker of another text than the template (M4)', () => {
       expect(isOld('7', { image: 'example/other:1' })).toBe(true);
     });
 
-    test('is compared with the alternatives after another machine was rented in its place', () => {
+    test('is compared with the alternatives after its adopted machine was replaced', () => {
       expect(isOld('8')).toBe(true);
     });
   });
 
-  test('takes over a higher price limit when the template names one', () => {
+  test('takes a higher price limit from the template', () => {
     const dearer = wanting({ offers: [{ maxPricePerHour: '0.90' }] });
     expect(patchOf(dearer, rented(), []).spec.offers).toMatchObject([{ maxPricePerHour: '0.90' }]);
   });
 
-  test('may share with siblings when all alternatives away from them rule out its machine', () => {
+  test('may share with siblings when its machine satisfies no alternative away from them', () => {
     const offers = Array.from({ length: 8 }, () => ({ regions: ['US', 'DE'] }));
     const inUS = rented({ facts: [{ field: 'region', value: 'California, US' }] });
     const sibling = workerObject('s', { spec: { offers: [{ regions: ['US'] }] } });
@@ -266,12 +266,12 @@ describe('a worker of another text than the template (M4)', () => {
     expect(patchOf(apart, unrented, [sibling]).spec.offers).toMatchObject(away);
   });
 
-  test('gets a whole object when it had none in that field', () => {
+  test('gets a whole object for a field that it did not have', () => {
     const withSecret = wanting({ imagePullSecretRef: { name: 'registry' } });
     expect(patchOf(withSecret, rented(), []).spec.imagePullSecretRef).toEqual({ name: 'registry' });
   });
 
-  test('loses a field when the template has it without a value', () => {
+  test('loses a field that the template has without a value', () => {
     const { template } = group.spec;
     const without = { ...template, spec: { ...template.spec, onStart: undefined } };
     const former = { ...group, spec: { ...group.spec, template: without } };

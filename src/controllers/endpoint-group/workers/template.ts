@@ -11,13 +11,13 @@ import { formatDollars, highestCap, type MicroDollars, parseDollars } from '../.
 import { controllerReference, type KubeObject } from '../../../runtime/kube/kube-object.ts';
 import type { DesiredRole, Worker } from './worker.ts';
 
-/** Raised when what is hashed changes: a hash of another version says nothing. */
+/** Version of the hash input. A hash of another version is not comparable. */
 const VERSION = 'v1';
 
-/** By template: a group is looked at far more often than it is written, and what is cached is never changed in place. */
+/** Hashes by template. Reconciles of a group outnumber its writes, and cached objects are never mutated. */
 const hashes = new WeakMap<object, string>();
 
-/** The hash of the text of a template: it tells which workers have another text, not whether they need another machine. */
+/** Returns the hash of a template. It shows which workers have an older text, not whether they need another machine. */
 export function templateHash({ spec: { template } }: EndpointGroup): string {
   const hash =
     trimmedOf(template)?.hash ??
@@ -27,28 +27,31 @@ export function templateHash({ spec: { template } }: EndpointGroup): string {
   return hash;
 }
 
-/** Whether a worker has another text than the template. A missing hash, or one of another version, says nothing. */
+/**
+ * Returns true if a worker was created from another text. A missing hash, or one of another version, counts as the
+ * same.
+ */
 function hasOtherText(hash: string | undefined, current: string): boolean {
   return (hash?.startsWith(`${VERSION}:`) ?? false) && hash !== current;
 }
 
-/** What a worker is compared with. */
+/** Template of a group, for comparison with its workers. */
 export interface Template {
   readonly templateHash: string;
   readonly spec: Pick<EndpointGroup['spec'], 'template' | 'gateway'>;
 }
 
 /**
- * Whether the worker must be replaced: it is reached by another link, by the template its machine would be rented by
- * another request, it satisfies no alternative of the template, or it belongs to another account. A worker without a
- * machine is compared by its spec.
+ * Returns true if the worker must be replaced: its link to the gateway or its account differs, its machine satisfies
+ * no alternative of the template, or the template would rent with another request. A worker without a machine is
+ * compared by its spec.
  */
 export function isOutdated(worker: Pick<Worker, 'templateHash' | 'object'>, current: Template): boolean {
   if (linkOfWorker(worker.object) !== linkOfGroup(current)) return true;
   return hasOtherText(worker.templateHash, current.templateHash) && needsReplacement(worker.object, current);
 }
 
-/** Whether the worker keeps its machine and takes over the text of the template. */
+/** Returns true if the worker keeps its machine and takes the text of the template. */
 export function isToUpdate(worker: Pick<Worker, 'templateHash' | 'object'>, current: Template): boolean {
   return hasOtherText(worker.templateHash, current.templateHash) && !needsReplacement(worker.object, current);
 }
@@ -61,8 +64,8 @@ function needsReplacement({ spec, status }: GpuInstance, { spec: { template } }:
 }
 
 /**
- * The name of a group's worker of this number. New workers take the lowest numbers that are free, so two processes
- * that both miss a worker make the same one: the API server takes a name once, and with it no more than there may be.
+ * Returns the name of a group's worker with this number. New workers take the lowest free numbers. Two processes that
+ * both miss a worker therefore create the same name, and the API server accepts it once.
  */
 export function workerName({ metadata: { name, uid } }: EndpointGroup, ordinal: number): string {
   const seed = createHash('sha256').update(`${uid}/${ordinal}`).digest('hex');
@@ -72,7 +75,7 @@ export function workerName({ metadata: { name, uid } }: EndpointGroup, ordinal: 
     .padStart(6, '0')}`;
 }
 
-/** The worker as the template would have it: with its machine, and with the spec of one that would follow. */
+/** Returns a worker with its machine and the spec of a replacement. */
 export function asByTemplate(group: EndpointGroup, worker: GpuInstance): GpuInstance {
   return { ...worker, spec: { ...group.spec.template.spec, powerState: 'Running' } };
 }
@@ -81,13 +84,12 @@ export interface NewWorker {
   readonly name: string;
   readonly desiredRole: Exclude<DesiredRole, 'Gone'>;
   readonly hash: string;
-  /** Workers of the group that it should not share with, while other offers match. */
+  /** Siblings that the new worker avoids as `spreadBy` says, while other offers match. */
   readonly siblings: readonly GpuInstance[];
-  /** No alternative may cost more; undefined if the template alone says what each may cost. */
+  /** Price limit of every alternative; undefined if only the template limits it. */
   readonly maxPricePerHour?: MicroDollars | undefined;
 }
 
-/** The GpuInstance of a new worker. */
 export function workerManifest(group: EndpointGroup, worker: NewWorker): GpuInstance {
   const { template } = group.spec;
   return {
@@ -117,8 +119,8 @@ export function workerManifest(group: EndpointGroup, worker: NewWorker): GpuInst
 }
 
 /**
- * A merge patch that gives the worker the template's text. It is valid only for the resource version of `worker`. The
- * worker keeps its power state, what it adopts, and a price limit where the template names none.
+ * Returns a merge patch that gives the worker the text of the template, valid only for the resource version of
+ * `worker`. The worker keeps its power state and what it adopts, and its price limit if the template has none.
  */
 export function updatePatch(
   group: EndpointGroup,
@@ -153,7 +155,7 @@ export function updatePatch(
   };
 }
 
-/** The merge patch (RFC 7386) from one value to another. */
+/** Returns the merge patch (RFC 7386) from one value to another. */
 function mergePatch(before: unknown, after: unknown): unknown {
   if (!isJsonObject(before) || !isJsonObject(after)) return after;
   const gone = Object.keys(before).filter((key) => after[key] === undefined);
@@ -169,8 +171,8 @@ function mergePatch(before: unknown, after: unknown): unknown {
 type Offers = GpuInstance['spec']['offers'];
 
 /**
- * The alternatives with that price as the most of each. An alternative whose bid is above it could not be rented, and
- * is left out beside others.
+ * Returns the offers with this price as the limit of each. It removes offers with a higher bid, which the API server
+ * rejects, unless all have one.
  */
 function cappedOffers(offers: Offers, most: MicroDollars | undefined): Offers {
   if (!offers || most === undefined) return offers;
@@ -181,14 +183,14 @@ function cappedOffers(offers: Offers, most: MicroDollars | undefined): Offers {
   }));
 }
 
-/** The definition of GpuInstance takes no more alternatives. */
+/** Maximum length of `spec.offers` in the CRD of GpuInstance. */
 const MAX_ALTERNATIVES = 8;
 const MAX_VALUES = 64;
 const MAX_FILTERS = 32;
 
 /**
- * Alternatives for a worker that is to stand apart from its siblings: first each one away from them, then each one as
- * it is, so that it shares only when nothing else matches.
+ * Returns the offers of a worker that is spread from its siblings: first each one away from them, then each one
+ * unchanged. The worker shares only if nothing else matches.
  */
 export function spreadOffers(
   { spreadBy, template }: Pick<EndpointGroupSpec, 'spreadBy' | 'template'>,
@@ -224,7 +226,10 @@ function apartFrom(offers: NonNullable<Offers>, field: string, values: readonly 
   return [...away, ...offers].slice(0, MAX_ALTERNATIVES);
 }
 
-/** Only regions that the template names can be told apart: a worker's first alternative says which it was meant for. */
+/**
+ * Returns each offer restricted to its least used region, then the offers unchanged. A sibling counts for the region
+ * of its first offer, if that names one region.
+ */
 function inLeastUsedRegion(offers: NonNullable<Offers>, siblings: readonly GpuInstance[]): Offers {
   const uses = new Map<string, number>();
   for (const { spec } of siblings) {

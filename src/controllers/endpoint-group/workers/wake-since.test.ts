@@ -17,42 +17,42 @@ const says = (reason: string): Status => ({
   conditions: [{ ...condition('Ready', 'False', '2026-11-20T11:59:01Z'), reason }],
 });
 
-describe('a machine could have started', () => {
+describe('wakeSinceOf', () => {
   test.each<[string, Status, number]>([
-    ['since it was woken', says('Starting'), WOKEN],
-    ['since then, too, where its host refuses the start', says('CannotStart'), WOKEN],
+    ['is the time of the wake', says('Starting'), WOKEN],
+    ['is the time of the wake while the host refuses the start', says('CannotStart'), WOKEN],
     [
-      'since it was asked to, where that was later',
+      'is the time of the start request when that was later',
       { ...says('Starting'), startRequestedAt: '2026-11-20T11:59:30Z' },
       Date.parse('2026-11-20T11:59:30Z'),
     ],
-    ['since it was woken, where it is an older one', { rentals: ['2026-11-20T11:58:59Z'] }, WOKEN],
     [
-      'since it was woken, where the second in which it was rented was over by then',
-      { rentals: ['2026-11-20T11:58:59.500Z'] },
+      'is the time of the wake for a machine from before the wake',
+      { rentals: ['2026-11-20T11:58:59Z'] },
       WOKEN,
     ],
+    ['is the time of the wake one second after the rental', { rentals: ['2026-11-20T11:58:59.500Z'] }, WOKEN],
   ])('%s', (_, status, at) => {
     expect(since(status)).toBe(at);
   });
 
   test.each<[string, Status, number?]>([
-    ['while a limit of the account forbids it', says('AtLimit')],
-    ['while the account may not be used', says('AccountNotReady')],
-    ['while the credit does not suffice', says('InsufficientCredit')],
-    ['while the marketplace does not answer', says('Unreachable')],
-    ['where it was rented since the wake', { rentals: ['2026-11-20T11:59:00Z'] }],
-    ['where it was lost', { instanceId: undefined }],
-    ['while nobody has looked at it since', {}, 2],
-  ])('at no time %s', (_, status, generation) => {
+    ['is undefined while a limit of the account delays the start', says('AtLimit')],
+    ['is undefined while the account is not ready', says('AccountNotReady')],
+    ['is undefined while credit is insufficient', says('InsufficientCredit')],
+    ['is undefined while the marketplace is unreachable', says('Unreachable')],
+    ['is undefined for a machine rented after the wake', { rentals: ['2026-11-20T11:59:00Z'] }],
+    ['is undefined for a lost machine', { instanceId: undefined }],
+    ['is undefined until the present spec is reconciled', {}, 2],
+  ])('%s', (_, status, generation) => {
     expect(since(status, generation)).toBeUndefined();
   });
 
-  test('at no time when it was not woken', () => {
+  test('is undefined without a wake', () => {
     expect(wakeSinceOf(workerObject('w'), undefined)).toBeUndefined();
   });
 
-  test('at no time where nothing is known of it yet', () => {
+  test('is undefined without a status', () => {
     const { status: _unknown, ...object } = workerObject('w');
     expect(wakeSinceOf(object, WOKEN)).toBeUndefined();
   });

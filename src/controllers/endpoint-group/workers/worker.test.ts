@@ -25,12 +25,12 @@ const wokenWhile = (status: NonNullable<More['status']>): More => ({
 const SERVING: readonly Row[] = [
   ['serves', {}, { isServing: true, isUp: true, isStopped: false, isRented: true, wasEverReady: true }],
   [
-    'does not serve while it is to be stopped',
+    'does not serve when it is to stop',
     { spec: STOPPED },
     { isServing: false, isStopped: false, desiredRole: 'Cold' },
   ],
   [
-    'does not serve while its machine does not run, whatever was said of it before',
+    'does not serve when its machine does not run but its Ready condition is True',
     {
       status: {
         observedGeneration: 1,
@@ -40,86 +40,86 @@ const SERVING: readonly Row[] = [
     },
     { isServing: false, isUp: false },
   ],
+  ['does not serve without a Ready condition', { status: { actualStatus: 'running' } }, { isServing: false }],
   [
-    'does not serve while nothing was said of it',
-    { status: { actualStatus: 'running' } },
-    { isServing: false },
-  ],
-  [
-    'does not serve by what was said before it was woken',
+    'does not serve when its status is older than its wake',
     { metadata: { generation: 3 }, ...noted('wokenAt', WOKEN) },
     { isServing: false, wokenAt: Date.parse(WOKEN) },
   ],
   [
-    'serves by what is said after it was woken',
+    'serves when its status is newer than its wake',
     { metadata: { generation: 1 }, ...noted('wokenAt', WOKEN) },
     { isServing: true },
   ],
   [
-    'goes on serving while an edit of its spec is not judged yet',
+    'keeps serving when its spec was edited and not reconciled yet',
     { metadata: { generation: 3 } },
     { isServing: true },
   ],
   [
-    'was ready once where it was woken since',
+    'was ready once when it has been woken',
     wokenAfter(condition('Ready', 'False', '2026-11-20T11:00:00Z')),
     { isServing: false, wasEverReady: true },
   ],
-  ['was ready once where it is stopped', { spec: STOPPED, status: {} }, { wasEverReady: true }],
+  ['was ready once when it is stopped', { spec: STOPPED, status: {} }, { wasEverReady: true }],
 ];
 
 const RUN: readonly Row[] = [
-  ['may have served once its machine was seen running', { status: { runningAt: WOKEN } }, { hasRun: true }],
-  ['has not served while its machine was not', { status: { actualStatus: 'loading' } }, { hasRun: false }],
-  ['may have served where it is stopped', { spec: STOPPED, status: {} }, { hasRun: true }],
+  ['may have served when its machine was seen running', { status: { runningAt: WOKEN } }, { hasRun: true }],
+  ['has not served when its machine never ran', { status: { actualStatus: 'loading' } }, { hasRun: false }],
+  ['may have served when it is stopped', { spec: STOPPED, status: {} }, { hasRun: true }],
 ];
 
 const WAKING: readonly Row[] = [
   [
-    'has not run since it was woken while it boots',
+    'has not run since its wake while it boots',
     wokenWhile({ actualStatus: 'loading', runningAt: '2026-11-20T11:00:00Z' }),
     { ranSinceWoken: false },
   ],
   [
-    'has run since once it runs',
+    'has run since its wake when it runs',
     wokenWhile({ actualStatus: 'running', runningAt: '2026-11-20T11:00:00Z' }),
     { ranSinceWoken: true },
   ],
   [
-    'has run since where it runs no more',
+    'has run since its wake when it ran and no longer runs',
     wokenWhile({
       ...{ actualStatus: 'exited', runningAt: '2026-11-20T11:00:00Z' },
       lastRunAt: '2026-11-20T12:00:00Z',
     }),
     { ranSinceWoken: true },
   ],
-  ['has run since where nobody woke it', { status: {} }, { ranSinceWoken: true, wokenAt: undefined }],
-  ['has not run since where nothing is known', wokenWhile({}), { ranSinceWoken: false }],
+  [
+    'has run since its wake when it was never woken',
+    { status: {} },
+    { ranSinceWoken: true, wokenAt: undefined },
+  ],
+  ['has not run since its wake when its state is unknown', wokenWhile({}), { ranSinceWoken: false }],
 ];
 
 const LATE: readonly Row[] = [
   [
-    'is late 25 minutes after its creation',
+    'is overdue 25 minutes after its creation',
     { status: {}, metadata: { creationTimestamp: '2026-11-20T11:34:59Z' } },
     { isOverdue: true, wasEverReady: false, readySince: Date.parse('2026-11-20T11:34:59Z') },
   ],
   [
-    'is not late until then',
+    'is not overdue before 25 minutes after its creation',
     { status: {}, metadata: { creationTimestamp: '2026-11-20T11:35:00Z' } },
     { isOverdue: false, wasEverReady: false },
   ],
   [
-    'is late 25 minutes after it was ready last',
+    'is overdue 25 minutes after it was last ready',
     { status: { conditions: [condition('Ready', 'False', '2026-11-20T11:34:59Z')] } },
     { isOverdue: true, readySince: Date.parse('2026-11-20T11:34:59Z') },
   ],
   [
-    'is not late until then, be it old',
+    'is not overdue before 25 minutes after it was last ready',
     { status: { conditions: [condition('Ready', 'False', '2026-11-20T11:35:00Z')] } },
     { isOverdue: false },
   ],
   [
-    'is not late 25 minutes after it was ready last where it was woken since',
+    'is not overdue when it was woken within 25 minutes',
     {
       ...noted('wokenAt', '2026-11-20T11:35:00Z'),
       status: { conditions: [condition('Ready', 'False', '2026-11-20T11:10:00Z')] },
@@ -127,7 +127,7 @@ const LATE: readonly Row[] = [
     { isOverdue: false },
   ],
   [
-    'is late 25 minutes after it was woken',
+    'is overdue 25 minutes after its wake',
     {
       ...noted('wokenAt', '2026-11-20T11:34:59Z'),
       status: { conditions: [condition('Ready', 'False', '2026-11-20T11:10:00Z')] },
@@ -135,7 +135,7 @@ const LATE: readonly Row[] = [
     { isOverdue: true },
   ],
   [
-    'is not late while it serves',
+    'is not overdue while it serves',
     { metadata: { creationTimestamp: '2026-11-01T11:00:00Z' } },
     { isOverdue: false },
   ],
@@ -143,7 +143,7 @@ const LATE: readonly Row[] = [
 
 const MARKS: readonly Row[] = [
   [
-    'is as it is wanted by nobody in particular',
+    'is desired Hot without annotations',
     { metadata: { annotations: undefined } },
     {
       desiredRole: 'Hot',
@@ -154,53 +154,61 @@ const MARKS: readonly Row[] = [
       isStalled: false,
     },
   ],
-  ['is wanted cold', noted('desiredRole', 'Cold'), { desiredRole: 'Cold' }],
+  ['is desired Cold by its annotation', noted('desiredRole', 'Cold'), { desiredRole: 'Cold' }],
   [
-    'is wanted cold where a person has stopped it',
+    'is desired Cold when a person stopped it',
     { ...noted('desiredRole', 'Hot'), spec: STOPPED },
     { desiredRole: 'Cold' },
   ],
   [
-    'is wanted hot where a person has stopped it and holds it',
+    'is desired Hot when a person stopped and holds it',
     { annotations: { [annotations.desiredRole]: 'Hot', [annotations.hold]: '' }, spec: STOPPED },
     { desiredRole: 'Hot' },
   ],
-  ['is wanted gone', noted('desiredRole', 'Gone'), { desiredRole: 'Gone' }],
-  ['is wanted as it is where the mark means nothing', noted('desiredRole', 'Warm'), { desiredRole: 'Hot' }],
-  ['is held, whatever the annotation says', noted('hold', ''), { isOnHold: true }],
-  ['is to go first', noted('dropFirst', 'true'), { isMarked: true }],
+  ['is desired Gone by its annotation', noted('desiredRole', 'Gone'), { desiredRole: 'Gone' }],
   [
-    'is not to go first where the annotation does not say so',
+    'is desired by its power state when the annotation is invalid',
+    noted('desiredRole', 'Warm'),
+    { desiredRole: 'Hot' },
+  ],
+  ['is on hold with any value of the annotation', noted('hold', ''), { isOnHold: true }],
+  ['is dropped first by its annotation', noted('dropFirst', 'true'), { isMarked: true }],
+  [
+    'is not dropped first with another value of the annotation',
     noted('dropFirst', 'false'),
     { isMarked: false },
   ],
-  ['drains', noted('drainSince', '2026-11-20T11:58:00Z'), { drainSince: Date.parse('2026-11-20T11:58:00Z') }],
-  ['is of a template', noted('templateHash', 'v1:abc'), { templateHash: 'v1:abc' }],
+  [
+    'drains since its annotation',
+    noted('drainSince', '2026-11-20T11:58:00Z'),
+    { drainSince: Date.parse('2026-11-20T11:58:00Z') },
+  ],
+  ['has the template hash of its annotation', noted('templateHash', 'v1:abc'), { templateHash: 'v1:abc' }],
   ['is being deleted', { metadata: { deletionTimestamp: '2026-11-20T11:58:00Z' } }, { isDeleting: true }],
   [
-    'cannot go on',
+    'is stalled by its condition',
     { status: { conditions: [condition('Stalled', 'True', '2026-11-20T11:58:00Z')] } },
     { isStalled: true },
   ],
 ];
 
 const MACHINES: readonly Row[] = [
-  ['reports by its machine', {}, { reporter: 'uid-w/7', uid: 'uid-w', gpu: undefined }],
-  ['reports by its uid before it has one', { status: {} }, { reporter: 'uid-w/', isRented: false }],
+  ['reports under its machine', {}, { reporter: 'uid-w/7', uid: 'uid-w', gpu: undefined }],
+  ['reports under its uid before it has a machine', { status: {} }, { reporter: 'uid-w/', isRented: false }],
   ['has a GPU', { status: { gpu: { name: 'RTX 4090', count: 2, memory: '24000M' } } }, { gpu: '2xRTX 4090' }],
-  ['is stopped where it is to be and has no machine', { spec: STOPPED, status: {} }, { isStopped: true }],
+  ['is stopped when it is to stop and has no machine', { spec: STOPPED, status: {} }, { isStopped: true }],
   [
-    'is stopped once its machine is',
+    'is stopped when its machine is stopped',
     { spec: STOPPED, status: { instanceId: '7', actualStatus: 'exited' } },
     { isStopped: true, isRented: true },
   ],
   [
-    'is not stopped while its machine runs on',
+    'is not stopped while its machine still runs',
     { spec: STOPPED, status: { instanceId: '7', actualStatus: 'running' } },
     { isStopped: false },
   ],
   [
-    'is not stopped where it is to run',
+    'is not stopped when it is to run',
     { status: { instanceId: '7', actualStatus: 'exited' } },
     { isStopped: false, powerState: 'Running' },
   ],
@@ -213,32 +221,32 @@ const cost = (pricePerHour: string, storagePricePerHour?: string) => ({
 });
 const PRICES: readonly Row[] = [
   [
-    'costs its offer before it runs',
+    'costs its offered price before it runs',
     { status: { offerPricePerHour: '0.41' } },
     { pricePerHour: 410_000, coldPricePerHour: undefined, isRented: false },
   ],
   [
-    'costs what is billed while it runs',
+    'costs the billed price while it runs',
     { status: { offerPricePerHour: '0.41', actualStatus: 'running', cost: cost('0.43', '0.02') } },
     { pricePerHour: 430_000, coldPricePerHour: 20_000 },
   ],
   [
-    'costs its offer while it runs and no bill is known',
+    'costs its offered price while it runs and no billed price is known',
     { status: { offerPricePerHour: '0.41', actualStatus: 'running' } },
     { pricePerHour: 410_000 },
   ],
   [
-    'would cost its offer while it sleeps, and costs its disk',
+    'costs its disk while stopped, and its offered price when it runs',
     { spec: STOPPED, status: { offerPricePerHour: '0.41', actualStatus: 'exited', cost: cost('0.03') } },
     { pricePerHour: 410_000, coldPricePerHour: 30_000 },
   ],
   [
-    'costs no price of a stop that has not come yet',
+    'keeps its offered price until the stop completes',
     { spec: STOPPED, status: { offerPricePerHour: '0.41', actualStatus: 'running', cost: cost('0.43') } },
     { pricePerHour: 410_000, coldPricePerHour: 430_000 },
   ],
   [
-    'costs its offer while it boots, whatever is billed meanwhile',
+    'costs its offered price while it boots',
     { status: { offerPricePerHour: '0.41', actualStatus: 'loading', cost: cost('0.03') } },
     { pricePerHour: 410_000, coldPricePerHour: undefined },
   ],
@@ -248,7 +256,7 @@ describe.each([
   ['serving', SERVING],
   ['its first run', RUN],
   ['waking', WAKING],
-  ['lateness', LATE],
+  ['overdue', LATE],
   ['marks', MARKS],
   ['its machine', MACHINES],
   ['prices', PRICES],
@@ -258,7 +266,7 @@ describe.each([
   });
 });
 
-test('a worker of which nothing is known yet serves no requests and costs nothing', () => {
+test('a worker without a status does not serve and costs nothing', () => {
   const { status: _, ...object } = workerObject('w');
   expect(workerOf(object, NOW)).toMatchObject({
     ...{ isServing: false, isRented: false, isStopped: false, isStalled: false },

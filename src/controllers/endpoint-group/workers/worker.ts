@@ -13,53 +13,53 @@ export const OWNED_BY_GROUP: OwnerKind = { kind: endpointGroupResource.kind, lab
 /** Role that a group gives to a worker. */
 export type DesiredRole = 'Hot' | 'Cold' | 'Gone';
 
-/** A worker as its GpuInstance shows it. Times are epoch milliseconds. */
+/** Worker, read from its GpuInstance. Times are milliseconds since the epoch. */
 export interface Worker {
   readonly name: string;
   readonly uid: string;
-  /** Names its machine among the reporters of load: another machine is another reporter. */
+  /** Name of its machine among the load reporters: a new machine is a new reporter. */
   readonly reporter: string;
   readonly desiredRole: DesiredRole;
   readonly powerState: 'Running' | 'Stopped';
   readonly isDeleting: boolean;
-  /** Its machine runs and is ready to serve. */
+  /** The machine runs and is ready. */
   readonly isServing: boolean;
-  /** Its machine runs, whether it answers or not: what was begun there may still be worked on. */
+  /** The machine runs, ready or not: it may still work on requests. */
   readonly isUp: boolean;
-  /** Stopped and only its disk bills. */
+  /** Stopped; only the disk is billed. */
   readonly isStopped: boolean;
-  /** Has a machine, or may be about to have one. */
+  /** Has a machine. */
   readonly isRented: boolean;
   readonly wasEverReady: boolean;
-  /** Its machine was seen running: it may have served. */
+  /** Was ready, or its machine was seen running: it may have served requests. */
   readonly hasRun: boolean;
   readonly isOverdue: boolean;
   readonly isStalled: boolean;
-  /** Its machine is gone, and it gets no other by itself. */
+  /** The machine is gone, and the operator rents no other for this object. */
   readonly hasEnded: boolean;
   readonly isOnHold: boolean;
   readonly isMarked: boolean;
   readonly createdAt: number;
-  /** Since when it has been ready, or has not. */
+  /** Time since which it has been ready, or not ready. */
   readonly readySince: number;
-  /** Since when its machine has run without serving; undefined where it serves, is to stop, or does not run. */
+  /** Time since which the machine has run without serving. Undefined if it serves, is to stop, or does not run. */
   readonly unreadySince: number | undefined;
   readonly drainSince: number | undefined;
   readonly wokenAt: number | undefined;
-  /** Whether it has run since it was last woken. */
+  /** True if it has run since its last wake, or was never woken. */
   readonly ranSinceWoken: boolean;
-  /** Since when its machine could have started after the wake; undefined while nobody asks it to. */
+  /** Time since which the machine could have started after the wake; undefined while nothing starts it. */
   readonly wakeSince: number | undefined;
   readonly templateHash: string | undefined;
-  /** GPU name and count, once known. */
+  /** GPU count and name, once known. */
   readonly gpu: string | undefined;
-  /** While it runs; undefined before an offer is taken. */
+  /** Price while running; undefined before an offer is chosen. */
   readonly pricePerHour: MicroDollars | undefined;
   readonly coldPricePerHour: MicroDollars | undefined;
   readonly object: GpuInstance;
 }
 
-/** What a GpuInstance of a group is at this time. */
+/** Returns the worker that a GpuInstance represents at this time. */
 export function workerOf(object: GpuInstance, now: number): Worker {
   const { metadata, spec, status } = object;
   const times = timesOf(object, now);
@@ -90,7 +90,10 @@ export function workerOf(object: GpuInstance, now: number): Worker {
   };
 }
 
-/** Since when one that does not serve has been on its way: made, lost or woken, whichever was last. Epoch milliseconds. */
+/**
+ * Returns the time since which a worker that does not serve has been booting: its creation, loss or wake, whichever
+ * was last.
+ */
 export function bootsSince({
   createdAt,
   readySince,
@@ -99,7 +102,7 @@ export function bootsSince({
   return Math.max(createdAt, readySince, wokenAt);
 }
 
-/** It counts from when it ran and was not ready, whichever began last. */
+/** Returns the later of the start of its run and the time at which it became unready. */
 function unreadySince(
   object: GpuInstance,
   { readySince, wokenAt = 0 }: Pick<Worker, 'readySince' | 'wokenAt'>,
@@ -123,7 +126,7 @@ function timesOf(
   };
 }
 
-/** What people and the group have written on it. */
+/** Returns the annotations of a person and of the group. */
 function marksOf({ metadata }: GpuInstance): Pick<Worker, 'isOnHold' | 'isMarked' | 'templateHash'> {
   const noted = metadata.annotations ?? {};
   return {
@@ -133,7 +136,6 @@ function marksOf({ metadata }: GpuInstance): Pick<Worker, 'isOnHold' | 'isMarked
   };
 }
 
-/** What is known of its machine. */
 function machineOf(
   object: GpuInstance,
 ): Pick<Worker, 'reporter' | 'isUp' | 'isStopped' | 'isRented' | 'isStalled' | 'gpu'> {
@@ -150,7 +152,10 @@ function machineOf(
   };
 }
 
-/** What is said of one that was woken counts once it was said after the wake: before it, it was being stopped. */
+/**
+ * Returns true if the status reports a ready machine. After a wake only a status of the present generation counts,
+ * since an older one describes the machine before it stopped.
+ */
 function reportsReady(object: GpuInstance, wasWoken: boolean): boolean {
   const { metadata, status } = object;
   if (!isUp(object.status) || !isTrue(object, 'Ready')) return false;
@@ -162,8 +167,8 @@ function isTrue({ status }: GpuInstance, type: string): boolean {
 }
 
 /**
- * A worker that nobody has marked, such as an adopted one, is wanted as it is. So is one that a person has stopped: as
- * a cold one it is woken where it is needed. One that is held stays hot, since nobody may take its place.
+ * Returns the role from the annotation. Without one, such as for an adopted worker, the power state decides. A hot
+ * worker that a person stopped is cold, so a wake can start it. A held one stays hot, since nothing may replace it.
  */
 function desiredRoleOf({ metadata, spec }: GpuInstance): DesiredRole {
   const { [annotations.desiredRole]: desiredRole, [annotations.hold]: hold } = metadata.annotations ?? {};
@@ -172,7 +177,7 @@ function desiredRoleOf({ metadata, spec }: GpuInstance): DesiredRole {
   return spec.powerState === 'Running' ? 'Hot' : 'Cold';
 }
 
-/** True if it runs, or has begun to run after it was woken. */
+/** Returns true if the worker was never woken, runs now, or has run since. */
 function hasRunSince(object: GpuInstance, wokenAt: number | undefined): boolean {
   return wokenAt === undefined || isUp(object.status) || (lastRunAt(object.status) ?? 0) > wokenAt;
 }
@@ -192,9 +197,9 @@ function pricesOf({ spec, status }: GpuInstance): Pick<Worker, 'pricePerHour' | 
 const HOUR_MS = 3_600_000;
 
 /**
- * Whether its machine is gone and it gets no other by itself: stopped ones rent none, and those of a limit or of a
- * policy rent none either. Its history proves that it had one: a status that was lost says nothing. One that was made a
- * short while ago waits as `maxPerHour` asks for, so that machines which end at once are not rented over and over.
+ * Returns true if the machine is gone and the operator rents no other for this object: the object is stopped, or its
+ * Stalled reason forbids a rental. Only its history proves that it had a machine. A new object waits first, as
+ * `maxPerHour` requires, so that machines that end immediately are not rented again and again.
  */
 export function hasEndedForGood(object: GpuInstance, now: number): boolean {
   const { metadata, spec, status } = object;
@@ -206,14 +211,14 @@ export function hasEndedForGood(object: GpuInstance, now: number): boolean {
   return spec.powerState === 'Stopped' && findCondition(status.conditions, 'Ready')?.reason === 'Stopped';
 }
 
-/** What its status says is of its present spec. */
+/** Returns true if the status was written for the present spec. */
 export function isStatusCurrent({ metadata, status }: GpuInstance): boolean {
   return (status?.observedGeneration ?? -1) >= (metadata.generation ?? 0);
 }
 
 /**
- * Since when the machine of a worker that was woken could have started. Undefined where it is another than was woken, or
- * was lost, and while nobody asks it to start: there is nothing to blame its host for then.
+ * Returns the time since which the machine of a woken worker could have started. Undefined if it was rented after the
+ * wake, is lost, or waits for something other than its host.
  */
 export function wakeSinceOf(object: GpuInstance, wokenAt: number | undefined): number | undefined {
   const { instanceId, rentals, conditions, startRequestedAt } = object.status ?? {};

@@ -1,15 +1,20 @@
-import { describe } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { decisionTables } from '../../../../test/builders/decision-table.ts';
 import { destroys, lists, OPEN_BREAKER } from '../../../../test/builders/ending-machine.ts';
 import {
   at,
   type Given,
+  given,
   holding,
   intent,
+  NOW,
   type ObservedParts,
   time,
   UID,
 } from '../../../../test/builders/observed.ts';
+import type { GpuInstanceStatus } from '../../../api/v1alpha1/gpu-instance.ts';
+import { decide } from '../decide.ts';
+import type { Facts } from '../facts.ts';
 
 const { table, close } = decisionTables('absent');
 
@@ -122,6 +127,82 @@ describe('a machine that the latest list does not show', () => {
   ]);
 });
 
+describe('a machine that is gone when its own fuse was due (C12)', () => {
+  const gone = { ...absent(lists(-61, -1), 'absent'), loginProven: true };
+  const spec = { maxLifetime: '2h', ssh: true } as const;
+  const held = (status: Partial<GpuInstanceStatus>, observed: object = gone, more: Given = {}) =>
+    given(
+      unlisted({
+        spec,
+        ...more,
+        status: { rentedAt: time(-9_000), runningAt: time(-8_900), ...status },
+        observed,
+      }),
+    );
+  const life = { selfEnd: { lifeSeconds: 7_800, proof: 'Proven' } } as const;
+  const leased = (renewed: number) => ({
+    selfEnd: { lifeSeconds: 90_000, leaseSeconds: 7_200, proof: 'Unproven' } as const,
+    lease: { since: time(-8_900), renewedAt: time(renewed) },
+  });
+  const decided = (facts: Facts) => {
+    const step = decide(facts);
+    if (step.type === 'publish') throw new Error('no decision');
+    if (step.type === 'read') return step.requests;
+    const past = step.status?.fields.history?.at(-1);
+    const [warning] = step.events.filter(({ type }) => type === 'Warning');
+    return { reason: past?.reason, endedAt: past?.endedAt, note: warning?.note };
+  };
+
+  test('ended itself by its life fuse, and cost money until then', () => {
+    expect(decided(held(life))).toEqual({
+      ...{ reason: 'EndedItself', endedAt: time(-1_100) },
+      note: `Machine 1 ended itself at about ${time(-1_100)}, by the maxLifetime of its rental.`,
+    });
+  });
+
+  test('ended itself by its lease, and cost money until then', () => {
+    expect(decided(held(leased(-8_000)))).toEqual({
+      ...{ reason: 'EndedItself', endedAt: time(-800) },
+      note: `Machine 1 ended itself at about ${time(-800)}: its lease was last renewed at ${time(-8_000)}.`,
+    });
+  });
+
+  test('vanished when lists lacked it before its fuse was due', () => {
+    expect(decided(held(leased(-7_000)))).toMatchObject({ reason: 'Vanished' });
+    const early = { ...absent(lists(-1_500, -1), 'absent'), loginProven: true };
+    expect(decided(held(life, early))).toMatchObject({ reason: 'Vanished', endedAt: time(-1_500) });
+  });
+
+  test('vanished when this process has renewed its lease since', () => {
+    const lease = { failures: 0, hostKey: undefined, renewedAt: at(-600) };
+    expect(decided(held(leased(-8_000), { ...gone, lease }))).toMatchObject({ reason: 'Vanished' });
+  });
+
+  test('is not believed gone earlier than any other', () => {
+    expect(decided(held(life, absent(lists(-61, -1), 'absent')))).toEqual([{ type: 'loginProof' }]);
+    expect(decided(held(life, absent(lists(-61, -1))))).toEqual([{ type: 'machine', instanceId: '1' }]);
+    const open = { facts: { breaker: OPEN_BREAKER } };
+    expect(decided(held(life, gone, open))).toMatchObject({ reason: undefined });
+    expect(decided(held(life, absent(lists(-1))))).toMatchObject({ reason: undefined });
+  });
+
+  test('keeps the reason for which the operator began to end it', () => {
+    expect(decided(held({ ...life, ...begun('SpecChanged') }))).toMatchObject({ reason: 'SpecChanged' });
+  });
+
+  test('cost money until lists lacked it when its fuse is dated after that', () => {
+    const ahead = { ...life, runningAt: time(-7_000) };
+    expect(decided(held(ahead))).toMatchObject({ reason: 'EndedItself', endedAt: time(-61) });
+  });
+
+  test('is dated by the clock of the marketplace', () => {
+    const behind = {
+      facts: { serviceTime: { type: 'known', at: NOW - 60_000, isConfirmed: true } },
+    } as const;
+    expect(decided(held(life, gone, behind))).toMatchObject({ endedAt: time(-1_160) });
+  });
+});
+
 describe('a machine that was rented and never seen', () => {
   table([
     [
@@ -186,6 +267,36 @@ describe('a machine whose end this object had begun before a crash', () => {
       unlisted({
         status: begun('SpecChanged'),
         facts: { breaker: OPEN_BREAKER },
+        observed: { ...absent(lists(-61, -1), 'absent'), loginProven: true },
+      }),
+      {
+        rule: 'machine-missing',
+        record: 'status',
+        phase: 'Replacing',
+        says: 'SpecChanged',
+        settled: ['1'],
+        afterMs: 0,
+      },
+    ],
+    [
+      'ends when its destroy was answered, by the record (no process remembers the answer)',
+      unlisted({
+        status: { answered: { action: 'Destroy', at: time(-120), reason: 'SpecChanged' } },
+        observed: { ...absent(lists(-61, -1), 'absent'), loginProven: true },
+      }),
+      {
+        rule: 'machine-missing',
+        record: 'status',
+        phase: 'Replacing',
+        says: 'SpecChanged',
+        settled: ['1'],
+        afterMs: 0,
+      },
+    ],
+    [
+      'ends when a process before this one missed it',
+      unlisted({
+        status: { ...begun('SpecChanged'), missingSince: time(-150) },
         observed: { ...absent(lists(-61, -1), 'absent'), loginProven: true },
       }),
       {

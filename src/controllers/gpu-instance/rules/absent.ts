@@ -1,15 +1,19 @@
 import type { Reason } from '../../../api/v1alpha1/reasons.ts';
-import { parseDuration } from '../../../lib/time.ts';
+import { dueFuse, dueText } from '../../../instance/machine-fuses.ts';
+import { formatTime, parseDuration } from '../../../lib/time.ts';
+import { deadlineAfter, isTimeUp, rentedSince, untilTimeIsUp } from '../deadlines.ts';
 import { decision } from '../decision.ts';
 import type { Facts } from '../facts.ts';
-import { goneProof } from '../gone.ts';
-import { isTimeUp, untilTimeIsUp } from '../limits.ts';
-import { carriedFields, deadlineAfter, rentedSince } from '../status.ts';
-import type { Step } from '../types.ts';
-import { ended, endMachine, reasonOfEnding } from './ending.ts';
+import { destroyAnsweredAt, goneProof, missingSince } from '../gone.ts';
+import { carriedFields } from '../machine-fields.ts';
+import type { Decision, Step } from '../types.ts';
+import { ended, endMachine, kindOf, reasonOfEnding } from './ending.ts';
 import { machineFinding, type RecordedMachine, type StateIn } from './machine-finding.ts';
 
-/** Returns the step for a recorded machine that is missing from the latest complete list. */
+/**
+ * Returns the step for a recorded machine that is missing from the latest complete list. While the account may not be
+ * used, absence is only reported: it counts as vanished once a key has proved the login again.
+ */
 export function whileAbsent(facts: Facts, recorded: RecordedMachine<StateIn<'absent'>>): Step {
   const begun = reasonOfEnding(facts);
   if (!mayBelieve(facts, begun))
@@ -19,16 +23,8 @@ export function whileAbsent(facts: Facts, recorded: RecordedMachine<StateIn<'abs
   const { machine } = recorded;
   const { instanceId } = machine;
   switch (goneProof(facts, instanceId).type) {
-    case 'gone': {
-      const endedAt = lastSeenBefore(facts, instanceId);
-      if (endedAt === undefined) return RETRY_LATER;
-      return ended(
-        facts,
-        { machine, reason: begun ?? 'Vanished', kind: 'lost' },
-        endedAt,
-        facts.clock.serviceNow,
-      );
-    }
+    case 'gone':
+      return afterGone(facts, machine, begun);
     case 'needsRead':
       return { type: 'read', requests: [{ type: 'machine', instanceId }] };
     case 'needsLogin':
@@ -39,6 +35,21 @@ export function whileAbsent(facts: Facts, recorded: RecordedMachine<StateIn<'abs
   }
 }
 
+/** Returns the end of a machine that is proven gone, dated when its billing ended. */
+function afterGone(facts: Facts, machine: RecordedMachine['machine'], begun: Reason | undefined): Step {
+  const { instanceId } = machine;
+  const kind = begun === undefined ? 'lost' : kindOf(begun);
+  const planned = { machine, reason: begun ?? 'Vanished', kind } as const;
+  const answeredAt = destroyAnsweredAt(facts, instanceId);
+  if (answeredAt !== undefined) return ended(facts, planned, answeredAt);
+  const endedAt = missingSince(facts, instanceId);
+  if (endedAt === undefined) return RETRY_LATER;
+  const end = begun === undefined ? endByFuse(facts, instanceId, endedAt) : undefined;
+  const { reason = planned.reason, detail, at = endedAt } = end ?? {};
+  const step = ended(facts, { ...planned, reason, detail }, at, facts.clock.serviceNow);
+  return detail === undefined ? step : withNote(step, reason, detail);
+}
+
 const RETRY_LATER = decision({ requeue: { onList: true, afterMs: 10_000 } });
 
 /** Returns true if the machine was listed before: a new rental is not listed at once. */
@@ -47,9 +58,8 @@ function wasSeen({ object }: Pick<Facts, 'object'>): boolean {
 }
 
 /**
- * Returns true if a missing machine counts. While the breaker is open only machines that the operator ended count;
- * after its hold, one object at a time. While the account may not be used, absence is reported, and counts as vanished
- * only after a key has proved the login again.
+ * Returns true if the absence may be acted on: a list arrived, and the operator ended the machine itself, the breaker
+ * is closed, or this object has its turn after the breaker's hold.
  */
 function mayBelieve(
   facts: Pick<Facts, 'machine' | 'account' | 'purchase'>,
@@ -82,33 +92,57 @@ function neverSeen(facts: Facts, recorded: RecordedMachine<StateIn<'absent'>>): 
   });
 }
 
-/** Reports a machine that is missing from two consecutive lists; that alone does not prove that it is gone. */
+/** Reports a machine when two consecutive lists lack it; that alone does not prove that it is gone. */
 function missing(
   facts: Pick<Facts, 'object' | 'machine' | 'clock'>,
   recorded: RecordedMachine<StateIn<'absent'>>,
 ): Step {
-  const lists = facts.machine.absences.get(recorded.machine.instanceId)?.lists ?? [];
+  const { instanceId } = recorded.machine;
+  const lists = facts.machine.absences.get(instanceId)?.lists ?? [];
   const requeue = { onList: true, afterMs: facts.clock.constants.listLagMs };
   if (lists.length < 2) return decision({ requeue });
+  const since = missingSince(facts, instanceId);
   return decision({
-    fields: carriedFields(facts),
+    fields: {
+      ...carriedFields(facts),
+      ...(since !== undefined && { missingSince: formatTime(since) }),
+    },
     finding: {
       phase: 'Lost',
       reason: 'NotRunning',
-      detail: `Machine ${recorded.machine.instanceId} is missing from the lists of the marketplace.`,
+      detail: `Machine ${instanceId} is missing from the lists of the marketplace.`,
       machine: machineFinding(facts, recorded.state),
     },
     requeue,
   });
 }
 
+function withNote(step: Decision, reason: Reason, note: string): Decision {
+  return { ...step, events: [{ type: 'Warning', reason, action: 'Replacing', note }, ...step.events] };
+}
+
+interface EndByFuse {
+  readonly reason: Reason;
+  readonly detail?: string;
+  /** End of billing, in service time. */
+  readonly at?: number;
+}
+
 /**
- * Returns the end of billing of a vanished machine: between the last list with it and the first without, by the clock
- * that dates machines. Undefined while that is unknown; the next list decides.
+ * Returns the end of a machine whose own fuse was due when lists first lacked it; undefined otherwise. Whatever ended
+ * it, the same proof shows that it is gone. `missingAt`: that time in service time, the latest possible end.
  */
-function lastSeenBefore(facts: Pick<Facts, 'machine' | 'clock'>, instanceId: string): number | undefined {
-  const now = facts.clock.serviceNow;
-  const first = facts.machine.absences.get(instanceId)?.lists.find(Number.isFinite);
-  if (now === undefined || first === undefined) return now;
-  return now - Math.max(0, facts.clock.steadyNow - first);
+function endByFuse(
+  { object, clock, machine: { absences, lease } }: Pick<Facts, 'object' | 'clock' | 'machine'>,
+  instanceId: string,
+  missingAt: number,
+): EndByFuse | undefined {
+  const first = absences.get(instanceId)?.lists.find(Number.isFinite);
+  const toWall = clock.now - clock.steadyNow;
+  const renewedAt = lease?.renewedAt === undefined ? undefined : toWall + lease.renewedAt;
+  const due = dueFuse(object, toWall + (first ?? clock.steadyNow), renewedAt);
+  if (!due) return undefined;
+  const serviceOffset = (clock.serviceNow ?? clock.now) - clock.now;
+  const at = Math.min(missingAt, due.at + serviceOffset);
+  return { reason: 'EndedItself', detail: dueText(instanceId, due), at };
 }

@@ -6,10 +6,11 @@ import { beginCost } from '../../../instance/cost.ts';
 import { formatDollars } from '../../../lib/money.ts';
 import { formatTime } from '../../../lib/time.ts';
 import { makeLabel } from '../../../ownership/label.ts';
+import { beganAt, pricedId } from '../billing.ts';
 import { decision } from '../decision.ts';
 import type { Facts, HeldFacts } from '../facts.ts';
+import { carriedFields, withoutMachine, withRow } from '../machine-fields.ts';
 import { stateOf } from '../stage.ts';
-import { beganAt, carriedFields, pricedId, withoutMachine, withRow } from '../status.ts';
 import type { Decision, ListedMachine, Requeue, Step } from '../types.ts';
 import { type Listed, machineFinding, type RecordedMachine } from './machine-finding.ts';
 import { rentedFields, unlessPriced } from './rented.ts';
@@ -21,12 +22,12 @@ const waitForList = (): Decision =>
     requeue: { onList: true, afterMs: 5_000 },
   });
 
-/** Shows a machine that is never touched. */
+/** Reports an observed machine, which the operator never changes. */
 export function observeOnly(facts: HeldFacts): Step {
   const checked = adoptable(facts);
   if (checked.type === 'wait') return waitForList();
   if (checked.type === 'refused') {
-    // Facts of a machine that was only observed are no longer valid: neither its address, nor its price.
+    // Facts of a machine that was only observed are no longer valid: its address and its price.
     const { cost: _shown, ...fields } = withoutMachine(carriedFields(facts));
     return refuse(facts, checked, fields);
   }
@@ -47,7 +48,9 @@ export function observeOnly(facts: HeldFacts): Step {
   });
 }
 
-/** Takes over an existing machine: guard and claim here, the label by the next pass. */
+/**
+ * Takes over an existing machine: adds the finalizer, then claims the machine. {@link labelAdopted} labels it later.
+ */
 export function adopt(facts: Facts): Step {
   const { object } = facts;
   if (object.spec.paused) {
@@ -64,7 +67,7 @@ export function adopt(facts: Facts): Step {
   if (checked.type === 'refused') return refuse(facts, checked);
   if (!object.metadata.finalizers?.includes(MACHINE_FINALIZER)) {
     return decision({
-      rule: 'guard-before-adopting',
+      rule: 'finalizer-before-adopting',
       because: 'The finalizer must be there before the machine is adopted.',
       record: { type: 'finalizer' },
       requeue: { afterMs: 0 },
@@ -93,10 +96,10 @@ function unconfirmed(
       });
 }
 
-/** The machine's cost is counted from a time of the service, which later replies decide. */
+/** Requeue while the service time, from which the machine's cost counts, is unknown. */
 const CLOCK_RETRY: Requeue = { onList: true, afterMs: 5_000 };
 
-/** Claims the machine. Its age and cost count from here on: its earlier renter has paid for the time before. */
+/** Claims the machine. Lifetime and cost count from now: its earlier renter has paid for the time before. */
 function claim(
   facts: Pick<Facts, 'object' | 'account' | 'purchase' | 'clock'>,
   { row }: ListedMachine,
@@ -139,12 +142,12 @@ type Adoptable =
   | { readonly type: 'refused'; readonly reason: Reason; readonly detail?: string }
   | { readonly type: 'machine'; readonly machine: ListedMachine };
 
-/** A machine is taken over when two lists and a read agree that it is free, and on what it costs. */
+/** Fields on which lists must agree before a machine is taken over. */
 const CLAIMED_FIELDS = ['label', 'startedAt', 'pricePerHour'] as const;
 
 /**
- * Returns the machine to adopt: it must be unowned, the account must be ready and every account of the login must
- * consent; of two claimants the older object wins.
+ * Returns the machine in spec.adopt if it has no label and no older claimant, and if the namespace and every account
+ * of the login allow its adoption. Waits while any of that is unknown.
  */
 function adoptable(facts: Pick<Facts, 'object' | 'machine' | 'account'>): Adoptable {
   const account = facts.account.facts;
@@ -155,6 +158,13 @@ function adoptable(facts: Pick<Facts, 'object' | 'machine' | 'account'>): Adopta
     return {
       ...{ type: 'refused', reason: 'NotAllowedByAccount' },
       detail: 'The MarketplaceAccount does not allow adoption: its spec.adoption is None.',
+    };
+  const { adopt } = facts.object.spec;
+  const { label, name } = account.market;
+  if (adopt?.policy === 'Manage' && label.kept === 'never')
+    return {
+      ...{ type: 'refused', reason: 'AdoptionTargetInvalid' },
+      detail: `spec.adopt: ${name} keeps no labels, so nothing shows whose the machine is. Set policy Observe, or rent one by spec.offers.`,
     };
   const machine = facts.machine.list.adoptTarget;
   if (!machine)
@@ -169,11 +179,14 @@ function adoptable(facts: Pick<Facts, 'object' | 'machine' | 'account'>): Adopta
         'The machine in spec.adopt.instanceId carries the label of another installation or is claimed by another object.',
     };
   const isSettled = CLAIMED_FIELDS.every((field) => !machine.row.unsettled.has(field));
-  if (facts.object.spec.adopt?.policy === 'Manage' && !isSettled) return { type: 'wait' };
+  if (adopt?.policy === 'Manage' && !isSettled) return { type: 'wait' };
   return { type: 'machine', machine };
 }
 
-/** A change of the account, or of the labels of the namespace, wakes the object. */
+/**
+ * Retry interval while the account refuses. A change of the account, or of the namespace's labels, requeues the
+ * object sooner.
+ */
 const REFUSED_AGAIN_MS = 300_000;
 /** Interval of attempts: thousands of objects may name one machine, so they are not checked after every list. */
 const TAKEN_AGAIN_MS = 60_000;

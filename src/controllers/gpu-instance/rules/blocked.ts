@@ -1,13 +1,14 @@
 import { accountKey, accountRefOf } from '../../../instance/account-ref.ts';
+import { conditionState } from '../conditions.ts';
 import { decision } from '../decision.ts';
 import type { Facts } from '../facts.ts';
+import { carriedFields } from '../machine-fields.ts';
 import type { Stage } from '../stage.ts';
-import { carriedFields, conditionState } from '../status.ts';
 import type { Outsider, Step } from '../types.ts';
 import { notWatched } from './deleting.ts';
 import { waitingEvents } from './purchase.ts';
 
-/** Says why nothing may be done before a person has looked, and does nothing. */
+/** Reports the doubt about the object's record, and takes no action until a person resolves it. */
 export function hold(facts: Pick<Facts, 'object'>, stage: Extract<Stage, { type: 'blocked' }>): Step {
   const { status } = facts.object;
   return decision({
@@ -32,7 +33,8 @@ export function hold(facts: Pick<Facts, 'object'>, stage: Extract<Stage, { type:
 export const PERMISSION_RETRY_MS = 5_000;
 
 /**
- * Returns the step for every namespace that may not use the account: one sentence, whether or not the account exists.
+ * Returns the step for an object whose namespace may not use the account. Its message does not reveal whether the
+ * account exists.
  */
 export function turnAway(facts: Pick<Facts, 'object'>, outsider: Outsider): Step {
   if (outsider === 'undecided')
@@ -50,7 +52,10 @@ export function turnAway(facts: Pick<Facts, 'object'>, outsider: Outsider): Step
   });
 }
 
-/** Returns the step without a usable account: it is missing or was never verified, so nothing is known or done. */
+/**
+ * Returns the step without a usable account: the account is missing or was never verified, so nothing is known and no
+ * action follows.
+ */
 export function waitForAccount(facts: Pick<Facts, 'object' | 'account'>): Step {
   const { account, object } = facts;
   if (object.status?.instanceId !== undefined)

@@ -3,12 +3,14 @@ import { LOADING_HARD_CAP } from '../../../api/v1alpha1/gpu-instance-spec.ts';
 import { recordedState } from '../../../instance/machine-state.ts';
 import { parseDollars } from '../../../lib/money.ts';
 import { formatTime, parseDuration, parseTime } from '../../../lib/time.ts';
+import { deadlineAfter, isTimeUp, rentedSince, statusSeenSince, untilTimeIsUp } from '../deadlines.ts';
 import { decision, type Rule } from '../decision.ts';
 import type { Facts, HeldFacts } from '../facts.ts';
-import { isTimeUp, nextDeadline, untilTimeIsUp } from '../limits.ts';
-import { carriedFields, deadlineAfter, rentedSince, statusSeenSince, withRow } from '../status.ts';
+import { isStopDue, nextDeadline } from '../limits.ts';
+import { carriedFields, withRow } from '../machine-fields.ts';
 import type { Decision, Step } from '../types.ts';
-import { endMachine, stop } from './ending.ts';
+import { canStop } from '../unsupported.ts';
+import { decideStop, endMachine } from './ending.ts';
 import { bootReason, machineFinding, type RecordedMachine, type StateIn } from './machine-finding.ts';
 import { byRules, risenPrice } from './replacing.ts';
 
@@ -17,7 +19,7 @@ const RULES: readonly Rule<RecordedMachine<StateIn<'booting'>>>[] = [
     name: 'stop-while-booting',
     because: 'powerState is Stopped, and a booting machine bills like a running one.',
     decide: (facts, recorded) =>
-      facts.object.spec.powerState === 'Stopped' ? stop(facts, recorded) : undefined,
+      isStopDue(facts) && canStop(facts) ? decideStop(facts, recorded) : undefined,
   },
   {
     name: 'boot-timed-out',
@@ -43,7 +45,8 @@ export function bootDeadline(
 ): Deadline {
   const { spec, status } = facts.object;
   const isLoading = bootReason(row) === 'Loading';
-  // One that was loading and is `created` again has no new time to be provisioned, unless it has run, as after a start.
+  // A machine that returns from loading to `created` gets no new provisioning timeout, unless it has run, as
+  // after a start.
   const hasRun = status?.runningAt !== undefined;
   const wasLoading =
     !hasRun && status?.actualStatus !== undefined && bootReason(recordedState(status)) === 'Loading';
@@ -74,7 +77,7 @@ function timedOut(facts: Facts, recorded: RecordedMachine<StateIn<'booting'>>): 
   });
 }
 
-/** Waits. Only a step of the boot is worth a write, not each look at it. */
+/** Waits. Writes the status when the boot advances, not at each list. */
 function wait(facts: HeldFacts, recorded: RecordedMachine<StateIn<'booting'>>): Decision {
   const { row } = recorded.state;
   const reason = bootReason(row);
@@ -94,9 +97,9 @@ function wait(facts: HeldFacts, recorded: RecordedMachine<StateIn<'booting'>>): 
 }
 
 /**
- * Returns the fields to record during a boot. Before it loads a new machine only has a price that is not on record; the
- * recreation of one that ran must survive a restart. Progress is recorded when a quarter of the timeout has passed
- * since the last record, not at each poll.
+ * Returns the fields to record during a boot. Until it loads, a new machine has nothing to record except a changed
+ * price. A machine that ran before is always recorded, because its recreation must survive a restart. Progress is
+ * recorded once a quarter of the timeout has passed since the last record, not at each poll.
  */
 function fieldsFor(facts: HeldFacts, row: Machine): ReturnType<typeof withRow> {
   const isRepriced =
@@ -115,7 +118,7 @@ function fieldsFor(facts: HeldFacts, row: Machine): ReturnType<typeof withRow> {
   return seenAt > written + patience / 4 ? { ...fields, progressAt: formatTime(seenAt) } : fields;
 }
 
-/** Returns a duration of the spec; the CRD lets no other text through. */
+/** Returns a duration of the spec in milliseconds; the CRD accepts no other text. */
 function durationMs(text: string): number {
   return parseDuration(text) ?? 0;
 }

@@ -14,8 +14,7 @@ import {
 } from '../../../../test/builders/observed.ts';
 import type { WatchedField } from '../../../accounts/beliefs/sightings.ts';
 import { decide } from '../decide.ts';
-import type { Step } from '../types.ts';
-import { isContractOver, withContractEnding } from './contract-end.ts';
+import { isContractOver } from './contract-end.ts';
 
 const { table, close } = decisionTables('contract-end');
 
@@ -197,11 +196,6 @@ describe('the event a day before the end of a contract (B14)', () => {
 
   test('says how the disk is kept when the machine is to be replaced', () => {
     expect(noteOf('Replace')).toContain('its disk is lost; to keep it, set spec.onContractEnd: Keep.');
-  });
-
-  test('is not part of a read', () => {
-    const step: Step = { type: 'read', requests: [{ type: 'confirm', instanceId: '1' }] };
-    expect(withContractEnding(given(ending(HOUR, 'running')), step)).toBe(step);
   });
 });
 

@@ -1,9 +1,9 @@
 import type { Machine } from '../../../accounts/beliefs/machine.ts';
 import { parseTime } from '../../../lib/time.ts';
-import { decision } from '../decision.ts';
+import { type Added, decision, type StatusDecision } from '../decision.ts';
 import type { Facts } from '../facts.ts';
 import { nextDeadline } from '../limits.ts';
-import { withRow } from '../status.ts';
+import { withRow } from '../machine-fields.ts';
 import type { Step } from '../types.ts';
 import { type PlannedEnd, showBlockedEnd } from './ending.ts';
 import { withKeptMachine } from './kept.ts';
@@ -55,18 +55,16 @@ export function isContractOver(
   return confirmedNow >= Math.max(endsAt, recorded);
 }
 
-/** Adds the event that the contract ends within a day to the decision that records it. */
-export function withContractEnding(facts: Pick<Facts, 'object'>, step: Step): Step {
-  if (step.type !== 'decision' || !step.status) return step;
-  const { spec, status } = facts.object;
-  const { contractEnd, instanceId } = step.status.fields;
+/** Returns the event that the contract ends within a day, for the decision that records it. */
+export function addedContractEnd({ object }: Pick<Facts, 'object'>, decided: StatusDecision): Added {
+  const { spec, status } = object;
+  const { contractEnd, instanceId } = decided.status.fields;
   const wasReported = status?.contractEnd?.at === contractEnd?.at && status?.contractEnd?.isReported === true;
-  if (contractEnd?.isReported !== true || wasReported) return step;
+  if (contractEnd?.isReported !== true || wasReported) return {};
   const follows =
     spec.onContractEnd === 'Keep'
       ? 'It is kept stopped then (spec.onContractEnd: Keep).'
       : 'It is replaced then and its disk is lost; to keep it, set spec.onContractEnd: Keep.';
   const note = `The rental contract of machine ${instanceId} ends at ${contractEnd.at}. ${follows}`;
-  const event = { type: 'Warning', reason: 'ContractEnd', action: 'Renting', note } as const;
-  return { ...step, events: [...step.events, event] };
+  return { events: [{ type: 'Warning', reason: 'ContractEnd', action: 'Renting', note }] };
 }

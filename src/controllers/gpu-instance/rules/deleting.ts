@@ -3,6 +3,7 @@ import { MACHINE_FINALIZER } from '../../../api/v1alpha1/names.ts';
 import { reasons } from '../../../api/v1alpha1/reasons.ts';
 import { accountKey, accountRefOf } from '../../../instance/account-ref.ts';
 import { keptPerHour, totalCost } from '../../../instance/cost.ts';
+import { goneAt } from '../../../instance/machine-fuses.ts';
 import { isFailing, isStopped, recordedState, shownStatus } from '../../../instance/machine-state.ts';
 import { formatDollars } from '../../../lib/money.ts';
 import { storedForm } from '../../../lib/stored-form.ts';
@@ -10,15 +11,19 @@ import { parseTime } from '../../../lib/time.ts';
 import { makeRetainedLabel } from '../../../ownership/label.ts';
 import { startsInWindow } from '../../../ownership/ownership.ts';
 import type { EventNote } from '../../../runtime/events.ts';
+import { billedNow } from '../billing.ts';
+import { awaitCandidates } from '../candidates.ts';
 import { decision, firstOf, type Rule } from '../decision.ts';
-import { attemptOf, type Facts, listsAgreeAfter, type OwnedMachine } from '../facts.ts';
-import { type GoneProof, goneProof, isDestroyPending } from '../gone.ts';
+import { attemptOf, type Facts } from '../facts.ts';
+import { destroyAnsweredAt, type GoneProof, goneProof, isDestroyPending, missingSince } from '../gone.ts';
+import { carriedFields } from '../machine-fields.ts';
 import { withdraw } from '../publication.ts';
 import { type Confirmation, isProvisional } from '../record-proof.ts';
+import { listsAgreeAfter } from '../settlement.ts';
 import { blockedByRecord, newestLabelled } from '../stage.ts';
-import { billedNow, carriedFields } from '../status.ts';
 import { confirmedByLabel } from '../surplus.ts';
-import type { Action, Decision, ListedMachine, ListView, Requeue, Step } from '../types.ts';
+import type { Action, Decision, ListedMachine, ListView, OwnedMachine, Requeue, Step } from '../types.ts';
+import { cannotStop } from '../unsupported.ts';
 import { awaitSecondLabel, confirmDisowned } from './disowned.ts';
 import {
   askToStop,
@@ -43,9 +48,9 @@ const RULES: readonly Rule<undefined>[] = [
   {
     name: 'observed-only',
     because: 'adopt.policy is Observe: the operator never ends a machine that it only watches.',
-    decide: ({ object }) =>
-      object.spec.adopt?.policy === 'Observe'
-        ? release(noteGone('The machine was only watched and stays as it is.'))
+    decide: (facts) =>
+      facts.object.spec.adopt?.policy === 'Observe'
+        ? decideRelease(facts, noteGone('The machine was only watched and stays as it is.'))
         : undefined,
   },
   {
@@ -120,6 +125,11 @@ const RULES: readonly Rule<undefined>[] = [
       'The recorded machine is left alone only if a read confirms that it belongs to another purchase.',
     decide: (facts) => (facts.machine.disowned ? confirmDisowned(facts, facts.machine.disowned) : undefined),
   },
+  {
+    name: 'confirm-candidates',
+    because: 'A list showed a machine with the label of this object, and no read proves that it is gone.',
+    decide: awaitCandidates,
+  },
   { name: 'keep-machine', because: 'deletionPolicy keeps the machine.', decide: keep },
   { name: 'let-go', because: 'No machine of this object bills any more.', decide: letGo },
 ];
@@ -128,7 +138,9 @@ export function whileDeleting(facts: Facts): Step {
   return firstOf(RULES, facts, undefined) ?? decision({});
 }
 
-function neverRented(facts: Pick<Facts, 'object' | 'machine' | 'purchase' | 'memory'>): Step | undefined {
+function neverRented(
+  facts: Pick<Facts, 'object' | 'machine' | 'clock' | 'purchase' | 'memory'>,
+): Step | undefined {
   const {
     object,
     purchase: { intent },
@@ -140,7 +152,7 @@ function neverRented(facts: Pick<Facts, 'object' | 'machine' | 'purchase' | 'mem
   const onRecord = intent.type !== 'none' || instanceId !== undefined || claim !== undefined;
   const inMemory = memory.intent !== undefined || memory.rented !== undefined;
   if (onRecord || isUnusable || inMemory || (list && list.labelled.length > 0)) return undefined;
-  return release(noteGone('Nothing was rented.'));
+  return decideRelease(facts, noteGone('Nothing was rented.'));
 }
 
 function recordUnusable(facts: Pick<Facts, 'object' | 'machine' | 'account' | 'purchase'>): Step | undefined {
@@ -167,7 +179,7 @@ function settledBefore(facts: Facts): Step | undefined {
   const isOpen = isDoubtful || facts.purchase.openIntent !== undefined || mayBill;
   if (account.state !== 'missing' || isOpen || instanceId !== undefined || claim !== undefined)
     return undefined;
-  return release(noteGone('No machine of it was left when its account went.'));
+  return decideRelease(facts, noteGone('No machine of it was left when its account went.'));
 }
 
 function settleFirst(facts: Facts): Step | undefined {
@@ -187,9 +199,9 @@ function settleFirst(facts: Facts): Step | undefined {
   });
 }
 
-/** Machines that only a label gives to this object are read first; while lists and read disagree, the deletion waits. */
+/** Reads machines that only a label assigns to this object. While lists and read disagree, the deletion waits. */
 function confirmLabels(facts: Facts): Step | undefined {
-  const unproven = labelledToDestroy(facts);
+  const unproven = [...labelledToDestroy(facts), ...keptByLabel(facts)];
   const { ids, read } = confirmedByLabel(facts, unproven);
   if (read) return read;
   if (ids.length === unproven.length || machinesToDestroy(facts).length > 0) return undefined;
@@ -231,12 +243,12 @@ function confirmGone(facts: Facts): Step | undefined {
   return undefined;
 }
 
-/** A list that others ask for is waited for so long, before this object asks for one. */
+/** Time to wait for a list that another object requests, before this object requests one. */
 const OTHERS_ASK_MS = 1_000;
 
 /**
- * Returns the next reconcile: lists before the one that proves it are useless, and that one may be due much later than
- * it could be requested.
+ * Returns the next reconcile. Earlier lists prove nothing, so it waits until one can; then a second for the list of
+ * another object; then it requests one.
  */
 function untilProven(proof: GoneProof, { clock: { steadyNow } }: Pick<Facts, 'clock'>): Requeue {
   const provableAt = proof.type === 'waiting' ? proof.provableAt : undefined;
@@ -251,23 +263,40 @@ function letGo(facts: Pick<Facts, 'object' | 'machine' | 'clock' | 'memory'>): S
   const unproven = facts.machine.list?.recorded;
   if (unproven && !facts.machine.owned) {
     const note = `Machine ${unproven.id}, which the status names, is not proven to belong to this object: it stays, and its renter pays for it.`;
-    return release({ type: 'Warning', reason: 'Released', action: 'Deleting', note }, destroyedBefore(facts));
+    const warning = { type: 'Warning', reason: 'Released', action: 'Deleting', note } as const;
+    return decideRelease(facts, warning, destroyedBefore(facts));
   }
-  const mark = facts.memory.destroys.at(-1);
-  const cost = totalCost(facts.object.status?.cost, mark?.endedAt ?? facts.clock.now);
+  const cost = totalCost(facts.object.status?.cost, endOfBilling(facts));
   const note = `Nothing is left; all machines of this object cost $${formatDollars(cost)}.`;
   const ended = facts.object.spec.deletionPolicy === 'Destroy' ? facts.machine.owned : undefined;
-  return release(noteGone(note), [...destroyedBefore(facts), ...(ended ? [ended.instanceId] : [])]);
+  return decideRelease(facts, noteGone(note), [
+    ...destroyedBefore(facts),
+    ...(ended ? [ended.instanceId] : []),
+  ]);
 }
 
-function release(note: EventNote, destroyed: readonly string[] = []): Decision {
+function decideRelease(facts: BillingFacts, note: EventNote, destroyed: readonly string[] = []): Decision {
+  const endedAt = endOfBilling(facts);
   return decision({
     record: { type: 'nothing', because: 'deleting' },
-    actions: [{ type: 'release', note, destroyed: [...new Set(destroyed)] }],
+    actions: [{ type: 'release', note, endedAt, destroyed: [...new Set(destroyed)] }],
   });
 }
 
-/** Machines of the object that the operator destroyed, by its history and by the memory of this process. */
+type BillingFacts = Pick<Facts, 'object' | 'machine' | 'clock' | 'memory'>;
+
+/** Returns the end of billing of the recorded machine, which is gone, in service time. */
+function endOfBilling(facts: BillingFacts): number {
+  const { instanceId } = facts.object.status ?? {};
+  const known = instanceId === undefined ? undefined : destroyAnsweredAt(facts, instanceId);
+  const missing = instanceId === undefined ? undefined : missingSince(facts, instanceId);
+  return known ?? goneAt(facts.object, missing ?? facts.clock.now);
+}
+
+/**
+ * Returns the IDs of the object's machines that the operator destroyed, from its history and from this process's
+ * memory.
+ */
 function destroyedBefore({
   object: { status = {} },
   memory,
@@ -280,7 +309,7 @@ function noteGone(note: string): EventNote {
   return { type: 'Normal', reason: 'InstanceDestroyed', action: 'Deleting', note };
 }
 
-/** A process that has just started has not proved any key yet: that is no reason to give a machine up. */
+/** Time after which a machine is released without a key. A new process has not verified any key yet. */
 const GIVE_UP_AFTER_MS = 60_000;
 
 /**
@@ -314,14 +343,20 @@ function letMachineGo(facts: Facts, policy: 'Stop' | 'Retain'): Decision {
     record: { type: 'nothing', because: 'deleting' },
     actions: [
       ...retain,
-      { type: 'release', note: noteRetained(facts, kept?.instanceId), destroyed, keepsChildren: true },
+      {
+        type: 'release',
+        note: noteRetained(facts, kept?.instanceId),
+        endedAt: facts.clock.serviceNow ?? facts.clock.now,
+        destroyed,
+        keepsChildren: true,
+      },
     ],
   });
 }
 
 /**
- * Returns the kept machine, relabelled. If no login is known its claim cannot be verified: then it is only listed as
- * kept.
+ * Returns the machine to keep, with its new label. The label is undefined if no account is usable or no list
+ * confirmed the present label: the machine is then only listed as kept.
  */
 function keptMachine(
   facts: Pick<Facts, 'object' | 'machine' | 'account' | 'purchase'>,
@@ -333,19 +368,25 @@ function keptMachine(
   const {
     purchase: { uid, identity },
   } = facts;
-  // Not the present time: decided again a moment later, it would be another label, and the call would be taken back.
+  // Not the present time: a repeated decision would have another label, and the call would be cancelled.
   const issuedAt = parseTime(rentedAt ?? cost?.since ?? firstRentedAt) ?? 0;
   const label = { uid, attempt: machine.attempt, issuedAt };
-  // A machine that no list has shown with our label may be a stranger: it is listed as kept, and not relabelled.
-  if (facts.machine.recordProof !== 'confirmed' && machine === facts.machine.owned)
+  const isUnproven = facts.machine.recordProof !== 'confirmed' && machine === facts.machine.owned;
+  // Without a list that confirms its label, the machine may be foreign: it is listed as kept, but not
+  // relabelled.
+  if (isUnproven || facts.account.facts.market.label.kept === 'never')
     return { instanceId: machine.instanceId, label: undefined };
   return { instanceId: machine.instanceId, label: makeRetainedLabel(identity, label) };
 }
 
 /** Requests the stop of a machine that is kept by Stop, until it has stopped or cannot. */
-function stopFirst(facts: Pick<Facts, 'object' | 'machine' | 'clock' | 'memory'>): Step | undefined {
+function stopFirst(
+  facts: Pick<Facts, 'object' | 'machine' | 'account' | 'clock' | 'memory'>,
+): Step | undefined {
   const machine = machineToKeep(facts);
-  if (facts.object.spec.deletionPolicy !== 'Stop' || !machine) return undefined;
+  if (facts.object.spec.deletionPolicy !== 'Stop' || !machine || !isKeptProven(facts)) return undefined;
+  const unstoppable = cannotStop(facts, 'deletionPolicy');
+  if (unstoppable !== undefined) return waiting(facts, { reason: 'InvalidSpec', detail: unstoppable });
   const stopped = stopConfirmation(facts, machine);
   if (stopped === 'confirmed') return undefined;
   if (stopped !== 'unconfirmed') return stopped;
@@ -389,7 +430,10 @@ function startedUntil(facts: Pick<Facts, 'object' | 'clock' | 'memory'>, instanc
   return Math.max(startSentAt, sentBefore) + constants.rentCallMs + constants.lateCallMs;
 }
 
-/** Returns the latest time of a start that a former process sent. It asks only stopped machines: one that runs was asked before. */
+/**
+ * Returns the latest time at which an earlier process may have sent a start. Starts are only sent to stopped
+ * machines, so a machine that is no longer stopped got its start before its status changed.
+ */
 function sentBeforeThisProcess({
   object: { status = {} },
   clock: { now, steadyNow },
@@ -437,7 +481,7 @@ function noteRetained(
   const disk = deletionPolicy === 'Stop' ? keptPerHour(facts.object.status ?? {}, 'Stop') : undefined;
   const price = disk ?? billedNow(facts);
   const bills = price === undefined ? '' : ` and bills $${price}/h`;
-  // A machine that is still unknown would belong to no object then: only the marketplace would show it.
+  // Such a machine would have no object; only the marketplace would show it.
   const open = facts.purchase.openIntent;
   const leftOpen = open
     ? ` Purchase ${open.attempt} of offer ${open.offer} may have made one all the same: look for it in the marketplace's console.`
@@ -453,7 +497,7 @@ function noteRetained(
   };
 }
 
-/** A machine that outlives its object, as it is listed. */
+/** Listed machine that outlives its object. */
 interface KeptMachine extends OwnedMachine {
   readonly row: Machine;
 }
@@ -469,8 +513,8 @@ export function unsettledUntil(
 }
 
 /**
- * Returns the time until which an unreadable intent may become a machine: it may have been written a moment before the
- * deletion. The clock of the service dates it: the operator's own would end this time too early if it is ahead.
+ * Returns the time until which an unreadable intent may still create a machine, because it may have been written just
+ * before the deletion. Uses the service's clock: the operator's own would end this time too early if it is ahead.
  */
 function untrustedUntil(facts: Pick<Facts, 'object' | 'machine' | 'clock'>): number | undefined {
   const {
@@ -486,20 +530,19 @@ function untrustedUntil(facts: Pick<Facts, 'object' | 'machine' | 'clock'>): num
 
 /**
  * Returns the machines of this object that are listed, or rented and not destroyed: the recorded one, and every one
- * with its label. Without the one that the deletion policy keeps, and without those whose destroy was answered so
- * recently that a list may lag behind.
+ * with its label. Excludes the machine that the deletion policy keeps, and machines whose destroy was answered so
+ * recently that a list may be outdated.
  */
 function machinesToDestroy(facts: Facts): readonly string[] {
   const {
-    machine: { list },
+    machine: { list, owned },
     memory,
   } = facts;
   if (!list) return [];
-  const recorded = facts.machine.owned;
   const { rented } = memory;
   const isAnswered = rented !== undefined && !isOver(rented.instanceId, memory, list);
   const own = new Set([
-    ...(recorded && list.recorded && !isProvisional(facts) ? [recorded.instanceId] : []),
+    ...(owned && list.recorded && !isProvisional(facts) ? [owned.instanceId] : []),
     ...confirmedByLabel(facts, labelledToDestroy(facts)).ids,
     ...(isAnswered && rented.attempt > facts.purchase.settledAttempt ? [rented.instanceId] : []),
   ]);
@@ -530,8 +573,8 @@ function isToDestroy(facts: Pick<Facts, 'object' | 'machine' | 'clock' | 'memory
 }
 
 /**
- * Returns true for a machine marked as kept, of the purchase whose outcome is not recorded, which is now to be
- * destroyed with its object. The intent dates that purchase; a mark can be copied.
+ * Returns true for a machine that is marked as kept but belongs to the purchase without a recorded outcome, so that
+ * it is destroyed with its object. The start time must match the intent, because a mark can be copied.
  */
 function isTakenBack(
   facts: Pick<Facts, 'object' | 'purchase' | 'clock'>,
@@ -556,14 +599,14 @@ function isOver(id: string, { destroys }: Facts['memory'], { ids }: ListView): b
 }
 
 /**
- * Machines that must be proven gone: the recorded one, and all that this process destroyed. Not one that is to be kept
- * and is still listed, though its destroy was answered before a person said so.
+ * Returns the machines that must be proven gone: the recorded one, and all that this process destroyed. Excludes a
+ * listed machine that the deletion policy keeps, even if its destroy was answered before the policy changed.
  */
 function machinesToProve(facts: Pick<Facts, 'object' | 'machine' | 'memory'>): ReadonlySet<string> {
-  const recorded = facts.machine.owned;
-  const owned = [...(recorded ? [recorded] : []), ...facts.memory.destroys];
+  const { owned } = facts.machine;
+  const ending = [...(owned ? [owned] : []), ...facts.memory.destroys];
   const kept = machineToKeep(facts)?.instanceId;
-  return new Set(owned.map(({ instanceId }) => instanceId).filter((id) => id !== kept));
+  return new Set(ending.map(({ instanceId }) => instanceId).filter((id) => id !== kept));
 }
 
 /**
@@ -573,20 +616,32 @@ function machinesToProve(facts: Pick<Facts, 'object' | 'machine' | 'memory'>): R
 function machineToKeep(facts: Pick<Facts, 'object' | 'machine'>): KeptMachine | undefined {
   const {
     object,
-    machine: { list },
+    machine: { list, owned },
   } = facts;
   if (object.spec.deletionPolicy === 'Destroy' || !list) return undefined;
-  const recorded = facts.machine.owned;
-  if (recorded) return list.recorded && { ...recorded, row: list.recorded };
+  if (owned) return list.recorded && { ...owned, row: list.recorded };
   const newest = newestLabelled(facts, 0);
   const row = list.labelled.find(({ row: { id } }) => id === newest?.instanceId)?.row;
   return newest && row && { instanceId: newest.instanceId, attempt: newest.attempt, row };
+}
+
+/** Returns the machine that the deletion policy keeps, if only its label assigns it to this object. */
+function keptByLabel(facts: Pick<Facts, 'object' | 'machine'>): readonly ListedMachine[] {
+  const kept = facts.machine.owned ? undefined : machineToKeep(facts);
+  return (facts.machine.list?.labelled ?? []).filter(({ row }) => row.id === kept?.instanceId);
+}
+
+/** Returns true if the kept machine is on record, or two lists and a read agree on its label. */
+function isKeptProven(facts: Pick<Facts, 'object' | 'machine' | 'memory'>): boolean {
+  const byLabel = keptByLabel(facts);
+  return confirmedByLabel(facts, byLabel).ids.length === byLabel.length;
 }
 
 interface Waiting {
   readonly reason:
     | 'AccountMissing'
     | 'CopiedObject'
+    | 'InvalidSpec'
     | 'AccountNotReady'
     | 'RentalUncertain'
     | 'Stopping'

@@ -2,13 +2,14 @@ import { endCost } from '../../../instance/cost.ts';
 import { parseTime } from '../../../lib/time.ts';
 import type { EventNote } from '../../../runtime/events.ts';
 import { decision } from '../decision.ts';
-import type { Facts, OwnedMachine } from '../facts.ts';
+import type { Facts } from '../facts.ts';
+import { carriedFields, withoutMachine } from '../machine-fields.ts';
 import { disownConfirmation } from '../record-proof.ts';
 import type { Stage } from '../stage.ts';
-import { carriedFields, withoutMachine } from '../status.ts';
-import type { Decision, Step } from '../types.ts';
+import type { Decision, OwnedMachine, Step } from '../types.ts';
+import { keepsNoLabels } from '../unlabelled-proof.ts';
 
-/** Lists come at each poll; a failing one must not leave the object asleep. */
+/** Requeue in case lists fail; otherwise the next list requeues the object. */
 const LABEL_RETRY_MS = 30_000;
 
 /** Waits for the list that settles the label of the recorded machine: one list alone neither confirms nor drops a record. */
@@ -19,9 +20,11 @@ export const awaitSecondLabel = (): Decision =>
     requeue: { onList: true, afterMs: LABEL_RETRY_MS },
   });
 
-/** Returns the missing read, or the wait for lists and read to agree, before the record of this machine is given up. */
+/**
+ * Returns the missing read, or the wait for lists and read to agree, before the record of this machine is dropped.
+ */
 export function confirmDisowned(
-  facts: Pick<Facts, 'machine' | 'purchase' | 'memory'>,
+  facts: Pick<Facts, 'machine' | 'account' | 'purchase' | 'memory'>,
   machine: OwnedMachine,
 ): Step | undefined {
   const confirmation = disownConfirmation(facts, machine);
@@ -30,8 +33,8 @@ export function confirmDisowned(
 }
 
 /**
- * Drops the record of a machine that is not of its purchase, once lists prove that the purchase made no machine. The
- * machine is neither stopped nor relabelled nor destroyed; from now on it counts as foreign.
+ * Drops the record of a machine of another purchase, once lists prove that this purchase created none. The machine is
+ * not stopped, relabelled or destroyed; from now on it counts as foreign.
  */
 export function dropRecord(
   facts: Facts,
@@ -41,35 +44,42 @@ export function dropRecord(
   const missing = confirmDisowned(facts, machine);
   if (missing) return missing;
   const { cost, ...fields } = withoutMachine(carriedFields(facts));
-  // Nothing was rented: what the record accrued since the reply is taken back.
+  // Nothing was rented, so the cost accrued since the reply is removed.
   const before = endCost(cost, parseTime(cost?.since) ?? facts.clock.now);
   return decision({
     rule: 'drop-wrong-record',
-    because: 'The recorded machine does not carry the label of its purchase, which made no machine.',
+    because: 'Lists contradict the reply that named the recorded machine, and the purchase made none.',
     record: { type: 'status' },
     fields: { ...fields, attempt: stage.attempt, ...(before && { cost: before }) },
     finding: {
       phase: 'Pending',
       reason: 'RentalUncertain',
-      detail: `${wronglyNamed(machine)} Purchase ${machine.attempt} made no machine; another is rented.`,
+      detail: `${wronglyNamed(facts, machine)} Purchase ${machine.attempt} made no machine; another is rented.`,
       machine: { type: 'none' },
     },
-    events: [noteDisowned(machine, 'No machine of the purchase exists.')],
+    events: [noteDisowned(facts, machine, 'No machine of the purchase exists.')],
     requeue: { afterMs: 0 },
   });
 }
 
 /** Returns the Event when a record is dropped or moves to another machine. */
-export function noteDisowned(machine: OwnedMachine, outcome: string): EventNote {
+export function noteDisowned(
+  facts: Pick<Facts, 'account'>,
+  machine: OwnedMachine,
+  outcome: string,
+): EventNote {
   return {
     type: 'Warning',
     reason: 'RentalUncertain',
     action: 'Renting',
-    note: `${wronglyNamed(machine)} The operator leaves it untouched. ${outcome}`,
+    note: `${wronglyNamed(facts, machine)} The operator leaves it untouched. ${outcome}`,
   };
 }
 
-/** Returns the reason why a record is given up, as text. */
-export function wronglyNamed({ instanceId, attempt }: OwnedMachine): string {
-  return `The reply to purchase ${attempt} named machine ${instanceId}, which does not carry the label of that purchase.`;
+/** Returns the reason why a record is dropped, as text. */
+export function wronglyNamed(facts: Pick<Facts, 'account'>, { instanceId, attempt }: OwnedMachine): string {
+  const why = keepsNoLabels(facts)
+    ? 'but lists show that another one is of that purchase'
+    : 'which does not carry the label of that purchase';
+  return `The reply to purchase ${attempt} named machine ${instanceId}, ${why}.`;
 }

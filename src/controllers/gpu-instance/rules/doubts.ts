@@ -5,18 +5,20 @@ import { formatDollars, parseDollars } from '../../../lib/money.ts';
 import { formatTime } from '../../../lib/time.ts';
 import { findCondition } from '../../../runtime/conditions.ts';
 import type { EventNote } from '../../../runtime/events.ts';
+import { isTurnUnread } from '../billing.ts';
+import { conditionState } from '../conditions.ts';
+import { type Added, withAdded, writesStatus } from '../decision.ts';
 import type { Facts } from '../facts.ts';
-import { conditionState, isTurnUnread } from '../status.ts';
 import type { Decision, Step, Verdict } from '../types.ts';
 import type { Listed, RecordedMachine } from './machine-finding.ts';
 
-/** A warning beside the decision of the rules: it causes no action. */
+/** Warning in addition to the decision of the rules; it causes no action. */
 interface Doubt {
   /** Condition that shows it. */
   readonly shownIn: 'OverBudget' | 'Rented';
   readonly reason: Reason;
   readonly detail: string;
-  /** Set if it deserves an event when it is first seen. */
+  /** True if its first occurrence causes an event. */
   readonly isRemarkable: boolean;
 }
 
@@ -34,14 +36,15 @@ export function withDoubts(
 ): Step {
   if (step.type !== 'decision') return step;
   const later = withNextReconcile(facts, recorded, step);
-  const { status } = later;
-  if (!status) return later;
+  if (!writesStatus(later)) return later;
+  const { verdict } = later.status;
   const report = reportDoubt(facts, recorded);
   const less = rentedDoubt(facts, recorded);
-  if (!report && !less) return later;
-  const events = [report, less].flatMap((doubt) => doubtEvents(facts, doubt));
-  const verdict = withDifference(withReport(status.verdict, report), less);
-  return { ...later, status: { ...status, verdict }, events: [...later.events, ...events] };
+  const added: Added<'OverBudget' | 'Rented' | 'Ready'> = {
+    conditions: { ...reportCondition(verdict, report), ...differenceConditions(verdict, less) },
+    events: [report, less].flatMap((doubt) => doubtEvents(facts, doubt)),
+  };
+  return withAdded(later, added);
 }
 
 /** Returns true if lists agree on a report that a read must settle. */
@@ -56,7 +59,7 @@ function withNextReconcile(
 ): Decision {
   const isOpen = row.unsettled.size > 0 || Object.keys(row.reports).length > 0;
   const { requeue } = next;
-  // The read of this pass did not confirm what lists agree on: another one at each list would be a call for each.
+  // This reconcile's read contradicts the lists. Reading again at each list would cost one call per list.
   if (isReadDue(facts, row) && facts.machine.confirmed?.instanceId === machine.instanceId) {
     const afterMs = Math.min(CONTRADICTED_RETRY_MS, requeue.afterMs ?? CONTRADICTED_RETRY_MS);
     return { ...next, requeue: { ...requeue, afterMs } };
@@ -74,7 +77,7 @@ function reportDoubt(
     const known = row.pricePerHour ?? parseDollars(object.status?.cost?.pricePerHour);
     const instead = known === undefined ? '' : ` instead of $${formatDollars(known)}/h`;
     const detail = `Lists show $${formatDollars(price.value)}/h${instead}; it counts when lists and a read of the machine agree.`;
-    // The first price of a new machine is believed soon, however far it is above that of its offer.
+    // The first price of a new machine is accepted soon, however far it exceeds the offer.
     const isRemarkable = price.isImplausible || (known !== undefined && isFarAbove(known, price.value));
     return { shownIn: 'OverBudget', reason: 'DiffersFromOffer', detail, isRemarkable };
   }
@@ -103,16 +106,19 @@ function rentedDoubt(
   return { shownIn: 'Rented', reason: 'DiffersFromOffer', detail, isRemarkable: true };
 }
 
-function withReport(verdict: Verdict, doubt: Doubt | undefined): Verdict {
-  if (!doubt || verdict.OverBudget) return verdict;
-  return { ...verdict, OverBudget: conditionState('Unknown', doubt.reason, doubt.detail) };
+function reportCondition(verdict: Verdict, doubt: Doubt | undefined): Pick<Verdict, 'OverBudget'> {
+  if (!doubt || verdict.OverBudget) return {};
+  return { OverBudget: conditionState('Unknown', doubt.reason, doubt.detail) };
 }
 
-function withDifference(verdict: Verdict, doubt: Doubt | undefined): Verdict {
-  if (!doubt || verdict.Rented.status !== 'True') return verdict;
+function differenceConditions(
+  verdict: Verdict,
+  doubt: Doubt | undefined,
+): Partial<Pick<Verdict, 'Rented' | 'Ready'>> {
+  if (!doubt || verdict.Rented.status !== 'True') return {};
   const Rented = conditionState('True', doubt.reason, doubt.detail);
   const isReady = verdict.Ready.status === 'True' && verdict.Ready.reason === 'Ready';
-  return { ...verdict, Rented, ...(isReady && { Ready: { ...verdict.Ready, message: Rented.message } }) };
+  return { Rented, ...(isReady && { Ready: { ...verdict.Ready, message: Rented.message } }) };
 }
 
 function doubtEvents({ object }: Pick<Facts, 'object'>, doubt: Doubt | undefined): readonly EventNote[] {

@@ -5,41 +5,43 @@ import { machineCost } from '../../../instance/cost.ts';
 import { isOfSpec } from '../../../instance/repeated-failure.ts';
 import { diskLoss } from '../../../instance/replacement-text.ts';
 import { formatDollars } from '../../../lib/money.ts';
+import { billedNow } from '../billing.ts';
+import type { Finding, MachineFinding } from '../conditions.ts';
 import { backoffMs, decision } from '../decision.ts';
-import type { Facts, HeldFacts, OwnedMachine } from '../facts.ts';
+import type { Facts, HeldFacts } from '../facts.ts';
 import { destroyRepeatsAt, goneProof } from '../gone.ts';
+import { avoidTarget, endedFields, forgivenMachine } from '../history.ts';
+import { idleStopOf } from '../idle.ts';
+import { budgetStopOf } from '../limits.ts';
+import { carriedFields, withRow } from '../machine-fields.ts';
 import { type Confirmation, labelConfirmation } from '../record-proof.ts';
-import {
-  avoidTarget,
-  billedNow,
-  carriedFields,
-  endedFields,
-  type Finding,
-  forgivenMachine,
-  type MachineFinding,
-  withRow,
-} from '../status.ts';
-import type { Decision, DestroyMark, SeenOffer, Step } from '../types.ts';
+import type { Decision, DestroyMark, OwnedMachine, SeenOffer, Step } from '../types.ts';
 import { machineFinding, type RecordedMachine, type StateIn, seenFields } from './machine-finding.ts';
 
-/** End of a machine: why, and how firmly. */
+/** End of a machine: reason, kind and finding. */
 interface End {
   readonly machine: OwnedMachine;
   readonly reason: Reason;
   readonly detail?: string | undefined;
   /**
-   * `lost`: it is useless. `unwanted`: it works, and another is desired. `limit`: the object may have none any more.
-   * Different conditions delay each of them.
+   * `lost`: the machine does not work. `unwanted`: it works, but the object needs another one. `limit`: the object
+   * may no longer have a machine. `idle`: it works without a load. Different conditions delay each kind.
    */
-  readonly kind: 'lost' | 'unwanted' | 'limit';
+  readonly kind: 'lost' | 'unwanted' | 'limit' | 'idle';
   readonly finding: MachineFinding;
-  /** Offer in hand for the machine that follows. */
+  /** Available offer for the next machine. */
   readonly offer?: SeenOffer;
 }
 
-/** An end that has not begun: the `ground` of its reason says what has to be confirmed before. */
+/** End that has not begun: the `ground` of its reason determines what must be confirmed first. */
 export interface PlannedEnd extends End {
   readonly reason: EndReason;
+}
+
+/** Returns the kind of an end from the reason in the record. */
+export function kindOf(reason: Reason): End['kind'] {
+  if (reason === 'LimitReached') return 'limit';
+  return reason === 'Idle' ? 'idle' : 'lost';
 }
 
 /** Returns the reason of an end, as a sentence. */
@@ -48,9 +50,9 @@ export function whyOf({ reason, detail }: End): string {
 }
 
 /**
- * Ends a recorded machine: destroy, prove that it is gone, then release it. It does not begin while a condition blocks
- * it; an answered destroy is always completed. Undefined while the reason of the end is not confirmed: the machine is
- * treated as one that stays.
+ * Ends a recorded machine: destroys it, proves that it is gone, then releases it. Conditions may block the beginning;
+ * an answered destroy is always completed. Undefined while the reason of the end is not confirmed: the machine is
+ * then treated as a machine that stays.
  */
 export function endMachine(facts: Facts, planned: PlannedEnd): Step | undefined {
   const mark = facts.memory.destroys.find((each) => each.instanceId === planned.machine.instanceId);
@@ -59,16 +61,16 @@ export function endMachine(facts: Facts, planned: PlannedEnd): Step | undefined 
   if (blocked) return blocked;
   const confirmation = confirmationOf(facts, planned);
   if (confirmation === 'unconfirmed') return undefined;
-  return confirmation === 'confirmed' ? destroy(facts, planned, 'Replacing') : confirmation;
+  return confirmation === 'confirmed' ? decideDestroy(facts, planned, 'Replacing') : confirmation;
 }
 
 /** Every reason that ends a machine: a plan with another reason does not compile. */
 type EndReason = ReasonWith<'ground'>;
 
 /**
- * Returns the confirmation that a machine may end now: two complete lists agree, the breaker has evaluated a list since
- * the end was planned, and a read of the machine agrees. A machine that only the reply to its rental names also needs
- * its label.
+ * Returns the confirmation that a machine may end now. Lists and a read must agree on the ground of the reason,
+ * unless the ground is a request. If the reason can end many machines, the breaker must have evaluated a list since
+ * the end was planned. A machine that only the reply to its rental names also needs its label.
  */
 export function confirmationOf(
   facts: Facts,
@@ -86,10 +88,10 @@ function confirmedGround(
 ): Confirmation {
   const { ground } = reasons[reason];
   if (ground === 'request') return 'confirmed';
-  const machine = facts.machine.list?.recorded;
-  if (machine && !listsAgree(machine, ground)) return 'unconfirmed';
+  const row = facts.machine.list?.recorded;
+  if (row && !listsAgree(row, ground)) return 'unconfirmed';
   return readConfirmation(facts, instanceId, (read) =>
-    machine ? readAgrees(machine, read, ground) : !isServing(read),
+    row ? readAgrees(row, read, ground) : !isServing(read),
   );
 }
 
@@ -110,10 +112,10 @@ export function readConfirmation(
   return isAgreed ? 'confirmed' : 'unconfirmed';
 }
 
-/** Returns true if the machine serves: one without a list may still run. */
+/** Returns true if the read shows a running machine: without a list that shows it, it may still work. */
 const isServing = ({ state }: MachineRead) => state === 'running';
 
-function destroy(facts: HeldFacts, planned: End, reason: 'Replacing' | 'OldMachineNotGone'): Decision {
+function decideDestroy(facts: HeldFacts, planned: End, reason: 'Replacing' | 'OldMachineNotGone'): Decision {
   const { machine } = planned;
   const wait = facts.memory.destroyNotBefore - facts.clock.steadyNow;
   const failing = facts.memory.destroyFailures >= MIN_REPORTED_FAILURES;
@@ -182,7 +184,7 @@ export function failingDetail(
 const NO_KEY =
   ' The key of its MarketplaceAccount may not destroy, and none that may is kept; keys of other accounts are not used. Put a key with the category instance_write into its Secret.';
 
-/** Proves that a machine is gone whose destroy was answered, and asks again if it stays. */
+/** Proves that a destroyed machine is gone, and repeats the destroy while lists still show it. */
 export function awaitGone(facts: Facts, planned: End, mark: DestroyMark): Step {
   const { machine } = planned;
   const proof = goneProof(facts, machine.instanceId);
@@ -209,7 +211,7 @@ function stillThere(facts: HeldFacts, planned: End, mark: DestroyMark): Decision
     facts.machine.list !== undefined &&
     facts.machine.list.begunSteady > overdueAt &&
     facts.machine.list.ids.includes(planned.machine.instanceId);
-  if (isListed) return destroy(facts, planned, 'OldMachineNotGone');
+  if (isListed) return decideDestroy(facts, planned, 'OldMachineNotGone');
   const { conditions = [] } = facts.object.status ?? {};
   const isReported = conditions.some(({ reason }) => reason === 'OldMachineNotGone');
   return decision({
@@ -233,6 +235,9 @@ export function awaitList(facts: Pick<Facts, 'object'>, planned: PlannedEnd): De
   });
 }
 
+/** Phase of the object after each kind of end. */
+const PHASE_AFTER = { lost: 'Replacing', unwanted: 'Replacing', limit: 'Failed', idle: 'Stopped' } as const;
+
 /**
  * Returns the decision for a machine that is certainly gone: it moves into the history. `provenGoneAt`: used if no
  * reply to a destroy dates the end.
@@ -252,7 +257,7 @@ export function ended(
   return decision({
     fields,
     finding: {
-      phase: planned.kind === 'limit' ? 'Failed' : 'Replacing',
+      phase: PHASE_AFTER[planned.kind],
       reason,
       detail: planned.detail,
       machine: { type: 'none' },
@@ -279,14 +284,15 @@ export function ended(
  * that destroy may be lost with the process; the decision is not.
  */
 export function reasonOfEnding({ object }: Pick<Facts, 'object'>): Reason | undefined {
-  const { conditions = [] } = object.status ?? {};
+  const { conditions = [], answered } = object.status ?? {};
+  if (answered?.reason !== undefined && isReason(answered.reason)) return answered.reason;
   const atWork = conditions.find(({ type }) => type === 'Reconciling')?.reason;
   if (!facetsOf(atWork).endsMachine) return undefined;
   const why = conditions.find(({ type }) => type === 'Ready')?.reason;
   return why !== undefined && isReason(why) ? why : 'Destroyed';
 }
 
-/** Returns the time of the next attempt after a failed destroy. */
+/** Returns the delay before the next attempt after a failed destroy, in milliseconds. */
 export function destroyRetryMs(facts: Pick<Facts, 'clock' | 'memory'>): number {
   return Math.min(60_000, backoffMs(facts.memory.destroyFailures, facts.clock.jitter));
 }
@@ -302,38 +308,104 @@ const blocker = (reason: Reason, detail?: string): Blocker => ({ reason, detail 
 /** Interval of checks whether the end is still blocked. */
 export const BLOCKED_RETRY_MS = 60_000;
 
-/** Returns the first condition that forbids to end this machine now. */
+type BlockerOf = (facts: Facts, planned: PlannedEnd) => Blocker | undefined;
+
+/** Returns the first obstacle that forbids to end this machine now. */
 export function blockedBy(facts: Facts, planned: PlannedEnd): Blocker | undefined {
-  const { object, account } = facts;
-  const { spec } = object;
-  const { kind } = planned;
-  // A budget that an annotation lifts is none: to keep the machine, raise the limit in the spec.
-  if (kind === 'limit') return heldInMass(facts);
-  if (object.metadata.annotations?.[annotations.hold] !== undefined) return blocker('Paused', HELD);
-  if (spec.paused) return blocker('Paused');
-  if (kind === 'lost' && spec.replacement.policy === 'Never')
-    return blocker('ReplacementOff', keptDetail(facts, planned));
-  // A machine that was taken over may be all that its object can ever have.
-  const canRent = (spec.offers ?? []).length > 0 && spec.image !== undefined;
-  if (kind === 'unwanted' && !canRent) return blocker('ReplacementOff', NOTHING_TO_RENT);
-  if (kind === 'unwanted' && account.outsider === 'refused') return blocker('NotAllowedByAccount');
-  return accountBlocker(facts, planned);
+  for (const blockerOf of BLOCKERS[planned.kind]) {
+    const found = blockerOf(facts, planned);
+    if (found) return found;
+  }
+  return undefined;
 }
 
-function accountBlocker(facts: Facts, planned: PlannedEnd): Blocker | undefined {
-  const {
-    account,
-    purchase: { uid },
-  } = facts;
-  // Another machine could not be rented: a lost one may come back, and its disk stays.
-  if (facts.account.facts?.suspended && account.outsider === undefined)
+/** Returns the first obstacle that forbids to end an idle machine now. */
+export function blockedIdle(facts: Facts): Blocker | undefined {
+  return byPerson(facts) ?? byAccount(facts) ?? byIdleBreaker(facts);
+}
+
+/** Obstacles of each kind of end, in the order in which they are reported. */
+const BLOCKERS: Readonly<Record<End['kind'], readonly BlockerOf[]>> = {
+  lost: [byPerson, byPolicy, bySuspension, byAccount, byBreaker],
+  unwanted: [byPerson, byOffers, byNamespace, bySuspension, byAccount, byBreaker],
+  // Neither the annotation hold nor spec.paused keeps the machine: only a higher limit in the spec does.
+  limit: [byMassEnds],
+  // An idle machine is not replaced, so its end needs no account that can rent.
+  idle: [blockedIdle],
+};
+
+function byPerson({ object }: Pick<Facts, 'object'>): Blocker | undefined {
+  if (object.metadata.annotations?.[annotations.hold] !== undefined) return blocker('Paused', HELD);
+  return object.spec.paused ? blocker('Paused') : undefined;
+}
+
+function byPolicy(
+  facts: Pick<Facts, 'object' | 'machine' | 'memory'>,
+  planned: PlannedEnd,
+): Blocker | undefined {
+  const { replacement } = facts.object.spec;
+  return replacement.policy === 'Never' ? blocker('ReplacementOff', keptDetail(facts, planned)) : undefined;
+}
+
+/** Returns the block of an object that can rent no machine: an adopted machine may be its only one. */
+function byOffers({ object: { spec } }: Pick<Facts, 'object'>): Blocker | undefined {
+  const canRent = (spec.offers ?? []).length > 0 && spec.image !== undefined;
+  return canRent ? undefined : blocker('ReplacementOff', NOTHING_TO_RENT);
+}
+
+function byNamespace({ account }: Pick<Facts, 'account'>): Blocker | undefined {
+  return account.outsider === 'refused' ? blocker('NotAllowedByAccount') : undefined;
+}
+
+/** Returns the block of a suspended account, which rents no other machine. A lost one may recover, and its disk is kept. */
+function bySuspension(
+  facts: Pick<Facts, 'object' | 'machine' | 'account' | 'memory'>,
+  planned: PlannedEnd,
+): Blocker | undefined {
+  if (facts.account.facts?.suspended && facts.account.outsider === undefined)
     return blocker('Suspended', suspendedDetail(facts, planned));
-  if (account.state !== 'ready') return blocker('AccountNotReady');
-  const { breaker } = account.facts;
-  if (breaker.type === 'closed') return undefined;
-  const mayTakeTurn = planned.kind === 'lost' || facetsOf(planned.reason).endsInMass === true;
+  return undefined;
+}
+
+function byAccount({ account }: Pick<Facts, 'account'>): Blocker | undefined {
+  return account.state === 'ready' ? undefined : blocker('AccountNotReady');
+}
+
+function byBreaker(
+  { account, purchase: { uid } }: Pick<Facts, 'account' | 'purchase'>,
+  { kind, reason }: PlannedEnd,
+): Blocker | undefined {
+  const breaker = account.facts?.breaker;
+  if (!breaker || breaker.type === 'closed') return undefined;
+  const mayTakeTurn = kind === 'lost' || facetsOf(reason).endsInMass === true;
   const hasTurn = breaker.type === 'slow' && breaker.turn === uid && mayTakeTurn;
   return hasTurn ? undefined : blocker('BreakerOpen', breaker.message);
+}
+
+/**
+ * Returns the block if many machines reach a limit at the same time: they wait for a person or the maximum hold,
+ * because the figures may be wrong.
+ */
+function byMassEnds({ account }: Pick<Facts, 'account'>): Blocker | undefined {
+  const breaker = account.facts?.breaker;
+  const isHeld = breaker?.type === 'open' && breaker.cause === 'massEnds';
+  return isHeld ? blocker('BreakerOpen', breaker.message) : undefined;
+}
+
+/**
+ * Returns the block of an idle end by the breaker. If many machines become idle at the same time, the marketplace may
+ * show no utilization at all. Then a person must decide: neither a calm breaker nor its maximum hold is proof.
+ */
+function byIdleBreaker({
+  account,
+  purchase: { uid },
+}: Pick<Facts, 'account' | 'purchase'>): Blocker | undefined {
+  const breaker = account.facts?.breaker;
+  if (!breaker || breaker.type === 'closed') return undefined;
+  const isReleased = breaker.type === 'slow' && breaker.releasedBy === 'person';
+  if (isReleased && breaker.turn === uid) return undefined;
+  const isForPerson = breaker.type === 'slow' ? !isReleased : breaker.cause === 'massEnds';
+  return blocker('BreakerOpen', isForPerson ? `${breaker.message} ${CONFIRM_IDLE}` : breaker.message);
 }
 
 /** Returns the detail of a kept machine with its ongoing price, without which the object would seem to cost nothing. */
@@ -344,7 +416,7 @@ function keptDetail(facts: Pick<Facts, 'object' | 'machine' | 'memory'>, planned
   return `${whyOf(planned).replace(/\.$/, '')}; machine ${instanceId} is kept (policy Never) and ${bills} until it is destroyed.`;
 }
 
-/** Says what bills meanwhile: a suspended account is to spend no more. */
+/** Returns the detail of a machine that is kept because its account is suspended, with its ongoing price. */
 function suspendedDetail(
   facts: Pick<Facts, 'object' | 'machine' | 'memory'>,
   { kind, machine }: PlannedEnd,
@@ -355,21 +427,13 @@ function suspendedDetail(
   return `${state} ${machine.instanceId} is kept and ${bills}: its account is suspended, so no other can be rented.`;
 }
 
-/**
- * Returns the block if many machines reach a limit at once: they wait for a person or the maximum hold, because the
- * figures may be wrong.
- */
-function heldInMass({ account: { facts: accountFacts } }: Pick<Facts, 'account'>): Blocker | undefined {
-  const breaker = accountFacts?.breaker;
-  const isHeld = breaker?.type === 'open' && breaker.cause === 'massEnds';
-  return isHeld ? blocker('BreakerOpen', breaker.message) : undefined;
-}
+const CONFIRM_IDLE = `If they are idle indeed, set the annotation ${annotations.closeBreaker} on the MarketplaceAccount.`;
 
 const HELD = `The annotation ${annotations.hold} keeps the machine from being replaced; limits of the spec end it all the same.`;
 
 const NOTHING_TO_RENT = 'No other machine can be rented: spec.offers or spec.image is missing.';
 
-/** Status of a machine that is useless or beyond a limit while its end is blocked. */
+/** Returns the decision for a machine whose end is blocked; undefined if nothing blocks it. */
 export function showBlockedEnd(facts: Facts, planned: PlannedEnd): Decision | undefined {
   const by = blockedBy(facts, planned);
   if (!by) return undefined;
@@ -394,14 +458,18 @@ export function excess(planned: PlannedEnd): Finding['budget'] {
     : undefined;
 }
 
-/** Stops a machine that should not run, whatever its present state. */
-export function stop(
+/** Stops a machine that should not run, whatever its present state. `detail`: why, if not by powerState. */
+export function decideStop(
   facts: HeldFacts,
   recorded: RecordedMachine<StateIn<'running' | 'booting' | 'unrecognized'>>,
+  detail = budgetStopOf(facts) ?? idleStopOf(facts),
 ): Decision {
   return decision({
     fields: withRow(facts, recorded.state.row),
-    finding: { phase: 'Stopping', reason: 'Stopping', machine: machineFinding(facts, recorded.state) },
+    finding: {
+      ...{ phase: 'Stopping', reason: 'Stopping', detail },
+      machine: machineFinding(facts, recorded.state),
+    },
     record: { type: 'status' },
     ...askToStop(facts, recorded.machine.instanceId),
   });
@@ -410,7 +478,7 @@ export function stop(
 /** Interval after which a stop is repeated for a machine that keeps running. */
 const STOP_AGAIN_MS = 30_000;
 
-/** Asks at once, and again every half minute. */
+/** Requests a stop immediately, and repeats it every half minute. */
 export function askToStop(
   { memory, clock: { steadyNow } }: Pick<Facts, 'clock' | 'memory'>,
   instanceId: string,

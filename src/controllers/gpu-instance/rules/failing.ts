@@ -1,10 +1,12 @@
 import { isOpenAt, timeOutsideSpans } from '../../../accounts/breaker.ts';
 import { parseDuration } from '../../../lib/time.ts';
+import { statusSeenSince, untilTimeIsUp } from '../deadlines.ts';
 import { decision, type Rule } from '../decision.ts';
 import type { Facts, HeldFacts } from '../facts.ts';
-import { untilTimeIsUp } from '../limits.ts';
-import { carriedFields, statusSeenSince, withRow } from '../status.ts';
+import { isToStop } from '../limits.ts';
+import { carriedFields, withRow } from '../machine-fields.ts';
 import type { Decision, Step } from '../types.ts';
+import { canStop } from '../unsupported.ts';
 import { contractEnded } from './contract-end.ts';
 import { endMachine } from './ending.ts';
 import { machineFinding, type RecordedMachine, type StateIn } from './machine-finding.ts';
@@ -16,15 +18,14 @@ const RULES: readonly Rule<RecordedMachine<StateIn<'failing'>>>[] = [
     name: 'ended-while-stopped-wanted',
     because: 'powerState is Stopped, and a container that ended is as good as a stopped one.',
     decide: (facts, recorded) =>
-      facts.object.spec.powerState === 'Stopped' && recorded.state.reason === 'Exited'
+      isToStop(facts) && canStop(facts) && recorded.state.reason === 'Exited'
         ? asDesired(facts, recorded)
         : undefined,
   },
   {
     name: 'unseen-while-stopped-wanted',
     because: 'powerState is Stopped: no running machine replaces a lost one.',
-    decide: (facts, recorded) =>
-      facts.object.spec.powerState === 'Stopped' ? stayLost(facts, recorded) : undefined,
+    decide: (facts, recorded) => (isToStop(facts) ? stayLost(facts, recorded) : undefined),
   },
   {
     name: 'contract-ended',
@@ -65,7 +66,7 @@ export function isPastTolerance(facts: HeldFacts, { state }: RecordedMachine<Sta
   return patience === 0 || toleratedAt(facts, since, facts.machine.list?.begunSteady) >= patience;
 }
 
-/** Returns the milliseconds for which something was tolerated by then; 0 if its start is unknown. */
+/** Returns the milliseconds for which a state had been tolerated at that time; 0 if its start is unknown. */
 function toleratedAt(facts: Pick<Facts, 'account'>, since: number, at = Number.NEGATIVE_INFINITY): number {
   if (at <= since) return 0;
   return timeOutsideSpans(facts.account.facts?.openSpans ?? [], { from: since, until: at });
@@ -99,8 +100,8 @@ function tolerate(facts: HeldFacts, recorded: RecordedMachine<StateIn<'failing'>
 
 function stayLost(facts: HeldFacts, recorded: RecordedMachine<StateIn<'failing'>>): Decision {
   const { breaker } = facts.account.facts ?? {};
-  // Why it is not replaced, if that is not its own tolerance.
-  const isBlocked = breaker?.type === 'open' && facts.object.spec.powerState !== 'Stopped';
+  // The breaker, not its own tolerance, prevents the replacement.
+  const isBlocked = breaker?.type === 'open' && !isToStop(facts);
   return decision({
     fields: withRow(facts, recorded.state.row),
     finding: {
@@ -114,7 +115,10 @@ function stayLost(facts: HeldFacts, recorded: RecordedMachine<StateIn<'failing'>
 /** Window after an unhealthy period in which the next one must last for two lists before it is recorded. */
 const FLAP_WINDOW_MS = 300_000;
 
-/** Returns true if a machine was bad a moment ago and recovered: a single poll is not worth two writes. */
+/**
+ * Returns true if a machine fails again shortly after it recovered, and fewer than two lists show that: a single poll
+ * is not worth two writes.
+ */
 function isFlapping({
   memory,
   machine: { listsBegun },

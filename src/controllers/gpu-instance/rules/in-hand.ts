@@ -1,12 +1,16 @@
 import { facetsOf, type Reason } from '../../../api/v1alpha1/reasons.ts';
+import { idleEnd } from '../../../instance/idle.ts';
 import { formatDollars, type MicroDollars } from '../../../lib/money.ts';
+import { conditionState } from '../conditions.ts';
 import { backoffMs } from '../decision.ts';
-import type { Facts, OwnedMachine } from '../facts.ts';
-import { conditionState, endedFields } from '../status.ts';
+import type { Facts } from '../facts.ts';
+import { endedFields } from '../history.ts';
+import { budgetStopOf } from '../limits.ts';
 import type {
   AccountFacts,
   Decision,
   FirstSearch,
+  OwnedMachine,
   Purchase,
   ReadRequest,
   Refusal,
@@ -17,20 +21,20 @@ import type {
 import { SECOND_SEARCH_MS, shownOffers } from './purchase.ts';
 import { whileUnrented } from './unrented.ts';
 
-/** A machine that works, and the reason to rent another one. */
+/** Working machine, and the reason to replace it. */
 export interface Replaced {
   readonly machine: OwnedMachine;
   readonly reason: Reason;
 }
 
-/** State of the search for a machine in place of one that works. */
+/** State of the search for a replacement of a working machine. */
 export type Hand =
   /** Two searches show the offer as matching, every check of a rental passes, and the account admits the rental without the present machine. */
   | { readonly type: 'inHand'; readonly offer: SeenOffer }
   | { readonly type: 'read'; readonly requests: readonly ReadRequest[] }
-  /** Not known yet: the search waits in the queue of the login, or a clock or a permission is not settled. */
+  /** Not known yet: the search is queued, or a clock or a permission is not settled. */
   | { readonly type: 'searching'; readonly requeue: Requeue; readonly waits?: Decision['waits'] }
-  /** Nothing can be rented; `found` is set if this pass found that out. */
+  /** Nothing can be rented; `found` is set in the reconcile that discovered this. */
   | {
       readonly type: 'none';
       readonly refusal: Refusal;
@@ -45,21 +49,25 @@ export type Hand =
 const MAX_SEEN_MS = 40_000;
 
 /**
- * A first search older than this is made again. Longer than a full queue of searches takes: the second search is the one
- * that has to be fresh.
+ * Maximum age of a first search; an older one is repeated. Exceeds the time of a full search queue, because only the
+ * second search must be recent.
  */
 const FIRST_SEARCH_MS = 600_000;
 
 /**
- * Returns the search for a replacement of a working machine, by the rules of a rental: as if the present machine had
- * ended. Searches are paced as for an object without a machine. No single reply ends the present machine: another
- * search must show the same offer as matching.
+ * Returns the search for a replacement of a working machine, by the rules of a rental, as if the present machine had
+ * ended. Searches are paced like those of an object without a machine. No single reply ends the present machine:
+ * another search must also show the offer as matching.
  */
 export function handOf(facts: Facts, replaced: Replaced): Hand {
   const { refusal, notBefore } = facts.memory.replacement;
   const waitMs = notBefore - facts.clock.steadyNow;
   if (waitMs > 0 && refusal) return { type: 'none', refusal, afterMs: waitMs };
+  const stop = budgetStopOf(facts);
+  if (stop !== undefined)
+    return { type: 'none', refusal: { reason: 'BudgetReached', detail: stop }, afterMs: 60_000 };
   if (facts.object.spec.powerState === 'Stopped') return { type: 'none', ...WHILE_STOPPED };
+  if (idleEnd(facts.object) !== undefined) return { type: 'none', ...AFTER_IDLE };
   const first = firstSearchOf(facts);
   const dueMs = first ? secondSearchAt(first) - facts.clock.steadyNow : 0;
   if (first && dueMs > 0) return awaitSecondSearch(first, dueMs);
@@ -93,7 +101,7 @@ function firstSearchOf({
 
 const EVEN = 0.5;
 
-/** Searches that agree on nothing are made at longer and longer intervals. */
+/** Returns the time of the second search. The interval grows while searches have no offer in common. */
 function secondSearchAt({ begunAt, misses }: FirstSearch): number {
   return begunAt + (misses === 0 ? SECOND_SEARCH_MS : backoffMs(misses, EVEN));
 }
@@ -144,8 +152,8 @@ function onlyOffers(facts: Facts, offerIds: readonly string[]): Facts {
   if (account.state !== 'ready') return facts;
   const { reserved } = account.facts;
   const shown = new Set(offerIds);
-  const isReserved = (id: string) => !shown.has(id) || reserved.has(id);
-  return withAccount(facts, { ...account.facts, reserved: { has: isReserved } });
+  const isHeld = (id: string, promised?: number) => !shown.has(id) || reserved.has(id, promised);
+  return withAccount(facts, { ...account.facts, reserved: { has: isHeld } });
 }
 
 // The account and the refusals
@@ -154,6 +162,11 @@ const SOON_MS = 1_000;
 
 const WHILE_STOPPED = {
   refusal: { reason: 'Stopped', detail: 'No other machine is rented while spec.powerState is Stopped.' },
+  afterMs: 60_000,
+} as const;
+
+const AFTER_IDLE = {
+  refusal: { reason: 'Idle', detail: 'No other machine is rented after an end for idleness.' },
   afterMs: 60_000,
 } as const;
 
@@ -191,7 +204,10 @@ function refused(
   return noneFound(facts, refusal, { atLeastMs: requeue.afterMs ?? 0 });
 }
 
-/** Returns the refusal after a price rise, whose limit is the present price, which no person wrote. */
+/**
+ * Returns the detail if no cheaper offer exists after a price rise. The limit is then the present price, which is not
+ * in the spec.
+ */
 function noneCheaper(
   { machine: { list } }: Pick<Facts, 'machine'>,
   replaced: Replaced,

@@ -1,17 +1,18 @@
 import { facetsOf, type Reason, reasons } from '../../../api/v1alpha1/reasons.ts';
 import { findCondition } from '../../../runtime/conditions.ts';
 import type { EventNote } from '../../../runtime/events.ts';
+import { conditionState } from '../conditions.ts';
+import { type Added, withAdded, writesStatus } from '../decision.ts';
 import type { Facts } from '../facts.ts';
-import { conditionState } from '../status.ts';
 import type { ConditionState, Decision, Requeue, Step, Verdict } from '../types.ts';
 import { BLOCKED_RETRY_MS, blockedBy, excess, type PlannedEnd, whyOf } from './ending.ts';
 import { type Hand, handOf } from './in-hand.ts';
 
-/** Cause for which a machine is kept although another is due, and the time of the next look. */
+/** Reason why a machine is kept although its replacement is due, and the next reconcile. */
 interface Kept {
   /** Undefined while that is not known yet and was not reported before. */
   readonly condition: ConditionState | undefined;
-  /** The same in fewer words, for a Ready that stays True; undefined if it stays as it is on record. */
+  /** Short form of the condition for the message of `Ready`, which stays True; undefined: the recorded message stays. */
   readonly summary?: string;
   readonly requeue: Requeue;
   readonly waits?: Decision['waits'];
@@ -20,27 +21,24 @@ interface Kept {
 }
 
 /**
- * Adds to the decision on a machine that another one is due and what blocks its replacement: a person, the account, or
- * that nothing can be rented. The machine stays as ready as it is. An event reports the begin.
+ * Adds to the decision that a replacement is due, and what blocks it: a person, the account, or a lack of offers. The
+ * machine's readiness is unchanged. An event reports the first occurrence.
  */
 export function withKeptMachine(facts: Facts, planned: PlannedEnd, step: Step): Step {
-  if (step.type !== 'decision' || !step.status || step.status.verdict.phase === 'Replacing') return step;
+  if (!writesStatus(step) || step.status.verdict.phase === 'Replacing') return step;
   const kept = keptBy(facts, planned);
   if (!kept) return step;
-  const { condition, waits, found } = kept;
-  const { fields, verdict } = step.status;
+  const { condition, requeue, waits, found } = kept;
+  const { verdict } = step.status;
   const summary = kept.summary ?? recordedReady(facts) ?? verdict.Ready.message;
-  return {
-    ...step,
-    status: {
-      fields,
-      verdict: condition ? withCondition(verdict, planned, { condition, summary }) : verdict,
-    },
-    events: [...step.events, ...(condition ? beginOf(facts, condition) : [])],
-    ...(waits && { waits }),
-    ...(found && { blocked: found }),
-    requeue: sooner(step.requeue, kept.requeue),
+  const added: Added<KeptConditions> = {
+    ...(condition && {
+      conditions: conditionsOf(verdict, planned, { condition, summary }),
+      events: beginOf(facts, condition),
+    }),
+    requeue,
   };
+  return { ...withAdded(step, added), ...(waits && { waits }), ...(found && { blocked: found }) };
 }
 
 function keptBy(facts: Facts, planned: PlannedEnd): Kept | undefined {
@@ -90,15 +88,16 @@ function recordedReady({ object }: Pick<Facts, 'object'>): string | undefined {
   return ready?.status === 'True' ? ready.message : undefined;
 }
 
-/** Returns the condition of the step. A stalled object names the action for a person; its Ready stays. */
-function withCondition(
+type KeptConditions = 'ReplacementBlocked' | 'OverBudget' | 'Reconciling' | 'Ready';
+
+/** Returns the conditions of the block. A stalled object names the action for a person; its Ready stays. */
+function conditionsOf(
   verdict: Verdict,
   planned: PlannedEnd,
   { condition, summary }: { readonly condition: ConditionState; readonly summary: string },
-): Verdict {
+): Partial<Pick<Verdict, KeptConditions>> {
   const exceeded = excess(planned);
   const common = {
-    ...verdict,
     ReplacementBlocked: condition,
     ...(exceeded && { OverBudget: conditionState('True', exceeded.reason, exceeded.detail) }),
   };
@@ -108,8 +107,8 @@ function withCondition(
 }
 
 /**
- * Returns true for a cause of a whole account, which reports it itself, and which ends within moments as after a
- * restart.
+ * Returns true for a cause that affects a whole account, which reports it itself, or that ends within moments, such
+ * as after a restart.
  */
 function isReportedElsewhere(reason: string): boolean {
   return facetsOf(reason).passes === 'asAccountReports';
@@ -126,14 +125,9 @@ function beginOf(facts: Pick<Facts, 'object'>, { reason, message }: ConditionSta
   return [{ type, reason: 'ReplacementBlocked', action: 'Replacing', note: message }];
 }
 
-/** Returns the end of a recorded block: the machine was replaced, or no other is due any more. */
+/** Returns the end of a recorded block: the machine was replaced, or no replacement is due any more. */
 export function withEndOfBlock(facts: Pick<Facts, 'object'>, step: Step, how: string): Step {
   if (step.type !== 'decision' || !step.status || !wasReported(facts)) return step;
   const note: EventNote = { type: 'Normal', reason: 'ReplacementBlocked', action: 'Replacing', note: how };
   return { ...step, events: [note, ...step.events] };
-}
-
-function sooner(left: Requeue, right: Requeue): Requeue {
-  const times = [left.afterMs, right.afterMs].filter((time) => time !== undefined);
-  return { ...left, ...right, ...(times.length > 0 && { afterMs: Math.min(...times) }) };
 }

@@ -5,11 +5,12 @@ import { isUp, type ShownState } from '../../../instance/machine-state.ts';
 import { asHandled } from '../../../instance/replace-request.ts';
 import { formatTime } from '../../../lib/time.ts';
 import { unmappedPorts } from '../../../reach/machine-ports.ts';
-import type { Facts, HeldFacts, OwnedMachine } from '../facts.ts';
+import { conditionState, type MachineFinding, type Origin } from '../conditions.ts';
+import type { Facts, HeldFacts } from '../facts.ts';
 import { replaceIsHandled } from '../limits.ts';
+import { withRow } from '../machine-fields.ts';
 import type { MachineState } from '../stage.ts';
-import { conditionState, type MachineFinding, type Origin, withRow } from '../status.ts';
-import type { ConditionState, StatusFields } from '../types.ts';
+import type { ConditionState, OwnedMachine, StatusFields } from '../types.ts';
 
 /** Returns the origin of the object's machine: rented or adopted. */
 export function originOf(facts: Pick<Facts, 'object'>): Origin {
@@ -44,7 +45,7 @@ export function machineFinding(
 export const UNRECOGNIZED =
   'The marketplace reports a state that this operator does not know; the machine is kept as it is. See status.machine.state.';
 
-/** A machine that is to run was not stopped as requested. */
+/** Returns the detail of a stopped machine that should run: the stop was not requested. */
 const unrequested = ({ object }: Pick<Facts, 'object'>): { readonly detail?: string } =>
   object.spec.powerState === 'Running' ? { detail: 'The machine is stopped.' } : {};
 
@@ -53,7 +54,7 @@ export function bootReason({ state }: Pick<ShownState, 'state'>): Reason {
   return state === 'pending' ? 'Provisioning' : 'Loading';
 }
 
-/** Returns the state of `Reachable`: by the probe, or by running if there is none. */
+/** Returns the state of `Reachable`, from the probe, or from the running state without a probe. */
 export function reachable(facts: Pick<Facts, 'object' | 'machine'>): ConditionState {
   const { status, reason, detail } = reachability(facts);
   return conditionState(status, reason, detail);
@@ -62,7 +63,7 @@ export function reachable(facts: Pick<Facts, 'object' | 'machine'>): ConditionSt
 interface Reachability {
   readonly status: ConditionState['status'];
   readonly reason: Reason;
-  /** In the words of what does not answer, without what to do. */
+  /** Reason in the words of the failing component, without advice. */
   readonly detail?: string | undefined;
 }
 
@@ -97,7 +98,7 @@ function missingPorts({ object, machine: { list } }: Pick<Facts, 'object' | 'mac
 /** Returns the fields of the row; for a running machine also the time at which it was first seen running. */
 export function seenFields(facts: HeldFacts, row: Machine): StatusFields {
   if (row.state !== 'running') return withRow(facts, row);
-  // A start that worked is forgotten.
+  // The start succeeded, so its request is removed.
   const { startRequestedAt: _worked, progressAt: _loaded, ...fields } = withRow(facts, row);
   const seenAt = formatTime(facts.machine.list?.begunAt ?? facts.clock.now);
   const annotation = facts.object.metadata.annotations?.[annotations.replaceAt];
@@ -112,7 +113,7 @@ export function seenFields(facts: HeldFacts, row: Machine): StatusFields {
   };
 }
 
-/** Returns the time of the first successful probe: a probe that never succeeds on any machine is itself at fault. */
+/** Returns the time of the first successful probe. A probe that never succeeded on any machine is itself suspect. */
 function readyField(
   facts: Pick<Facts, 'object' | 'machine' | 'clock'>,
   { readyAt }: StatusFields,

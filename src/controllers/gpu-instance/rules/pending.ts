@@ -1,9 +1,10 @@
 import type { Machine } from '../../../accounts/beliefs/machine.ts';
 import { formatDollars } from '../../../lib/money.ts';
+import { pricedId } from '../billing.ts';
 import { decision } from '../decision.ts';
 import type { Facts, IntentOutcome } from '../facts.ts';
+import { carriedFields } from '../machine-fields.ts';
 import type { Stage } from '../stage.ts';
-import { carriedFields, pricedId } from '../status.ts';
 import type { Step } from '../types.ts';
 
 const AWAIT_SETTLEMENT = {
@@ -17,8 +18,8 @@ const HOLD_UNCERTAIN = {
 };
 
 /**
- * Waits for the outcome of a rental whose answer is missing. Nothing else is rented meanwhile: not another
- * offer, and not the same one again.
+ * Waits for the outcome of a rental whose answer is missing. In this time nothing else is rented, neither another
+ * offer nor the same one again.
  */
 export function awaitSettlement(
   facts: Pick<Facts, 'object' | 'clock'>,
@@ -41,14 +42,14 @@ export function awaitSettlement(
   });
 }
 
-/** Returns the missing answer of a purchase, or the machines on which a person must decide. */
+/** Returns the missing evidence of a purchase, or the machines about which a person must decide. */
 export function whatIsMissing(
   settlement: Extract<IntentOutcome, { readonly type: 'unknown' | 'late' | 'ambiguous' }>,
 ): string {
   const { attempt, offer } = settlement.intent;
   if (settlement.type === 'unknown')
     return `The answer to purchase ${attempt} of offer ${offer} is missing; it settles by the lists.`;
-  if (settlement.type === 'late') return lateDetail(settlement.machine, attempt);
+  if (settlement.type === 'late') return lateDetail(settlement.row, attempt);
   const [first, ...others] = settlement.candidates.map(pricedId);
   return others.length === 0
     ? `Machine ${first} is new and has no label, so it may be from purchase ${attempt}. Destroy it if it is not needed; label it if it is yours.`

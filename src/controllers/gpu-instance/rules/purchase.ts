@@ -7,9 +7,11 @@ import { parseTime } from '../../../lib/time.ts';
 import { makeLabel } from '../../../ownership/label.ts';
 import { workerToken } from '../../../ownership/worker-token.ts';
 import type { EventNote } from '../../../runtime/events.ts';
+import { conditionState } from '../conditions.ts';
 import { backoffMs, decision } from '../decision.ts';
 import type { Facts } from '../facts.ts';
 import { remainingLifetimeMs } from '../limits.ts';
+import { carriedFields } from '../machine-fields.ts';
 import {
   type ChoiceInput,
   chooseOffer,
@@ -23,7 +25,6 @@ import {
 import { NO_PRICE_LIMIT, preflight } from '../preflight.ts';
 import { rentRequest } from '../rental.ts';
 import type { Stage } from '../stage.ts';
-import { carriedFields, conditionState } from '../status.ts';
 import type {
   AccountFacts,
   ConditionState,
@@ -40,20 +41,20 @@ import type {
 type Unrented = Extract<Stage, { type: 'unrented' }>;
 type Requirements = NonNullable<GpuInstanceSpec['offers']>[number];
 
-/** Requests what a rental needs, inputs and the first search together, and then names the offer. */
+/** Requests the inputs of a rental together with the first search, then decides on an offer. */
 export function purchase(facts: Facts, stage: Unrented): Step | undefined {
   if (facts.account.state !== 'ready') return undefined;
   const { facts: account } = facts.account;
   if (facts.purchase.place) return waitInQueue(facts, stage, facts.purchase.place);
   const checked = preflight(facts, account);
   if (checked.type === 'passed') return firstChoice(facts, stage, { account, inputs: checked.inputs });
-  // The first search beside the checks; they alone if no price limits it.
+  // The first search follows the inputs in the same round, unless no alternative has a price limit or an input is unusable.
   const index = pricedFrom(facts, account);
   const first = index < 0 ? [] : [search(facts, { index, account, scope: 'shared' })];
   return { type: 'read', requests: [{ type: 'inputs' }, ...first] };
 }
 
-/** Says what is missing before a rental. Undefined if nothing is, or if the cluster was not asked yet. */
+/** Reports a missing requirement of a rental. Undefined if nothing is missing, or if the cluster was not read yet. */
 export function failPreflight(
   facts: Pick<Facts, 'object' | 'account' | 'purchase'>,
   stage: Unrented,
@@ -62,7 +63,11 @@ export function failPreflight(
   const checked = preflight(facts, facts.account.facts);
   if (checked.type !== 'problem') return undefined;
   const { reason, detail, retryAfterMs: afterMs } = checked;
-  return idle(facts, stage, { reason, detail, ...(afterMs !== undefined && { requeue: { afterMs } }) });
+  return rentNothing(facts, stage, {
+    reason,
+    detail,
+    ...(afterMs !== undefined && { requeue: { afterMs } }),
+  });
 }
 
 /** Returns the index of the first alternative with a price limit; -1 if none has one. */
@@ -76,8 +81,8 @@ interface Means {
 }
 
 /**
- * Returns the first choice among the alternatives in their order; the broad search that explains the result comes only
- * after all of them found nothing.
+ * Returns the first choice among the alternatives in their order. The broad search that explains the result follows
+ * only after all of them found nothing.
  */
 function firstChoice(facts: Facts, stage: Unrented, means: Means): Step {
   const { account } = means;
@@ -108,7 +113,7 @@ interface Search extends Pick<Alternative, 'index' | 'account'> {
   readonly scope: 'shared' | 'exact';
 }
 
-/** Two searches that are to confirm each other begin at least so long apart. */
+/** Minimum time between the beginnings of two searches that confirm each other. */
 export const SECOND_SEARCH_MS = 3_000;
 
 /** Result of this reconcile's searches for offers that match the spec. */
@@ -180,7 +185,10 @@ function explain(
   const index = pricedFrom(facts, account);
   const requirements = alternatives[index];
   if (requirements === undefined)
-    return { ...idle(facts, stage, { reason: 'InvalidSpec', detail: NO_PRICE_LIMIT }), isFailure: true };
+    return {
+      ...rentNothing(facts, stage, { reason: 'InvalidSpec', detail: NO_PRICE_LIMIT }),
+      isFailure: true,
+    };
   const { explained } = facts.memory;
   if (explained) return backOff(facts, stage, explained, NOTHING_MAX_MS);
   const broad = facts.purchase.broadOffers;
@@ -189,7 +197,7 @@ function explain(
     const queries = [offerQuery(requirements, context, 'broad')] as const;
     return { type: 'read', requests: [{ type: 'offers', index, scope: 'broad', queries }] };
   }
-  // An explanation is worth no waiting: the next search may bring it.
+  // An explanation is not worth a wait: the next search may provide it.
   if (broad.type !== 'found')
     return backOff(facts, stage, { reason: 'NoOffers', detail: 'No offer matches.' }, NOTHING_MAX_MS);
   return nothingMatches(facts, stage, choiceInput(facts, { index, requirements, account }, broad));
@@ -217,7 +225,7 @@ function nothingMatches(
 const WITHOUT_PRICE =
   'Offers that match otherwise name no price; to accept any price, set allowUnknownPrice under spec.offers.';
 
-/** More of them hide what helps most. */
+/** Maximum number of alternatives in a message: more would hide the best one. */
 const MAX_WITHOUT = 3;
 
 function allTaken(facts: Pick<Facts, 'object' | 'clock' | 'memory'>, stage: Unrented): Decision {
@@ -225,11 +233,11 @@ function allTaken(facts: Pick<Facts, 'object' | 'clock' | 'memory'>, stage: Unre
   return backOff(facts, stage, { reason: 'NoOffers', detail });
 }
 
-/** An object without a match searches at longer and longer intervals, up to this. */
+/** Maximum interval between searches without a match; it grows up to this. */
 const NOTHING_MAX_MS = 1_800_000;
 
 /**
- * Returns the wait: nothing is searched before its end, whatever wakes the object, unless its spec or its account
+ * Returns the wait. Nothing is searched before it ends, whatever requeues the object, unless its spec or account
  * changes.
  */
 function backOff(
@@ -239,7 +247,10 @@ function backOff(
   maxMs?: number,
 ): Decision {
   const afterMs = backoffMs(facts.memory.failures + 1, facts.clock.jitter, maxMs);
-  return { ...idle(facts, stage, { ...refusal, requeue: { afterMs } }), backOff: { afterMs, refusal } };
+  return {
+    ...rentNothing(facts, stage, { ...refusal, requeue: { afterMs } }),
+    backOff: { afterMs, refusal },
+  };
 }
 
 const NOTHING_EXCLUDED: Exclusions = { offers: new Set(), machines: new Set(), hosts: new Set() };
@@ -259,7 +270,7 @@ function choiceInput(
   };
 }
 
-/** Exclusions by failures of this object or its account, and by pending rentals of others. */
+/** Returns the exclusions by failures of this object or its account, and by pending rentals of other objects. */
 function exclusions(
   { object, clock: { now } }: Pick<Facts, 'object' | 'clock'>,
   account: AccountFacts,
@@ -291,7 +302,10 @@ function withoutReply(
     backoffMs(facts.memory.failures + 1, facts.clock.jitter),
   );
   const refusal = { reason, detail: failed.detail };
-  return { ...idle(facts, stage, { ...refusal, requeue: { afterMs } }), backOff: { afterMs, refusal } };
+  return {
+    ...rentNothing(facts, stage, { ...refusal, requeue: { afterMs } }),
+    backOff: { afterMs, refusal },
+  };
 }
 
 const TIME_UNCERTAIN =
@@ -318,7 +332,7 @@ function rent(
   const { serviceTime } = chosen.account;
   if (serviceTime.type === 'stale')
     return {
-      ...idle(facts, stage, {
+      ...rentNothing(facts, stage, {
         reason: 'AccountNotReady',
         detail: TIME_UNCERTAIN,
         requeue: { onList: true, afterMs: 1_000 },
@@ -348,6 +362,7 @@ function rent(
       { ...chosen.offer, pricing: chosen.requirements.pricing },
       filteredFields(object.spec.offers),
     ),
+    ...(chosen.inputs.fuse && { fuse: chosen.inputs.fuse }),
     knownIds: chosen.account.labelEcho === 'echoed' ? undefined : (facts.machine.list?.ids ?? []),
   };
   return decision({
@@ -361,7 +376,7 @@ export function foundNothing(reason: string | undefined): boolean {
   return facetsOf(reason).search === 'foundNothing';
 }
 
-/** Milliseconds for which an object may wait without saying why. */
+/** Milliseconds for which an object may wait without a message. */
 const SILENCE_MS = 3_000;
 /** A message about position and time is kept this long, and then while both are within a quarter of their values. */
 const NOTICE_HOLD_MS = 10_000;
@@ -372,8 +387,8 @@ const FAR_SHARE = 0.25;
 const MAX_RETRY_MS = 60_000;
 
 /**
- * Says that the object waits in the queue of its login, behind how many, and for how long about. The queue calls it;
- * it looks again only to tell a position that has changed much.
+ * Reports that the object waits in the login's queue, with its position and approximate wait. The queue requeues the
+ * object when its turn comes; it reconciles earlier only to update a position that has changed much.
  */
 export function waitInQueue(
   facts: Pick<Facts, 'object' | 'account' | 'clock' | 'memory'>,
@@ -383,21 +398,22 @@ export function waitInQueue(
   if (!place || place.waitedMs + place.expectedMs <= SILENCE_MS) {
     return decision({ requeue: { afterMs: SILENCE_MS }, waits: {} });
   }
-  // When what is said of a place in the line of rentals may be wrong. A search calls the object when it ends.
+  // Time after which the reported position among rentals may be wrong. A search requeues the object when it
+  // ends.
   const changesMs = place.isSerial ? 0 : Math.ceil(FAR_SHARE * place.expectedMs);
   const rentalMs = Math.min(MAX_RETRY_MS, Math.max(NOTICE_HOLD_MS, changesMs));
   const requeue = { afterMs: place.for === 'search' ? MAX_RETRY_MS : rentalMs };
   const { refusal } = facts.memory;
   if (place.for === 'search' && refusal && foundNothing(refusal.reason)) {
-    // That it searches again is no change: nothing matched, and that is what it waits for.
-    return { ...idle(facts, stage, { ...refusal, requeue }), waits: {} };
+    // A repeated search is no change: nothing matched, and the object still waits for a match.
+    return { ...rentNothing(facts, stage, { ...refusal, requeue }), waits: {} };
   }
   const previous = facts.memory.queued;
   const now = noticeOf(facts, place);
   const notice = previous && isStillTrue(previous, now) ? previous : now;
-  const waiting = idle(facts, stage, { reason: notice.reason, detail: notice.detail, requeue });
+  const waiting = rentNothing(facts, stage, { reason: notice.reason, detail: notice.detail, requeue });
   if (!waiting.status) return { ...waiting, waits: { notice } };
-  // Who asked for a look waits for the search: it is not handled before.
+  // A reconcile request is acknowledged only after the search.
   const { requestedAt: _asked, ...fields } = waiting.status.fields;
   const handled = facts.object.status?.requestedAt;
   const unhandled = { ...fields, ...(handled !== undefined && { requestedAt: handled }) };
@@ -405,8 +421,8 @@ export function waitInQueue(
 }
 
 /**
- * Returns true if the recorded notice still holds: another cause is reported at once, and another position or time when
- * it differs much.
+ * Returns true if the recorded notice is still accurate: a different cause is reported immediately, a different
+ * position or time when it differs much.
  */
 function isStillTrue(previous: QueueNotice, now: QueueNotice): boolean {
   if (previous.cause !== now.cause || previous.isSerial !== now.isSerial) return false;
@@ -448,8 +464,8 @@ export interface Because {
   readonly requeue?: Requeue;
 }
 
-/** Says why nothing is rented. The purchase that came to nothing is closed in the same write. */
-export function idle(facts: Pick<Facts, 'object'>, stage: Unrented, because: Because): Decision {
+/** Reports why nothing is rented. The same write closes a purchase that failed. */
+export function rentNothing(facts: Pick<Facts, 'object'>, stage: Unrented, because: Because): Decision {
   const { reason, detail, requeue = {} } = because;
   const fields = carriedFields(facts);
   return decision({
@@ -460,14 +476,14 @@ export function idle(facts: Pick<Facts, 'object'>, stage: Unrented, because: Bec
   });
 }
 
-/** Events when the reason of the wait changes, with the remedy. */
+/** Returns the event when the reason of the wait changes, with the remedy. */
 export function waitingEvents(
   { object }: Pick<Facts, 'object'>,
   { reason, message }: ConditionState,
 ): readonly EventNote[] {
   const before = object.status?.conditions?.find(({ type }) => type === 'Ready');
   const { kind, passes } = facetsOf(reason);
-  // What passes by itself needs no event, or the account has it.
+  // A temporary reason, or one that the account reports, needs no event.
   if (before?.reason === reason || passes !== undefined || kind === 'progress') return [];
   return [{ type: 'Warning', reason, action: 'Renting', note: message }];
 }

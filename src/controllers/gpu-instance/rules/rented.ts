@@ -5,16 +5,22 @@ import { omitUndefined } from '../../../lib/json.ts';
 import { formatDollars } from '../../../lib/money.ts';
 import { fittingText } from '../../../lib/text.ts';
 import { formatTime } from '../../../lib/time.ts';
+import type { Fuses } from '../../../market/self-end.ts';
 import { makeClaim } from '../../../ownership/claim.ts';
+import type { RentalIntent } from '../../../ownership/intent.ts';
+import type { EventNote } from '../../../runtime/events.ts';
+import { assumedPrice, beganAt } from '../billing.ts';
 import { decision } from '../decision.ts';
-import type { Facts, OwnedMachine } from '../facts.ts';
-import { foundConfirmation } from '../record-proof.ts';
+import type { Facts } from '../facts.ts';
+import { ONLY_OPERATOR } from '../fuse.ts';
+import { carriedFields, withoutMachine } from '../machine-fields.ts';
+import { foundConfirmation, mustBeListed } from '../record-proof.ts';
 import type { Stage } from '../stage.ts';
-import { assumedPrice, beganAt, carriedFields, withoutMachine } from '../status.ts';
-import type { Decision, RentedFacts, StatusFields, Step } from '../types.ts';
+import type { Decision, OwnedMachine, RentedFacts, StatusFields, Step } from '../types.ts';
+import { keepsNoLabels } from '../unlabelled-proof.ts';
 import { awaitSecondLabel, confirmDisowned, noteDisowned } from './disowned.ts';
 
-/** Saves what a rental answered: id, attempt and claim in one status write, before anything else happens. */
+/** Records the result of a rental: ID, attempt and claim in one status write, before any other action. */
 export function saveRented(
   facts: Pick<Facts, 'object' | 'account' | 'purchase' | 'clock'>,
   rented: RentedFacts,
@@ -29,7 +35,7 @@ export function saveRented(
     fields: unlessPriced(facts, {
       ...rentedFields(facts, machine, rented.answeredAt),
       ...offerFields(rented),
-      ...(facts.account.facts?.labelEcho !== 'notEchoed' && { unconfirmed: true }),
+      ...(mustBeListed(facts) && { unconfirmed: true }),
     }),
     finding: {
       phase: 'Provisioning',
@@ -43,23 +49,30 @@ export function saveRented(
         action: 'Renting',
         note: `Machine ${rented.instanceId} is rented${price} (offer ${rented.offer?.id ?? 'unknown'}).`,
       },
+      ...withoutFuse(rented),
     ],
-    // The first list that shows its label lets rentals of the account go beside each other.
+    // Once a list shows its label, rentals of the account may run in parallel.
     requeue: { onList: true, ...(facts.account.facts?.labelEcho === 'unknown' && { asksForList: 'atOnce' }) },
   });
+}
+
+/** Returns the event that only the operator ends this machine at `maxLifetime`. */
+function withoutFuse({ fuse }: RentedFacts): readonly EventNote[] {
+  if (fuse?.type !== 'none') return [];
+  return [{ type: 'Warning', reason: fuse.reason, action: 'Renting', note: fuse.detail }];
 }
 
 /** Records a machine that was found instead of answered: after a crash, a lost reply or a restored cluster. */
 export function saveFound(facts: Facts, stage: Extract<Stage, { type: 'found' }>): Step {
   const row = foundRow(facts, stage);
-  // One list may show the label of one machine on another.
+  // One list may attribute the label of one machine to another.
   if (row && !listsAgree(row, 'label')) return awaitSecondLabel();
   if (facts.machine.disowned && row) return moveRecord(facts, facts.machine.disowned, row);
   return unconfirmed(facts, row) ?? recordFound(facts, stage);
 }
 
 /** Returns the missing read before a machine is recorded, or a wait if it does not agree. */
-function unconfirmed(facts: Pick<Facts, 'machine'>, row: Machine | undefined): Step | undefined {
+function unconfirmed(facts: Pick<Facts, 'machine' | 'account'>, row: Machine | undefined): Step | undefined {
   const label = row ? foundConfirmation(facts, row) : 'confirmed';
   if (label === 'confirmed') return undefined;
   return label === 'unconfirmed' ? awaitSecondLabel() : label;
@@ -84,14 +97,15 @@ function recordFound(facts: Facts, stage: Extract<Stage, { type: 'found' }>): De
         action: 'Renting',
         note: `Machine ${instanceId} of purchase ${attempt} was found at the marketplace and recorded.`,
       },
+      ...foundWithoutFuse(facts, stage),
     ],
     requeue: { afterMs: 0 },
   });
 }
 
 /**
- * Moves the record from a machine that the reply to the rental named to the one that carries the label of the purchase. The
- * money of the purchase stays as it is; the machine that was named is not touched.
+ * Moves the record from the machine that the reply to the rental named to the machine with the label of the purchase.
+ * The cost of the purchase stays unchanged, and so does the machine that was named.
  */
 function moveRecord(facts: Facts, wrong: OwnedMachine, row: Machine): Step {
   const { attempt } = wrong;
@@ -99,14 +113,16 @@ function moveRecord(facts: Facts, wrong: OwnedMachine, row: Machine): Step {
   if (missing) return missing;
   const machine = { instanceId: row.id, attempt };
   const { status } = facts.object;
-  const { offerId, offerIndex, offerPricePerHour, specHash, gpu, image, rentals, cost } = status ?? {};
+  const { offerId, offerIndex, offerPricePerHour, specHash, gpu, image, rentals, cost, selfEnd } =
+    status ?? {};
   return decision({
     rule: 'move-record',
-    because: 'Another machine than the recorded one carries the label of the purchase.',
+    because: 'Lists show that the purchase created another machine than the recorded one.',
     record: { type: 'status' },
     fields: {
       ...rentedFields(facts, machine, facts.clock.now),
       ...omitUndefined({ offerId, offerIndex, offerPricePerHour, specHash, gpu, image, rentals, cost }),
+      ...omitUndefined({ selfEnd }),
       ...omitUndefined({ facts: status?.facts, machineId: row.machineId, hostId: row.hostId }),
     },
     finding: {
@@ -114,23 +130,25 @@ function moveRecord(facts: Facts, wrong: OwnedMachine, row: Machine): Step {
       reason: 'Provisioning',
       machine: { type: 'booting', origin: 'Rented', reason: 'Provisioning' },
     },
-    events: [noteDisowned(wrong, `Machine ${row.id} carries it and is recorded instead.`)],
+    events: [
+      noteDisowned(
+        facts,
+        wrong,
+        `Machine ${row.id} ${keepsNoLabels(facts) ? 'is new' : 'carries it'} and is recorded instead.`,
+      ),
+    ],
     requeue: { afterMs: 0 },
   });
 }
 
-/** Status fields of a found machine from row and intent: cost, address, and the purchase. */
+/** Returns the status fields of a found machine from its row and the intent: cost, address, and the purchase. */
 function foundFields(facts: Facts, stage: Extract<Stage, { type: 'found' }>): StatusFields {
-  const {
-    purchase: { intent },
-  } = facts;
   const row = foundRow(facts, stage);
   const from = (row && beganAt(facts, row)) ?? facts.clock.serviceNow ?? facts.clock.now;
   const fields = rentedFields(facts, stage, from);
   const { machineId, hostId, image } = row ?? {};
   const pricePerHour = agreedPrice(facts, row);
-  const bought =
-    intent.type === 'intent' && intent.intent.attempt === stage.attempt ? intent.intent : undefined;
+  const bought = intentOf(facts, stage);
   return unlessPriced(facts, {
     ...fields,
     cost: beginCost(fields.cost, from, pricePerHour),
@@ -141,7 +159,34 @@ function foundFields(facts: Facts, stage: Extract<Stage, { type: 'found' }>): St
       image: fittingText(image, 512),
     }),
     ...(bought && { offerId: bought.offer, specHash: bought.spec }),
+    ...(bought?.fuses && { selfEnd: unprovenEnd(bought.fuses) }),
   });
+}
+
+/**
+ * Returns the intent of the purchase of a found machine; undefined if the object's intent names another one.
+ */
+function intentOf(
+  { purchase: { intent } }: Pick<Facts, 'purchase'>,
+  { attempt }: Pick<OwnedMachine, 'attempt'>,
+): RentalIntent | undefined {
+  return intent.type === 'intent' && intent.intent.attempt === attempt ? intent.intent : undefined;
+}
+
+/** Returns the event of {@link withoutFuse} for a machine whose rental brought no answer. */
+function foundWithoutFuse(
+  facts: Pick<Facts, 'object' | 'purchase'>,
+  machine: Extract<Stage, { type: 'found' }>,
+): readonly EventNote[] {
+  const { maxLifetime, deletionPolicy } = facts.object.spec;
+  const isDesired = maxLifetime !== undefined && deletionPolicy === 'Destroy';
+  if (!isDesired || intentOf(facts, machine)?.fuses !== undefined) return [];
+  const note = `${ONLY_OPERATOR}: no record shows a fuse of machine ${machine.instanceId}.`;
+  return [{ type: 'Warning', reason: 'NoFuse', action: 'Renting', note }];
+}
+
+function unprovenEnd(fuses: Fuses): StatusFields['selfEnd'] {
+  return { ...fuses, proof: 'Unproven' };
 }
 
 function foundRow(
@@ -165,13 +210,13 @@ function agreedPrice(
   return price !== undefined && price <= most ? price : undefined;
 }
 
-/** Fields in which a machine without a price counts at the maximum of the spec, also before a list shows it. */
+/** Returns the fields with an assumed price, the maximum of the spec, if the machine's price is unknown. */
 export function unlessPriced(facts: Pick<Facts, 'object' | 'account'>, fields: StatusFields): StatusFields {
   if (fields.cost === undefined || fields.offerPricePerHour !== undefined) return fields;
   return { ...fields, cost: withAssumedPrice(fields.cost, assumedPrice(facts, fields)) };
 }
 
-/** Returns the fields of a newly held machine: proof of ownership, and the rental for the brake. */
+/** Returns the fields of a newly acquired machine: its claim, and the rental for the rate limit. */
 export function rentedFields(
   facts: Pick<Facts, 'object' | 'account' | 'purchase' | 'clock'>,
   { instanceId, attempt }: OwnedMachine,
@@ -201,13 +246,14 @@ export function rentedFields(
 
 const MAX_GPU_NAME = 128;
 
-/** Status fields from the offer and the answer. */
+/** Returns the status fields from the offer and the response. */
 function offerFields({
   offer,
   offerIndex,
   pricePerHour,
   specHash,
   facts,
+  fuse,
   image,
   sealedKey,
 }: RentedFacts): StatusFields {
@@ -221,6 +267,7 @@ function offerFields({
     gpu: gpuName === undefined ? undefined : { name: gpuName, count: offer?.gpuCount ?? 1 },
     specHash,
     facts,
+    selfEnd: fuse?.type === 'fuse' ? unprovenEnd(fuse.fuses) : undefined,
     image,
     sealedKey,
   });

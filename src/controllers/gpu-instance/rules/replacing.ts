@@ -1,10 +1,12 @@
 import { driftOf, satisfiedOffers } from '../../../api/v1alpha1/machine-drift.ts';
+import { facetsOf } from '../../../api/v1alpha1/reasons.ts';
 import { findCondition } from '../../../runtime/conditions.ts';
-import { decision, firstOf, type Rule } from '../decision.ts';
+import { decision, firstOf, named, type Rule } from '../decision.ts';
 import type { Facts } from '../facts.ts';
-import { limitToApply, priceRise, replaceIsDue } from '../limits.ts';
+import { isToStop, limitToApply, priceRise, replaceIsDue, type StopFacts } from '../limits.ts';
 import { highestCap } from '../offers.ts';
 import type { Decision, Step } from '../types.ts';
+import { cannotStop, canStop } from '../unsupported.ts';
 import { labelAdopted } from './adopting.ts';
 import { isReadDue, withDoubts } from './doubts.ts';
 import {
@@ -17,67 +19,91 @@ import {
   reasonOfEnding,
   showBlockedEnd,
 } from './ending.ts';
+import { idlePlanned } from './idle.ts';
 import { handOf } from './in-hand.ts';
 import { withEndOfBlock, withKeptMachine } from './kept.ts';
 import { type Listed, machineFinding, type RecordedMachine, seenFields } from './machine-finding.ts';
 
-type PlanOf = (facts: Facts, recorded: RecordedMachine<Listed>) => PlannedEnd | undefined;
+/** Cause for which a machine that works is to end, whether it runs or is stopped. */
+interface EndCause extends Pick<Rule<never>, 'name' | 'because'> {
+  /** Returns the end while the cause is present. */
+  readonly endBy: (facts: Facts, recorded: RecordedMachine<Listed>) => PlannedEnd | undefined;
+  /** Returns undefined while the end is blocked, not confirmed, or without an available offer. */
+  readonly carryOut: (
+    facts: Facts,
+    planned: PlannedEnd,
+    recorded: RecordedMachine<Listed>,
+  ) => Step | undefined;
+}
 
-const replaceRequested: PlanOf = (facts, recorded) =>
-  replaceIsDue(facts) ? unwanted(facts, recorded, 'ReplaceRequested') : undefined;
-
-const specChanged: PlanOf = (facts, recorded) => {
-  const { spec, status } = facts.object;
-  const drift = spec.updateStrategy.type === 'Replace' ? driftOf(status ?? {}, spec) : undefined;
-  if (!drift) return undefined;
-  const planned = unwanted(facts, recorded, 'SpecChanged');
-  return drift.type === 'offers' ? { ...planned, detail: drift.detail } : planned;
-};
-
-const priceRaised: PlanOf = (facts, recorded) => {
-  // Limits of an account stop rentals, and no machine that runs.
-  const ownCap = highestCap(alternativesOf(facts), {}) ?? Number.POSITIVE_INFINITY;
-  const detail = risenPrice(facts, recorded, ownCap);
-  return detail !== undefined && facts.object.spec.onPriceAbove === 'Replace'
-    ? { ...unwanted(facts, recorded, 'PriceRaised'), detail }
-    : undefined;
-};
-
-/** Reasons to give up a machine that works. Asked of a running and of a stopped one alike. */
-const UNWANTED_RULES: readonly Rule<RecordedMachine<Listed>>[] = [
+/** In the order in which they are tried. */
+const END_CAUSES: readonly EndCause[] = [
   {
     name: 'limit-reached',
     because: 'A limit of the spec is reached.',
-    decide: (facts, recorded) => {
-      const state = limitToApply(facts);
-      return state.type === 'reached' ? applyLimit(facts, recorded, state.detail) : undefined;
+    endBy(facts, { machine, state }) {
+      const limit = limitToApply(facts);
+      if (limit.type !== 'reached') return undefined;
+      const finding = machineFinding(facts, state);
+      return { machine, reason: 'LimitReached', detail: limit.detail, kind: 'limit', finding };
     },
+    carryOut: applyLimit,
   },
   {
     name: 'replace-requested',
     because: 'The annotation gpurental.dev/replace-at requests another machine.',
-    decide: (facts, recorded) => replaceInHand(facts, replaceRequested(facts, recorded)),
+    endBy: (facts, recorded) =>
+      replaceIsDue(facts) ? unwanted(facts, recorded, 'ReplaceRequested') : undefined,
+    carryOut: replaceInHand,
   },
   {
     name: 'spec-changed',
     because: 'The machine differs from the spec, and updateStrategy is Replace.',
-    decide: (facts, recorded) => replaceInHand(facts, specChanged(facts, recorded)),
+    endBy(facts, recorded) {
+      const { spec, status } = facts.object;
+      const drift = spec.updateStrategy.type === 'Replace' ? driftOf(status ?? {}, spec) : undefined;
+      if (!drift) return undefined;
+      const planned = unwanted(facts, recorded, 'SpecChanged');
+      return drift.type === 'offers' ? { ...planned, detail: drift.detail } : planned;
+    },
+    carryOut: replaceInHand,
   },
   {
     name: 'price-raised',
     because: 'The machine costs more than agreed, and onPriceAbove is Replace.',
-    decide: (facts, recorded) => replaceInHand(facts, priceRaised(facts, recorded)),
-  },
-  {
-    name: 'label-adopted',
-    because: 'An adopted machine needs a label, or another installation takes it for foreign.',
-    decide: labelAdopted,
+    endBy(facts, recorded) {
+      // Limits of an account stop rentals, but no running machine.
+      const ownCap = highestCap(alternativesOf(facts), {}) ?? Number.POSITIVE_INFINITY;
+      const detail = risenPrice(facts, recorded, ownCap);
+      return detail !== undefined && facts.object.spec.onPriceAbove === 'Replace'
+        ? { ...unwanted(facts, recorded, 'PriceRaised'), detail }
+        : undefined;
+    },
+    carryOut: replaceInHand,
   },
 ];
 
+interface DueEnd {
+  readonly cause: EndCause;
+  readonly planned: PlannedEnd;
+}
+
+function dueEnds(facts: Facts, recorded: RecordedMachine<Listed>): readonly DueEnd[] {
+  return END_CAUSES.flatMap((cause) => {
+    const planned = cause.endBy(facts, recorded);
+    return planned ? [{ cause, planned }] : [];
+  });
+}
+
+const LABEL_ADOPTED: Rule<RecordedMachine<Listed>> = {
+  name: 'label-adopted',
+  because: 'An adopted machine needs a label, or another installation takes it for foreign.',
+  decide: labelAdopted,
+};
+
 /**
- * Ends a machine that is no longer desired, else applies the rules of its state. A block of its end blocks nothing
- * else: until then it is stopped, started, evaluated and published like a desired one.
+ * Ends a machine that is no longer desired, else applies the rules of its state. If its end is blocked, the machine
+ * is stopped, started, evaluated and published like a desired one.
  */
 export function byRules<S extends Listed>(
   rules: readonly Rule<RecordedMachine<S>>[],
@@ -87,61 +113,60 @@ export function byRules<S extends Listed>(
   const { row } = recorded.state;
   if (isReadDue(facts, row) && facts.machine.confirmed?.instanceId !== recorded.machine.instanceId)
     return { type: 'read', requests: [{ type: 'confirm', instanceId: recorded.machine.instanceId }] };
-  return withDoubts(facts, recorded, withPlan(facts, recorded, byFirstRule(rules, facts, recorded)));
+  const due = dueEnds(facts, recorded);
+  const step =
+    endOf(facts, recorded, due) ??
+    firstOf([LABEL_ADOPTED], facts, recorded) ??
+    whileKept(facts, recorded, { due, step: firstOf(rules, facts, recorded) ?? decision({}) });
+  return withDoubts(facts, recorded, withPlan(facts, recorded, { due, step }));
 }
 
-function byFirstRule<S extends Listed>(
-  rules: readonly Rule<RecordedMachine<S>>[],
-  facts: Facts,
-  recorded: RecordedMachine<S>,
-): Step {
-  const ended = firstOf(UNWANTED_RULES, facts, recorded);
-  if (ended) return ended;
-  const step = firstOf(rules, facts, recorded) ?? decision({});
-  const planned =
-    replaceRequested(facts, recorded) ?? specChanged(facts, recorded) ?? priceRaised(facts, recorded);
-  if (planned) return withKeptMachine(facts, planned, step);
-  return withEndOfBlock(
-    facts,
-    step,
-    `No other machine is due: machine ${recorded.machine.instanceId} is kept.`,
-  );
+function endOf(facts: Facts, recorded: RecordedMachine<Listed>, due: readonly DueEnd[]): Step | undefined {
+  for (const { cause, planned } of due) {
+    const step = cause.carryOut(facts, planned, recorded);
+    if (step) return named(cause, step);
+  }
+  return undefined;
+}
+
+interface StepBesideEnds {
+  readonly due: readonly DueEnd[];
+  readonly step: Step;
+}
+
+/** Returns the step of a machine that stays, with the first replacement that is due, or with the end of its block. */
+function whileKept(facts: Facts, { machine }: RecordedMachine<Listed>, { due, step }: StepBesideEnds): Step {
+  const replacement = due.find(({ planned }) => planned.kind === 'unwanted');
+  if (replacement) return withKeptMachine(facts, replacement.planned, step);
+  return withEndOfBlock(facts, step, `No other machine is due: machine ${machine.instanceId} is kept.`);
 }
 
 /**
- * Returns the step with the planned end: the breaker counts the machines that are to end by the marketplace's figures
- * before the first of them does; an end that another condition blocks does not count. An unconfirmed end is decided
- * again at the next list.
+ * Returns the step with the planned end. The breaker counts the machines that are due to end by the marketplace's
+ * figures before the first of them ends; an end that another condition blocks does not count. An unconfirmed end is
+ * decided again at the next list.
  */
-function withPlan(facts: Facts, recorded: RecordedMachine<Listed>, step: Step): Step {
+function withPlan(facts: Facts, recorded: RecordedMachine<Listed>, { due, step }: StepBesideEnds): Step {
   if (step.type !== 'decision') return step;
-  const planned =
-    limitPlanned(facts, recorded) ?? specChanged(facts, recorded) ?? priceRaised(facts, recorded);
+  const idle = idlePlanned(facts, recorded);
+  const planned = [...due.map((end) => end.planned), ...(idle ? [idle] : [])].find(
+    ({ reason }) => facetsOf(reason).endsInMass && !(reason === 'LimitReached' && isLimitApplied(facts)),
+  );
   const blocker = planned && blockedBy(facts, planned);
   if (!planned || (blocker && blocker.reason !== 'BreakerOpen')) return step;
-  // Without an offer in hand a machine that works is kept.
-  if (!blocker && planned.kind !== 'limit' && handOf(facts, planned).type !== 'inHand') return step;
+  // Without a confirmed offer, a working machine is kept.
+  if (!blocker && planned.kind === 'unwanted' && handOf(facts, planned).type !== 'inHand') return step;
   const isUnconfirmed = !blocker && confirmationOf(facts, planned) === 'unconfirmed';
   return { ...step, plansEnd: true, ...(isUnconfirmed && { requeue: { ...step.requeue, onList: true } }) };
 }
 
-/** Returns the end by a limit, unless it was applied before and the machine stays by its deletion policy. */
-function limitPlanned(
-  facts: Pick<Facts, 'object' | 'machine' | 'clock'>,
-  { machine, state }: RecordedMachine<Listed>,
-): PlannedEnd | undefined {
-  const limit = limitToApply(facts);
-  if (limit.type !== 'reached' || isLimitApplied(facts)) return undefined;
-  const finding = machineFinding(facts, state);
-  return { machine, reason: 'LimitReached', detail: limit.detail, kind: 'limit', finding };
-}
-
+/** Returns true if the limit was applied before, and the machine stays by its deletion policy. */
 function isLimitApplied({ object }: Pick<Facts, 'object'>): boolean {
   const isKept = object.spec.deletionPolicy !== 'Destroy';
   return isKept && findCondition(object.status?.conditions, 'Ready')?.reason === 'LimitReached';
 }
 
-/** Ends a machine that works only with an offer for the next one in hand: its disk cannot be brought back. */
+/** Ends a working machine only if an offer for the next one is available: its disk cannot be restored. */
 export function replaceInHand(facts: Facts, planned: PlannedEnd | undefined): Step | undefined {
   if (!planned || blockedBy(facts, planned)) return undefined;
   const hasBegun = reasonOfEnding(facts) !== undefined;
@@ -195,12 +220,14 @@ function alternativesOf({ object }: Pick<Facts, 'object'>) {
 }
 
 /** Returns the treatment of the machine at a limit, by the deletion policy. */
-function applyLimit(facts: Facts, recorded: RecordedMachine<Listed>, detail: string): Step | undefined {
-  const { machine, state } = recorded;
-  const { deletionPolicy, powerState } = facts.object.spec;
-  const finding = machineFinding(facts, state);
-  const planned: PlannedEnd = { machine, reason: 'LimitReached', detail, kind: 'limit', finding };
-  const budget = { reason: 'LimitReached', detail } as const;
+function applyLimit(facts: Facts, planned: PlannedEnd, recorded: RecordedMachine<Listed>): Step | undefined {
+  const { state } = recorded;
+  const { deletionPolicy } = facts.object.spec;
+  const unstoppable = deletionPolicy === 'Stop' ? cannotStop(facts, 'deletionPolicy') : undefined;
+  const budget = {
+    reason: 'LimitReached',
+    detail: [planned.detail ?? [], unstoppable ?? []].flat().join(' '),
+  } as const;
   const blocked = showBlockedEnd(facts, planned);
   if (blocked || deletionPolicy === 'Destroy')
     return stoppedToo(facts, recorded, blocked) ?? endMachine(facts, planned);
@@ -209,19 +236,19 @@ function applyLimit(facts: Facts, recorded: RecordedMachine<Listed>, detail: str
   if (confirmation !== 'confirmed') return confirmation;
   const kept = decision({
     fields: seenFields(facts, state.row),
-    finding: { ...budget, phase: 'Failed', machine: finding, budget },
+    finding: { ...budget, phase: 'Failed', machine: planned.finding, budget },
     record: { type: 'status' },
   });
-  return stoppedToo(facts, recorded, kept, deletionPolicy === 'Stop' || powerState === 'Stopped');
+  return stoppedToo(facts, recorded, kept, deletionPolicy === 'Stop' || isToStop(facts));
 }
 
 /** Returns the decision that also stops the kept machine, by its deletion policy or since its powerState is Stopped. */
 function stoppedToo(
-  facts: Pick<Facts, 'object' | 'clock' | 'memory'>,
+  facts: StopFacts,
   { machine, state }: RecordedMachine<Listed>,
   kept: Decision | undefined,
-  isToStop = facts.object.spec.powerState === 'Stopped',
+  stops = isToStop(facts),
 ): Decision | undefined {
-  if (!kept || !isToStop || state.type === 'stopped') return kept;
+  if (!kept || !stops || !canStop(facts) || state.type === 'stopped') return kept;
   return { ...kept, record: { type: 'status' }, ...askToStop(facts, machine.instanceId) };
 }

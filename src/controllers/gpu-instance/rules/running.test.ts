@@ -100,7 +100,7 @@ describe('a running machine', () => {
       { rule: 'run', phase: 'Running', says: 'Ready' },
     ],
     [
-      'is asked to stop again half a minute after it was',
+      'is asked to stop again half a minute after it was, as when its fuse started it in the same seconds (C15)',
       withMachine({}, { spec: { powerState: 'Stopped' }, memory: { stopAskedAt: at(-30) } }),
       {
         rule: 'stop',
@@ -432,6 +432,36 @@ describe('the label of a machine that was taken over', () => {
         { spec: { adopt: { instanceId: '1' }, powerState: 'Stopped' } },
       ),
       { rule: 'label-adopted', actions: ['relabel 1'], afterMs: 0 },
+    ],
+  ]);
+});
+
+describe('a fuse or lease', () => {
+  table([
+    [
+      'was set by a shorter maxLifetime than that of the spec, beside the state of a machine that works (C13)',
+      withMachine(
+        {},
+        {
+          spec: { maxLifetime: '9h', ssh: true },
+          status: {
+            ...{ runningAt: time(-60), firstRentedAt: time(-90) },
+            selfEnd: { lifeSeconds: 4_200, proof: 'Proven' },
+          },
+        },
+      ),
+      { rule: 'run', phase: 'Running', says: 'Ready', afterMs: 32_310_000 },
+    ],
+    [
+      'that was never renewed is reported beside the state of a machine that works',
+      withMachine(
+        {},
+        {
+          spec: { lease: { duration: '2h', by: 'SSH' } },
+          observed: { lease: { failures: 2, detail: 'no route', hostKey: undefined } },
+        },
+      ),
+      { rule: 'run', phase: 'Running', says: 'Ready' },
     ],
   ]);
 });

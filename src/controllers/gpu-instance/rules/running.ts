@@ -1,12 +1,15 @@
 import { parseDuration, parseTime } from '../../../lib/time.ts';
 import { findCondition } from '../../../runtime/conditions.ts';
 import type { EventNote } from '../../../runtime/events.ts';
+import { isTimeUp } from '../deadlines.ts';
 import { decision, type Rule } from '../decision.ts';
 import type { Facts, HeldFacts } from '../facts.ts';
-import { isTimeUp, nextDeadline, unreadableReplaceAt } from '../limits.ts';
-import { withRow } from '../status.ts';
+import { isStopDue, nextDeadline, unreadableReplaceAt } from '../limits.ts';
+import { withRow } from '../machine-fields.ts';
 import type { Decision, Step } from '../types.ts';
-import { endMachine, stop } from './ending.ts';
+import { canStop, notStopped } from '../unsupported.ts';
+import { decideStop, endMachine } from './ending.ts';
+import { endIdle } from './idle.ts';
 import {
   machineFinding,
   type RecordedMachine,
@@ -22,12 +25,17 @@ const RUNNING_RULES: readonly Rule<RecordedMachine<StateIn<'running'>>>[] = [
     name: 'stop',
     because: 'powerState is Stopped.',
     decide: (facts, recorded) =>
-      facts.object.spec.powerState === 'Stopped' ? stop(facts, recorded) : undefined,
+      isStopDue(facts) && canStop(facts) ? decideStop(facts, recorded) : undefined,
   },
   {
     name: 'sold-twice',
     because: 'The marketplace sold one offer twice, and the later machine is never reachable.',
     decide: soldTwice,
+  },
+  {
+    name: 'idle',
+    because: 'The GPUs were idle for spec.idle.after, and the warning is over.',
+    decide: endIdle,
   },
   { name: 'run', because: 'The machine runs, as powerState requests.', decide: healthy },
 ];
@@ -36,7 +44,10 @@ export function whileRunning(facts: Facts, recorded: RecordedMachine<StateIn<'ru
   return byRules(RUNNING_RULES, facts, recorded);
 }
 
-/** Returns the step for a running machine that has never been reachable: it has the timeout of a start. */
+/**
+ * Returns the end of a running machine whose offer was sold twice, if it has not been reachable within
+ * spec.timeouts.start.
+ */
 function soldTwice(facts: Facts, recorded: RecordedMachine<StateIn<'running'>>): Step | undefined {
   const {
     object,
@@ -58,14 +69,18 @@ function soldTwice(facts: Facts, recorded: RecordedMachine<StateIn<'running'>>):
 
 function healthy(facts: HeldFacts, recorded: RecordedMachine<StateIn<'running'>>): Decision {
   const answers = reachability(facts);
-  const ready = answers.status === 'True';
+  const unstoppable = notStopped(facts);
+  const isReachable = answers.status === 'True';
+  const ready = isReachable && unstoppable === undefined;
+  const reason = isReachable ? 'Ready' : answers.reason;
   const detail = risenPrice(facts, recorded);
   return decision({
     fields: seenFields(facts, recorded.state.row),
     finding: {
       phase: 'Running',
-      reason: ready ? 'Ready' : answers.reason,
+      reason,
       ...(!ready && { detail: answers.detail }),
+      ...unstoppable,
       ready,
       machine: machineFinding(facts, recorded.state),
       ...(detail === undefined ? {} : { budget: { reason: 'PriceRaised', detail } }),
@@ -93,7 +108,7 @@ const UNRECOGNIZED_RULES: readonly Rule<RecordedMachine<StateIn<'unrecognized'>>
     name: 'stop-unrecognized',
     because: 'powerState is Stopped, and a machine in an unknown state may bill.',
     decide: (facts, recorded) =>
-      facts.object.spec.powerState === 'Stopped' ? stop(facts, recorded) : undefined,
+      isStopDue(facts) && canStop(facts) ? decideStop(facts, recorded) : undefined,
   },
   {
     name: 'show-word',

@@ -1,9 +1,12 @@
 import { parseDollars } from '../../../lib/money.ts';
 import { formatTime, parseDuration } from '../../../lib/time.ts';
+import { conditionState } from '../conditions.ts';
+import { isTimeUp, untilTimeIsUp } from '../deadlines.ts';
 import { decision, type Rule } from '../decision.ts';
 import type { Facts, HeldFacts } from '../facts.ts';
-import { isTimeUp, nextDeadline, untilTimeIsUp } from '../limits.ts';
-import { carriedFields, conditionState, withRow } from '../status.ts';
+import { idleStopOf } from '../idle.ts';
+import { budgetStopOf, isToStop, nextDeadline } from '../limits.ts';
+import { carriedFields, withRow } from '../machine-fields.ts';
 import type { Decision, Step } from '../types.ts';
 import { PERMISSION_RETRY_MS } from './blocked.ts';
 import { contractEnded } from './contract-end.ts';
@@ -17,8 +20,7 @@ const RULES: readonly Rule<RecordedMachine<StateIn<'stopped'>>>[] = [
   {
     name: 'stopped-as-desired',
     because: 'powerState is Stopped.',
-    decide: (facts, recorded) =>
-      facts.object.spec.powerState === 'Stopped' ? asDesired(facts, recorded) : undefined,
+    decide: (facts, recorded) => (isToStop(facts) ? asDesired(facts, recorded) : undefined),
   },
   {
     name: 'start-not-allowed',
@@ -53,7 +55,7 @@ const RULES: readonly Rule<RecordedMachine<StateIn<'stopped'>>>[] = [
     because: 'The last start was refused, and its backoff is not over.',
     decide: startRefused,
   },
-  { name: 'start', because: 'powerState is Running, and the machine is stopped.', decide: start },
+  { name: 'start', because: 'powerState is Running, and the machine is stopped.', decide: decideStart },
 ];
 
 export function whileStopped(facts: Facts, recorded: RecordedMachine<StateIn<'stopped'>>): Step {
@@ -66,20 +68,27 @@ export function asDesired(
   recorded: RecordedMachine<StateIn<'stopped' | 'failing'>>,
 ): Decision {
   const { startRequestedAt: _over, ...fields } = withRow(facts, recorded.state.row);
+  const stop = budgetStopOf(facts);
+  const idle = idleStopOf(facts);
+  const machine = { ...machineFinding(facts, recorded.state) };
   return decision({
     fields,
     finding: {
       phase: 'Stopped',
-      reason: 'Stopped',
-      ready: true,
-      machine: { ...machineFinding(facts, recorded.state) },
+      ...(stop !== undefined
+        ? { reason: 'BudgetReached', detail: `${stop} Its disk bills.` }
+        : idle !== undefined
+          ? { reason: 'Idle', detail: idle }
+          : { reason: 'Stopped', ready: true }),
+      machine,
     },
     requeue: nextDeadline(facts),
   });
 }
 
 /**
- * Returns the decision that leaves the machine stopped, and does not replace it by one that could not be rented either.
+ * Returns the decision that keeps the machine stopped if its namespace may not use the account. A replacement could
+ * not be rented either.
  */
 function notAllowed(facts: HeldFacts, recorded: RecordedMachine<StateIn<'stopped'>>): Decision | undefined {
   const permitted = facts.account.facts?.permitted;
@@ -116,7 +125,7 @@ function withoutStart(facts: Facts, recorded: RecordedMachine<StateIn<'stopped'>
 
 const NO_START = 'The marketplace has no request that starts a stopped machine.';
 
-/** Keeps the stopped machine, whose disk has a value, while no other machine can be rented. */
+/** Keeps the stopped machine and its disk while no other machine can be rented. */
 function keptStopped(facts: Facts, planned: PlannedEnd): Step {
   const { reason, detail } = planned;
   const waits = decision({
@@ -143,8 +152,8 @@ function startTimedOut(facts: Facts, recorded: RecordedMachine<StateIn<'stopped'
 }
 
 /**
- * Returns the step after a refused start, by the account's limits or the service: it is reported and retried, and has
- * not begun.
+ * Returns the decision until the next attempt after the account's limits or the service refused a start. The refusal
+ * is reported; the start does not count as begun.
  */
 function startRefused(facts: HeldFacts, recorded: RecordedMachine<StateIn<'stopped'>>): Decision | undefined {
   const { refusal, notBefore } = facts.memory;
@@ -160,21 +169,21 @@ function startRefused(facts: HeldFacts, recorded: RecordedMachine<StateIn<'stopp
 }
 
 /**
- * Requests the start until it is answered once; after that the machine has its timeout. A refused start stays reported
- * while it is retried: a status that changes with each attempt would be written for ever.
+ * Requests the start until the marketplace answers; spec.timeouts.start then applies. A refused start stays reported
+ * while it is retried: a status that changed with each attempt would be written forever.
  */
-function start(facts: HeldFacts, recorded: RecordedMachine<StateIn<'stopped'>>): Decision {
+function decideStart(facts: HeldFacts, recorded: RecordedMachine<StateIn<'stopped'>>): Decision {
   const { startRequestedAt = formatTime(facts.clock.now), ...fields } = withRow(facts, recorded.state.row);
   const { notBefore, startAnsweredAt, refusal } = facts.memory;
   const machine = machineFinding(facts, recorded.state);
   const wait = notBefore - facts.clock.steadyNow;
-  // One list may show a machine stopped that runs: the next one tells.
+  // A single list may wrongly show the machine as stopped; the next one decides.
   const isSettled = !recorded.state.row.unsettled.has('state');
   const asks = wait <= 0 && startAnsweredAt === undefined && isSettled;
   const answeredAt = startAnsweredAt ?? facts.clock.steadyNow;
   const offered = parseDollars(facts.object.status?.offerPricePerHour);
   const { pricePerHour: believed = offered, reports } = recorded.state.row;
-  // To refuse a start harms nothing: the higher price counts, confirmed or not.
+  // Refusing a start does no harm, so the higher price counts even if it is not confirmed.
   const pricePerHour = believed && Math.max(believed, reports.pricePerHour?.value ?? 0);
   return decision({
     fields: refusal ? fields : { ...fields, startRequestedAt },

@@ -73,7 +73,7 @@ describe('a machine that a person wrote into the status of a stopped object', ()
     [
       'gives way to the true one, which is found by its label and guarded first',
       written({ lists: LONG, read: 'absent' }, { observed: { loginProven: true }, machines: [machineOf(1)] }),
-      { rule: 'restore-guard', record: 'finalizer', afterMs: 0 },
+      { rule: 'restore-finalizer', record: 'finalizer', afterMs: 0 },
     ],
   ]);
 });

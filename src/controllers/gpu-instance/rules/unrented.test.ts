@@ -21,10 +21,12 @@ const found: Pick<Given, 'observed'> = {
 const late = row({ label: labelOf(1, at(-900)), startedAt: at(-500) });
 /** The first purchase was closed without a machine. */
 const closed = { status: { attempt: 1 }, intent: intent({ issuedAt: at(-900) }) };
+/** Lists of a process that began a short while ago: they span less than lists may lag. */
+const SHORT = [at(-61) + 1, at(-11), at(-1)];
 /** Returns the situation in which the machine came later, and these lists no longer show it. */
 const lateMissingFrom = (lists: readonly number[], listsBegun = lists): Given => ({
   ...closed,
-  memory: { late: { attempt: 1, issuedAt: at(-900), machine: late } },
+  memory: { late: { attempt: 1, issuedAt: at(-900), row: late } },
   observed: { ...found.observed, listsBegun, absences: new Map([[late.id, { lists, read: undefined }]]) },
 });
 const past = (reason: string) => ({
@@ -119,14 +121,33 @@ describe('an object without a machine rents', () => {
       { rule: 'purchase', record: 'intent', actions: ['rent 100 as 2'] },
     ],
     [
+      'after its machine ended itself by its own fuse, where that is to be made good (C12)',
+      { ...found, spec: { onVanish: 'Recreate' }, status: past('EndedItself') },
+      { rule: 'purchase', record: 'intent', actions: ['rent 100 as 2'] },
+    ],
+    [
       'after its machine ended by itself, whatever is to happen when one vanishes',
       { ...found, spec: { onVanish: 'Hold' }, status: past('Exited') },
       { rule: 'purchase', record: 'intent', actions: ['rent 100 as 2'] },
     ],
     [
-      'when two lists show no machine of its last purchase (H6)',
-      { ...closed, observed: { ...found.observed, listsBegun: [at(-11), at(-1)] } },
+      'when lists that span the lag of lists show no machine of its last purchase (H6)',
+      { ...closed, observed: { ...found.observed, listsBegun: [at(-61), at(-1)] } },
       { rule: 'purchase', record: 'intent', actions: ['rent 100 as 2'] },
+    ],
+    [
+      'a short while after a restart when its last purchase was refused (H6)',
+      {
+        ...closed,
+        memory: { refused: { attempt: 1, issuedAt: at(-900) } },
+        observed: { ...found.observed, listsBegun: SHORT },
+      },
+      { rule: 'purchase', record: 'intent', actions: ['rent 100 as 2'] },
+    ],
+    [
+      'a short while after a restart when it never rented',
+      { observed: { ...found.observed, listsBegun: SHORT } },
+      { rule: 'purchase', record: 'intent', actions: ['rent 100 as 1'] },
     ],
     [
       'when lists have long lacked the machine of its last purchase that came late (H6)',
@@ -187,9 +208,23 @@ describe('an object without a machine waits', () => {
       { rule: 'late-machine-listed', phase: 'Pending', says: 'RentalUncertain', onList: true },
     ],
     [
-      'for a second list when its last purchase brought no machine (H6)',
-      { ...found, ...closed },
-      { rule: 'wait-for-second-list', onList: true, afterMs: 5_000 },
+      'for further lists after a restart when its last purchase brought no machine (H6)',
+      { ...closed, observed: { ...found.observed, listsBegun: SHORT } },
+      { rule: 'wait-for-more-lists', onList: true, afterMs: 60_000 },
+    ],
+    [
+      'for further lists after a restart when its last machine has ended (H6)',
+      { status: past('Exited'), observed: { ...found.observed, listsBegun: SHORT } },
+      { rule: 'wait-for-more-lists', onList: true, afterMs: 60_000 },
+    ],
+    [
+      'for further lists after a restart when another purchase was refused (H6)',
+      {
+        ...closed,
+        memory: { refused: { attempt: 2, issuedAt: at(-900) } },
+        observed: { ...found.observed, listsBegun: SHORT },
+      },
+      { rule: 'wait-for-more-lists', onList: true, afterMs: 60_000 },
     ],
     [
       'without a word while it is being found out whether the account allows its namespace',

@@ -2,28 +2,32 @@ import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
 import { annotations } from '../../../api/v1alpha1/names.ts';
 import { requestToken } from '../../../api/v1alpha1/object.ts';
 import { facetsOf } from '../../../api/v1alpha1/reasons.ts';
+import { idleEnd } from '../../../instance/idle.ts';
 import { countsFor, recentRentals, rentalTimes } from '../../../instance/rentals.ts';
 import { describeFailures, failureWait } from '../../../instance/repeated-failure.ts';
 import { formatDollars } from '../../../lib/money.ts';
 import { agreeing, counted } from '../../../lib/plural.ts';
 import { formatTime } from '../../../lib/time.ts';
+import { currentPrice } from '../billing.ts';
+import { awaitCandidates } from '../candidates.ts';
 import { decision, firstOf, type Rule } from '../decision.ts';
-import { attemptOf, type Facts, lateMachineOfClosed, needsSecondList } from '../facts.ts';
+import { attemptOf, type Facts, lateMachineOfClosed, needsMoreLists } from '../facts.ts';
 import { goneProof } from '../gone.ts';
-import { limitState } from '../limits.ts';
+import { idleText } from '../idle.ts';
+import { budgetStopOf, limitState } from '../limits.ts';
+import { carriedFields, withoutMachine } from '../machine-fields.ts';
 import type { Stage } from '../stage.ts';
-import { carriedFields, currentPrice, withoutMachine } from '../status.ts';
 import type { Decision, ListedMachine, Step } from '../types.ts';
 import { PERMISSION_RETRY_MS } from './blocked.ts';
 import { lateDetail } from './pending.ts';
-import { failPreflight, idle, purchase } from './purchase.ts';
+import { failPreflight, purchase, rentNothing } from './purchase.ts';
 
 type Unrented = Extract<Stage, { type: 'unrented' }>;
 
 /** Interval after which a limit is checked again: the service's time may have been wrong. */
 const LIMIT_RETRY_MS = 600_000;
 
-/** Nothing is rented: the first reason why it stays so, else a purchase. */
+/** Rules while nothing is rented: the first obstacle applies; without one, the purchase. */
 const RULES: readonly Rule<Unrented>[] = [
   {
     name: 'limit-reached',
@@ -31,7 +35,7 @@ const RULES: readonly Rule<Unrented>[] = [
     decide: (facts, stage) => {
       const state = limitState(facts);
       return state.type === 'reached'
-        ? idle(facts, stage, {
+        ? rentNothing(facts, stage, {
             ...{ reason: 'LimitReached', detail: state.detail },
             requeue: { afterMs: LIMIT_RETRY_MS },
           })
@@ -48,7 +52,17 @@ const RULES: readonly Rule<Unrented>[] = [
     name: 'paused',
     because: 'spec.paused is true.',
     decide: (facts, stage) =>
-      facts.object.spec.paused ? idle(facts, stage, { reason: 'Paused' }) : undefined,
+      facts.object.spec.paused ? rentNothing(facts, stage, { reason: 'Paused' }) : undefined,
+  },
+  {
+    name: 'ended-as-idle',
+    because: 'The last machine was ended for idleness, and no request for another one came since.',
+    decide: (facts, stage) => {
+      const endedAt = idleEnd(facts.object);
+      if (endedAt === undefined) return undefined;
+      const detail = `The machine was ended at ${formatTime(endedAt)}: ${idleText(facts)}`;
+      return rentNothing(facts, stage, { reason: 'Idle', detail });
+    },
   },
   {
     name: 'ended-for-good',
@@ -61,21 +75,31 @@ const RULES: readonly Rule<Unrented>[] = [
     decide: (facts, stage) => {
       const permitted = facts.account.facts?.permitted;
       if (permitted === undefined) return decision({ requeue: { afterMs: PERMISSION_RETRY_MS } });
-      return permitted ? undefined : idle(facts, stage, { reason: 'NotAllowedByAccount' });
+      return permitted ? undefined : rentNothing(facts, stage, { reason: 'NotAllowedByAccount' });
     },
   },
   {
     name: 'account-suspended',
     because: 'The account is suspended, so it refuses every rental.',
     decide: (facts, stage) =>
-      facts.account.facts?.suspended ? idle(facts, stage, { reason: 'Suspended' }) : undefined,
+      facts.account.facts?.suspended ? rentNothing(facts, stage, { reason: 'Suspended' }) : undefined,
+  },
+  {
+    name: 'budget-reached',
+    because: 'A budget stops the machines of the namespace, so it refuses every rental.',
+    decide: (facts, stage) => {
+      const detail = budgetStopOf(facts);
+      return detail === undefined
+        ? undefined
+        : rentNothing(facts, stage, { reason: 'BudgetReached', detail });
+    },
   },
   {
     name: 'account-not-ready',
     because: 'Only an account with a verified key that can destroy machines may rent.',
     decide: (facts, stage) =>
       facts.account.state === 'notReady'
-        ? idle(facts, stage, {
+        ? rentNothing(facts, stage, {
             reason: 'AccountNotReady',
             detail: `The MarketplaceAccount is not ready: ${facts.account.message}`,
           })
@@ -99,9 +123,9 @@ const RULES: readonly Rule<Unrented>[] = [
       const late = lateMachineOfClosed(facts);
       return (
         late &&
-        idle(facts, stage, {
+        rentNothing(facts, stage, {
           reason: 'RentalUncertain',
-          detail: lateDetail(late.machine, late.attempt),
+          detail: lateDetail(late.row, late.attempt),
           requeue: { onList: true },
         })
       );
@@ -123,10 +147,18 @@ const RULES: readonly Rule<Unrented>[] = [
     decide: backingOff,
   },
   {
-    name: 'wait-for-second-list',
-    because: 'One list since the start of the operator may lack a late machine of a closed purchase.',
-    decide: (facts) =>
-      needsSecondList(facts) ? decision({ requeue: { onList: true, afterMs: 5_000 } }) : undefined,
+    name: 'wait-for-more-lists',
+    because:
+      'The first lists since the start of the operator may hide a late machine of an earlier purchase.',
+    decide: (facts, stage) =>
+      needsMoreLists(facts, stage.attempt)
+        ? decision({ requeue: { onList: true, afterMs: facts.clock.constants.listLagMs } })
+        : undefined,
+  },
+  {
+    name: 'confirm-candidates',
+    because: 'A list showed a machine of an earlier purchase, and no read proves that it is gone.',
+    decide: awaitCandidates,
   },
   {
     name: 'preflight',
@@ -162,21 +194,21 @@ function stoppedWithout(facts: Facts, stage: Unrented): Step {
   });
 }
 
-/** Ends that a policy makes final, until the spec changes it. */
+/** Returns the step if a policy makes the last end final, until the spec changes. */
 function endedForGood(facts: Pick<Facts, 'object' | 'machine'>, stage: Unrented): Decision | undefined {
   const { spec, status } = facts.object;
   const last = status?.history?.at(-1);
-  // What is listed again has not ended: that is said by a later rule, which rents nothing either.
+  // A machine that is listed again has not ended; a later rule reports it and also rents nothing.
   if (!last || oldMachine(facts)) return undefined;
-  if (last.reason === 'Vanished' && spec.onVanish === 'Hold') {
-    return idle(facts, stage, {
+  if (facetsOf(last.reason).endsByItself && spec.onVanish === 'Hold') {
+    return rentNothing(facts, stage, {
       reason: 'VanishedHeld',
-      detail: `Machine ${last.instanceId} was destroyed, and not by this operator; spec.onVanish is Hold.`,
+      detail: `Machine ${last.instanceId} ended (${last.reason}), and not by this operator; spec.onVanish is Hold.`,
     });
   }
   const lost = !facetsOf(last.reason).isChosen;
   return lost && spec.replacement.policy === 'Never'
-    ? idle(facts, stage, {
+    ? rentNothing(facts, stage, {
         reason: 'ReplacementOff',
         detail: `Machine ${last.instanceId} ended (${last.reason}), and spec.replacement.policy is Never.`,
       })
@@ -191,7 +223,7 @@ function oldMachineListed(facts: Pick<Facts, 'object' | 'machine'>, stage: Unren
   const old = oldMachine(facts);
   return (
     old &&
-    idle(facts, stage, {
+    rentNothing(facts, stage, {
       reason: 'OldMachineNotGone',
       detail: `Machine ${old.row.id} of this object is still listed and ${hourly(old.row)}, so no other is rented.`,
       requeue: {
@@ -212,11 +244,15 @@ function repeatedFailure(facts: Pick<Facts, 'object' | 'clock'>, stage: Unrented
     clock: { now },
   } = facts;
   const wait = failureWait(object);
-  // A person, the spec or a price chose that another machine follows.
+  // A person, the spec or a price requested the replacement.
   const isChosen = facetsOf(object.status?.history?.at(-1)?.reason).isChosen === true;
   if (!wait || wait.until <= now || isChosen || isAskedFor(object)) return undefined;
   const requeue = { afterMs: Math.max(1000, wait.until - now) };
-  return idle(facts, stage, { reason: 'RepeatedFailure', detail: describeFailures(object, wait), requeue });
+  return rentNothing(facts, stage, {
+    reason: 'RepeatedFailure',
+    detail: describeFailures(object, wait),
+    requeue,
+  });
 }
 
 /** Returns true if a person has requested an attempt, and none was made since. */
@@ -231,7 +267,7 @@ function tooManyRentals(facts: Pick<Facts, 'object' | 'clock'>, stage: Unrented)
   const oldest = recent.at(-spec.replacement.maxPerHour);
   if (recent.length < spec.replacement.maxPerHour || oldest === undefined) return undefined;
   const waitMs = countsFor(oldest, facts.clock.now);
-  return idle(facts, stage, {
+  return rentNothing(facts, stage, {
     reason: 'AtLimit',
     detail: `${counted(recent.length, 'machine')} ${agreeing(recent.length, 'was', 'were')} rented within an hour; spec.replacement.maxPerHour is ${spec.replacement.maxPerHour}. The next is rented after ${formatTime(facts.clock.now + waitMs)}.`,
     requeue: { afterMs: Math.max(1000, waitMs) },
@@ -246,7 +282,11 @@ function backingOff(
   const left = notBefore - facts.clock.steadyNow;
   if (left <= 0) return undefined;
   if (!refusal) return decision({ requeue: { afterMs: left } });
-  return idle(facts, stage, { reason: refusal.reason, detail: refusal.detail, requeue: { afterMs: left } });
+  return rentNothing(facts, stage, {
+    reason: refusal.reason,
+    detail: refusal.detail,
+    requeue: { afterMs: left },
+  });
 }
 
 /** Treatment of a machine that the status of an object names without proof. */
@@ -257,8 +297,9 @@ type UnprovenRecord =
   | { readonly type: 'awaitLists' };
 
 /**
- * Returns the unproven machine in the status: another writer named it, or its proof was lost, so it may be a true one.
- * It is forgotten only after it is proven gone like a vanished machine. Undefined if it stays, or there is none.
+ * Returns the treatment of the unproven machine in the status. Another writer may have named it, or its proof was
+ * lost, so it may be genuine: it is forgotten only once it is proven gone, like a vanished machine. Undefined if it
+ * stays, or there is none.
  */
 function unprovenRecord(facts: Facts): UnprovenRecord | undefined {
   const { account, object } = facts;

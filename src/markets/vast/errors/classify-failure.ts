@@ -221,7 +221,7 @@ export class UnreadableBody extends Error {
   override readonly name = 'UnreadableBody';
 }
 
-/** Reason for which the operator's own rules refused to connect; the cause of a TransportError with `sent` false. */
+/** Reason why the operator's own rules refused to connect; the cause of a TransportError with `sent` false. */
 export class BlockedAddress extends Error {
   override readonly name = 'BlockedAddress';
 }

@@ -160,7 +160,9 @@ export function toGroupLogs(reply: z.infer<typeof groupLogsReply>): GroupLogs {
   return { info0, info1, trace, debug, error };
 }
 
-/** The public service, whose autoscaler has an address of its own; any other service has it at its base address. */
+/**
+ * The public service, whose autoscaler has a separate address; any other service has it at its base address.
+ */
 const PUBLIC_SERVICE = 'https://console.vast.ai';
 const PUBLIC_AUTOSCALER = 'https://run.vast.ai';
 

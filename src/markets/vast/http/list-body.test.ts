@@ -47,7 +47,7 @@ describe('a list that is read row by row', () => {
     [
       'a number instead of a row',
       { instances_found: 2, instances: [row(1), 7] },
-      'something else than objects',
+      'a value that is not an object',
     ],
     ['no list', { instances_found: 0 }, '"instances"'],
     ['an object instead of a list', { instances_found: 1, instances: row(1) }, '"instances"'],
@@ -60,7 +60,7 @@ describe('a list that is read row by row', () => {
     [
       'a count that does not fit',
       { instances_found: 3, instances: [row(1)] },
-      'names 3 instances and holds 1',
+      'names 3 instances but contains 1',
     ],
     [
       'more bytes than are taken',

@@ -8,7 +8,7 @@ import { UnreadableBody } from '../errors/classify-failure.ts';
 /** The text of a reply's body. */
 export interface ReplyText {
   readonly body: string;
-  /** Reason for which the body is unacceptable, as text of an error. */
+  /** Reason why the body is unacceptable, as text of an error. */
   readonly unreadable?: string;
 }
 
@@ -125,8 +125,8 @@ export interface RowsOf<Row> {
 }
 
 /**
- * Reads the body of a list row by row, so that a thousand machines are never in memory in wire form at once. The
- * remaining text is the reply with an empty list. `maxBytes` limits the kept bytes, and each row on the wire; the
+ * Reads the body of a list row by row, so that a thousand machines are never in memory in wire form at the same time.
+ * The remaining text is the reply with an empty list. `maxBytes` limits the kept bytes, and each row on the wire; the
  * dropped rest (environments and scripts of machines) is limited by {@link MAX_SENT_PER_KEPT}. Use it for one reply.
  */
 export class ListBody<Row> {

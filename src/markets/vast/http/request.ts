@@ -117,7 +117,7 @@ class PacedRequester implements Requester {
       .catch((cause: unknown) => Promise.reject(notSent(call.operation, cause)));
     try {
       if (mayLeave && !(await permit.checkBefore(mayLeave)))
-        throw notSent(call.operation, new Error('it was taken back'));
+        throw notSent(call.operation, new Error('it was withdrawn'));
       const limitMs = Math.min(attemptDeadlineMs, allowance.leftMs());
       if (limitMs <= 0)
         throw notSent(call.operation, new DeadlineError('its time was over before it was sent'));
@@ -184,7 +184,7 @@ class PacedRequester implements Requester {
     }
     if (parsed.type === 'unreadable') throw malformed(call, reply.status, parsed.reason);
     const error = classifyFailure(reply, { ...call, now: this.#options.clock.now() });
-    // 2FA has limits of its own (a locked method, too many SMS), which do not concern the rate of calls.
+    // 2FA has its own limits (a locked method, too many SMS), which are unrelated to the rate of calls.
     if (reply.status === 429 && !(call.area === 'tfa' && error.code !== undefined)) {
       this.#options.pacer.slowDown(call.endpointClass, error.retryAfterMs);
     }

@@ -137,7 +137,7 @@ export function guardedConnector(options: ConnectorOptions): buildConnector.conn
   };
 }
 
-/** Resolves a name to those of its addresses that are allowed; fails if none is. */
+/** Resolves a name to its allowed addresses; fails if there is none. */
 function guardedLookup(rules: AddressRules, lookup: LookupFunction): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, found) => {
@@ -174,11 +174,10 @@ const NOT_PUBLIC = Object.values(NETWORKS).flat();
 
 /** Rules for addresses. */
 export interface AddressRules {
-  /** Returns the reason for which a request to this origin is refused, in a few words; undefined if it is allowed. */
+  /** Returns the reason why a request to this origin is refused, in a few words; undefined if it is allowed. */
   refuseOrigin(origin: URL): string | undefined;
   /**
-   * Returns the reason for which a connection to this resolved address of the host is refused; undefined if it is
-   * allowed.
+   * Returns the reason why a connection to this resolved address of the host is refused; undefined if it is allowed.
    */
   refuseAddress(host: string, address: string): string | undefined;
 }
@@ -207,7 +206,7 @@ export function createAddressRules(allowedNetworks: readonly string[] = []): Add
       const host = bareHost(origin.hostname);
       if (origin.protocol === 'http:' && !isLoopbackHost(host)) return 'https is required outside loopback';
       if (origin.protocol !== 'http:' && origin.protocol !== 'https:')
-        return 'only http and https are spoken';
+        return 'only http and https are supported';
       return isIP(host) === 0 ? undefined : refuseAddress(host, host);
     },
   };

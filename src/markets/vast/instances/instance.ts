@@ -17,7 +17,9 @@ import {
   textOrNull,
 } from '../scalars.ts';
 
-/** State of the machine in the service's words. `unrecognized`: an unknown word, which is kept beside it. */
+/**
+ * State of the machine in the service's words. `unrecognized`: an unknown word, whose text is kept separately.
+ */
 export type ActualStatus = KnownStatus | 'unrecognized' | null;
 
 /** A rented machine, in this program's names and units. A missing value is undefined, never 0. */
@@ -151,8 +153,8 @@ export const instancesPageReply = z.object({
 /** Reply of reading one instance: null if it is absent. */
 export const instanceReply = z.object({ instances: instanceRow.nullable() });
 
-/** Reply of a request for logs: the address to read them from, or a message without logs. */
-export const logsReply = z.object({ result_url: looseText, msg: looseText });
+/** Reply of a request for logs or of a command: the address of the text, or a message without one. */
+export const resultReply = z.object({ result_url: looseText, msg: looseText });
 
 function toStatus(status: string | null): ActualStatus {
   if (status === null) return null;

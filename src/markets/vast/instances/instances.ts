@@ -12,7 +12,7 @@ import {
   instanceRows,
   instancesPageReply,
   instancesReply,
-  logsReply,
+  resultReply,
   toInstance,
 } from './instance.ts';
 import { createRentals, type RentCalls } from './rent.ts';
@@ -59,7 +59,12 @@ export interface InstancesResource extends RentCalls {
   /** Changes the bid; null means the price that wins now. */
   changeBid(id: MarketplaceId, bidPerHour: MicroDollars | null, options?: CallOptions): Promise<ChangeAnswer>;
   /** Requests the container's log; the reply has the address of the text. */
-  requestLogs(id: MarketplaceId, query?: LogQuery, options?: CallOptions): Promise<LogAnswer>;
+  requestLogs(id: MarketplaceId, query?: LogQuery, options?: CallOptions): Promise<ResultAnswer>;
+  /**
+   * Runs `ls`, `rm` or `du` on the files of the machine, also while it is stopped; the reply has the address of the
+   * output.
+   */
+  runCommand(id: MarketplaceId, command: string, options?: CallOptions): Promise<ResultAnswer>;
   /** Ends billing. Success is no proof: the machine may still be listed for a while. */
   destroy(id: MarketplaceId, options?: CallOptions): Promise<ChangeAnswer>;
   destroyMany(ids: readonly MarketplaceId[], options?: CallOptions): Promise<ChangeAnswer>;
@@ -72,8 +77,8 @@ export interface LogQuery {
   readonly daemonLogs?: boolean;
 }
 
-/** Address of a log. */
-export interface LogAnswer extends ChangeAnswer {
+/** Address of a log, or of the output of a command. */
+export interface ResultAnswer extends ChangeAnswer {
   readonly resultUrl: string | undefined;
 }
 
@@ -172,7 +177,7 @@ async function get(
 /** Returns the rows. Throws if their number differs from the service's count or a machine occurs twice. */
 function assertComplete(instances: readonly Instance[], found: number | undefined): readonly Instance[] {
   if (found !== instances.length) {
-    throw incompleteList(`it names ${found ?? 'no'} instances and holds ${instances.length}`);
+    throw incompleteList(`it names ${found ?? 'no'} instances but contains ${instances.length}`);
   }
   if (new Set(instances.map(({ id }) => id)).size !== instances.length) {
     throw incompleteList('it names an instance twice');
@@ -249,7 +254,7 @@ export async function listPages(
 /** Throws for a truncated page: a page of all machines counts its own rows or all of them. */
 function checkPage({ instances, found, total }: InstancePage): void {
   if (found === undefined || found === instances.length || found === total) return;
-  throw incompleteList(`a page names ${found} instances and holds ${instances.length}`);
+  throw incompleteList(`a page names ${found} instances but contains ${instances.length}`);
 }
 
 function checkToken(token: string | null, seen: Set<string>, pages: number): void {
@@ -265,7 +270,7 @@ function wholeList(pages: readonly InstancePage[]): readonly Instance[] {
   const isCounted = pages.some(({ found, total }) => found !== undefined || total !== undefined);
   if (rows.length === 0 && !isCounted) throw incompleteList('it is empty and counts nothing');
   if (totals.length > 0 && !isBetween(rows.length, totals)) {
-    throw incompleteList(`it names ${totals.at(-1)} instances and holds ${rows.length}`);
+    throw incompleteList(`it names ${totals.at(-1)} instances but contains ${rows.length}`);
   }
   return rows;
 }
@@ -284,7 +289,7 @@ function filteredList(pages: readonly InstancePage[]): readonly Instance[] {
   const countsAll = counted.every(({ listed, found }) => found > listed || listed === rows.length);
   const founds = counted.map(({ found }) => found);
   if (countsAll && isBetween(rows.length, founds)) return rows;
-  throw incompleteList(`its pages name ${founds.join(', ')} instances and hold ${rows.length} together`);
+  throw incompleteList(`its pages name ${founds.join(', ')} instances but contain ${rows.length} together`);
 }
 
 function joined(pages: readonly InstancePage[]): readonly Instance[] {
@@ -331,6 +336,7 @@ export function createInstanceChanges(requester: Requester): Changes {
     changeBid: async (id, bid, bounds) =>
       put({ operation: 'change a bid', path: instancePath(id, 'bid_price'), body: bidBody(bid), bounds }),
     requestLogs: async (id, query, options) => requestLogs(requester, { id, query, options }),
+    runCommand: async (id, command, options) => runCommand(requester, { id, command, options }),
     destroy: async (id, bounds) =>
       destroy(requester, { operation: 'destroy an instance', path: instancePath(id), body: {}, bounds }),
     destroyMany: async (ids, bounds) =>
@@ -387,7 +393,26 @@ async function requestLogs(
       tail: query.tailLines === undefined ? undefined : String(query.tailLines),
       daemon_logs: query.daemonLogs === undefined ? undefined : String(query.daemonLogs),
     },
-    reply: logsReply,
+    reply: resultReply,
+    bounds: options,
+  });
+  return { answeredAt, message: value.msg, resultUrl: value.result_url };
+}
+
+/** Runs a command once: it may delete files. */
+async function runCommand(
+  requester: Requester,
+  { id, command, options }: { id: MarketplaceId; command: string; options: CallOptions | undefined },
+): Promise<ResultAnswer> {
+  const { value, answeredAt } = await requester.send({
+    operation: 'run a command on the files of an instance',
+    endpointClass: 'command',
+    area: 'instances',
+    effect: 'write',
+    method: 'PUT',
+    path: instancePath(id, 'command'),
+    body: { command },
+    reply: resultReply,
     bounds: options,
   });
   return { answeredAt, message: value.msg, resultUrl: value.result_url };

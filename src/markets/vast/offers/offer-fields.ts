@@ -128,7 +128,7 @@ export const OFFER_FIELD_ROWS: readonly OfferFieldRow[] = [
   ...VIRTUAL,
 ];
 
-/** Examples of values, in the unit that people write, for fields whose type alone does not show the form. */
+/** Examples of values, in the unit for users, for fields whose type alone does not show the form. */
 const EXAMPLES: ReadonlyMap<string, string> = new Map([
   ['gpu_name', 'gpu_name=RTX_4090'],
   ['gpu_ram', 'gpu_ram>=24'],

@@ -1,15 +1,19 @@
 import * as z from 'zod';
-import { microDollars } from '../../../lib/money.ts';
 import type { CallOptions } from '../../../market/call-options.ts';
+import { MarketplaceError } from '../../../market/errors.ts';
 import type { FilterOperator, Offer, OfferFilter, OfferQuery, OfferScalar } from '../../../market/offer.ts';
 import type { Requester } from '../http/call.ts';
 import { toId } from '../ids.ts';
-import { looseBoolean, looseInteger, looseNumber, looseText, wireId } from '../scalars.ts';
+import { wireId } from '../scalars.ts';
+import { COLUMN_SHAPE, columnOfFact, factsOfRow, type OfferColumn } from './columns.ts';
+import { findOfferField, unknownFieldMessage } from './offer-fields.ts';
 
 /** Filters of one field: `{op: value}`, joined by AND. */
 export type WireFilter = Partial<Record<FilterOperator, OfferScalar | readonly OfferScalar[]>>;
 
-/** Control keys of a search body (specification 4.4); the filters are beside them, each under its field. */
+/**
+ * Control keys of a search body (specification 4.4); the body also contains the filters, each under its field.
+ */
 export interface WireSearchControls {
   readonly order?: readonly (readonly [field: string, direction: 'asc' | 'desc'])[];
   readonly type?: 'on-demand' | 'bid' | 'reserved';
@@ -29,27 +33,7 @@ export interface OffersResource {
  */
 export const offerRow = z.looseObject({
   id: wireId,
-  machine_id: looseInteger,
-  host_id: looseInteger,
-  gpu_name: looseText,
-  num_gpus: looseInteger,
-  gpu_ram: looseNumber,
-  cpu_ram: looseNumber,
-  cpu_cores_effective: looseNumber,
-  disk_space: looseNumber,
-  direct_port_count: looseInteger,
-  reliability: looseNumber,
-  reliability2: looseNumber,
-  verified: looseBoolean,
-  verification: looseText,
-  rentable: looseBoolean,
-  dph_total: looseNumber,
-  min_bid: looseNumber,
-  storage_total_cost: looseNumber,
-  geolocation: looseText,
-  cuda_max_good: looseNumber,
-  dlperf: looseNumber,
-  duration: looseNumber,
+  ...COLUMN_SHAPE,
 });
 
 /** An offer row in wire names. */
@@ -57,11 +41,6 @@ export type WireOffer = z.infer<typeof offerRow>;
 
 /** Reply of an offer search. Rows are parsed one by one, so that an invalid one does not invalidate the page. */
 export const offersReply = z.looseObject({ offers: z.array(z.unknown()) });
-
-function isVerified(row: WireOffer): boolean | undefined {
-  if (row.verified !== undefined) return row.verified;
-  return row.verification === undefined ? undefined : row.verification === 'verified';
-}
 
 function scalarFields(row: WireOffer): Record<string, OfferScalar> {
   const fields: Record<string, OfferScalar> = {};
@@ -73,65 +52,27 @@ function scalarFields(row: WireOffer): Record<string, OfferScalar> {
   return fields;
 }
 
-const price = (dollars: number | undefined) => (dollars === undefined ? undefined : microDollars(dollars));
-
 /** Returns the offer in this program's names and units. */
 export function toOffer(row: WireOffer): Offer {
-  return {
-    id: toId(row.id),
-    machineId: toId(row.machine_id),
-    hostId: toId(row.host_id),
-    gpuName: row.gpu_name,
-    gpuCount: row.num_gpus,
-    gpuMemoryMB: row.gpu_ram,
-    memoryMB: row.cpu_ram,
-    cpuCores: row.cpu_cores_effective,
-    diskGB: row.disk_space,
-    directPorts: row.direct_port_count,
-    reliability: row.reliability ?? row.reliability2,
-    verified: isVerified(row),
-    rentable: row.rentable,
-    pricePerHour: price(row.dph_total),
-    minBid: price(row.min_bid),
-    storagePricePerHour: price(row.storage_total_cost),
-    region: row.geolocation,
-    cudaVersion: row.cuda_max_good,
-    performance: row.dlperf,
-    remainingSeconds: row.duration,
-    fields: scalarFields(row),
-  };
+  return { id: toId(row.id), ...factsOfRow(row), fields: scalarFields(row) };
 }
 
-/** Column and units per column unit of each {@link Offer} field that a search may name. */
-const COLUMNS: Readonly<Partial<Record<keyof Offer, readonly [column: string, unit?: number]>>> = {
-  // An id is a number on the wire.
-  machineId: ['machine_id', 1],
-  hostId: ['host_id', 1],
-  gpuName: ['gpu_name'],
-  gpuCount: ['num_gpus'],
-  gpuMemoryMB: ['gpu_ram'],
-  memoryMB: ['cpu_ram'],
-  cpuCores: ['cpu_cores_effective'],
-  diskGB: ['disk_space'],
-  directPorts: ['direct_port_count'],
-  pricePerHour: ['dph_total', 1_000_000],
-  minBid: ['min_bid', 1_000_000],
-  storagePricePerHour: ['storage_total_cost', 1_000_000],
-  region: ['geolocation'],
-  cudaVersion: ['cuda_max_good'],
-  performance: ['dlperf'],
-  remainingSeconds: ['duration'],
-};
-
-function columnOf(field: string): readonly [column: string, unit?: number] {
-  return Object.hasOwn(COLUMNS, field) ? (COLUMNS[field as keyof Offer] ?? [field]) : [field];
+/**
+ * Returns the column of a fact, or of a field that only this market has. Throws a MarketplaceError for any other name:
+ * the service would ignore the filter, and offers that it excludes would be rented.
+ */
+function columnOf(field: string): Pick<OfferColumn, 'name' | 'toWire'> {
+  const column = columnOfFact(field);
+  if (column) return column;
+  if (findOfferField(field).type === 'known') return { name: field, toWire: (value) => value };
+  const why = `search not sent: ${unknownFieldMessage(field)}`;
+  throw new MarketplaceError(why, { kind: 'invalidRequest', outcome: 'refused' });
 }
 
-function inUnit(value: OfferScalar, unit: number | undefined): OfferScalar {
-  return unit === undefined || value === null ? value : Number(value) / unit;
-}
-
-/** Returns the body of an offer search: controls and filters side by side. */
+/**
+ * Returns the body of an offer search: controls and filters side by side. Throws a MarketplaceError if no offer has a
+ * field of the query.
+ */
 export function toOfferSearch(query: OfferQuery): Record<string, unknown> {
   return { ...toWireFilters(query.filters), ...toControls(query) };
 }
@@ -139,7 +80,7 @@ export function toOfferSearch(query: OfferQuery): Record<string, unknown> {
 function toControls({ order = [], pricing, limit, storageGB }: OfferQuery): WireSearchControls {
   return {
     ...(order.length > 0
-      ? { order: order.map(({ field, direction }) => [columnOf(field)[0], direction] as const) }
+      ? { order: order.map(({ field, direction }) => [columnOf(field).name, direction] as const) }
       : {}),
     ...(pricing === undefined ? {} : { type: pricing }),
     ...(limit === undefined ? {} : { limit }),
@@ -151,12 +92,12 @@ function toControls({ order = [], pricing, limit, storageGB }: OfferQuery): Wire
 function toWireFilters(filters: readonly OfferFilter[]): Record<string, WireFilter> {
   const wire: Record<string, WireFilter> = {};
   for (const { field, operator, value } of filters) {
-    const [column, unit] = columnOf(field);
-    wire[column] = {
-      ...wire[column],
+    const { name, toWire } = columnOf(field);
+    wire[name] = {
+      ...wire[name],
       [operator]: Array.isArray(value)
-        ? value.map((each: OfferScalar) => inUnit(each, unit))
-        : inUnit(value as OfferScalar, unit),
+        ? value.map((each: OfferScalar) => toWire(each))
+        : toWire(value as OfferScalar),
     };
   }
   return wire;

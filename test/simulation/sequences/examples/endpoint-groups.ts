@@ -20,6 +20,7 @@ export const ENDPOINT_GROUPS: Examples = {
   isOwn: (path) =>
     anyOf([
       /^template\.spec\.(powerState|deletionPolicy)$/,
+      /^template\.spec\.idle(\.|$)/,
       /^(coldWorkers|maxWorkers|replicas|targetQueueTime|maxSpendPerHour|expectedPerf)$/,
       /^load\.(type$|static\.)/,
       /^updateStrategy\.maxUnavailable$/,
@@ -95,6 +96,7 @@ export const ENDPOINT_GROUPS: Examples = {
       inTemplate(just({ adopt: { instanceId: '4711', policy: 'Manage' } })),
       inTemplate(just({ powerState: 'Stopped' })),
       inTemplate(just({ deletionPolicy: 'Retain' })),
+      inTemplate(just({ idle: { after: '30m', below: 10, action: 'Stop', warning: '5m' } })),
       inTemplate(just({ disk: 'large' })),
       just({ load: { type: 'Push', static: { load: '1' } } }),
       just({ coldWorkers: 4 }),
@@ -112,6 +114,11 @@ export const ENDPOINT_GROUPS: Examples = {
     'template.spec.adopt': OF_THE_GROUP,
     'template.spec.adopt.instanceId': OF_THE_GROUP,
     'template.spec.adopt.policy': OF_THE_GROUP,
+    'template.spec.idle': OF_THE_GROUP,
+    'template.spec.idle.after': OF_THE_GROUP,
+    'template.spec.idle.below': OF_THE_GROUP,
+    'template.spec.idle.action': OF_THE_GROUP,
+    'template.spec.idle.warning': OF_THE_GROUP,
     'template.spec.powerState': OF_THE_GROUP,
     'template.spec.deletionPolicy': OF_THE_GROUP,
   },

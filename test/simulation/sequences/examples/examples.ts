@@ -3,7 +3,7 @@ import type { Answer, Edit } from '../edit.ts';
 
 /** Edits by hand, for fields that a schema says too little about. */
 export interface Examples {
-  /** Whether a field has its values here alone: any others would be refused, or say nothing. */
+  /** Returns true if a field's only values are these examples: others would be refused or have no effect. */
   readonly isOwn: (path: string) => boolean;
   readonly edits: (first: JsonObject) => readonly Edit[];
   /** Paths without an edit that is taken, and why. */
@@ -31,7 +31,7 @@ export const edits =
       return { name: nameOf(first, made), change: made, answer };
     });
 
-/** The fields that an example changes, without those around them that stay. */
+/** Names the fields that an example changes, without the unchanged ones around them. */
 function nameOf(first: Json | undefined, change: JsonObject): string {
   return JSON.stringify(changed(first, change));
 }
@@ -44,7 +44,7 @@ function changed(before: Json | undefined, after: Json): Json {
   return Object.fromEntries(fresh);
 }
 
-/** Whether a path is of one of these patterns. */
+/** Returns a predicate for paths that match one of these patterns. */
 export const anyOf =
   (patterns: readonly RegExp[]) =>
   (path: string): boolean =>

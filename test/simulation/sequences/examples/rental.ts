@@ -11,7 +11,7 @@ export const offer =
     const [own] = listAt(first, 'offers');
     return { offers: [{ ...(isObject(own) ? own : {}), ...more }] };
   };
-/** Of what is rented and runs, wherever such a spec stands. */
+/** Changes of what is rented and runs, for every spec that contains such fields. */
 export const RENTAL: readonly Change[] = [
   offer({ gpuNames: ['RTX 4090', 'RTX 5090'] }),
   offer({ gpuNames: ['No Such GPU'] }),
@@ -59,6 +59,7 @@ export const RENTAL: readonly Change[] = [
   }),
   just({ ports: PORTS, readinessProbe: { tcpSocket: { port: 8080 } } }),
   just({ ssh: true, readinessProbe: { tcpSocket: { port: 22 } } }),
+  just({ lease: { duration: '2h', by: 'Program' } }),
   just({ maxTotalCost: '0.001' }),
   just({ maxTotalCost: '25' }),
 ];

@@ -15,7 +15,7 @@ local stalled = byType["Stalled"]
 if stalled ~= nil and stalled.status == "True" then
   return { status = "Degraded", message = stalled.message }
 end
-if obj.status.total == 0 and obj.status.hot == 0 and byType["Ready"] ~= nil and byType["Ready"].status == "True" then
+if obj.status.total == 0 and obj.status.replicas == 0 and byType["Ready"] ~= nil and byType["Ready"].status == "True" then
   return { status = "Suspended", message = byType["Ready"].message }
 end
 local reconciling = byType["Reconciling"]

@@ -1,0 +1,135 @@
+import { isIP } from 'node:net';
+import { shellQuoted } from '../lib/shell.ts';
+import type { Fuses, SelfEndFacts } from '../market/self-end.ts';
+
+/* Shell text with which a machine ends itself with its own key. PURE. */
+
+/** Seconds between two counts of a fuse. */
+export const FUSE_TICK_SECONDS = 30;
+/** Seconds after the end of `maxLifetime` in which only the operator may end the machine. */
+export const FUSE_GRACE_SECONDS = 600;
+/** The probe of the key is repeated for so long. */
+const PROBE_SECONDS = 300;
+/** Count of a lease that was never renewed: more than thirty years before its end. */
+const UNARMED = -999_999_999;
+
+/** Folder of a container in which the fuse counts; `GPURENTAL_DIR` in its environment names another one. */
+export const FUSE_FOLDER = '/var/tmp/.gpurental';
+
+/** File in {@link FUSE_FOLDER} that appears when the key of the machine has proved that it may change the machine. */
+const PROOF_FILE = 'ok';
+/** File with the count of a fuse, from its first tick on. */
+const COUNT_FILE = 't';
+
+/** Finding in a list of the files of a fuse. */
+export type FuseFiles = 'proof' | 'noProof' | 'noFuse';
+
+/** Returns the files in the output of `ls` of {@link FUSE_FOLDER}. Messages of `ls` itself are no names. */
+export function fuseFiles(output: string): FuseFiles {
+  const lines = output.split('\n').filter((line) => !line.startsWith('ls:') && !line.endsWith(':'));
+  const names = new Set(lines.flatMap((line) => line.trim().split(/\s+/)));
+  if (names.has(PROOF_FILE)) return 'proof';
+  return names.has(COUNT_FILE) ? 'noProof' : 'noFuse';
+}
+
+/** A marketplace as a machine reaches it. */
+export interface FuseTarget {
+  /** Address of the marketplace, with an optional path prefix. */
+  readonly url: string;
+  readonly facts: SelfEndFacts;
+}
+
+/**
+ * Returns one line of POSIX shell that starts the fuses in the background; undefined for an address to which no key
+ * may be sent. The line succeeds, prints nothing, and leaves no child, variable or function in the shell that runs
+ * it.
+ *
+ * The fuse counts time in sleeps and reads no clock, so an end is never early. It keeps the count in the file `t`, so
+ * that a restart continues it. Without its folder it counts in memory, and a restart begins again. The key is sent to
+ * a verified server only; curl, python3 and openssl are tried in this order. The file `ok` appears when the key has
+ * proved that it may change the machine.
+ */
+export function fuseLine(
+  { url, facts }: FuseTarget,
+  { lifeSeconds, leaseSeconds }: Fuses,
+): string | undefined {
+  const place = placeOf(url);
+  if (place === undefined) return undefined;
+  const limits = [
+    ...(lifeSeconds === undefined ? [] : [`[ $n -lt ${lifeSeconds} ]`]),
+    ...(leaseSeconds === undefined ? [] : [`[ $i -lt ${leaseSeconds} ]`]),
+  ];
+  if (limits.length === 0) return undefined;
+  const hasLease = leaseSeconds !== undefined;
+  const commands = [
+    // An inherited `set -e` would end the fuse at the first file that is missing; `-f`: a host may have brackets.
+    "trap '' 1 2 3 15;set -f +eux",
+    `h=${shellQuoted(place.host)} p=${place.prefix}${facts.path(`\${${facts.idVariable}:?}`)}`,
+    `k="Authorization: Bearer \${${facts.keyVariable}:?}"`,
+    `j=Content-Type:application/json d=\${GPURENTAL_DIR:-${FUSE_FOLDER}} n=0`,
+    // Without its folder it counts in memory, in a folder that keeps no files: a program may delete the folder before
+    // `cd`.
+    'mkdir -p "$d";cd "$d"||cd /proc||exit',
+    `c(){ ${clientsOf(place).join(';')};}`,
+    'read -r n<t;[ "$n" -ge 0 ]||n=0',
+    ...(hasLease ? [`q=$(cat renew) i=${UNARMED}`] : []),
+    `while sleep ${FUSE_TICK_SECONDS};do n=$((n+${FUSE_TICK_SECONDS}))`,
+    'echo $n>x&&mv x t',
+    `[ -f ok ]||[ $n -gt ${PROBE_SECONDS} ]||{ c ${facts.probe.method} ${shellQuoted(facts.probe.body)}&&echo>ok;}`,
+    // Without the file, no renewal is possible: if a program deletes it, this count stops.
+    ...(hasLease ? [`r=$(cat renew)&&i=$((i+${FUSE_TICK_SECONDS}))&&{ [ "$r" = "$q" ]||{ q=$r i=0;};}`] : []),
+    `${limits.join('&&')}||c ${facts.end.method} ${shellQuoted(facts.end.body)}`,
+    'done',
+  ];
+  // A child of a child: `wait` and `$!` of the script stay as they are.
+  return `( (${commands.join(';')})&)</dev/null >/dev/null 2>&1`;
+}
+
+interface Place {
+  readonly isSecure: boolean;
+  readonly hostname: string;
+  /** Host, with the port if it is not the default. */
+  readonly host: string;
+  /** Path in front of all paths, quoted for a shell. */
+  readonly prefix: string;
+}
+
+const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
+
+/** Returns the parts of an address that a certificate proves, or that no packet leaves the machine for. */
+function placeOf(url: string): Place | undefined {
+  if (!URL.canParse(url)) return undefined;
+  const { protocol, hostname, host, pathname } = new URL(url);
+  const isSecure = protocol === 'https:';
+  if (!isSecure && (protocol !== 'http:' || !LOOPBACK.has(hostname))) return undefined;
+  const prefix = pathname.replace(/\/+$/, '');
+  return { isSecure, hostname, host, prefix: prefix === '' ? '' : shellQuoted(prefix) };
+}
+
+/** Returns the ways to send method `$1` and body `$2`; each is tried after the previous ones failed. */
+function clientsOf(place: Place): readonly string[] {
+  const { isSecure } = place;
+  // `-q`: a configuration file may turn verification off. Only 2xx is a success: a redirect did nothing.
+  const curl = `case $(curl -qgsm30 -o/dev/null -w%{http_code} -X$1 -H"$k" -H$j -d"$2" ${isSecure ? 'https' : 'http'}://$h$p) in 2*)return 0;esac`;
+  const code = [
+    'import sys,http.client as c',
+    '_,h,p,m,b,*k=sys.argv',
+    `c=c.HTTP${isSecure ? 'S' : ''}Connection(h,timeout=30)`,
+    'c.request(m,p,b,dict(x.split(":",1)for x in k))',
+    '1/(c.getresponse().status<300)',
+  ].join(';');
+  // `-I`: the environment and the folder may name another module.
+  const python = `python3 -Ic '${code}' $h $p $1 "$2" "$k" $j&&return`;
+  return isSecure ? [curl, python, openssl(place)] : [curl, python];
+}
+
+/** Returns the command with openssl, which verifies neither chain nor name unless both are requested. */
+function openssl({ hostname, host }: Place): string {
+  const hasPort = host !== hostname;
+  const address = hostname.replace(/^\[|\]$/g, '');
+  const name = hasPort || address !== hostname ? shellQuoted(address) : '$h';
+  const verify = `-verify 9 -verify_return_error -verify_${isIP(address) === 0 ? 'hostname' : 'ip'} ${name}`;
+  const connect = `-connect $h${hasPort ? '' : ':443'}`;
+  const request = `printf '%s\\r\\n' "$1 $p HTTP/1.0" Host:$h "$k" $j Content-Length:\${#2} '' "$2"`;
+  return `${request}|timeout 30 openssl s_client -quiet ${verify} ${connect}|grep -q '^HTTP/1.. 2'`;
+}

@@ -1,0 +1,201 @@
+import type { Mutant } from './mutant.ts';
+
+const LINE = 'instance/self-end.ts';
+const FUSE = 'controllers/gpu-instance/fuse.ts';
+const RENEWAL = 'controllers/gpu-instance/lease-renewal.ts';
+const LEASE = 'controllers/gpu-instance/lease.ts';
+const FUSES = 'instance/machine-fuses.ts';
+
+/** Reason why a mutant of the line itself changes nothing in a simulation. */
+const NOT_RUN = 'Simulated machines run a model of the start text; tests run the text in three shells.';
+/** Reason why a mutant of its composition does not, either. */
+const NOT_ADOPTED = 'Worlds of machines that end themselves adopt none.';
+
+/** Mutants of machines that end themselves: of the time, of the receiver of their key, and of the renewal of leases. */
+export const FUSE_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'lease-armed-at-start',
+    loses: 'that a lease without a first renewal ends nothing',
+    file: LINE,
+    find: 'const UNARMED = -999_999_999;',
+    replace: 'const UNARMED = 0;',
+    worlds: 'deadman',
+  },
+  {
+    name: 'fuse-reads-the-clock',
+    loses: 'that a wrong clock ends no machine early',
+    file: LINE,
+    find: `do n=$((n+\${FUSE_TICK_SECONDS}))\`,`,
+    replace: 'do n=$((n+$(date +%s)%60))`,',
+    worlds: 'deadman',
+  },
+  {
+    name: 'renewal-consumed',
+    loses: 'a renewal that a restart finds again',
+    file: LINE,
+    find: 'r=$(cat renew)&&',
+    replace: 'r=$(cat renew)&&rm renew&&',
+    unseen: NOT_RUN,
+  },
+  {
+    name: 'fuse-by-curlrc',
+    loses: 'the verification of the server where a configuration of curl turns it off',
+    file: LINE,
+    find: '$(curl -qgsm30',
+    replace: '$(curl -gsm30',
+    unseen: NOT_RUN,
+  },
+  {
+    name: 'fuse-without-host-name',
+    loses: 'the name in the certificate to which openssl shows the key',
+    file: LINE,
+    find: `-verify 9 -verify_return_error -verify_\${isIP(address) === 0 ? 'hostname' : 'ip'} \${name}\``,
+    replace: '-verify 9 -verify_return_error`',
+    unseen: NOT_RUN,
+  },
+  {
+    name: 'fuse-unverified',
+    loses: 'the verification of the server by curl',
+    file: LINE,
+    find: '$(curl -qgsm30',
+    replace: '$(curl -kqgsm30',
+    unseen: NOT_RUN,
+  },
+  {
+    name: 'fuse-of-another-id',
+    loses: 'that a machine ends itself only',
+    file: LINE,
+    find: `facts.path(\`\\\${\${facts.idVariable}:?}\`)`,
+    replace: `facts.path(\`\\\${GPURENTAL_ID:-1}\`)`,
+    worlds: 'deadman',
+  },
+  {
+    name: 'count-lost-at-restart',
+    loses: 'the time that a machine ran before a restart',
+    file: LINE,
+    find: '\'read -r n<t;[ "$n" -ge 0 ]||n=0\',',
+    replace: "'n=0',",
+    worlds: 'deadman',
+  },
+  {
+    name: 'fuse-is-a-child',
+    loses: 'that `wait` of a script waits for its own programs only',
+    file: LINE,
+    find: 'return `( (${commands',
+    replace: 'return `(${commands',
+    also: [{ file: LINE, find: ')&)</dev/null >/dev/null 2>&1`', replace: ')</dev/null >/dev/null 2>&1&`' }],
+    unseen: NOT_RUN,
+  },
+  {
+    name: 'fuse-of-kept-machine',
+    loses: 'that a machine which a deletion keeps never ends itself',
+    file: FUSE,
+    find: "spec.deletionPolicy !== 'Destroy' || ",
+    replace: '',
+    worlds: 'deadman',
+  },
+  {
+    name: 'fuse-of-adopted-machine',
+    loses: 'that an object which adopts a machine sends no fuse',
+    file: FUSE,
+    find: ' || spec.adopt !== undefined) return undefined;',
+    replace: ') return undefined;',
+    unseen: NOT_ADOPTED,
+  },
+  {
+    name: 'fuse-by-the-latest-clock',
+    loses: 'that no wrong clock makes a fuse earlier than the operator',
+    file: FUSE,
+    find: 'const earliest = Math.min(',
+    replace: 'const earliest = Math.max(',
+    worlds: 'deadman',
+  },
+  {
+    name: 'fuse-before-the-operator',
+    loses: 'the time after maxLifetime in which the operator ends the machine',
+    file: LINE,
+    find: 'export const FUSE_GRACE_SECONDS = 600;',
+    replace: 'export const FUSE_GRACE_SECONDS = 0;',
+    worlds: 'deadman',
+  },
+  {
+    name: 'fuse-gives-up',
+    loses: 'the end of a machine whose marketplace did not answer once',
+    file: LINE,
+    find: `||c \${facts.end.method} \${shellQuoted(facts.end.body)}\`,`,
+    replace: `||{ c \${facts.end.method} \${shellQuoted(facts.end.body)};exit;}\`,`,
+    worlds: 'deadman',
+  },
+  {
+    name: 'renewal-not-counted',
+    loses: 'the lease: a renewal would not arm it',
+    file: LINE,
+    find: '{ q=$r i=0;}',
+    replace: '{ q=$r;}',
+    worlds: 'deadman',
+  },
+  {
+    name: 'fuse-of-whole-life',
+    loses: 'that a replacement has the rest of maxLifetime only',
+    file: FUSE,
+    find: 'return Math.min(maxLifetime, Math.max(0, first + maxLifetime - earliest));',
+    replace: 'return earliest > 0 ? maxLifetime : first;',
+    worlds: 'deadman',
+  },
+  {
+    name: 'life-without-fuse',
+    loses: 'the fuse of an object without a lease',
+    file: FUSE,
+    find: 'const isRequested = lifeMs !== undefined || leaseMs !== undefined;',
+    replace: 'const isRequested = leaseMs !== undefined;',
+    worlds: 'deadman',
+  },
+  {
+    name: 'lease-renewed-seldom',
+    loses: 'that an operator which is away for less than three quarters of the lease ends nothing',
+    file: RENEWAL,
+    find: 'const RENEWALS = 5;',
+    replace: 'const RENEWALS = 1.5;',
+    worlds: 'deadman',
+  },
+  {
+    name: 'lease-retried-seldom',
+    loses: 'the renewal in the last quarter, after the machine was out of reach',
+    file: RENEWAL,
+    find: 'const RETRIES = 64;',
+    replace: 'const RETRIES = 2;',
+    worlds: 'deadman',
+  },
+  {
+    name: 'lease-left-with-its-field',
+    loses: 'the renewal of an armed lease that was removed from the spec',
+    file: RENEWAL,
+    find: 'const isDesired = mayBeArmed(object)',
+    replace: "const isDesired = mayBeArmed(object) && spec.lease?.by === 'SSH'",
+    worlds: 'deadman',
+  },
+  {
+    name: 'lease-of-offline-machine-left',
+    loses: 'the renewal of a machine that works while lists show it offline',
+    file: RENEWAL,
+    find: '? !isAtRest(recordedState(status))',
+    replace: '? isUp(status) && !isAtRest(recordedState(status))',
+    worlds: 'deadman',
+  },
+  {
+    name: 'lease-by-the-present-spec',
+    loses: 'renewals as the machine counts them, when the lease of the spec changed',
+    file: FUSES,
+    find: 'return selfEnd.leaseSeconds === undefined ? undefined : selfEnd.leaseSeconds * 1_000;',
+    replace: 'return parseDuration(spec.lease?.duration);',
+    worlds: 'deadman',
+  },
+  {
+    name: 'lease-warned-late',
+    loses: 'the warning at half of a lease',
+    file: LEASE,
+    find: 'if (silentMs < durationMs / 2) return undefined;',
+    replace: 'if (silentMs < 0.9 * durationMs) return undefined;',
+    worlds: 'deadman',
+  },
+];
