@@ -34,6 +34,7 @@ const MINUTE = 60 * SECOND;
 const YEAR = 365 * 24 * 60 * MINUTE;
 const LIFETIMES = ['15m', '40m', '2h'] as const;
 const LEASES = ['30m', '45m', '1h'] as const;
+const SHORTEST_LEASE_MS = Math.min(...LEASES.map((lease) => parseDuration(lease) ?? 0));
 const LAST_ERASED_MS = 60 * MINUTE;
 /** Longer than each life and lease, with pauses and boot. */
 const UNTIL_ENDED_MS = 5 * 60 * MINUTE;
@@ -63,7 +64,7 @@ class DeadmanWorld {
   readonly #users: Users;
   readonly #machines: FuseMachines;
   readonly #judge: FuseJudge;
-  /** The shortest lease of the world. */
+  /** The shortest lease that an object of the world may have. */
   #leaseMs = Number.POSITIVE_INFINITY;
   /** When programs stop renewing. */
   readonly #hangsAt: number;
@@ -259,19 +260,21 @@ class DeadmanWorld {
         { duration, by: 'Program' },
       ]),
     ] as const;
-    this.#some(until, 0.25, 30 * MINUTE, () =>
+    const areLeasesEdited = this.#some(until, 0.25, 30 * MINUTE, () =>
       this.#users.setPolicies(anyName(), { lease: leases[chance.below(leases.length)] ?? null }),
     );
+    if (areLeasesEdited) this.#leaseMs = SHORTEST_LEASE_MS;
   }
 
-  /** Schedules an act at intervals, in that share of worlds. */
-  #some(until: number, share: number, everyMs: number, act: () => void): void {
-    if (!this.#chance.isWithin(share)) return;
+  /** Schedules an act at intervals, in that share of worlds. Returns true if this world is one of them. */
+  #some(until: number, share: number, everyMs: number, act: () => void): boolean {
+    if (!this.#chance.isWithin(share)) return false;
     let at = this.#chance.below(everyMs);
     while (this.#world.now + at < until) {
       this.#world.scheduler.after(at, act);
       at += 1 + this.#chance.below(2 * everyMs);
     }
+    return true;
   }
 
   #takeChannel(ms: number): void {
