@@ -38,6 +38,12 @@ export interface FileCommandFacts {
   readonly maxLength: number;
 }
 
+/** The log of a container, as a market returns it. */
+export interface ContainerLogFacts {
+  /** Maximum bytes of one read. */
+  readonly maxBytes: number;
+}
+
 /** Capabilities of a market, as data. A method of {@link Market} that a market lacks is absent. */
 export interface MarketFacts {
   readonly name: string;
@@ -55,6 +61,8 @@ export interface MarketFacts {
   /** Absent if a machine has no key by which it can end itself. */
   readonly selfEnd?: SelfEndFacts;
   readonly offerFields: OfferFieldFacts;
+  /** Absent if the market returns no log of a container. */
+  readonly containerLog?: ContainerLogFacts;
   /** Absent if the market runs no program on the files of a machine. */
   readonly fileCommands?: FileCommandFacts;
 }
@@ -93,6 +101,11 @@ export interface Market {
    * included. It is sent once. Outcome `unknown`: it may have run, but its output did not arrive.
    */
   runCommand?(id: MarketplaceId, command: string, call?: CallOptions): Promise<string>;
+  /**
+   * Returns the last `tailLines` lines of the container's log, which may be read again at any time; empty if the
+   * machine wrote none. Rejects with `malformedReply` if they exceed {@link MarketFacts.containerLog}.
+   */
+  readLog?(id: MarketplaceId, tailLines: number, call?: CallOptions): Promise<string>;
   /** Adds a public SSH key to one machine. */
   attachSshKey?(id: MarketplaceId, publicKey: string, call?: CallOptions): Promise<Answered>;
   /** Returns the user of the key. */

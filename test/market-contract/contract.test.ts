@@ -207,6 +207,18 @@ describe.each([
     expect(await errorOf(market.runCommand(ABSENT, 'ls'))).toMatchObject({ kind: 'notFound' });
   });
 
+  test('returns the last lines of a log if it offers that', async () => {
+    const { market, advance } = bench();
+    expect(market.readLog === undefined).toBe(market.about.containerLog === undefined);
+    if (!market.readLog) return;
+    const id = await rented(market);
+    await advance(6_000);
+    const lines = (await market.readLog(id, 100)).trimEnd().split('\n');
+    expect(lines.length).toBeGreaterThan(3);
+    expect((await market.readLog(id, 2)).trimEnd().split('\n')).toEqual(lines.slice(-2));
+    expect(await errorOf(market.readLog(ABSENT, 2))).toMatchObject({ kind: 'notFound', outcome: 'refused' });
+  });
+
   test('changes a label if it offers that, and only then keeps any', async () => {
     const { market } = bench();
     expect(market.relabel === undefined).toBe(market.about.label.kept === 'never');

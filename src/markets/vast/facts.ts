@@ -21,6 +21,8 @@ export const vastFacts: MarketFacts = {
       return { type, bytes, packedLength };
     },
   },
+  // The service names no limit: this one protects the memory of the reader.
+  containerLog: { maxBytes: 4_194_304 },
   fileCommands: { programs: ['ls', 'rm', 'du'], maxLength: 512 },
   selfEnd: {
     idVariable: 'CONTAINER_ID',

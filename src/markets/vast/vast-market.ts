@@ -1,10 +1,11 @@
 import { Secret } from '../../lib/secret.ts';
 import type { CallPurpose } from '../../market/call-options.ts';
-import { MarketplaceError, type MarketplaceErrorKind } from '../../market/errors.ts';
+import { MarketplaceError, type MarketplaceErrorKind, type Outcome } from '../../market/errors.ts';
 import type { Market, MarketOptions } from '../../market/market.ts';
 import type { RegistryLogin, RentRequest as RentalRequest } from '../../market/rental.ts';
 import { createMarketplaceClient } from './client.ts';
 import { mayDestroyBy } from './destroy-probe.ts';
+import { UnreadableBody } from './errors/classify-failure.ts';
 import { vastFacts } from './facts.ts';
 import type { KeySource } from './http/call.ts';
 import type { RentRequest } from './instances/rent.ts';
@@ -34,7 +35,19 @@ export function openVast({ url, key, onMachinesReply, ...options }: MarketOption
     relabel: (id, label, call) => instances.label(id, label, call),
     runCommand: async (id, command, call) => {
       const { resultUrl } = await instances.runCommand(id, command, call);
-      return outputOf(resultAddress(resultUrl, url), { ...options, signal: call?.signal });
+      return outputOf(resultAddress(resultUrl, url), {
+        ...{ ...options, signal: call?.signal },
+        ...{ operation: 'run a command on the files of an instance', outcome: 'unknown' },
+        maxBytes: MAX_OUTPUT_BYTES,
+      });
+    },
+    readLog: async (id, tailLines, call) => {
+      const { resultUrl } = await instances.requestLogs(id, { tailLines }, call);
+      return outputOf(resultAddress(resultUrl, url), {
+        ...{ ...options, signal: call?.signal },
+        ...{ operation: 'read a log', outcome: 'refused' },
+        maxBytes: MAX_LOG_BYTES,
+      });
     },
     attachSshKey: (id, publicKey, call) => sshKeys.attach(id, publicKey, call),
     login: (call) => users.current(call),
@@ -45,21 +58,29 @@ export function openVast({ url, key, onMachinesReply, ...options }: MarketOption
 /** Maximum bytes of the output of a command. */
 const MAX_OUTPUT_BYTES = 1_048_576;
 
-async function outputOf(
-  url: URL | undefined,
-  options: Pick<ResultRequest, 'clock' | 'signal' | 'transport'>,
-): Promise<string> {
-  if (!url) throw lostOutput('the reply names no address that may be read', 'malformedReply');
-  const output = await readResult({ ...options, url, maxBytes: MAX_OUTPUT_BYTES }).catch((cause: unknown) => {
-    throw lostOutput('the output cannot be read', 'unavailable', cause);
-  });
-  if (output === undefined) throw lostOutput('no output within 9 s', 'timeout');
-  return output;
+const { maxBytes: MAX_LOG_BYTES = 0 } = vastFacts.containerLog ?? {};
+
+interface OutputRequest extends Omit<ResultRequest, 'url'> {
+  /** Name of the call in errors. */
+  readonly operation: string;
+  /** Effect of the call if its output is lost. */
+  readonly outcome: Outcome;
 }
 
-function lostOutput(why: string, kind: MarketplaceErrorKind, cause?: unknown): MarketplaceError {
-  const operation = 'run a command on the files of an instance';
-  return new MarketplaceError(`${operation}: ${why}`, { kind, outcome: 'unknown', cause });
+/** Reads the output of a call. Rejects with a MarketplaceError if it is lost or longer than `maxBytes`. */
+async function outputOf(
+  url: URL | undefined,
+  { operation, outcome, ...request }: OutputRequest,
+): Promise<string> {
+  const lost = (why: string, kind: MarketplaceErrorKind, cause?: unknown) =>
+    new MarketplaceError(`${operation}: ${why}`, { kind, outcome, cause });
+  if (!url) throw lost('the reply names no address that may be read', 'malformedReply');
+  const output = await readResult({ ...request, url }).catch((cause: unknown) => {
+    if (cause instanceof UnreadableBody) throw lost(cause.message, 'malformedReply', cause);
+    throw lost('the output cannot be read', 'unavailable', cause);
+  });
+  if (output === undefined) throw lost('no output within 9 s', 'timeout');
+  return output;
 }
 
 function keyOf(key: MarketOptions['key']): Secret | KeySource {

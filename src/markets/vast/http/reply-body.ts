@@ -18,11 +18,29 @@ export interface ReplyText {
  */
 export async function readBody(response: TransportResponse, maxBytes: number): Promise<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
+  return decoded(response, maxBytes, (chunk) =>
+    chunk ? decode(decoder, chunk, { stream: true }) : decode(decoder),
+  );
+}
+
+/**
+ * Returns the output of a program as {@link readBody} returns a body. Bytes that are not UTF-8 become U+FFFD: any
+ * program may print them.
+ */
+export async function readOutput(response: TransportResponse, maxBytes: number): Promise<string> {
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  return decoded(response, maxBytes, (chunk) => decoder.decode(chunk, { stream: chunk !== undefined }));
+}
+
+async function decoded(
+  response: TransportResponse,
+  maxBytes: number,
+  decodeChunk: (chunk?: Uint8Array) => string,
+): Promise<string> {
   let text = '';
   try {
-    for await (const chunk of boundedChunks(response, maxBytes))
-      text += decode(decoder, chunk, { stream: true });
-    return text + decode(decoder);
+    for await (const chunk of boundedChunks(response, maxBytes)) text += decodeChunk(chunk);
+    return text + decodeChunk();
   } catch (error) {
     response.destroy();
     throw error;

@@ -44,6 +44,13 @@ describe('a result', () => {
     expect(absent.requests).toHaveLength(30);
   });
 
+  test('shows bytes that are not UTF-8 as U+FFFD, because any program may print them', async () => {
+    const transport: Transport = async () => ({ ...OK, body: bytes([0x61, 0xff, 0xe2], [0x82, 0xac, 0xc3]) });
+    const url = new URL('https://results.example/a');
+    const result = readResult({ transport, clock: createVirtualClock(), url, maxBytes: 100 });
+    expect(await result).toBe('a\ufffd€\ufffd');
+  });
+
   test('above the limit rejects', async () => {
     await expect(reading('x'.repeat(101)).result).rejects.toThrow('longer than 100 bytes');
   });
@@ -76,6 +83,10 @@ describe('a result', () => {
     expect(clock.nextTimerMs()).toBeUndefined();
   });
 });
+
+async function* bytes(...chunks: readonly (readonly number[])[]) {
+  for (const chunk of chunks) yield Uint8Array.from(chunk);
+}
 
 const OK = { status: 200, headers: {}, destroy: () => undefined };
 

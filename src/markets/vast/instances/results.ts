@@ -1,7 +1,7 @@
 import { type Clock, sleep } from '../../../lib/clock.ts';
 import { withDeadline } from '../../../lib/deadline.ts';
 import type { Transport } from '../../../lib/transport.ts';
-import { readBody } from '../http/reply-body.ts';
+import { readOutput } from '../http/reply-body.ts';
 
 /** Interval and number of reads of a result, as in the service's own clients: the host writes it during the wait. */
 const POLL_EVERY_MS = 300;
@@ -46,7 +46,7 @@ function readOnce({ transport, clock, url, maxBytes, signal }: ResultRequest): P
       headers: { accept: 'text/plain, */*' },
       signal: ends,
     });
-    if (response.status === 200) return readBody(response, maxBytes);
+    if (response.status === 200) return readOutput(response, maxBytes);
     response.destroy();
     return undefined;
   });
