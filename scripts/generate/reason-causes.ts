@@ -215,6 +215,47 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
     ],
     fix: ' metadata:\n   annotations:\n+    gpurental.dev/idle-extend-until: "2026-11-30T18:00:00Z"',
   },
+  RunFailed: {
+    example: 'The program ended with exit code 7 (attempt 1 of 4). The next machine is rented in 10s.',
+    causes: [
+      ['The program has a fault, or its input is missing', 'gpu-rent logs gpui/NAME -n NAMESPACE'],
+      ['The machine has too little memory or disk', `${INSTANCE} -o jsonpath='{.status.run.message}'`],
+    ],
+  },
+  ResultUnknown: {
+    example: 'Machine 20000001 stopped by itself: reading the result of its program.',
+    causes: [
+      ['The host went offline when the program ended', EXPLAIN],
+      ['The program removed /var/tmp/.gpurental, and its log is not available', EXPLAIN],
+    ],
+  },
+  BackoffLimit: {
+    example: 'The program ended with exit code 7 (attempt 4 of 4).',
+    causes: [['The program fails on every machine', `${INSTANCE} -o jsonpath='{.status.run.message}'`]],
+  },
+  LostLimit: {
+    example: '21 machines were lost; completion.lostLimit is 20.',
+    causes: [
+      ['Bids in spec.offers are low, so other customers take the machines', EXPLAIN],
+      ['Machines fail on the way, or the image does not load', EXPLAIN],
+    ],
+  },
+  DeadlineExceeded: {
+    example: 'spec.maxLifetime of 24h is over.',
+    causes: [
+      ['The program takes longer than spec.maxLifetime, or hangs', 'gpu-rent logs gpui/NAME -n NAMESPACE'],
+      ['Lost machines and failed attempts took the time', EXPLAIN],
+    ],
+  },
+  Cancelled: {
+    example: 'The run was cancelled at 2026-11-30T18:00:00Z.',
+    causes: [
+      [
+        'A person, or the Job of the run, set the annotation',
+        `${INSTANCE} -o jsonpath='{.metadata.annotations}'`,
+      ],
+    ],
+  },
   DestroyFailing: {
     causes: [
       ['The key was revoked or lost a right', ACCOUNT],

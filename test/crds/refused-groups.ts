@@ -165,6 +165,13 @@ const workers: readonly Refused[] = [
     ],
   },
   {
+    given: 'workers that run to completion',
+    spec: template({ command: ['a'], completion: {} }),
+    refusals: [
+      'spec.template.spec.completion: Forbidden: leave completion out: a worker serves until it is removed; create a GpuInstance for a run',
+    ],
+  },
+  {
     given: 'workers that end for idleness',
     spec: template({ idle: { after: '30m' } }),
     refusals: [

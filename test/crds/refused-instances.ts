@@ -648,6 +648,100 @@ const leases: readonly Refused[] = [
   })),
 ];
 
+const run = (change: object) => ({ ...base, command: ['python', 'train.py'], completion: {}, ...change });
+const COMPLETION_CHANGED =
+  'spec.completion: Forbidden: completion cannot change: create another object for another run';
+
+const runs: readonly Refused[] = [
+  { given: 'a run of a command', spec: run({ args: ['--epochs', '3'] }), refusals: [] },
+  {
+    given: 'a run of a script with every field of completion',
+    spec: {
+      ...{ ...base, onStart: './train.sh' },
+      completion: {
+        ...{ onSuccess: 'Stop', onFailure: 'Keep', backoffLimit: 0, retryCodes: [1, 255], lostLimit: 0 },
+        ...{ stopGrace: '0s', ttlAfterFinished: '24h', logBytes: '0' },
+      },
+    },
+    refusals: [],
+  },
+  {
+    given: 'a run with a name that no Service may have',
+    name: '1-run',
+    spec: run({}),
+    refusals: [],
+  },
+  {
+    given: 'a run of args alone',
+    spec: { ...base, args: ['--epochs', '3'], completion: {} },
+    refusals: [
+      'spec.args: Forbidden: with args alone the marketplace shows no exit code: write command beside args',
+    ],
+  },
+  {
+    given: 'a run without a program',
+    spec: { ...base, completion: {} },
+    refusals: [
+      'spec.command: Required value: completion needs a program that ends: write command, onStart or onStartFrom',
+    ],
+  },
+  {
+    given: "a run in place of the image's entrypoint",
+    spec: run({ entrypoint: 'Override' }),
+    refusals: [
+      'spec.entrypoint: Forbidden: with entrypoint Override the marketplace shows no exit code: write entrypoint: Keep, or leave it out',
+    ],
+  },
+  {
+    given: 'a run on an adopted machine',
+    spec: run({ adopt: { instanceId: '4711' } }),
+    refusals: [
+      'spec.adopt: Forbidden: an adopted machine has no wrapper that reports an exit code: leave adopt or completion out',
+    ],
+  },
+  {
+    given: 'a run that is retried too often',
+    spec: run({ completion: { backoffLimit: 101 } }),
+    refusals: [
+      'spec.completion.backoffLimit: Invalid value: 101: spec.completion.backoffLimit in body should be less than or equal to 100',
+    ],
+  },
+  {
+    given: 'a retry of success',
+    spec: run({ completion: { retryCodes: [0] } }),
+    refusals: [
+      'spec.completion.retryCodes[0]: Invalid value: 0: spec.completion.retryCodes[0] in body should be greater than or equal to 1',
+    ],
+  },
+  {
+    given: 'a long grace',
+    spec: run({ completion: { stopGrace: '11m' } }),
+    refusals: ['spec.completion.stopGrace: Invalid value: "11m": write at most 10m'],
+  },
+  {
+    given: 'a large log',
+    spec: run({ completion: { logBytes: '257Ki' } }),
+    refusals: ['spec.completion.logBytes: Invalid value: "257Ki": write a size from 0 to 256Ki'],
+  },
+  {
+    given: 'a log that is no size',
+    spec: run({ completion: { logBytes: 'all' } }),
+    refusals: ['spec.completion.logBytes: Invalid value: "all": write a size with its unit, such as 64Ki'],
+  },
+  {
+    given: 'a change of a run',
+    was: run({}),
+    spec: run({ completion: { backoffLimit: 7 } }),
+    refusals: [COMPLETION_CHANGED],
+  },
+  {
+    given: 'a service that becomes a run',
+    was: { ...base, command: ['python', 'train.py'] },
+    spec: run({}),
+    refusals: [COMPLETION_CHANGED],
+  },
+];
+
 const changes: readonly Refused[] = [
   {
     given: 'another account',
@@ -701,5 +795,6 @@ export const refusedInstances: readonly Refused[] = [
   ...life,
   ...leases,
   ...idle,
+  ...runs,
   ...changes,
 ];

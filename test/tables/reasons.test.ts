@@ -85,9 +85,9 @@ function sectionOf(reason: string): string {
 }
 
 describe('the catalogue', () => {
-  /* 70 after all that say one thing were merged; budgets, leases, idle machines, fuses and low credit each have one of their own. */
-  test('has at most 76 reasons', () => {
-    expect(Object.keys(reasons).length).toBeLessThanOrEqual(76);
+  /* 70 after all that say one thing were merged; budgets, leases, idle machines, fuses and low credit each have one of their own, and runs have seven. */
+  test('has at most 83 reasons', () => {
+    expect(Object.keys(reasons).length).toBeLessThanOrEqual(83);
   });
 
   test('has no two reasons that ask the same of a person in the same words', () => {

@@ -23,6 +23,11 @@ export const gpuInstanceConditions = {
     polarity: 'normal-true',
     sentence: 'The container runs, its ports are mapped, and its readiness probe succeeds if it has one.',
   },
+  Succeeded: {
+    polarity: 'normal-true',
+    sentence:
+      'The program of a run ended with exit code 0. Unknown while the run goes on; only for objects with spec.completion.',
+  },
   OverBudget: {
     polarity: 'abnormal-true',
     sentence:

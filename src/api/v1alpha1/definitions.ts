@@ -140,7 +140,7 @@ export const gpuInstanceDefinition: KindDefinition = {
   rules: [
     nameFits(63),
     {
-      rule: `!self.spec.service.enabled || self.metadata.name.matches(${LABEL})`,
+      rule: `!self.spec.service.enabled || has(self.spec.completion) || self.metadata.name.matches(${LABEL})`,
       message:
         'write a name of lower case letters, digits and "-" that begins with a letter, since the Service has the same name; or set service.enabled: false',
       fieldPath: '.metadata.name',
@@ -169,6 +169,12 @@ export const gpuInstanceDefinition: KindDefinition = {
     },
     ready,
     reason,
+    {
+      name: 'Exit',
+      type: 'integer',
+      jsonPath: '.status.run.exitCode',
+      description: 'Exit code of the last program of a run',
+    },
     age,
     {
       name: 'Host',

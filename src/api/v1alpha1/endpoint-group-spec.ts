@@ -50,6 +50,13 @@ const template = z
           reason: 'FieldValueForbidden',
         },
         {
+          rule: '!has(self.spec.completion)',
+          message:
+            'leave completion out: a worker serves until it is removed; create a GpuInstance for a run',
+          fieldPath: '.spec.completion',
+          reason: 'FieldValueForbidden',
+        },
+        {
           rule: "self.spec.powerState == 'Running'",
           message: 'leave powerState out: the group decides which workers run',
           fieldPath: '.spec.powerState',

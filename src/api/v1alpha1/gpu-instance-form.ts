@@ -67,6 +67,21 @@ const idle = z
   })
   .meta(notes({ description: 'Idle time of the machine, once it is reported, and its end by `spec.idle`.' }));
 
+const RUN_LEAVES = {
+  exitCode: true,
+  message: true,
+  startedAt: true,
+  finishedAt: true,
+  attempts: true,
+  lost: true,
+  log: true,
+} as const;
+
+const run = gpuInstanceStatus.shape.run
+  .unwrap()
+  .pick(RUN_LEAVES)
+  .meta(notes({ description: 'The run of an object with `spec.completion`.' }));
+
 const pastMachine = z
   .object({
     id: marketplaceId("The machine's contract.").optional(),
@@ -98,6 +113,7 @@ export const gpuInstanceStoredStatus = z
     binding: gpuInstanceStatus.shape.binding,
     lease: lease.optional(),
     idle: idle.optional(),
+    run: run.optional(),
     record: recordField(
       MAX_RECORD,
       '`gpu-rent explain` prints it. Do not edit: a claim that does not verify, or a text that cannot be read, makes the operator search for the machine by its label.',
@@ -178,6 +194,7 @@ export const gpuInstanceForm: StatusForm = {
     field('idle.since'),
     field('idle.endsAt'),
     field('idle.endedAt', 'idleEndedAt'),
+    ...Object.keys(RUN_LEAVES).map((leaf) => field(`run.${leaf}`)),
   ],
   record: z.object({
     ...remembered,
@@ -194,6 +211,10 @@ export const gpuInstanceForm: StatusForm = {
       cost: restOf(
         gpuInstanceStatus.shape.cost.unwrap(),
         'Prices that are assumed, reported or of storage, and `accrued` before this month.',
+      ),
+      run: restOf(
+        gpuInstanceStatus.shape.run.unwrap(),
+        'What decides about the next attempt of a run: `failed`, `outcome`, `collectingSince`, `settled`, `stopped`.',
       ),
       lease: restOf(
         gpuInstanceStatus.shape.lease.unwrap(),

@@ -218,6 +218,69 @@ const idle = z
     }),
   );
 
+/** `maxLifetime` of a run that sets none: the limit that its machine can enforce without the operator. */
+export const RUN_MAX_LIFETIME = '24h';
+
+const afterRun = (when: string) =>
+  choice(['Destroy', 'Stop', 'Keep'], {
+    description: `Treatment of the machine ${when}. Destroy: destroyed with its disk. Stop: stopped, and its disk bills. Keep: as it is, also if it bills.`,
+  }).default('Destroy');
+
+const completion = z
+  .object({
+    onSuccess: afterRun('after exit code 0'),
+    onFailure: afterRun('after the last attempt failed'),
+    backoffLimit: integer({
+      description:
+        'Attempts after the first for exit codes other than 0. Each rents another machine, after 10 s, doubling to 5 min.',
+      min: 0,
+      max: 100,
+    }).default(3),
+    retryCodes: list(integer({ description: 'An exit code.', min: 1, max: 255 }), {
+      description:
+        'Exit codes that are retried. All but 0 if left out or empty; any other code fails the run.',
+      example: '[1, 137]',
+      max: 64,
+      list: { type: 'atomic' },
+    }).optional(),
+    lostLimit: integer({
+      description:
+        'Maximum number of machines that are lost, outbid, or end without a known result. They do not count for backoffLimit.',
+      min: 0,
+      max: 1_000,
+    }).default(20),
+    stopGrace: duration({
+      description:
+        'Maximum time between the stop and the destroy of a running machine, after cancellation, deletion or a limit.',
+      min: '0s',
+      max: '10m',
+    }).default('30s'),
+    ttlAfterFinished: duration({
+      description: 'Time after the end of the run at which the operator deletes this object.',
+      example: '24h',
+      min: '0s',
+    }).optional(),
+    logBytes: text({
+      description:
+        'Maximum size of the log that is kept in the Secret `NAME-log`, from the end of the output. 0 keeps none.',
+      form: 'quantity',
+      maxLength: 16,
+      rules: [
+        { rule: 'isQuantity(self)', message: 'write a size with its unit, such as 64Ki' },
+        {
+          rule: "!isQuantity(self) || (quantity(self).compareTo(quantity('0')) >= 0 && quantity(self).compareTo(quantity('256Ki')) <= 0)",
+          message: 'write a size from 0 to 256Ki',
+        },
+      ],
+    }).default('64Ki'),
+  })
+  .meta(
+    notes({
+      description: `Makes the object a run: its program ends with an exit code, and the machine is rented until then. The machine reports the code through its log and files, and stops itself. A run has no Service, and a maxLifetime of ${RUN_MAX_LIFETIME} if none is set. Immutable.`,
+      example: '{backoffLimit: 1, ttlAfterFinished: 24h}',
+    }),
+  );
+
 const PROBE_PORT_DECLARED = (action: string): string =>
   `!has(self.readinessProbe) || !has(self.readinessProbe.${action}) || (self.ssh && self.readinessProbe.${action}.port == 22) || (has(self.ports) && self.ports.exists(p, p.containerPort == self.readinessProbe.${action}.port || (has(p.name) && p.name == self.readinessProbe.${action}.port)))`;
 
@@ -309,9 +372,39 @@ const idleRules: readonly CelRule[] = [
   },
 ];
 
+const completionRules: readonly CelRule[] = [
+  immutableField('completion', 'completion cannot change: create another object for another run'),
+  {
+    rule: '!has(self.completion) || !(has(self.args) && !has(self.command))',
+    message: 'with args alone the marketplace shows no exit code: write command beside args',
+    fieldPath: '.args',
+    reason: 'FieldValueForbidden',
+  },
+  {
+    rule: '!has(self.completion) || has(self.command) || has(self.onStart) || has(self.onStartFrom) || has(self.args)',
+    message: 'completion needs a program that ends: write command, onStart or onStartFrom',
+    fieldPath: '.command',
+    reason: 'FieldValueRequired',
+  },
+  {
+    rule: "!has(self.completion) || !(has(self.entrypoint) && self.entrypoint == 'Override')",
+    message:
+      'with entrypoint Override the marketplace shows no exit code: write entrypoint: Keep, or leave it out',
+    fieldPath: '.entrypoint',
+    reason: 'FieldValueForbidden',
+  },
+  {
+    rule: '!has(self.completion) || !has(self.adopt)',
+    message: 'an adopted machine has no wrapper that reports an exit code: leave adopt or completion out',
+    fieldPath: '.adopt',
+    reason: 'FieldValueForbidden',
+  },
+];
+
 const specRules: readonly CelRule[] = [
   ...leaseRules,
   ...idleRules,
+  ...completionRules,
   immutableField('adopt', 'adopt cannot change: create another object for another machine'),
   {
     rule: `${CAN_DO_WITHOUT_RENTING} || (has(self.offers) && size(self.offers) > 0)`,
@@ -475,6 +568,7 @@ const lifeFields = {
   }).optional(),
   lease: lease.optional(),
   idle: idle.optional(),
+  completion: completion.optional(),
   maxTotalCost: dollars({
     description:
       'Maximum cost of all its machines together; then the deletion policy is applied to the machine.',

@@ -35,6 +35,7 @@ export const gpuInstancePhases = [
   'Paused',
   'Observed',
   'Deleting',
+  'Succeeded',
   'Failed',
 ] as const;
 
@@ -139,6 +140,66 @@ const pastMachine = z.object({
     maxLength: 64,
   }).optional(),
 });
+
+/** Maximum characters of `status.run.message`. */
+export const MAX_RUN_MESSAGE = 1_024;
+
+const run = z
+  .object({
+    exitCode: integer({
+      description: 'Exit code of the last program that ended.',
+      min: 0,
+      max: 255,
+    }).optional(),
+    message: text({
+      description: 'Last lines of the log of that program.',
+      maxLength: MAX_RUN_MESSAGE,
+    }).optional(),
+    startedAt: timestamp({
+      description: 'When the first machine of the run was first seen running.',
+    }).optional(),
+    finishedAt: timestamp({ description: 'When the operator recorded the result of the run.' }).optional(),
+    attempts: count('Machines that were rented for the run.').optional(),
+    lost: count('Machines that were lost, outbid, or ended without a known result.').optional(),
+    log: z
+      .object({
+        secretRef: z.object({ name: text({ description: 'The Secret.', maxLength: 253 }) }).meta(
+          notes({
+            description: 'Secret in this namespace with the log, packed by gzip, under the key `log`.',
+          }),
+        ),
+        bytes: count('Bytes of the log before it was packed.'),
+        truncated: flag({ description: 'True if the beginning of the log is missing.' }),
+      })
+      .meta(notes({ description: 'Log of the last program that ended.', atomic: true }))
+      .optional(),
+    failed: count('Attempts that ended with an exit code other than 0.').optional(),
+    outcome: text({
+      description: 'Reason of the end of the run, from the catalogue; left out before the end.',
+      maxLength: 128,
+    }).optional(),
+    collectingSince: timestamp({
+      description: 'Start of the search for the result of the machine; left out if its result is settled.',
+    }).optional(),
+    settled: z
+      .object({
+        attempt: count('Number of the rental.'),
+        reason: text({ description: 'Result of its machine, from the catalogue.', maxLength: 128 }),
+        at: timestamp({ description: 'When the operator recorded it.' }),
+      })
+      .meta(
+        notes({
+          description: 'Last rental whose result is known or given up: only then its machine ends.',
+          atomic: true,
+        }),
+      )
+      .optional(),
+    stopped: flag({
+      description:
+        'True after the operator requested a stop of the machine, so that its stop is not the end of the program.',
+    }).optional(),
+  })
+  .meta(notes({ description: 'The run of an object with `spec.completion`.', atomic: true }));
 
 /** Maximum characters of a marketplace text in a status. */
 export const MAX_STATUS_TEXT = 160;
@@ -328,6 +389,7 @@ export const gpuInstanceStatus = z
       list: { type: 'atomic' },
     }).optional(),
     repeatedFailure: repeatedFailure.optional(),
+    run: run.optional(),
     lease: z
       .object({
         since: timestamp({

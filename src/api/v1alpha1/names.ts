@@ -89,6 +89,11 @@ const ANNOTATIONS = {
     meaning:
       'GpuInstance: a time (RFC 3339) before which `spec.idle` ends nothing. A time after such an end starts the machine again, or rents another. An invalid time prevents the end, and causes a Warning event.',
   },
+  cancelAt: {
+    name: 'cancel-at',
+    meaning:
+      'GpuInstance with `spec.completion`: a time (RFC 3339) at which the run is cancelled: its machine is stopped, destroyed after `completion.stopGrace`, and nothing is rented again. An invalid time causes a Warning event.',
+  },
   hold: {
     name: 'hold',
     meaning:
@@ -235,6 +240,16 @@ export const connectionKeys = {
   instanceApiKey: 'instance-api-key',
   workerToken: 'worker-token',
 } as const;
+
+/** The type of Secrets with the log of a run. */
+export const LOG_SECRET_TYPE = `${GROUP}/log` as const;
+/** Key of the log in such a Secret: text, packed by gzip. */
+export const LOG_KEY = 'log';
+
+/** Returns the name of the Secret with the log of a run. */
+export function logSecretName(instanceName: string): string {
+  return `${instanceName}-log`;
+}
 
 /** Returns the name of an instance's connection Secret. */
 export function connectionSecretName(instanceName: string): string {

@@ -23,6 +23,8 @@ export interface ReasonFacets {
   readonly endsForGood?: true;
   /** The operator or a person chose this end: the machine was not lost. */
   readonly isChosen?: true;
+  /** The operator knows the result of the machine of a run, or gave it up: the machine has no more work. */
+  readonly endsRun?: true;
   /** The machine ended without a destroy by the operator, so a list that shows it again shows the object's machine. */
   readonly endsByItself?: true;
   /** A machine may bill for days without work, although nothing is wrong. */

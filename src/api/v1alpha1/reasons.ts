@@ -135,6 +135,44 @@ const troubleReasons = {
   Released: good('The machine was released by spec.deletionPolicy, and it still bills.'),
 } as const;
 
+/** Reasons of a run, an object with `spec.completion`. */
+const runReasons = {
+  Completed: good('The program of the run ended with exit code 0.', { endsRun: true, ground: 'request' }),
+  RunFailed: retryable(
+    { endsRun: true, isChosen: true, ground: 'request' },
+    'The program of the run ended with an exit code that is retried.',
+    'See status.run and the log of the run. The operator rents another machine until completion.backoffLimit is reached.',
+  ),
+  ResultUnknown: retryable(
+    { endsRun: true, ground: 'request' },
+    'The program of the run ended, and neither the log nor the files of its machine have shown its exit code.',
+    'No action needed: the operator reads again, for 10 minutes, then the machine counts for completion.lostLimit. Results of a program belong outside of its machine.',
+  ),
+  BackoffLimit: terminal(
+    { endsRun: true, isChosen: true, ground: 'request', endsForGood: true, phase: 'Failed' },
+    'The program of the run failed, and completion.backoffLimit or completion.retryCodes allows no other attempt.',
+    'Correct the program by its log, then create a new object.',
+  ),
+  LostLimit: terminal(
+    { endsRun: true, ground: 'request', endsForGood: true, phase: 'Failed' },
+    'The run lost more machines than completion.lostLimit.',
+    'Choose more reliable offers in spec.offers, or a higher lostLimit, in a new object.',
+  ),
+  DeadlineExceeded: terminal(
+    {
+      ...{ endsRun: true, isChosen: true, ground: 'price', endsInMass: true },
+      ...{ endsForGood: true, phase: 'Failed' },
+    },
+    'The run reached maxLifetime or maxTotalCost before its program ended.',
+    'Create a new object with higher limits; a program that saves checkpoints goes on from them.',
+  ),
+  Cancelled: terminal(
+    { endsRun: true, isChosen: true, ground: 'request', endsForGood: true, phase: 'Failed' },
+    'The annotation gpurental.dev/cancel-at ended the run.',
+    'To run the program again, create a new object.',
+  ),
+} as const;
+
 /** Reasons about the owner of a machine. */
 const ownershipReasons = {
   NameTaken: retryable(
@@ -365,6 +403,7 @@ export const reasons = {
   ...lifeReasons,
   ...rentingReasons,
   ...troubleReasons,
+  ...runReasons,
   ...ownershipReasons,
   ...accountReasons,
   ...groupReasons,

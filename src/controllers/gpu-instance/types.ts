@@ -587,6 +587,7 @@ export interface Verdict {
   readonly Ready: ConditionState;
   readonly Rented: ConditionState;
   readonly Running: ConditionState;
+  readonly Succeeded?: ConditionState;
   readonly OverBudget?: ConditionState;
   readonly Reconciling?: ConditionState;
   readonly Stalled?: ConditionState;

@@ -1,7 +1,7 @@
 import { objectAt } from '../../memory-kube/json.ts';
 import { applyEdit, type Edit } from '../edit.ts';
 import { anyOf, type Change, type Examples, edits, IMMUTABLE, just } from './examples.ts';
-import { RENTAL, RENTAL_OWN } from './rental.ts';
+import { COMPLETION, COMPLETION_PATHS, RENTAL, RENTAL_OWN } from './rental.ts';
 
 /** The same of a template, where they are given for the spec within. */
 const inTemplate =
@@ -20,7 +20,7 @@ export const ENDPOINT_GROUPS: Examples = {
   isOwn: (path) =>
     anyOf([
       /^template\.spec\.(powerState|deletionPolicy)$/,
-      /^template\.spec\.idle(\.|$)/,
+      /^template\.spec\.(idle|completion)(\.|$)/,
       /^(coldWorkers|maxWorkers|replicas|targetQueueTime|maxSpendPerHour|expectedPerf)$/,
       /^load\.(type$|static\.)/,
       /^updateStrategy\.maxUnavailable$/,
@@ -97,6 +97,7 @@ export const ENDPOINT_GROUPS: Examples = {
       inTemplate(just({ powerState: 'Stopped' })),
       inTemplate(just({ deletionPolicy: 'Retain' })),
       inTemplate(just({ idle: { after: '30m', below: 10, action: 'Stop', warning: '5m' } })),
+      inTemplate(just({ command: ['python', 'train.py'], completion: COMPLETION })),
       inTemplate(just({ disk: 'large' })),
       just({ load: { type: 'Push', static: { load: '1' } } }),
       just({ coldWorkers: 4 }),
@@ -119,6 +120,7 @@ export const ENDPOINT_GROUPS: Examples = {
     'template.spec.idle.below': OF_THE_GROUP,
     'template.spec.idle.action': OF_THE_GROUP,
     'template.spec.idle.warning': OF_THE_GROUP,
+    ...Object.fromEntries(COMPLETION_PATHS.map((path) => [`template.spec.${path}`, OF_THE_GROUP])),
     'template.spec.powerState': OF_THE_GROUP,
     'template.spec.deletionPolicy': OF_THE_GROUP,
   },

@@ -1,8 +1,8 @@
 import { anyOf, type Examples, edits, IMMUTABLE, just } from './examples.ts';
-import { offer, RENTAL, RENTAL_OWN, SECRET_KEY } from './rental.ts';
+import { COMPLETION, COMPLETION_PATHS, offer, RENTAL, RENTAL_OWN, SECRET_KEY } from './rental.ts';
 
 export const GPU_INSTANCES: Examples = {
-  isOwn: anyOf([...RENTAL_OWN, /^idle(\.|$)/]),
+  isOwn: anyOf([...RENTAL_OWN, /^idle(\.|$)/, /^completion(\.|$)/]),
   edits: (first) => [
     ...edits('taken', [
       ...RENTAL,
@@ -23,6 +23,7 @@ export const GPU_INSTANCES: Examples = {
       just({ idle: { after: '5m' } }),
       just({ idle: { after: '30m', warning: '30m' } }),
       just({ idle: { after: '30m', action: 'Destroy' }, deletionPolicy: 'Retain' }),
+      just({ command: ['python', 'train.py'], completion: COMPLETION }),
       just({ onStart: 'a', onStartFrom: { secretKeyRef: SECRET_KEY } }),
       just({ command: ['python', 'train.py'], onStart: 'nvidia-smi' }),
       just({ args: ['--port', '8000'], onStart: 'nvidia-smi' }),
@@ -42,5 +43,6 @@ export const GPU_INSTANCES: Examples = {
     adopt: IMMUTABLE,
     'adopt.instanceId': IMMUTABLE,
     'adopt.policy': IMMUTABLE,
+    ...Object.fromEntries(COMPLETION_PATHS.map((path) => [path, IMMUTABLE])),
   },
 };

@@ -70,3 +70,15 @@ export const RENTAL_OWN: readonly RegExp[] = [
   /^(disk|image|onStart|entrypoint|maxTotalCost)$/,
   /^(accountRef|adopt)(\.|$)/,
 ];
+
+/** Every field of a run. */
+export const COMPLETION: JsonObject = {
+  ...{ onSuccess: 'Stop', onFailure: 'Keep', backoffLimit: 1, retryCodes: [1, 137], lostLimit: 2 },
+  ...{ stopGrace: '1m', ttlAfterFinished: '1h', logBytes: '16Ki' },
+};
+
+export const COMPLETION_PATHS: readonly string[] = [
+  'completion',
+  'completion.retryCodes.[]',
+  ...Object.keys(COMPLETION).map((field) => `completion.${field}`),
+];
