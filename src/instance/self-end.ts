@@ -49,40 +49,81 @@ export interface FuseTarget {
  * a verified server only; curl, python3 and openssl are tried in this order. The file `ok` appears when the key has
  * proved that it may change the machine.
  */
-export function fuseLine(
-  { url, facts }: FuseTarget,
-  { lifeSeconds, leaseSeconds }: Fuses,
-): string | undefined {
+export function fuseLine(target: FuseTarget, fuses: Fuses): string | undefined {
+  const calls = ownCalls(target);
+  const counting = fuseCounting(target.facts, fuses);
+  if (calls === undefined || counting === undefined) return undefined;
+  const commands = [
+    // An inherited `set -e` would end the fuse at the first file that is missing; `-f`: a host may have brackets.
+    "trap '' 1 2 3 15;set -f +eux",
+    ...calls,
+    `d=${OWN_FOLDER}`,
+    // Without its folder it counts in memory, in a folder that keeps no files: a program may delete the folder before
+    // `cd`.
+    'mkdir -p "$d";cd "$d"||cd /proc||exit',
+    ...counting,
+  ];
+  // A child of a child: `wait` and `$!` of the script stay as they are.
+  return `( (${commands.join(';')})&)</dev/null >/dev/null 2>&1`;
+}
+
+/** Shell expression of the folder in which a machine counts. */
+export const OWN_FOLDER = `\${GPURENTAL_DIR:-${FUSE_FOLDER}}`;
+
+/**
+ * Returns commands that define `c METHOD BODY`, a call of the machine about itself, which succeeds if the marketplace
+ * accepted it; undefined for an address to which no key may be sent. The shell that runs them must not expand file
+ * names. It ends if the container does not know its machine.
+ */
+export function ownCalls({ url, facts }: FuseTarget): readonly string[] | undefined {
   const place = placeOf(url);
-  if (place === undefined) return undefined;
+  return (
+    place && [
+      `h=${shellQuoted(place.host)} p=${place.prefix}${facts.path(`\${${facts.idVariable}:?}`)}`,
+      `k="Authorization: Bearer \${${facts.keyVariable}:?}"`,
+      'j=Content-Type:application/json',
+      `c(){ ${clientsOf(place).join(';')};}`,
+    ]
+  );
+}
+
+/** Conditions of the fuse of a machine that also runs a program to its end. */
+export interface FuseConditions {
+  /** Command that succeeds if the key must not be probed: the probe would start a stopped machine. */
+  readonly skipProbe: string;
+  /** Command that runs once when a fuse is due; if it succeeds, the end follows a tick later. */
+  readonly beforeEnd: string;
+}
+
+/**
+ * Returns commands that count in the present folder for ever, and call `c` when a fuse is due; undefined if there is no
+ * fuse.
+ */
+export function fuseCounting(
+  facts: SelfEndFacts,
+  { lifeSeconds, leaseSeconds }: Fuses,
+  conditions?: FuseConditions,
+): readonly string[] | undefined {
   const limits = [
     ...(lifeSeconds === undefined ? [] : [`[ $n -lt ${lifeSeconds} ]`]),
     ...(leaseSeconds === undefined ? [] : [`[ $i -lt ${leaseSeconds} ]`]),
   ];
   if (limits.length === 0) return undefined;
   const hasLease = leaseSeconds !== undefined;
-  const commands = [
-    // An inherited `set -e` would end the fuse at the first file that is missing; `-f`: a host may have brackets.
-    "trap '' 1 2 3 15;set -f +eux",
-    `h=${shellQuoted(place.host)} p=${place.prefix}${facts.path(`\${${facts.idVariable}:?}`)}`,
-    `k="Authorization: Bearer \${${facts.keyVariable}:?}"`,
-    `j=Content-Type:application/json d=\${GPURENTAL_DIR:-${FUSE_FOLDER}} n=0`,
-    // Without its folder it counts in memory, in a folder that keeps no files: a program may delete the folder before
-    // `cd`.
-    'mkdir -p "$d";cd "$d"||cd /proc||exit',
-    `c(){ ${clientsOf(place).join(';')};}`,
+  const skipped = conditions === undefined ? '' : `${conditions.skipProbe}||`;
+  const end = `c ${facts.end.method} ${shellQuoted(facts.end.body)}`;
+  return [
+    `n=0${conditions === undefined ? '' : ' e='}`,
     'read -r n<t;[ "$n" -ge 0 ]||n=0',
     ...(hasLease ? [`q=$(cat renew) i=${UNARMED}`] : []),
     `while sleep ${FUSE_TICK_SECONDS};do n=$((n+${FUSE_TICK_SECONDS}))`,
     'echo $n>x&&mv x t',
-    `[ -f ok ]||[ $n -gt ${PROBE_SECONDS} ]||{ c ${facts.probe.method} ${shellQuoted(facts.probe.body)}&&echo>ok;}`,
+    `[ -f ok ]||[ $n -gt ${PROBE_SECONDS} ]||${skipped}{ c ${facts.probe.method} ${shellQuoted(facts.probe.body)}&&echo>ok;}`,
     // Without the file, no renewal is possible: if a program deletes it, this count stops.
     ...(hasLease ? [`r=$(cat renew)&&i=$((i+${FUSE_TICK_SECONDS}))&&{ [ "$r" = "$q" ]||{ q=$r i=0;};}`] : []),
-    `${limits.join('&&')}||c ${facts.end.method} ${shellQuoted(facts.end.body)}`,
+    `${limits.join('&&')}||${conditions === undefined ? end : `{ [ $e ]||{ e=1;${conditions.beforeEnd}&&continue;};${end};}`}`,
     'done',
   ];
-  // A child of a child: `wait` and `$!` of the script stay as they are.
-  return `( (${commands.join(';')})&)</dev/null >/dev/null 2>&1`;
 }
 
 interface Place {

@@ -5,7 +5,7 @@ export interface OwnCall {
   readonly body: string;
 }
 
-/** Calls by which a machine of a market ends itself with its own key. */
+/** Calls by which a machine of a market ends or stops itself with its own key. */
 export interface SelfEndFacts {
   /** Environment variable of a container with the id of its machine. */
   readonly idVariable: string;
@@ -17,6 +17,8 @@ export interface SelfEndFacts {
   readonly end: OwnCall;
   /** Changes nothing on a running machine, and succeeds only if the key may change it. */
   readonly probe: OwnCall;
+  /** Stops the machine: its compute is no longer billed, its disk stays. Undefined if a market has no stop. */
+  readonly stop?: OwnCall;
 }
 
 /** Times after which a machine ends itself. */

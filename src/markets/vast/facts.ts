@@ -31,6 +31,7 @@ export const vastFacts: MarketFacts = {
     end: { method: 'DELETE', body: '{}' },
     // Documented as the test of this key: a running machine stays as it is.
     probe: { method: 'PUT', body: '{"state":"running"}' },
+    stop: { method: 'PUT', body: '{"state":"stopped"}' },
   },
   offerFields: {
     facts: OFFER_FACTS,

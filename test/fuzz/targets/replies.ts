@@ -1,4 +1,5 @@
 import { deepStrictEqual } from 'node:assert';
+import { outputInLog, resultInFiles, resultInLog } from '../../../src/instance/run-result.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import type { TransportResponse } from '../../../src/lib/transport.ts';
 import {
@@ -10,7 +11,7 @@ import { ListBody, parseReply } from '../../../src/markets/vast/http/reply-body.
 import { instanceRows, instancesReply } from '../../../src/markets/vast/instances/instance.ts';
 import { chunksOf } from '../chunks.ts';
 import { replyOf } from '../http-text.ts';
-import { type FuzzTarget, jsonOrNothing, refusing, soundFields } from '../target.ts';
+import { type FuzzTarget, jsonOrNothing, refusing, sane, soundFields } from '../target.ts';
 import { INSTANCE } from './marketplace-rows.ts';
 
 const response = (text: string): TransportResponse => ({
@@ -61,7 +62,23 @@ function classify(text: string): readonly string[] {
   });
 }
 
-/** Bodies and heads of replies of the marketplace, before anything is known of their words. */
+const NONCE = 'k3v9x0q2m7ab';
+
+/** Reads a text as the log of a machine, and as a list of its files. */
+function readResult(text: string): readonly string[] {
+  const logged = resultInLog(text, NONCE);
+  const listed = resultInFiles(text, NONCE);
+  for (const code of [logged?.exitCode, listed]) {
+    sane(code);
+    if (code !== undefined && (code > 255 || !text.includes(NONCE))) throw new Error(`exit code ${code}`);
+  }
+  const parts = [logged?.log, outputInLog(text, NONCE).log];
+  if (parts.some((part) => part !== undefined && !text.includes(part)))
+    throw new Error('a line was invented');
+  return [`log ${logged?.isWhole}`, listed === undefined ? 'no file' : 'file'];
+}
+
+/** Bodies and heads of replies of the marketplace, before anything is known of their words, and texts of a machine. */
 export const REPLY_TARGETS: readonly FuzzTarget[] = [
   {
     name: 'list-body',
@@ -84,5 +101,14 @@ export const REPLY_TARGETS: readonly FuzzTarget[] = [
       '400\n\n{"error":"no_such_ask","error_msg":"gone"}',
     ],
     run: classify,
+  },
+  {
+    name: 'run-result',
+    seeds: [
+      `set-up\n\ngpurental ${NONCE} start 2\nstep 1\nstep 2\n\ngpurental ${NONCE} exit 7\n`,
+      `step 1\r\ngpurental ${NONCE} exit 0\r\n\r\ngpurental ${NONCE} exit 0\r\n`,
+      `total 4\n-rw-r--r-- 1 root root 0 Nov 30 05:00 exit.143.${NONCE}\n`,
+    ],
+    run: readResult,
   },
 ];
