@@ -399,11 +399,22 @@ const controllerRules = CONTROLLERS.flatMap((name) => [
 /** The refused words; see `scripts/lint/vocabulary.ts`. */
 const vocabularyRule = { files: ['src/**', 'test/**'], rules: { 'vocabulary/words': 'error' as const } };
 
+/** Refuses the operator's wall clock as the time of a cost; see `scripts/lint/money-clock.ts`. */
+const moneyClockRule = {
+  files: ['src/controllers/**'],
+  excludeFiles: [TESTS],
+  rules: { 'money-clock/wall': 'error' as const },
+};
+
 const noGlobals = (names: readonly string[], message: string) => names.map((name) => ({ name, message }));
 
 export default defineConfig({
   plugins: ['typescript', 'import', 'oxc', 'unicorn', 'promise'],
-  jsPlugins: ['./scripts/lint/vocabulary.ts', './scripts/lint/dynamic-imports.ts'],
+  jsPlugins: [
+    './scripts/lint/vocabulary.ts',
+    './scripts/lint/dynamic-imports.ts',
+    './scripts/lint/money-clock.ts',
+  ],
   categories: { correctness: 'error' },
   ignorePatterns: ['node_modules', 'dist', 'coverage', '**/golden/**', 'proto/gen', 'oxlint.config.ts'],
   rules: {
@@ -441,6 +452,7 @@ export default defineConfig({
     ...replayRules,
     ...controllerRules,
     vocabularyRule,
+    moneyClockRule,
     {
       files: [
         'src/{api,market,markets,runtime,ownership,instance,ledger,reach,views,accounts,controllers,replay,gateway,simulator}/**/*.ts',

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Clock } from '../lib/clock.ts';
-import { ServiceClock, serviceNow, timeOfAnswer } from './service-clock.ts';
+import { believedNow, ServiceClock, serviceNow, timeOfAnswer } from './service-clock.ts';
 
 const SECOND = 1_000;
 const HOUR = 3_600_000;
@@ -220,6 +220,15 @@ test('a stale time is no time, and an unknown one is ours', () => {
   expect(serviceNow({ type: 'stale' }, NOON)).toBeUndefined();
   expect(serviceNow({ type: 'unknown' }, NOON)).toBe(NOON);
   expect(serviceNow({ type: 'known', at: 5, isConfirmed: false }, NOON)).toBe(5);
+});
+
+test.each([
+  ['the known time', { type: 'known', at: 5, isConfirmed: false }, 5],
+  ['the time before, when later replies contradict it', { type: 'stale', expected: 7 }, 7],
+  ["the operator's time when a first reply contradicts it", { type: 'stale' }, NOON],
+  ["the operator's time when the service never sends one", { type: 'unknown' }, NOON],
+] as const)('money is dated by %s', (_, time, expected) => {
+  expect(believedNow(time, NOON)).toBe(expected);
 });
 
 test('an answer is dated by itself while the time is stale, if the time of before or our clock agrees (seed 35932746)', () => {

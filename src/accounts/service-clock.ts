@@ -163,7 +163,7 @@ export function confirmedNow(time: ServiceTime, own: number): number | undefined
  * believed service time, else the operator's time. A wrong `Date` of one answer must not become a start or a cost.
  */
 export function timeOfAnswer(date: number | undefined, time: ServiceTime, now: number): number {
-  const expected = believedTime(time) ?? now;
+  const expected = believedNow(time, now);
   const witnesses = time.type === 'stale' ? [expected, now] : [expected];
   return date !== undefined && witnesses.some((witness) => isNear(date, witness)) ? date : expected;
 }
@@ -181,6 +181,14 @@ export function believedTime(time: ServiceTime): number | undefined {
     case 'unknown':
       return undefined;
   }
+}
+
+/**
+ * Returns the time (epoch milliseconds) that dates costs and ends of machines: the service's time that was believed
+ * last, or the operator's (`own`) if none was believed. It dates what cannot wait until the service's time is known.
+ */
+export function believedNow(time: ServiceTime, own: number): number {
+  return believedTime(time) ?? own;
 }
 
 function isNear(time: number, other: number): boolean {

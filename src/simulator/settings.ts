@@ -271,6 +271,11 @@ export const settingsSchema = z.strictObject({
     exitedRestarts: z.boolean(),
     /** Form of paths that the command door serves: `absolute`, `relative` to the container's root, or `both`. */
     commandPaths: z.enum(['absolute', 'relative', 'both']),
+    /**
+     * True if images have a program with which a start script calls the marketplace. Only modelled machines depend on
+     * it.
+     */
+    imageHasClient: z.boolean(),
     /** Real seconds from SIGTERM to SIGKILL when a machine stops that runs as processes. */
     stopGraceSeconds: amount,
   }),
@@ -367,6 +372,7 @@ export const defaultSettings: Settings = {
     logsWhenStopped: true,
     exitedRestarts: false,
     commandPaths: 'both',
+    imageHasClient: true,
     stopGraceSeconds: 10,
   },
   keys: { ownKeyReads: false, instanceKeyOutlivesAccountKey: true },

@@ -142,6 +142,22 @@ const PLANTED: readonly Planted[] = [
     says: 'lib is the ground',
   },
   {
+    title: 'a cost that counts from the wall clock',
+    file: 'src/controllers/gpu-instance/rules/planted-cost.ts',
+    source:
+      "import { beginCost } from '../../../instance/cost.ts';\nimport type { Facts } from '../facts.ts';\nexport function cost(facts: Pick<Facts, 'clock'>) {\n  const from = facts.clock.serviceNow ?? facts.clock.now;\n  return beginCost(undefined, from, 1);\n}\n",
+    rule: 'money-clock',
+    says: 'clock.believedNow',
+  },
+  {
+    title: 'an end of billing by the wall clock',
+    file: 'src/controllers/gpu-instance/rules/planted-end.ts',
+    source:
+      "import type { Facts } from '../facts.ts';\nexport const end = ({ clock }: Pick<Facts, 'clock'>) => ({ type: 'release', endedAt: clock.now });\n",
+    rule: 'money-clock',
+    says: 'clock.believedNow',
+  },
+  {
     title: 'a controller that imports its sibling',
     file: 'src/controllers/gpu-instance/planted-sibling.ts',
     source: "import { x } from '../orphan-sweep/decide.ts';\nexport const y = x;\n",

@@ -149,7 +149,8 @@ export class SimulatedWorld {
       catalog: catalogOf(options.offers ?? 24, this.#market.hostsPerPrice),
       apiKey: API_KEY,
       control: true,
-      settings: { boot: { scale: 0.15 } },
+      // Only the model of MODE=deadman creates the files of a fuse.
+      settings: { boot: { scale: 0.15 }, containers: { imageHasClient: false } },
       onError: (error) => {
         throw error;
       },

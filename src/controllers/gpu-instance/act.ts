@@ -1,4 +1,4 @@
-import { believedTime, type ServiceTime, timeOfAnswer } from '../../accounts/service-clock.ts';
+import { believedNow, type ServiceTime, timeOfAnswer } from '../../accounts/service-clock.ts';
 import type { AccountSession } from '../../accounts/session.ts';
 import { type GpuInstance, type GpuInstanceStatus, MAX_SEALED_KEY } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource, MACHINE_FINALIZER } from '../../api/v1alpha1/names.ts';
@@ -186,7 +186,7 @@ async function rent(
   { purchase, receipt }: { readonly purchase: Purchase; readonly receipt: Receipt<GpuInstance> },
   deps: ActDeps,
 ): Promise<Acted> {
-  const { session, clock } = deps;
+  const { session } = deps;
   if (!(receipt instanceof PurchaseReceipt) || !session)
     throw new TypeError('a rent needs the receipt of its intent');
   const { intent, ticket } = receipt;
@@ -198,7 +198,7 @@ async function rent(
     const { instanceId, instanceApiKey } = answer;
     if (isKnown(instanceId)) throw notNew(instanceId);
     ticket.settle({ rented: true });
-    const answeredAt = timeOfAnswer(answer.answeredAt, session.serviceClock.now(), clock.now());
+    const answeredAt = answeredTime(answer.answeredAt, deps);
     const machine = { uid, attempt: intent.attempt, instanceId };
     const sealed = instanceApiKey && sealKey(identity.keys, machine, instanceApiKey);
     // A field that does not fit would prevent the save of the whole result.
@@ -262,9 +262,9 @@ async function destroy(
   { instanceId, reason }: Extract<Action, { type: 'destroy' }>,
   deps: QueuedDeps,
 ): Promise<Acted> {
-  const { session, clock, steady, memory, metrics, mayDestroy } = deps;
+  const { session, steady, memory, metrics, mayDestroy } = deps;
   const answer = await session?.market.destroy(instanceId, { mayLeave: mayDestroy });
-  const endedAt = timeOfAnswer(answer?.answeredAt, timeAt(session), clock.now());
+  const endedAt = answeredTime(answer?.answeredAt, deps);
   memory.destroyed({ instanceId, reason, answeredAt: steady.now(), endedAt });
   metrics.destroyed(session ? objectKey(session.ref) : '', reason);
   deps.log.info('Machine destroyed', { instanceId, reason });
@@ -307,13 +307,24 @@ async function recordAnswer(
 const timeAt = (session: AccountSession | undefined): ServiceTime =>
   session?.serviceClock.now() ?? { type: 'unknown' };
 
+/**
+ * Returns the time of an answer by the service's clock (epoch milliseconds). `date`: its own time, undefined if it could
+ * not be read.
+ */
+export function answeredTime(
+  date: number | undefined,
+  { session, clock }: Pick<ActDeps, 'session' | 'clock'>,
+): number {
+  return timeOfAnswer(date, timeAt(session), clock.now());
+}
+
 async function stop(receipt: Receipt<GpuInstance>, instanceId: string, deps: QueuedDeps): Promise<Acted> {
-  const { session, clock, steady, memory, mayLeave } = deps;
+  const { session, steady, memory, mayLeave } = deps;
   const answer = session && (await offered(session.market, 'stop')(instanceId, { mayLeave }));
   memory.fields.stopAskedAt = steady.now();
   // The start before it is over: the next one has its own time.
   memory.fields.startAnsweredAt = undefined;
-  const at = timeOfAnswer(answer?.answeredAt, timeAt(session), clock.now());
+  const at = answeredTime(answer?.answeredAt, deps);
   memory.fields.stopAnsweredAt = at;
   session?.feed.pollNow();
   await recordAnswer(receipt, instanceId, { action: 'Stop', at }, deps);
@@ -325,7 +336,7 @@ async function start(
   { instanceId, pricePerHour }: Extract<Action, { type: 'start' }>,
   deps: QueuedDeps,
 ): Promise<Acted> {
-  const { session, clock, steady, memory, mayLeave } = deps;
+  const { session, steady, memory, mayLeave } = deps;
   const {
     object,
     purchase: { uid },
@@ -362,7 +373,7 @@ async function start(
   memory.fields.stopAskedAt = undefined;
   memory.fields.stopAnsweredAt = undefined;
   session.feed.pollNow();
-  const at = timeOfAnswer(answeredAt, timeAt(session), clock.now());
+  const at = answeredTime(answeredAt, deps);
   await recordAnswer(receipt, instanceId, { action: 'Start', at }, deps);
   return DONE;
 }
@@ -472,7 +483,7 @@ async function recordInAccount(
   await statusWriter.recordDeleted({
     uid,
     rentals: recentRentals([...rentalTimes(object.status), ...unrecorded], now),
-    spentThisMonth: spentThisMonth(object, believedTime(timeAt(session)) ?? now, endedAt),
+    spentThisMonth: spentThisMonth(object, believedNow(timeAt(session), now), endedAt),
     newestRentalAt: intent.type === 'intent' ? intent.intent.issuedAt : undefined,
     destroyed,
   });

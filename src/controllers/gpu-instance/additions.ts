@@ -38,6 +38,10 @@ const addition = <C extends GpuInstanceCondition = never>(row: AdditionOf<C>): A
  * `conditions.ts`). For a listed machine, `byRules` has then added, in this order: the block of a replacement that is
  * due (`rules/kept.ts`: ReplacementBlocked, OverBudget, Reconciling, the message of Ready), and the doubts of lists
  * (`rules/doubts.ts`: OverBudget, Rented, the message of Ready).
+ *
+ * Neither is a row, because a row takes the facts and the decision alone. The block depends on the planned end that
+ * a rule chose, and it also returns a queued search and a backoff. The doubts apply only to steps of `byRules`: as a
+ * row they would repeat its conditions: a listed machine without an accepted destroy and without a disputed label.
  */
 const ADDITIONS: readonly Addition[] = [
   addition({

@@ -78,7 +78,7 @@ const LATEST_START_MS = 86_400_000;
 
 /** Returns the start of the machine by the clock of the service; undefined if that is unknown. */
 export function beganAt(facts: Pick<Facts, 'clock'>, { startedAt }: Machine): number | undefined {
-  const latest = (facts.clock.serviceNow ?? facts.clock.now) + LATEST_START_MS;
+  const latest = facts.clock.believedNow + LATEST_START_MS;
   return startedAt === undefined || startedAt > latest ? undefined : startedAt;
 }
 
@@ -87,8 +87,7 @@ export function costFields(fields: StatusFields, facts: HeldFacts, row: Machine)
   const startedAt = beganAt(facts, row);
   const from = pricedFrom(facts, row);
   const price = settledPrice(fields, facts, row);
-  const known =
-    fields.cost ?? beginCost(undefined, startedAt ?? facts.clock.serviceNow ?? facts.clock.now, price);
+  const known = fields.cost ?? beginCost(undefined, startedAt ?? facts.clock.believedNow, price);
   const { reported, priceOffered: _mark, ...cost } = known;
   const isFirstStart = fields.rentedAt === undefined && startedAt !== undefined;
   const updated = isFirstStart

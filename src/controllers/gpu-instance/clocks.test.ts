@@ -1,5 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { at, type Given, given, NOW, row, time, withMachine } from '../../../test/builders/observed.ts';
+import {
+  at,
+  type Given,
+  given,
+  intent,
+  machineOf,
+  NOW,
+  row,
+  time,
+  withMachine,
+} from '../../../test/builders/observed.ts';
 import { decide } from './decide.ts';
 import { withRow } from './machine-fields.ts';
 import { unsettledUntil } from './rules/deleting.ts';
@@ -60,6 +70,49 @@ describe.each([
     expect(step).toMatchObject({
       status: { fields: { cost: { accrued: '0.027778', since: time(-100) } } },
     });
+  });
+});
+
+describe.each([
+  ['ahead', HOUR_S],
+  ['behind', -HOUR_S],
+])('with a wall clock that is an hour %s, and a service time that one reply contradicts', (_, skew) => {
+  const contradicted: Given = { facts: { serviceTime: { type: 'stale', expected: NOW } } };
+  const deleted = (change: Given) =>
+    decide(given(clockOff(skew, { ...withMachine({}, contradicted), deleting: true, ...change })));
+  const absences = (lists: readonly number[]) => new Map([['1', { lists, read: 'absent' as const }]]);
+
+  test('a machine without a start date costs from the believed time', () => {
+    const bare = { startedAt: undefined };
+    expect(costOf(bare, clockOff(skew, { ...contradicted, status: { cost: undefined } }))?.since).toBe(
+      time(0),
+    );
+  });
+
+  test('a found machine without a start date costs from the believed time', () => {
+    const found = machineOf(1, { startedAt: undefined });
+    const step = decide(given(clockOff(skew, { ...contradicted, intent: intent(), machines: [found] })));
+    expect(step).toMatchObject({
+      rule: 'record-found-machine',
+      status: { fields: { cost: { since: time(0) }, firstRentedAt: time(0) } },
+    });
+  });
+
+  test('billing of a deleted machine ends at its first missing list by the believed time', () => {
+    const step = deleted({
+      machines: [],
+      observed: { now: at(skew), absences: absences([at(-100), at(-30)]), loginProven: true },
+    });
+    expect(step).toMatchObject({ rule: 'let-go', actions: [{ type: 'release', endedAt: at(-100) }] });
+  });
+
+  test('billing of a kept machine ends for its object at the believed time', () => {
+    const step = deleted({ spec: { deletionPolicy: 'Retain' } });
+    expect(step).toMatchObject({ rule: 'keep-machine' });
+    expect(step).toHaveProperty(
+      'actions',
+      expect.arrayContaining([expect.objectContaining({ type: 'release', endedAt: at(0) })]),
+    );
   });
 });
 

@@ -1,5 +1,5 @@
 import { afterRead, type Machine } from '../../accounts/beliefs/machine.ts';
-import { confirmedNow, serviceNow } from '../../accounts/service-clock.ts';
+import { believedNow, confirmedNow, serviceNow } from '../../accounts/service-clock.ts';
 import { claimVerifies } from '../../ownership/claim.ts';
 import { isForLogin, type RentalIntent } from '../../ownership/intent.ts';
 import type { Login } from '../../ownership/login.ts';
@@ -46,6 +46,11 @@ export interface KnownTimes extends PassTimes {
    * ahead by a day. Undefined while it is stale; later replies decide.
    */
   readonly serviceNow: number | undefined;
+  /**
+   * Time that dates costs and ends of machines that cannot wait for `serviceNow`: it is also known while that is stale.
+   * `now` dates neither, because the operator's wall clock may be wrong by an hour.
+   */
+  readonly believedNow: number;
   /** Time by which a machine may be ended for its age, its cost or an annotation. */
   readonly confirmedNow: number | undefined;
 }
@@ -88,6 +93,7 @@ export function deriveFacts(seen: Observed): Facts {
     clock: {
       ...clock,
       serviceNow: serviceNow(serviceTime, clock.now),
+      believedNow: believedNow(serviceTime, clock.now),
       // For a service that never sends its time it is the operator's, unless a jump of the wall clock produced it.
       confirmedNow: confirmedNow(serviceTime, Math.min(clock.now, clock.steadyNow)),
     },

@@ -89,14 +89,26 @@ export function destroyAnsweredAt(
  * this process; the present time if no such list is known. Undefined while the service time is unknown.
  */
 export function missingSince(
-  { object, machine, clock }: Pick<Facts, 'object' | 'machine' | 'clock'>,
+  facts: Pick<Facts, 'object' | 'machine' | 'clock'>,
   instanceId: string,
 ): number | undefined {
-  const recorded = parseTime(object.status?.missingSince);
-  if (recorded !== undefined) return recorded;
-  const first = machine.absences.get(instanceId)?.lists.find(Number.isFinite);
-  if (clock.serviceNow === undefined || first === undefined) return clock.serviceNow;
-  return clock.serviceNow - Math.max(0, clock.steadyNow - first);
+  const { serviceNow } = facts.clock;
+  return serviceNow === undefined ? onRecord(facts) : missingBy(facts, instanceId, serviceNow);
+}
+
+/** Returns the time of {@link missingSince} if the present time (`now`, epoch milliseconds) is right. */
+export function missingBy(
+  facts: Pick<Facts, 'object' | 'machine' | 'clock'>,
+  instanceId: string,
+  now: number,
+): number {
+  const first = facts.machine.absences.get(instanceId)?.lists.find(Number.isFinite);
+  const passedMs = first === undefined ? 0 : Math.max(0, facts.clock.steadyNow - first);
+  return onRecord(facts) ?? now - passedMs;
+}
+
+function onRecord({ object }: Pick<Facts, 'object'>): number | undefined {
+  return parseTime(object.status?.missingSince);
 }
 
 /**

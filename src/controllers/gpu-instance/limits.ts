@@ -29,12 +29,12 @@ export function limitState(facts: Pick<Facts, 'object' | 'clock'>): LimitState {
 /** Returns the remaining time for machines of the object; undefined without `maxLifetime`. */
 export function remainingLifetimeMs({
   object: { spec, status },
-  clock: { serviceNow, now },
+  clock: { believedNow },
 }: Pick<Facts, 'object' | 'clock'>): number | undefined {
   const maxLifetime = parseDuration(spec.maxLifetime);
   const first = parseTime(status?.firstRentedAt);
   if (maxLifetime === undefined || first === undefined) return maxLifetime;
-  return Math.max(0, first + maxLifetime - (serviceNow ?? now));
+  return Math.max(0, first + maxLifetime - believedNow);
 }
 
 /**

@@ -126,8 +126,7 @@ function isAnswerOpen(
   const { list } = facts.machine;
   const { clock, object } = facts;
   const answeredAt = parseTime(at) ?? 0;
-  const now = clock.serviceNow ?? clock.now;
-  const begunAt = now - Math.max(0, clock.steadyNow - (list?.begunSteady ?? clock.steadyNow));
+  const begunAt = clock.believedNow - Math.max(0, clock.steadyNow - (list?.begunSteady ?? clock.steadyNow));
   switch (action) {
     case 'Destroy':
       return begunAt < answeredAt + clock.constants.listLagMs;

@@ -97,6 +97,10 @@ interface Setting {
   readonly logged?: unknown[];
   /** Gets what is logged for those who look closer. */
   readonly searches?: unknown[];
+  /** Time of the marketplace before the operator's wall clock; 0 if absent. */
+  readonly wallClockAheadMs?: number;
+  /** Gets the object of each status write. */
+  readonly replaced?: GpuInstance[];
   /** Gets the reviewed permissions. */
   readonly asked?: unknown[];
 }
@@ -112,6 +116,7 @@ const foundAt = (clock: Clock, offers: readonly Offer[]): SearchAnswer => ({
 
 /** Runs one reconcile of one object. Its account, cluster and marketplace record their calls in order. */
 function situation(setting: Setting = {}) {
+  const { wallClockAheadMs = 0 } = setting;
   const done: string[] = [];
   let leaseLooks = 0;
   let looks = 0;
@@ -181,7 +186,7 @@ function situation(setting: Setting = {}) {
     agreement: () => ALL_AGREE,
     answered() {},
     isAnswered: () => false,
-    serviceClock: { now: () => ({ type: 'known', at: clock.now(), isConfirmed: true }) },
+    serviceClock: { now: () => ({ type: 'known', at: clock.now() - wallClockAheadMs, isConfirmed: true }) },
     observer: {
       breaker: { type: 'closed' },
       openSpans: [],
@@ -285,7 +290,15 @@ function situation(setting: Setting = {}) {
 
 /** Accepts all writes except the one verb that conflicts. */
 function clusterOf(
-  { allowed = true, conflict, nameTaken = false, slice = false, unreadable, asked = [] }: Setting,
+  {
+    allowed = true,
+    conflict,
+    nameTaken = false,
+    slice = false,
+    unreadable,
+    asked = [],
+    replaced = [],
+  }: Setting,
   done: string[],
 ): KubeClient {
   const details = { kind: 'conflict', status: 409, reason: '', outcome: 'refused' } as const;
@@ -312,7 +325,10 @@ function clusterOf(
       done.push(`delete ${kind} ${name}`),
     patch: async (_resource: unknown, _ref: unknown, { body }: { body: GpuInstance }) =>
       write('patch', withKind(body)),
-    replace: async (_resource: unknown, object: GpuInstance) => write('replace', object),
+    replace: async (_resource: unknown, object: GpuInstance) => {
+      replaced.push(object);
+      return write('replace', object);
+    },
   } as unknown as KubeClient;
 }
 
@@ -622,6 +638,15 @@ describe('a rental that failed', () => {
     const { result, done } = await rentFailing(fails('malformedReply', 'unknown', '9'));
     expect(result).toEqual({ type: 'done', onNextList: true });
     expect(done.slice(-3)).toEqual(['count rented', 'replace', 'event InstanceRented']);
+  });
+
+  test('dates the machine of an unreadable reply by the time of the marketplace', async () => {
+    const replaced: GpuInstance[] = [];
+    const calls = { rent: fails('malformedReply', 'unknown', '9') };
+    await situation({ calls, replaced, wallClockAheadMs: 3_600_000 }).run();
+    expect(replaced.map(({ status }) => status)).toMatchObject([
+      { instanceId: '9', firstRentedAt: time(-3_600), cost: { since: time(-3_600) } },
+    ]);
   });
 });
 

@@ -10,7 +10,7 @@ import { conflict, done, type Result, requeueAfter } from '../../runtime/control
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import { compareResourceVersions, objectKey, refOf, uidOf } from '../../runtime/kube/kube-object.ts';
 import type { Receipt } from '../../runtime/writes.ts';
-import { type ActDeps, type Acted, act, type RecordedAction, rentedFacts } from './act.ts';
+import { type ActDeps, type Acted, act, answeredTime, type RecordedAction, rentedFacts } from './act.ts';
 import { decide, stillDecides } from './decide.ts';
 import type { Deps } from './deps.ts';
 import { deriveFacts } from './facts.ts';
@@ -388,7 +388,7 @@ async function applyFailure(
   { after, failure }: { readonly after: AfterFailure; readonly failure: Failure },
   deps: Deps,
 ): Promise<Result> {
-  const { memory, metrics, clock, session, withoutStart } = deps;
+  const { memory, metrics, session, withoutStart } = deps;
   const { action, observed } = recorded;
   const { object } = observed;
   const account = accountOf(object);
@@ -417,7 +417,11 @@ async function applyFailure(
     case 'rented': {
       if (action.type !== 'rent') return requeueAfter(0);
       metrics.rented(account);
-      return saveResult(recorded, rentedFacts(action.purchase, after.instanceId, clock.now()), deps);
+      return saveResult(
+        recorded,
+        rentedFacts(action.purchase, after.instanceId, answeredTime(undefined, deps)),
+        deps,
+      );
     }
   }
 }

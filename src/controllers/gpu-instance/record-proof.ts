@@ -20,12 +20,12 @@ export function recordProof(
   observed: Pick<Observed, 'object' | 'machine' | 'account' | 'purchase' | 'clock' | 'memory'>,
   machine: OwnedMachine,
 ): RecordProof {
-  if (isProvisional(observed) && keepsNoLabels(observed)) {
+  if (!isProvisional(observed)) return 'confirmed';
+  if (keepsNoLabels(observed)) {
     const intent = intentOfPurchase(observed, machine.attempt);
     return intent?.knownIds ? proofByLists(observed, machine.instanceId, intent) : 'confirmed';
   }
-  if (!isProvisional(observed) || !observed.machine.list)
-    return isProvisional(observed) ? 'unseen' : 'confirmed';
+  if (!observed.machine.list) return 'unseen';
   const { recorded, labelled } = observed.machine.list;
   if (!recorded) return isElsewhere(labelled, machine) ? 'contradicted' : 'unseen';
   // One list may show the row of another machine under this id.

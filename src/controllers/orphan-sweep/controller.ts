@@ -1,4 +1,4 @@
-import { serviceNow } from '../../accounts/service-clock.ts';
+import { believedNow } from '../../accounts/service-clock.ts';
 import type { AccountSession } from '../../accounts/session.ts';
 import { accountKey } from '../../instance/account-ref.ts';
 import { loginText } from '../../ownership/login.ts';
@@ -28,7 +28,7 @@ export function createOrphanSweep(options: OrphanSweepOptions): Controller {
     isStillOrphan: (sweep, instanceId) => isStillOrphan(sweep, instanceId, options),
     recordSwept: async (session, instanceId) => {
       const { clock } = options;
-      const at = serviceNow(session.serviceClock.now(), clock.now()) ?? clock.now();
+      const at = believedNow(session.serviceClock.now(), clock.now());
       await registry.statusWriter(session.ref)?.recordSwept({ instanceId, at });
     },
   };

@@ -3,7 +3,7 @@ import { allowedUnhealthy, type BreakerState, isUnresolved } from '../../account
 import type { Installation } from '../../accounts/installation/installation.ts';
 import type { InventoryEntry } from '../../accounts/inventory.ts';
 import { type AccountRegistry, refOf } from '../../accounts/registry.ts';
-import { confirmedNow, serviceNow } from '../../accounts/service-clock.ts';
+import { believedNow, confirmedNow } from '../../accounts/service-clock.ts';
 import type { AccountSession } from '../../accounts/session.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { accountKey } from '../../instance/account-ref.ts';
@@ -165,7 +165,7 @@ function massOf(
   { clock }: SweepSources,
 ): Pick<Observed, 'maxOrphans' | 'swept' | 'massLatched' | 'massConfirmed' | 'machines'> {
   const machines = entries.filter(({ type }) => type === 'claimed' || type === 'orphan').length;
-  const now = serviceNow(session.serviceClock.now(), clock.now()) ?? clock.now();
+  const now = believedNow(session.serviceClock.now(), clock.now());
   const confirmed = accounts.flatMap(({ status }) => status?.orphansConfirmed ?? []);
   return {
     machines,

@@ -1,3 +1,4 @@
+import { withStartFiles } from '../machines/machine-files.ts';
 import type { Settings } from '../settings.ts';
 import type { Contract, Transition } from '../tables/contracts.ts';
 import type { Machine, Offer } from '../tables/market.ts';
@@ -67,17 +68,18 @@ export function crashTimeline(settings: Settings, at: number): readonly Transiti
 export const CRASH_MESSAGE = 'container exited with code 1';
 
 /** Returns the contract after every transition that is due at `now`. */
-export function passTransitions(contract: Contract, now: number): Contract {
+export function passTransitions(contract: Contract, now: number, settings: Settings): Contract {
   const due = contract.timeline.filter((transition) => transition.at <= now);
   const last = due.at(-1);
   if (!last) return contract;
-  return {
+  const passed: Contract = {
     ...contract,
     actualStatus: last.status,
     statusMessage: last.message ?? null,
     statusSince: last.at,
     timeline: contract.timeline.slice(due.length),
   };
+  return withStartFiles(passed, settings);
 }
 
 /**

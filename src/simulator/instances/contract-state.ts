@@ -20,7 +20,7 @@ export function stopContract(contract: Contract, now: number, settings: Settings
     blockedBy: null,
     timeline: [{ at, status: 'stopped' }],
   };
-  return passTransitions(stopping, now);
+  return passTransitions(stopping, now, settings);
 }
 
 /** Returns the contract after a stop by the service against its user's intent: outbid, or no credit. */
@@ -47,7 +47,7 @@ export function startContract(contract: Contract, now: number, settings: Setting
     blockedBy: null,
     timeline: startTimeline(settings, now),
   };
-  return passTransitions(starting, now);
+  return passTransitions(starting, now, settings);
 }
 
 /** Statuses of a container that is still starting. */
@@ -57,7 +57,7 @@ const BOOTING: ReadonlySet<string | null> = new Set([null, 'created', 'loading']
 export function rebootContract(contract: Contract, now: number, settings: Settings): Contract {
   if (BOOTING.has(contract.actualStatus)) return contract;
   const rebooting: Contract = { ...contract, timeline: rebootTimeline(settings, now) };
-  return passTransitions(rebooting, now);
+  return passTransitions(rebooting, now, settings);
 }
 
 /** Returns the number of the container of a contract: a recycle creates the next one, with an empty disk. */

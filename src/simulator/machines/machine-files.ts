@@ -1,3 +1,6 @@
+import { gunzipSync } from 'node:zlib';
+import { programOf } from '../instances/container-program.ts';
+import type { Settings } from '../settings.ts';
 import type { Contract } from '../tables/contracts.ts';
 
 /*
@@ -30,6 +33,38 @@ export type FileSizes = Readonly<Record<string, number>>;
 function newFiles({ onstart }: Pick<Contract, 'onstart'>): FileSizes {
   const script: FileSizes = onstart ? { 'root/onstart.sh': Buffer.byteLength(onstart) } : {};
   return { ...script, 'tmp/': 0, 'var/tmp/': 0, 'workspace/': 0 };
+}
+
+/** Folder in which a script keeps what it learned about its machine, as the operator's start scripts name it. */
+const OWN_FOLDER = /\$\{GPURENTAL_DIR:-\/([^}\s]+)\}/;
+const PACKED = /[A-Za-z0-9+/=]{100,}/;
+/** Maximum size of an unpacked script. */
+const MAX_SCRIPT_BYTES = 1_048_576;
+
+/**
+ * Returns the contract with the files that its script has created, for a container that runs: a script that tries the
+ * machine's own key creates `ok` if the image has a client for the call. Such a script keeps a count in `t`. The model
+ * writes both at the start, and `t` is never read. PURE.
+ */
+export function withStartFiles(contract: Contract, settings: Pick<Settings, 'containers'>): Contract {
+  const program = programOf(contract, settings);
+  const folder = program.type === 'script' ? OWN_FOLDER.exec(unpacked(program.text))?.[1] : undefined;
+  if (contract.actualStatus !== 'running' || folder === undefined) return contract;
+  const proof: FileSizes = settings.containers.imageHasClient ? { [`${folder}/ok`]: 1 } : {};
+  const files = { ...(contract.files ?? newFiles(contract)), [`${folder}/t`]: 3, ...proof };
+  return { ...contract, files };
+}
+
+/** Returns a script that unpacks itself as the text that it runs; any other one unchanged. */
+function unpacked(script: string): string {
+  const [packed] = PACKED.exec(script) ?? [];
+  if (packed === undefined) return script;
+  try {
+    const options = { maxOutputLength: MAX_SCRIPT_BYTES };
+    return script + gunzipSync(Buffer.from(packed, 'base64'), options).toString('utf8');
+  } catch {
+    return script;
+  }
 }
 
 /** Returns the modelled files of a contract. `changed` is called with the files after each removal. */

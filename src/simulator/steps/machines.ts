@@ -11,7 +11,7 @@ import type { AdvanceStep } from './advance.ts';
 function passAll(world: World, until: number): World {
   const passed = rowsOf(world.tables.contracts)
     .filter((contract) => (contract.timeline[0]?.at ?? Number.POSITIVE_INFINITY) <= until)
-    .map((contract) => passTransitions(contract, until));
+    .map((contract) => passTransitions(contract, until, world.settings));
   return withRows(world, 'contracts', passed);
 }
 

@@ -199,8 +199,8 @@ export const OUTSIDER_MUTANTS: readonly Mutant[] = [
     name: 'vanished-bills-until-proven',
     loses: 'the time of the last list that showed a vanished machine, for its cost',
     file: 'controllers/gpu-instance/gone.ts',
-    find: 'return clock.serviceNow - Math.max(0, clock.steadyNow - first);',
-    replace: 'return Math.max(0, clock.serviceNow);',
+    find: 'return onRecord(facts) ?? now - passedMs;',
+    replace: 'return onRecord(facts) ?? Math.max(now, passedMs);',
   },
   {
     name: 'lease-from-reply',

@@ -142,7 +142,7 @@ function endByFuse(
   const renewedAt = lease?.renewedAt === undefined ? undefined : toWall + lease.renewedAt;
   const due = dueFuse(object, toWall + (first ?? clock.steadyNow), renewedAt);
   if (!due) return undefined;
-  const serviceOffset = (clock.serviceNow ?? clock.now) - clock.now;
+  const serviceOffset = clock.believedNow - clock.now;
   const at = Math.min(missingAt, due.at + serviceOffset);
   return { reason: 'EndedItself', detail: dueText(instanceId, due), at };
 }

@@ -15,7 +15,7 @@ import { billedNow } from '../billing.ts';
 import { awaitCandidates } from '../candidates.ts';
 import { decision, firstOf, type Rule } from '../decision.ts';
 import { attemptOf, type Facts } from '../facts.ts';
-import { destroyAnsweredAt, type GoneProof, goneProof, isDestroyPending, missingSince } from '../gone.ts';
+import { destroyAnsweredAt, type GoneProof, goneProof, isDestroyPending, missingBy } from '../gone.ts';
 import { carriedFields } from '../machine-fields.ts';
 import { withdraw } from '../publication.ts';
 import { type Confirmation, isProvisional } from '../record-proof.ts';
@@ -288,9 +288,10 @@ type BillingFacts = Pick<Facts, 'object' | 'machine' | 'clock' | 'memory'>;
 /** Returns the end of billing of the recorded machine, which is gone, in service time. */
 function endOfBilling(facts: BillingFacts): number {
   const { instanceId } = facts.object.status ?? {};
+  const now = facts.clock.believedNow;
   const known = instanceId === undefined ? undefined : destroyAnsweredAt(facts, instanceId);
-  const missing = instanceId === undefined ? undefined : missingSince(facts, instanceId);
-  return known ?? goneAt(facts.object, missing ?? facts.clock.now);
+  const missing = instanceId === undefined ? now : missingBy(facts, instanceId, now);
+  return known ?? goneAt(facts.object, missing);
 }
 
 /**
@@ -346,7 +347,7 @@ function letMachineGo(facts: Facts, policy: 'Stop' | 'Retain'): Decision {
       {
         type: 'release',
         note: noteRetained(facts, kept?.instanceId),
-        endedAt: facts.clock.serviceNow ?? facts.clock.now,
+        endedAt: facts.clock.believedNow,
         destroyed,
         keepsChildren: true,
       },

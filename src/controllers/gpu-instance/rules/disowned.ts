@@ -45,7 +45,7 @@ export function dropRecord(
   if (missing) return missing;
   const { cost, ...fields } = withoutMachine(carriedFields(facts));
   // Nothing was rented, so the cost accrued since the reply is removed.
-  const before = endCost(cost, parseTime(cost?.since) ?? facts.clock.now);
+  const before = endCost(cost, parseTime(cost?.since) ?? facts.clock.believedNow);
   return decision({
     rule: 'drop-wrong-record',
     because: 'Lists contradict the reply that named the recorded machine, and the purchase made none.',

@@ -24,6 +24,12 @@ import { type Listed, machineFinding, type RecordedMachine, type StateIn } from 
 
 // End
 
+/** Name of the end of an idle machine, with the reason for it. */
+export const IDLE_END = {
+  name: 'idle',
+  because: 'The GPUs were idle for spec.idle.after, and the warning is over.',
+} as const;
+
 /** Returns the end of a machine whose idle end is due; undefined if it is not due. */
 export function idlePlanned(
   facts: Facts,

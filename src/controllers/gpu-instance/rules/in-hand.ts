@@ -241,7 +241,7 @@ function afterEnd(facts: Facts, { machine, reason }: Replaced): Facts {
     account,
   } = facts;
   const { instanceId } = machine;
-  const status = endedFields(facts, { machine, reason, endedAt: facts.clock.serviceNow ?? facts.clock.now });
+  const status = endedFields(facts, { machine, reason, endedAt: facts.clock.believedNow });
   const listed = list && {
     ...list,
     recorded: undefined,

@@ -120,7 +120,7 @@ function moveRecord(facts: Facts, wrong: OwnedMachine, row: Machine): Step {
     because: 'Lists show that the purchase created another machine than the recorded one.',
     record: { type: 'status' },
     fields: {
-      ...rentedFields(facts, machine, facts.clock.now),
+      ...rentedFields(facts, machine, facts.clock.believedNow),
       ...omitUndefined({ offerId, offerIndex, offerPricePerHour, specHash, gpu, image, rentals, cost }),
       ...omitUndefined({ selfEnd }),
       ...omitUndefined({ facts: status?.facts, machineId: row.machineId, hostId: row.hostId }),
@@ -144,7 +144,7 @@ function moveRecord(facts: Facts, wrong: OwnedMachine, row: Machine): Step {
 /** Returns the status fields of a found machine from its row and the intent: cost, address, and the purchase. */
 function foundFields(facts: Facts, stage: Extract<Stage, { type: 'found' }>): StatusFields {
   const row = foundRow(facts, stage);
-  const from = (row && beganAt(facts, row)) ?? facts.clock.serviceNow ?? facts.clock.now;
+  const from = (row && beganAt(facts, row)) ?? facts.clock.believedNow;
   const fields = rentedFields(facts, stage, from);
   const { machineId, hostId, image } = row ?? {};
   const pricePerHour = agreedPrice(facts, row);

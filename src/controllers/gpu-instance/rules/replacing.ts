@@ -19,7 +19,7 @@ import {
   reasonOfEnding,
   showBlockedEnd,
 } from './ending.ts';
-import { idlePlanned } from './idle.ts';
+import { IDLE_END, idlePlanned } from './idle.ts';
 import { handOf } from './in-hand.ts';
 import { withEndOfBlock, withKeptMachine } from './kept.ts';
 import { type Listed, machineFinding, type RecordedMachine, seenFields } from './machine-finding.ts';
@@ -28,12 +28,13 @@ import { type Listed, machineFinding, type RecordedMachine, seenFields } from '.
 interface EndCause extends Pick<Rule<never>, 'name' | 'because'> {
   /** Returns the end while the cause is present. */
   readonly endBy: (facts: Facts, recorded: RecordedMachine<Listed>) => PlannedEnd | undefined;
-  /** Returns undefined while the end is blocked, not confirmed, or without an available offer. */
-  readonly carryOut: (
-    facts: Facts,
-    planned: PlannedEnd,
-    recorded: RecordedMachine<Listed>,
-  ) => Step | undefined;
+  /**
+   * Returns undefined while the end is blocked, not confirmed, or without an available offer. `byRunningRules`: the
+   * rules of a running machine carry it out, after a requested stop.
+   */
+  readonly carryOut:
+    | 'byRunningRules'
+    | ((facts: Facts, planned: PlannedEnd, recorded: RecordedMachine<Listed>) => Step | undefined);
 }
 
 /** In the order in which they are tried. */
@@ -81,6 +82,7 @@ const END_CAUSES: readonly EndCause[] = [
     },
     carryOut: replaceInHand,
   },
+  { ...IDLE_END, endBy: idlePlanned, carryOut: 'byRunningRules' },
 ];
 
 interface DueEnd {
@@ -118,12 +120,12 @@ export function byRules<S extends Listed>(
     endOf(facts, recorded, due) ??
     firstOf([LABEL_ADOPTED], facts, recorded) ??
     whileKept(facts, recorded, { due, step: firstOf(rules, facts, recorded) ?? decision({}) });
-  return withDoubts(facts, recorded, withPlan(facts, recorded, { due, step }));
+  return withDoubts(facts, recorded, withPlan(facts, { due, step }));
 }
 
 function endOf(facts: Facts, recorded: RecordedMachine<Listed>, due: readonly DueEnd[]): Step | undefined {
   for (const { cause, planned } of due) {
-    const step = cause.carryOut(facts, planned, recorded);
+    const step = cause.carryOut === 'byRunningRules' ? undefined : cause.carryOut(facts, planned, recorded);
     if (step) return named(cause, step);
   }
   return undefined;
@@ -146,12 +148,13 @@ function whileKept(facts: Facts, { machine }: RecordedMachine<Listed>, { due, st
  * figures before the first of them ends; an end that another condition blocks does not count. An unconfirmed end is
  * decided again at the next list.
  */
-function withPlan(facts: Facts, recorded: RecordedMachine<Listed>, { due, step }: StepBesideEnds): Step {
+function withPlan(facts: Facts, { due, step }: StepBesideEnds): Step {
   if (step.type !== 'decision') return step;
-  const idle = idlePlanned(facts, recorded);
-  const planned = [...due.map((end) => end.planned), ...(idle ? [idle] : [])].find(
-    ({ reason }) => facetsOf(reason).endsInMass && !(reason === 'LimitReached' && isLimitApplied(facts)),
-  );
+  const planned = due
+    .map((end) => end.planned)
+    .find(
+      ({ reason }) => facetsOf(reason).endsInMass && !(reason === 'LimitReached' && isLimitApplied(facts)),
+    );
   const blocker = planned && blockedBy(facts, planned);
   if (!planned || (blocker && blocker.reason !== 'BreakerOpen')) return step;
   // Without a confirmed offer, a working machine is kept.

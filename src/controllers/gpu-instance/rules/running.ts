@@ -9,7 +9,7 @@ import { withRow } from '../machine-fields.ts';
 import type { Decision, Step } from '../types.ts';
 import { canStop, notStopped } from '../unsupported.ts';
 import { decideStop, endMachine } from './ending.ts';
-import { endIdle } from './idle.ts';
+import { endIdle, IDLE_END } from './idle.ts';
 import {
   machineFinding,
   type RecordedMachine,
@@ -32,11 +32,7 @@ const RUNNING_RULES: readonly Rule<RecordedMachine<StateIn<'running'>>>[] = [
     because: 'The marketplace sold one offer twice, and the later machine is never reachable.',
     decide: soldTwice,
   },
-  {
-    name: 'idle',
-    because: 'The GPUs were idle for spec.idle.after, and the warning is over.',
-    decide: endIdle,
-  },
+  { ...IDLE_END, decide: endIdle },
   { name: 'run', because: 'The machine runs, as powerState requests.', decide: healthy },
 ];
 
