@@ -32,20 +32,22 @@ const REPEAT_SECONDS = 60;
  * starts again after that only repeats the last line and the request. If it starts again before, the program runs again,
  * with the next number in `GPURENTAL_ATTEMPT` and with `RESUME=1`.
  *
- * A program that ends after a TERM to the first process or of a due fuse has no result while the stop may still come: a
- * container that the marketplace interrupts may start again.
+ * A TERM to the first process, or of a due fuse, goes to the program alone, and after its end to the processes that it
+ * left. A program that ends after it has no result while the stop may still come: a container that the marketplace
+ * interrupts may start again.
  */
 export function runText(run: Run): string | undefined {
   const { facts, fuses, nonce, program, isFirstProcess = false } = run;
   const calls = ownCalls(run);
   if (calls === undefined || facts.stop === undefined) return undefined;
   const counting = fuseCounting(facts, fuses, { skipProbe: '[ -f z ]', beforeEnd: 'kill $_q' });
-  const { file, start, kill } = startOf(program);
+  const { file, start } = startOf(program);
   const print = (event: string, value: string): string =>
     `(printf '\\ngpurental ${nonce} ${event} %s\\n' ${value}>&3)`;
   // The program inherits every variable that its environment has: names of one letter change in subshells only.
   const lines = [
-    'set -f +emux',
+    // The end of the session that ran the text ends no program.
+    "trap '' 1;set -f +emux",
     `f(){ ${calls.join('\n')};}`,
     // Without its folder it runs once, in a folder that no restart finds.
     `m(){ mkdir -p "$_d";cd "$_d"||{ _d=$(mktemp -d);cd "$_d";};}`,
@@ -66,9 +68,10 @@ export function runText(run: Run): string | undefined {
     ...(file === undefined ? ['('] : [`(printf %s ${shellQuoted(file)}>run||exit`]),
     `cd -;export GPURENTAL_ATTEMPT=$_a;case $_a\${GPURENTAL_REPLACEMENT:-0} in 10);;*)export RESUME=1;esac`,
     `exec $(command -v setsid) ${start} >&3 2>&1 3>&-)&`,
-    `_p=$!;trap '_z=${REPEAT_SECONDS};${kill}' 15`,
+    `_p=$!;trap '_z=${REPEAT_SECONDS};kill $_p' 15`,
     'while wait $_p;_e=$?;kill -0 $_p;do :;done',
-    `sleep $_z;m;>z;>exit.$_e.${nonce}`,
+    // A shell without a trap ends at once and forwards nothing: its programs get the TERM after it.
+    `[ $_z = 0 ]||kill -15 -$_p;sleep $_z;m;>z;>exit.$_e.${nonce}`,
     '}',
     `while :;do ${print('exit', '$_e')};(f;c ${facts.stop.method} ${shellQuoted(facts.stop.body)});sleep ${REPEAT_SECONDS};done`,
   ];
@@ -83,20 +86,14 @@ interface Start {
   readonly file?: string;
   /** Command line of the program. */
   readonly start: string;
-  /** Command that sends it TERM. */
-  readonly kill: string;
 }
 
-const PROGRAM_ONLY = 'kill $_p';
-
 function startOf(program: RunProgram): Start {
-  if (program.type === 'words') return { start: shellCommand(program.words), kill: PROGRAM_ONLY };
+  if (program.type === 'words') return { start: shellCommand(program.words) };
   const [, interpreter] = /^#!([^\n]*)/.exec(program.text) ?? [];
   return {
     file: program.text,
     // `cd -` has left the folder. A script without a first line is for bash, as the marketplace documents it.
     start: `${interpreter?.trim() || '$(command -v bash||echo sh)'} "$OLDPWD/run"`,
-    // A shell neither forwards a signal nor waits for its program: all processes of the script get it.
-    kill: `kill -15 -$_p||${PROGRAM_ONLY}`,
   };
 }

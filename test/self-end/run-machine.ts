@@ -26,6 +26,8 @@ export interface MachineOptions {
 /** A folder that stands for a machine which runs one program to its end. */
 export class RunMachine {
   readonly container: Container;
+  /** Programs that the image has beside those of every image. */
+  readonly tools: readonly string[];
   readonly #options: MachineOptions;
 
   constructor(options: MachineOptions) {
@@ -34,22 +36,33 @@ export class RunMachine {
     this.container = new Container(clients);
     const bin = join(this.container.folder, 'bin');
     symlinkSync(programPath(shell) ?? shell, join(bin, 'sh'));
-    for (const name of [...tools, ...(shell === 'bash' ? ['bash'] : [])]) {
+    this.tools = [...tools, ...(shell === 'bash' ? ['bash'] : [])];
+    for (const name of this.tools) {
       const path = programPath(name);
       if (path !== undefined) symlinkSync(path, join(bin, name));
     }
   }
 
+  /** Returns the text of a program, in the form in which it is sent. */
+  text(program: RunProgram, more: Partial<Run> = {}): string {
+    const { service, fuses = {} } = this.#options;
+    const { selfEnd: facts } = vastFacts;
+    const text = facts && runText({ url: service.url, facts, fuses, nonce: NONCE, program, ...more });
+    const packed = vastFacts.script.pack(text ?? '');
+    if (text === undefined || packed.type !== 'fits') throw new Error('no text');
+    return packed.script;
+  }
+
+  /** Starts the container. */
+  spawn(program: RunProgram, more: Partial<Run> = {}) {
+    const { shell, service, env } = this.#options;
+    const trusted = { SSL_CERT_FILE: service.certificate, GPURENTAL_LOG: this.logPath };
+    return { child: this.container.start(shell, this.text(program, more), { ...trusted, ...env }) };
+  }
+
   /** Starts the container; resolves when its text has returned, without output. */
   async start(program: RunProgram): Promise<void> {
-    const { shell, service, fuses = {}, env } = this.#options;
-    const { selfEnd: facts } = vastFacts;
-    const text = facts && runText({ url: service.url, facts, fuses, nonce: NONCE, program });
-    if (text === undefined) throw new Error('no text');
-    const packed = vastFacts.script.pack(text);
-    if (packed.type !== 'fits') throw new Error('too long');
-    const trusted = { SSL_CERT_FILE: service.certificate, GPURENTAL_LOG: this.logPath };
-    const result = await ended(this.container.start(shell, packed.script, { ...trusted, ...env }));
+    const result = await ended(this.spawn(program).child);
     if (result.status !== 0 || result.out !== '' || result.err !== '')
       throw new Error(`the start ended with ${JSON.stringify(result)}`);
   }
