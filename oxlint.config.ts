@@ -293,6 +293,7 @@ const EFFECTS: Readonly<Record<Controller, Readonly<Record<string, string>>>> = 
     'memory.ts': 'remembers between two reconciles what may be lost',
     '{probe,dial-name,lease-renewal}.ts': 'connect to the machine',
     'self-end-check.ts': 'lists the files of the machine',
+    'run-collection.ts': 'reads log and files of the machine, and writes the Secret of the log',
     '{publish,child-writes}.ts': 'write and delete Secret, Service and slices',
     'rental-inputs.ts': 'reads the Secrets and ConfigMaps of a rental',
     'sent-start.ts': 'packs a start script by the limits of the market',

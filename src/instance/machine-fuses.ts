@@ -1,6 +1,7 @@
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import { formatDuration, formatTime, parseDuration, parseTime } from '../lib/time.ts';
 import type { Fuses } from '../market/self-end.ts';
+import { maxLifetimeOf } from './run.ts';
 
 /* Fuses of the present machine of an object. They are set at its rental, and cannot be changed. */
 
@@ -108,7 +109,7 @@ export function fixedFuse(object: Pick<GpuInstance, 'spec' | 'status'>): string 
   const { spec, status } = object;
   const at = selfEndAt(object);
   if (at === undefined) return undefined;
-  const maxLifetime = parseDuration(spec.maxLifetime);
+  const maxLifetime = parseDuration(maxLifetimeOf(spec));
   const first = parseTime(status?.firstRentedAt);
   const isEndedByOperator = maxLifetime !== undefined && spec.deletionPolicy === 'Destroy';
   if (isEndedByOperator && (first === undefined || first + maxLifetime <= at)) return undefined;

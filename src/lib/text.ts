@@ -47,6 +47,22 @@ const MIN_SIMILARITY = 0.4;
 const fewWrong = (typed: string, candidate: string): number =>
   Math.min(MAX_WRONG, Math.ceil(Math.max(typed.length, candidate.length) * (1 - MIN_SIMILARITY)) - 1);
 
+/** Returns the end of the text in at most `maxBytes` of UTF-8; no character is halved. */
+export function lastBytes(text: string, maxBytes: number): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= maxBytes) return text;
+  let from = bytes.length - maxBytes;
+  // A byte 10xxxxxx continues a character.
+  while (from < bytes.length && ((bytes[from] ?? 0) & 0xc0) === 0x80) from++;
+  return bytes.toString('utf8', from);
+}
+
+/** Returns the end of the text with at most `most` units of UTF-16; no character is halved. */
+export function lastCharacters(text: string, most: number): string {
+  const end = text.slice(-most);
+  return /^[\udc00-\udfff]/.test(end) ? end.slice(1) : end;
+}
+
 /**
  * Returns the nearest candidate regardless of case, the first of equally near ones; undefined if its distance exceeds
  * `maxDistance`.

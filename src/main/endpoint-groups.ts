@@ -93,8 +93,8 @@ export function createEndpointGroups(wiring: EndpointGroupWiring): EndpointGroup
     outlook: outlookOf(wiring),
     accountCapOf: ({ metadata, spec }) =>
       sessionFor(registry, { metadata, spec: spec.template.spec })?.limits.maxPricePerHour,
-    marketOf: ({ metadata, spec }) =>
-      sessionFor(registry, { metadata, spec: spec.template.spec })?.market.about,
+    hasStop: ({ metadata, spec }) =>
+      sessionFor(registry, { metadata, spec: spec.template.spec })?.market.about.hasStop,
     reportHostFailure: (worker, reason, waited) => reportHostFailure(registry, { worker, reason, waited }),
     workers: config.endpointGroupWorkers,
     metrics: wiring.metrics,

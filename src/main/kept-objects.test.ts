@@ -167,6 +167,7 @@ describe('a copy that was trimmed (H4)', () => {
       market: vastFacts,
       url: 'https://market.example',
       lifeMs: undefined,
+      nonce: '0123456789ab',
     });
 
   test('is rented with the values of the whole object', async () => {

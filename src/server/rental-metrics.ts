@@ -14,6 +14,8 @@ export interface RentalMetrics {
   destroyed(account: string, reason: string): void;
   /** Sets the dollars per hour of a machine whose destroy keeps failing, by object; 0 after it succeeded. */
   destroyFailing(key: string, pricePerHour: MicroDollars): void;
+  /** Counts a run that ended for this reason. */
+  runFinished(account: string, reason: string): void;
   /** Observes the lifetime cost of a machine. */
   ended(account: string, reason: string, cost: MicroDollars): void;
   orphanDestroyed(account: { readonly namespace: string; readonly name: string }): void;
@@ -38,6 +40,11 @@ const DESTROY_FAILING = {
   help: 'Hourly cost of machines whose destroy keeps failing, by object.',
   labelNames: ['namespace', 'name'],
 } as const;
+const RUNS = {
+  name: 'gpu_rental_runs_finished_total',
+  help: 'Finished runs (GpuInstances with spec.completion), by the reason of their end.',
+  labelNames: ['namespace', 'account', 'reason'],
+} as const;
 const COSTS = {
   name: 'gpu_rental_machine_cost_dollars',
   help: 'Lifetime cost of a machine, by the reason of its end.',
@@ -53,6 +60,7 @@ export function createRentalMetrics(registry: MetricRegistry): RentalMetrics {
   const rentals = registry.counter(RENTALS);
   const destroys = registry.counter(DESTROYS);
   const failing = registry.gauge(DESTROY_FAILING);
+  const runs = registry.counter(RUNS);
   const costs = registry.histogram(COSTS, COST_BUCKETS);
   const orphans = registry.counter(ORPHANS);
   return {
@@ -64,6 +72,7 @@ export function createRentalMetrics(registry: MetricRegistry): RentalMetrics {
       if (pricePerHour > 0) failing.set(labels, pricePerHour / MICRO);
       else failing.remove(labels);
     },
+    runFinished: (account, reason) => runs.inc({ ...accountLabels(account), reason }),
     ended: (account, reason, cost) => costs.observe({ ...accountLabels(account), reason }, cost / MICRO),
     orphanDestroyed: ({ namespace, name }) => orphans.inc({ namespace, account: name }),
   };

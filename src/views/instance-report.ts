@@ -3,6 +3,7 @@ import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import { outageText } from '../api/v1alpha1/outage.ts';
 import { provisionalCost, totalCost } from '../instance/cost.ts';
 import { endsText, fixedFuse } from '../instance/machine-fuses.ts';
+import { maxLifetimeOf } from '../instance/run.ts';
 import { costOver, parseDollars } from '../lib/money.ts';
 import { parseQuantity } from '../lib/quantity.ts';
 import { parseDuration, parseTime } from '../lib/time.ts';
@@ -131,7 +132,7 @@ function plannedSteps({ metadata, spec, status }: GpuInstance, now: number): rea
       `Deletion was asked for ${since(metadata.deletionTimestamp, now)} ago; the object goes when its machine is proven gone.`,
     ];
   }
-  const span = parseDuration(spec.maxLifetime);
+  const span = parseDuration(maxLifetimeOf(spec));
   const from = parseTime(status?.firstRentedAt);
   const end = span === undefined || from === undefined ? undefined : from + span;
   const steps: string[] = [];

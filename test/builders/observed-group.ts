@@ -27,12 +27,13 @@ export interface GroupSituation
   extends Partial<Pick<Observed, 'group' | 'memory' | 'refused'>>,
     Partial<Omit<SeenWorkers, 'all'>>,
     Partial<Omit<SeenLoad, 'state'>>,
-    Partial<Pick<SeenAccount, 'frozen' | 'market'>>,
+    Partial<Pick<SeenAccount, 'frozen'>>,
     Partial<Pick<SeenPublication, 'identity' | 'gatewayUrl' | 'allowPrivateAddresses'>>,
     Partial<PassTimes> {
   readonly workers?: readonly Worker[];
   readonly loadState?: LoadState;
   readonly accountCap?: SeenAccount['cap'];
+  readonly hasStop?: SeenAccount['hasStop'];
   readonly published?: SeenPublication['service'];
   readonly publishedFile?: SeenPublication['file'];
 }
@@ -62,7 +63,7 @@ export function observedGroup(situation: GroupSituation = {}): Observed {
     group: situation.group ?? groupObject(),
     workers: { all: workers, orphans, takenNames, outlook },
     load: { state: loadState, source, hasLateFigures, wakeAsked },
-    account: { frozen, cap: situation.accountCap, market: situation.market },
+    account: { frozen, cap: situation.accountCap, hasStop: situation.hasStop },
     publication: {
       service: published,
       file: situation.publishedFile,

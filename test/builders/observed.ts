@@ -281,6 +281,7 @@ export function given(situation: Given = {}): Facts {
       probe: undefined,
       lease: undefined,
       selfEnd: undefined,
+      runResult: undefined,
       idle: undefined,
       published: { type: 'done', bindingName: 'job-connection' },
       isOfferSoldBefore: false,

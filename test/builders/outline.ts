@@ -29,8 +29,9 @@ function actionOutline(action: Action): string {
       return `destroy ${action.instanceId} (${action.reason})`;
     case 'retain':
       return `retain ${action.instanceId} (${action.policy})`;
+    case 'expire':
     case 'release':
-      return 'release';
+      return action.type;
     case 'stop':
     case 'start':
     case 'relabel':

@@ -50,7 +50,6 @@ export function answeringCluster(text: string): {
     namespace: 'team',
     scope: 'team',
     operatorNamespace: 'operator',
-    credentials: noCredentials,
     get: answer,
   };
   return { client, session };

@@ -53,7 +53,7 @@ describe('of a GpuInstance', () => {
   });
 
   test('what the CRD refuses to change is named so', () => {
-    expect(fieldsThat('is refused')).toEqual(['accountRef', 'adopt']);
+    expect(fieldsThat('is refused')).toEqual(['accountRef', 'adopt', 'completion']);
   });
 });
 

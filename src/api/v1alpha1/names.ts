@@ -150,16 +150,6 @@ const ANNOTATIONS = {
     meaning:
       'EndpointSlice of a worker behind a gateway: hourly price of its machine, in dollars. Written by the operator only.',
   },
-  jobTry: {
-    name: 'job-try',
-    meaning:
-      'GpuInstance of `gpu-rent job`: number of this try of its owner, from 0. Written by the relay only.',
-  },
-  jobReported: {
-    name: 'job-reported',
-    meaning:
-      'GpuInstance of `gpu-rent job`: the Pod that has reported the result to its owner. Written by the relay only.',
-  },
   wokenAt: {
     name: 'woken-at',
     meaning:
@@ -192,8 +182,6 @@ export const labels = {
   link: `${GROUP}/link`,
   endpointName: `${GROUP}/endpoint-name`,
   account: `${GROUP}/account`,
-  /** On GpuInstances of `gpu-rent job`: uid of the Job or Pod, and the index of an indexed Job. */
-  jobRun: `${GROUP}/job-run`,
   /** On objects of an operator's installation: the namespace of the operator. Set by the chart and `deploy/`. */
   operatorNamespace: `${GROUP}/operator-namespace`,
   /** Standard labels of EndpointSlices. */
@@ -237,6 +225,13 @@ export const fieldManagers = {
 export const RESERVED_ENV_PREFIX = 'GPURENTAL_';
 /** Header with the random token that a worker and the operator show each other. */
 export const WORKER_TOKEN_ENV = `${RESERVED_ENV_PREFIX}WORKER_TOKEN` as const;
+
+/** Nonce of the rental of a run, in the environment of its machine. */
+export const RUN_ENV = `${RESERVED_ENV_PREFIX}RUN` as const;
+/** Number of machines that the run had before this one. */
+export const REPLACEMENT_ENV = `${RESERVED_ENV_PREFIX}REPLACEMENT` as const;
+/** Folder for checkpoints of a run; `env` may set another one. */
+export const CHECKPOINT_ENV = { name: 'CHECKPOINT_DIR', value: '/workspace/checkpoints' } as const;
 
 /** The type of connection Secrets, in the form of the service binding specification. */
 export const CONNECTION_SECRET_TYPE = 'servicebinding.io/gpu-instance';

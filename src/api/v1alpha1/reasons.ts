@@ -137,14 +137,17 @@ const troubleReasons = {
 
 /** Reasons of a run, an object with `spec.completion`. */
 const runReasons = {
-  Completed: good('The program of the run ended with exit code 0.', { endsRun: true, ground: 'request' }),
+  Completed: {
+    ...good('The program of the run ended with exit code 0.'),
+    ...({ endsRun: true, ground: 'request' } as const),
+  },
   RunFailed: retryable(
     { endsRun: true, isChosen: true, ground: 'request' },
     'The program of the run ended with an exit code that is retried.',
     'See status.run and the log of the run. The operator rents another machine until completion.backoffLimit is reached.',
   ),
   ResultUnknown: retryable(
-    { endsRun: true, ground: 'request' },
+    { endsRun: true, ground: 'status' },
     'The program of the run ended, and neither the log nor the files of its machine have shown its exit code.',
     'No action needed: the operator reads again, for 10 minutes, then the machine counts for completion.lostLimit. Results of a program belong outside of its machine.',
   ),
@@ -159,10 +162,7 @@ const runReasons = {
     'Choose more reliable offers in spec.offers, or a higher lostLimit, in a new object.',
   ),
   DeadlineExceeded: terminal(
-    {
-      ...{ endsRun: true, isChosen: true, ground: 'price', endsInMass: true },
-      ...{ endsForGood: true, phase: 'Failed' },
-    },
+    { endsRun: true, isChosen: true, ground: 'request', endsForGood: true, phase: 'Failed' },
     'The run reached maxLifetime or maxTotalCost before its program ended.',
     'Create a new object with higher limits; a program that saves checkpoints goes on from them.',
   ),

@@ -67,6 +67,8 @@ function actionText(action: Action): string {
       return `${action.type} machine ${action.instanceId}`;
     case 'retain':
       return `keep machine ${action.instanceId} (${action.policy}); it bills`;
+    case 'expire':
+      return 'delete the object of the finished run';
     case 'release':
       return 'remove the finalizer, so that the object can be deleted';
   }

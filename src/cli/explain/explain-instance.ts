@@ -24,11 +24,14 @@ import {
   type Reader,
   type RentalSetting,
   readInputs,
+  rentalNonce,
+  sentRun,
   sentStart,
   tryChildren,
 } from '../../controllers/gpu-instance/public.ts';
 import { accountRefOf } from '../../instance/account-ref.ts';
 import { launchOf } from '../../instance/launch.ts';
+import { isRun } from '../../instance/run.ts';
 import { systemClock } from '../../lib/clock.ts';
 import type { MicroDollars } from '../../lib/money.ts';
 import { systemRandom } from '../../lib/random.ts';
@@ -206,7 +209,8 @@ async function checkedInputs(
   { kube, unchecked, url }: Checks & { readonly url: string },
 ): Promise<InputsView> {
   const { object, purchase } = observed;
-  const setting = { market: vastFacts, url, lifeMs: fuseLifeMs(observed) };
+  const nonce = rentalNonce(observed);
+  const setting = { market: vastFacts, url, lifeMs: fuseLifeMs(observed), nonce };
   if (!kube) return inputsAlone(object, setting);
   const inputs = await readInputs(object, kube, setting);
   if (inputs.type === 'problem' && inputs.reason !== 'NotPermitted') return inputs;
@@ -223,7 +227,9 @@ async function checkedInputs(
 function inputsAlone({ spec }: GpuInstance, setting: RentalSetting): InputsView {
   const launch = launchOf(spec);
   const fuse = desiredFuse({ ...setting, spec, launch, env: (spec.env ?? []).map(({ name }) => name) });
-  const start = sentStart(launch, { fuse }, vastFacts.script);
+  const start = isRun({ spec })
+    ? sentRun(spec, { ...setting, script: spec.onStart, fuse })
+    : sentStart(launch, { fuse }, vastFacts.script);
   if (start.type === 'refused') return { type: 'problem', reason: 'InvalidSpec', detail: start.detail };
   const { ssh, args } = launch;
   return {

@@ -61,7 +61,7 @@ export type Acted =
 const DONE: Acted = { type: 'done' };
 const WITHDRAWN: Acted = { type: 'withdrawn' };
 /** Actions that only write to the cluster and need no call to the marketplace. */
-const NEEDS_NO_KEY: ReadonlySet<Action['type']> = new Set<Action['type']>(['retain', 'release']);
+const NEEDS_NO_KEY: ReadonlySet<Action['type']> = new Set<Action['type']>(['retain', 'release', 'expire']);
 
 /** Actions that raise the cost of a machine. A rental has a ticket and is admitted separately. */
 const SPENDS: ReadonlySet<Action['type']> = new Set<Action['type']>(['start']);
@@ -155,6 +155,9 @@ async function carryOut({ observed, action, receipt }: RecordedAction, deps: Que
     case 'relabel':
       if (session) await offered(session.market, 'relabel')(action.instanceId, action.label, { mayLeave });
       deps.memory.fields.relabelledAt = deps.steady.now();
+      return DONE;
+    case 'expire':
+      await expire(receipt.object, deps);
       return DONE;
     case 'retain':
       await retain(action, receipt, deps);
@@ -387,6 +390,17 @@ function wasRefused(error: unknown): boolean {
  * Marks the machine as kept by its label, and records it in the account's status: the label may be immutable, or a
  * list may show the old one for a while.
  */
+/** Deletes the object of a finished run. Nothing is deleted if the object changed meanwhile. */
+async function expire({ metadata }: GpuInstance, { cluster }: ActDeps): Promise<void> {
+  try {
+    const { uid, resourceVersion } = metadata;
+    const ref = { namespace: metadata.namespace, name: metadata.name };
+    await cluster.delete(gpuInstanceResource, ref, { uid, resourceVersion, propagation: 'Background' });
+  } catch (error) {
+    if (!isKubeError(error, 'conflict', 'notFound')) throw error;
+  }
+}
+
 async function retain(
   action: Extract<Action, { type: 'retain' }>,
   receipt: Receipt<GpuInstance>,

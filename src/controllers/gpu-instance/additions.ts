@@ -5,6 +5,7 @@ import { addedLease } from './lease.ts';
 import { addedOutage } from './outage.ts';
 import { addedPowerEvents } from './power-events.ts';
 import { addedPublication } from './publication.ts';
+import { addedRun } from './rules/completion.ts';
 import { addedContractEnd } from './rules/contract-end.ts';
 import { addedIdle } from './rules/idle.ts';
 import { addedFixedFuse, addedSelfEnd } from './self-end-proof.ts';
@@ -92,6 +93,13 @@ const ADDITIONS: readonly Addition[] = [
     always: true,
     because: 'It removes an idle end that is over, and power-events reports that end.',
     add: addedIdle,
+  }),
+  addition({
+    name: 'run',
+    sets: ['Succeeded'],
+    always: true,
+    because: 'It repeats the message of Ready before the bills are added, which change after the end.',
+    add: addedRun,
   }),
   addition({
     name: 'billing',

@@ -1,5 +1,6 @@
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { connectionKeys, connectionSecretName, labels } from '../../api/v1alpha1/names.ts';
+import { hasService } from '../../instance/run.ts';
 import { type ChildChange, type ChildOptions, ensureChild } from '../../runtime/ensure-child.ts';
 import {
   type EndpointSliceObject,
@@ -244,7 +245,7 @@ export async function noteOwnedChildren(
 function mayBeThere(owner: GpuInstance, serving: boolean): readonly Place[] {
   const { namespace, name, generation } = owner.metadata;
   // The spec was never edited, and it disables the Service.
-  if (generation === 1 && !owner.spec.service.enabled) return [];
+  if (generation === 1 && !hasService(owner)) return [];
   const slices = SLICE_SUFFIXES.map(
     (suffix) => [endpointSliceResource, { namespace, name: sliceName(owner, suffix) }] as const,
   );

@@ -3,9 +3,13 @@ import {
   CONNECTION_SECRET_TYPE,
   connectionKeys,
   connectionSecretName,
+  LOG_KEY,
+  LOG_SECRET_TYPE,
   labels,
+  logSecretName,
   OPERATOR_NAME,
 } from '../../api/v1alpha1/names.ts';
+import { hasService } from '../../instance/run.ts';
 import type { AddressPolicy } from '../../lib/networks.ts';
 import type { Secret } from '../../lib/secret.ts';
 import { endpointAddress } from '../../reach/endpoint-address.ts';
@@ -91,11 +95,22 @@ export function connectionSecret(
   };
 }
 
+/** Returns the Secret with a log, which is packed by gzip. */
+export function logSecret(owner: GpuInstance, packed: Buffer): ConnectionSecret {
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: childMeta(owner, logSecretName(owner.metadata.name)),
+    type: LOG_SECRET_TYPE,
+    data: { [LOG_KEY]: packed.toString('base64') },
+  };
+}
+
 /** Returns the selector-less Service; undefined if it is disabled or the machine opens no port. */
 export function instanceService(owner: GpuInstance): ServiceObject | undefined {
-  const { spec, metadata } = owner;
+  const { metadata } = owner;
   const ports = servicePorts(owner);
-  if (!spec.service.enabled || ports.length === 0) return undefined;
+  if (!hasService(owner) || ports.length === 0) return undefined;
   return { apiVersion: 'v1', kind: 'Service', metadata: childMeta(owner, metadata.name), spec: { ports } };
 }
 
@@ -109,7 +124,7 @@ export function endpointSlices(
   { fields, ready }: Publication,
   policy: AddressPolicy,
 ): readonly EndpointSliceObject[] {
-  if (!owner.spec.service.enabled) return [];
+  if (!hasService(owner)) return [];
   const direct = directPorts(owner, fields);
   const ssh = sshPort(owner, fields);
   const together = ssh !== undefined && fields.ssh?.host === fields.publicAddress;

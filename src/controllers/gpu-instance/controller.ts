@@ -21,6 +21,7 @@ import { LeaseSchedules, type SshRunner } from './lease-renewal.ts';
 import { MachineIndex, Memories } from './memory.ts';
 import { type CallerOf, type Prober, ProbeSchedules } from './probe.ts';
 import { reconcile } from './reconcile.ts';
+import { RunCollections } from './run-collection.ts';
 import { SelfEndChecks } from './self-end-check.ts';
 import { Watches } from './watches.ts';
 
@@ -103,6 +104,7 @@ class InstanceLoop {
   readonly #probes: ProbeSchedules;
   readonly #leases: LeaseSchedules;
   readonly #selfEnds: SelfEndChecks;
+  readonly #results: RunCollections;
   readonly #watches: Watches;
 
   constructor(options: GpuInstanceControllerOptions, enqueue: (key: string, priority?: number) => void) {
@@ -152,6 +154,10 @@ class InstanceLoop {
       ...{ clock, log: env.log, onChange: enqueue },
       marketOf: (object) => accountOf(object)?.market,
     });
+    this.#results = new RunCollections({
+      ...{ clock, cluster, identity, log: env.log, onChange: enqueue },
+      marketOf: (object) => accountOf(object)?.market,
+    });
     this.#watches = new Watches({
       accounts,
       instances,
@@ -171,6 +177,7 @@ class InstanceLoop {
     this.#probes.stop();
     this.#leases.stop();
     this.#selfEnds.stop();
+    this.#results.stop();
   }
 
   deleted(object: GpuInstance): void {
@@ -183,6 +190,7 @@ class InstanceLoop {
     this.#probes.forget(key);
     this.#leases.forget(key);
     this.#selfEnds.forget(key);
+    this.#results.forget(key);
   }
 
   async reconcile(object: GpuInstance, context: ObjectContext<GpuInstance>): Promise<Result> {
@@ -191,6 +199,7 @@ class InstanceLoop {
     memory.probe = this.#probes.view(key, object);
     memory.lease = this.#leases.view(key, object);
     memory.selfEnd = this.#selfEnds.view(key, object);
+    memory.runResult = this.#results.view(key, object);
     const wake = () => this.#enqueue(key, PRIORITY.called);
     const onNextList = () => this.#watches.onNextList(key, object);
     return reconcile(object, depsOf(object, this.#shared, { memory, log, aside, readNow, wake, onNextList }));

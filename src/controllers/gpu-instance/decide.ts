@@ -6,6 +6,7 @@ import { whileAbsent } from './rules/absent.ts';
 import { adopt, observeOnly } from './rules/adopting.ts';
 import { hold, turnAway, waitForAccount } from './rules/blocked.ts';
 import { whileBooting } from './rules/booting.ts';
+import { finishedRun } from './rules/completion.ts';
 import { whileDeleting } from './rules/deleting.ts';
 import { awaitSecondLabel, dropRecord } from './rules/disowned.ts';
 import { awaitGone, kindOf, reasonOfEnding } from './rules/ending.ts';
@@ -29,7 +30,7 @@ import { keepsNoLabels } from './unlabelled-proof.ts';
 export function decide(observed: Observed): Step {
   const facts = deriveFacts(observed);
   const stage = classify(facts);
-  const first = beforeStage(facts, stage);
+  const first = beforeStage(facts, stage) ?? finishedRun(facts, stage);
   const step = first ?? untilProven(facts, stage, byStage(facts, stage));
   const isByStage = first === undefined && stage.type !== 'deleting';
   return withIdleCheck(facts, withAdditions(facts, step, { isByStage }));
@@ -171,6 +172,7 @@ function targetOf(action: Action): { readonly instanceId?: string; readonly labe
   switch (action.type) {
     case 'rent':
     case 'release':
+    case 'expire':
       return {};
     case 'relabel':
     case 'retain':

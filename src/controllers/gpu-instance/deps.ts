@@ -81,6 +81,8 @@ export interface GpuInstanceMetrics {
   destroyed(account: string, reason: string): void;
   /** Sets the dollars per hour of machines whose destroy keeps failing, by object; 0 after it succeeded. */
   destroyFailing(key: string, pricePerHour: MicroDollars): void;
+  /** Counts a run that ended for this reason. */
+  runFinished(account: string, reason: string): void;
   /** Records the whole cost of one ended machine. */
   ended(account: string, reason: string, cost: MicroDollars): void;
 }
@@ -91,5 +93,6 @@ export const silentInstanceMetrics: GpuInstanceMetrics = {
   rentalFailed() {},
   destroyed() {},
   destroyFailing() {},
+  runFinished() {},
   ended() {},
 };

@@ -50,6 +50,7 @@ export function decideAfterFailure(
     case 'stop':
     case 'relabel':
     case 'retain':
+    case 'expire':
     case 'release':
       return { type: 'retry', afterMs: waitMs(observed, failure, observed.memory.failures) };
   }

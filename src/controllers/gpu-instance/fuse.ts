@@ -1,6 +1,7 @@
 import { confirmedNow, serviceNow } from '../../accounts/service-clock.ts';
 import type { GpuInstanceSpec } from '../../api/v1alpha1/gpu-instance.ts';
 import type { Launch } from '../../instance/launch.ts';
+import { maxLifetimeOf } from '../../instance/run.ts';
 import { FUSE_GRACE_SECONDS, fuseLine } from '../../instance/self-end.ts';
 import { parseDuration, parseTime } from '../../lib/time.ts';
 import type { MarketFacts } from '../../market/market.ts';
@@ -77,7 +78,7 @@ export function fuseLifeMs({
   account,
   clock: { now, steadyNow },
 }: Pick<Observed, 'object' | 'account' | 'clock'>): number | undefined {
-  const maxLifetime = parseDuration(spec.maxLifetime);
+  const maxLifetime = parseDuration(maxLifetimeOf(spec));
   const first = parseTime(status?.firstRentedAt);
   if (maxLifetime === undefined || first === undefined) return maxLifetime;
   const time = account.facts?.serviceTime ?? { type: 'unknown' };

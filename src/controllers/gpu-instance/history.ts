@@ -10,6 +10,7 @@ import {
   monthStart,
 } from '../../instance/cost.ts';
 import { failuresAfter, isOfSpec, type RepeatedFailure } from '../../instance/repeated-failure.ts';
+import { runAfterEnd } from '../../instance/run.ts';
 import { omitUndefined } from '../../lib/json.ts';
 import { formatDollars } from '../../lib/money.ts';
 import { formatTime, parseTime } from '../../lib/time.ts';
@@ -83,8 +84,10 @@ export function endedFields(
     ...omitUndefined({ lastStatus: status.actualStatus }),
   };
   const { repeatedFailure: _before, avoid: _avoided, ...rest } = fields;
+  const run = runAfterEnd(facts.object, machine.attempt, reason);
   return {
     ...rest,
+    ...(run && { run }),
     attempt: machine.attempt,
     ...(total && { cost: total }),
     history: [...(fields.history ?? []), past].slice(-HISTORY_LENGTH),

@@ -1,6 +1,7 @@
 import { annotations } from '../../api/v1alpha1/names.ts';
 import { totalCost } from '../../instance/cost.ts';
 import { asHandled, requestedReplacement } from '../../instance/replace-request.ts';
+import { maxLifetimeOf } from '../../instance/run.ts';
 import { formatDollars, parseDollars } from '../../lib/money.ts';
 import { fittingText } from '../../lib/text.ts';
 import { formatTime, parseDuration, parseTime } from '../../lib/time.ts';
@@ -31,7 +32,7 @@ export function remainingLifetimeMs({
   object: { spec, status },
   clock: { believedNow },
 }: Pick<Facts, 'object' | 'clock'>): number | undefined {
-  const maxLifetime = parseDuration(spec.maxLifetime);
+  const maxLifetime = parseDuration(maxLifetimeOf(spec));
   const first = parseTime(status?.firstRentedAt);
   if (maxLifetime === undefined || first === undefined) return maxLifetime;
   return Math.max(0, first + maxLifetime - believedNow);
@@ -77,12 +78,12 @@ export function limitToApply(facts: Pick<Facts, 'object' | 'clock'>): LimitState
 
 function limitStateAt(facts: Pick<Facts, 'object'>, now: number): LimitState {
   const { spec, status } = facts.object;
-  const maxLifetime = parseDuration(spec.maxLifetime);
+  const maxLifetime = parseDuration(maxLifetimeOf(spec));
   const first = parseTime(status?.firstRentedAt);
   const lifetimeLeft =
     maxLifetime === undefined || first === undefined ? undefined : first + maxLifetime - now;
   if (lifetimeLeft !== undefined && lifetimeLeft <= 0) {
-    return { type: 'reached', detail: `spec.maxLifetime of ${spec.maxLifetime} is over.` };
+    return { type: 'reached', detail: `spec.maxLifetime of ${maxLifetimeOf(spec)} is over.` };
   }
   const maxTotalCost = parseDollars(spec.maxTotalCost);
   const costLeft = maxTotalCost === undefined ? undefined : maxTotalCost - totalCost(status?.cost, now);

@@ -24,6 +24,7 @@ import type {
   MemoryFields,
   MemoryView,
   ProbeView,
+  RunResultView,
   SelfEndView,
   WatchedFields,
 } from './types.ts';
@@ -50,6 +51,7 @@ export class ObjectMemory extends Retry {
   probe: ProbeView | undefined;
   lease: LeaseView | undefined;
   selfEnd: SelfEndView | undefined;
+  runResult: RunResultView | undefined;
   /** Kinds and names of children that this process has found to be missing, or has deleted. */
   readonly absentChildren = new Set<string>();
   /** Resource version of the object at which its children had it as their owner. */
@@ -103,6 +105,7 @@ export class ObjectMemory extends Retry {
     this.probe = undefined;
     this.lease = undefined;
     this.selfEnd = undefined;
+    this.runResult = undefined;
   }
 
   override accountChanged(): void {
@@ -156,7 +159,10 @@ export class ObjectMemory extends Retry {
     // A start ends when it succeeded, or is no longer desired: the next one has its own time.
     const isUp = recorded !== undefined && !isStopped(recorded);
     if (isUp || spec.powerState === 'Stopped') this.fields.startAnsweredAt = undefined;
-    if (isUp && isStopped(recordedState(status))) this.fields.stopAnsweredAt = undefined;
+    if (isUp && isStopped(recordedState(status))) {
+      this.fields.stopAnsweredAt = undefined;
+      this.fields.stopAskedAt = undefined;
+    }
     this.#noteWarning(status, steady);
     this.#watch.note({ status, row: list && recorded, steady });
   }

@@ -269,6 +269,7 @@ export function observeSnapshot(
       probe: memory.probe,
       lease: leaseView(memory.lease, steady),
       selfEnd: memory.selfEnd,
+      runResult: memory.runResult,
       idle: policy && instanceId !== undefined ? login?.idle(instanceId, policy) : undefined,
       isOfferSoldBefore: isSoldBefore(object, others),
       olderClaimant: isLeftToOlder(object, login?.facts, others),

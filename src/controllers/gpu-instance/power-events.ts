@@ -1,5 +1,6 @@
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import { isStopped, recordedState } from '../../instance/machine-state.ts';
+import { isRun } from '../../instance/run.ts';
 import type { EventNote } from '../../runtime/events.ts';
 import { billedNow } from './billing.ts';
 import type { Added, StatusDecision } from './decision.ts';
@@ -33,7 +34,8 @@ function powerEvents(facts: HeldFacts, { fields, verdict }: NewStatus): readonly
           isAtRest: isStopped(recordedState(fields)),
         });
   return [
-    ...(spec.powerState === 'Running' ? unrequested(facts, fields, before) : []),
+    // The machine of a run stops itself when its program has ended.
+    ...(spec.powerState === 'Running' && !isRun(facts.object) ? unrequested(facts, fields, before) : []),
     ...(turned === undefined ? [] : [turned]),
   ];
 }

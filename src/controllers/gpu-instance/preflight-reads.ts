@@ -5,6 +5,7 @@ import type { Deps } from './deps.ts';
 import { fuseLifeMs } from './fuse.ts';
 import { tryChildren } from './publish.ts';
 import { readInputs } from './rental-inputs.ts';
+import { rentalNonce } from './sent-start.ts';
 import type { InputsView, Observed } from './types.ts';
 
 type PreflightPorts = Pick<Deps, 'cluster' | 'issueIdentity' | 'memory' | 'steady'> & {
@@ -22,7 +23,7 @@ const MAX_DETAIL = 512;
  * copy is of another generation.
  */
 export async function readPreflight(
-  observed: Pick<Observed, 'object' | 'purchase' | 'account' | 'clock'>,
+  observed: Observed,
   { cluster, issueIdentity, memory, steady, session }: PreflightPorts,
 ): Promise<InputsView> {
   const { object, purchase } = observed;
@@ -32,6 +33,7 @@ export async function readPreflight(
       market: session.market.about,
       url: session.login.url,
       lifeMs: fuseLifeMs(observed),
+      nonce: rentalNonce(observed),
       issueIdentity,
     });
     const { generation } = object.metadata;

@@ -16,6 +16,6 @@ export {
 export { tryChildren } from './publish.ts';
 export { asIfConfirmed, failedSearch, type Reader } from './reads.ts';
 export { type RentalSetting, readInputs } from './rental-inputs.ts';
-export { sentStart } from './sent-start.ts';
+export { rentalNonce, sentRun, sentStart } from './sent-start.ts';
 export type { Stage } from './stage.ts';
 export type { AccountFacts, Action, Decision, InputsView, OffersView, Requeue } from './types.ts';

@@ -1,5 +1,6 @@
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { facetsOf } from '../../api/v1alpha1/reasons.ts';
+import { hasService } from '../../instance/run.ts';
 import { canonicalJson } from '../../lib/json.ts';
 import type { EventNote } from '../../runtime/events.ts';
 import { instanceService } from './children.ts';
@@ -85,18 +86,18 @@ function untilChildrenCheck({ memory, clock }: Pick<Facts, 'clock' | 'memory'>):
 
 /** Returns true if a Service may point to the machine by the conditions of the last write of the children. */
 function isAnnounced({ spec, status }: GpuInstance): boolean {
-  return spec.service.enabled && status?.endpoint !== undefined;
+  return hasService({ spec }) && status?.endpoint !== undefined;
 }
 
 function needsPublishing(
   { object }: Pick<Facts, 'object'>,
   { fields, serving, ready }: Publication,
 ): boolean {
-  const { spec, status, metadata } = object;
+  const { status, metadata } = object;
   if (!serving) return isAnnounced(object);
   // The Service must start or stop routing to the machine.
   const wasReady = isReady((of) => status?.conditions?.find(({ type }) => type === of));
-  if (spec.service.enabled && ready !== wasReady) return true;
+  if (hasService(object) && ready !== wasReady) return true;
   if (status?.binding === undefined || status.requestedAt !== fields.requestedAt) return true;
   if (status.observedGeneration !== metadata.generation) return true;
   return ADDRESS_FIELDS.some((field) => canonicalJson(status[field]) !== canonicalJson(fields[field]));

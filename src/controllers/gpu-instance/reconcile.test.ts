@@ -259,6 +259,7 @@ function situation(setting: Setting = {}) {
         rentalFailed: (_account, kind) => done.push(`count failed ${kind}`),
         destroyed: () => {},
         destroyFailing: (key, price) => done.push(`count ${key} failing ${price}`),
+        runFinished: (_account, reason) => done.push(`count run ${reason}`),
         ended: (_account, reason) => done.push(`count ended ${reason}`),
       },
     },

@@ -223,6 +223,7 @@ function applyDecision({ object }: Pick<Observed, 'object'>, decision: Decision,
   for (const { target, reason } of avoid) session?.avoid.add(target, reason, reporterOf(object, reason));
   if (forgiven) session?.avoid.takeBack(forgiven.target, reporterOf(object, forgiven.reason));
   for (const instanceId of settled) memory.settled(instanceId);
+  if (decision.finishesRun) metrics.runFinished(accountOf(object), decision.finishesRun);
   if (ended) metrics.ended(accountOf(object), ended.reason, ended.cost);
   if (decision.savesRental) rentalSaved(deps);
   memory.fields.queued = waits?.notice;

@@ -8,7 +8,7 @@ import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { KubeError, type KubeErrorKind } from '../../runtime/kube/kube-error.ts';
 import { readInputs } from './rental-inputs.ts';
 
-const MARKET = { market: vastFacts, url: 'https://market.example', lifeMs: undefined };
+const MARKET = { market: vastFacts, url: 'https://market.example', lifeMs: undefined, nonce: '0123456789ab' };
 
 type Manifest = NonNullable<NonNullable<Parameters<typeof given>[0]>['spec']>;
 type Secrets = Readonly<Record<string, Readonly<Record<string, string>>>>;

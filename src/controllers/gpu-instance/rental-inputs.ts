@@ -1,9 +1,17 @@
 import { guardedFromMachines, type SecretUse } from '../../accounts/guarded-secrets.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
-import { gpuInstanceResource, labels, marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
+import {
+  CHECKPOINT_ENV,
+  gpuInstanceResource,
+  labels,
+  marketplaceAccountResource,
+  REPLACEMENT_ENV,
+  RUN_ENV,
+} from '../../api/v1alpha1/names.ts';
 import { MAX_OFFER_BYTES, trimmedOf } from '../../api/v1alpha1/trimmed-spec.ts';
 import { type Launch, launchOf } from '../../instance/launch.ts';
+import { isRun } from '../../instance/run.ts';
 import { ownValue } from '../../lib/json.ts';
 import type { MarketFacts } from '../../market/market.ts';
 import type { RegistryLogin } from '../../market/rental.ts';
@@ -14,7 +22,7 @@ import type { KubeObject } from '../../runtime/kube/kube-object.ts';
 import { wholeObject } from '../../runtime/kube/whole-object.ts';
 import { desiredFuse } from './fuse.ts';
 import { imageLogin, wrongOfferFields } from './rental.ts';
-import { sentStart } from './sent-start.ts';
+import { sentRun, sentStart } from './sent-start.ts';
 import type { InputsView } from './types.ts';
 
 /** Issuer of a worker's identity for its machine; undefined for an object that needs none. */
@@ -33,6 +41,8 @@ export interface RentalSetting {
   readonly url: string;
   /** Remaining lifetime of the object; undefined without `maxLifetime`. */
   readonly lifeMs: number | undefined;
+  /** Nonce of the rental, for the result of a run. */
+  readonly nonce: string;
   readonly issueIdentity?: IssueIdentity | undefined;
 }
 
@@ -138,15 +148,34 @@ class InputReader {
     const text = await this.#startText(launch);
     if (text.type === 'problem') return text;
     const fuse = desiredFuse({ ...this.#setting, spec, launch, env: Object.keys(env.values) });
-    const start = sentStart(launch, { script: text.text, fuse }, this.#setting.market.script);
+    const start = isRun(this.#object)
+      ? sentRun(spec, { ...this.#setting, script: text.text, fuse })
+      : sentStart(launch, { script: text.text, fuse }, this.#setting.market.script);
     if (start.type === 'refused') return { type: 'problem', reason: 'InvalidSpec', detail: start.detail };
     const login = await this.#login();
     if (login.type === 'problem') return login;
     const { ssh, args } = launch;
     const { onStart, fuse: sent } = start;
     return {
-      ...{ type: 'ready', env: env.values, ssh, args, onStart, imageLogin: login.login },
+      ...{
+        type: 'ready',
+        env: { ...this.#runEnvironment(), ...env.values },
+        ssh,
+        args,
+        onStart,
+        imageLogin: login.login,
+      },
       ...(sent && { fuse: sent }),
+    };
+  }
+
+  /** Returns the variables that a run adds to its environment. */
+  #runEnvironment(): Readonly<Record<string, string>> {
+    if (!isRun(this.#object)) return {};
+    return {
+      [RUN_ENV]: this.#setting.nonce,
+      [REPLACEMENT_ENV]: String(this.#object.status?.run?.attempts ?? 0),
+      [CHECKPOINT_ENV.name]: CHECKPOINT_ENV.value,
     };
   }
 

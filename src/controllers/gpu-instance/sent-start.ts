@@ -1,8 +1,13 @@
+import type { GpuInstanceSpec } from '../../api/v1alpha1/gpu-instance.ts';
 import type { Launch } from '../../instance/launch.ts';
+import { runText } from '../../instance/run-text.ts';
 import { startText } from '../../instance/start-text.ts';
+import type { MarketFacts } from '../../market/market.ts';
 import type { ScriptFacts } from '../../market/rental.ts';
+import { runNonce } from '../../ownership/run-nonce.ts';
+import { deriveFacts } from './facts.ts';
 import { type DesiredFuse, ONLY_OPERATOR } from './fuse.ts';
-import type { RentalFuse } from './types.ts';
+import type { Observed, RentalFuse } from './types.ts';
 
 /** `onStart` as it is sent, or why the container cannot be started so. */
 export type SentStart =
@@ -36,6 +41,51 @@ export function sentStart(launch: Launch, { script, fuse }: StartParts, facts: S
   if (fuses.leaseSeconds !== undefined) return { type: 'refused', detail: `spec.lease: ${why}` };
   const none = { type: 'none', reason: 'NoRoomForFuse', detail: `${ONLY_OPERATOR}: ${why}` } as const;
   return plainStart(launch, { text, fuse: none }, facts);
+}
+
+/** Returns the nonce of the next rental of the object. */
+export function rentalNonce(observed: Observed): string {
+  const { openIntent, settledAttempt, uid, identity } = deriveFacts(observed).purchase;
+  return runNonce(identity.keys, { uid, attempt: (openIntent?.attempt ?? settledAttempt) + 1 });
+}
+
+/** Parts of the start of a run. */
+interface RunParts extends StartParts {
+  readonly url: string;
+  readonly nonce: string;
+  readonly market: Pick<MarketFacts, 'name' | 'script' | 'selfEnd'>;
+}
+
+/**
+ * Returns the start of a run: its program in the wrapper that reports the exit code and stops the machine. It is refused
+ * if the machine cannot do that, or the text is too long.
+ */
+export function sentRun(
+  { command, args = [] }: Pick<GpuInstanceSpec, 'args' | 'command'>,
+  { script = '', fuse, url, nonce, market }: RunParts,
+): SentStart {
+  if (fuse?.type === 'impossible') return { type: 'refused', detail: fuse.detail };
+  const { selfEnd: facts } = market;
+  const fuses = fuse?.type === 'fuse' ? fuse.fuses : {};
+  const program = command
+    ? ({ type: 'words', words: [...command, ...args] } as const)
+    : ({ type: 'script', text: script } as const);
+  const text = facts && runText({ url, facts, fuses, nonce, program });
+  if (text === undefined) {
+    const why = facts?.stop
+      ? 'a machine sends its key to an https address only'
+      : `machines of ${market.name} cannot stop themselves`;
+    return { type: 'refused', detail: `spec.completion cannot work: ${why}.` };
+  }
+  const packed = market.script.pack(text);
+  if (packed.type === 'fits')
+    return {
+      ...{ type: 'sent', onStart: packed.script },
+      fuse: fuse && (fuse.type === 'fuse' ? { type: 'fuse', fuses } : fuse),
+    };
+  const { bytes, packedLength } = packed;
+  const detail = `The start script has ${bytes} bytes with the wrapper of the run, and still ${packedLength} when packed; the marketplace takes ${market.script.max}. Move parts of the script into the image.`;
+  return { type: 'refused', detail };
 }
 
 /** Returns the start without a fuse. */

@@ -13,6 +13,7 @@ import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import type { AvoidTarget } from '../../instance/avoidance.ts';
 import type { Launch } from '../../instance/launch.ts';
 import type { ShownState } from '../../instance/machine-state.ts';
+import type { RunStatus } from '../../instance/run.ts';
 import type { MicroDollars } from '../../lib/money.ts';
 import type { MarketplaceErrorKind } from '../../market/errors.ts';
 import type { ListUrgency } from '../../market/feed.ts';
@@ -309,6 +310,19 @@ export type SelfEndView =
   /** The files of the fuse cannot be listed. */
   | { readonly type: 'unread'; readonly detail: string; readonly isMarkets?: true };
 
+/** Result of the program of a run, as its machine shows it. */
+export type RunResultView =
+  | {
+      readonly type: 'found';
+      readonly exitCode: number;
+      /** Last lines of the log. */
+      readonly message?: string | undefined;
+      /** Log in the Secret of the object; undefined if it has none. */
+      readonly log?: RunStatus['log'];
+    }
+  /** A round of reads has found nothing. `isAnswered`: false if the marketplace answered none of them. */
+  | { readonly type: 'none'; readonly isAnswered: boolean };
+
 /** Lease of the present machine, as known to this process. */
 export interface LeaseView {
   /**
@@ -445,6 +459,8 @@ export interface SeenMachines {
   readonly lease: LeaseView | undefined;
   /** Undefined without a fuse, and while it is not settled. */
   readonly selfEnd: SelfEndView | undefined;
+  /** Undefined without a run, and until the result of its machine was found or searched in vain. */
+  readonly runResult?: RunResultView | undefined;
   /** Undefined without `spec.idle`, while the machine is in use, and before this process has watched it for long enough. */
   readonly idle: IdleView | undefined;
   /** Result of writing the children in this pass; undefined if this pass did not. */
@@ -552,6 +568,8 @@ export type Action =
   | { readonly type: 'stop'; readonly instanceId: string }
   | { readonly type: 'start'; readonly instanceId: string; readonly pricePerHour: number | undefined }
   | { readonly type: 'relabel'; readonly instanceId: string; readonly label: string }
+  /** Deletes the object of a finished run. */
+  | { readonly type: 'expire' }
   | {
       readonly type: 'retain';
       readonly instanceId: string;
@@ -643,6 +661,8 @@ export interface Decision {
    * True while an idle end of its machine is announced: the breaker counts such machines once one of them is due.
    */
   readonly announcesEnd?: true;
+  /** A run ended for this reason in this decision. */
+  readonly finishesRun?: Reason;
   /** The result of a rental is in this record: memory drops it, and the next rental of the login may go. */
   readonly savesRental?: true;
   /** The refusal ends within moments: the search for a replacement is not over. */

@@ -81,7 +81,7 @@ async function readSecret(data: Readonly<Record<string, string>>): Promise<reado
     readInputs(
       INSTANCE,
       { ...client, list: async () => ({ resourceVersion: '1', items: [] }) },
-      { market: vastFacts, url: 'https://market.example', lifeMs: undefined },
+      { market: vastFacts, url: 'https://market.example', lifeMs: undefined, nonce: '0123456789ab' },
     ),
     readIdentity(session),
     new Installation(options).resolve(),

@@ -5,6 +5,7 @@ import { accountKey, accountRefOf } from '../../../instance/account-ref.ts';
 import { keptPerHour, totalCost } from '../../../instance/cost.ts';
 import { goneAt } from '../../../instance/machine-fuses.ts';
 import { isFailing, isStopped, recordedState, shownStatus } from '../../../instance/machine-state.ts';
+import { isRun, outcomeOf } from '../../../instance/run.ts';
 import { formatDollars } from '../../../lib/money.ts';
 import { storedForm } from '../../../lib/stored-form.ts';
 import { parseTime } from '../../../lib/time.ts';
@@ -24,6 +25,7 @@ import { blockedByRecord, newestLabelled } from '../stage.ts';
 import { confirmedByLabel } from '../surplus.ts';
 import type { Action, Decision, ListedMachine, ListView, OwnedMachine, Requeue, Step } from '../types.ts';
 import { cannotStop } from '../unsupported.ts';
+import { graceLeftMs, isGraceLeft } from './completion.ts';
 import { awaitSecondLabel, confirmDisowned } from './disowned.ts';
 import {
   askToStop,
@@ -108,6 +110,11 @@ const RULES: readonly Rule<undefined>[] = [
     name: 'stop-machine',
     because: 'deletionPolicy is Stop: the machine is stopped, and its disk is kept.',
     decide: stopFirst,
+  },
+  {
+    name: 'stop-run',
+    because: 'The program of a run may save its work within completion.stopGrace.',
+    decide: stopRun,
   },
   {
     name: 'destroy-machines',
@@ -209,6 +216,23 @@ function confirmLabels(facts: Facts): Step | undefined {
     reason: 'RentalUncertain',
     detail: `Machine ${unproven.find(({ row }) => !ids.includes(row.id))?.row.id} carries a label of this object; it goes when lists and a read of the machine agree.`,
     requeue: { onList: true, afterMs: 30_000 },
+  });
+}
+
+/** Stops the machine of a run that goes on, and waits for `completion.stopGrace` at most. */
+function stopRun(facts: Facts): Step | undefined {
+  const { object, machine } = facts;
+  const { owned, list } = machine;
+  if (!owned || list?.recorded?.state !== 'running' || machine.recordProof !== 'confirmed') return undefined;
+  if (!isRun(object) || object.spec.deletionPolicy !== 'Destroy' || outcomeOf(object) !== undefined)
+    return undefined;
+  if (facts.memory.destroys.length > 0 || !isGraceLeft(facts)) return undefined;
+  const { actions, requeue } = askToStop(facts, owned.instanceId);
+  return waiting(facts, {
+    reason: 'Stopping',
+    detail: `Machine ${owned.instanceId} is stopped, and destroyed after completion.stopGrace at the latest.`,
+    actions,
+    requeue: { ...requeue, onList: true, afterMs: Math.min(requeue.afterMs ?? 1_000, graceLeftMs(facts)) },
   });
 }
 

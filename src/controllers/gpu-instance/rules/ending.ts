@@ -25,9 +25,10 @@ interface End {
   readonly detail?: string | undefined;
   /**
    * `lost`: the machine does not work. `unwanted`: it works, but the object needs another one. `limit`: the object
-   * may no longer have a machine. `idle`: it works without a load. Different conditions delay each kind.
+   * may no longer have a machine. `idle`: it works without a load. `finished`: its run has a result. Different
+   * conditions delay each kind.
    */
-  readonly kind: 'lost' | 'unwanted' | 'limit' | 'idle';
+  readonly kind: 'lost' | 'unwanted' | 'limit' | 'idle' | 'finished';
   readonly finding: MachineFinding;
   /** Available offer for the next machine. */
   readonly offer?: SeenOffer;
@@ -41,6 +42,7 @@ export interface PlannedEnd extends End {
 /** Returns the kind of an end from the reason in the record. */
 export function kindOf(reason: Reason): End['kind'] {
   if (reason === 'LimitReached') return 'limit';
+  if (facetsOf(reason).endsRun) return 'finished';
   return reason === 'Idle' ? 'idle' : 'lost';
 }
 
@@ -159,7 +161,7 @@ function endingFinding(
   detail: string,
 ): Finding {
   return {
-    phase: 'Replacing',
+    phase: planned.kind === 'finished' ? 'Stopping' : 'Replacing',
     reason: planned.reason,
     detail: planned.detail,
     machine: planned.finding,
@@ -236,7 +238,10 @@ export function awaitList(facts: Pick<Facts, 'object'>, planned: PlannedEnd): De
 }
 
 /** Phase of the object after each kind of end. */
-const PHASE_AFTER = { lost: 'Replacing', unwanted: 'Replacing', limit: 'Failed', idle: 'Stopped' } as const;
+const PHASE_AFTER = {
+  ...({ lost: 'Replacing', unwanted: 'Replacing', limit: 'Failed', idle: 'Stopped' } as const),
+  finished: 'Stopping',
+} as const;
 
 /**
  * Returns the decision for a machine that is certainly gone: it moves into the history. `provenGoneAt`: used if no
@@ -332,6 +337,8 @@ const BLOCKERS: Readonly<Record<End['kind'], readonly BlockerOf[]>> = {
   limit: [byMassEnds],
   // An idle machine is not replaced, so its end needs no account that can rent.
   idle: [blockedIdle],
+  // The machine has no more work, whatever the state of the account and of its other machines.
+  finished: [byPerson],
 };
 
 function byPerson({ object }: Pick<Facts, 'object'>): Blocker | undefined {
@@ -433,6 +440,12 @@ const HELD = `The annotation ${annotations.hold} keeps the machine from being re
 
 const NOTHING_TO_RENT = 'No other machine can be rented: spec.offers or spec.image is missing.';
 
+/** Phase of the object while the end of its machine is blocked. */
+const PHASE_WHILE_BLOCKED = {
+  ...({ lost: 'Lost', unwanted: 'Running', limit: 'Running', idle: 'Running' } as const),
+  finished: 'Stopped',
+} as const;
+
 /** Returns the decision for a machine whose end is blocked; undefined if nothing blocks it. */
 export function showBlockedEnd(facts: Facts, planned: PlannedEnd): Decision | undefined {
   const by = blockedBy(facts, planned);
@@ -442,7 +455,7 @@ export function showBlockedEnd(facts: Facts, planned: PlannedEnd): Decision | un
     fields: row ? seenFields(facts, row) : carriedFields(facts),
     finding: {
       ...by,
-      phase: planned.kind === 'lost' ? 'Lost' : 'Running',
+      phase: PHASE_WHILE_BLOCKED[planned.kind],
       machine: planned.finding,
       budget: excess(planned),
     },

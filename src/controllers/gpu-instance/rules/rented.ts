@@ -1,6 +1,7 @@
 import { listsAgree, type Machine } from '../../../accounts/beliefs/machine.ts';
 import { beginCost, maxPrice, withAssumedPrice } from '../../../instance/cost.ts';
 import { withRental } from '../../../instance/rentals.ts';
+import { maxLifetimeOf, runAfterRental } from '../../../instance/run.ts';
 import { omitUndefined } from '../../../lib/json.ts';
 import { formatDollars } from '../../../lib/money.ts';
 import { fittingText } from '../../../lib/text.ts';
@@ -178,8 +179,8 @@ function foundWithoutFuse(
   facts: Pick<Facts, 'object' | 'purchase'>,
   machine: Extract<Stage, { type: 'found' }>,
 ): readonly EventNote[] {
-  const { maxLifetime, deletionPolicy } = facts.object.spec;
-  const isDesired = maxLifetime !== undefined && deletionPolicy === 'Destroy';
+  const { spec } = facts.object;
+  const isDesired = maxLifetimeOf(spec) !== undefined && spec.deletionPolicy === 'Destroy';
   if (!isDesired || intentOf(facts, machine)?.fuses !== undefined) return [];
   const note = `${ONLY_OPERATOR}: no record shows a fuse of machine ${machine.instanceId}.`;
   return [{ type: 'Warning', reason: 'NoFuse', action: 'Renting', note }];
@@ -224,8 +225,10 @@ export function rentedFields(
 ): StatusFields {
   const fields = withoutMachine(carriedFields(facts));
   const account = facts.account.facts;
+  const run = runAfterRental(facts.object, fields.attempt !== attempt);
   return {
     ...fields,
+    ...(run && { run }),
     attempt,
     instanceId,
     ...(account === undefined

@@ -1,5 +1,6 @@
 import { driftOf, satisfiedOffers } from '../../../api/v1alpha1/machine-drift.ts';
 import { facetsOf } from '../../../api/v1alpha1/reasons.ts';
+import { isRun, outcomeOf } from '../../../instance/run.ts';
 import { findCondition } from '../../../runtime/conditions.ts';
 import { decision, firstOf, named, type Rule } from '../decision.ts';
 import type { Facts } from '../facts.ts';
@@ -8,6 +9,7 @@ import { highestCap } from '../offers.ts';
 import type { Decision, Step } from '../types.ts';
 import { cannotStop, canStop } from '../unsupported.ts';
 import { labelAdopted } from './adopting.ts';
+import { carryOutRunEnd, endRunAtLimit, runEnd, SETTLE_RUN } from './completion.ts';
 import { isReadDue, withDoubts } from './doubts.ts';
 import {
   askToStop,
@@ -40,6 +42,12 @@ interface EndCause extends Pick<Rule<never>, 'name' | 'because'> {
 /** In the order in which they are tried. */
 const END_CAUSES: readonly EndCause[] = [
   {
+    name: 'run-finished',
+    because: 'The result of the run on this machine is on record, so the machine has no more work.',
+    endBy: runEnd,
+    carryOut: carryOutRunEnd,
+  },
+  {
     name: 'limit-reached',
     because: 'A limit of the spec is reached.',
     endBy(facts, { machine, state }) {
@@ -62,6 +70,8 @@ const END_CAUSES: readonly EndCause[] = [
     because: 'The machine differs from the spec, and updateStrategy is Replace.',
     endBy(facts, recorded) {
       const { spec, status } = facts.object;
+      // The next machine of a run follows the new spec: a replacement would begin its program again.
+      if (isRun(facts.object)) return undefined;
       const drift = spec.updateStrategy.type === 'Replace' ? driftOf(status ?? {}, spec) : undefined;
       if (!drift) return undefined;
       const planned = unwanted(facts, recorded, 'SpecChanged');
@@ -117,6 +127,7 @@ export function byRules<S extends Listed>(
     return { type: 'read', requests: [{ type: 'confirm', instanceId: recorded.machine.instanceId }] };
   const due = dueEnds(facts, recorded);
   const step =
+    firstOf([SETTLE_RUN], facts, recorded) ??
     endOf(facts, recorded, due) ??
     firstOf([LABEL_ADOPTED], facts, recorded) ??
     whileKept(facts, recorded, { due, step: firstOf(rules, facts, recorded) ?? decision({}) });
@@ -225,6 +236,8 @@ function alternativesOf({ object }: Pick<Facts, 'object'>) {
 /** Returns the treatment of the machine at a limit, by the deletion policy. */
 function applyLimit(facts: Facts, planned: PlannedEnd, recorded: RecordedMachine<Listed>): Step | undefined {
   const { state } = recorded;
+  if (isRun(facts.object) && outcomeOf(facts.object) === undefined)
+    return endRunAtLimit(facts, planned, recorded);
   const { deletionPolicy } = facts.object.spec;
   const unstoppable = deletionPolicy === 'Stop' ? cannotStop(facts, 'deletionPolicy') : undefined;
   const budget = {

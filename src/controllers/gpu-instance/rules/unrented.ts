@@ -5,6 +5,7 @@ import { facetsOf } from '../../../api/v1alpha1/reasons.ts';
 import { idleEnd } from '../../../instance/idle.ts';
 import { countsFor, recentRentals, rentalTimes } from '../../../instance/rentals.ts';
 import { describeFailures, failureWait } from '../../../instance/repeated-failure.ts';
+import { isRun } from '../../../instance/run.ts';
 import { formatDollars } from '../../../lib/money.ts';
 import { agreeing, counted } from '../../../lib/plural.ts';
 import { formatTime } from '../../../lib/time.ts';
@@ -19,6 +20,7 @@ import { carriedFields, withoutMachine } from '../machine-fields.ts';
 import type { Stage } from '../stage.ts';
 import type { Decision, ListedMachine, Step } from '../types.ts';
 import { PERMISSION_RETRY_MS } from './blocked.ts';
+import { RUN_OVER, retryText, retryWait } from './completion.ts';
 import { lateDetail } from './pending.ts';
 import { failPreflight, purchase, rentNothing } from './purchase.ts';
 
@@ -29,6 +31,7 @@ const LIMIT_RETRY_MS = 600_000;
 
 /** Rules while nothing is rented: the first obstacle applies; without one, the purchase. */
 const RULES: readonly Rule<Unrented>[] = [
+  RUN_OVER,
   {
     name: 'limit-reached',
     because: 'A limit of the spec is reached, so no machine may be rented.',
@@ -37,7 +40,8 @@ const RULES: readonly Rule<Unrented>[] = [
       return state.type === 'reached'
         ? rentNothing(facts, stage, {
             ...{ reason: 'LimitReached', detail: state.detail },
-            requeue: { afterMs: LIMIT_RETRY_MS },
+            // A run is over once lists agree on the time.
+            requeue: isRun(facts.object) ? { onList: true, afterMs: 10_000 } : { afterMs: LIMIT_RETRY_MS },
           })
         : undefined;
     },
@@ -132,6 +136,19 @@ const RULES: readonly Rule<Unrented>[] = [
     },
   },
   {
+    name: 'run-retry',
+    because: 'The program of the run failed, and the wait before its next attempt is not over.',
+    decide: (facts, stage) => {
+      const afterMs = retryWait(facts);
+      return afterMs === undefined
+        ? undefined
+        : rentNothing(facts, stage, {
+            ...{ reason: 'RunFailed', detail: retryText(facts) },
+            requeue: { afterMs: Math.max(1_000, afterMs) },
+          });
+    },
+  },
+  {
     name: 'repeated-failure',
     because: 'A failure that two machines had alike repeats on the next one until something changes.',
     decide: repeatedFailure,
@@ -200,7 +217,7 @@ function endedForGood(facts: Pick<Facts, 'object' | 'machine'>, stage: Unrented)
   const last = status?.history?.at(-1);
   // A machine that is listed again has not ended; a later rule reports it and also rents nothing.
   if (!last || oldMachine(facts)) return undefined;
-  if (facetsOf(last.reason).endsByItself && spec.onVanish === 'Hold') {
+  if (facetsOf(last.reason).endsByItself && spec.onVanish === 'Hold' && !isRun(facts.object)) {
     return rentNothing(facts, stage, {
       reason: 'VanishedHeld',
       detail: `Machine ${last.instanceId} ended (${last.reason}), and not by this operator; spec.onVanish is Hold.`,
