@@ -22,7 +22,7 @@ $(INSTALLED): package-lock.json tools/node-runtime/package.json | npm
 		|| { echo "The packages could not be installed. They come from $$(npm config get registry): with a network or another registry, run this again." >&2; exit 1; }
 	@touch $@
 
-check: $(INSTALLED) ## Types, lint, import rules, quick unit tests, generated files (45 s of processor time, half a minute on two cores)
+check: $(INSTALLED) ## Types, lint, import rules, quick unit tests, generated files (50 s of processor time, less than a minute on two cores)
 	@$(RUN) scripts/check.ts
 
 test: $(INSTALLED) ## All tests, on a real Kubernetes API that it sets up itself

@@ -15,11 +15,12 @@ export interface Suite {
 }
 
 /** All tests without a cluster, on all cores: Vitest by itself leaves one idle. */
-export const UNIT_TESTS: Suite = {
-  name: 'unit tests',
-  command: ['vitest', 'run', '--project', 'unit', '--maxWorkers=100%'],
-  counts: 'vitest',
-};
+export const UNIT_TESTS: Suite = unitTests('unit tests', '100%');
+
+function unitTests(name: string, maxWorkers: string, selected: readonly string[] = []): Suite {
+  const command = ['vitest', 'run', '--project', 'unit', `--maxWorkers=${maxWorkers}`, ...selected] as const;
+  return { name, command, counts: 'vitest' };
+}
 
 const QUICK_PATHS = [
   ...[
@@ -49,13 +50,10 @@ const QUICK_PATHS = [
 
 /**
  * Tests of decisions, records, the client, and of generated and documented files, without those that are tagged `long`.
- * `make test` has the others: properties, whole groups and processes, the simulator and the simulation.
+ * `make test` has the others: properties, whole groups and processes, the simulator and the simulation. One worker
+ * loads each module once, and leaves a core for the other checks.
  */
-export const QUICK_TESTS: Suite = {
-  name: 'quick unit tests',
-  command: [...UNIT_TESTS.command, '--tags-filter=!long', ...QUICK_PATHS],
-  counts: 'vitest',
-};
+export const QUICK_TESTS: Suite = unitTests('quick unit tests', '1', ['--tags-filter=!long', ...QUICK_PATHS]);
 
 /** Rows of suites that share nothing: the rows run at the same time, the suites of one row in turn. */
 export interface Together {

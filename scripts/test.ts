@@ -31,11 +31,22 @@ function firstSeed(): number {
   return hash.digest().readUInt32BE() % 2 ** 28;
 }
 
+/** Checks of the code that `make check` has in part. */
+const READING: readonly Suite[] = [
+  {
+    name: 'promises and exhaustive cases everywhere (oxlint)',
+    command: ['oxlint', '--type-aware', '--type-check'],
+    counts: 'exit',
+  },
+  { name: 'nothing unused in tests and scripts (knip)', command: ['knip', '--no-progress'], counts: 'exit' },
+];
+
 const SEED = firstSeed();
 const CORES = availableParallelism();
 
 close(
   await runSuites([
+    ...READING,
     UNIT_TESTS,
     { name: 'cluster binaries', command: ['node', 'test/cluster/main.ts', 'build'], counts: 'exit' },
     { name: 'helm', command: ['node', 'test/tools/main.ts'], counts: 'exit' },

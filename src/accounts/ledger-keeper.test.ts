@@ -310,6 +310,34 @@ describe('the ledger', () => {
     expect((await stored(cluster)).map(({ uid }) => uid)).toEqual(['a']);
   });
 
+  test('comes back when its ConfigMap was deleted and the process stops, and the next process has its lines', async () => {
+    const { cluster, clock, instances, keeper, end } = setUp();
+    keeper.start();
+    await keeper.recordDeleted(running('a', clock.now() - HOUR), end());
+    await cluster.kube.delete(configMapResource, { namespace: 'default', name: NOVEMBER });
+    const stopping = keeper.stop();
+    await clock.advance(5_000);
+    await stopping;
+    setUp(cluster, instances).keeper.start();
+    await clock.settle();
+    expect((await stored(cluster)).map(({ uid }) => uid)).toEqual(['a']);
+  });
+
+  test('is left as another process wrote it when a process stops', async () => {
+    const { cluster, clock, instances, keeper, end } = setUp();
+    keeper.start();
+    await clock.settle();
+    const next = setUp(cluster, instances);
+    next.keeper.start();
+    await next.keeper.recordDeleted(running('a', clock.now() - HOUR), end());
+    const before = writes(cluster).length;
+    const stopping = keeper.stop();
+    await clock.advance(5_000);
+    await stopping;
+    expect(writes(cluster)).toHaveLength(before);
+    expect((await stored(cluster)).map(({ uid }) => uid)).toEqual(['a']);
+  });
+
   const edit = async ({ kube }: ReturnType<typeof memoryCluster>, data: Record<string, string | null>) => {
     const name = { namespace: 'default', name: NOVEMBER };
     await kube.patch(configMapResource, name, { type: 'merge', body: { data } });

@@ -132,8 +132,13 @@ export class LedgerKeeper implements LedgerRecords {
     this.#wake();
   }
 
-  /** Stops following, after a last write. */
+  /**
+   * Stops following, after a last read and write: lines of a ConfigMap that a person deleted since the last read exist
+   * in this process only.
+   */
   async stop(): Promise<void> {
+    this.#mustRead = this.#mustRead || this.#isRead;
+    this.#wake();
     this.#leave?.();
     this.#leave = undefined;
     this.#timer?.cancel();

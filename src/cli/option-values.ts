@@ -137,11 +137,17 @@ export function dollarsOption(options: OptionValues, flag: string): MicroDollars
   return text === undefined ? undefined : parseAmount(text, flag);
 }
 
-/** Reads an amount of dollars. Throws a usage error that names `name`, the flag or argument, for any other text. */
+const POSITIVE = 'Write a positive amount of dollars such as 0.45.';
+
+/**
+ * Reads a positive amount of dollars. Throws a usage error that names `name`, the flag or argument, for any other text: a
+ * price or cost of 0 matches no offer.
+ */
 export function parseAmount(text: string, name: string): MicroDollars {
   const amount = parseDollars(text.replace(/^\$/, ''));
   if (amount === undefined && /^\$?-/.test(text))
-    throw usageError(`${name}: "${text}" is below zero.`, 'Write a positive amount of dollars such as 0.45.');
+    throw usageError(`${name}: "${text}" is below zero.`, POSITIVE);
+  if (amount === 0) throw usageError(`${name}: "${text}" is zero.`, POSITIVE);
   if (amount === undefined) throw usageError(`${name}: "${text}" is not an amount of dollars such as 0.45.`);
   return amount;
 }

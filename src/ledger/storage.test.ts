@@ -188,7 +188,7 @@ describe('the stored form of a ledger', () => {
     expect(past(ledgerOf(sumsOf('2026-11', 2)), '2028-01')?.['2026-11']).toContain('"group":"chat"');
   });
 
-  test('has sums of namespaces alone when groups of older months are too large', () => {
+  test('has sums of namespaces alone when groups of older months are too large', { tags: 'long' }, () => {
     const wide = (month: string) => sumsOf(month, 2_000, `chat-${'x'.repeat(400)}`);
     const data = past(ledgerOf(wide('2026-11'), wide('2026-12')), '2028-01');
     expect(monthsIn(data)).toEqual(['2026-11', '2026-12']);
@@ -196,7 +196,9 @@ describe('the stored form of a ledger', () => {
     expect(data?.['2026-11']).not.toContain('group');
   });
 
-  test('drops the oldest of older months, and no other, when namespaces are too many', () => {
+  test('drops the oldest of older months, and no other, when namespaces are too many', {
+    tags: 'long',
+  }, () => {
     const older = ['2026-09', '2026-10', '2026-11', '2026-12'].map((month) => sumsOf(month, 3_000, ''));
     expect(monthsIn(past(ledgerOf(...older), '2028-01'))).toEqual(['2026-11', '2026-12']);
     expect(monthsIn(past(ledgerOf(sumsOf('2026-12', 9_000, '')), '2028-01'))).toEqual(['2026-12']);

@@ -107,6 +107,36 @@ describe('a time without a unit', () => {
   });
 });
 
+describe('an amount that is not positive', () => {
+  // The operator reads its options with the environment: its limit of 0 rents nothing.
+  const amounts = valued.filter(
+    ({ placeholder, name }) => placeholder === '<dollars>' && name !== 'operator',
+  );
+  test.each(byFlag(amounts))('is refused for $form by each command that has it', async ({ uses }) => {
+    for (const { name, command, flag } of uses)
+      for (const [text, fault] of [
+        ['0', 'is zero'],
+        ['$0.00', 'is zero'],
+        ['-0.10', 'is below zero'],
+      ]) {
+        const [first, ...rest] = [[flag, `${text}`], needed(command)];
+        const { exitCode, stdout, stderr } = await gpuRent(...name.split(' '), ...first, ...rest.flat());
+        expect({ name, exitCode, stdout, stderr }).toEqual({
+          ...{ name, exitCode: 2, stdout: '' },
+          stderr: `Error: ${flag}: "${text}" ${fault}.\nWhat to do: Write a positive amount of dollars such as 0.45.\n`,
+        });
+      }
+  });
+
+  test('is refused as the new price of a bid', async () => {
+    const { exitCode, stderr } = await gpuRent('change', 'bid', '4711', '0');
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 2,
+      stderr: 'Error: price: "0" is zero.\nWhat to do: Write a positive amount of dollars such as 0.45.\n',
+    });
+  });
+});
+
 describe('an argument that is empty', () => {
   const arguing = entries.flatMap(({ name, command }) => {
     const [first] = command.args ?? [];

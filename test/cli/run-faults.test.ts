@@ -37,6 +37,10 @@ test.each([
     ['--max-cost: write a positive amount of dollars', NAME, DISK],
   ],
   [
+    ['--image', 'u', '--max-price', '0', '--max-cost', '$0.00'],
+    ['--max-price: "0" is zero.', '--max-cost: "$0.00" is zero.', 'Write a positive amount of dollars'],
+  ],
+  [
     ['--disk', '32', '--count', '0', '--env', 'foo'],
     ['--image is missing.', '--count: "0" is not a whole number', '--env: "foo" is not NAME=VALUE.'],
   ],

@@ -78,7 +78,7 @@ export interface WrongFactsOptions {
 
 /**
  * Single facts of replies that are wrong: of up to three lists, of one or two reads, or of one list and one read. Never of
- * two lists and a read, which together are believed.
+ * two lists and a read, nor of two replies with the user of a key, which together are believed.
  */
 export class WrongFacts {
   readonly #options: WrongFactsOptions;
@@ -145,7 +145,10 @@ export class WrongFacts {
     const field = FIELDS[of][chance.below(FIELDS[of].length)] ?? ALL_FIELDS;
     if (of === 'machines')
       return this.#ofMachines(chance.isWithin(DECISIVE_SHARE) ? chance.oneOf(DECISIVE) : field);
-    return [{ endpoint: of === 'user' ? USER : of, field, count: chance.upTo(2) }];
+    const count = chance.upTo(2);
+    // The first two replies that name the user of a key are believed together.
+    if (of === 'user') return [{ endpoint: USER, field, count: field === 'id' ? 1 : count }];
+    return [{ endpoint: of, field, count }];
   }
 
   #ofMachines(field: string): readonly WrongFact[] {

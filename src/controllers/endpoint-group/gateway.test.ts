@@ -560,7 +560,7 @@ describe('with any reports of pickers', () => {
     .array(sent, { maxLength: 12 })
     .map((all) => all.toSorted((one, other) => other.secondsAgo - one.secondsAgo));
 
-  test('at most maxWorkers exist', () => {
+  test('at most maxWorkers exist', { tags: 'long' }, () => {
     const small = groupObject({ gateway: {}, maxWorkers: 3 });
     fc.assert(
       fc.property(inOrder, fc.boolean(), (lies, wakeAsked) => {
@@ -572,7 +572,7 @@ describe('with any reports of pickers', () => {
     );
   });
 
-  test('no draining worker is deleted while an honest picker has a request for it', () => {
+  test('no draining worker is deleted while an honest picker has a request for it', { tags: 'long' }, () => {
     fc.assert(
       fc.property(inOrder, (lies) => {
         const honest = steady({ workers: inFlight(1, 'b') }, 'honest');
@@ -584,7 +584,7 @@ describe('with any reports of pickers', () => {
     );
   });
 
-  test('the status is valid', () => {
+  test('the status is valid', { tags: 'long' }, () => {
     fc.assert(
       fc.property(inOrder, (lies) => {
         const { status } = decided({ loadState: reported(lies), workers: [worker('a')] });

@@ -331,7 +331,7 @@ describe('equal objects that read one reply', () => {
     expect(reads).toBe(first);
   });
 
-  test('choose as each would alone, whatever they want and whatever is excluded', () => {
+  test('choose as each would alone, whatever they want and whatever is excluded', { tags: 'long' }, () => {
     const offers = priced(30).map((each, at) => ({
       ...each,
       ...{

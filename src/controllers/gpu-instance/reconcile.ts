@@ -204,15 +204,17 @@ async function applyRefusal(
 }
 
 /** Logs one line when the state of an object changes, and none while it stays the same, perhaps for hours. */
-function logState(object: GpuInstance, { status }: Decision, { log }: Deps): void {
+function logState(object: GpuInstance, { status }: Decision, { log }: Pick<Deps, 'log'>): void {
   const ready = status?.verdict.Ready;
   const before = object.status?.conditions?.find(({ type }) => type === 'Ready')?.reason;
   if (ready && ready.reason !== before)
     log.info('State changed', { phase: status.verdict.phase, reason: ready.reason, message: ready.message });
 }
 
+type ApplyDeps = Pick<Deps, 'memory' | 'metrics' | 'steady' | 'session' | 'showEvent' | 'log'>;
+
 /** Applies a recorded decision: events for people, notes to the account, memory of this process. */
-function applyDecision({ object }: Pick<Observed, 'object'>, decision: Decision, deps: Deps): void {
+function applyDecision({ object }: Pick<Observed, 'object'>, decision: Decision, deps: ApplyDeps): void {
   logState(object, decision, deps);
   const { events, avoid, forgiven, settled, ended, waits, backOff, explained, blocked } = decision;
   const { memory, metrics, steady, session, showEvent } = deps;
@@ -433,6 +435,7 @@ type SaveDeps = Pick<
   Deps,
   | 'cluster'
   | 'memory'
+  | 'metrics'
   | 'clock'
   | 'steady'
   | 'log'
@@ -490,7 +493,7 @@ async function saveStatus(
   rented: RentedFacts,
   deps: SaveDeps,
 ): Promise<Decision | undefined> {
-  const { cluster, clock, showEvent } = deps;
+  const { cluster, clock } = deps;
   let object: GpuInstance | undefined = receipt.object;
   for (let tries = 0; object && tries < SAVE_TRIES; tries++) {
     if ((object.status?.attempt ?? 0) >= rented.attempt) break;
@@ -498,8 +501,7 @@ async function saveStatus(
     const decision = saveRented(now, rented);
     const recorded = await record(now, decision, deps);
     if (recorded.type === 'recorded') {
-      for (const note of decision.events) showEvent(note);
-      rentalSaved(deps);
+      applyDecision(now, decision, deps);
       return decision;
     }
     object = await cluster.get<GpuInstance>(gpuInstanceResource, refOf(object));

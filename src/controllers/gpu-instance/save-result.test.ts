@@ -50,10 +50,11 @@ function situation({
   labelEcho,
   binding = false,
 }: Cluster = {}) {
-  let lists = 0;
+  let [lists, slots, plans] = [0, 0, 0];
   const session = {
     answered() {},
-    queue: { slotEnded() {} },
+    queue: { slotEnded: () => slots++ },
+    observer: { planEnd: () => plans++, announceEnd() {} },
     feed: { health: () => ({ state: 'healthy' }), pollNow: () => lists++ },
   };
   const statuses: { readonly version: string | undefined; readonly status: GpuInstanceStatus }[] = [];
@@ -95,6 +96,7 @@ function situation({
       info: (message: string, fields?: LogFields) => void lines.push([message, fields]),
     },
     showEvent: ({ reason }: { readonly reason: string }) => events.push(reason),
+    metrics: {} as Deps['metrics'],
     steady: new SteadyClock(clock),
     session: labelEcho === undefined ? undefined : (session as unknown as Deps['session']),
     wrote: (object: GpuInstance) => cached.push(object),
@@ -109,7 +111,17 @@ function situation({
     const result = await saveResult({ observed, receipt: receiptOf(observed.object) }, RENTED, ports);
     return { ...result, ...(waitsForList && { onNextList: true }) };
   };
-  return { save, memory, statuses, secrets, events, lines, cached, lists: () => lists };
+  return {
+    save,
+    memory,
+    statuses,
+    secrets,
+    events,
+    lines,
+    cached,
+    lists: () => lists,
+    applied: () => ({ slots, plans }),
+  };
 }
 
 describe('the result of a rental', () => {
@@ -152,6 +164,20 @@ describe('the result of a rental', () => {
     expect(events).toEqual(['InstanceRented']);
     expect(cached).toHaveLength(1);
     expect(memory.fields.rented).toBeUndefined();
+  });
+
+  test('is applied like every recorded decision', async () => {
+    const { save, applied, lines } = situation({ labelEcho: 'echoed' });
+    await save();
+    expect(applied()).toEqual({ slots: 1, plans: 1 });
+    expect(lines).toContainEqual(['State changed', expect.objectContaining({ reason: 'Provisioning' })]);
+  });
+
+  test('is not applied when every write conflicts', async () => {
+    const { save, applied, lines } = situation({ labelEcho: 'echoed', conflicts: 99 });
+    await save();
+    expect(applied()).toEqual({ slots: 0, plans: 0 });
+    expect(lines).not.toContainEqual(['State changed', expect.anything()]);
   });
 
   test('ends what earlier failures made this object wait for', async () => {

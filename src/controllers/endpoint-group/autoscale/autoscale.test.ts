@@ -680,7 +680,7 @@ describe('properties', () => {
     );
   });
 
-  test('does not flap at a constant load with jitter', () => {
+  test('does not flap at a constant load with jitter', { tags: 'long' }, () => {
     fc.assert(
       fc.property(
         fc.array(fc.double({ min: 0.97, max: 1.03, noNaN: true }), { minLength: 90, maxLength: 90 }),
@@ -732,7 +732,7 @@ describe('cheapest cover', () => {
     expect(cover.map(({ name }) => name)).toEqual(['a', 'b', 'd']);
   });
 
-  test('is never more expensive than any other cover', () => {
+  test('is never more expensive than any other cover', { tags: 'long' }, () => {
     const workers = fc.array(
       fc.record({ perf: fc.integer({ min: 1, max: 50 }), price: fc.integer({ min: 1, max: 100 }) }),
       { minLength: 1, maxLength: 8 },
