@@ -5,7 +5,7 @@ import type { KeyRing } from './key-ring.ts';
 const NONCE_LENGTH = 12;
 
 /** A rental of an object. */
-export interface RunRental {
+interface RunRental {
   readonly uid: string;
   readonly attempt: number;
 }

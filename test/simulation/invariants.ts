@@ -29,6 +29,7 @@ import { type Purchase, readPurchase } from './oracle/purchase.ts';
 import { RecordWatch } from './oracle/records.ts';
 import { RefusedDecisionWatch } from './oracle/refused-decisions.ts';
 import { RestraintWatch } from './oracle/restraints.ts';
+import { RunWatch } from './oracle/runs.ts';
 import { keyOf, nameOf, Scene, type SceneOptions, type Violation } from './oracle/scene.ts';
 import { loggedText, SecretWatch } from './oracle/secrets.ts';
 import { ServingWatch } from './oracle/serving.ts';
@@ -88,6 +89,7 @@ export class Invariants {
   readonly #keys: KeyWatch;
   readonly #idleSlots: IdleSlotWatch;
   readonly #idle: IdleWatch;
+  readonly #runs: RunWatch;
   readonly #newest: NewestLists;
   readonly #money: MoneyWatch;
   #lastWriteAt = 0;
@@ -124,6 +126,7 @@ export class Invariants {
     this.#keys = new KeyWatch(this.#scene);
     this.#idleSlots = new IdleSlotWatch(this.#scene);
     this.#idle = new IdleWatch(this.#scene);
+    this.#runs = new RunWatch(this.#scene);
     this.#money = new MoneyWatch(this.#scene);
     this.#newest = new NewestLists(() => world.now);
     world.onList((machine, request, body) => this.listRead({ machine, request }, body));
@@ -242,6 +245,7 @@ export class Invariants {
     this.#budgets.elapsed();
     this.#idleSlots.elapsed();
     this.#idle.elapsed();
+    this.#runs.elapsed();
     this.#serving.elapsed();
   }
 
@@ -433,6 +437,7 @@ export class Invariants {
     const isRefused = (refusal !== undefined && refusal.status < 500) || this.#isMarketFaulty('rent');
     const login = this.#scene.loginOf(request);
     this.#idleSlots.rentSent(login);
+    this.#runs.rentSent(purchase);
     this.#attempts.rentSent(machine, { offer, login, isRefused }, purchase);
     this.#limits.rentSent(machine, purchase);
     this.#budgets.rentSent(machine, purchase);
@@ -460,6 +465,7 @@ export class Invariants {
     this.#money.destroySent(id);
     this.#budgets.destroySent(id);
     this.#idle.destroySent(id);
+    this.#runs.destroySent(id);
     this.#leaks.destroySent(id);
     this.#machines.destroySent(id, { isListedRunning: this.#newest.showRunning(machine, request, id) });
     this.#sweeps.destroySent(id, { machine, isBreakerOpen: this.#breaker.isOpenFor(machine, id) });
@@ -519,6 +525,7 @@ export class Invariants {
     this.#records.rewritten(before, object);
     this.#restraints.rewritten(before, object);
     this.#idle.rewritten(before, object);
+    this.#runs.rewritten(before, object);
     this.#workers.rewritten(before, object);
     this.#attempts.rewritten(before, object);
   }

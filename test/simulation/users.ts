@@ -18,6 +18,7 @@ const CHILDREN = ['secrets', 'services', 'endpointslices'];
 const WORK_SECRET = 'work';
 const LONG_SECRET = 'long';
 const NAMESPACE_LABEL = 'kubernetes.io/metadata.name';
+const CANCEL = 'gpurental.dev/cancel-at';
 const HOLD = 'gpurental.dev/hold';
 const IDLE_EXTEND = 'gpurental.dev/idle-extend-until';
 const LATE = /Machine (\d+) \([^)]*\) carries the label of purchase/;
@@ -43,6 +44,8 @@ interface InstanceChoice {
   readonly maxTotalCost?: string;
   readonly lease?: JsonObject;
   readonly ssh?: boolean;
+  readonly command?: string[];
+  readonly completion?: JsonObject;
 }
 
 /** Actions of people on the cluster. The trace records each one; the API server may refuse it. */
@@ -191,6 +194,11 @@ export class Users {
 
   setPaused(name: string, paused: boolean): void {
     this.#editSpec(name, `paused ${paused}`, { paused });
+  }
+
+  /** Cancels a run at that time. */
+  cancel(name: string, time: string): void {
+    this.#annotate(name, `cancels the run at ${time}`, { [CANCEL]: time });
   }
 
   /** Asks for another machine, whatever the present one does. */

@@ -8,6 +8,7 @@ import {
   IN_USE_RECORD,
   LEDGER_MONTHS,
   LEDGER_PAST,
+  LOG_SECRET_TYPE,
   labels,
   OPERATOR_NAME,
 } from '../../../src/api/v1alpha1/names.ts';
@@ -58,8 +59,8 @@ function secrets({ namespace, operatorUser }: Installation): PolicySpec {
     variables: [
       { name: 'secret', expression: "request.operation == 'DELETE' ? oldObject : object" },
       {
-        name: 'isConnection',
-        expression: `variables.secret.?type.orValue('') == '${CONNECTION_SECRET_TYPE}' && (request.operation == 'DELETE' || ${isOwned('variables.secret', gpuInstanceResource.kind)})`,
+        name: 'isOfInstance',
+        expression: `variables.secret.?type.orValue('') in ['${CONNECTION_SECRET_TYPE}', '${LOG_SECRET_TYPE}'] && (request.operation == 'DELETE' || ${isOwned('variables.secret', gpuInstanceResource.kind)})`,
       },
       {
         name: 'isOwn',
@@ -73,8 +74,8 @@ function secrets({ namespace, operatorUser }: Installation): PolicySpec {
     ],
     validations: [
       {
-        expression: 'variables.isConnection || variables.isOwn || variables.isOfGateway',
-        message: `The operator writes connection Secrets of GpuInstances, those of gateways of EndpointGroups, its identity and kept keys, and no other Secret. ${STOLEN}`,
+        expression: 'variables.isOfInstance || variables.isOwn || variables.isOfGateway',
+        message: `The operator writes connection Secrets and logs of GpuInstances, those of gateways of EndpointGroups, its identity and kept keys, and no other Secret. ${STOLEN}`,
         reason: 'Forbidden',
       },
     ],

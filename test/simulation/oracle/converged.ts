@@ -115,6 +115,7 @@ function unreached(
   const mayRun =
     !mayBeSpent(scene, object, ownLimits) &&
     status['idleEndedAt'] === undefined &&
+    objectAt(status, 'run')['outcome'] === undefined &&
     !isBlockedByBrake(String(metadata['uid'])) &&
     !waitsForItsSpec(scene, object) &&
     !waitsForOffers(scene, object);

@@ -337,6 +337,8 @@ export class MachineWatch {
     return (
       metadataOf(object)['deletionTimestamp'] === undefined &&
       !this.ownLimits.isReached(object) &&
+      // Another oracle decides whether its run has a result.
+      !hasResult(object) &&
       // Another oracle decides whether it was idle.
       statusAt(object)['idleEndedAt'] === undefined &&
       !isToBeReplaced(object, contract) &&
@@ -516,4 +518,11 @@ const isUpdatedOnDelete = (spec: JsonObject): boolean =>
 function hasIntentFor(object: JsonObject, attempt: number): boolean {
   const intent = intentOf(object);
   return intent !== undefined && Number(intent['attempt']) >= attempt;
+}
+
+/** Returns true if the run of the object is over, or the result of its present machine is on record. */
+function hasResult(object: JsonObject): boolean {
+  const { run, attempt } = statusAt(object);
+  const { outcome, settled } = isObject(run) ? run : {};
+  return outcome !== undefined || (isObject(settled) && settled['attempt'] === attempt);
 }

@@ -31,7 +31,7 @@ const SECRET_PATH = /^\/api\/v1\/namespaces\/([^/]+)\/secrets(?:\/([^/]+))?$/;
  */
 function isWritable(secret: JsonObject, namespace: string, method: string): boolean {
   const { name, labels } = objectAt(secret, 'metadata');
-  if (secret['type'] === 'servicebinding.io/gpu-instance') {
+  if (secret['type'] === 'servicebinding.io/gpu-instance' || secret['type'] === 'gpurental.dev/log') {
     const isMarked = isObject(labels) && labels['gpurental.dev/instance-uid'] !== undefined;
     return ownerUids(secret).length > 0 || (method === 'DELETE' && isMarked);
   }

@@ -3,6 +3,7 @@ import { Invariants } from '../invariants.ts';
 import type { Fate } from '../network.ts';
 import { minding } from '../oracle/faults.ts';
 import type { Violation } from '../oracle/scene.ts';
+import { Programs } from '../programs.ts';
 import type { Capability, MarketName } from '../simulated-market.ts';
 import { Users } from '../users.ts';
 import { type FateOf, SimulatedWorld } from '../world.ts';
@@ -59,12 +60,14 @@ export async function play(story: Story, { keepTrace = false, market }: PlayOpti
   stage = new Stage(world, users, invariants);
   users.account.create(sweeps ? 'Destroy' : 'Report');
   if (story.group) users.groups.create('group', story.group.load, story.group.spec);
-  else users.createInstance('a');
+  else users.createInstance('a', story.run && { command: ['python', 'train.py'], completion: story.run });
+  const programs = new Programs(world, users.console, story.programOf ?? (() => ({})));
   for (let number = 2; number <= fleet; number += 1) users.createInstance(`m-${number}`);
   story.plot(stage);
   world.startProcess();
   await minding(invariants, () =>
     world.scheduler.runUntil(world.now + story.seconds * SECOND, () => {
+      programs.follow();
       invariants.check();
       return invariants.violations.length === 0 && world.lacking.size === 0;
     }),

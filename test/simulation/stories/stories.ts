@@ -19,6 +19,7 @@ import { QUEUE_STORIES } from './queue-stories.ts';
 import { RECORD_STORIES } from './record-stories.ts';
 import { REFUSAL_STORIES } from './refusal-stories.ts';
 import { RESTRAINT_STORIES } from './restraint-stories.ts';
+import { RUN_STORIES } from './run-stories.ts';
 import { SERVICE_STORIES } from './service-stories.ts';
 import type { Story } from './story.ts';
 import { SUM_STORIES } from './sum-stories.ts';
@@ -54,4 +55,5 @@ export const STORIES: readonly Story[] = [
   ...KEPT_STORIES,
   ...IDLE_STORIES,
   ...SERVICE_STORIES,
+  ...RUN_STORIES,
 ];

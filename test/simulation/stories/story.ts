@@ -1,4 +1,5 @@
 import type { JsonObject } from '../memory-kube/json.ts';
+import type { Program } from '../programs.ts';
 import type { Stage } from './stage.ts';
 
 /**
@@ -30,5 +31,9 @@ export interface Story {
   readonly mayLeave?: boolean;
   /** True if the heap is searched at the end for objects that are gone. */
   readonly asksMemory?: boolean;
+  /** The object `a` is a run with this `spec.completion`. */
+  readonly run?: JsonObject;
+  /** Program of each machine of a run, by the number of the machine from 1. */
+  readonly programOf?: (rental: number) => Program;
   readonly plot: (stage: Stage) => void;
 }

@@ -66,7 +66,7 @@ function whileUnsettled(facts: Facts, recorded: RecordedMachine<Listed>): Step |
 }
 
 /** Returns true if the annotation cancels the run now. */
-export function isCancelDue({ object, clock }: Pick<Facts, 'object' | 'clock'>): boolean {
+function isCancelDue({ object, clock }: Pick<Facts, 'object' | 'clock'>): boolean {
   const at = cancelAt(object);
   return at !== undefined && at !== 'invalid' && at <= clock.now;
 }
@@ -150,7 +150,7 @@ function searching(facts: HeldFacts, recorded: RecordedMachine<Listed>, run: Run
 }
 
 /** Records the result. The machine ends in a later reconcile: then the result cannot be lost any more. */
-export function settle(facts: HeldFacts, recorded: RecordedMachine<Listed>, result: RunResult): Decision {
+function settle(facts: HeldFacts, recorded: RecordedMachine<Listed>, result: RunResult): Decision {
   const { object, clock } = facts;
   const { attempt, instanceId } = recorded.machine;
   const run = settledRun(object, { attempt, result, now: clock.now });
