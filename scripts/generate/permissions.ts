@@ -6,6 +6,7 @@ import {
   metricsGrants,
   ownGrants,
   pickerGrants,
+  relayGrants,
   watchedGrants,
 } from '../../src/api/access.ts';
 import { labels as labelNames } from '../../src/api/v1alpha1/names.ts';
@@ -14,6 +15,8 @@ import { GENERATED, indented, yaml, yamlDocuments } from './yaml.ts';
 
 const NAME = 'gpu-rental-operator';
 const NAMESPACE = 'gpu-rental-system';
+/** ServiceAccount, Role and RoleBinding of Pods with `gpu-rent job`. */
+const RELAY = 'gpu-rent-job';
 const { operatorNamespace } = labelNames;
 
 const rule = ({ group, resources, verbs, names }: Grant) => ({
@@ -76,6 +79,9 @@ Granted with the chart's \`metrics.authentication.enabled\` or \`gatewayReports.
 
 ${table('Of a picker of the gateway, in every namespace that it serves', pickerGrants)}
 Beside them \`get\` on the Secrets that it reads, by name: those of \`spec.gateway.keys\`, and \`NAME-gateway-client\` of groups with \`link: TLS\`. Granted to a ServiceAccount of its own with the chart's \`gateway.enabled\` or \`deploy/components/gateway\`.
+
+${table('Of a Pod with gpu-rent job, in its own namespace', relayGrants)}
+Granted to the ServiceAccount \`gpu-rent-job\` with the chart's \`jobRelay.namespaces\` or \`deploy/components/job-relay\` only. Every user who can create Pods there can rent machines: add a SpendBudget.
 `;
 
 /** Returns the RBAC objects of `deploy/`, for the whole cluster. */
@@ -140,6 +146,22 @@ function pickerObjects(): readonly unknown[] {
   ];
 }
 
+/** Returns the permissions of Pods with `gpu-rent job`, without a namespace: the kustomization of the Jobs sets it. */
+function relayObjects(): readonly unknown[] {
+  const metadata = { name: RELAY, labels: { 'app.kubernetes.io/name': RELAY } };
+  return [
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata },
+    { apiVersion: `${rbac}/v1`, kind: 'Role', metadata, rules: relayGrants.map(rule) },
+    {
+      apiVersion: `${rbac}/v1`,
+      kind: 'RoleBinding',
+      metadata,
+      roleRef: { apiGroup: rbac, kind: 'Role', name: RELAY },
+      subjects: [{ kind: 'ServiceAccount', name: RELAY }],
+    },
+  ];
+}
+
 /** Returns RBAC of the kustomize base, the rules of the chart, and the page that explains both. */
 export function permissionArtifacts(): readonly Artifact[] {
   return [
@@ -155,6 +177,7 @@ export function permissionArtifacts(): readonly Artifact[] {
         template('own', ownGrants),
         template('metrics', metricsGrants),
         template('picker', pickerGrants),
+        template('relay', relayGrants),
       ].join('')}`,
     },
     {
@@ -166,6 +189,7 @@ export function permissionArtifacts(): readonly Artifact[] {
       content: yamlDocuments(reviewObjects('gateway-auth', 'gateway-reporter', GATEWAY_REPORTER)),
     },
     { path: 'deploy/components/gateway/rbac.yaml', content: yamlDocuments(pickerObjects()) },
+    { path: 'deploy/components/job-relay/rbac.yaml', content: yamlDocuments(relayObjects()) },
     { path: 'docs/reference/permissions.md', content: page },
   ];
 }

@@ -143,6 +143,37 @@ export const pickerGrants: readonly Grant[] = [
 /** Permission of `gpu-rent endpoint-picker` to report. */
 export const GATEWAY_REPORTER = { nonResourceURLs: [GATEWAY_REPORTS_PATH], verbs: ['post'] } as const;
 
+/**
+ * Permissions of a Pod with `gpu-rent job` in its own namespace. Every user who can create such Pods can rent
+ * machines, within the limits of accounts and budgets.
+ */
+export const relayGrants: readonly Grant[] = [
+  {
+    group: GROUP,
+    resources: [instances],
+    verbs: ['create', 'get', 'list', 'watch', 'patch', 'delete'],
+    why: 'Create the GpuInstance of a Job or attach to it, follow it, cancel it, and delete a failed one before the next try.',
+  },
+  {
+    group: GROUP,
+    resources: [`${instances}/log`],
+    verbs: ['get'],
+    why: 'Read the log of its machine from the operator.',
+  },
+  {
+    group: 'batch',
+    resources: ['jobs'],
+    verbs: ['get'],
+    why: 'Make the Job the owner of the GpuInstance, and see after SIGTERM if the Job continues.',
+  },
+  {
+    group: '',
+    resources: ['pods'],
+    verbs: ['get'],
+    why: 'Find the Job of its own Pod.',
+  },
+];
+
 /** Permissions in the operator's own namespace. */
 export const ownGrants: readonly Grant[] = [
   {

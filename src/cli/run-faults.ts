@@ -1,6 +1,6 @@
 import { CommandError, usageError } from './command-error.ts';
 
-/** A manifest from the options of `run`. */
+/** A manifest from options. */
 interface RunManifest {
   readonly metadata: { readonly name?: string };
   readonly spec: Readonly<Record<string, unknown>>;
@@ -12,9 +12,13 @@ const OPTION_OF: readonly (readonly [string, string])[] = [
   ['metadata.namespace', '-n'],
   ['spec.accountRef', '--account'],
   ['spec.args', '--args'],
+  ['spec.command', 'the command behind --'],
+  ['spec.completion.backoffLimit', '--backoff-limit'],
+  ['spec.completion.lostLimit', '--lost-limit'],
   ['spec.disk', '--disk'],
   ['spec.env', '--env'],
   ['spec.image', '--image'],
+  ['spec.maxLifetime', '--max-lifetime'],
   ['spec.maxTotalCost', '--max-cost'],
   ['spec.offers.0.gpuCount', '--count'],
   ['spec.offers.0.gpuNames', '--gpu'],
@@ -66,10 +70,7 @@ export async function refuseOptions({ metadata, spec }: RunManifest): Promise<vo
   const lines = faults.map(
     ({ path, message }) => `${optionOf(path.map(String).join('.'))}: ${asOption(message)}.`,
   );
-  throw usageError(
-    [...new Set(lines)].join('\n'),
-    'Correct the options; gpu-rent run --help shows examples.',
-  );
+  throw usageError([...new Set(lines)].join('\n'), 'Correct the options; --help shows examples.');
 }
 
 /** Quotes belong to YAML, not to a command line. */

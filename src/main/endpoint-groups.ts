@@ -93,8 +93,8 @@ export function createEndpointGroups(wiring: EndpointGroupWiring): EndpointGroup
     outlook: outlookOf(wiring),
     accountCapOf: ({ metadata, spec }) =>
       sessionFor(registry, { metadata, spec: spec.template.spec })?.limits.maxPricePerHour,
-    hasStop: ({ metadata, spec }) =>
-      sessionFor(registry, { metadata, spec: spec.template.spec })?.market.about.hasStop,
+    marketOf: ({ metadata, spec }) =>
+      sessionFor(registry, { metadata, spec: spec.template.spec })?.market.about,
     reportHostFailure: (worker, reason, waited) => reportHostFailure(registry, { worker, reason, waited }),
     workers: config.endpointGroupWorkers,
     metrics: wiring.metrics,

@@ -27,13 +27,12 @@ export interface GroupSituation
   extends Partial<Pick<Observed, 'group' | 'memory' | 'refused'>>,
     Partial<Omit<SeenWorkers, 'all'>>,
     Partial<Omit<SeenLoad, 'state'>>,
-    Partial<Pick<SeenAccount, 'frozen'>>,
+    Partial<Pick<SeenAccount, 'frozen' | 'market'>>,
     Partial<Pick<SeenPublication, 'identity' | 'gatewayUrl' | 'allowPrivateAddresses'>>,
     Partial<PassTimes> {
   readonly workers?: readonly Worker[];
   readonly loadState?: LoadState;
   readonly accountCap?: SeenAccount['cap'];
-  readonly hasStop?: SeenAccount['hasStop'];
   readonly published?: SeenPublication['service'];
   readonly publishedFile?: SeenPublication['file'];
 }
@@ -63,7 +62,7 @@ export function observedGroup(situation: GroupSituation = {}): Observed {
     group: situation.group ?? groupObject(),
     workers: { all: workers, orphans, takenNames, outlook },
     load: { state: loadState, source, hasLateFigures, wakeAsked },
-    account: { frozen, cap: situation.accountCap, hasStop: situation.hasStop },
+    account: { frozen, cap: situation.accountCap, market: situation.market },
     publication: {
       service: published,
       file: situation.publishedFile,

@@ -95,6 +95,7 @@ describe('a time without a unit', () => {
       '--interval <time>',
       '--late-call <duration>',
       '--list-lag <duration>',
+      '--max-lifetime <time>',
       '--request-timeout <time>',
       '--timeout <time>',
     ]);

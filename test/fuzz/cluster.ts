@@ -50,6 +50,7 @@ export function answeringCluster(text: string): {
     namespace: 'team',
     scope: 'team',
     operatorNamespace: 'operator',
+    credentials: noCredentials,
     get: answer,
   };
   return { client, session };

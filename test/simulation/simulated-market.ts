@@ -12,15 +12,18 @@ export const MARKET_NAMES = ['vast', 'toy'] as const;
 export type MarketName = (typeof MARKET_NAMES)[number];
 
 /** Capability of a market that actions of people and faults may need. */
-export type Capability = 'bids' | 'hosts' | 'labels' | 'stop' | 'utilization';
+export type Capability = 'bids' | 'hosts' | 'labels' | 'selfEnd' | 'stop' | 'utilization';
 
 /** Returns true if a market has a capability. */
 export function offers(
-  { hasBids, hasStop, hasUtilization, label, namesHosts }: MarketFacts,
+  { hasBids, hasStop, hasUtilization, label, namesHosts, selfEnd }: MarketFacts,
   capability: Capability,
 ): boolean {
   const labels = label.kept !== 'never';
-  return { bids: hasBids, hosts: namesHosts, stop: hasStop, labels, utilization: hasUtilization }[capability];
+  return {
+    ...{ bids: hasBids, hosts: namesHosts, labels, stop: hasStop, utilization: hasUtilization },
+    selfEnd: selfEnd !== undefined,
+  }[capability];
 }
 
 /** Capability that each fault of the service needs: without it, the fault has no effect. */

@@ -221,3 +221,38 @@
     - list
     - watch
 {{- end }}
+{{- define "gpu-rental-operator.rules.relay" -}}
+# Create the GpuInstance of a Job or attach to it, follow it, cancel it, and delete a failed one before the next try.
+- apiGroups:
+    - gpurental.dev
+  resources:
+    - gpuinstances
+  verbs:
+    - create
+    - get
+    - list
+    - watch
+    - patch
+    - delete
+# Read the log of its machine from the operator.
+- apiGroups:
+    - gpurental.dev
+  resources:
+    - gpuinstances/log
+  verbs:
+    - get
+# Make the Job the owner of the GpuInstance, and see after SIGTERM if the Job continues.
+- apiGroups:
+    - batch
+  resources:
+    - jobs
+  verbs:
+    - get
+# Find the Job of its own Pod.
+- apiGroups:
+    - ""
+  resources:
+    - pods
+  verbs:
+    - get
+{{- end }}

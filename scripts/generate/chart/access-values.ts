@@ -20,6 +20,13 @@ export const accessValues: ChartValues = {
       schemas.flag,
     ),
   }),
+  jobRelay: group('Pods with `gpu-rent job`, which run programs on rented machines for Jobs.', {
+    namespaces: value(
+      'Namespaces with a ServiceAccount, Role and RoleBinding `gpu-rent-job` for such Pods. Every user who can create Pods there can rent machines: add a SpendBudget.',
+      [],
+      { type: 'array', items: { type: 'string', minLength: 1 }, uniqueItems: true },
+    ),
+  }),
   admissionPolicies: group(
     'ValidatingAdmissionPolicies. They run in the API server, so no webhook can fail.',
     {

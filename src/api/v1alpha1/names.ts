@@ -150,6 +150,16 @@ const ANNOTATIONS = {
     meaning:
       'EndpointSlice of a worker behind a gateway: hourly price of its machine, in dollars. Written by the operator only.',
   },
+  jobTry: {
+    name: 'job-try',
+    meaning:
+      'GpuInstance of `gpu-rent job`: number of this try of its owner, from 0. Written by the relay only.',
+  },
+  jobReported: {
+    name: 'job-reported',
+    meaning:
+      'GpuInstance of `gpu-rent job`: the Pod that has reported the result to its owner. Written by the relay only.',
+  },
   wokenAt: {
     name: 'woken-at',
     meaning:
@@ -182,6 +192,8 @@ export const labels = {
   link: `${GROUP}/link`,
   endpointName: `${GROUP}/endpoint-name`,
   account: `${GROUP}/account`,
+  /** On GpuInstances of `gpu-rent job`: uid of the Job or Pod, and the index of an indexed Job. */
+  jobRun: `${GROUP}/job-run`,
   /** On objects of an operator's installation: the namespace of the operator. Set by the chart and `deploy/`. */
   operatorNamespace: `${GROUP}/operator-namespace`,
   /** Standard labels of EndpointSlices. */

@@ -1,4 +1,3 @@
-import type { GpuInstanceManifestSpec } from '../../api/v1alpha1/gpu-instance.ts';
 import { API_VERSION, gpuInstanceResource } from '../../api/v1alpha1/names.ts';
 import { facetsOf } from '../../api/v1alpha1/reasons.ts';
 import { omitUndefined } from '../../lib/json.ts';
@@ -12,17 +11,9 @@ import type { Command, CommandContext, CommandInput } from '../command.ts';
 import { EXIT, failed, usageError } from '../command-error.ts';
 import { reachMachine, SSH_OPTIONS } from '../machine/reach.ts';
 import { goalOf, waitForAll } from '../objects/waiting.ts';
-import {
-  dollarsOption,
-  listOption,
-  numberOption,
-  parseTime,
-  restOption,
-  switchOption,
-  textOption,
-} from '../option-values.ts';
-import { containerFlags } from '../options/container-flags.ts';
-import { ARGS, imageArgs, imageOption } from '../options/image-args.ts';
+import { parseTime, restOption, switchOption, textOption } from '../option-values.ts';
+import { ARGS, imageArgs } from '../options/image-args.ts';
+import { MACHINE_OPTIONS, machineFields, machineParts } from '../options/machine-options.ts';
 import { createOutput, createProgress, yamlOf } from '../output/output.ts';
 import { withClusterViews } from '../plan/cluster-view.ts';
 import { plannedObjects } from '../plan/manifests.ts';
@@ -45,26 +36,7 @@ export const runCommand: Command = {
   ],
   args: [{ name: '[command...]', description: 'Behind --: run this instead of a shell.' }],
   options: [
-    {
-      flags: '--gpu <name>',
-      description: 'GPU model from gpu-rent list gpus; repeatable.',
-      repeatable: true,
-    },
-    { flags: '--count <n>', description: 'Number of GPUs. Default: 1.' },
-    { flags: '--image <image>', description: 'Image of the container.' },
-    { flags: '--max-price <dollars>', description: 'Maximum cost per hour.' },
-    {
-      flags: '--max-cost <dollars>',
-      description: 'Maximum total cost; at this amount the machine is destroyed.',
-    },
-    { flags: '--disk <quantity>', description: 'Such as 64G.' },
-    {
-      flags: '--env <name=value>',
-      description:
-        "A variable of the container, or the marketplace's own form '-e A=b -p 8000:8000'; repeatable.",
-      repeatable: true,
-    },
-    { flags: '--account <name>', description: 'The MarketplaceAccount. Default: default.' },
+    ...MACHINE_OPTIONS,
     { flags: '--name <name>', description: 'Name of the object. Default: run- and five characters.' },
     { flags: '--timeout <time>', description: 'Time limit for it to become ready. Default: 20m.' },
     { flags: '--rm', description: 'Delete the object and destroy the machine at the end.' },
@@ -133,44 +105,16 @@ interface Manifest {
 const NAME_CHARACTERS = 5;
 
 function manifestOf({ options }: CommandInput, context: CommandContext): Manifest {
-  const { image, args, gpuCount, container } = allOf({
-    image: () => requiredImage(options),
-    args: () => argsOf(options, context),
-    gpuCount: () => numberOption(options, '--count', { min: 1, whole: true }),
-    container: () => containerFields(listOption(options, '--env')),
-  });
-  const gpuNames = listOption(options, '--gpu');
-  const price = dollars(options, '--max-price');
-  const account = textOption(options, '--account');
+  const { args, ...parts } = allOf({ args: () => argsOf(options, context), ...machineParts(options) });
+  const { account, machine } = machineFields(options, parts);
   const namespace = textOption(options, '--namespace');
   const suffix = systemRandom.uuid().replaceAll('-', '').slice(0, NAME_CHARACTERS);
   return {
     apiVersion: API_VERSION,
     kind: 'GpuInstance',
     metadata: { name: textOption(options, '--name') ?? `run-${suffix}`, ...omitUndefined({ namespace }) },
-    spec: {
-      ...(account === undefined ? {} : { accountRef: { name: account } }),
-      ...(args === undefined ? { ssh: true } : { args }),
-      offers: [
-        {
-          ...(gpuNames.length > 0 && { gpuNames }),
-          ...omitUndefined({
-            gpuCount,
-            maxPricePerHour: price,
-          }),
-        },
-      ],
-      image,
-      ...omitUndefined({ disk: textOption(options, '--disk'), maxTotalCost: dollars(options, '--max-cost') }),
-      ...container,
-    },
+    spec: { ...account, ...(args === undefined ? { ssh: true } : { args }), ...machine },
   };
-}
-
-function requiredImage(options: CommandInput['options']): string {
-  const image = imageOption(options);
-  if (image === undefined) throw usageError('--image is missing.', 'Give an image: --image ubuntu:24.04.');
-  return image;
 }
 
 function argsOf(options: CommandInput['options'], context: CommandContext): readonly string[] | undefined {
@@ -181,31 +125,6 @@ function argsOf(options: CommandInput['options'], context: CommandContext): read
       'Leave --rm out, or run a program by SSH: -- PROGRAM',
     );
   return args;
-}
-
-/** Returns the amount in the field's form: a text. Throws a usage error for an invalid amount. */
-function dollars(options: CommandInput['options'], flag: string): string | undefined {
-  const amount = dollarsOption(options, flag);
-  return amount === undefined ? undefined : textOption(options, flag)?.replace(/^\$/, '');
-}
-
-/** Returns `env` and `ports` of the spec from the given options. */
-function containerFields(texts: readonly string[]): Pick<GpuInstanceManifestSpec, 'env' | 'ports'> {
-  const { variables, ports } = containerFlags(texts);
-  const env = variables.map((text) => {
-    const at = text.indexOf('=');
-    if (at < 1) throw usageError(`--env: "${text}" is not NAME=VALUE.`);
-    return { name: text.slice(0, at), value: text.slice(at + 1) };
-  });
-  return {
-    ...(env.length > 0 && { env }),
-    ...(ports.length > 0 && {
-      ports: ports.map(({ port, protocol }) => ({
-        containerPort: port,
-        ...(protocol === 'udp' && { protocol: 'UDP' as const }),
-      })),
-    }),
-  };
 }
 
 async function planOf(manifest: Manifest, input: CommandInput, context: CommandContext): Promise<Plan> {

@@ -20,6 +20,8 @@ export interface ClusterSession {
   /** Namespace of lists: undefined with `-A`. */
   readonly scope: string | undefined;
   readonly operatorNamespace: string;
+  /** The identity of the user, also for the operator, which reviews its token. */
+  readonly credentials: Credentials;
   /** Sends a raw GET, for data that are no objects: versions, the server's clock. */
   get(path: string): Promise<TransportResponse>;
 }
@@ -73,6 +75,7 @@ async function openCluster(options: OptionValues, context: CommandContext) {
     namespace,
     scope: switchOption(options, '--all-namespaces') ? undefined : namespace,
     operatorNamespace: operatorNamespace(options, context),
+    credentials,
     get: getter(client),
   };
   return { cluster, close: () => pooled.close() };

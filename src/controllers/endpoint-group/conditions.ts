@@ -82,7 +82,7 @@ function ready(situation: Situation): ConditionState {
   if (counts.ready < decision.hot) return short(situation);
   const update = updating(situation);
   if (update) return no(update.reason, update.message);
-  const gap = poolGap(situation);
+  const gap = `${poolGap(situation)}${spreadGap(situation)}`;
   if (decision.hot > 0) return yes('Ready', `${workersAre(counts.ready)} ready.${broken(situation)}${gap}`);
   const why = situation.group.spec.replicas === 0 ? 'spec.replicas is 0' : 'no load';
   return sleepsBlind(situation) ?? yes('ScaledToZero', `Scaled to zero: ${why}.${gap}`);
@@ -90,13 +90,23 @@ function ready(situation: Situation): ConditionState {
 
 /** Returns the reason for missing cold workers, which no other condition reports while the load is served. */
 function poolGap({ workers, group, account }: Situation): string {
-  if (account.hasStop === false && group.spec.coldWorkers > 0) return WITHOUT_POOL;
+  if (account.market?.hasStop === false && group.spec.coldWorkers > 0) return WITHOUT_POOL;
   const why = blockedWorkers(workers.all, 'Cold');
   return why === undefined ? '' : ` ${why}`;
 }
 
 const WITHOUT_POOL =
   ' spec.coldWorkers has no effect: the marketplace cannot stop machines, so surplus workers are deleted.';
+
+/** Returns the sentence that workers are not spread, which no other condition reports. */
+function spreadGap({ group, account }: Situation): string {
+  const { spreadBy } = group.spec;
+  const isByHost = spreadBy === 'Machine' || spreadBy === 'Host';
+  return isByHost && account.market?.namesHosts === false ? withoutSpread(spreadBy) : '';
+}
+
+const withoutSpread = (spreadBy: string): string =>
+  ` spec.spreadBy ${spreadBy} has no effect: offers of the marketplace do not identify machines and hosts. Set None or Region.`;
 
 /** Returns the problem of a load source that cannot be read while no worker is hot, so that no load would wake one. */
 function sleepsBlind({ load }: Situation): ConditionState | undefined {

@@ -297,7 +297,7 @@ export function scalingDecision(facts: Facts): ScalingDecision {
     waiting: view.waiting,
     perf: expectedPerf(input),
     mayReachZero: mayReachZero(facts),
-    hasStop: facts.account.hasStop,
+    hasStop: facts.account.market?.hasStop,
   });
 }
 

@@ -13,7 +13,7 @@ import type { LoadSources } from './load/sources.ts';
 import type { LoadStore } from './load/state.ts';
 import type { GroupMemory } from './memory.ts';
 import type { ScalingTimes } from './times.ts';
-import type { TemplateOutlook } from './types.ts';
+import type { MarketCapabilities, TemplateOutlook } from './types.ts';
 
 /** Dependencies that the reconciles of all groups share. */
 export interface SharedDeps {
@@ -42,8 +42,8 @@ export interface SharedDeps {
   };
   /** Returns the maximum price of one machine by the account of a group; undefined if unset or unknown. */
   readonly accountCapOf: (group: EndpointGroup) => MicroDollars | undefined;
-  /** Returns false if the market of a group's account cannot stop machines; undefined if that is unknown. */
-  readonly hasStop?: (group: EndpointGroup) => boolean | undefined;
+  /** Returns the capabilities of the market of a group's account; undefined if they are unknown. */
+  readonly marketOf?: (group: EndpointGroup) => MarketCapabilities | undefined;
 }
 
 /** Search for machines: the workers that the template would replace, with the template applied. */

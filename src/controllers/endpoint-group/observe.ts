@@ -26,7 +26,7 @@ export interface ObserveDeps
     | 'loadStore'
     | 'isFrozen'
     | 'accountCapOf'
-    | 'hasStop'
+    | 'marketOf'
     | 'allowPrivateAddresses'
     | 'gatewayUrl'
     | 'enqueue'
@@ -82,7 +82,7 @@ function observedNow(group: EndpointGroup, { read, beganAt, isTick }: Pass, deps
     account: {
       frozen: new Set(children.filter(isFrozen).map(({ metadata }) => metadata.uid ?? '')),
       cap: deps.accountCapOf(group),
-      hasStop: deps.hasStop?.(group),
+      market: deps.marketOf?.(group),
     },
     publication: {
       ...{ allowPrivateAddresses, gatewayUrl },

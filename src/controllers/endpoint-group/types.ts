@@ -93,14 +93,22 @@ export interface SeenLoad {
   readonly wakeAsked: boolean;
 }
 
+/** Capabilities of a market on which fields of a group depend. */
+export interface MarketCapabilities {
+  /** True if its machines can be stopped and started. */
+  readonly hasStop: boolean;
+  /** True if its offers and machines name the machine and the host that they are of. */
+  readonly namesHosts: boolean;
+}
+
 /** The account that the template names. */
 export interface SeenAccount {
   /** Uids of workers whose account is suspended, or frozen by its breaker. */
   readonly frozen: ReadonlySet<string>;
   /** Maximum price of one machine; undefined if the account sets none. */
   readonly cap?: MicroDollars | undefined;
-  /** False if its market cannot stop machines; undefined if that is unknown. */
-  readonly hasStop?: boolean | undefined;
+  /** Undefined while the market is unknown. */
+  readonly market?: MarketCapabilities | undefined;
 }
 
 /** Access of clients to the group, and the results of the last writes. */

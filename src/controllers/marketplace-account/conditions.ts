@@ -278,8 +278,16 @@ export function ready(observed: Observed): ConditionState {
   if (pause) return { ...pause, status: 'False' };
   const money = funded(observed);
   if (money.status === 'False') return money;
-  return isTrue('Ready', 'Machines can be rented with this account.');
+  return isTrue('Ready', `Machines can be rented with this account.${withoutOrphans(observed)}`);
 }
+
+/** Returns the sentence that orphaned machines are not destroyed, which no other condition reports. */
+function withoutOrphans({ account, session }: Observed): string {
+  return account.spec.orphanPolicy === 'Destroy' && session?.labelEcho === 'notEchoed' ? NO_ORPHANS : '';
+}
+
+const NO_ORPHANS =
+  ' spec.orphanPolicy Destroy has no effect: the marketplace keeps no labels, so no machine is recognized as orphaned. Set Report.';
 
 /** Returns the condition while `spec.suspend` is set, with the machines that still bill; undefined otherwise. */
 export function suspended({ account, session }: Observed): ConditionState | undefined {

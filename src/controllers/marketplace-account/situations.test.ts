@@ -468,6 +468,14 @@ describe('what is on record', () => {
       CONNECTED,
     ],
     [
+      'reports that orphanPolicy has no effect when its market keeps no labels',
+      {
+        account: accountWith({ spec: { orphanPolicy: 'Destroy' } }),
+        session: session({ labelEcho: 'notEchoed' }),
+      },
+      CONNECTED,
+    ],
+    [
       'has no counts before there are any, and labels that come back',
       { session: session({ counts: undefined, labelEcho: 'echoed' }) },
       CONNECTED,

@@ -3,6 +3,7 @@ import { calledOf } from '../kubectl.ts';
 import { isObject, type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
 import { readPurchase } from '../oracle/purchase.ts';
 import type { Violation } from '../oracle/scene.ts';
+import { statusAt } from '../status-at.ts';
 import type { SimulatedWorld } from '../world.ts';
 import type { Arrival, FuseMachine, FuseMachines, SelfEnd } from './machines.ts';
 
@@ -99,6 +100,7 @@ export class FuseJudge {
         this.#checkOverdue(machine);
         this.#checkWarned(machine);
         this.#checkShown(machine);
+        this.#checkRecord(machine);
       }
     }
     return this.violations.length === 0;
@@ -142,6 +144,15 @@ export class FuseJudge {
     const at = Date.parse(renewedAt);
     if (at < this.termsOf({ id }).rentedAt - SECOND || at > world.now + SECOND)
       this.broken('I8 warning', `machine ${id} shows a renewal at ${renewedAt}`);
+  }
+
+  /** I7: an object shows the fuses that its machine was sent, also if the answer to the rental was lost. */
+  #checkRecord({ id, fuse }: FuseMachine): void {
+    const object = this.#objects.get(String(id));
+    if (!object) return;
+    const { lifeSeconds, leaseSeconds } = objectAt(statusAt(object), 'selfEnd');
+    if (lifeSeconds !== fuse.lifeSeconds || leaseSeconds !== fuse.leaseSeconds)
+      this.broken('I7', `machine ${id} has other fuses than its object shows`);
   }
 
   /** I8: a condition warns of a lease that is at risk, long before it is over. */

@@ -44,11 +44,13 @@ const builtIn = (
   ...more,
 });
 
-/** Built-in kinds that the operator uses. */
+/** Built-in kinds that the operator uses, and those of Pods that request machines. */
 export const BUILT_IN_KINDS: readonly Kind[] = [
   builtIn('', 'v1', 'namespaces', 'Namespace', { namespaced: false, hasStatus: true }),
   builtIn('', 'v1', 'secrets', 'Secret'),
   builtIn('', 'v1', 'configmaps', 'ConfigMap'),
+  builtIn('', 'v1', 'pods', 'Pod'),
+  builtIn('batch', 'v1', 'jobs', 'Job'),
   builtIn('', 'v1', 'services', 'Service', { hasStatus: true }),
   builtIn('discovery.k8s.io', 'v1', 'endpointslices', 'EndpointSlice', { countsGenerations: true }),
   builtIn('events.k8s.io', 'v1', 'events', 'Event', {

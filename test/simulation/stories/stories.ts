@@ -6,6 +6,7 @@ import { CLOCK_STORIES } from './clock-stories.ts';
 import { CONTRADICTED_STORIES } from './contradicted-stories.ts';
 import { EDIT_STORIES } from './edit-stories.ts';
 import { FOUND_STORIES } from './found-stories.ts';
+import { FUSE_STORIES } from './fuse-stories.ts';
 import { GONE_STORIES } from './gone-stories.ts';
 import { GROUP_STORIES } from './group-stories.ts';
 import { IDLE_STORIES } from './idle-stories.ts';
@@ -42,6 +43,7 @@ export const STORIES: readonly Story[] = [
   ...CLOCK_STORIES,
   ...VANISHED_STORIES,
   ...FOUND_STORIES,
+  ...FUSE_STORIES,
   ...QUEUE_STORIES,
   ...RESTRAINT_STORIES,
   ...EDIT_STORIES,

@@ -1,15 +1,11 @@
 import * as z from 'zod';
 import type { CallOptions } from '../../../market/call-options.ts';
-import { MarketplaceError } from '../../../market/errors.ts';
-import type { FilterOperator, Offer, OfferFilter, OfferQuery, OfferScalar } from '../../../market/offer.ts';
+import type { Offer, OfferFilter, OfferQuery, OfferScalar } from '../../../market/offer.ts';
 import type { Requester } from '../http/call.ts';
 import { toId } from '../ids.ts';
 import { wireId } from '../scalars.ts';
-import { COLUMN_SHAPE, columnOfFact, factsOfRow, type OfferColumn } from './columns.ts';
-import { findOfferField, unknownFieldMessage } from './offer-fields.ts';
-
-/** Filters of one field: `{op: value}`, joined by AND. */
-export type WireFilter = Partial<Record<FilterOperator, OfferScalar | readonly OfferScalar[]>>;
+import { COLUMN_SHAPE, factsOfRow } from './columns.ts';
+import { columnOf, toWireFilters } from './wire-filters.ts';
 
 /**
  * Control keys of a search body (specification 4.4); the body also contains the filters, each under its field.
@@ -58,23 +54,18 @@ export function toOffer(row: WireOffer): Offer {
 }
 
 /**
- * Returns the column of a fact, or of a field that only this market has. Throws a MarketplaceError for any other name:
- * the service would ignore the filter, and offers that it excludes would be rented.
- */
-function columnOf(field: string): Pick<OfferColumn, 'name' | 'toWire'> {
-  const column = columnOfFact(field);
-  if (column) return column;
-  if (findOfferField(field).type === 'known') return { name: field, toWire: (value) => value };
-  const why = `search not sent: ${unknownFieldMessage(field)}`;
-  throw new MarketplaceError(why, { kind: 'invalidRequest', outcome: 'refused' });
-}
-
-/**
  * Returns the body of an offer search: controls and filters side by side. Throws a MarketplaceError if no offer has a
  * field of the query.
  */
 export function toOfferSearch(query: OfferQuery): Record<string, unknown> {
-  return { ...toWireFilters(query.filters), ...toControls(query) };
+  const { filters, storageGB } = query;
+  const apart = storageGB === undefined ? filters : filters.map(besideControl);
+  return { ...toWireFilters(apart), ...toControls(query) };
+}
+
+/** Returns a filter that shares its key with the control of the storage under the column of the disk. */
+function besideControl(filter: OfferFilter): OfferFilter {
+  return filter.field === 'allocated_storage' ? { ...filter, field: 'diskGB' } : filter;
 }
 
 function toControls({ order = [], pricing, limit, storageGB }: OfferQuery): WireSearchControls {
@@ -86,21 +77,6 @@ function toControls({ order = [], pricing, limit, storageGB }: OfferQuery): Wire
     ...(limit === undefined ? {} : { limit }),
     ...(storageGB === undefined ? {} : { allocated_storage: storageGB }),
   };
-}
-
-/** Returns the filters by column; two filters of one field are joined under its column. */
-function toWireFilters(filters: readonly OfferFilter[]): Record<string, WireFilter> {
-  const wire: Record<string, WireFilter> = {};
-  for (const { field, operator, value } of filters) {
-    const { name, toWire } = columnOf(field);
-    wire[name] = {
-      ...wire[name],
-      [operator]: Array.isArray(value)
-        ? value.map((each: OfferScalar) => toWire(each))
-        : toWire(value as OfferScalar),
-    };
-  }
-  return wire;
 }
 
 /** Creates the offer calls over one requester. */

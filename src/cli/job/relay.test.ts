@@ -1,0 +1,236 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { type MemoryCluster, memoryCluster, refusedBy } from '../../../test/builders/memory-cluster.ts';
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import { annotations, gpuInstanceResource } from '../../api/v1alpha1/names.ts';
+import { seededRandom } from '../../lib/random.ts';
+import { namespaceResource } from '../../runtime/kube/core-resources.ts';
+import { controllerReference } from '../../runtime/kube/kube-object.ts';
+import { Interrupted } from '../command-error.ts';
+import { type RelayEnd, relay } from './relay.ts';
+import { noLog } from './run-log.ts';
+import { runName } from './run-name.ts';
+import { jobResource, type OwnerObject, podResource } from './run-owner.ts';
+
+/* A relay against a Kubernetes API in memory. Its Pod and Job are as a test says; no operator works. */
+
+const NAMESPACE = 'team';
+const SPEC = {
+  image: 'ubuntu:24.04',
+  command: ['true'],
+  offers: [{ gpuNames: ['RTX 4090'], maxPricePerHour: '0.60' }],
+};
+
+let cluster: MemoryCluster;
+/** Names of the first two tries of the Job. */
+let first: string;
+let second: string;
+beforeEach(async () => {
+  cluster = memoryCluster();
+  const { kube } = cluster;
+  const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } };
+  await kube.create(namespaceResource, namespace);
+  const job = await kube.create<OwnerObject>(jobResource, {
+    ...{ apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'train', namespace: NAMESPACE } },
+  });
+  const key = { ownerUid: job.metadata.uid ?? '', index: undefined };
+  first = runName(key, 0);
+  second = runName(key, 1);
+  for (const name of ['train-a', 'train-b'])
+    await kube.create(podResource, {
+      ...{ apiVersion: 'v1', kind: 'Pod' },
+      metadata: { name, namespace: NAMESPACE, ownerReferences: [controllerReference(job)] },
+    });
+});
+
+/** Changes the Job as a user or its controller does. */
+async function changeJob(change: 'deleted' | Partial<Pick<OwnerObject, 'spec' | 'status'>>): Promise<void> {
+  const ref = { namespace: NAMESPACE, name: 'train' };
+  if (change === 'deleted') await cluster.kube.delete(jobResource, ref);
+  else await cluster.kube.patch(jobResource, ref, { type: 'merge', body: change });
+}
+
+interface Running {
+  readonly ended: Promise<RelayEnd | Error>;
+  readonly lines: string[];
+  terminate(): void;
+}
+
+function start(name: string, spec: object = SPEC): Running {
+  const { kube, clock } = cluster;
+  const abort = new AbortController();
+  const lines: string[] = [];
+  const ended = relay(
+    { pod: { name }, manifest: { spec: { ...spec } } },
+    {
+      ...{ kube, clock, random: seededRandom(7), namespace: NAMESPACE, signal: abort.signal },
+      print: (line) => lines.push(line),
+      followLog: noLog,
+    },
+  ).catch((error: Error) => error);
+  return { ended, lines, terminate: () => abort.abort(new Interrupted(143)) };
+}
+
+const existing = async (): Promise<readonly GpuInstance[]> =>
+  (await cluster.kube.list<GpuInstance>(gpuInstanceResource, { namespace: NAMESPACE })).items;
+
+/** Reports the end of a run, as the operator does. */
+async function finish(name: string, exitCode: number): Promise<void> {
+  const object = await cluster.kube.get<GpuInstance>(gpuInstanceResource, { namespace: NAMESPACE, name });
+  if (!object) throw new Error(`no ${name}`);
+  const condition = {
+    ...{ type: 'Succeeded', status: exitCode === 0 ? 'True' : 'False' },
+    ...{ reason: exitCode === 0 ? 'Completed' : 'BackoffLimit', message: 'The program ended.' },
+    lastTransitionTime: '2026-11-20T12:41:00Z',
+  } as const;
+  const status = {
+    ...{ observedGeneration: 1, conditions: [condition], cost: { accrued: '0.41' } },
+    run: {
+      ...{ exitCode, attempts: 1 },
+      ...{ startedAt: '2026-11-20T12:00:00Z', finishedAt: '2026-11-20T12:41:00Z' },
+    },
+  };
+  await cluster.kube.replace(gpuInstanceResource, { ...object, status } as GpuInstance, {
+    subresource: 'status',
+  });
+}
+
+const annotationsOf = async (name: string): Promise<Readonly<Record<string, string>>> =>
+  (await existing()).find((object) => object.metadata.name === name)?.metadata.annotations ?? {};
+
+describe('relay', () => {
+  test('creates one GpuInstance that the Job owns, and exits 0 when its run succeeded', async () => {
+    const running = start('train-a');
+    await cluster.clock.advance(1_000);
+    const [object] = await existing();
+    expect(object?.metadata).toMatchObject({
+      name: first,
+      ownerReferences: [{ apiVersion: 'batch/v1', kind: 'Job', name: 'train', blockOwnerDeletion: false }],
+    });
+    expect(object?.spec.completion).toMatchObject({ onSuccess: 'Destroy' });
+    await finish(first, 0);
+    await cluster.clock.advance(1_000);
+    expect(await running.ended).toEqual({
+      exitCode: 0,
+      line: `{"gpuJob":"${first}","exitCode":0,"machines":1,"dollars":"0.41","seconds":2460}`,
+    });
+  });
+
+  test('never creates two objects when two relays of one Job start at once', async () => {
+    const relays = ['train-a', 'train-b'].map((name) => start(name));
+    await cluster.clock.advance(10_000);
+    expect((await existing()).map(({ metadata }) => metadata.name)).toEqual([first]);
+    await finish(first, 0);
+    await cluster.clock.advance(1_000);
+    expect(await Promise.all(relays.map(({ ended }) => ended))).toMatchObject([
+      { exitCode: 0 },
+      { exitCode: 0 },
+    ]);
+  });
+
+  test('reports a failure once, and the next Pod begins the next try and deletes the failed object', async () => {
+    const failing = start('train-a');
+    await cluster.clock.advance(1_000);
+    await finish(first, 3);
+    await cluster.clock.advance(1_000);
+    expect(await failing.ended).toMatchObject({ exitCode: 3 });
+    expect(await annotationsOf(first)).toMatchObject({ [annotations.jobReported]: 'train-a' });
+    start('train-b');
+    await cluster.clock.advance(1_000);
+    expect((await existing()).map(({ metadata }) => metadata.name)).toEqual([second]);
+  });
+
+  test('attaches after an eviction, and reports a failure that no Pod has reported without renting again', async () => {
+    const evicted = start('train-a');
+    await cluster.clock.advance(1_000);
+    evicted.terminate();
+    await cluster.clock.advance(1_000);
+    expect(await evicted.ended).toMatchObject({ exitCode: 75 });
+    await finish(first, 3);
+    const next = start('train-b');
+    await cluster.clock.advance(1_000);
+    expect(await next.ended).toMatchObject({ exitCode: 3 });
+    expect((await existing()).map(({ metadata }) => metadata.name)).toEqual([first]);
+  });
+
+  test.each([
+    ['suspended', { spec: { suspend: true } }],
+    ['failed', { status: { conditions: [{ type: 'Failed', status: 'True' }] } }],
+  ] as const)('cancels the run after SIGTERM when the Job is %s', async (_, change) => {
+    const running = start('train-a');
+    await cluster.clock.advance(1_000);
+    await changeJob(change);
+    running.terminate();
+    await cluster.clock.advance(1_000);
+    expect(await running.ended).toMatchObject({ exitCode: 143 });
+    expect(await annotationsOf(first)).toMatchObject({
+      [annotations.cancelAt]: expect.stringMatching(/^2026-11-20T12:00:0\dZ$/),
+    });
+  });
+
+  test.each([
+    ['the API server does not answer', () => new Promise<never>(() => {})],
+    ['the relay may not read the Job any more', () => refusedBy(403, 'Forbidden')],
+    ['the Job continues', () => undefined],
+  ])('cancels nothing after SIGTERM when %s', async (_, reply) => {
+    const running = start('train-a');
+    await cluster.clock.advance(1_000);
+    cluster.intercept = ({ path }) => (path.includes('/jobs/') ? reply() : undefined);
+    running.terminate();
+    await cluster.clock.advance(5_000);
+    expect(await running.ended).toMatchObject({ exitCode: 75 });
+    expect(await annotationsOf(first)).not.toHaveProperty([annotations.cancelAt]);
+  });
+
+  test('is never done while its watch ends and the API server is silent, and reports that each minute', async () => {
+    const running = start('train-a');
+    await cluster.clock.advance(1_000);
+    const { intercept } = cluster;
+    cluster.intercept = () => Promise.reject(new Error('no route'));
+    cluster.memory.closeWatches();
+    await cluster.clock.advance(600_000);
+    const notices = running.lines.filter((line) => line.includes('no answer from the API server'));
+    expect(notices.length).toBeGreaterThanOrEqual(5);
+    cluster.intercept = intercept;
+    await finish(first, 0);
+    await cluster.clock.advance(60_000);
+    expect(await running.ended).toMatchObject({ exitCode: 0 });
+  });
+
+  test('reports each minute that the operator does not answer', async () => {
+    const { lines } = start('train-a');
+    await cluster.clock.advance(185_000);
+    expect(lines.filter((line) => line.includes('no answer from the operator'))).toHaveLength(3);
+  });
+
+  test('is cancelled, and not successful, when the Job is deleted with its GpuInstance', async () => {
+    const running = start('train-a');
+    await cluster.clock.advance(1_000);
+    await changeJob('deleted');
+    await cluster.clock.advance(60_000);
+    expect(await existing()).toEqual([]);
+    expect(await running.ended).toMatchObject({ exitCode: 143 });
+  });
+
+  test.each([
+    ['NoPriceLimit', { ...SPEC, offers: [{ gpuNames: ['RTX 4090'] }] }, {}],
+    ['OwnerEnded', SPEC, 'deleted'],
+    ['OwnerEnded', SPEC, { spec: { suspend: true } }],
+    ['JobNotIndexed', SPEC, { spec: { completions: 3 } }],
+  ] as const)('is refused by %s and creates nothing', async (reason, spec, change) => {
+    await changeJob(change);
+    const { ended } = start('train-a', spec);
+    await cluster.clock.advance(1_000);
+    expect(await ended).toMatchObject({ name: 'RunRefused', reason });
+    expect(await existing()).toEqual([]);
+  });
+
+  test('is refused when another object has the name', async () => {
+    await cluster.kube.create(gpuInstanceResource, {
+      ...{ apiVersion: 'gpurental.dev/v1alpha1', kind: 'GpuInstance' },
+      ...{ metadata: { name: first, namespace: NAMESPACE }, spec: SPEC },
+    } as unknown as GpuInstance);
+    const { ended } = start('train-a');
+    await cluster.clock.advance(1_000);
+    expect(await ended).toMatchObject({ reason: 'NameTaken' });
+  });
+});
