@@ -162,6 +162,12 @@ const CONTRADICTIONS: readonly Contradiction<Config>[] = [
       '--gateway-reports: reports are received at --metrics-bind-address; write an address there, not 0',
   },
   {
+    isBroken: ({ logBindAddress, logTlsDirectory }) =>
+      (logBindAddress.type === 'on') !== (logTlsDirectory !== undefined),
+    message:
+      '--log-bind-address: write it together with --log-tls-directory, since callers send their tokens there',
+  },
+  {
     isBroken: (config) => config.scalingSpeed > 1 && !onlyLoopback(config.marketplaceUrl),
     message: '--scaling-speed: leave it at 1 unless every --marketplace-url is on loopback (a simulator)',
   },

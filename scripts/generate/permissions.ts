@@ -2,6 +2,7 @@ import {
   clusterGrants,
   GATEWAY_REPORTER,
   type Grant,
+  LOG_READER,
   METRICS_READER,
   metricsGrants,
   ownGrants,
@@ -74,8 +75,8 @@ ${table('In the whole cluster', clusterGrants)}
 Without it (namespaced mode) \`allowedNamespaces.from: All\` and \`Selector\` say \`NotPermitted\`.
 
 ${table("In the operator's own namespace", ownGrants)}
-${table('In the whole cluster, to authenticate readers of the metrics and pickers', metricsGrants)}
-Granted with the chart's \`metrics.authentication.enabled\` or \`gatewayReports.enabled\`, \`deploy/components/metrics-authentication\` or \`deploy/components/gateway-reports\` only, in namespaced mode too. Readers need \`get\` on the non-resource URL \`/metrics\`: the ClusterRole \`gpu-rental-operator-metrics-reader\`. Pickers of a gateway need \`post\` on \`/gateway/reports\`: the ClusterRole \`gpu-rental-operator-gateway-reporter\`.
+${table('In the whole cluster, to authenticate readers of metrics and logs, and pickers', metricsGrants)}
+Granted with the chart's \`metrics.authentication.enabled\`, \`gatewayReports.enabled\` or \`logs.enabled\`, \`deploy/components/metrics-authentication\`, \`deploy/components/gateway-reports\` or \`deploy/components/logs\` only, in namespaced mode too. Readers need \`get\` on the non-resource URL \`/metrics\`: the ClusterRole \`gpu-rental-operator-metrics-reader\`. Pickers of a gateway need \`post\` on \`/gateway/reports\`: the ClusterRole \`gpu-rental-operator-gateway-reporter\`. Readers of logs need \`get\` on \`gpuinstances/log\` in the namespace of the object: bind the ClusterRole \`gpu-rental-operator-log-reader\` there.
 
 ${table('Of a picker of the gateway, in every namespace that it serves', pickerGrants)}
 Beside them \`get\` on the Secrets that it reads, by name: those of \`spec.gateway.keys\`, and \`NAME-gateway-client\` of groups with \`link: TLS\`. Granted to a ServiceAccount of its own with the chart's \`gateway.enabled\` or \`deploy/components/gateway\`.
@@ -187,6 +188,10 @@ export function permissionArtifacts(): readonly Artifact[] {
     {
       path: 'deploy/components/gateway-reports/rbac.yaml',
       content: yamlDocuments(reviewObjects('gateway-auth', 'gateway-reporter', GATEWAY_REPORTER)),
+    },
+    {
+      path: 'deploy/components/logs/rbac.yaml',
+      content: yamlDocuments(reviewObjects('log-auth', 'log-reader', LOG_READER)),
     },
     { path: 'deploy/components/gateway/rbac.yaml', content: yamlDocuments(pickerObjects()) },
     { path: 'deploy/components/job-relay/rbac.yaml', content: yamlDocuments(relayObjects()) },

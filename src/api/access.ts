@@ -101,26 +101,33 @@ export const clusterGrants: readonly Grant[] = [
 ];
 
 /**
- * For the whole cluster, with `--metrics-authentication kubernetes` or `--gateway-reports kubernetes` only: reviews
- * have no namespace.
+ * For the whole cluster, with `--metrics-authentication kubernetes`, `--gateway-reports kubernetes` or
+ * `--log-bind-address` only: reviews have no namespace.
  */
 export const metricsGrants: readonly Grant[] = [
   {
     group: 'authentication.k8s.io',
     resources: ['tokenreviews'],
     verbs: ['create'],
-    why: 'Check the token of a metrics reader or a reporting picker.',
+    why: 'Check the token of a metrics reader, a reporting picker or a reader of logs.',
   },
   {
     group: 'authorization.k8s.io',
     resources: ['subjectaccessreviews'],
     verbs: ['create'],
-    why: 'Check that this user may read metrics, or report.',
+    why: 'Check that this user may read metrics or logs, or report.',
   },
 ];
 
 /** Permission of a reader of the metrics in that case. */
 export const METRICS_READER = { nonResourceURLs: ['/metrics'], verbs: ['get'] } as const;
+
+/** Permission of a reader of logs, in a namespace or for the whole cluster. */
+export const LOG_READER = {
+  apiGroups: [GROUP],
+  resources: [instances, `${instances}/log`],
+  verbs: ['get'],
+} as const;
 
 /**
  * Permissions of `gpu-rent endpoint-picker` in every served namespace, in addition to `get` on Secrets by name.

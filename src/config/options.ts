@@ -230,6 +230,19 @@ export const OPTIONS = {
     description: 'address at which workers report their load (load.type: Push), or 0 for none',
     defaultValue: '0',
   },
+  logBindAddress: {
+    value: bindAddress,
+    placeholder: 'address',
+    description:
+      'address of /log/NAMESPACE/NAME, the logs of machines, over TLS with --log-tls-directory, or 0 for none; a caller needs a bearer token of a Kubernetes user who may get gpuinstances/log in that namespace (TokenReview and SubjectAccessReview)',
+    defaultValue: '0',
+  },
+  logTlsDirectory: {
+    value: z.string().min(1, 'write the path of a folder'),
+    placeholder: 'folder',
+    description:
+      'folder with tls.crt and tls.key, as of a Secret of type kubernetes.io/tls, for --log-bind-address; read again every minute',
+  },
   gatewayReports: {
     value: z.enum(['off', 'kubernetes', 'unauthenticated'], {
       error: 'write off, kubernetes or unauthenticated',

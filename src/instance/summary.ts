@@ -175,7 +175,8 @@ function rentalsOf(
   };
 }
 
-function recordedClaim({ metadata, status }: GpuInstance): RecordedClaim | undefined {
+/** Returns the recorded claim of an object on its machine; undefined without a machine or a claim. */
+export function recordedClaim({ metadata, status }: GpuInstance): RecordedClaim | undefined {
   const { instanceId, claim, attempt } = status ?? {};
   if (metadata.uid === undefined || instanceId === undefined || claim === undefined) return undefined;
   return { uid: metadata.uid, attempt: attempt ?? 0, instanceId, claim };

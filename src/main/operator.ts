@@ -1,6 +1,7 @@
 import { InUseRecord } from '../accounts/installation/in-use.ts';
 import type { Installation } from '../accounts/installation/installation.ts';
 import type { LedgerKeeper } from '../accounts/ledger-keeper.ts';
+import { MachineLogs } from '../accounts/machine-logs.ts';
 import type { AccountRegistry } from '../accounts/registry.ts';
 import { OPERATOR_NAME } from '../api/v1alpha1/names.ts';
 import { GroupIdentities } from '../controllers/endpoint-group/identity/identities.ts';
@@ -36,6 +37,8 @@ export interface Operator {
   readonly intake: PushIntake;
   /** Receives the reports of the gateways' pickers. */
   readonly gatewayIntake: GatewayIntake;
+  /** The logs of machines, for followers. */
+  readonly logs: Pick<MachineLogs, 'open'>;
 }
 
 /** Wires the operator. Nothing runs before `manager.run()`. */
@@ -53,7 +56,13 @@ export function createOperator(options: OperatorOptions): Operator {
     log: options.env.log,
   });
   const { intake, gatewayIntake } = groups;
-  const hearing = { intake, gatewayIntake };
+  const logs = new MachineLogs({
+    clock: options.env.clock,
+    instanceOf: (key) => caches.instances.get(key),
+    accounts: registry,
+    isLeading: () => isLeading(wiring),
+  });
+  const hearing = { intake, gatewayIntake, logs };
   return { manager, kube, caches, registry, installation, ledger, election, controllers, ...hearing };
 }
 

@@ -1,3 +1,6 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createSecureContext } from 'node:tls';
 import { GATEWAY_REPORTS_PATH, MAX_GATEWAY_REPORT_BYTES } from '../api/gateway-report.ts';
 import type { Config, OptionName } from '../config/options.ts';
 import type { PickerConfig } from '../config/picker-options.ts';
@@ -15,8 +18,9 @@ import {
   type RunningServer,
   servePages,
 } from '../server/http-server.ts';
+import { type ServerCertificate, serveLogs } from '../server/log-server.ts';
 import type { MetricRegistry } from '../server/metric-registry.ts';
-import { PathAccess } from '../server/path-access.ts';
+import { CallerAccess, PathAccess } from '../server/path-access.ts';
 import { serveReports } from '../server/report-server.ts';
 import type { Operator } from './operator.ts';
 
@@ -61,6 +65,7 @@ export async function servePageSet(options: PageSetOptions): Promise<PageSet> {
     await open('metricsBindAddress', config.metricsBindAddress, metrics, posts);
   }
   await openReports(options, servers);
+  await openLogs(options, servers);
   return {
     urls: Object.fromEntries([...servers].map(([name, server]) => [name, server.url])),
     close: async () => {
@@ -116,6 +121,7 @@ export async function listenOn<Listening>(
   try {
     return await serve({ host, port });
   } catch (error) {
+    if (error instanceof ConfigError) throw error;
     const cause = error instanceof Error && 'code' in error ? String(error.code) : 'it failed';
     throw new ConfigError([
       `${flagName(option)}: cannot listen on ${host}:${port} (${cause}); choose another address`,
@@ -133,6 +139,37 @@ async function openReports(
   const take = (path: string, body: unknown) => operator.intake.take(path, body);
   const server = await listenOn('workerReportBindAddress', address, (at) => serveReports(take, at));
   servers.set('workerReports', server);
+}
+
+/** Opens the server for the logs of machines. */
+async function openLogs(
+  { config, operator, clock, log }: PageSetOptions,
+  servers: Map<string, RunningServer>,
+): Promise<void> {
+  const { logBindAddress: address, logTlsDirectory: folder } = config;
+  if (address.type === 'off' || folder === undefined) return;
+  const access = new CallerAccess({ client: operator.kube, clock, log, maxAnswers: MAX_LOG_ANSWERS });
+  const { open } = operator.logs;
+  const certificate = () => certificateIn(folder);
+  const options = { open, access, clock, certificate };
+  servers.set('logs', await listenOn('logBindAddress', address, (at) => serveLogs(options, at)));
+}
+
+/** Cached permissions of callers: one for each token and object. */
+const MAX_LOG_ANSWERS = 512;
+
+/** Reads the certificate of a folder. Rejects with a ConfigError that names the flag and the file. */
+async function certificateIn(folder: string): Promise<ServerCertificate> {
+  try {
+    const cert = await readFile(join(folder, 'tls.crt'));
+    const key = await readFile(join(folder, 'tls.key'));
+    createSecureContext({ cert, key });
+    return { cert, key };
+  } catch (error) {
+    throw new ConfigError([
+      `${flagName('logTlsDirectory')}: ${error instanceof Error ? error.message : String(error)}`,
+    ]);
+  }
 }
 
 function sameAddress(a: BindAddress, b: BindAddress): boolean {

@@ -71,10 +71,14 @@ export async function servePages(
 }
 
 /** Returns the handle of a server that is already listening on that host. */
-export function runningServer(server: Server, host: string): RunningServer {
+export function runningServer(
+  server: Server,
+  host: string,
+  scheme: 'http' | 'https' = 'http',
+): RunningServer {
   const { port } = server.address() as AddressInfo;
   return {
-    url: `http://${host === '' ? '127.0.0.1' : host}:${port}`,
+    url: `${scheme}://${host === '' ? '127.0.0.1' : host}:${port}`,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -146,7 +150,8 @@ export async function bodyOf(request: IncomingMessage, maxBytes: number): Promis
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function listen(server: Server, { host, port }: { host: string; port: number }): Promise<void> {
+/** Listens on an address. Rejects if it cannot be used. */
+export function listen(server: Server, { host, port }: { host: string; port: number }): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host === '' ? undefined : host, () => {

@@ -181,6 +181,9 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- if .Values.workerReports.enabled }}
 {{- $ports = append $ports (list "workerReports.port" .Values.workerReports.port) }}
 {{- end }}
+{{- if .Values.logs.enabled }}
+{{- $ports = append $ports (list "logs.port" .Values.logs.port) }}
+{{- end }}
 {{- range $ports }}
 {{- $name := first . }}
 {{- $port := toString (last .) }}

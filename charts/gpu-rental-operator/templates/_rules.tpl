@@ -187,14 +187,14 @@
     - patch
 {{- end }}
 {{- define "gpu-rental-operator.rules.metrics" -}}
-# Check the token of a metrics reader or a reporting picker.
+# Check the token of a metrics reader, a reporting picker or a reader of logs.
 - apiGroups:
     - authentication.k8s.io
   resources:
     - tokenreviews
   verbs:
     - create
-# Check that this user may read metrics, or report.
+# Check that this user may read metrics or logs, or report.
 - apiGroups:
     - authorization.k8s.io
   resources:

@@ -61,6 +61,11 @@ annotations:
   mountPath: /etc/gpu-rental/simulator
   readOnly: true
 {{- end }}
+{{- if .Values.logs.enabled }}
+- name: log-tls
+  mountPath: /etc/gpu-rental/logs
+  readOnly: true
+{{- end }}
 {{- with .Values.extraVolumeMounts }}
 {{ toYaml . }}
 {{- end }}
@@ -74,6 +79,11 @@ annotations:
     items:
       - key: ca.crt
         path: ca.crt
+{{- end }}
+{{- if .Values.logs.enabled }}
+- name: log-tls
+  secret:
+    secretName: {{ required "logs.tls.secretName is required: callers send their tokens to this port" .Values.logs.tls.secretName }}
 {{- end }}
 {{- with .Values.extraVolumes }}
 {{ toYaml . }}

@@ -34,6 +34,24 @@ export const networkValues: ChartValues = {
       ),
     },
   ),
+  logs: group(
+    'Logs of machines over HTTPS, for users and Pods without the marketplace key. A caller needs the right to get `gpuinstances/log` in the namespace: bind the ClusterRole `<fullname>-log-reader` there. Only the leader serves logs. See docs/how-to/logs.md.',
+    {
+      enabled: value('', false, schemas.flag),
+      port: value('Container port.', 8083, schemas.port),
+      tls: group('', {
+        secretName: value(
+          'Required. Secret in the release namespace with `tls.crt` and `tls.key` for the DNS name `<fullname>-logs.<namespace>.svc`, for example of cert-manager. The operator reads it again every minute.',
+          '',
+          schemas.text,
+        ),
+      }),
+      service: group('', {
+        port: value('', 443, schemas.port),
+        annotations: value('', {}, schemas.stringMap),
+      }),
+    },
+  ),
   gatewayReports: group(
     'Load reports of `gpu-rent endpoint-picker` on the metrics port, required by EndpointGroups with `load.type: Gateway`. Always enabled with `gateway.enabled`. For your own picker, bind its ServiceAccount to the ClusterRole `<fullname>-gateway-reporter`.',
     {
@@ -59,6 +77,11 @@ export const networkValues: ChartValues = {
     ),
     workerReportsFrom: value(
       'Peers that may send worker reports, for example your Ingress controller. All peers if empty.',
+      [],
+      schemas.objects,
+    ),
+    logsFrom: value(
+      'Peers that may read logs, for example namespaces with jobs. All peers if empty.',
       [],
       schemas.objects,
     ),

@@ -14,6 +14,9 @@ import { MarketplaceError } from '../../../src/market/errors.ts';
 import { parseBaseUrl } from '../../../src/markets/vast/http/call.ts';
 import { createAddressRules } from '../../../src/markets/vast/http/transport.ts';
 import { parseOrderText, parseQueryText } from '../../../src/markets/vast/offers/query-text.ts';
+import { parsePosition, textSince } from '../../../src/reach/log-lines.ts';
+import { parseLogEvent } from '../../../src/reach/log-stream.ts';
+import { parseRequest } from '../../../src/server/log-server.ts';
 import { formatQueryText } from '../../builders/query-text.ts';
 import { type FuzzTarget, json, refusing, sane, soundFields, tryReading } from '../target.ts';
 
@@ -40,6 +43,20 @@ function readQuery(text: string): readonly string[] {
   const same = again.type === 'parsed' && JSON.stringify(again.filters) === JSON.stringify(parsed.filters);
   if (!same) throw new Error(`written out it is ${formatQueryText(parsed.filters)}`);
   return [order, parsed.type];
+}
+
+/** Reads a stream of a log and a position in it; each position that is accepted leads to a place in any text. */
+function readLogStream(text: string): readonly string[] {
+  const types = text.split('\n').map((line) => parseLogEvent(line)?.type ?? 'none');
+  const request = parseRequest({ method: 'GET', url: text });
+  const since = 'since' in request ? request.since : text;
+  const position = since === undefined ? undefined : parsePosition(since);
+  if (position && !text.endsWith(textSince(position.mark, text).added)) throw new Error('invented text');
+  return [
+    ...new Set(types),
+    'status' in request ? String(request.status) : 'read',
+    String(position !== undefined),
+  ];
 }
 
 const NAMES = Object.keys(OPTIONS);
@@ -120,6 +137,16 @@ export const FILE_TARGETS: readonly FuzzTarget[] = [
       DEFAULTS.join('\n'),
     ],
     run: readSettings,
+  },
+  {
+    name: 'log-stream',
+    seeds: [
+      '{"type":"text","text":"a\\n","position":"7.47DEQpj8HBS.0_47DEQpj8HBS"}\n{"type":"end","reason":"Complete","message":"End."}',
+      '{"type":"note","reason":"Replaced","message":"It runs on machine 8 now."}',
+      '/log/team/trainer?since=7.47DEQpj8HBS.0_47DEQpj8HBS&follow=true',
+      '7.ypeBEsobvcr.1_ypeBEsobvcr',
+    ],
+    run: readLogStream,
   },
   {
     name: 'address',
