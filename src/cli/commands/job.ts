@@ -8,7 +8,7 @@ import { printableLine } from '../../views/printable.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
 import { CommandError, usageError } from '../command-error.ts';
 import { describeFailure } from '../failures/describe-failure.ts';
-import { logAddress, openLogs } from '../job/log-address.ts';
+import { type LogAddress, logAddress, type OpenLogs, openLogs } from '../job/log-address.ts';
 import { RunRefused, relay } from '../job/relay.ts';
 import { logFollower, noLog } from '../job/run-log.ts';
 import type { RunManifest } from '../job/run-manifest.ts';
@@ -17,7 +17,7 @@ import { listOption, numberOption, textOption } from '../option-values.ts';
 import { MACHINE_OPTIONS, machineFields, machineParts } from '../options/machine-options.ts';
 import { FILE_OPTION, plannedIn } from '../plan/manifests.ts';
 import { allOf, refuseOptions } from '../run-faults.ts';
-import { withCluster } from '../sessions/cluster-session.ts';
+import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
 
 const TERMINATION_LOG = '/dev/termination-log';
 
@@ -68,9 +68,7 @@ export const jobCommand: Command = {
         const { kube, namespace } = cluster;
         const { signal, env } = context;
         const write = (text: string) => context.stdout.write(text);
-        const address = logAddress(input.options, env);
-        const log = address && (await openLogs(address, cluster.credentials));
-        if (!log) print('No log: --log-url and GPU_RENTAL_LOG_URL are not set.');
+        const log = await logOf(logAddress(input.options, env), cluster, print);
         const clock = systemClock;
         return relay(
           { pod: { name: env.POD_NAME || hostname(), uid: env.POD_UID || undefined }, manifest },
@@ -92,6 +90,24 @@ export const jobCommand: Command = {
     }
   },
 };
+
+/** Opens the log. Resolves to undefined, after a line about the reason, if there is none: the run matters more. */
+async function logOf(
+  address: LogAddress | undefined,
+  { credentials }: ClusterSession,
+  print: (line: string) => void,
+): Promise<OpenLogs | undefined> {
+  if (address === undefined) {
+    print('No log: --log-url and GPU_RENTAL_LOG_URL are not set.');
+    return undefined;
+  }
+  try {
+    return await openLogs(address, credentials);
+  } catch (error) {
+    print(`No log: ${error instanceof Error ? error.message : String(error)}`);
+    return undefined;
+  }
+}
 
 /** Returns true for a failure that a repetition does not cure. */
 function isRefusal(error: unknown): error is Error {

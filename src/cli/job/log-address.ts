@@ -27,11 +27,13 @@ export function logAddress(options: OptionValues, env: CommandContext['env']): L
   return { url, authority: textOption(options, '--log-ca') ?? (env.GPU_RENTAL_LOG_CA || undefined) };
 }
 
+/** Connections to the operator for logs. */
+export interface OpenLogs extends Pick<LogReader, 'open'> {
+  close(): Promise<void>;
+}
+
 /** Opens connections to the operator, which reviews the token of the relay. Rejects if the authority cannot be read. */
-export async function openLogs(
-  { url, authority }: LogAddress,
-  credentials: Credentials,
-): Promise<Pick<LogReader, 'open'> & { readonly close: () => Promise<void> }> {
+export async function openLogs({ url, authority }: LogAddress, credentials: Credentials): Promise<OpenLogs> {
   const { createTransport } = await import('../../runtime/kube/undici-transport.ts');
   const ca = authority === undefined ? undefined : await readFile(authority, 'utf8');
   const transport = createTransport({ connections: 1, ca });
