@@ -4,12 +4,14 @@ import { type AdvanceStep, advancePart } from './steps/advance.ts';
 import { creditStep, lostBillingStep, priceIncreasesStep } from './steps/billing.ts';
 import { listingsStep } from './steps/listings.ts';
 import { bidPricesStep, outagesStep, outbidStep, transitionsStep } from './steps/machines.ts';
+import { programsStep } from './steps/programs.ts';
 import { deploymentsStep, quietScalingStep, scalingStep } from './steps/scaling.ts';
 import type { WorldStore } from './world/world-store.ts';
 
 /** All steps of time, in this order within one instant. */
 export const advanceSteps: readonly AdvanceStep[] = [
   transitionsStep,
+  programsStep,
   outagesStep,
   listingsStep,
   priceIncreasesStep,

@@ -267,6 +267,8 @@ export const settingsSchema = z.strictObject({
     onstartInLog: z.boolean(),
     /** True if the log of a stopped machine can be read. */
     logsWhenStopped: z.boolean(),
+    /** Part of a log that the service does not show when the log is longer than 4,096 characters. */
+    logTruncated: z.enum(['never', 'begin', 'end']),
     /** True if the service starts a container again after its program ended. */
     exitedRestarts: z.boolean(),
     /** Form of paths that the command door serves: `absolute`, `relative` to the container's root, or `both`. */
@@ -370,6 +372,7 @@ export const defaultSettings: Settings = {
     argsOnstart: 'entrypoint',
     onstartInLog: true,
     logsWhenStopped: true,
+    logTruncated: 'never',
     exitedRestarts: false,
     commandPaths: 'both',
     imageHasClient: true,

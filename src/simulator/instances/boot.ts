@@ -6,6 +6,7 @@ import { between, chance } from '../world/chance.ts';
 import type { World } from '../world/world.ts';
 import { rowsOf } from '../world/world-store.ts';
 import { openedPorts } from './container-options.ts';
+import { startProgram } from './run-program.ts';
 
 /*
  * Boot of a machine (specification 3.1): null, perhaps `created`, `loading` while the image is pulled, `running`.
@@ -79,7 +80,7 @@ export function passTransitions(contract: Contract, now: number, settings: Setti
     statusSince: last.at,
     timeline: contract.timeline.slice(due.length),
   };
-  return withStartFiles(passed, settings);
+  return startProgram(withStartFiles(passed, settings), settings);
 }
 
 /**

@@ -59,6 +59,29 @@ export function describeProgram(
   }
 }
 
+/** Lines with which a start text reports the start and the end of its program. */
+const MARKER = /^gpurental [A-Za-z0-9]+ (?:start|exit) \d+$/;
+
+const hasOwnMarkers = (output: readonly string[]): boolean => output.some((line) => MARKER.test(line));
+
+/** Characters that are left of a log that the service truncates. */
+const TRUNCATED_CHARACTERS = 4096;
+
+/** Returns the lines of a log that the service shows, by `containers.logTruncated`; it cuts no line. */
+export function shownLog(
+  lines: readonly string[],
+  { logTruncated }: Pick<Settings['containers'], 'logTruncated'>,
+): readonly string[] {
+  if (logTruncated === 'never') return lines;
+  const ordered = logTruncated === 'end' ? lines : lines.toReversed();
+  let left = TRUNCATED_CHARACTERS;
+  const kept = ordered.filter((line) => {
+    left -= line.length + 1;
+    return left >= 0;
+  });
+  return logTruncated === 'end' ? kept : kept.toReversed();
+}
+
 const MINUTE_MS = 60_000;
 /** Maximum lines that a modelled program writes for the minutes of its run. */
 const MAX_LOG_MINUTES = 10_000;
@@ -70,7 +93,8 @@ export function modelledLog(
 ): readonly string[] {
   const at = (time: number): string => new Date(time).toISOString();
   const { id, image, createdAt, statusSince, actualStatus, runtype, output = [] } = contract;
-  const isShown = runtype === 'args' || settings.containers.onstartInLog;
+  // Such a script writes to the output of the first process.
+  const isShown = runtype === 'args' || settings.containers.onstartInLog || hasOwnMarkers(output);
   const created = `${at(createdAt)} creating container C.${id} from ${image}`;
   const written = isShown ? output : [];
   if (actualStatus !== 'running')

@@ -36,7 +36,7 @@ function newFiles({ onstart }: Pick<Contract, 'onstart'>): FileSizes {
 }
 
 /** Folder in which a script keeps what it learned about its machine, as the operator's start scripts name it. */
-const OWN_FOLDER = /\$\{GPURENTAL_DIR:-\/([^}\s]+)\}/;
+export const OWN_FOLDER = /\$\{GPURENTAL_DIR:-\/([^}\s]+)\}/;
 const PACKED = /[A-Za-z0-9+/=]{100,}/;
 /** Maximum size of an unpacked script. */
 const MAX_SCRIPT_BYTES = 1_048_576;
@@ -56,7 +56,7 @@ export function withStartFiles(contract: Contract, settings: Pick<Settings, 'con
 }
 
 /** Returns a script that unpacks itself as the text that it runs; any other one unchanged. */
-function unpacked(script: string): string {
+export function unpacked(script: string): string {
   const [packed] = PACKED.exec(script) ?? [];
   if (packed === undefined) return script;
   try {

@@ -2,7 +2,7 @@ import { microDollars } from '../../lib/money.ts';
 import { characters, integer, list, number, pathId, readField, required, text } from '../calls/fields.ts';
 import { callerOf, endpoint, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import { readEnv } from '../instances/container-options.ts';
-import { modelledLog } from '../instances/container-program.ts';
+import { modelledLog, shownLog } from '../instances/container-program.ts';
 import { recycleContract } from '../instances/contract-state.ts';
 import { instanceRow } from '../instances/instance-row.ts';
 import { findTemplate, mergeTemplate } from '../instances/templates.ts';
@@ -191,8 +191,9 @@ function logLines(ctx: RouteContext, contract: Contract): readonly string[] {
 }
 
 function containerLog(ctx: RouteContext, contract: Contract): readonly string[] {
-  if (ctx.disks && ctx.query.get('kind') !== 'daemon') return ctx.disks.log(contract, MAX_LOG_LINES);
-  return modelledLog(contract, ctx);
+  const isReal = ctx.disks !== undefined && ctx.query.get('kind') !== 'daemon';
+  const lines = isReal ? ctx.disks.log(contract, MAX_LOG_LINES) : modelledLog(contract, ctx);
+  return shownLog(lines, ctx.settings.containers);
 }
 
 /** Returns the price increases of existing machines: a destroyed one has no price. */

@@ -73,6 +73,8 @@ export const contractRow = z.strictObject({
   files: z.record(z.string(), amount).exactOptional(),
   /** Modelled lines that the program wrote to its log. */
   output: z.array(z.string()).exactOptional(),
+  /** Modelled end of the program, while the container runs. Absent: it does not end. */
+  programEndsAt: time.exactOptional(),
   /** Notes of other parts, such as the worker group that owns it. */
   notes: jsonObject,
 });
