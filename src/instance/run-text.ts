@@ -53,9 +53,8 @@ export function runText(run: Run): string | undefined {
     `m(){ mkdir -p "$_d";cd "$_d"||{ _d=$(mktemp -d);cd "$_d";};}`,
     `_d=${OWN_FOLDER} _z=0`,
     'm',
-    // A shell ends if a redirection of `exec` fails.
-    `_o=\${GPURENTAL_LOG:-/proc/1/fd/1}`,
-    '(exec 3>>$_o)&&exec 3>>$_o',
+    // A shell ends if a redirection of `exec` fails. The first process has its own output already.
+    ...(isFirstProcess ? [] : [`_o=\${GPURENTAL_LOG:-/proc/1/fd/1}`, '(exec 3>>$_o)&&exec 3>>$_o']),
     ...(counting === undefined
       ? []
       : ["_q=$(exec sh -c 'echo $PPID')", `(trap '' 1 2 3 15;f;${counting.join('\n')})3>&-&`]),

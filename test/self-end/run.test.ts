@@ -451,10 +451,13 @@ describe('a text of the first process', PATIENT, () => {
   test.each(PRESENT)('in %s does not return, and reports to its own output', async (shell) => {
     const inside = machine(shell);
     const { child } = inside.spawn({ type: 'script', text: waiting('go', 9) }, { isFirstProcess: true });
-    await until('the first line', () => inside.log.includes('attempt 1'));
+    let output = '';
+    child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    await until('the first line', () => output.includes('attempt 1'));
     expect(child.exitCode).toBeNull();
     child.kill('SIGTERM');
-    expect(await inside.finished()).toMatchObject({ exitCode: 9, log: 'attempt 1, resume <>\ncheckpoint\n' });
+    await until('a request to stop', () => inside.stops > 0);
+    expect(output).toContain(`\n${START} 1\nattempt 1, resume <>\ncheckpoint\n\n${EXIT} 9\n`);
     expect(child.exitCode).toBeNull();
     inside.kill();
   });
