@@ -39,6 +39,8 @@ const NO_TARGET: Readonly<Record<string, string>> = {
   'src/simulator/faults/reply-faults.ts: JSON.parse': "the simulator's own answer",
   'src/simulator/instances/machine-servers.ts: Buffer.from':
     'certificates that Node reads when the machine begins to serve',
+  'src/simulator/machines/machine-files.ts: Buffer.from':
+    'the script of a rental, guarded beside it; patterns are searched in it, and nothing runs',
   'src/simulator/routes/deployments.ts: Buffer.from': 'bytes that are kept and never read',
   'src/simulator/world/world-document.ts: .safeParse':
     'by shapes that world-fuzz.test.ts puts odd documents through',

@@ -122,8 +122,8 @@ export const FUSE_MUTANTS: readonly Mutant[] = [
     name: 'fuse-gives-up',
     loses: 'the end of a machine whose marketplace did not answer once',
     file: LINE,
-    find: `||c \${facts.end.method} \${shellQuoted(facts.end.body)}\`,`,
-    replace: `||{ c \${facts.end.method} \${shellQuoted(facts.end.body)};exit;}\`,`,
+    find: 'conditions === undefined ? end :',
+    replace: `conditions === undefined ? \`{ \${end};exit;}\` :`,
     worlds: 'deadman',
   },
   {
