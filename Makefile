@@ -6,7 +6,7 @@ RUN := PATH="$(CURDIR)/node_modules/.bin:$$PATH" exec node
 
 .DEFAULT_GOAL := help
 
-.PHONY: help npm install check test demo demo-endpoint demo-gateway demo-deadman playground simulate verify-all generate docs format build image release-rehearsal bench bench-gateway clean
+.PHONY: help npm install check test demo demo-endpoint demo-gateway demo-deadman demo-job playground simulate verify-all generate docs format build image release-rehearsal bench bench-gateway clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +39,9 @@ demo-gateway: $(INSTALLED) ## A gateway at zero workers: 500 requests wait for a
 
 demo-deadman: $(INSTALLED) ## Machines that end themselves after their cluster is erased, and none while the operator is only away
 	@$(RUN) scripts/demo-deadman.ts
+
+demo-job: $(INSTALLED) ## Six Jobs whose programs run on rented machines: one fails, one is outbid, evicted, deleted, and the operator is killed
+	@$(RUN) scripts/demo-job.ts
 
 playground: $(INSTALLED) ## The operator and a simulated marketplace to try things out on, until Ctrl-C (PLAYGROUND_SECONDS=600)
 	@$(RUN) scripts/playground.ts

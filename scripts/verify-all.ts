@@ -141,6 +141,11 @@ const PARTS: readonly Suite[] = [
     command: ['env', 'CI=true', 'npm', 'run', '--silent', 'demo-deadman'],
     counts: 'exit',
   },
+  {
+    name: 'demo-job',
+    command: ['env', 'CI=true', 'npm', 'run', '--silent', 'demo-job'],
+    counts: 'exit',
+  },
 ];
 
 const only = process.env['ONLY'] ?? '';
