@@ -116,9 +116,9 @@ export const OUTSIDER_MUTANTS: readonly Mutant[] = [
     name: 'lifetime-of-each-machine',
     loses: 'the first rental as the beginning of maxLifetime',
     file: 'controllers/gpu-instance/limits.ts',
-    find: 'const { spec, status } = facts.object;\n  const maxLifetime = parseDuration(spec.maxLifetime);\n  const first = parseTime(status?.firstRentedAt);',
+    find: 'const { spec, status } = facts.object;\n  const maxLifetime = parseDuration(maxLifetimeOf(spec));\n  const first = parseTime(status?.firstRentedAt);',
     replace:
-      'const { spec, status } = facts.object;\n  const maxLifetime = parseDuration(spec.maxLifetime);\n  const first = parseTime(status?.rentedAt);',
+      'const { spec, status } = facts.object;\n  const maxLifetime = parseDuration(maxLifetimeOf(spec));\n  const first = parseTime(status?.rentedAt);',
   },
   {
     name: 'limit-by-one-clock-reply',

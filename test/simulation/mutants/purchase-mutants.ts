@@ -44,8 +44,8 @@ export const PURCHASE_MUTANTS: readonly Mutant[] = [
     name: 'attempt-not-recorded',
     loses: 'the attempt in the status of a new machine',
     file: `${GPU}/rules/rented.ts`,
-    find: '    ...fields,\n    attempt,\n',
-    replace: '    ...fields,\n',
+    find: '    ...(run && { run }),\n    attempt,\n',
+    replace: '    ...(run && { run }),\n',
   },
   {
     name: 'blind-retry',

@@ -15,8 +15,8 @@ export const RESTRAINT_MUTANTS: readonly Mutant[] = [
     name: 'limit-reached-for-good',
     loses: 'another look at a limit that a wrong time of the service has reached (H2)',
     file: `${RULES}/unrented.ts`,
-    find: '            requeue: { afterMs: LIMIT_RETRY_MS },\n',
-    replace: '            requeue: { afterMs: LIMIT_RETRY_MS * 1_000 },\n',
+    find: '10_000 } : { afterMs: LIMIT_RETRY_MS },\n',
+    replace: '10_000 } : { afterMs: LIMIT_RETRY_MS * 1_000 },\n',
   },
   {
     name: 'held-is-replaced',
@@ -43,8 +43,9 @@ export const RESTRAINT_MUTANTS: readonly Mutant[] = [
     name: 'vanished-is-bought-anew',
     loses: 'the question before another machine follows one that vanished',
     file: `${RULES}/unrented.ts`,
-    find: "  if (facetsOf(last.reason).endsByItself && spec.onVanish === 'Hold') {",
-    replace: "  if (facetsOf(last.reason).endsByItself && spec.onVanish === 'Hold' && spec.paused) {",
+    find: "  if (facetsOf(last.reason).endsByItself && spec.onVanish === 'Hold' && !isRun(facts.object)) {",
+    replace:
+      "  if (facetsOf(last.reason).endsByItself && spec.onVanish === 'Hold' && spec.paused && !isRun(facts.object)) {",
   },
   {
     name: 'one-search-is-enough',
