@@ -1,5 +1,20 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { linesAfter } from '../../src/reach/log-lines.ts';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/lib/clock.ts';
+import { linesAfter, markOf, positionAt } from '../../src/reach/log-lines.ts';
+import {
+  type LogEvent,
+  type LogRefusal,
+  type LogRequest,
+  type LogSink,
+  logPiece,
+} from '../../src/reach/log-stream.ts';
+import { type RunningServer, textPage } from '../../src/server/http-server.ts';
+import { serveLogs } from '../../src/server/log-server.ts';
+import { selfSigned } from '../builders/self-signed.ts';
+import { until } from '../builders/until.ts';
 import { type Desk, desk } from './desk.ts';
 
 describe('lines of a log that are new', () => {
@@ -62,4 +77,103 @@ describe('logs --follow', () => {
     expect(exitCode).toBe(2);
     expect(stderr).toContain('--follow writes text');
   });
+});
+
+describe('logs through the operator', () => {
+  const DAY = 86_400_000;
+  const { cert, key } = selfSigned({
+    notBefore: new Date(Date.now() - DAY),
+    notAfter: new Date(Date.now() + DAY),
+  });
+  let here: Desk;
+  let server: RunningServer;
+  let folder: string;
+  const requests: { readonly request: LogRequest; readonly sink: LogSink }[] = [];
+  let answer: LogRefusal | undefined;
+  let refusals = 0;
+  const position = positionAt('7', markOf('one\ntwo\nthree\n'));
+
+  beforeAll(async () => {
+    here = await desk();
+    folder = mkdtempSync(join(tmpdir(), 'logs-'));
+    writeFileSync(join(folder, 'ca.crt'), cert);
+    server = await serveLogs(
+      {
+        clock: systemClock,
+        certificate: async () => ({ cert: Buffer.from(cert), key: Buffer.from(key) }),
+        access: {
+          refusal: async ({ authorization }) =>
+            authorization === 'Bearer none' ? undefined : textPage(401, 'No.\n'),
+        },
+        open: (request, sink) => {
+          if (answer && (answer.status !== 503 || refusals++ < 2))
+            return { type: 'refused', refusal: answer };
+          requests.push({ request, sink });
+          if (!request.follow) {
+            queueMicrotask(() => {
+              sink(logPiece({ type: 'text', text: 'one\ntwo\nthree\n', position }));
+              sink(logPiece({ type: 'end', reason: 'Complete', message: 'End.' }));
+            });
+          }
+          return { type: 'open', close: () => {} };
+        },
+      },
+      { host: '127.0.0.1', port: 0 },
+    );
+  });
+  afterAll(async () => {
+    await server.close();
+    rmSync(folder, { recursive: true });
+    await here.close();
+  });
+  beforeEach(() => {
+    requests.length = 0;
+    answer = undefined;
+    refusals = 0;
+  });
+  const options = () => ['-n', 'team', '--log-url', server.url, '--log-ca', join(folder, 'ca.crt')];
+
+  test('need the token of the kubeconfig and no marketplace key', async () => {
+    const { exitCode, stdout } = await here.cluster.cli.run(['logs', 'gpui/trainer', ...options()]);
+    expect([exitCode, stdout]).toEqual([0, 'one\ntwo\nthree\n']);
+    expect(requests.map(({ request }) => request)).toEqual([
+      { namespace: 'team', name: 'trainer', since: undefined, follow: false },
+    ]);
+    const last = await here.cluster.cli.run(['logs', 'gpui/trainer', '--tail', '1', ...options()]);
+    expect(last.stdout).toBe('three\n');
+  });
+
+  test('follow from the position of the text that was shown, and end with the stream', async () => {
+    const terminal = here.cluster.cli.atTerminal(['logs', 'gpui/trainer', '-f', '--tail', '1', ...options()]);
+    await until('it follows', async () => requests.length === 2);
+    expect(requests[1]?.request).toMatchObject({ follow: true, since: position });
+    const send = (event: LogEvent) => requests[1]?.sink(logPiece(event));
+    send({ type: 'note', reason: 'Replaced', message: 'trainer runs on machine 8 now.' });
+    send({ type: 'text', text: 'four\n', position });
+    send({ type: 'end', reason: 'Complete', message: 'trainer has finished.' });
+    expect(await terminal.ended).toBe(0);
+    expect(terminal.shown()).toContain('four');
+    expect(terminal.shown()).toContain('machine 8');
+    expect(terminal.shown()).not.toContain('two');
+  });
+
+  test('are asked again of the replica that leads', async () => {
+    answer = { status: 503, message: 'Connect again.' };
+    const { exitCode, stdout } = await here.cluster.cli.run(['logs', 'gpui/trainer', ...options()]);
+    expect([exitCode, stdout, refusals]).toEqual([0, 'one\ntwo\nthree\n', 3]);
+  });
+
+  test('fail with the reason of the operator', async () => {
+    answer = { status: 409, message: 'The status names a foreign machine.' };
+    const { exitCode, stderr } = await here.cluster.cli.run(['logs', 'gpui/trainer', '-f', ...options()]);
+    expect([exitCode, stderr]).toEqual([1, expect.stringContaining('The status names a foreign machine.')]);
+  });
+
+  test.each([['4711'], ['gpui/trainer', '--daemon'], ['gpui/trainer', '--filter', 'x']])(
+    'are refused for %s',
+    async (...args) => {
+      const { exitCode, stderr } = await here.cluster.cli.run(['logs', ...args, ...options()]);
+      expect([exitCode, stderr]).toEqual([2, expect.stringMatching(/--log-url|through the operator/)]);
+    },
+  );
 });

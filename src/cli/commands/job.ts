@@ -8,7 +8,13 @@ import { printableLine } from '../../views/printable.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
 import { CommandError, usageError } from '../command-error.ts';
 import { describeFailure } from '../failures/describe-failure.ts';
-import { type LogAddress, logAddress, type OpenLogs, openLogs } from '../job/log-address.ts';
+import {
+  LOG_ADDRESS_OPTIONS,
+  type LogAddress,
+  logAddress,
+  type OpenLogs,
+  openLogs,
+} from '../job/log-address.ts';
 import { RunRefused, relay } from '../job/relay.ts';
 import { logFollower, noLog } from '../job/run-log.ts';
 import type { RunManifest } from '../job/run-manifest.ts';
@@ -42,14 +48,7 @@ export const jobCommand: Command = {
     },
     { flags: '--lost-limit <n>', description: 'Maximum number of lost machines. Default: 20.' },
     { ...FILE_OPTION, description: 'A GpuInstance in place of these options; its name is not used.' },
-    {
-      flags: '--log-url <url>',
-      description: "Address of the operator's logs, https only. Default: GPU_RENTAL_LOG_URL.",
-    },
-    {
-      flags: '--log-ca <file>',
-      description: "Certificates that sign that of the operator's logs. Default: GPU_RENTAL_LOG_CA.",
-    },
+    ...LOG_ADDRESS_OPTIONS,
     {
       flags: '--termination-log <file>',
       description: `File for the last line, if it exists. Default: ${TERMINATION_LOG}.`,

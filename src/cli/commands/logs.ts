@@ -7,6 +7,8 @@ import { linesAfter } from '../../reach/log-lines.ts';
 import { printable, printableLine } from '../../views/printable.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
 import { failed, Interrupted, timedOut, usageError } from '../command-error.ts';
+import { LOG_ADDRESS_OPTIONS, logAddress } from '../job/log-address.ts';
+import { type OperatorLogRequest, showOperatorLog } from '../machine/operator-log.ts';
 import { accountOf, getObject } from '../objects/cluster-objects.ts';
 import { parseTarget } from '../objects/object-name.ts';
 import { numberOption, parseTime, switchOption, textOption } from '../option-values.ts';
@@ -24,12 +26,13 @@ const MAX_BYTES = 64 * 1024 * 1024;
 /** Shows the log of a machine's container. */
 export const logsCommand: Command = {
   description:
-    'With --follow it runs until Ctrl-C: the marketplace has no stream, so it reads the last lines every 5 s and shows new ones. After a replacement the log of an object continues with its next machine.',
+    'With --follow it runs until Ctrl-C: the marketplace has no stream, so it reads the last lines every 5 s and shows new ones. After a replacement the log of an object continues with its next machine. With --log-url, or GPU_RENTAL_LOG_URL in a Pod, the operator reads the log of an object: that needs the right to get gpuinstances/log, and no marketplace key.',
   examples: [
     'gpu-rent logs gpui/trainer --tail 100',
     'gpu-rent logs gpui/trainer --follow',
     'gpu-rent logs 4711 --daemon',
     'gpu-rent logs gpui/trainer --filter error',
+    'gpu-rent logs gpui/trainer --follow --log-url https://gpu-rental-operator-logs.gpu-rental-system.svc',
   ],
   args: [{ name: '<target>', description: 'gpui/name, or the id of an instance.' }],
   options: [
@@ -38,9 +41,12 @@ export const logsCommand: Command = {
     { flags: '--daemon', description: "The host's own log about the container." },
     { flags: '-f, --follow', description: 'Go on with new lines until Ctrl-C.' },
     { flags: '--interval <time>', description: 'Interval of --follow. Default: 5s.' },
+    ...LOG_ADDRESS_OPTIONS,
   ],
   optionSets: ['report', 'cluster', 'marketplace'],
   async run(input, context) {
+    const request = operatorRequest(input, context);
+    if (request) return showOperatorLog(request, input, context);
     if (switchOption(input.options, '--follow')) return follow(input, context);
     const { id, target } = await machineOf(input.args[0] ?? '', input, context);
     const progress = createProgress(context);
@@ -53,6 +59,32 @@ export const logsCommand: Command = {
     return 0;
   },
 };
+
+/**
+ * Returns the request for a log through the operator; undefined if the marketplace key reads it. Throws a usage error
+ * for options that only the marketplace has.
+ */
+function operatorRequest(
+  { args, options }: CommandInput,
+  { env }: CommandContext,
+): OperatorLogRequest | undefined {
+  const address = logAddress(options, env);
+  const named = parseTarget(args[0] ?? '');
+  const hasKey = ['--api-key', '--api-key-file'].some((flag) => textOption(options, flag) !== undefined);
+  const isRequested = textOption(options, '--log-url') !== undefined;
+  if (!address || (!isRequested && (hasKey || named.type === 'id'))) return undefined;
+  if (named.type === 'id' || named.resource !== gpuInstanceResource)
+    throw usageError(`--log-url: ${args[0]} is not a GpuInstance; write gpui/NAME.`);
+  const foreign = ['--filter', '--interval', '--as'].filter(
+    (flag) => textOption(options, flag) !== undefined,
+  );
+  if (switchOption(options, '--daemon')) foreign.push('--daemon');
+  if (options.output !== undefined) foreign.push('-o');
+  if (foreign.length > 0) throw usageError(`${foreign.join(', ')}: not available through the operator.`);
+  const follow = switchOption(options, '--follow');
+  const tail = numberOption(options, '--tail', { min: 0, whole: true }) ?? (follow ? FIRST_LINES : undefined);
+  return { name: named.name, address, follow, tail };
+}
 
 /** More lines than a container writes in one interval; missing ones are reported. */
 const FOLLOWED_LINES = 1_000;

@@ -1,9 +1,21 @@
 import { readFile } from 'node:fs/promises';
 import type { Credentials } from '../../runtime/kube/credentials.ts';
-import type { CommandContext, OptionValues } from '../command.ts';
+import type { CommandContext, CommandOption, OptionValues } from '../command.ts';
 import { usageError } from '../command-error.ts';
 import { textOption } from '../option-values.ts';
 import type { LogReader } from './run-log.ts';
+
+/** Options of the address of the operator's logs. */
+export const LOG_ADDRESS_OPTIONS: readonly CommandOption[] = [
+  {
+    flags: '--log-url <url>',
+    description: "Address of the operator's logs, https only. Default: GPU_RENTAL_LOG_URL.",
+  },
+  {
+    flags: '--log-ca <file>',
+    description: "Certificates that sign that of the operator's logs. Default: GPU_RENTAL_LOG_CA.",
+  },
+];
 
 /** Address of the operator's logs, and the authority of its certificate. */
 export interface LogAddress {
@@ -22,7 +34,7 @@ export function logAddress(options: OptionValues, env: CommandContext['env']): L
   const url = URL.parse(text);
   if (url?.protocol !== 'https:')
     throw usageError(
-      `--log-url: "${text}" is not an address such as https://logs.gpu-rental-system.svc:8443.`,
+      `--log-url: "${text}" is not an address such as https://gpu-rental-operator-logs.gpu-rental-system.svc.`,
     );
   return { url, authority: textOption(options, '--log-ca') ?? (env.GPU_RENTAL_LOG_CA || undefined) };
 }

@@ -23,6 +23,8 @@ export interface LogReader {
   ) => Promise<TransportResponse>;
   readonly clock: Clock;
   readonly namespace: string;
+  /** Position of the text that the caller has; without it the whole text that is there is written. */
+  readonly since?: string | undefined;
   /** Writes text of the program, unchanged. */
   readonly write: (text: string) => void;
   /** Prints a line for people. */
@@ -67,6 +69,7 @@ class StreamFollower implements LogFollower {
 
   constructor(reader: LogReader, name: string, signal: AbortSignal) {
     this.#reader = reader;
+    this.#position = reader.since;
     this.#path = `${LOG_PATH}/${reader.namespace}/${name}`;
     signal.addEventListener('abort', () => this.#stop.abort(signal.reason), { once: true });
     // An abort is the only rejection.

@@ -1,0 +1,95 @@
+import { sleep, systemClock } from '../../lib/clock.ts';
+import type { TransportResponse } from '../../lib/transport.ts';
+import { LOG_EVENTS_TYPE, LOG_PATH, parseLogEvent } from '../../reach/log-stream.ts';
+import { printable, printableLine } from '../../views/printable.ts';
+import type { CommandContext, CommandInput } from '../command.ts';
+import { failed, Interrupted } from '../command-error.ts';
+import { type LogAddress, openLogs } from '../job/log-address.ts';
+import { type LogReader, logFollower } from '../job/run-log.ts';
+import { withCluster } from '../sessions/cluster-session.ts';
+
+/** Log of a GpuInstance that the operator serves. */
+export interface OperatorLogRequest {
+  readonly name: string;
+  readonly address: LogAddress;
+  readonly follow: boolean;
+  /** Lines to show of the text that is there; undefined for all. */
+  readonly tail: number | undefined;
+}
+
+const RETRIES = 15;
+const RETRY_MS = 1_000;
+/** Longest timer of Node: a follower ends by the stream or by a signal. */
+const FOREVER_MS = 2 ** 31 - 1;
+
+/**
+ * Shows the log of a GpuInstance through the operator, with the caller's Kubernetes token instead of the marketplace
+ * key. Resolves to the exit code. Rejects with the operator's refusal.
+ */
+export async function showOperatorLog(
+  { name, address, follow, tail }: OperatorLogRequest,
+  input: CommandInput,
+  context: CommandContext,
+): Promise<number> {
+  return withCluster(input, context, async ({ namespace, credentials }) => {
+    const { open, close } = await openLogs(address, credentials);
+    try {
+      const first = await firstText(open, { path: `${LOG_PATH}/${namespace}/${name}`, follow }, context);
+      const write = (text: string) => context.stdout.write(context.stdout.isTTY ? printable(text) : text);
+      write(lastLines(first.text, tail));
+      if (!follow) return 0;
+      const print = (line: string) => context.stderr.write(`${printableLine(line)}\n`);
+      const reader = { open, clock: systemClock, namespace, write, print, since: first.position };
+      await logFollower(reader)(name, context.signal).finish(FOREVER_MS);
+      return context.signal.reason instanceof Interrupted ? context.signal.reason.exitCode : 0;
+    } finally {
+      await close();
+    }
+  });
+}
+
+/** Reads the text that is there. Repeats the request on a new connection while a replica does not lead. */
+async function firstText(
+  open: LogReader['open'],
+  { path, follow }: { readonly path: string; readonly follow: boolean },
+  { signal }: CommandContext,
+): Promise<{ readonly text: string; readonly position: string | undefined }> {
+  for (let tries = 1; ; tries += 1) {
+    const reply = await open(path, { accept: LOG_EVENTS_TYPE, signal });
+    const body = await textOf(reply);
+    if (reply.status === 200) return joined(body);
+    // A follower also waits for a machine.
+    if (reply.status === 404 && follow && body.includes('no machine'))
+      return { text: '', position: undefined };
+    if (reply.status !== 503 || tries === RETRIES)
+      throw failed(`The operator sent no log: ${printableLine(body.trim())}`, remedyOf(reply.status));
+    await sleep(systemClock, RETRY_MS, signal);
+  }
+}
+
+function remedyOf(status: number): string | undefined {
+  if (status === 401) return 'Use a kubeconfig with a bearer token, or a ServiceAccount.';
+  if (status === 403) return 'Ask for the ClusterRole gpu-rental-operator-log-reader in that namespace.';
+  return undefined;
+}
+
+function joined(body: string): { readonly text: string; readonly position: string | undefined } {
+  const texts = body.split('\n').flatMap((line) => {
+    const event = parseLogEvent(line);
+    return event?.type === 'text' ? [event] : [];
+  });
+  return { text: texts.map(({ text }) => text).join(''), position: texts.at(-1)?.position };
+}
+
+function lastLines(text: string, tail: number | undefined): string {
+  if (tail === undefined) return text;
+  const lines = text.split('\n');
+  const count = text.endsWith('\n') ? tail + 1 : tail;
+  return tail === 0 ? '' : lines.slice(-count).join('\n');
+}
+
+async function textOf({ body }: TransportResponse): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return Buffer.concat(chunks).toString('utf8');
+}
