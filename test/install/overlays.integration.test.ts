@@ -72,6 +72,37 @@ describe('what `deploy/` holds', () => {
     });
   });
 
+  test('an overlay serves logs: flags, a port, a certificate, a Service, roles and a rule of the network policy', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'overlay-'));
+    const from = (path: string) => relative(folder, join(REPOSITORY, 'deploy', path));
+    const components = ['components/network-policy', 'components/logs'].map(from);
+    const kustomization = { resources: [from('overlays/cluster-wide')], components };
+    writeFileSync(join(folder, 'kustomization.yaml'), JSON.stringify(kustomization));
+    const rendered = await cluster.kubectl(['kustomize', folder]);
+    rmSync(folder, { recursive: true });
+    const said = await cluster.kubectl(strict, { stdin: rendered });
+    expect(said).toContain('service/gpu-rental-operator-logs serverside-applied');
+    expect(said).toContain('clusterrole.rbac.authorization.k8s.io/gpu-rental-operator-log-reader ');
+    const objects = parseAllDocuments(rendered).map((document) => document.toJS());
+    const only = (kind: string, name: string) =>
+      objects.find((one) => one.kind === kind && one.metadata.name === name).spec;
+    const pod = only('Deployment', 'gpu-rental-operator').template.spec;
+    const [container] = pod.containers;
+    expect(container.args).toEqual(
+      expect.arrayContaining(['--log-bind-address=:8083', '--log-tls-directory=/etc/gpu-rental/logs']),
+    );
+    expect(container.ports).toContainEqual({ name: 'logs', containerPort: 8083 });
+    expect(container.volumeMounts).toContainEqual({
+      ...{ name: 'log-tls', mountPath: '/etc/gpu-rental/logs', readOnly: true },
+    });
+    expect(pod.volumes).toContainEqual({
+      ...{ name: 'log-tls', secret: { secretName: 'gpu-rental-operator-logs-tls' } },
+    });
+    expect(only('NetworkPolicy', 'gpu-rental-operator').ingress).toContainEqual({
+      ports: [{ port: 'logs', protocol: 'TCP' }],
+    });
+  });
+
   test('an overlay authenticates readers of the metrics: a flag, roles and the token of Prometheus', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'overlay-'));
     const from = (path: string) => relative(folder, join(REPOSITORY, 'deploy', path));
