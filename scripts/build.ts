@@ -1,6 +1,6 @@
 /**
- * `npm run build`: the command `dist/gpu-rent.mjs`, the program that it loads and the SSH client that the program loads
- * for leases, all without dependencies (also for the image, which preloads `dist/hold-signals.mjs`), and the modules that the package exports, `dist/client.mjs` and `dist/simulator.mjs`, with
+ * `npm run build`: the command `dist/gpu-rent.mjs`, the program that it loads, the SSH client that the program loads
+ * for leases and the protocol that it loads for agents, all without dependencies (also for the image, which preloads `dist/hold-signals.mjs`), and the modules that the package exports, `dist/client.mjs` and `dist/simulator.mjs`, with
  * their declarations in `dist/types`, which need no other package.
  */
 import { chmodSync, rmSync, statSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { basename, join } from 'node:path';
 import { type BuildOptions, build, type Plugin } from 'esbuild';
 import { writeDeclarations } from './build/declarations.ts';
 import { lazyBuiltins } from './build/lazy-builtins.ts';
-import { COMMAND, PROGRAM, SSH_CLIENT } from './build/program-files.ts';
+import { COMMAND, MCP_SERVER, PROGRAM, SSH_CLIENT } from './build/program-files.ts';
 import { slimDependencies } from './build/slim-dependencies.ts';
 
 const repository = join(import.meta.dirname, '..');
@@ -49,12 +49,30 @@ const cli = join(repository, 'src', 'cli');
 await build({
   ...COMMON,
   entryPoints: { [basename(PROGRAM, '.mjs')]: join(cli, 'start.ts') },
-  plugins: [beside(SSH_CLIENT, /^ssh2$/), lazyBuiltins, slimDependencies(repository)],
+  plugins: [
+    beside(SSH_CLIENT, /^ssh2$/),
+    beside(MCP_SERVER, /^@modelcontextprotocol\/sdk\//),
+    lazyBuiltins,
+    slimDependencies(repository),
+  ],
 });
 await build({
   ...COMMON,
   stdin: { contents: "export { Client } from 'ssh2';", resolveDir: repository, sourcefile: SSH_CLIENT },
   entryNames: basename(SSH_CLIENT, '.mjs'),
+});
+const sdk = '@modelcontextprotocol/sdk';
+await build({
+  ...COMMON,
+  stdin: {
+    contents: `
+      export { Server } from '${sdk}/server/index.js';
+      export { StdioServerTransport } from '${sdk}/server/stdio.js';
+      export { CallToolRequestSchema, ListToolsRequestSchema } from '${sdk}/types.js';`,
+    resolveDir: repository,
+    sourcefile: MCP_SERVER,
+  },
+  entryNames: basename(MCP_SERVER, '.mjs'),
 });
 // Loaded before everything else, so it brings nothing with it.
 const { banner: _banner, plugins: _plugins, ...PLAIN } = COMMON;

@@ -3,6 +3,7 @@
  * With `--check` it writes nothing and exits 1 with the list of files that drifted.
  */
 import { admissionArtifacts } from './generate/admission/admission-artifacts.ts';
+import { agentToolsPage } from './generate/agent-tools-page.ts';
 import { argoCdArtifact } from './generate/argo-cd.ts';
 import { type Artifact, drifting, strangers, write } from './generate/artifact.ts';
 import { chartArtifacts } from './generate/chart/chart-artifacts.ts';
@@ -32,6 +33,7 @@ const artifacts: readonly Artifact[] = [
   ...failureArtifacts(),
   offerFieldsPage(),
   jsonOutputsPage(),
+  agentToolsPage(),
   ...(await commandPages()),
 ];
 

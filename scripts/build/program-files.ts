@@ -1,9 +1,11 @@
 /** The command of the package, which loads {@link PROGRAM}: small, so that it is compiled at once. */
 export const COMMAND = 'gpu-rent.mjs';
-/** All of the program but {@link SSH_CLIENT}. What V8 compiles of it is kept between runs. */
+/** All of the program but {@link SSH_CLIENT} and {@link MCP_SERVER}. What V8 compiles of it is kept between runs. */
 export const PROGRAM = 'gpu-rent-program.mjs';
 /** The SSH client of leases, which an operator loads at the first renewal: a tenth of the program that most never use. */
 export const SSH_CLIENT = 'gpu-rent-ssh.mjs';
+/** The Model Context Protocol, which only `gpu-rent mcp` loads. */
+export const MCP_SERVER = 'gpu-rent-mcp.mjs';
 
 /** Files of the command line in `dist`, also for the image and the archives of a release. */
 export const PROGRAM_FILES: readonly { readonly name: string; readonly mode: number }[] = [
@@ -11,4 +13,5 @@ export const PROGRAM_FILES: readonly { readonly name: string; readonly mode: num
   { name: PROGRAM, mode: 0o644 },
   { name: `${PROGRAM}.LEGAL.txt`, mode: 0o644 },
   { name: SSH_CLIENT, mode: 0o644 },
+  { name: MCP_SERVER, mode: 0o644 },
 ];

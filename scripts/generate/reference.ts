@@ -15,6 +15,7 @@ const index: Artifact = {
     ...definitions.map(({ names, description }) => `- [${names.kind}](${names.singular}.md): ${description}`),
     '- [Conditions and reasons](reasons.md): what each word means, with the reasons of a [GpuInstance](reasons-gpuinstance.md), a [MarketplaceAccount](reasons-marketplaceaccount.md) and an [EndpointGroup](reasons-endpointgroup.md), and what to do.',
     '- [JSON of commands](json-outputs.md): every field that `-o json` of status, top, cost, plan and explain prints.',
+    '- [Tools for agents](agent-tools.md): arguments and results of `gpu-rent mcp`.',
     '- [Fields of an offer](offer-fields.md): what filters, order and `search offers` may name.',
     '- [Settings of the simulator](simulator-settings.md): limits, pauses, prices and what the service does not document.',
     '- [Flags of the operator](operator-flags.md): flags, environment variables and defaults.',

@@ -40,6 +40,7 @@ const tfaMethods = () => import('./commands/tfa-methods.ts');
 const operator = () => import('./commands/operator.ts');
 const endpointPicker = () => import('./commands/endpoint-picker.ts');
 const simulator = () => import('./commands/simulator.ts');
+const mcp = () => import('./commands/mcp.ts');
 const api = () => import('./commands/api.ts');
 const completion = () => import('./commands/completion.ts');
 const version = () => import('./commands/version.ts');
@@ -187,6 +188,7 @@ export const catalog: readonly CatalogGroup[] = [
       command('operator', 'Run the operator: it rents, watches, replaces and destroys machines for GpuInstances.', operator, 'operatorCommand'),
       command('endpoint-picker', 'Run the gateway of EndpointGroups: hold requests, wake workers, route by load.', endpointPicker, 'endpointPickerCommand'),
       command('simulator', 'Run a whole marketplace on this machine, with time, money and faults.', simulator, 'simulatorCommand'),
+      command('mcp', 'Serve tools for an agent (Model Context Protocol), within limits of cost.', mcp, 'mcpCommand'),
       command('api', 'Send any call to the marketplace, and print its reply.', api, 'apiCommand'),
       command('completion', 'Print the script for shell completion of commands, options and names.', completion, 'completionCommand'),
       command('completion install', 'Install the completion script for the shell (or kubectl).', completion, 'completionInstall'),

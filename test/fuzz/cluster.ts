@@ -48,6 +48,7 @@ export function answeringCluster(text: string): {
     kube: client,
     origin,
     namespace: 'team',
+    namedNamespace: 'team',
     scope: 'team',
     operatorNamespace: 'operator',
     credentials: noCredentials,

@@ -64,6 +64,30 @@ test.for(names)('%s has an exact version and a reason in the page of dependencie
   expect(rows).toHaveLength(1);
 });
 
+/** Development packages whose part is in the bundle, with the only licence that they may have. */
+const BUNDLED = [
+  '@modelcontextprotocol/sdk',
+  'ajv',
+  'ajv-formats',
+  'fast-deep-equal',
+  'fast-uri',
+  'json-schema-traverse',
+  'zod-to-json-schema',
+];
+
+test.for(BUNDLED)(
+  '%s, which is bundled from the development packages, has a hash and a licence that is allowed',
+  (name) => {
+    const { integrity, license = '' } = locked[`node_modules/${name}`] ?? {};
+    expect(integrity).toBeDefined();
+    expect(LICENCES).toContain(license);
+  },
+);
+
+test('the page of dependencies gives the reason for the bundled development package', () => {
+  expect(read('docs/internals/dependencies.md')).toContain('| `@modelcontextprotocol/sdk` |');
+});
+
 /**
  * Packages whose script compares version ranges and prints, or compiles native code that is optional; `.npmrc` disables
  * all of them.

@@ -117,6 +117,21 @@ const ANNOTATIONS = {
     meaning: 'EndpointGroup: load in units per second; overrides `spec.load.static.load`.',
   },
   wakeAt: { name: 'wake-at', meaning: 'EndpointGroup: start one worker now; a new value starts another.' },
+  agentCall: {
+    name: 'agent-call',
+    meaning:
+      'GpuInstance that `gpu-rent mcp` created: hash of the arguments of the call, so that a repeated call is recognized.',
+  },
+  agentMaxCost: {
+    name: 'agent-max-cost',
+    meaning:
+      'GpuInstance that `gpu-rent mcp` created: its `maxCost` in dollars, which counts for the limits of the server until the object has ended.',
+  },
+  agentPending: {
+    name: 'agent-pending',
+    meaning:
+      'GpuInstance that `gpu-rent mcp` created paused: the limits of the server are being counted. Removed when it may rent.',
+  },
   rentalIntent: {
     name: 'rental-intent',
     meaning: 'GpuInstance: the write-ahead record of one rental. Written by the operator only.',
@@ -200,6 +215,9 @@ export const labels = {
   serviceName: 'kubernetes.io/service-name',
   sliceManagedBy: 'endpointslice.kubernetes.io/managed-by',
 } as const;
+
+/** Label of objects that `gpu-rent mcp` created; its value is the name of the agent (`--agent`). */
+export const AGENT_LABEL = `${GROUP}/agent` as const;
 
 /** The value of `managedBy` labels, the reporting controller of events and the stem of field managers. */
 export const OPERATOR_NAME = 'gpu-rental-operator';

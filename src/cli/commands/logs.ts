@@ -162,7 +162,8 @@ async function machineOf(
   });
 }
 
-async function readLog(
+/** Reads the log of a machine. Rejects with exit code 4 if it does not arrive in time, else with the MarketplaceError. */
+export async function readLog(
   { client, transport }: MarketplaceSession,
   { id, query }: { readonly id: string; readonly query: LogQuery },
   { signal }: CommandContext,

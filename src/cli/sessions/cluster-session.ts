@@ -17,6 +17,8 @@ export interface ClusterSession {
   readonly origin: string;
   /** Namespace of `-n`, otherwise the context's own. */
   readonly namespace: string;
+  /** The same, undefined if neither `-n` nor the context names one. */
+  readonly namedNamespace: string | undefined;
   /** Namespace of lists: undefined with `-A`. */
   readonly scope: string | undefined;
   readonly operatorNamespace: string;
@@ -68,11 +70,13 @@ async function openCluster(options: OptionValues, context: CommandContext) {
   const deadlineMs = requestTimeout(options) ?? REQUEST_TIMEOUT_MS;
   const env = { clock: systemClock, random: systemRandom, log: silentLogger };
   const client = { transport, origin, credentials, deadlineMs, userAgent: 'gpu-rent', ...env };
-  const namespace = textOption(options, '--namespace') ?? connection.namespace ?? 'default';
+  const namedNamespace = textOption(options, '--namespace') ?? connection.namespace;
+  const namespace = namedNamespace ?? 'default';
   const cluster: ClusterSession = {
     kube: createKubeClient({ ...client, codec: statusCodec }),
     origin,
     namespace,
+    namedNamespace,
     scope: switchOption(options, '--all-namespaces') ? undefined : namespace,
     operatorNamespace: operatorNamespace(options, context),
     credentials,
