@@ -15,6 +15,7 @@ import { until } from '../builders/until.ts';
 import {
   conditionOf,
   contracts,
+  destroys,
   patchInstance,
   reached,
   readyBench,
@@ -25,7 +26,7 @@ import {
 const SPEED = 15;
 const LIFE_SECONDS = 600;
 /** Time that the operator is away after the end of the machine. */
-const AWAY_SECONDS = 300;
+const AWAY_SECONDS = 600;
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 const CAN_RUN =
   process.platform === 'linux' &&
@@ -121,8 +122,9 @@ describe.skipIf(!CAN_RUN)('a machine that ends itself, with a whole operator', {
     await bench.crash();
     await until('the machine has ended itself', () => bench.billing().length === 0, 180_000);
     const bill = billOf(bench, machine);
-    const ranSeconds = ((bill?.endedAt ?? 0) - Date.parse(status?.runningAt ?? '')) / 1_000;
-    expect(ranSeconds).toBeGreaterThanOrEqual(LIFE_SECONDS + FUSE_GRACE_SECONDS);
+    expect(destroys(bench)).toEqual([]);
+    const billedSeconds = ((bill?.endedAt ?? 0) - (bill?.createdAt ?? 0)) / 1_000;
+    expect(billedSeconds).toBeGreaterThanOrEqual(LIFE_SECONDS + FUSE_GRACE_SECONDS);
     await pause((AWAY_SECONDS / SPEED) * 1_000);
 
     await bench.start();
@@ -153,6 +155,7 @@ describe.skipIf(!CAN_RUN)('a machine that ends itself, with a whole operator', {
     expect(Math.abs(lateSeconds)).toBeLessThan(AWAY_SECONDS / 2);
     const share = (line?.cost ?? 0) / (bill?.dollarsMicros ?? 1);
     expect(share).toBeGreaterThan(0.9);
-    expect(share).toBeLessThan(1.1);
+    // A busy operator sees the start late, and dates the end as late; it was away for half the life.
+    expect(share).toBeLessThan(1.25);
   });
 });
