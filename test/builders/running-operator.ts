@@ -8,7 +8,7 @@ import {
 } from '../../src/api/v1alpha1/names.ts';
 import { statusCodec } from '../../src/api/v1alpha1/status-codec.ts';
 import { parseConfig, type RawOptions } from '../../src/config.ts';
-import { systemClock } from '../../src/lib/clock.ts';
+import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { Secret } from '../../src/lib/secret.ts';
@@ -26,6 +26,7 @@ import { createLogger } from '../../src/server/pino-logger.ts';
 import { createRentalMetrics } from '../../src/server/rental-metrics.ts';
 import { createRuntimeMetrics } from '../../src/server/runtime-metrics.ts';
 import type { FaultName } from '../../src/simulator/fault-catalogue.ts';
+import type { Listening } from '../../src/simulator/http-server.ts';
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
 import { ledger } from '../../src/simulator/world/ledger.ts';
 import type { ClusterAccess } from '../cluster/connect.ts';
@@ -57,6 +58,10 @@ export interface BenchOptions {
   readonly operatorToken?: (namespace: string) => Promise<string>;
   /** Stands for workers of groups. */
   readonly workerTransport?: Transport;
+  /** Clock of the operator (default: that of the computer). */
+  readonly clock?: Clock;
+  /** True if the marketplace also listens on loopback, so that machines that run as processes can call it. */
+  readonly listens?: boolean;
 }
 
 /** A request at a server's door: about to be carried out, or carried out and not yet answered. */
@@ -116,6 +121,7 @@ export class OperatorBench {
   tap: ((moment: TapMoment) => void | Promise<void>) | undefined;
   readonly #options: BenchOptions;
   readonly #closeKube: () => Promise<void>;
+  #listening: Listening | undefined;
   #running: RunningOperator | undefined;
 
   private constructor(cluster: ClusterAccess, namespace: string, options: BenchOptions) {
@@ -143,7 +149,9 @@ export class OperatorBench {
 
   static async open(cluster: ClusterAccess, options: BenchOptions = {}): Promise<OperatorBench> {
     await installDefinitions(cluster.admin);
-    return new OperatorBench(cluster, await cluster.createNamespace('bench'), options);
+    const bench = new OperatorBench(cluster, await cluster.createNamespace('bench'), options);
+    if (options.listens) bench.#listening = await bench.simulator.listen();
+    return bench;
   }
 
   /** Starts an operator that watches this namespace; resolves when it leads. */
@@ -155,7 +163,7 @@ export class OperatorBench {
         ...flags,
         namespace: this.namespace,
         watchNamespace: [this.namespace, ...(this.#options.alsoWatched ?? [])],
-        marketplaceUrl: [SIMULATED_URL],
+        marketplaceUrl: [this.#listening?.url ?? SIMULATED_URL],
       },
       {},
     );
@@ -175,6 +183,7 @@ export class OperatorBench {
         if (life.dead) throw new TransportError('this process is dead', { sent: true });
         return response;
       };
+    const { clock = systemClock } = this.#options;
     const kube = createTransport({ ca: this.cluster.caPem, connections: 16 });
     const token = (await this.#options.operatorToken?.(this.namespace)) ?? this.cluster.adminToken;
     const lines = new PassThrough();
@@ -183,7 +192,7 @@ export class OperatorBench {
     const operator = createOperator({
       config,
       env: {
-        clock: systemClock,
+        clock,
         random: systemRandom,
         kube: severed(this.#counted(kube), 'kube'),
         marketplace: severed(this.#recorded(), 'marketplace'),
@@ -197,7 +206,7 @@ export class OperatorBench {
       prober: createMachineProber(config),
       ...(this.#options.workerTransport && { workerTransport: this.#options.workerTransport }),
     });
-    exposeOperator(metrics, operator, systemClock);
+    exposeOperator(metrics, operator, clock);
     void operator.manager.run().finally(() => kube.close());
     this.#running = {
       operator,
@@ -259,6 +268,7 @@ export class OperatorBench {
 
   async close(): Promise<void> {
     await this.stop();
+    await this.#listening?.close();
     await this.#closeKube();
   }
 

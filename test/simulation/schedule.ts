@@ -61,8 +61,8 @@ export interface ContractWaste {
 
 const SECOND = 1000;
 const FAULTS_MS = 600 * SECOND;
-/** Maximum recovery time: the longest boot, settle time and backoff together. */
-const RECOVERY_MS = 900 * SECOND;
+/** Maximum recovery time: the longest boot, and ten minutes until it is settled whether the machine can end itself. */
+const RECOVERY_MS = 1_200 * SECOND;
 /** Time without any write that proves that the cluster has settled. */
 const QUIET_MS = 600 * SECOND;
 const CHECK_EVERY_MS = 20 * SECOND;

@@ -199,15 +199,18 @@ export class SweepWatch {
   }
 
   /**
-   * Returns true if its object ends a machine: it is no late rental by the longest duration that an operator is
-   * installed with, and its object is being deleted, has another machine, or has settled a newer purchase.
+   * Returns true if its object ends a machine: the object has recorded it, which a process does that lists showed no
+   * start of it; or it is no late rental by the longest duration that an operator is installed with, and its object is
+   * being deleted, has another machine, or has settled a newer purchase.
    */
   #isEndedByObject(contract: Contract): boolean {
     const owner = this.#scene.ownerOf(contract);
-    if (owner === undefined || isLate(contract, MAX_WINDOW_MS + ROUNDING_MS)) return false;
-    const { instanceId = contract.id, attempt } = statusAt(owner);
+    if (owner === undefined) return false;
+    const { instanceId, attempt } = statusAt(owner);
+    if (Number(instanceId) === contract.id) return true;
+    if (isLate(contract, MAX_WINDOW_MS + ROUNDING_MS)) return false;
     const isOlder = Number(attempt) > (this.#scene.purchaseOf(contract)?.attempt ?? 0);
-    const isReplaced = isOlder || instanceId !== contract.id;
+    const isReplaced = isOlder || instanceId !== undefined;
     return isReplaced || metadataOf(owner)['deletionTimestamp'] !== undefined;
   }
 

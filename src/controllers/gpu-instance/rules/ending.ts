@@ -325,7 +325,7 @@ export function blockedBy(facts: Facts, planned: PlannedEnd): Blocker | undefine
 }
 
 /** Returns the first obstacle that forbids to end an idle machine now. */
-export function blockedIdle(facts: Facts): Blocker | undefined {
+export function blockedIdle(facts: Pick<Facts, 'object' | 'account' | 'purchase'>): Blocker | undefined {
   return byPerson(facts) ?? byAccount(facts) ?? byIdleBreaker(facts);
 }
 

@@ -133,7 +133,7 @@ function reportOf(facts: Facts, state: Idle): Report | undefined {
 }
 
 /** Returns true after the warning of an end, even while a person blocks the end. */
-function isAnnounced(facts: Facts, state: Idle): boolean {
+function isAnnounced(facts: Pick<Facts, 'object' | 'account'>, state: Idle): boolean {
   return facts.object.status?.idle?.endsAt !== undefined && state.endsInMs !== undefined && canFollow(facts);
 }
 
