@@ -191,6 +191,7 @@ describe.skipIf(!canRun)('the chart', () => {
       '--set-json=workerReports={"enabled":true,"ingress":{"enabled":true}}',
       /workerReports\.ingress\.host is required/,
     ],
+    ['logs without TLS', '--set=logs.enabled=true', /logs\.tls\.secretName is required/],
     ['a port with nothing behind its key', '--set=metrics.port=null', /missing property 'port'/],
     ['a section with nothing in it', '--set=metrics=null', /missing property 'metrics'/],
     [
@@ -237,6 +238,10 @@ describe.skipIf(!canRun)('the chart', () => {
         '--set=workerReports.ingress.tlsSecretName=reports-tls',
         '--set=networkPolicy.enabled=true',
       ],
+    ],
+    [
+      'with logs',
+      ['--set=logs.enabled=true', '--set=logs.tls.secretName=logs-tls', '--set=networkPolicy.enabled=true'],
     ],
     ['with a gateway', ['--set=gateway.enabled=true', '--set=networkPolicy.enabled=true']],
     [

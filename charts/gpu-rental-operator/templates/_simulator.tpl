@@ -61,11 +61,6 @@ annotations:
   mountPath: /etc/gpu-rental/simulator
   readOnly: true
 {{- end }}
-{{- if .Values.logs.enabled }}
-- name: log-tls
-  mountPath: /etc/gpu-rental/logs
-  readOnly: true
-{{- end }}
 {{- with .Values.extraVolumeMounts }}
 {{ toYaml . }}
 {{- end }}
@@ -80,12 +75,26 @@ annotations:
       - key: ca.crt
         path: ca.crt
 {{- end }}
+{{- with .Values.extraVolumes }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* Certificate of the logs, for the operator alone: the Pod of `helm test` does not get its key. */}}
+{{- define "gpu-rental-operator.operatorVolumeMounts" -}}
+{{- if .Values.logs.enabled }}
+- name: log-tls
+  mountPath: /etc/gpu-rental/logs
+  readOnly: true
+{{- end }}
+{{ include "gpu-rental-operator.volumeMounts" . }}
+{{- end }}
+
+{{- define "gpu-rental-operator.operatorVolumes" -}}
 {{- if .Values.logs.enabled }}
 - name: log-tls
   secret:
     secretName: {{ required "logs.tls.secretName is required: callers send their tokens to this port" .Values.logs.tls.secretName }}
 {{- end }}
-{{- with .Values.extraVolumes }}
-{{ toYaml . }}
-{{- end }}
+{{ include "gpu-rental-operator.volumes" . }}
 {{- end }}
