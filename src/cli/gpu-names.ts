@@ -1,6 +1,6 @@
 import { alternatives, nearestModels } from '../lib/text.ts';
 import type { OffersResource } from '../markets/vast/offers/offers.ts';
-import { ALL_OFFERS } from './commands/gpus.ts';
+import { ALL_OFFERS } from './gpu-models.ts';
 
 /** Returns a sentence for each GPU name that no offer has, with the probable names. Costs one search. */
 export async function unknownGpus(

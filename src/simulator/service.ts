@@ -21,7 +21,7 @@ import { type FaultScope, takeFault } from './faults/active-faults.ts';
 import { type CallPlan, PLAIN_PLAN, planOf } from './faults/call-faults.ts';
 import { appliesTo, changesReply, mutateReply } from './faults/reply-faults.ts';
 import type { JsonObject } from './json.ts';
-import type { MachineDisks } from './machines/machine-files.ts';
+import type { MachineDisks } from './machine-files.ts';
 import { Refusal } from './refusal.ts';
 import type { Settings } from './settings.ts';
 import type { ActiveFault } from './tables/faults.ts';

@@ -30,7 +30,7 @@ test.each([
   [
     'gpui/new',
     'condition=Bogus',
-    'One of: Ready, Reconciling, Stalled, Rented, Running, OverBudget, ReplacementBlocked, Idle, LifeFuseFixed, LeaseAtRisk.',
+    'One of: Ready, Reconciling, Stalled, Rented, Running, Succeeded, OverBudget, ReplacementBlocked, Idle, LifeFuseFixed, LeaseAtRisk.',
   ],
   ['gpui/new', 'condition=Ready=Maybe', 'One of: True, False, Unknown.'],
   ['gpui/new', 'phase=Bogus', 'One of: Pending, Renting, '],

@@ -13,6 +13,7 @@ import { blocksToRun, codeBlocks, commandsOf, RUN_PAGES } from './code-blocks.ts
 const RUNNERS: Readonly<Record<string, readonly string[]>> = {
   'README.md': ['test/docs/code-blocks.integration.test.ts'],
   'docs/how-to/access.md': ['test/docs/operations.integration.test.ts'],
+  'docs/how-to/agents.md': ['test/agent/agent-role.ts'],
   'docs/how-to/cli.md': ['test/docs/how-to.integration.test.ts'],
   'docs/how-to/cost-per-team.md': ['test/docs/how-to.integration.test.ts'],
   'docs/how-to/gateway.md': [

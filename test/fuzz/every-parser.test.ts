@@ -6,6 +6,7 @@ import { READ_SCHEMAS, schemasOf } from './targets/wire.ts';
 
 /** Places that parse a text and read nothing that others write, or nothing of it. */
 const NO_TARGET: Readonly<Record<string, string>> = {
+  'src/cli/agent/tools.ts: .safeParse': 'arguments of a call, which a scripted hostile caller draws',
   'src/cli/commands/api-keys.ts: JSON.parse': 'a file of the person who calls, guarded beside it',
   'src/cli/commands/api.ts: JSON.parse': 'to be printed again; nothing is read out of it',
   'src/cli/commands/diff.ts: JSON.parse': 'of what was just written',
@@ -39,7 +40,7 @@ const NO_TARGET: Readonly<Record<string, string>> = {
   'src/simulator/faults/reply-faults.ts: JSON.parse': "the simulator's own answer",
   'src/simulator/instances/machine-servers.ts: Buffer.from':
     'certificates that Node reads when the machine begins to serve',
-  'src/simulator/machines/machine-files.ts: Buffer.from':
+  'src/simulator/machine-files.ts: Buffer.from':
     'the script of a rental, guarded beside it; patterns are searched in it, and nothing runs',
   'src/simulator/routes/deployments.ts: Buffer.from': 'bytes that are kept and never read',
   'src/simulator/world/world-document.ts: .safeParse':

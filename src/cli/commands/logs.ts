@@ -2,12 +2,12 @@ import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource } from '../../api/v1alpha1/names.ts';
 import { sleep, systemClock } from '../../lib/clock.ts';
 import type { LogQuery } from '../../markets/vast/instances/instances.ts';
-import { readResult } from '../../markets/vast/instances/results.ts';
 import { linesAfter } from '../../reach/log-lines.ts';
 import { printable, printableLine } from '../../views/printable.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
-import { failed, Interrupted, timedOut, usageError } from '../command-error.ts';
+import { failed, Interrupted, usageError } from '../command-error.ts';
 import { LOG_ADDRESS_OPTIONS, logAddress } from '../job/log-address.ts';
+import { readLog } from '../machine/machine-log.ts';
 import { type OperatorLogRequest, showOperatorLog } from '../machine/operator-log.ts';
 import { accountOf, getObject } from '../objects/cluster-objects.ts';
 import { parseTarget } from '../objects/object-name.ts';
@@ -15,13 +15,7 @@ import { numberOption, parseTime, switchOption, textOption } from '../option-val
 import { createOutput, createProgress } from '../output/output.ts';
 import { accountTarget } from '../sessions/account-access.ts';
 import { withCluster } from '../sessions/cluster-session.ts';
-import {
-  type MarketplaceSession,
-  type SessionTarget,
-  withMarketplaceAt,
-} from '../sessions/marketplace-session.ts';
-
-const MAX_BYTES = 64 * 1024 * 1024;
+import { type SessionTarget, withMarketplaceAt } from '../sessions/marketplace-session.ts';
 
 /** Shows the log of a machine's container. */
 export const logsCommand: Command = {
@@ -160,19 +154,4 @@ async function machineOf(
       );
     return { id, target: await accountTarget(cluster, await accountOf(cluster, object), { input, context }) };
   });
-}
-
-/** Reads the log of a machine. Rejects with exit code 4 if it does not arrive in time, else with the MarketplaceError. */
-export async function readLog(
-  { client, transport }: MarketplaceSession,
-  { id, query }: { readonly id: string; readonly query: LogQuery },
-  { signal }: CommandContext,
-): Promise<string> {
-  const answer = await client.instances.requestLogs(id, query);
-  if (answer.resultUrl === undefined) return answer.message ?? '';
-  const url = URL.parse(answer.resultUrl);
-  if (!url) throw failed('The service names no address for the log.');
-  const text = await readResult({ transport, clock: systemClock, url, maxBytes: MAX_BYTES, signal });
-  if (text) return text;
-  throw timedOut('The log did not arrive within 9 s.', 'Try again; the host may be slow or away.');
 }

@@ -1,7 +1,7 @@
 import type { Random } from '../../lib/random.ts';
 import type { FaultName, FaultTarget } from '../fault-catalogue.ts';
 import type { Json, JsonObject } from '../json.ts';
-import type { MachineDisks } from '../machines/machine-files.ts';
+import type { MachineDisks } from '../machine-files.ts';
 import { notFound, type Refusal, WrongMethod } from '../refusal.ts';
 import type { Profile, Settings } from '../settings.ts';
 import type { ActiveFault } from '../tables/faults.ts';

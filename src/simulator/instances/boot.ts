@@ -1,4 +1,4 @@
-import { withStartFiles } from '../machines/machine-files.ts';
+import { withStartFiles } from '../machine-files.ts';
 import type { Settings } from '../settings.ts';
 import type { Contract, Transition } from '../tables/contracts.ts';
 import type { Machine, Offer } from '../tables/market.ts';

@@ -1,4 +1,4 @@
-import { OWN_FOLDER, unpacked } from '../machines/machine-files.ts';
+import { OWN_FOLDER, unpacked } from '../machine-files.ts';
 import type { Settings } from '../settings.ts';
 import type { Contract } from '../tables/contracts.ts';
 import { programOf } from './container-program.ts';

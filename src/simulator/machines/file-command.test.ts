@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { modelledFiles } from '../machine-files.ts';
 import { Refusal } from '../refusal.ts';
 import { readFileCommand, runFileCommand } from './file-command.ts';
-import { modelledFiles } from './machine-files.ts';
 
 const CONTRACT = { createdAt: Date.UTC(2026, 0, 15, 12), onstart: 'date' };
 const FILES = {

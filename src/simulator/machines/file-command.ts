@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
+import type { MachineFile, MachineFiles } from '../machine-files.ts';
 import { invalidArgs } from '../refusal.ts';
 import type { Settings } from '../settings.ts';
-import type { MachineFile, MachineFiles } from './machine-files.ts';
 
 /*
  * The command door of the public service: `ls`, `rm` and `du` on the files of a machine, also while it is stopped. The

@@ -1,6 +1,6 @@
 import { lstatSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { MachineFile, MachineFiles } from './machine-files.ts';
+import type { MachineFile, MachineFiles } from '../machine-files.ts';
 
 /** Home folder of a machine, from its root. */
 export const HOME = 'root';

@@ -1,7 +1,7 @@
 import { scopeAllows } from '../../../src/simulator/calls/authenticate.ts';
 import { fileOf, parseBody } from '../../../src/simulator/calls/body.ts';
+import { modelledFiles } from '../../../src/simulator/machine-files.ts';
 import { readFileCommand, runFileCommand } from '../../../src/simulator/machines/file-command.ts';
-import { modelledFiles } from '../../../src/simulator/machines/machine-files.ts';
 import { Refusal } from '../../../src/simulator/refusal.ts';
 import { routes } from '../../../src/simulator/routes/registry.ts';
 import { parseSearchText } from '../../../src/simulator/scaling/search-text.ts';

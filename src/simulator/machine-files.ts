@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib';
-import { programOf } from '../instances/container-program.ts';
-import type { Settings } from '../settings.ts';
-import type { Contract } from '../tables/contracts.ts';
+import { programOf } from './instances/container-program.ts';
+import type { Settings } from './settings.ts';
+import type { Contract } from './tables/contracts.ts';
 
 /*
  * Files of a machine for the command endpoint: a real folder while machines run as processes, else a model in the
