@@ -158,7 +158,7 @@ describe('run', () => {
       };
       const limits = { maxTotal: '13', maxMachines: seed % 2 === 0 ? 2 : 10 };
       const servers = [0, 1, 2].map(() => serverTo(memory, { ...limits, through }));
-      const calls = Array.from({ length: 9 }, (_, at) =>
+      const calls = Array.from({ length: 9 }, async (_, at) =>
         servers[at % 3]?.call('run', { ...RUN, idempotencyKey: `job-${at % 6}` }),
       );
       await Promise.all(calls);

@@ -141,14 +141,14 @@ describe('gpu-rent mcp', () => {
       await serverOf('race', '--max-machines', '2'),
       await serverOf('race', '--max-machines', '2'),
     ];
-    const calls = Array.from({ length: 12 }, (_, at) =>
+    const calls = Array.from({ length: 12 }, async (_, at) =>
       servers[at % 2]?.call('run', { ...RUN, idempotencyKey: `race-${at}` }),
     );
     await Promise.all(servers.map((server) => server.killAndRestart()));
     await Promise.all(calls);
     for (let round = 0; round < 3; round += 1)
       await Promise.all(
-        Array.from({ length: 12 }, (_, at) =>
+        Array.from({ length: 12 }, async (_, at) =>
           servers[at % 2]?.call('run', { ...RUN, idempotencyKey: `race-${at}` }),
         ),
       );

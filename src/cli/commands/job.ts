@@ -69,13 +69,17 @@ export const jobCommand: Command = {
         const write = (text: string) => context.stdout.write(text);
         const log = await logOf(logAddress(input.options, env), cluster, print);
         const clock = systemClock;
-        return relay(
-          { pod: { name: env.POD_NAME || hostname(), uid: env.POD_UID || undefined }, manifest },
-          {
-            ...{ kube, clock, random: systemRandom, namespace, signal, print },
-            followLog: log ? logFollower({ open: log.open, clock, namespace, write, print }) : noLog,
-          },
-        ).finally(() => log?.close());
+        try {
+          return await relay(
+            { pod: { name: env.POD_NAME || hostname(), uid: env.POD_UID || undefined }, manifest },
+            {
+              ...{ kube, clock, random: systemRandom, namespace, signal, print },
+              followLog: log ? logFollower({ open: log.open, clock, namespace, write, print }) : noLog,
+            },
+          );
+        } finally {
+          await log?.close();
+        }
       });
       await finish(end.line, input, context);
       return end.exitCode;
