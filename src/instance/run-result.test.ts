@@ -27,6 +27,21 @@ describe('the result in a log', () => {
       `${start(1)}a\n${exit(3)}${exit(3)}set-up\n${exit(3)}`,
       { exitCode: 3, log: 'a\n', isWhole: true },
     ],
+    [
+      'that a new start repeats, without output',
+      `${start(1)}${exit(3)}${exit(3)}`,
+      { exitCode: 3, log: '', isWhole: true },
+    ],
+    [
+      'of its last attempt, if each has a result',
+      `${start(1)}a\n${exit(3)}${start(2)}b\n${exit(4)}`,
+      { exitCode: 4, log: 'b\n', isWhole: true },
+    ],
+    [
+      'of an attempt before one that runs',
+      `${start(1)}a\n${exit(3)}${start(2)}b\n`,
+      { exitCode: 3, log: 'a\n', isWhole: true },
+    ],
     ['whose start is cut off', `b\n${exit(0)}${exit(0)}`, { exitCode: 0, log: 'b\n', isWhole: false }],
     [
       'that shows times and carriage returns',
@@ -75,9 +90,15 @@ describe('the output in a log', () => {
     ['of a program that runs', `set-up${start(1)}a\nb`, { log: 'a\nb', isWhole: true }],
     ['of its last attempt', `${start(1)}a\n${exit(1)}${start(2)}b\n`, { log: 'b\n', isWhole: true }],
     ['of a program that has ended', `${start(1)}a\n${exit(1)}${exit(1)}`, { log: 'a\n', isWhole: true }],
+    ['of a program that printed nothing', `${start(1)}${exit(1)}`, { log: '', isWhole: true }],
     ['whose start is cut off', 'a\n', { log: 'a\n', isWhole: false }],
   ])('%s', (_, text, output) => {
     expect(outputInLog(text, NONCE)).toEqual(output);
+  });
+
+  test('is all of it for an empty nonce', () => {
+    const text = 'gpurental  start 1\na\ngpurental  exit 0\n';
+    expect(outputInLog(text, '')).toEqual({ log: text, isWhole: false });
   });
 });
 
@@ -86,10 +107,13 @@ describe('the result in a list of files', () => {
     [`a\nexit.0.${NONCE}\nok\nt\n`, 0],
     [`/var/tmp/.gpurental:\na  exit.143.${NONCE}  ok\n`, 143],
     [`-rw-r--r-- 1 root root 0 Nov 30 05:00 exit.7.${NONCE}\n`, 7],
+    [`exit.255.${NONCE}\n`, 255],
     [`exit.0.${OTHER}\nexit.3.${NONCE}\n`, 3],
     [`exit.0.${OTHER}\n`, undefined],
     [`ls: cannot access 'exit.0.${NONCE}': No such file or directory\n`, undefined],
+    [`ls: exit.0.${NONCE} not found\n`, undefined],
     [`exit.0.${NONCE}:\n`, undefined],
+    [`exit.x7.${NONCE}\nexit.7x.${NONCE}\nexit.0007.${NONCE}\n`, undefined],
     [`exit.256.${NONCE}\n`, undefined],
     [`exit..${NONCE}\n`, undefined],
     [`exit.*.${NONCE}\n`, undefined],

@@ -43,11 +43,10 @@ export function outputInLog(text: string, nonce: string): Pick<LoggedResult, 'lo
  * rent. Messages of `ls` itself are no names.
  */
 export function resultInFiles(output: string, nonce: string): number | undefined {
-  const lines = output.split('\n').filter((line) => !line.startsWith('ls:') && !line.endsWith(':'));
-  for (const name of lines.flatMap((line) => line.trim().split(/\s+/))) {
-    const [head, digits = '', tail, ...more] = name.split('.');
-    const isOwn = head === 'exit' && tail === nonce && more.length === 0;
-    if (isOwn && /^\d{1,3}$/.test(digits) && Number(digits) <= MAX_EXIT_CODE) return Number(digits);
+  const lines = output.split('\n').filter((line) => !line.startsWith('ls:'));
+  for (const name of lines.flatMap((line) => line.split(/\s/))) {
+    const [, digits, owner] = /^exit\.(\d{1,3})\.(\w+)$/.exec(name) ?? [];
+    if (owner === nonce && Number(digits) <= MAX_EXIT_CODE) return Number(digits);
   }
   return undefined;
 }

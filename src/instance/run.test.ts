@@ -5,13 +5,18 @@ import {
   cancelAt,
   expiresAt,
   hasService,
+  isAtLostLimit,
+  isRun,
   maxLifetimeOf,
+  outcomeOf,
   type RunResult,
   type RunStatus,
   retryAt,
   runAfterEnd,
   runAfterRental,
+  settledReason,
   settledRun,
+  stopGraceMs,
 } from './run.ts';
 
 const LIMITS = {
@@ -31,7 +36,18 @@ function run(
   };
 }
 
-const exited = (exitCode: number): RunResult => ({ type: 'exited', exitCode });
+function withoutStatus({ status: _, ...object }: GpuInstance): GpuInstance {
+  return object;
+}
+
+/** A run that the operator has not seen yet. */
+const NEW_RUN = withoutStatus(run());
+/** An object that is no run, before and after its first status. */
+const NEW_OBJECT = withoutStatus(given().object);
+const OBJECT: GpuInstance = { ...given().object, status: { run: { lost: 9, outcome: 'Completed' } } };
+
+const exited = (exitCode: number) => ({ type: 'exited', exitCode }) as const;
+const log = (name: string) => ({ secretRef: { name }, bytes: 7, truncated: false });
 const settle = (object: GpuInstance, result: RunResult) =>
   settledRun(object, { attempt: 3, result, now: NOW });
 const at = time(0);
@@ -41,11 +57,35 @@ describe('the result of a machine', () => {
     [
       'completes the run with code 0',
       run({ attempts: 2, failed: 1, collectingSince: at }),
-      { ...exited(0), message: 'done' } as RunResult,
+      { ...exited(0), message: 'done' },
       {
         ...{ attempts: 2, failed: 1, exitCode: 0, message: 'done' },
         ...{ settled: { attempt: 3, reason: 'Completed', at }, outcome: 'Completed', finishedAt: at },
       },
+    ],
+    [
+      'replaces message and log of the attempt before',
+      run({ message: 'before', log: log('before') }),
+      { ...exited(0), message: 'now', log: log('now') },
+      {
+        ...{ exitCode: 0, message: 'now', log: log('now') },
+        ...{ settled: { attempt: 3, reason: 'Completed', at }, outcome: 'Completed', finishedAt: at },
+      },
+    ],
+    [
+      'has no message if the program printed nothing',
+      run({ message: 'before' }),
+      { ...exited(0), message: '' },
+      {
+        ...{ exitCode: 0, settled: { attempt: 3, reason: 'Completed', at } },
+        ...{ outcome: 'Completed', finishedAt: at },
+      },
+    ],
+    [
+      'is the first of a run without a status',
+      NEW_RUN,
+      { type: 'unknown' },
+      { lost: 1, settled: { attempt: 3, reason: 'ResultUnknown', at } },
     ],
     [
       'is retried with another code below backoffLimit',
@@ -104,6 +144,58 @@ describe('the result of a machine', () => {
   ])('%s', (_, object, result, expected) => {
     expect(settle(object, result)).toEqual(expected);
   });
+
+  test('belongs to no attempt if the run ends without a machine', () => {
+    const result: RunResult = { type: 'ended', reason: 'DeadlineExceeded' };
+    expect(settledRun(run(), { result, now: NOW })).toEqual({ outcome: 'DeadlineExceeded', finishedAt: at });
+  });
+
+  test('has a reason for its own attempt only, and none before it is known', () => {
+    const settled = { attempt: 3, reason: 'RunFailed', at };
+    expect(settledReason(run({ settled }), 3)).toBe('RunFailed');
+    expect(settledReason(run({ settled }), 4)).toBeUndefined();
+    expect(settledReason(run({ settled: { ...settled, reason: 'OfAnotherVersion' } }), 3)).toBeUndefined();
+    expect(settledReason(run(), 3)).toBeUndefined();
+    expect(settledReason(NEW_RUN, 3)).toBeUndefined();
+  });
+});
+
+describe('the result of a run', () => {
+  test('is the outcome in its status', () => {
+    expect(outcomeOf(run({ outcome: 'BackoffLimit' }))).toBe('BackoffLimit');
+    expect(outcomeOf(run({ outcome: 'OfAnotherVersion' }))).toBeUndefined();
+  });
+
+  test('is undefined before its end, and for an object that is no run', () => {
+    for (const object of [run(), { ...run(), status: {} }, NEW_RUN, OBJECT])
+      expect(outcomeOf(object)).toBeUndefined();
+  });
+});
+
+test.each<[number, boolean]>([
+  [1, false],
+  [2, true],
+])('after %s lost machines of at most 1, is above lostLimit: %s', (lost, isAbove) => {
+  expect(isAtLostLimit(run({ lost }))).toBe(isAbove);
+});
+
+test('is not above lostLimit if no machine is lost, or the object is no run', () => {
+  for (const object of [run(), { ...run(), status: {} }, NEW_RUN, OBJECT])
+    expect(isAtLostLimit(object)).toBe(false);
+});
+
+test.each([
+  ['30s', 30_000],
+  ['10m', 600_000],
+  ['1h', 600_000],
+])('waits after a stop for stopGrace %s: %s ms', (stopGrace, ms) => {
+  expect(stopGraceMs(run({}, { stopGrace }))).toBe(ms);
+});
+
+test('waits after no stop if the object is no run', () => {
+  expect(isRun(run())).toBe(true);
+  expect(isRun(OBJECT)).toBe(false);
+  expect(stopGraceMs(OBJECT)).toBe(0);
 });
 
 describe('the end of a machine', () => {
@@ -123,6 +215,15 @@ describe('the end of a machine', () => {
     const settled = { attempt: 1, reason: 'RunFailed', at };
     expect(runAfterEnd(run({ settled }), 2, 'Vanished')).toEqual({ settled, lost: 1 });
   });
+
+  test('is the first loss of a run without a status', () => {
+    expect(runAfterEnd(NEW_RUN, 1, 'HostOffline')).toEqual({ lost: 1 });
+  });
+
+  test('changes nothing if the object is no run', () => {
+    expect(runAfterEnd(OBJECT, 1, 'HostOffline')).toEqual(OBJECT.status?.run);
+    expect(runAfterEnd(NEW_OBJECT, 1, 'HostOffline')).toBeUndefined();
+  });
 });
 
 test('counts each rented machine once', () => {
@@ -131,6 +232,9 @@ test('counts each rented machine once', () => {
     attempts: 5,
   });
   expect(runAfterRental(run({ attempts: 4 }), false)).toEqual({ attempts: 4 });
+  expect(runAfterRental(NEW_RUN, true)).toEqual({ attempts: 1 });
+  expect(runAfterRental(OBJECT, true)).toEqual(OBJECT.status?.run);
+  expect(runAfterRental(NEW_OBJECT, true)).toBeUndefined();
 });
 
 test.each([
@@ -146,6 +250,8 @@ test.each([
 
 test('does not wait after a machine that was lost', () => {
   expect(retryAt(run({ failed: 1, settled: { attempt: 1, reason: 'ResultUnknown', at } }))).toBeUndefined();
+  expect(retryAt(run())).toBeUndefined();
+  expect(retryAt(NEW_RUN)).toBeUndefined();
 });
 
 test('has 24 h of lifetime and no Service, unless the object is no run', () => {
@@ -167,10 +273,16 @@ test('is cancelled at the time of the annotation, for a run only', () => {
   expect(cancelAt(cancelled(run(), 'now'))).toBe('invalid');
   expect(cancelAt(cancelled(given().object, at))).toBeUndefined();
   expect(cancelAt(run())).toBeUndefined();
+  const { annotations: _, ...metadata } = run().metadata;
+  expect(cancelAt({ ...run(), metadata })).toBeUndefined();
 });
 
 test('expires after its end, if it has a ttl', () => {
   expect(expiresAt(run({ finishedAt: at }, { ttlAfterFinished: '1h' }))).toBe(NOW + 3_600_000);
   expect(expiresAt(run({ finishedAt: at }))).toBeUndefined();
   expect(expiresAt(run({}, { ttlAfterFinished: '1h' }))).toBeUndefined();
+  const waiting = run({}, { ttlAfterFinished: '1h' });
+  expect(expiresAt({ ...waiting, status: {} })).toBeUndefined();
+  expect(expiresAt({ spec: waiting.spec })).toBeUndefined();
+  expect(expiresAt(OBJECT)).toBeUndefined();
 });

@@ -78,7 +78,7 @@ function countedRun(run: RunStatus, result: RunResult): RunStatus {
       return {
         ...rest,
         exitCode,
-        ...(message !== undefined && message !== '' && { message }),
+        ...(message && { message }),
         ...(log && { log }),
         ...(exitCode !== 0 && { failed: (run.failed ?? 0) + 1 }),
       };
