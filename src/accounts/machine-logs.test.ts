@@ -406,3 +406,39 @@ test('a replica that no longer leads ends its streams and reads nothing more', a
   await seconds(60);
   expect([one.end(), reads.length]).toEqual(['NotLeading', 1]);
 });
+
+describe('the log in which the result of a run was found', () => {
+  const whole = 'one\ntwo\nthree\n';
+
+  test('is sent before its machine is gone, and is not read again', async () => {
+    const one = opened();
+    await clock.advance(1_000);
+    const readBefore = reads.length;
+    logs.ended('team/trainer', { instanceId: '7', text: whole });
+    texts.delete('7');
+    await clock.advance(6_000);
+    put('trainer', { succeeded: 'True' });
+    await clock.advance(1_000);
+    expect(one.text()).toBe(whole);
+    expect(one.events.at(-1)).toMatchObject({ type: 'end', reason: 'Complete' });
+    expect(one.events.filter(({ type }) => type === 'note')).toEqual([]);
+    expect(reads).toHaveLength(readBefore);
+  });
+
+  test('is sent when it comes before the first read', async () => {
+    const one = opened();
+    logs.ended('team/trainer', { instanceId: '7', text: whole });
+    put('trainer', { succeeded: 'True', instanceId: undefined });
+    await clock.advance(1_000);
+    expect(one.text()).toBe(whole);
+    expect(one.events.at(-1)).toMatchObject({ type: 'end', reason: 'Complete' });
+  });
+
+  test('of a former machine, or without a follower, is left alone', async () => {
+    logs.ended('team/trainer', { instanceId: '7', text: whole });
+    const one = opened();
+    logs.ended('team/trainer', { instanceId: '6', text: 'other\n' });
+    await clock.advance(1_000);
+    expect(one.text()).toBe('one\ntwo\n');
+  });
+});

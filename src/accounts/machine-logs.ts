@@ -91,11 +91,19 @@ interface Follower {
   slowAt: number;
 }
 
+/** Log of a machine whose program has ended. */
+export interface EndedLog {
+  readonly instanceId: string;
+  readonly text: string;
+}
+
 /** The log of the present machine. */
 interface MachineLog {
   machine: MachineTarget | undefined;
   /** State of the read that follows the end of the machine. */
   lastRead: 'none' | 'wanted' | 'done';
+  /** True once the text with the result of a program is here: the program writes no more. */
+  isWhole: boolean;
   mark: LogMark | undefined;
   /** Last characters of the log, for later followers. */
   window: string;
@@ -116,7 +124,7 @@ interface Reader extends MachineLog {
 }
 
 const NEW_LOG: MachineLog = {
-  ...{ machine: undefined, lastRead: 'none', mark: undefined, window: '' },
+  ...{ machine: undefined, lastRead: 'none', isWhole: false, mark: undefined, window: '' },
   ...{ lines: READ_LINES, failures: 0 },
 };
 
@@ -156,6 +164,19 @@ export class MachineLogs {
     reader.followers.add(follower);
     this.#schedule(0);
     return { type: 'open', close: () => reader.followers.delete(follower) };
+  };
+
+  /**
+   * Sends followers the log in which the result of the object's program was found. Its machine may end at once, and
+   * then no read shows these lines any more. Never throws.
+   */
+  readonly ended = (key: string, { instanceId, text }: EndedLog): void => {
+    const reader = this.#readers.get(key);
+    const target = this.#targetOf(key);
+    if (!reader || target.type !== 'machine' || target.id !== instanceId) return;
+    if (reader.machine?.id !== instanceId) adopt(reader, target);
+    received(reader, target, text);
+    reader.isWhole = true;
   };
 
   #newReader(namespace: string, name: string): Reader {
@@ -212,10 +233,11 @@ export class MachineLogs {
       begin(reader);
       return;
     }
-    if (reader.machine && reader.lastRead !== 'done') {
+    if (reader.machine && reader.lastRead !== 'done' && !reader.isWhole) {
       reader.lastRead = 'wanted';
       return;
     }
+    if (reader.isWhole) reader.lastRead = 'done';
     begin(reader);
     if (isSame) endAll(reader, 'Complete', `${reader.name} has finished.`);
     else if (target.type === 'machine') adopt(reader, target);
@@ -288,9 +310,9 @@ export class MachineLogs {
     }
   }
 
-  #dueAt({ lastRead, machine, failures, startedAt }: Reader): number {
+  #dueAt({ lastRead, isWhole, machine, failures, startedAt }: Reader): number {
     if (lastRead === 'wanted') return Number.NEGATIVE_INFINITY;
-    if (lastRead === 'done') return Number.POSITIVE_INFINITY;
+    if (lastRead === 'done' || isWhole) return Number.POSITIVE_INFINITY;
     const isQuiet = machine?.hasRun && !machine.isRunning;
     const interval = isQuiet ? MAX_READ_EVERY_MS : READ_EVERY_MS * 2 ** Math.min(failures, 4);
     return startedAt + Math.min(MAX_READ_EVERY_MS, interval);
@@ -309,11 +331,11 @@ export class MachineLogs {
       async () => {
         const text = await machine.readLog(machine.id, reader.lines, { deadlineMs: READ_DEADLINE_MS });
         isOver();
-        received(reader, machine, text);
+        if (!reader.isWhole) received(reader, machine, text);
       },
       (error) => {
         isOver();
-        failed(reader, machine, error);
+        if (!reader.isWhole) failed(reader, machine, error);
       },
     );
   }

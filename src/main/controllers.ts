@@ -1,4 +1,5 @@
 import { KeptKeys } from '../accounts/api-keys.ts';
+import type { MachineLogs } from '../accounts/machine-logs.ts';
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
 import type { GroupIdentities } from '../controllers/endpoint-group/identity/identities.ts';
 import { createGpuInstanceController } from '../controllers/gpu-instance/controller.ts';
@@ -19,11 +20,14 @@ import type { RuntimeMetrics } from '../server/runtime-metrics.ts';
 import { BY_NAMESPACE, KEPT } from './caches.ts';
 import { listAll, type Wiring } from './wiring.ts';
 
+/** Parts of the operator that the controller of GpuInstances informs or asks. */
+interface InstanceHelpers {
+  readonly identities: Pick<GroupIdentities, 'issue' | 'callerOf'>;
+  readonly logs: Pick<MachineLogs, 'ended'>;
+}
+
 /** Returns all controllers in the order of their start. */
-export function createControllers(
-  wiring: Wiring,
-  identities: Pick<GroupIdentities, 'issue' | 'callerOf'>,
-): readonly Controller[] {
+export function createControllers(wiring: Wiring, helpers: InstanceHelpers): readonly Controller[] {
   const { config, env, caches } = wiring;
   const childSweep = createChildSweep({
     ...env,
@@ -35,7 +39,7 @@ export function createControllers(
   });
   return [
     accountController(wiring),
-    instanceController(wiring, identities),
+    instanceController(wiring, helpers),
     orphanSweep(wiring),
     childSweep,
     budgetController(wiring),
@@ -79,10 +83,7 @@ function accountController(wiring: Wiring): Controller {
   });
 }
 
-function instanceController(
-  wiring: Wiring,
-  identities: Pick<GroupIdentities, 'issue' | 'callerOf'>,
-): Controller {
+function instanceController(wiring: Wiring, { identities, logs }: InstanceHelpers): Controller {
   const { env, constants, events, metrics, prober, config, kube, caches, registry, installation } = wiring;
   const { budgets, runSsh, steady } = wiring;
   return createGpuInstanceController({
@@ -103,6 +104,7 @@ function instanceController(
     identity: () => installation.identity(),
     issueIdentity: (worker) => identities.issue(worker),
     callerOf: (worker) => identities.callerOf(worker),
+    onRunLog: logs.ended,
     lease: wiring.election ?? ALWAYS_LEADING,
     workers: config.gpuInstanceWorkers,
     instanceMetrics: wiring.rentalMetrics,

@@ -46,8 +46,14 @@ export function createOperator(options: OperatorOptions): Operator {
   const wiring = wire(options);
   const identities = new GroupIdentities({ cluster: wiring.kube, clock: options.env.clock });
   const groups = createEndpointGroups({ ...wiring, identities, isLeading: () => isLeading(wiring) });
-  const controllers = [...createControllers(wiring, identities), groups.controller];
   const { kube, caches, registry, installation, ledger, election } = wiring;
+  const logs = new MachineLogs({
+    clock: options.env.clock,
+    instanceOf: (key) => caches.instances.get(key),
+    accounts: registry,
+    isLeading: () => isLeading(wiring),
+  });
+  const controllers = [...createControllers(wiring, { identities, logs }), groups.controller];
   const manager = createManager({
     sources: Object.values(caches),
     tasks: tasksOf(wiring, controllers),
@@ -56,12 +62,6 @@ export function createOperator(options: OperatorOptions): Operator {
     log: options.env.log,
   });
   const { intake, gatewayIntake } = groups;
-  const logs = new MachineLogs({
-    clock: options.env.clock,
-    instanceOf: (key) => caches.instances.get(key),
-    accounts: registry,
-    isLeading: () => isLeading(wiring),
-  });
   const hearing = { intake, gatewayIntake, logs };
   return { manager, kube, caches, registry, installation, ledger, election, controllers, ...hearing };
 }

@@ -21,7 +21,7 @@ import { LeaseSchedules, type SshRunner } from './lease-renewal.ts';
 import { MachineIndex, Memories } from './memory.ts';
 import { type CallerOf, type Prober, ProbeSchedules } from './probe.ts';
 import { reconcile } from './reconcile.ts';
-import { RunCollections } from './run-collection.ts';
+import { type OnRunLog, RunCollections } from './run-collection.ts';
 import { SelfEndChecks } from './self-end-check.ts';
 import { Watches } from './watches.ts';
 
@@ -47,6 +47,8 @@ export interface GpuInstanceControllerOptions
   readonly prober: Prober;
   /** Runs commands on machines by SSH; without it no lease is renewed. */
   readonly runSsh?: SshRunner | undefined;
+  /** Receives the log of a run with its result. */
+  readonly onRunLog?: OnRunLog | undefined;
   /** TLS identity that probes present to a worker of a gateway. */
   readonly callerOf?: CallerOf | undefined;
   readonly workers?: number;
@@ -155,7 +157,7 @@ class InstanceLoop {
       marketOf: (object) => accountOf(object)?.market,
     });
     this.#results = new RunCollections({
-      ...{ clock, cluster, identity, log: env.log, onChange: enqueue },
+      ...{ clock, cluster, identity, log: env.log, onChange: enqueue, onLog: options.onRunLog },
       marketOf: (object) => accountOf(object)?.market,
     });
     this.#watches = new Watches({

@@ -38,6 +38,7 @@ function situation({ logs = [], files = [], state = 'stopped', run, isRun = true
   const reads: string[] = [];
   const secrets: { readonly data: { readonly log: string }; readonly type: string }[] = [];
   const changes: string[] = [];
+  const shown: unknown[] = [];
   const nextOf = (replies: readonly Reply[], kind: string): string => {
     const reply = replies[reads.filter((read) => read === kind).length - 1] ?? replies.at(-1) ?? '';
     if (typeof reply === 'string') return reply;
@@ -73,6 +74,7 @@ function situation({ logs = [], files = [], state = 'stopped', run, isRun = true
       },
     }),
     onChange: (key: string) => changes.push(key),
+    onLog: (...given: unknown[]) => shown.push([...given, changes.length]),
   } as unknown as RunCollectionsOptions);
   const completion = { logBytes: '8' };
   const { object } = given({
@@ -83,7 +85,7 @@ function situation({ logs = [], files = [], state = 'stopped', run, isRun = true
   const view = (change: Partial<GpuInstance['status']> = {}) =>
     seen.view('team/job', { ...object, status: { ...object.status, ...change } as GpuInstance['status'] });
   view();
-  return { view, reads, secrets, changes, wait: (seconds: number) => clock.advance(seconds * 1_000) };
+  return { view, reads, secrets, changes, shown, wait: (seconds: number) => clock.advance(seconds * 1_000) };
 }
 
 describe('the result of a stopped machine', () => {
@@ -98,6 +100,13 @@ describe('the result of a stopped machine', () => {
     const [secret] = secrets;
     expect(secret?.type).toBe('gpurental.dev/log');
     expect(gunzipSync(Buffer.from(secret?.data.log ?? '', 'base64')).toString()).toBe('epoch 1\n');
+  });
+
+  test('is shown with its log before anything may end the machine', async () => {
+    const { shown, wait } = situation({ logs: ['lines', log(7)] });
+    await wait(25);
+    const instanceId = holding({}).instanceId;
+    expect(shown).toEqual([['team/job', { instanceId, text: log(7) }, 0]]);
   });
 
   test('has the last bytes of a long log, and says so', async () => {

@@ -67,7 +67,12 @@ export interface RunCollectionsOptions {
   /** Market of the account of the object; undefined while the account is not ready. */
   readonly marketOf: (object: GpuInstance) => ReadMarket | undefined;
   readonly onChange: (key: string) => void;
+  /** Receives the log with a result, before the machine may end. */
+  readonly onLog?: OnRunLog | undefined;
 }
+
+/** Receives the log of a machine whose program has ended, by namespace/name of its object. Never throws. */
+export type OnRunLog = (key: string, log: { readonly instanceId: string; readonly text: string }) => void;
 
 /**
  * Finds the results of programs on the machines of runs: in the log of a machine that has stopped, else by the name of a
@@ -139,6 +144,8 @@ export class RunCollections {
     if (!this.#isCurrent(key, collected)) return;
     const found = foundIn(collection, nonces);
     if (found) {
+      const { instanceId, text } = collection;
+      if (text !== undefined) this.#options.onLog?.(key, { instanceId, text });
       const view = await this.#kept(object, found);
       if (!this.#isCurrent(key, collected)) return;
       collection.view = view;
