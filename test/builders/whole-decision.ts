@@ -18,6 +18,7 @@ export function wholeDecision(step: Step, before: object = {}): string {
     ...step.avoid.map((avoid) => `avoid ${JSON.stringify(avoid)}`),
     ...step.settled.map((id) => `settled ${id}`),
     ...(step.ended ? [`ended ${JSON.stringify(step.ended)}`] : []),
+    ...(step.finishesRun ? [`finishes the run (${step.finishesRun})`] : []),
   ].join('\n');
 }
 

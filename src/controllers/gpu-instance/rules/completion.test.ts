@@ -13,8 +13,10 @@ import {
 } from '../../../../test/builders/observed.ts';
 import type { Machine } from '../../../accounts/beliefs/machine.ts';
 import type { GpuInstanceManifestSpec } from '../../../api/v1alpha1/gpu-instance.ts';
+import { MACHINE_FINALIZER } from '../../../api/v1alpha1/names.ts';
 import type { RunStatus } from '../../../instance/run.ts';
-import type { RunResultView } from '../types.ts';
+import { vastFacts } from '../../../markets/vast/facts.ts';
+import type { RentedFacts, RunResultView } from '../types.ts';
 
 const { table, close } = decisionTables('completion');
 
@@ -59,6 +61,8 @@ function unrented(situation: RunGiven = {}): Given {
   };
 }
 
+const withoutIntent = ({ intent: _intent, ...rest }: Given): Given => rest;
+
 const found = (exitCode: number): RunResultView => ({
   ...{ type: 'found', exitCode, message: 'loss 0.2' },
   log: { secretRef: { name: 'job-log' }, bytes: 9, truncated: false },
@@ -70,6 +74,11 @@ const settled = (reason: string, change: RunStatus = {}, seconds = -1): RunStatu
 });
 const over = (outcome: string, change: RunStatus = {}): RunStatus =>
   settled(outcome, { outcome, finishedAt: time(-1), ...change });
+const RENTED: RentedFacts = {
+  ...{ attempt: 2, instanceId: '2', answeredAt: at(-2), offer: undefined, offerIndex: undefined },
+  ...{ pricePerHour: undefined, specHash: undefined, image: undefined },
+};
+const WITHOUT_STOP: Given['facts'] = { market: { ...vastFacts, hasStop: false } };
 const CANCEL = { 'gpurental.dev/cancel-at': time(-1) };
 
 const SETTLES = { rule: 'collect-result', record: 'status', phase: 'Stopping', afterMs: 0 };
@@ -139,6 +148,45 @@ describe('the result of a machine of a run', () => {
       { ...SETTLES, says: 'LostLimit, Stopping' },
     ],
     [
+      'is not given up while a read does not show that the machine stopped',
+      stopped({
+        ...{ run: { collectingSince: time(-600) }, view: NONE },
+        observed: { confirmed: { instanceId: '1', read: 'failed' } },
+      }),
+      { ...READS, afterMs: 30_000 },
+    ],
+    [
+      'is given up only after a read of the machine',
+      stopped({
+        ...{ run: { collectingSince: time(-600) }, view: NONE, observed: { confirmed: undefined } },
+        status: { cost: { pricePerHour: '0.01', storagePricePerHour: '0.01', accrued: '0.04' } },
+      }),
+      { reads: [{ type: 'confirm', instanceId: '1' }] },
+    ],
+    [
+      'is not given up in the first reconcile that searches it',
+      stopped({ view: NONE }),
+      { ...READS, afterMs: 30_000 },
+    ],
+    [
+      'is searched while the record of the run is empty',
+      stopped({ status: { run: undefined }, view: NONE }),
+      { ...READS, afterMs: 30_000 },
+    ],
+    [
+      'is not searched when a host goes offline that showed no end of the program',
+      run({
+        machine: { state: 'offline' },
+        status: { actualStatus: 'offline', actualStatusSince: time(-30) },
+      }),
+      { rule: 'tolerate', phase: 'Lost', says: 'HostOffline', afterMs: 30_000 },
+    ],
+    [
+      'is no longer searched when the machine runs again',
+      run({ run: { collectingSince: time(-60), stopped: true } }),
+      RUNS,
+    ],
+    [
       'is recorded before the machine ends: code 0',
       stopped({ view: found(0) }),
       { ...SETTLES, says: 'Completed, Stopping' },
@@ -165,6 +213,21 @@ describe('the result of a machine of a run', () => {
       { ...SETTLES, says: 'BackoffLimit, Stopping' },
     ],
     [
+      'fails the run with a code that is not retried, in the last attempt as well',
+      stopped({ view: found(7), completion: { backoffLimit: 1, retryCodes: [1] } }),
+      { ...SETTLES, says: 'BackoffLimit, Stopping' },
+    ],
+    [
+      'is given up at the time of the cancellation',
+      run({ annotations: { 'gpurental.dev/cancel-at': time(0) } }),
+      { ...SETTLES, says: 'Cancelled, Stopping' },
+    ],
+    [
+      'is awaited when the same cancellation without a time was reported',
+      run({ annotations: { 'gpurental.dev/cancel-at': 'now' } }),
+      RUNS,
+    ],
+    [
       'is given up when the run is cancelled',
       run({ annotations: CANCEL }),
       { ...SETTLES, says: 'Cancelled, Stopping' },
@@ -180,6 +243,29 @@ describe('the result of a machine of a run', () => {
       { ...SETTLES, rule: 'limit-reached', says: 'DeadlineExceeded, Stopping' },
     ],
     [
+      'is given up when maxTotalCost is spent',
+      run({ spec: { maxTotalCost: '0.02' } }),
+      { ...SETTLES, rule: 'limit-reached', says: 'DeadlineExceeded, Stopping' },
+    ],
+    [
+      'is not given up at a limit while the breaker holds ends of many machines',
+      run({
+        status: { firstRentedAt: time(-86_400) },
+        facts: {
+          breaker: { type: 'open', since: at(-5), cause: 'massEnds', unhealthy: 4, message: 'm' },
+        },
+      }),
+      { rule: 'limit-reached', phase: 'Running', says: 'BreakerOpen', afterMs: 60_000 },
+    ],
+    [
+      'is given up at a limit only after the label of the machine is confirmed',
+      run({
+        status: { firstRentedAt: time(-86_400), unconfirmed: true },
+        observed: { labelReads: new Map() },
+      }),
+      { reads: [{ type: 'confirmLabel', instanceId: '1' }] },
+    ],
+    [
       'is not given up at a limit while many machines reach theirs',
       run({ status: { firstRentedAt: time(-86_400) }, facts: { isEndJudged: false } }),
       { rule: 'run', phase: 'Running', says: 'Ready', onList: true },
@@ -193,6 +279,10 @@ describe('the result of a machine of a run', () => {
 });
 
 describe('a stop of a run that was requested', () => {
+  const SAVES = {
+    ...{ rule: 'save-result', record: 'status', phase: 'Provisioning', says: 'Provisioning' },
+    onList: true,
+  };
   table([
     [
       'is no end of its program',
@@ -206,6 +296,37 @@ describe('a stop of a run that was requested', () => {
         ...{ rule: 'stop', record: 'status', actions: ['stop 1'], phase: 'Stopping', says: 'Stopping' },
         afterMs: 30_000,
       },
+    ],
+    [
+      'is not recorded of a machine that had stopped by itself',
+      stopped({ spec: { powerState: 'Stopped' }, view: NONE }),
+      { rule: 'stopped-as-desired', phase: 'Stopped', says: 'Ready', afterMs: 86_100_000 },
+    ],
+    [
+      'does not end a search that had begun',
+      stopped({ spec: { powerState: 'Stopped' }, run: { collectingSince: time(-60) }, view: NONE }),
+      { ...READS, afterMs: 30_000 },
+    ],
+    [
+      'is not recorded without a machine',
+      unrented({ spec: { powerState: 'Stopped' } }),
+      { rule: 'stopped-and-unrented', phase: 'Stopped', says: 'Ready' },
+    ],
+    [
+      'is not recorded of a machine that is rented now',
+      unrented({
+        ...{ spec: { powerState: 'Stopped' }, intent: intent({ attempt: 2 }) },
+        ...{ annotations: { 'gpurental.dev/cancel-at': 'now' }, memory: { rented: RENTED } },
+      }),
+      SAVES,
+    ],
+    [
+      'is not recorded of the first machine of an object without a status',
+      {
+        ...{ spec: specOf({ spec: { powerState: 'Stopped' } }), intent: intent() },
+        memory: { rented: { ...RENTED, attempt: 1 } },
+      },
+      SAVES,
     ],
     [
       'is ended by a start after the files were read',
@@ -248,6 +369,30 @@ describe('the machine of a run', () => {
       stopped({ ...OUTBID, run: { collectingSince: time(-110) } }),
       { ...READS, afterMs: 10_000 },
     ],
+    [
+      'is not lost to another customer when its container ended by itself',
+      run({ ...OUTBID, machine: { interruptible: true, state: 'exited' } }),
+      { ...READS, phase: 'Lost', afterMs: 30_000 },
+    ],
+    [
+      'is not shown as kept by a person after one list that shows it outbid',
+      stopped({
+        ...{ ...OUTBID, annotations: HOLD },
+        machine: { interruptible: true, unsettled: new Set(['state']) },
+      }),
+      { ...READS, afterMs: 30_000 },
+    ],
+    [
+      'ends when the run is over, although its own result is in its files',
+      stopped({ run: { outcome: 'Cancelled', finishedAt: time(-1) }, view: found(0) }),
+      ends('Cancelled'),
+    ],
+    ['goes on after a record that names no result', run({ run: settled('Vanished') }), RUNS],
+    [
+      'goes on with a result on record if the object is no run',
+      run({ run: over('Completed'), spec: { completion: undefined } }),
+      { rule: 'run', phase: 'Running', says: 'Ready' },
+    ],
     ['ends after its success is on record', stopped({ run: over('Completed') }), ends('Completed')],
     [
       'ends after its success while the account cannot rent',
@@ -263,6 +408,35 @@ describe('the machine of a run', () => {
     [
       'is kept by onSuccess',
       stopped({ run: over('Completed'), completion: { onSuccess: 'Keep' } }),
+      { rule: 'run-finished', record: 'status', phase: 'Succeeded', says: 'Ready', afterMs: 86_100_000 },
+    ],
+    [
+      'is kept by onSuccess without a known price',
+      stopped({
+        ...{ run: over('Completed'), completion: { onSuccess: 'Keep' } },
+        machine: { pricePerHour: undefined, storagePricePerHour: undefined },
+        status: { cost: undefined, offerPricePerHour: undefined },
+      }),
+      { rule: 'run-finished', record: 'status', phase: 'Succeeded', says: 'Ready', afterMs: 86_100_000 },
+    ],
+    [
+      'is kept until ttlAfterFinished deletes its object',
+      stopped({ run: over('Completed'), completion: { onSuccess: 'Keep', ttlAfterFinished: '1h' } }),
+      { rule: 'run-finished', record: 'status', phase: 'Succeeded', says: 'Ready', afterMs: 3_599_000 },
+    ],
+    [
+      'is kept until its limit, before ttlAfterFinished',
+      stopped({ run: over('Completed'), completion: { onSuccess: 'Keep', ttlAfterFinished: '48h' } }),
+      { rule: 'run-finished', record: 'status', phase: 'Succeeded', says: 'Ready', afterMs: 86_100_000 },
+    ],
+    [
+      'is kept by onSuccess, stopped',
+      stopped({ run: over('Completed'), completion: { onSuccess: 'Stop' } }),
+      { rule: 'run-finished', record: 'status', phase: 'Succeeded', says: 'Ready', afterMs: 86_100_000 },
+    ],
+    [
+      'is kept running by onSuccess Stop if its market cannot stop it',
+      run({ run: over('Completed'), completion: { onSuccess: 'Stop' }, facts: WITHOUT_STOP }),
       { rule: 'run-finished', record: 'status', phase: 'Succeeded', says: 'Ready', afterMs: 86_100_000 },
     ],
     [
@@ -284,6 +458,20 @@ describe('the machine of a run', () => {
         ...{ phase: 'Replacing', says: 'LimitReached, Replacing', afterMs: 1_000 },
       },
     ],
+    [
+      'ends at its limit, and its success stays on record',
+      stopped({
+        ...{ run: over('Completed'), completion: { onSuccess: 'Keep' } },
+        status: {
+          firstRentedAt: time(-86_400),
+          conditions: [{ ...readyCondition('Completed'), type: 'Succeeded', status: 'True' }],
+        },
+      }),
+      {
+        ...{ rule: 'limit-reached', record: 'status', actions: ['destroy 1 (LimitReached)'] },
+        ...{ phase: 'Replacing', says: 'LimitReached, Replacing', afterMs: 1_000 },
+      },
+    ],
     ['ends before another attempt', stopped({ run: settled('RunFailed', { failed: 1 }) }), ends('RunFailed')],
     [
       'ends before another attempt although onFailure keeps the last one',
@@ -299,12 +487,54 @@ describe('the machine of a run', () => {
       },
     ],
     [
+      'is kept by onFailure after too many lost machines',
+      stopped({ run: over('LostLimit', { lost: 21 }), completion: { onFailure: 'Keep' } }),
+      {
+        ...{ rule: 'run-finished', record: 'status', phase: 'Failed', says: 'stalled: LostLimit' },
+        afterMs: 86_100_000,
+      },
+    ],
+    [
       'is stopped after a cancellation, so that its program saves its work',
       run({ run: over('Cancelled'), annotations: CANCEL }),
       {
         ...{ rule: 'run-finished', record: 'status', actions: ['stop 1'], phase: 'Stopping' },
         ...{ says: 'Cancelled, Stopping', onList: true, afterMs: 30_000 },
       },
+    ],
+    [
+      'is stopped at a deadline, so that its program saves its work',
+      run({ run: over('DeadlineExceeded') }),
+      {
+        ...{ rule: 'run-finished', record: 'status', actions: ['stop 1'], phase: 'Stopping' },
+        ...{ says: 'DeadlineExceeded, Stopping', onList: true, afterMs: 30_000 },
+      },
+    ],
+    [
+      'is given the rest of the grace after its stop',
+      run({ run: over('Cancelled'), completion: { stopGrace: '15s' }, memory: { stopAskedAt: at(-5) } }),
+      {
+        ...{ rule: 'run-finished', record: 'status', phase: 'Stopping' },
+        ...{ says: 'Cancelled, Stopping', onList: true, afterMs: 10_000 },
+      },
+    ],
+    [
+      'is asked again to stop within a longer grace',
+      run({ run: over('Cancelled'), completion: { stopGrace: '10m' }, memory: { stopAskedAt: at(-5) } }),
+      {
+        ...{ rule: 'run-finished', record: 'status', phase: 'Stopping' },
+        ...{ says: 'Cancelled, Stopping', onList: true, afterMs: 25_000 },
+      },
+    ],
+    [
+      'is destroyed after a cancellation at once without a grace',
+      run({ run: over('Cancelled'), completion: { stopGrace: '0s' } }),
+      ends('Cancelled'),
+    ],
+    [
+      'is destroyed after a cancellation at once if its market cannot stop it',
+      run({ run: over('Cancelled'), facts: WITHOUT_STOP }),
+      ends('Cancelled'),
     ],
     [
       'is destroyed after a cancellation when the grace is over',
@@ -331,6 +561,19 @@ describe('the machine of a run', () => {
         says: 'stalled: DeadlineExceeded',
         afterMs: 86_100_000,
       },
+    ],
+    [
+      'is kept at a deadline, whose cause stays the same while it bills',
+      run({
+        ...{ run: over('DeadlineExceeded', { finishedAt: time(-240) }) },
+        spec: { deletionPolicy: 'Retain', maxTotalCost: '0.02' },
+      }),
+      { rule: 'run-finished', record: 'status', phase: 'Failed', says: 'stalled: DeadlineExceeded' },
+    ],
+    [
+      'is not forgotten without its account',
+      stopped({ run: over('Completed'), account: { state: 'missing' } }),
+      { rule: 'keep-until-account-known' },
     ],
     ['is not replaced for a changed spec', run({ status: { specHash: 'v2:0000000000000000' } }), RUNS],
     [
@@ -381,6 +624,10 @@ describe('a run without a machine', () => {
     listsBegun: [at(-100), at(-1)],
     offers: new Map([[0, { type: 'found', offers: [offer()] }]]),
   };
+  const REFUSED: Given = {
+    intent: intent({ attempt: 2 }),
+    memory: { refused: { attempt: 2, issuedAt: at(-301) } },
+  };
   const FINISHED = { rule: 'run-over', record: 'status' };
   const status = (reason: string) => ({ conditions: [readyCondition(reason)] });
   table([
@@ -388,6 +635,16 @@ describe('a run without a machine', () => {
       'rents again after the wait of a failed attempt',
       unrented({ run: settled('RunFailed', { failed: 1 }, -11), observed: OFFER }),
       RENTS,
+    ],
+    [
+      'rents again when the wait of a failed attempt is over',
+      unrented({ run: settled('RunFailed', { failed: 1 }, -10), observed: OFFER }),
+      RENTS,
+    ],
+    [
+      'waits no longer after a failed attempt if the clock was set back',
+      unrented({ run: settled('RunFailed', { failed: 1, exitCode: 7 }, 60), observed: OFFER }),
+      { rule: 'run-retry', phase: 'Pending', says: 'RunFailed', afterMs: 10_000 },
     ],
     [
       'waits after a failed attempt',
@@ -406,6 +663,31 @@ describe('a run without a machine', () => {
       { ...FINISHED, phase: 'Succeeded', says: 'Ready' },
     ],
     [
+      'stays finished in a namespace that its account refuses',
+      withoutIntent(unrented({ run: over('Completed'), account: { state: 'missing', outsider: 'refused' } })),
+      { ...FINISHED, phase: 'Succeeded', says: 'Ready' },
+    ],
+    [
+      'stays finished although another purchase has come to nothing',
+      unrented({ run: over('Completed'), ...REFUSED }),
+      { ...FINISHED, phase: 'Succeeded', says: 'Ready' },
+    ],
+    [
+      'is not finished without its account while a purchase is open',
+      unrented({ run: over('Completed'), intent: intent({ attempt: 2 }), account: { state: 'missing' } }),
+      { rule: 'wait-for-account', phase: 'Pending', says: 'AccountMissing' },
+    ],
+    [
+      'rents nothing after its end, although its record names a machine without proof',
+      unrented({ run: over('Completed'), status: { instanceId: '1' }, observed: OFFER }),
+      { ...FINISHED, phase: 'Succeeded', says: 'Ready' },
+    ],
+    [
+      'is deleted after its end as any other object',
+      withoutIntent(unrented({ run: over('Completed'), deleting: true, finalizers: [MACHINE_FINALIZER] })),
+      { rule: 'never-rented', actions: ['release'] },
+    ],
+    [
       'fails when its machine is gone',
       unrented({ run: over('BackoffLimit', { exitCode: 7, failed: 4 }), observed: OFFER }),
       { ...FINISHED, phase: 'Failed', says: 'stalled: BackoffLimit' },
@@ -418,6 +700,11 @@ describe('a run without a machine', () => {
     [
       'fails when maxLifetime is over',
       unrented({ status: { firstRentedAt: time(-86_400) }, observed: OFFER }),
+      { ...FINISHED, phase: 'Failed', says: 'stalled: DeadlineExceeded', afterMs: 0 },
+    ],
+    [
+      'fails when maxTotalCost is spent',
+      unrented({ spec: { maxTotalCost: '1.00' }, status: { cost: { accrued: '1.00' } }, observed: OFFER }),
       { ...FINISHED, phase: 'Failed', says: 'stalled: DeadlineExceeded', afterMs: 0 },
     ],
     [
@@ -438,6 +725,25 @@ describe('a run without a machine', () => {
       'is cancelled by the annotation',
       unrented({ annotations: CANCEL, observed: OFFER }),
       { ...FINISHED, phase: 'Failed', says: 'stalled: Cancelled', afterMs: 0 },
+    ],
+    [
+      'is cancelled before its first purchase',
+      { spec: specOf({}), annotations: CANCEL },
+      { ...FINISHED, phase: 'Failed', says: 'stalled: Cancelled', afterMs: 0 },
+    ],
+    [
+      'is cancelled after a purchase that came to nothing',
+      unrented({ annotations: CANCEL, ...REFUSED }),
+      { ...FINISHED, phase: 'Failed', says: 'stalled: Cancelled', afterMs: 0 },
+    ],
+    [
+      'reports a cancellation that is no time before its first purchase',
+      {
+        spec: specOf({ spec: { paused: true } }),
+        annotations: { 'gpurental.dev/cancel-at': 'now' },
+        observed: OFFER,
+      },
+      { rule: 'paused', phase: 'Paused', says: 'Paused' },
     ],
     [
       'is not cancelled before the time of the annotation',
@@ -466,6 +772,27 @@ describe('a run without a machine', () => {
         status: { phase: 'Succeeded' },
       }),
       { ...FINISHED, actions: ['expire'], phase: 'Succeeded', says: 'Ready', afterMs: 1_000 },
+    ],
+    [
+      'is deleted after ttlAfterFinished when it failed',
+      unrented({
+        ...{ run: over('BackoffLimit', { exitCode: 7, failed: 4 }), completion: { ttlAfterFinished: '1s' } },
+        status: { phase: 'Failed' },
+      }),
+      { ...FINISHED, actions: ['expire'], phase: 'Failed', says: 'stalled: BackoffLimit', afterMs: 1_000 },
+    ],
+    [
+      'is not deleted before ttlAfterFinished is over',
+      unrented({
+        ...{ run: over('Completed'), completion: { ttlAfterFinished: '10s' } },
+        status: { phase: 'Succeeded' },
+      }),
+      { ...FINISHED, phase: 'Succeeded', says: 'Ready', afterMs: 9_000 },
+    ],
+    [
+      'is not deleted without ttlAfterFinished',
+      unrented({ run: over('Completed'), status: { phase: 'Succeeded' } }),
+      { ...FINISHED, phase: 'Succeeded', says: 'Ready' },
     ],
     [
       'is not deleted before its end was shown',

@@ -1,4 +1,4 @@
-import { isReason, type Reason } from '../../../api/v1alpha1/reasons.ts';
+import type { Reason } from '../../../api/v1alpha1/reasons.ts';
 import { totalCost } from '../../../instance/cost.ts';
 import {
   cancelAt,
@@ -14,6 +14,7 @@ import {
   settledRun,
   stopGraceMs,
 } from '../../../instance/run.ts';
+import { omitUndefined } from '../../../lib/json.ts';
 import { parseDollars } from '../../../lib/money.ts';
 import { counted } from '../../../lib/plural.ts';
 import { formatTime, parseTime } from '../../../lib/time.ts';
@@ -68,7 +69,7 @@ function whileUnsettled(facts: Facts, recorded: RecordedMachine<Listed>): Step |
 /** Returns true if the annotation cancels the run now. */
 function isCancelDue({ object, clock }: Pick<Facts, 'object' | 'clock'>): boolean {
   const at = cancelAt(object);
-  return at !== undefined && at !== 'invalid' && at <= clock.now;
+  return typeof at === 'number' && at <= clock.now;
 }
 
 /**
@@ -86,26 +87,14 @@ function collect(
     return isToStop(facts) || view?.type === 'none' ? undefined : searching(facts, recorded, run);
   }
   const lost = view?.type === 'none' ? giveUp(facts, recorded, view) : undefined;
-  return lost ?? searching(facts, recorded, { ...run, ...searchBegun(facts) });
+  const collectingSince = run.collectingSince ?? formatTime(facts.clock.now);
+  return lost ?? searching(facts, recorded, { ...run, collectingSince });
 }
 
 /** Returns true if the state of the machine may show that its program has ended. */
 function isSearched(state: MachineState, { collectingSince }: RunStatus): boolean {
-  switch (state.type) {
-    case 'stopped':
-      return true;
-    case 'failing':
-      return state.reason === 'Exited' || collectingSince !== undefined;
-    case 'absent':
-    case 'booting':
-    case 'running':
-    case 'unrecognized':
-      return false;
-  }
-}
-
-function searchBegun({ object, clock }: Pick<Facts, 'object' | 'clock'>): Pick<RunStatus, 'collectingSince'> {
-  return { collectingSince: object.status?.run?.collectingSince ?? formatTime(clock.now) };
+  if (state.type === 'failing') return state.reason === 'Exited' || collectingSince !== undefined;
+  return state.type === 'stopped';
 }
 
 /** Returns the end of the search without a result; undefined while the search goes on. */
@@ -154,8 +143,9 @@ function settle(facts: HeldFacts, recorded: RecordedMachine<Listed>, result: Run
   const { object, clock } = facts;
   const { attempt, instanceId } = recorded.machine;
   const run = settledRun(object, { attempt, result, now: clock.now });
-  const reason = reasonIn(run.settled?.reason);
-  const detail = resultText({ ...facts, object: { ...object, status: { ...object.status, run } } }, reason);
+  const after = { ...object, status: { ...object.status, run } };
+  const reason = settledReason(after, attempt) ?? 'ResultUnknown';
+  const detail = resultText({ ...facts, object: after }, reason);
   return {
     ...decision({
       fields: { ...seenFields(facts, recorded.state.row), run },
@@ -173,10 +163,6 @@ function settle(facts: HeldFacts, recorded: RecordedMachine<Listed>, result: Run
   };
 }
 
-function reasonIn(text: string | undefined): Reason {
-  return text !== undefined && isReason(text) ? text : 'ResultUnknown';
-}
-
 function resultEvent(
   { object }: Pick<Facts, 'object'>,
   reason: Reason,
@@ -192,19 +178,19 @@ function resultEvent(
 /** Returns the result of the run with its figures; undefined if the sentence of the catalogue is enough. */
 function resultText(facts: Pick<Facts, 'object' | 'clock'>, reason: Reason): string | undefined {
   const { spec, status } = facts.object;
-  const { exitCode, failed = 0, lost = 0 } = status?.run ?? {};
-  const { backoffLimit = 0, retryCodes = [], lostLimit } = spec.completion ?? {};
+  const { exitCode, failed = 0, lost = 0, finishedAt } = status?.run ?? {};
+  const { backoffLimit = 0, lostLimit } = spec.completion ?? {};
   switch (reason) {
     case 'RunFailed':
       return `The program ended with exit code ${exitCode} (attempt ${failed} of ${backoffLimit + 1}).`;
     case 'BackoffLimit':
-      return failed > backoffLimit || retryCodes.length === 0
+      return failed > backoffLimit
         ? `The program ended with exit code ${exitCode} (attempt ${failed} of ${backoffLimit + 1}).`
         : `The program ended with exit code ${exitCode}, which is not in completion.retryCodes.`;
     case 'LostLimit':
       return `${counted(lost, 'machine')} lost; completion.lostLimit is ${lostLimit}.`;
     case 'DeadlineExceeded':
-      return deadlineText(facts);
+      return deadlineText(facts, parseTime(finishedAt) ?? facts.clock.believedNow);
     case 'Cancelled': {
       const at = cancelAt(facts.object);
       return typeof at === 'number' ? `The run was cancelled at ${formatTime(at)}.` : undefined;
@@ -214,9 +200,8 @@ function resultText(facts: Pick<Facts, 'object' | 'clock'>, reason: Reason): str
   }
 }
 
-function deadlineText({ object: { spec, status }, clock }: Pick<Facts, 'object' | 'clock'>): string {
+function deadlineText({ object: { spec, status } }: Pick<Facts, 'object'>, finishedAt: number): string {
   const maxTotalCost = parseDollars(spec.maxTotalCost) ?? Number.POSITIVE_INFINITY;
-  const finishedAt = parseTime(status?.run?.finishedAt) ?? clock.believedNow;
   return totalCost(status?.cost, finishedAt) >= maxTotalCost
     ? `spec.maxTotalCost of $${spec.maxTotalCost} is spent.`
     : `spec.maxLifetime of ${maxLifetimeOf(spec)} is over.`;
@@ -456,11 +441,10 @@ function finished(facts: Pick<Facts, 'object' | 'clock'>, fields: StatusFields):
 
 /** Returns the wait before another attempt after a failed one, in milliseconds; undefined if none is left. */
 export function retryWait({ object, clock }: Pick<Facts, 'object' | 'clock'>): number | undefined {
-  const until = retryAt(object);
-  const settledAt = parseTime(object.status?.run?.settled?.at);
-  if (until === undefined || settledAt === undefined) return undefined;
+  const until = retryAt(object) ?? 0;
+  const settledAt = parseTime(object.status?.run?.settled?.at) ?? 0;
   // A clock that was set back must not make the wait longer.
-  const leftMs = Math.min(until - settledAt, until - clock.now);
+  const leftMs = until - Math.max(settledAt, clock.now);
   return leftMs > 0 ? leftMs : undefined;
 }
 
@@ -513,13 +497,11 @@ function runFields(facts: HeldFacts, { run = {}, runningAt, instanceId }: Status
   const isSame = instanceId !== undefined && instanceId === facts.object.status?.instanceId;
   const isRunning = isSame && state === 'running';
   const stops = isSame && isToStop(facts);
-  // Once the machine runs again, a list that showed it stopped proves nothing about its program.
-  const isSearch = collectingSince !== undefined && !isRunning;
   const stopped = isSame && (stops ? wasStopped === true || state !== 'stopped' : wasStopped && !isRunning);
   return {
     ...rest,
-    ...(startedAt !== undefined && { startedAt }),
-    ...(isSearch && { collectingSince }),
+    // Once the machine runs again, a list that showed it stopped proves nothing about its program.
+    ...omitUndefined({ startedAt, collectingSince: isRunning ? undefined : collectingSince }),
     ...(stopped && { stopped: true }),
   };
 }
