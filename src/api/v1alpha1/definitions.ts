@@ -174,6 +174,7 @@ export const gpuInstanceDefinition: KindDefinition = {
       type: 'integer',
       jsonPath: '.status.run.exitCode',
       description: 'Exit code of the last program of a run',
+      priority: 1,
     },
     age,
     {
