@@ -401,6 +401,19 @@ describe('the machine of a run', () => {
     ],
     ['ends after its success although it runs again', run({ run: over('Completed') }), ends('Completed')],
     [
+      'is awaited as finished when its destroy was answered',
+      stopped({
+        run: over('Completed'),
+        memory: {
+          destroys: [{ instanceId: '1', reason: 'Completed', answeredAt: at(-15), endedAt: at(-15) }],
+        },
+      }),
+      {
+        ...{ rule: 'carry-through-destroy', phase: 'Stopping', says: 'Completed, Replacing' },
+        ...{ onList: true, afterMs: 15_000 },
+      },
+    ],
+    [
       'is kept by a person after its success',
       stopped({ run: over('Completed'), annotations: HOLD }),
       { rule: 'run-finished', phase: 'Stopped', says: 'Paused', afterMs: 60_000 },

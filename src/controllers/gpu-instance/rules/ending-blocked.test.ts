@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { decisionTables } from '../../../../test/builders/decision-table.ts';
-import { destroys, HOLD, lost, OUTDATED } from '../../../../test/builders/ending-machine.ts';
+import { destroys, HOLD, lost, OUTDATED, since } from '../../../../test/builders/ending-machine.ts';
 import { at, facts, type Given, given, time, UID, withMachine } from '../../../../test/builders/observed.ts';
 import type { MachineState } from '../../../market/machine.ts';
 import { decide } from '../decide.ts';
@@ -40,6 +40,16 @@ describe('while machines are replaced slowly (C2)', () => {
       { rule: 'lost', phase: 'Lost', says: 'BreakerOpen', afterMs: 60_000 },
     ],
     [
+      'a machine that costs too much is destroyed in its turn',
+      withMachine({ pricePerHour: 1_100_000 }, { ...slow(UID), spec: { onPriceAbove: 'Replace' } }),
+      destroys('price-raised', 'PriceRaised'),
+    ],
+    [
+      'a machine that a person wants replaced has no turn',
+      withMachine({}, { ...slow(UID), annotations: { 'gpurental.dev/replace-at': time(-10) } }),
+      { rule: 'run', phase: 'Running', says: 'Ready', afterMs: 60_000 },
+    ],
+    [
       'a machine that works and is unwanted waits for its turn',
       withMachine({}, { ...slow('another'), status: OUTDATED }),
       { rule: 'run', phase: 'Running', says: 'Ready', afterMs: 60_000 },
@@ -74,6 +84,31 @@ describe('in a namespace that may no longer use the account (H3)', () => {
       { type: 'destroy' },
     ]);
   });
+});
+
+describe('a lost machine without a known price', () => {
+  const priceless = (situation: Given): Given =>
+    withMachine(
+      { state: 'offline', pricePerHour: undefined, storagePricePerHour: undefined },
+      { ...situation, status: { ...since('offline', -61), cost: undefined } },
+    );
+  table([
+    [
+      'may still bill when the policy keeps it',
+      priceless({ spec: { replacement: { policy: 'Never' } } }),
+      { rule: 'lost', phase: 'Lost', says: 'stalled: ReplacementOff', afterMs: 60_000 },
+    ],
+    [
+      'bills while its account is suspended',
+      priceless({ facts: { suspended: true } }),
+      { rule: 'lost', phase: 'Lost', says: 'Suspended', afterMs: 60_000 },
+    ],
+    [
+      'cannot be destroyed',
+      priceless({ memory: { destroyFailures: 3 } }),
+      destroys('lost', 'HostOffline', 'DestroyFailing'),
+    ],
+  ]);
 });
 
 describe('a machine whose replacement is blocked', () => {

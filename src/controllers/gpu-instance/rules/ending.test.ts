@@ -177,6 +177,23 @@ describe('a machine whose destroy was answered', () => {
       },
     ],
     [
+      'is not said to be there before it was',
+      withMachine(
+        {},
+        {
+          memory: { destroys: [mark(-15)] },
+          status: { conditions: [said('Reconciling', 'Replacing'), said('Ready', 'SpecChanged')] },
+        },
+      ),
+      {
+        rule: 'carry-through-destroy',
+        phase: 'Replacing',
+        says: 'SpecChanged, Replacing',
+        afterMs: 15000,
+        onList: true,
+      },
+    ],
+    [
       'is read by itself once two lists agree',
       { ...gone(-15), observed: absent(lists(-12, -2)) },
       { reads: [{ type: 'machine', instanceId: '1' }] },
