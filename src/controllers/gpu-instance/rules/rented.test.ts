@@ -1,11 +1,24 @@
 import { describe, expect, test } from 'vitest';
 import { decisionTables } from '../../../../test/builders/decision-table.ts';
-import { at, given, intent, machineOf, offer, row, time } from '../../../../test/builders/observed.ts';
+import {
+  at,
+  given,
+  holding,
+  intent,
+  machineOf,
+  movingRecord,
+  offer,
+  row,
+  time,
+  withMachine,
+} from '../../../../test/builders/observed.ts';
 import type { Machine } from '../../../accounts/beliefs/machine.ts';
 import { decide } from '../decide.ts';
 import type { RentedFacts } from '../types.ts';
 
 const { table, close } = decisionTables('rented');
+
+const RUN = { command: ['train'], completion: {} };
 
 const rented = (change: Partial<RentedFacts> = {}): RentedFacts => ({
   attempt: 1,
@@ -83,6 +96,28 @@ describe('a machine that was found', () => {
       { intent: intent(), machines: [machineOf(1)] },
       {
         rule: 'record-found-machine',
+        record: 'status',
+        phase: 'Provisioning',
+        says: 'Provisioning',
+        afterMs: 0,
+      },
+    ],
+    [
+      'is reported when nothing shows the fuse that its run needs',
+      { spec: RUN, intent: intent(), machines: [machineOf(1)] },
+      {
+        rule: 'record-found-machine',
+        record: 'status',
+        phase: 'Provisioning',
+        says: 'Provisioning',
+        afterMs: 0,
+      },
+    ],
+    [
+      'is the same attempt of a run when the record moves to it',
+      withMachine({}, movingRecord({ spec: RUN, status: holding({ run: { attempts: 1 } }) })),
+      {
+        rule: 'move-record',
         record: 'status',
         phase: 'Provisioning',
         says: 'Provisioning',
