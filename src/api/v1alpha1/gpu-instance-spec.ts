@@ -252,13 +252,11 @@ const completion = z
     stopGrace: duration({
       description:
         'Maximum time between the stop and the destroy of a running machine, after cancellation, deletion or a limit.',
-      min: '0s',
       max: '10m',
     }).default('30s'),
     ttlAfterFinished: duration({
       description: 'Time after the end of the run at which the operator deletes this object.',
       example: '24h',
-      min: '0s',
     }).optional(),
     logBytes: text({
       description:
