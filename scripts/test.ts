@@ -34,11 +34,16 @@ function firstSeed(): number {
 /** Checks of the code that `make check` has in part. */
 const READING: readonly Suite[] = [
   {
-    name: 'promises and exhaustive cases everywhere (oxlint)',
+    name: 'types, promises and exhaustive cases everywhere (oxlint)',
     command: ['oxlint', '--type-aware', '--type-check'],
     counts: 'exit',
   },
   { name: 'nothing unused in tests and scripts (knip)', command: ['knip', '--no-progress'], counts: 'exit' },
+  {
+    name: 'nothing unused, or used by tests alone (knip --production)',
+    command: ['knip', '--no-progress', '--production', '--include', 'files,exports'],
+    counts: 'exit',
+  },
 ];
 
 const SEED = firstSeed();
