@@ -158,7 +158,7 @@ class ModelWorld {
   #setReplies(): void {
     const replies = Array.from({ length: this.#chance.upTo(4) }, () => this.#chance.oneOf(REPLIES));
     this.#replies = [...replies];
-    // One queue for both methods, as a marketplace that has trouble.
+    // Both methods share one queue, as at a marketplace that has trouble.
     this.#service.replies.set(this.#path, [...replies]);
   }
 

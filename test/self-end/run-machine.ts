@@ -131,7 +131,7 @@ export class RunMachine {
         try {
           process.kill(id, 'SIGKILL');
         } catch {
-          // It has ended.
+          // The process has ended.
         }
       }
     }

@@ -213,7 +213,7 @@ describe.each([false, true])('a machine as a process, without namespaces: %s', (
   });
 });
 
-// Where the computer permits none, the report says so and the tests above hold.
+// A computer that permits no namespaces says so in the report, and the tests above hold.
 const CAN_ISOLATE =
   process.platform === 'linux' && spawnSync('unshare', ['--mount', '--pid', '--fork', 'true']).status === 0;
 
