@@ -9,9 +9,11 @@ import { type Artifact, drifting, strangers, write } from './generate/artifact.t
 import { chartArtifacts } from './generate/chart/chart-artifacts.ts';
 import { commandPages } from './generate/commands-page.ts';
 import { customResourceArtifacts, GENERATED_FOLDERS } from './generate/custom-resources.ts';
+import { editorSchemas } from './generate/editor-schemas.ts';
 import { failureArtifacts } from './generate/failures/failures-page.ts';
 import { gatewayFiles } from './generate/gateway-files.ts';
 import { jsonOutputsPage } from './generate/json-outputs-page.ts';
+import { k9sArtifacts } from './generate/k9s.ts';
 import { kustomizeConfiguration } from './generate/kustomize-configuration.ts';
 import { monitoringArtifacts } from './generate/monitoring/monitoring-artifacts.ts';
 import { offerFieldsPage } from './generate/offer-fields-page.ts';
@@ -21,6 +23,8 @@ import { referenceArtifacts } from './generate/reference.ts';
 
 const artifacts: readonly Artifact[] = [
   ...customResourceArtifacts(),
+  ...editorSchemas(),
+  ...k9sArtifacts(),
   ...permissionArtifacts(),
   ...admissionArtifacts(),
   ...chartArtifacts(),

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Artifact, REPOSITORY } from './artifact.ts';
+import { SCHEMA_LINE } from './editor-schemas.ts';
 
 const FOLDER = 'deploy/samples';
 
@@ -25,7 +26,9 @@ function title(file: string): string {
 }
 
 function section(file: string): readonly string[] {
-  const { about, manifest } = split(readFileSync(join(REPOSITORY, FOLDER, file), 'utf8'));
+  const { about, manifest } = split(
+    readFileSync(join(REPOSITORY, FOLDER, file), 'utf8').replace(SCHEMA_LINE, ''),
+  );
   const link = `[${FOLDER}/${file}](../../${FOLDER}/${file})`;
   return [`## ${title(file)}`, '', `${about} (${link})`, '', '```yaml', manifest, '```', ''];
 }
@@ -38,7 +41,7 @@ export function samplesPage(): Artifact {
     '',
     '# Samples',
     '',
-    'One for each way of use; a test applies every one to a real API server. `kubectl apply -f` the file, or copy what you need.',
+    'One for each way of use; a test applies every one to a real API server. `kubectl apply -f` the file, or copy what you need. Its first line names the [schema](../../deploy/schemas) by which editors complete fields and mark mistakes.',
     '',
     ...files.toSorted().flatMap(section),
   ].join('\n');

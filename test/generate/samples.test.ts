@@ -1,9 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Ajv } from 'ajv';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import * as z from 'zod';
 import { REPOSITORY } from '../../scripts/generate/artifact.ts';
+import { editorSchemas, SCHEMA_LINE, schemaUrl } from '../../scripts/generate/editor-schemas.ts';
 import { definitions } from '../../src/api/v1alpha1/definitions.ts';
 import { API_VERSION } from '../../src/api/v1alpha1/names.ts';
 
@@ -23,11 +25,44 @@ describe('samples', () => {
 
   test.each(files)('%s begins with a sentence and holds objects that parse', (file) => {
     const text = readFileSync(join(FOLDER, file), 'utf8');
-    expect(text).toMatch(/^# [A-Z].*\n/);
+    expect(text.replace(SCHEMA_LINE, '')).toMatch(/^# [A-Z].*\n/);
     for (const document of parseAllDocuments(text)) {
       const { kind, spec } = manifest.parse(document.toJS());
       const definition = definitions.find(({ names }) => names.kind === kind);
       expect(definition?.spec.safeParse(spec).error, kind).toBeUndefined();
+    }
+  });
+});
+
+describe('schemas for editors', () => {
+  const ajv = new Ajv({
+    allErrors: true,
+    allowUnionTypes: true,
+    formats: { int32: true, int64: true, 'date-time': true },
+  });
+  const validators = new Map(
+    editorSchemas().map(({ path, content }) => [path, ajv.compile(JSON.parse(content))] as const),
+  );
+  const validatorFor = (url: string | undefined) =>
+    [...validators].find(([path]) => url?.endsWith(`/main/${path}`))?.[1];
+
+  test.each(files)('accept %s, whose first line names the schema of its kind', (file) => {
+    const text = readFileSync(join(FOLDER, file), 'utf8');
+    const url = SCHEMA_LINE.exec(text)?.[1];
+    for (const document of parseAllDocuments(text)) {
+      const object = document.toJS() as { readonly kind: string };
+      expect(url).toBe(schemaUrl(object.kind));
+      const validate = validatorFor(url);
+      expect(validate?.(object) ? [] : validate?.errors).toEqual([]);
+    }
+  });
+
+  test.each(files)('refuse a field of %s that is misspelled', (file) => {
+    const text = readFileSync(join(FOLDER, file), 'utf8');
+    for (const document of parseAllDocuments(text)) {
+      const { spec, ...rest } = document.toJS() as { readonly kind: string; readonly spec: object };
+      const validate = validatorFor(schemaUrl(rest.kind));
+      expect(validate?.({ ...rest, spec: { ...spec, imagee: 'x' } })).toBe(false);
     }
   });
 });
