@@ -52,7 +52,7 @@ function withoutLabel({ unowned, doubtful }: ListView, { knownIds }: RentalInten
  * undefined if there is no such candidate. If lists no longer show it, it must be proven gone. If lists show it with
  * another label, a read must agree.
  */
-export function awaitCandidates(facts: Facts): Step | undefined {
+export function awaitCandidates(facts: Pick<Facts, 'machine' | 'clock' | 'memory'>): Step | undefined {
   for (const [id, label] of openCandidates(facts)) {
     const isMissing = (facts.machine.absences.get(id)?.lists.length ?? 0) > 0;
     const confirmation = isMissing ? confirmGone(facts, id) : confirmForeign(facts, [id, label]);
@@ -71,7 +71,7 @@ function openCandidates({
   return [...candidates].filter(([id]) => !listed.has(id) && !endedIds.has(id));
 }
 
-function confirmGone(facts: Facts, instanceId: string): Confirmation {
+function confirmGone(facts: Pick<Facts, 'machine' | 'clock' | 'memory'>, instanceId: string): Confirmation {
   const proof = goneProof(facts, instanceId);
   if (proof.type === 'needsRead') return { type: 'read', requests: [{ type: 'machine', instanceId }] };
   if (proof.type === 'needsLogin') return { type: 'read', requests: [{ type: 'loginProof' }] };

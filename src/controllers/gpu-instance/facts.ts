@@ -3,8 +3,15 @@ import { believedNow, confirmedNow, serviceNow } from '../../accounts/service-cl
 import { claimVerifies } from '../../ownership/claim.ts';
 import { isForLogin, type RentalIntent } from '../../ownership/intent.ts';
 import type { Login } from '../../ownership/login.ts';
-import { intentOfPurchase, labelEchoOf, type RecordProof, recordProof } from './record-proof.ts';
-import { areApart, listsAgreeAfter, listsSpanLag, settlesAt } from './settlement.ts';
+import {
+  intentOfPurchase,
+  labelEchoOf,
+  type ProvisionalRecord,
+  provisionalRecord,
+  type RecordProof,
+  recordProof,
+} from './record-proof.ts';
+import { areApart, listsAgreeAfter, listsSpanLag, settlesAt, visibleFrom } from './settlement.ts';
 import type {
   ListedMachine,
   ListView,
@@ -22,12 +29,16 @@ export interface KnownMachines extends SeenMachines {
   readonly owned: OwnedMachine | undefined;
   /** Proof of the recorded machine, if the claim is valid. */
   readonly recordProof: RecordProof;
+  /** Set while only the reply to its rental names the recorded machine, also if lists contradict it. */
+  readonly provisional: ProvisionalRecord | undefined;
   /**
    * The recorded machine if lists show that it is not of its purchase; then the reply to the rental decides nothing.
    */
   readonly disowned: OwnedMachine | undefined;
   /** Ids of this object's former machines: a list may still show them for a while. */
   readonly endedIds: ReadonlySet<string>;
+  /** Steady time from which lists must show the machine of the recorded purchase: an earlier absence proves nothing. */
+  readonly visibleFrom: number;
 }
 
 /** The last purchase of one object, and how it came out. */
@@ -67,6 +78,9 @@ export interface Facts extends Observed {
 /** Facts about a held machine: all but those of its purchase. */
 export type HeldFacts = Omit<Facts, 'purchase'>;
 
+/** Facts about which machines are the object's own: all but those of its account. */
+export type OwnershipFacts = Omit<Facts, 'account' | 'budgetStop'>;
+
 /**
  * Returns the values that several rules derive from an observation. Pure: the same observation gives the same facts.
  */
@@ -88,6 +102,7 @@ export function deriveFacts(seen: Observed): Facts {
       ...machine,
       list: listAfterRead(observed),
       endedIds: new Set(ended.map(({ instanceId }) => instanceId)),
+      visibleFrom: visibleFrom(observed),
     },
     purchase: { ...observed.purchase, settledAttempt, openIntent, intentOutcome },
     clock: {
@@ -105,7 +120,7 @@ export function isDeleting({ metadata }: Facts['object']): boolean {
   return metadata.deletionTimestamp !== undefined;
 }
 
-type RecordFacts = Pick<KnownMachines, 'owned' | 'recordProof' | 'disowned'> &
+type RecordFacts = Pick<KnownMachines, 'owned' | 'recordProof' | 'provisional' | 'disowned'> &
   Pick<KnownPurchase, 'settledAttempt'>;
 
 /**
@@ -117,9 +132,11 @@ function recordOf(observed: Observed, login: Login | undefined): RecordFacts {
   const owned = ownedMachineOf(observed, login, attempt);
   const proof = owned ? recordProof(observed, owned) : 'confirmed';
   const isDisowned = proof === 'contradicted' && intentOfPurchase(observed, attempt) !== undefined;
+  const provisional = owned && provisionalRecord(observed, owned);
+  const checked = { recordProof: proof, provisional };
   return isDisowned
-    ? { owned: undefined, recordProof: proof, disowned: owned, settledAttempt: attempt - 1 }
-    : { owned, recordProof: proof, disowned: undefined, settledAttempt: attempt };
+    ? { ...checked, owned: undefined, disowned: owned, settledAttempt: attempt - 1 }
+    : { ...checked, owned, disowned: undefined, settledAttempt: attempt };
 }
 
 /**
@@ -227,11 +244,11 @@ export interface LateMachine {
  * Returns the late machine of any purchase that was closed without a machine. While it is listed, nothing else is
  * rented.
  */
-export function lateMachineOfClosed(facts: Facts): LateMachine | undefined {
+export function lateMachineOfClosed(facts: OwnershipFacts): LateMachine | undefined {
   return lateMachineOfNewest(facts) ?? lateMachineOfEarlier(facts);
 }
 
-function lateMachineOfNewest(facts: Facts): LateMachine | undefined {
+function lateMachineOfNewest(facts: OwnershipFacts): LateMachine | undefined {
   const intent = closedWithoutMachine(facts);
   if (!intent) return undefined;
   const row = lateMachine(facts, intent);
@@ -242,7 +259,7 @@ function lateMachineOfNewest(facts: Facts): LateMachine | undefined {
  * Returns the late machine of a purchase before the open one, which would otherwise hide it for good. The status
  * records which purchases are closed, because a person may have removed the intent.
  */
-function lateMachineOfEarlier(facts: Facts): LateMachine | undefined {
+function lateMachineOfEarlier(facts: OwnershipFacts): LateMachine | undefined {
   const {
     purchase: { intent, settledAttempt },
     machine: { list },

@@ -1,6 +1,6 @@
 import { parseTime } from '../../lib/time.ts';
 import type { Facts } from './facts.ts';
-import { areApart, deadlineOf } from './settlement.ts';
+import { areApart } from './settlement.ts';
 import type { AbsenceView, DestroyMark } from './types.ts';
 
 /** State of the proof that a machine no longer exists. */
@@ -23,7 +23,7 @@ const NOTHING_SEEN: AbsenceView = { lists: [], read: undefined };
  * may also hide it from an earlier read. Without a destroy the lists are further apart and the key must have just
  * proved its login, since a service may answer a wrong key with empty lists.
  */
-export function goneProof(facts: Facts, instanceId: string): GoneProof {
+export function goneProof(facts: Pick<Facts, 'machine' | 'clock' | 'memory'>, instanceId: string): GoneProof {
   const mark = facts.memory.destroys.find((candidate) => candidate.instanceId === instanceId);
   const absence = facts.machine.absences.get(instanceId) ?? NOTHING_SEEN;
   if (absence.read === 'present') return { type: 'present' };
@@ -55,19 +55,12 @@ function afterLists(
 
 /** Lists begun before a new machine had to be visible prove nothing about it. */
 function countingLists(
-  facts: Pick<Facts, 'object' | 'purchase' | 'clock' | 'memory'>,
+  { machine: { visibleFrom } }: Pick<Facts, 'machine'>,
   lists: readonly number[],
   mark: DestroyMark | undefined,
 ): readonly number[] {
   if (mark) return lists.filter((begun) => begun > mark.answeredAt);
-  const {
-    purchase: { intent },
-    clock: { constants },
-    object,
-  } = facts;
-  const isNewest = intent.type === 'intent' && intent.intent.attempt === object.status?.attempt;
-  const from = isNewest ? deadlineOf(intent.intent, facts) + constants.listLagMs : 0;
-  return lists.filter((begun) => begun >= from);
+  return lists.filter((begun) => begun >= visibleFrom);
 }
 
 /**

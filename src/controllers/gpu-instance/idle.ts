@@ -32,8 +32,8 @@ export type IdleState =
       readonly isWarned: boolean;
     };
 
-/** Inputs of {@link idleStateOf}. */
-type IdleFacts = Pick<HeldFacts, 'object' | 'machine' | 'account' | 'clock' | 'memory'>;
+/** Facts about the idle time of a held machine, and about its end. */
+export type IdleFacts = Pick<HeldFacts, 'object' | 'machine' | 'account' | 'clock' | 'memory'>;
 
 /**
  * Returns the idle time of the machine. Undefined if `spec.idle` does not apply: it is missing, the object is a

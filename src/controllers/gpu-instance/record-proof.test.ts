@@ -252,7 +252,7 @@ describe('the label of a machine that is to be destroyed', () => {
       'unconfirmed',
     ],
   ])('%s', ([, situation, expected]) => {
-    expect(labelConfirmation(given(situation), MACHINE)).toEqual(expected);
+    expect(labelConfirmation(given(situation), MACHINE.instanceId)).toEqual(expected);
   });
 });
 

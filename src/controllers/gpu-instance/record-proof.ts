@@ -37,7 +37,7 @@ export function recordProof(
 }
 
 /** Returns true if only the reply to a rental names the recorded machine so far, by the mark in its status. */
-export function isProvisional(observed: Pick<Observed, 'object' | 'account'>): boolean {
+function isProvisional(observed: Pick<Observed, 'object' | 'account'>): boolean {
   return observed.object.status?.unconfirmed === true && mustBeListed(observed);
 }
 
@@ -84,8 +84,27 @@ export function intentOfPurchase(
   return [written, memory.intent].find((each) => each?.attempt === attempt);
 }
 
-/** An observation whose record was checked. */
-type Judged = Observed & { readonly machine: { readonly recordProof: RecordProof } };
+/** A record that only the reply to a rental proves so far. */
+export interface ProvisionalRecord {
+  /** Label of the purchase as sent; undefined if its intent is unknown. */
+  readonly sentLabel: string | undefined;
+}
+
+/** Returns the provisional record of the machine; undefined once lists have proven it. */
+export function provisionalRecord(
+  observed: Pick<Observed, 'object' | 'account' | 'purchase' | 'memory'>,
+  { attempt }: OwnedMachine,
+): ProvisionalRecord | undefined {
+  return isProvisional(observed) ? { sentLabel: sentLabel(observed, attempt) } : undefined;
+}
+
+/** Machines whose record was checked. */
+interface Judged extends Pick<Observed, 'account'> {
+  readonly machine: Observed['machine'] & {
+    readonly recordProof: RecordProof;
+    readonly provisional: ProvisionalRecord | undefined;
+  };
+}
 
 /** Outcome of a check that may need a read first. */
 export type Confirmation = 'confirmed' | 'unconfirmed' | Extract<Step, { type: 'read' }>;
@@ -96,19 +115,20 @@ const readLabelOf = (instanceId: string): Confirmation => ({
 });
 
 /**
- * Returns the label agreement that a machine needs before it is destroyed while only the reply to its rental names
- * it: two lists and a read. For a machine without a list, the read and the reply suffice.
+ * Returns the label agreement that the recorded machine needs before it is destroyed while only the reply to its rental
+ * names it: two lists and a read. For a machine without a list, the read and the reply suffice.
  */
-export function labelConfirmation(facts: Judged, { instanceId, attempt }: OwnedMachine): Confirmation {
-  if (!isProvisional(facts)) return 'confirmed';
-  const row = facts.machine.list?.recorded;
-  if (row && !(facts.machine.recordProof === 'confirmed' && listsAgree(row, 'label'))) return 'unconfirmed';
+export function labelConfirmation(facts: Judged, instanceId: string): Confirmation {
+  const { list, recordProof, provisional, labelReads } = facts.machine;
+  if (!provisional) return 'confirmed';
+  const row = list?.recorded;
+  if (row && !(recordProof === 'confirmed' && listsAgree(row, 'label'))) return 'unconfirmed';
   if (!row && keepsNoLabels(facts)) return 'unconfirmed';
-  const read = facts.machine.labelReads.get(instanceId);
+  const read = labelReads.get(instanceId);
   if (read === undefined) return readLabelOf(instanceId);
   if (typeof read === 'string') return 'unconfirmed';
   if (row && keepsNoLabels(facts)) return readAgreesWithRow(row, read) ? 'confirmed' : 'unconfirmed';
-  return read.label === (row?.label ?? sentLabel(facts, attempt)) ? 'confirmed' : 'unconfirmed';
+  return read.label === (row?.label ?? provisional.sentLabel) ? 'confirmed' : 'unconfirmed';
 }
 
 /**

@@ -7,6 +7,17 @@ export function settlesAt(intent: RentalIntent, observed: Pick<Observed, 'clock'
   return deadlineOf(intent, observed) + lateCallMs + listLagMs;
 }
 
+/**
+ * Returns the steady time from which lists must show the machine of the recorded purchase; 0 if another intent or none is
+ * on the object.
+ */
+export function visibleFrom(observed: Pick<Observed, 'object' | 'purchase' | 'clock' | 'memory'>): number {
+  const { object, purchase, clock } = observed;
+  const reading = purchase.intent;
+  if (reading.type !== 'intent' || reading.intent.attempt !== object.status?.attempt) return 0;
+  return deadlineOf(reading.intent, observed) + clock.constants.listLagMs;
+}
+
 /** Returns the deadline of an intent in steady time. */
 export function deadlineOf(intent: RentalIntent, { memory }: Pick<Observed, 'memory'>): number {
   return memory.intentDeadline?.attempt === intent.attempt ? memory.intentDeadline.at : intent.deadline;

@@ -2,7 +2,7 @@ import { listsAgree, readAgrees } from '../../accounts/beliefs/machine.ts';
 import { facetsOf } from '../../api/v1alpha1/reasons.ts';
 import { pricedId } from './billing.ts';
 import { decision } from './decision.ts';
-import type { Facts } from './facts.ts';
+import type { Facts, OwnershipFacts } from './facts.ts';
 import { isDestroyPending } from './gone.ts';
 import type { ListedMachine, Step } from './types.ts';
 
@@ -44,7 +44,7 @@ function wasGivenUp({ object }: Pick<Facts, 'object'>, instanceId: string): bool
  * Nothing is written first: the recorded attempt already proves that an older purchase is over. A machine is
  * destroyed only when two lists and a read of it agree on its label. Undefined while none may be destroyed.
  */
-export function destroySurplus(facts: Facts): Step | undefined {
+export function destroySurplus(facts: OwnershipFacts): Step | undefined {
   const listed = surplusMachines(facts).filter(({ row }) => !isDestroyPending(facts, row.id));
   if (listed.length === 0 || facts.memory.destroyNotBefore > facts.clock.steadyNow) return undefined;
   const { read, ids } = confirmedByLabel(facts, listed);

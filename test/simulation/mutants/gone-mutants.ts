@@ -79,8 +79,8 @@ export const GONE_MUTANTS: readonly Mutant[] = [
     name: 'young-machine-vanishes',
     loses: 'the time that a new machine may be missing from lists',
     file: `${GPU}/gone.ts`,
-    find: 'return lists.filter((begun) => begun >= from);',
-    replace: 'return lists.filter((begun) => begun >= from - 86_400_000);',
+    find: 'return lists.filter((begun) => begun >= visibleFrom);',
+    replace: 'return lists.filter((begun) => begun >= visibleFrom - 86_400_000);',
   },
   {
     name: 'replaced-before-gone',

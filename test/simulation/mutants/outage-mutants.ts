@@ -65,8 +65,8 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
     name: 'all-at-once-after-hold',
     loses: 'the turns by which machines are replaced after the maximum hold',
     file: `${GPU}/rules/ending.ts`,
-    find: "breaker.type === 'slow' && breaker.turn === uid && mayTakeTurn",
-    replace: "breaker.type === 'slow' && uid !== '' && mayTakeTurn",
+    find: 'const hasTurn = mayTakeTurn && isTurnOf(object, breaker);',
+    replace: "const hasTurn = mayTakeTurn && breaker.type === 'slow' && isTurnOf !== undefined;",
   },
   {
     name: 'outage-blames-hosts',

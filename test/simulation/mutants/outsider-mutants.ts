@@ -192,8 +192,8 @@ export const OUTSIDER_MUTANTS: readonly Mutant[] = [
     name: 'slow-believes-all',
     loses: 'the turn of each object while machines are replaced slowly',
     file: 'controllers/gpu-instance/rules/absent.ts',
-    find: "return begun !== undefined || breaker?.type === 'closed' || hasTurn;",
-    replace: "return begun !== undefined || breaker?.type !== 'open' || hasTurn;",
+    find: "return begun !== undefined || breaker?.type === 'closed' || isTurnOf(object, breaker);",
+    replace: "return begun !== undefined || breaker?.type !== 'open' || isTurnOf(object, breaker);",
   },
   {
     name: 'vanished-bills-until-proven',

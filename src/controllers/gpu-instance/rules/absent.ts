@@ -3,18 +3,18 @@ import { dueFuse, dueText } from '../../../instance/machine-fuses.ts';
 import { formatTime, parseDuration } from '../../../lib/time.ts';
 import { deadlineAfter, isTimeUp, rentedSince, untilTimeIsUp } from '../deadlines.ts';
 import { decision } from '../decision.ts';
-import type { Facts } from '../facts.ts';
+import type { Facts, HeldFacts } from '../facts.ts';
 import { destroyAnsweredAt, goneProof, missingSince } from '../gone.ts';
 import { carriedFields } from '../machine-fields.ts';
 import type { Decision, Step } from '../types.ts';
-import { ended, endMachine, kindOf, reasonOfEnding } from './ending.ts';
+import { ended, endMachine, isTurnOf, kindOf, reasonOfEnding } from './ending.ts';
 import { machineFinding, type RecordedMachine, type StateIn } from './machine-finding.ts';
 
 /**
  * Returns the step for a recorded machine that is missing from the latest complete list. While the account may not be
  * used, absence is only reported: it counts as vanished once a key has proved the login again.
  */
-export function whileAbsent(facts: Facts, recorded: RecordedMachine<StateIn<'absent'>>): Step {
+export function whileAbsent(facts: HeldFacts, recorded: RecordedMachine<StateIn<'absent'>>): Step {
   const begun = reasonOfEnding(facts);
   if (!mayBelieve(facts, begun))
     return facts.machine.list && wasSeen(facts) ? missing(facts, recorded) : RETRY_LATER;
@@ -36,7 +36,7 @@ export function whileAbsent(facts: Facts, recorded: RecordedMachine<StateIn<'abs
 }
 
 /** Returns the end of a machine that is proven gone, dated when its billing ended. */
-function afterGone(facts: Facts, machine: RecordedMachine['machine'], begun: Reason | undefined): Step {
+function afterGone(facts: HeldFacts, machine: RecordedMachine['machine'], begun: Reason | undefined): Step {
   const { instanceId } = machine;
   const kind = begun === undefined ? 'lost' : kindOf(begun);
   const planned = { machine, reason: begun ?? 'Vanished', kind } as const;
@@ -62,16 +62,15 @@ function wasSeen({ object }: Pick<Facts, 'object'>): boolean {
  * is closed, or this object has its turn after the breaker's hold.
  */
 function mayBelieve(
-  facts: Pick<Facts, 'machine' | 'account' | 'purchase'>,
+  { object, machine: { list }, account }: Pick<Facts, 'object' | 'machine' | 'account'>,
   begun: Reason | undefined,
 ): boolean {
-  if (facts.machine.list === undefined) return false;
-  const breaker = facts.account.facts?.breaker;
-  const hasTurn = breaker?.type === 'slow' && breaker.turn === facts.purchase.uid;
-  return begun !== undefined || breaker?.type === 'closed' || hasTurn;
+  if (list === undefined) return false;
+  const breaker = account.facts?.breaker;
+  return begun !== undefined || breaker?.type === 'closed' || isTurnOf(object, breaker);
 }
 
-function neverSeen(facts: Facts, recorded: RecordedMachine<StateIn<'absent'>>): Step | undefined {
+function neverSeen(facts: HeldFacts, recorded: RecordedMachine<StateIn<'absent'>>): Step | undefined {
   const { spec } = facts.object;
   if (wasSeen(facts)) return undefined;
   const since = rentedSince(facts, undefined);

@@ -66,7 +66,7 @@ export function bootDeadline(
   return { at, reason: 'LoadingTimedOut' };
 }
 
-function timedOut(facts: Facts, recorded: RecordedMachine<StateIn<'booting'>>): Step | undefined {
+function timedOut(facts: HeldFacts, recorded: RecordedMachine<StateIn<'booting'>>): Step | undefined {
   const deadline = bootDeadline(facts, recorded.state.row);
   if (!isTimeUp(facts, deadline.at)) return undefined;
   return endMachine(facts, {

@@ -15,11 +15,11 @@ import type { EventNote } from '../../../runtime/events.ts';
 import { billedNow } from '../billing.ts';
 import { awaitCandidates } from '../candidates.ts';
 import { decision, firstOf, type Rule } from '../decision.ts';
-import { attemptOf, type Facts } from '../facts.ts';
+import { attemptOf, type Facts, type HeldFacts, type OwnershipFacts } from '../facts.ts';
 import { destroyAnsweredAt, type GoneProof, goneProof, isDestroyPending, missingBy } from '../gone.ts';
 import { carriedFields } from '../machine-fields.ts';
 import { withdraw } from '../publication.ts';
-import { type Confirmation, isProvisional } from '../record-proof.ts';
+import type { Confirmation } from '../record-proof.ts';
 import { listsAgreeAfter } from '../settlement.ts';
 import { blockedByRecord, newestLabelled } from '../stage.ts';
 import { confirmedByLabel } from '../surplus.ts';
@@ -189,7 +189,7 @@ function settledBefore(facts: Facts): Step | undefined {
   return decideRelease(facts, noteGone('No machine of it was left when its account went.'));
 }
 
-function settleFirst(facts: Facts): Step | undefined {
+function settleFirst(facts: OwnershipFacts): Step | undefined {
   const at = unsettledUntil(facts);
   if (at === undefined || machinesToDestroy(facts).length > 0) return undefined;
   const open = facts.purchase.intentOutcome;
@@ -207,7 +207,7 @@ function settleFirst(facts: Facts): Step | undefined {
 }
 
 /** Reads machines that only a label assigns to this object. While lists and read disagree, the deletion waits. */
-function confirmLabels(facts: Facts): Step | undefined {
+function confirmLabels(facts: OwnershipFacts): Step | undefined {
   const unproven = [...labelledToDestroy(facts), ...keptByLabel(facts)];
   const { ids, read } = confirmedByLabel(facts, unproven);
   if (read) return read;
@@ -220,7 +220,7 @@ function confirmLabels(facts: Facts): Step | undefined {
 }
 
 /** Stops the machine of a run that goes on, and waits for `completion.stopGrace` at most. */
-function stopRun(facts: Facts): Step | undefined {
+function stopRun(facts: HeldFacts): Step | undefined {
   const { object, machine } = facts;
   const { owned, list } = machine;
   if (!owned || list?.recorded?.state !== 'running' || machine.recordProof !== 'confirmed') return undefined;
@@ -257,7 +257,7 @@ function destroyAll(facts: Facts): Step | undefined {
 }
 
 /** Requires the proof that every machine of this object, or destroyed for it by this process, is gone. */
-function confirmGone(facts: Facts): Step | undefined {
+function confirmGone(facts: Pick<Facts, 'object' | 'machine' | 'clock' | 'memory'>): Step | undefined {
   for (const instanceId of machinesToProve(facts)) {
     const proof = goneProof(facts, instanceId);
     if (proof.type === 'needsRead') return { type: 'read', requests: [{ type: 'machine', instanceId }] };
@@ -558,16 +558,16 @@ function untrustedUntil(facts: Pick<Facts, 'object' | 'machine' | 'clock'>): num
  * with its label. Excludes the machine that the deletion policy keeps, and machines whose destroy was answered so
  * recently that a list may be outdated.
  */
-function machinesToDestroy(facts: Facts): readonly string[] {
+function machinesToDestroy(facts: OwnershipFacts): readonly string[] {
   const {
-    machine: { list, owned },
+    machine: { list, owned, provisional },
     memory,
   } = facts;
   if (!list) return [];
   const { rented } = memory;
   const isAnswered = rented !== undefined && !isOver(rented.instanceId, memory, list);
   const own = new Set([
-    ...(owned && list.recorded && !isProvisional(facts) ? [owned.instanceId] : []),
+    ...(owned && list.recorded && !provisional ? [owned.instanceId] : []),
     ...confirmedByLabel(facts, labelledToDestroy(facts)).ids,
     ...(isAnswered && rented.attempt > facts.purchase.settledAttempt ? [rented.instanceId] : []),
   ]);
@@ -575,16 +575,16 @@ function machinesToDestroy(facts: Facts): readonly string[] {
 }
 
 /** Returns the listed machines with a label of this object that no record of it names, except a provisional one. */
-function labelledToDestroy(facts: Facts): readonly ListedMachine[] {
-  const recorded = isProvisional(facts) ? undefined : facts.machine.owned?.instanceId;
-  const { labelled = [], unowned = [] } = facts.machine.list ?? {};
+function labelledToDestroy(facts: OwnershipFacts): readonly ListedMachine[] {
+  const { owned, provisional, recordProof, list } = facts.machine;
+  const recorded = provisional ? undefined : owned?.instanceId;
+  const { labelled = [], unowned = [] } = list ?? {};
   const found = facts.purchase.intentOutcome;
   const bought = found.type === 'found' ? found.instanceId : undefined;
   const unlabelled = unowned.map((row) => ({ row, ownership: { type: 'unlabelled' } as const }));
   return [...labelled, ...unlabelled].filter((machine) => {
     const { row, ownership } = machine;
-    const isRecorded =
-      row.id === facts.machine.owned?.instanceId && facts.machine.recordProof === 'confirmed';
+    const isRecorded = row.id === owned?.instanceId && recordProof === 'confirmed';
     const isOwn =
       attemptOf(ownership) !== undefined || isTakenBack(facts, machine) || row.id === bought || isRecorded;
     return (

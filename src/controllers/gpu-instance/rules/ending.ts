@@ -1,10 +1,12 @@
 import { listsAgree, type MachineRead, readAgrees } from '../../../accounts/beliefs/machine.ts';
+import type { BreakerState } from '../../../accounts/breaker.ts';
 import { annotations } from '../../../api/v1alpha1/names.ts';
 import { facetsOf, isReason, type Reason, type ReasonWith, reasons } from '../../../api/v1alpha1/reasons.ts';
 import { machineCost } from '../../../instance/cost.ts';
 import { isOfSpec } from '../../../instance/repeated-failure.ts';
 import { diskLoss } from '../../../instance/replacement-text.ts';
 import { formatDollars } from '../../../lib/money.ts';
+import { uidOf } from '../../../runtime/kube/kube-object.ts';
 import { billedNow } from '../billing.ts';
 import type { Finding, MachineFinding } from '../conditions.ts';
 import { backoffMs, decision } from '../decision.ts';
@@ -56,7 +58,7 @@ export function whyOf({ reason, detail }: End): string {
  * an answered destroy is always completed. Undefined while the reason of the end is not confirmed: the machine is
  * then treated as a machine that stays.
  */
-export function endMachine(facts: Facts, planned: PlannedEnd): Step | undefined {
+export function endMachine(facts: HeldFacts, planned: PlannedEnd): Step | undefined {
   const mark = facts.memory.destroys.find((each) => each.instanceId === planned.machine.instanceId);
   if (mark) return awaitGone(facts, planned, mark);
   const blocked = showBlockedEnd(facts, planned);
@@ -75,11 +77,11 @@ type EndReason = ReasonWith<'ground'>;
  * the end was planned. A machine that only the reply to its rental names also needs its label.
  */
 export function confirmationOf(
-  facts: Facts,
+  facts: Pick<Facts, 'machine' | 'account'>,
   { reason, machine }: Pick<PlannedEnd, 'reason' | 'machine'>,
 ): Confirmation {
   if (facetsOf(reason).endsInMass && facts.account.facts?.isEndJudged !== true) return 'unconfirmed';
-  const byLabel = labelConfirmation(facts, machine);
+  const byLabel = labelConfirmation(facts, machine.instanceId);
   return byLabel === 'confirmed' ? confirmedGround(facts, reason, machine) : byLabel;
 }
 
@@ -187,7 +189,7 @@ const NO_KEY =
   ' The key of its MarketplaceAccount may not destroy, and none that may is kept; keys of other accounts are not used. Put a key with the category instance_write into its Secret.';
 
 /** Proves that a destroyed machine is gone, and repeats the destroy while lists still show it. */
-export function awaitGone(facts: Facts, planned: End, mark: DestroyMark): Step {
+export function awaitGone(facts: HeldFacts, planned: End, mark: DestroyMark): Step {
   const { machine } = planned;
   const proof = goneProof(facts, machine.instanceId);
   switch (proof.type) {
@@ -313,10 +315,10 @@ const blocker = (reason: Reason, detail?: string): Blocker => ({ reason, detail 
 /** Interval of checks whether the end is still blocked. */
 export const BLOCKED_RETRY_MS = 60_000;
 
-type BlockerOf = (facts: Facts, planned: PlannedEnd) => Blocker | undefined;
+type BlockerOf = (facts: HeldFacts, planned: PlannedEnd) => Blocker | undefined;
 
 /** Returns the first obstacle that forbids to end this machine now. */
-export function blockedBy(facts: Facts, planned: PlannedEnd): Blocker | undefined {
+export function blockedBy(facts: HeldFacts, planned: PlannedEnd): Blocker | undefined {
   for (const blockerOf of BLOCKERS[planned.kind]) {
     const found = blockerOf(facts, planned);
     if (found) return found;
@@ -325,7 +327,7 @@ export function blockedBy(facts: Facts, planned: PlannedEnd): Blocker | undefine
 }
 
 /** Returns the first obstacle that forbids to end an idle machine now. */
-export function blockedIdle(facts: Pick<Facts, 'object' | 'account' | 'purchase'>): Blocker | undefined {
+export function blockedIdle(facts: Pick<Facts, 'object' | 'account'>): Blocker | undefined {
   return byPerson(facts) ?? byAccount(facts) ?? byIdleBreaker(facts);
 }
 
@@ -379,13 +381,13 @@ function byAccount({ account }: Pick<Facts, 'account'>): Blocker | undefined {
 }
 
 function byBreaker(
-  { account, purchase: { uid } }: Pick<Facts, 'account' | 'purchase'>,
+  { object, account }: Pick<Facts, 'object' | 'account'>,
   { kind, reason }: PlannedEnd,
 ): Blocker | undefined {
   const breaker = account.facts?.breaker;
   if (!breaker || breaker.type === 'closed') return undefined;
   const mayTakeTurn = kind === 'lost' || facetsOf(reason).endsInMass === true;
-  const hasTurn = breaker.type === 'slow' && breaker.turn === uid && mayTakeTurn;
+  const hasTurn = mayTakeTurn && isTurnOf(object, breaker);
   return hasTurn ? undefined : blocker('BreakerOpen', breaker.message);
 }
 
@@ -403,16 +405,18 @@ function byMassEnds({ account }: Pick<Facts, 'account'>): Blocker | undefined {
  * Returns the block of an idle end by the breaker. If many machines become idle at the same time, the marketplace may
  * show no utilization at all. Then a person must decide: neither a calm breaker nor its maximum hold is proof.
  */
-function byIdleBreaker({
-  account,
-  purchase: { uid },
-}: Pick<Facts, 'account' | 'purchase'>): Blocker | undefined {
+function byIdleBreaker({ object, account }: Pick<Facts, 'object' | 'account'>): Blocker | undefined {
   const breaker = account.facts?.breaker;
   if (!breaker || breaker.type === 'closed') return undefined;
   const isReleased = breaker.type === 'slow' && breaker.releasedBy === 'person';
-  if (isReleased && breaker.turn === uid) return undefined;
+  if (isReleased && isTurnOf(object, breaker)) return undefined;
   const isForPerson = breaker.type === 'slow' ? !isReleased : breaker.cause === 'massEnds';
   return blocker('BreakerOpen', isForPerson ? `${breaker.message} ${CONFIRM_IDLE}` : breaker.message);
+}
+
+/** Returns true if a released breaker lets this object end its machine next. */
+export function isTurnOf(object: Facts['object'], breaker: BreakerState | undefined): boolean {
+  return breaker?.type === 'slow' && breaker.turn === uidOf(object);
 }
 
 /** Returns the detail of a kept machine with its ongoing price, without which the object would seem to cost nothing. */
@@ -447,7 +451,7 @@ const PHASE_WHILE_BLOCKED = {
 } as const;
 
 /** Returns the decision for a machine whose end is blocked; undefined if nothing blocks it. */
-export function showBlockedEnd(facts: Facts, planned: PlannedEnd): Decision | undefined {
+export function showBlockedEnd(facts: HeldFacts, planned: PlannedEnd): Decision | undefined {
   const by = blockedBy(facts, planned);
   if (!by) return undefined;
   const row = facts.machine.list?.recorded;

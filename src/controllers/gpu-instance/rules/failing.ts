@@ -78,7 +78,7 @@ function patienceOf({ object }: Pick<Facts, 'object'>, { row }: StateIn<'failing
   return parseDuration(row.state === 'offline' ? offline : unknown) ?? 0;
 }
 
-function lost(facts: Facts, recorded: RecordedMachine<StateIn<'failing'>>): Step | undefined {
+function lost(facts: HeldFacts, recorded: RecordedMachine<StateIn<'failing'>>): Step | undefined {
   if (!isPastTolerance(facts, recorded)) return undefined;
   return endMachine(facts, {
     ...recorded,

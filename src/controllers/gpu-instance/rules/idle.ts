@@ -7,8 +7,8 @@ import { formatTime, parseTime } from '../../../lib/time.ts';
 import type { EventNote } from '../../../runtime/events.ts';
 import { conditionState } from '../conditions.ts';
 import { type Added, type StatusDecision, sooner } from '../decision.ts';
-import type { Facts } from '../facts.ts';
-import { type IdleState, idleStateOf, idleText, isIdleDue } from '../idle.ts';
+import type { Facts, HeldFacts } from '../facts.ts';
+import { type IdleFacts, type IdleState, idleStateOf, idleText, isIdleDue } from '../idle.ts';
 import type { Confirmation } from '../record-proof.ts';
 import type { ConditionState, StatusFields, Step } from '../types.ts';
 import { cannotStop, canStop } from '../unsupported.ts';
@@ -32,7 +32,7 @@ export const IDLE_END = {
 
 /** Returns the end of a machine whose idle end is due; undefined if it is not due. */
 export function idlePlanned(
-  facts: Facts,
+  facts: IdleFacts,
   { machine, state }: RecordedMachine<Listed>,
 ): PlannedEnd | undefined {
   if (!isIdleDue(facts) || !canFollow(facts)) return undefined;
@@ -50,7 +50,7 @@ function canFollow(facts: Pick<Facts, 'object' | 'account'>): boolean {
  * Stops or destroys a machine that is due for idleness. The end is on record before it begins, since the idle time is
  * in memory only. Undefined while a condition blocks the end, or a read does not confirm it: then the machine stays.
  */
-export function endIdle(facts: Facts, recorded: RecordedMachine<StateIn<'running'>>): Step | undefined {
+export function endIdle(facts: HeldFacts, recorded: RecordedMachine<StateIn<'running'>>): Step | undefined {
   const planned = idlePlanned(facts, recorded);
   if (!planned || blockedIdle(facts)) return undefined;
   const confirmation = idleConfirmation(facts, planned);
@@ -62,7 +62,10 @@ export function endIdle(facts: Facts, recorded: RecordedMachine<StateIn<'running
 }
 
 /** Returns the confirmation by a read that shows the machine as idle, too: figures in lists may be old. */
-function idleConfirmation(facts: Facts, planned: PlannedEnd): Confirmation {
+function idleConfirmation(
+  facts: Pick<Facts, 'object' | 'machine' | 'account'>,
+  planned: PlannedEnd,
+): Confirmation {
   const confirmation = confirmationOf(facts, planned);
   if (confirmation !== 'confirmed') return confirmation;
   const { below = 0 } = facts.object.spec.idle ?? {};
@@ -84,7 +87,7 @@ const CHECK_MS = 60_000;
 const MIN_CHECK_MS = 1_000;
 
 /** Returns the step with the next check of the idle time, and with the announcement of an end to the breaker. */
-export function withIdleCheck(facts: Facts, step: Step): Step {
+export function withIdleCheck(facts: IdleFacts, step: Step): Step {
   const state = step.type === 'decision' ? idleStateOf(facts) : undefined;
   if (step.type !== 'decision' || !state) return step;
   return {
@@ -98,7 +101,7 @@ export function withIdleCheck(facts: Facts, step: Step): Step {
  * Returns the idle time of the machine: the condition Idle with the next action and its time, and the event before an
  * end. Removes an idle time that is over, and the record of an end without effect.
  */
-export function addedIdle(facts: Facts, { status }: StatusDecision): Added<'Idle'> {
+export function addedIdle(facts: IdleFacts, { status }: StatusDecision): Added<'Idle'> {
   const state = idleStateOf(facts);
   const { idle: _before, idleExtended: _handled, ...fields } = withoutPastEnd(facts, status.fields);
   const isSame = fields.instanceId === facts.object.status?.instanceId;
@@ -119,7 +122,7 @@ interface Report {
 }
 
 /** Returns the report on the idle time; undefined before it is long enough. */
-function reportOf(facts: Facts, state: Idle): Report | undefined {
+function reportOf(facts: IdleFacts, state: Idle): Report | undefined {
   const { idle: before } = facts.object.status ?? {};
   if (reportedInMs(state) > 0 || !(state.isProven || before !== undefined)) return undefined;
   const since = recordedOr(before?.since, state.since);
@@ -148,7 +151,7 @@ function recordedOr(recorded: string | undefined, present: number): string {
   return formatTime(Math.abs(before - present) < CHECK_MS ? before : present);
 }
 
-function followingText(facts: Facts, { policy, kept }: Idle, endsAt: string | undefined): string {
+function followingText(facts: IdleFacts, { policy, kept }: Idle, endsAt: string | undefined): string {
   if (policy.action === 'Report') return 'The machine is kept: spec.idle.action is Report.';
   if (kept !== undefined) return `The machine is kept: ${kept}.`;
   const unstoppable = canFollow(facts) ? undefined : cannotStop(facts, 'idle');
@@ -188,14 +191,14 @@ function nextCheckMs(state: IdleState): number {
  * Returns the fields without a past idle end that no longer prevents a rental: a person has extended the time, or the
  * machine still runs and is used. A list may lag behind a stop or destroy, so only a later one shows that.
  */
-function withoutPastEnd(facts: Facts, fields: StatusFields): StatusFields {
+function withoutPastEnd(facts: IdleFacts, fields: StatusFields): StatusFields {
   const { idleEndedAt, ...others } = fields;
   const { object } = facts;
   if (idleEndedAt !== object.status?.idleEndedAt) return fields;
   return idleEnd(object) === undefined || isUsedAfter(facts, parseTime(idleEndedAt) ?? 0) ? others : fields;
 }
 
-function isUsedAfter(facts: Facts, endedAt: number): boolean {
+function isUsedAfter(facts: IdleFacts, endedAt: number): boolean {
   const { list } = facts.machine;
   const row = list?.recorded;
   if (!list || row?.state !== 'running' || row.unsettled.has('state') || isIdleDue(facts)) return false;

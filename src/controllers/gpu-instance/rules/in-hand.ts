@@ -254,6 +254,7 @@ function afterEnd(facts: Facts, { machine, reason }: Replaced): Facts {
       ...facts.machine,
       list: listed,
       owned: undefined,
+      provisional: undefined,
       endedIds: new Set([...endedIds, instanceId]),
     },
     memory: { ...memory, ...memory.replacement },

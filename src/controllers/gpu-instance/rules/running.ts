@@ -44,7 +44,7 @@ export function whileRunning(facts: Facts, recorded: RecordedMachine<StateIn<'ru
  * Returns the end of a running machine whose offer was sold twice, if it has not been reachable within
  * spec.timeouts.start.
  */
-function soldTwice(facts: Facts, recorded: RecordedMachine<StateIn<'running'>>): Step | undefined {
+function soldTwice(facts: HeldFacts, recorded: RecordedMachine<StateIn<'running'>>): Step | undefined {
   const {
     object,
     machine: { isOfferSoldBefore },

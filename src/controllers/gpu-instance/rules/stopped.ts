@@ -138,7 +138,7 @@ function keptStopped(facts: Facts, planned: PlannedEnd): Step {
   return withKeptMachine(facts, planned, waits);
 }
 
-function startTimedOut(facts: Facts, recorded: RecordedMachine<StateIn<'stopped'>>): Step | undefined {
+function startTimedOut(facts: HeldFacts, recorded: RecordedMachine<StateIn<'stopped'>>): Step | undefined {
   const { startAnsweredAt } = facts.memory;
   if (startAnsweredAt === undefined) return undefined;
   if (!isTimeUp(facts, startAnsweredAt + startTimeoutMs(facts))) return undefined;

@@ -12,7 +12,7 @@ import { formatTime } from '../../../lib/time.ts';
 import { currentPrice } from '../billing.ts';
 import { awaitCandidates } from '../candidates.ts';
 import { decision, firstOf, type Rule } from '../decision.ts';
-import { attemptOf, type Facts, lateMachineOfClosed, needsMoreLists } from '../facts.ts';
+import { attemptOf, type Facts, type HeldFacts, lateMachineOfClosed, needsMoreLists } from '../facts.ts';
 import { goneProof } from '../gone.ts';
 import { idleText } from '../idle.ts';
 import { budgetStopOf, limitState } from '../limits.ts';
@@ -193,7 +193,7 @@ export function whileUnrented(facts: Facts, stage: Unrented): Step {
   return firstOf(RULES, facts, stage) ?? decision({});
 }
 
-function stoppedWithout(facts: Facts, stage: Unrented): Step {
+function stoppedWithout(facts: HeldFacts, stage: Unrented): Step {
   const named = unprovenRecord(facts);
   if (named?.type === 'read') return named.step;
   const carried = carriedFields(facts);
@@ -318,7 +318,7 @@ type UnprovenRecord =
  * lost, so it may be genuine: it is forgotten only once it is proven gone, like a vanished machine. Undefined if it
  * stays, or there is none.
  */
-function unprovenRecord(facts: Facts): UnprovenRecord | undefined {
+function unprovenRecord(facts: HeldFacts): UnprovenRecord | undefined {
   const { account, object } = facts;
   const instanceId = object.status?.instanceId;
   const mayJudge = account.state === 'ready' && account.facts.breaker.type !== 'open';
