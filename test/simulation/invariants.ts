@@ -334,6 +334,11 @@ export class Invariants {
     this.#money.timeDoubted();
   }
 
+  /** Records that the operator returns: it learns only now what happened while it was away. */
+  returned(): void {
+    this.hindered();
+  }
+
   /** Records that the operator was reinstalled, perhaps with other flags. */
   installed(): void {
     this.#permits.changed();

@@ -11,6 +11,8 @@ export interface Program {
   readonly exitCode?: number;
   /** Places in which its machine shows the result: log and files if left out. */
   readonly shows?: 'log' | 'files' | 'nothing';
+  /** Lines that it prints before its end: one by default. */
+  readonly lines?: number;
   /** True if the machine cannot stop itself. */
   readonly runsOn?: boolean;
   /** Nonce that the result has in place of its own. */
@@ -34,6 +36,13 @@ export function endedWith(contract: Contract): number | undefined {
   return name === undefined ? undefined : Number(name.split('/exit.')[1]?.split('.')[0]);
 }
 
+export interface ProgramsOptions {
+  /** Program of each machine, by the number of the machine from 1. */
+  readonly programOf: (rental: number) => Program;
+  /** Called when a program has ended, before its machine stops. */
+  readonly onEnd: (id: number) => void;
+}
+
 /**
  * Programs of the machines of runs, in virtual time. Each does what the wrapper in its start text does: it writes the
  * result, and stops its machine until that has happened. It runs once on a machine.
@@ -47,11 +56,13 @@ export class Programs {
   readonly #stoppedAt = new Map<number, number>();
   /** Results by machine, also of those that show none. */
   readonly #codes = new Map<number, number>();
+  readonly #onEnd: (id: number) => void;
 
-  constructor(world: SimulatedWorld, console: Console, programOf: (rental: number) => Program) {
+  constructor(world: SimulatedWorld, console: Console, { programOf, onEnd }: ProgramsOptions) {
     this.#world = world;
     this.#console = console;
     this.#programOf = programOf;
+    this.#onEnd = onEnd;
   }
 
   /** Ends the programs that are due, and repeats stops. */
@@ -67,10 +78,11 @@ export class Programs {
     }
   }
 
-  #end(contract: Contract, { exitCode = 0, shows, nonce = '', ...program }: Program): void {
+  #end(contract: Contract, { exitCode = 0, shows, nonce = '', lines = 1, ...program }: Program): void {
     this.#codes.set(contract.id, exitCode);
     this.#world.note(`the program on machine ${contract.id} ends with code ${exitCode}`);
-    const output = ['', `gpurental ${nonce} start 1`, 'epoch 1', '', `gpurental ${nonce} exit ${exitCode}`];
+    const printed = Array.from({ length: lines }, (_, index) => `epoch ${index + 1}`);
+    const output = ['', `gpurental ${nonce} start 1`, ...printed, '', `gpurental ${nonce} exit ${exitCode}`];
     const file = { [`${FOLDER}/exit.${exitCode}.${nonce}`]: 0 };
     const ended: Contract = {
       ...contract,
@@ -78,6 +90,7 @@ export class Programs {
       ...(shows !== 'log' && shows !== 'nothing' && { files: { ...contract.files, ...file } }),
     };
     this.#world.market.store.put('contracts', ended);
+    this.#onEnd(contract.id);
     this.#stop(ended, program);
   }
 

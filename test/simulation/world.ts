@@ -14,6 +14,7 @@ import { createMetricRegistry, type MetricRegistry } from '../../src/server/metr
 import { createRentalMetrics } from '../../src/server/rental-metrics.ts';
 import { createRuntimeMetrics } from '../../src/server/runtime-metrics.ts';
 import { makeKey, makeUser } from '../../src/simulator/new-world.ts';
+import type { Settings } from '../../src/simulator/settings.ts';
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { noCredentials } from '../builders/no-credentials.ts';
 import { Containers } from './containers.ts';
@@ -82,9 +83,14 @@ export interface WorldOptions {
   readonly market?: MarketName | undefined;
   /** The first moment, in epoch milliseconds. */
   readonly startMs?: number | undefined;
+  /** Undocumented properties of containers, where they differ from the defaults of the simulator. */
+  readonly containers?: ContainerOptions | undefined;
   /** Logs in to machines for a process; without it no lease is renewed. */
   readonly runSsh?: ((machine: Machine) => SshRunner) | undefined;
 }
+
+/** Settings of containers that a world may have. */
+export type ContainerOptions = Partial<Pick<Settings['containers'], 'logsWhenStopped' | 'logTruncated'>>;
 
 /** Operator process and its machine. */
 export interface Process {
@@ -150,7 +156,7 @@ export class SimulatedWorld {
       apiKey: API_KEY,
       control: true,
       // Only the model of MODE=deadman creates the files of a fuse.
-      settings: { boot: { scale: 0.15 }, containers: { imageHasClient: false } },
+      settings: { boot: { scale: 0.15 }, containers: { imageHasClient: false, ...options.containers } },
       onError: (error) => {
         throw error;
       },

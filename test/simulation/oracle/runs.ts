@@ -7,6 +7,8 @@ import { conditionOf, nameOf, type Scene } from './scene.ts';
 
 /** Time for the destroy of the machine after the condition that reports success. */
 const ENDS_WITHIN_MS = 60_000;
+/** Lists show the state of a host at most this much later. */
+const LIST_LAG_MS = 60_000;
 /** Results that the exit code of a program gives. */
 const BY_EXIT_CODE: ReadonlySet<unknown> = new Set(['Completed', 'RunFailed', 'BackoffLimit']);
 
@@ -14,11 +16,13 @@ const BY_EXIT_CODE: ReadonlySet<unknown> = new Set(['Completed', 'RunFailed', 'B
  * R1: the machine of a run that succeeded ends within a minute, unless `onSuccess` keeps it. R3: nothing is rented for a
  * run after its end. R4: a recorded exit code is that of the program on the machine of this rental. R5: a run rents at most
  * 1 + backoffLimit + lostLimit machines, in addition to those that a person requests. R6: no machine is destroyed whose
- * program has ended before its result is on record or given up.
+ * program has ended before its result is on record or given up; a host that stays silent is given up.
  */
 export class RunWatch {
   readonly #scene: Scene;
   readonly #rented = new Map<string, Set<number>>();
+  /** When the hosts of machines were last silent. */
+  readonly #silentAt = new Map<number, number>();
   readonly #succeededAt = new Map<string, number>();
 
   constructor(scene: Scene) {
@@ -72,6 +76,8 @@ export class RunWatch {
     if (!owner || !completionOf(owner) || metadataOf(owner)['deletionTimestamp'] !== undefined) return;
     const { attempt, instanceId } = statusAt(owner);
     if (Number(instanceId) !== id || shownCode(contract) === undefined) return;
+    const isSilent = this.#scene.now - (this.#silentAt.get(id) ?? Number.NEGATIVE_INFINITY) < LIST_LAG_MS;
+    if (isSilent) return;
     if (settledOf(owner)['attempt'] !== attempt && runOf(owner)['outcome'] === undefined)
       this.#scene.broken(
         'R6',
@@ -80,6 +86,9 @@ export class RunWatch {
   }
 
   elapsed(): void {
+    for (const contract of this.#scene.live())
+      if (contract.env['GPURENTAL_RUN'] !== undefined && !this.#scene.isUp(contract))
+        this.#silentAt.set(contract.id, this.#scene.now);
     for (const [uid, at] of this.#succeededAt) {
       const object = this.#scene.objects.get(uid);
       if (!object || this.#scene.now - at < ENDS_WITHIN_MS) continue;

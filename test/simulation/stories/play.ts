@@ -45,7 +45,7 @@ export async function play(story: Story, { keepTrace = false, market }: PlayOpti
   };
   const { fleet = 1, hasReports, hasGateway } = story;
   const offers = Math.max(24, 2 * fleet);
-  const load = { hasReports, hasGateway, startMs: story.startsAt };
+  const load = { hasReports, hasGateway, startMs: story.startsAt, containers: story.containers };
   const world = new SimulatedWorld({
     seed: story.seed ?? 1,
     offers,
@@ -61,7 +61,10 @@ export async function play(story: Story, { keepTrace = false, market }: PlayOpti
   users.account.create(sweeps ? 'Destroy' : 'Report');
   if (story.group) users.groups.create('group', story.group.load, story.group.spec);
   else users.createInstance('a', story.run && { command: ['python', 'train.py'], completion: story.run });
-  const programs = new Programs(world, users.console, story.programOf ?? (() => ({})));
+  const programs = new Programs(world, users.console, {
+    programOf: story.programOf ?? (() => ({})),
+    onEnd: (id) => stage?.programEnded(id),
+  });
   for (let number = 2; number <= fleet; number += 1) users.createInstance(`m-${number}`);
   story.plot(stage);
   world.startProcess();

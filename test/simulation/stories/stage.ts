@@ -27,6 +27,8 @@ export const CALLS = {
   intent: /^PATCH .*\/gpuinstances\/[^/]+$/,
   groupStatus: /^P\w+ .*\/endpointgroups\/[^/]+\/status$/,
   makeWorker: /^POST .*\/gpuinstances$/,
+  readLog: /^PUT \/api\/v0\/instances\/request_logs\/\d+\/$/,
+  listFiles: /^PUT \/api\/v0\/instances\/command\/\d+\/$/,
   makeSecret: /^POST .*\/secrets$/,
   keySecret: /^GET .*\/secrets\/marketplace-key$/,
   status: /^P\w+ .*\/gpuinstances\/[^/]+\/status$/,
@@ -101,6 +103,7 @@ export class Stage {
   #deaf: { readonly plural: string; readonly until: number } | undefined;
   readonly #bans: { readonly ban: Ban; readonly until: number }[] = [];
   readonly #allowances: { readonly allowance: Allowance; readonly until: number; sent: number }[] = [];
+  readonly #afterProgram: ((id: number) => void)[] = [];
   readonly #spells: { readonly spell: Spell; readonly until: number }[] = [];
 
   constructor(world: SimulatedWorld, users: Users, invariants: Invariants) {
@@ -117,6 +120,16 @@ export class Stage {
   /** Schedules an action after the given seconds. */
   after(seconds: number, act: () => void): void {
     this.world.scheduler.after(seconds * SECOND, act);
+  }
+
+  /** Schedules an action so many seconds after the first program of a run has ended; call it before the story begins. */
+  afterProgram(seconds: number, act: (id: number) => void): void {
+    this.#afterProgram.push((id) => this.after(seconds, () => act(id)));
+  }
+
+  /** Records that the program of a run has ended on that machine. */
+  programEnded(id: number): void {
+    for (const act of this.#afterProgram.splice(0)) act(id);
   }
 
   /** Strikes one call that is still to come. A story whose call never comes tells nothing, and says so. */
@@ -238,6 +251,15 @@ export class Stage {
   /** Makes the first stream of a cache of that resource lose its first object, for the given seconds. */
   loseFirstObject(plural: string, seconds: number): void {
     this.#deaf = { plural, until: this.world.now + seconds * SECOND };
+  }
+
+  /** Ends every process at that second, and starts one so many seconds later. */
+  awayAt(second: number, seconds: number): void {
+    this.at(second, () => this.world.away());
+    this.at(second + seconds, () => {
+      this.invariants.returned();
+      this.world.startProcess();
+    });
   }
 
   /** Kills every process. */

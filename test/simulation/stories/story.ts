@@ -1,5 +1,6 @@
 import type { JsonObject } from '../memory-kube/json.ts';
 import type { Program } from '../programs.ts';
+import type { ContainerOptions } from '../world.ts';
 import type { Stage } from './stage.ts';
 
 /**
@@ -35,5 +36,7 @@ export interface Story {
   readonly run?: JsonObject;
   /** Program of each machine of a run, by the number of the machine from 1. */
   readonly programOf?: (rental: number) => Program;
+  /** Undocumented properties of containers at the marketplace. */
+  readonly containers?: ContainerOptions;
   readonly plot: (stage: Stage) => void;
 }
