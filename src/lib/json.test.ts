@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { canonicalJson, canonicalSha256, sameJson } from './json.ts';
+import { canonicalJson, sameJson } from './json.ts';
+import { canonicalSha256 } from './json-hash.ts';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 

@@ -1,8 +1,3 @@
-import { createHash } from 'node:crypto';
-
-/** Longer pieces of a text are hashed directly. */
-const LONG_PIECE = 4096;
-
 /** Returns the value of a key from outside. Inherited properties, such as `constructor`, count as missing. */
 export function ownValue<T>(of: Readonly<Record<string, T>> | undefined, key: string): T | undefined {
   return of !== undefined && Object.hasOwn(of, key) ? of[key] : undefined;
@@ -16,32 +11,19 @@ export function isJsonObject(value: unknown): value is Readonly<Record<string, u
 /** Returns JSON with sorted keys: the order in a manifest or in the API server's storage has no meaning. */
 export function canonicalJson(value: unknown): string {
   let text = '';
-  write(value, (piece) => {
+  writeCanonicalJson(value, (piece) => {
     text += piece;
   });
   return text;
 }
 
-/** Returns the SHA-256 of {@link canonicalJson} in hexadecimal digits, without holding the whole text in memory. */
-export function canonicalSha256(value: unknown): string {
-  const hash = createHash('sha256');
-  let text = '';
-  write(value, (piece) => {
-    if (piece.length < LONG_PIECE) text += piece;
-    if (piece.length < LONG_PIECE && text.length < LONG_PIECE) return;
-    hash.update(text);
-    text = '';
-    if (piece.length >= LONG_PIECE) hash.update(piece);
-  });
-  return hash.update(text).digest('hex');
-}
-
-function write(value: unknown, put: (piece: string) => void): void {
+/** Passes the pieces of {@link canonicalJson} to `put`, in order. */
+export function writeCanonicalJson(value: unknown, put: (piece: string) => void): void {
   if (Array.isArray(value)) {
     put('[');
     for (const [at, entry] of value.entries()) {
       if (at > 0) put(',');
-      write(entry, put);
+      writeCanonicalJson(entry, put);
     }
     put(']');
   } else if (typeof value === 'object' && value !== null) {
@@ -50,7 +32,7 @@ function write(value: unknown, put: (piece: string) => void): void {
     put('{');
     for (const [at, [key, entry]] of entries.entries()) {
       put(`${at > 0 ? ',' : ''}${JSON.stringify(key)}:`);
-      write(entry, put);
+      writeCanonicalJson(entry, put);
     }
     put('}');
   } else {

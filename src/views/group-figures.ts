@@ -192,7 +192,8 @@ export function statusFigures(
   };
 }
 
-function roleOf({ metadata, spec }: Pick<GpuInstance, 'metadata' | 'spec'>): WorkerFigures['role'] {
+/** Returns the role that a group gives its worker. */
+export function roleOf({ metadata, spec }: Pick<GpuInstance, 'metadata' | 'spec'>): WorkerFigures['role'] {
   const { [annotations.desiredRole]: desired, [annotations.drainSince]: drains } = metadata.annotations ?? {};
   const isRunning = spec.powerState === 'Running';
   if (metadata.deletionTimestamp) return 'Going';

@@ -2,15 +2,14 @@ import { gpuInstanceConditions } from '../api/v1alpha1/conditions.ts';
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import { outageText } from '../api/v1alpha1/outage.ts';
 import { provisionalCost, totalCost } from '../instance/cost.ts';
-import { endsText, fixedFuse } from '../instance/machine-fuses.ts';
-import { maxLifetimeOf } from '../instance/run.ts';
+import { endsText } from '../instance/machine-fuses.ts';
 import { costOver, parseDollars } from '../lib/money.ts';
 import { parseQuantity } from '../lib/quantity.ts';
-import { parseDuration, parseTime } from '../lib/time.ts';
 import { openPortsText } from '../reach/machine-addresses.ts';
-import { ageText, dollarText, hourlyText, inDollars } from './amounts.ts';
+import { dollarText, hourlyText, inDollars } from './amounts.ts';
 import type { ShownEvent } from './events.ts';
 import { nextSteps } from './next-steps.ts';
+import { plannedSteps } from './planned-steps.ts';
 import { type ReportTable, type StatusReport, since, UNSEEN } from './report.ts';
 
 const DAY_MS = 86_400_000;
@@ -27,7 +26,10 @@ export function instanceReport(
     object: `gpui/${metadata.name}`,
     namespace: metadata.namespace ?? '',
     facts: [...lifeFacts(object, now), ...machineFacts(object), ...moneyFacts(object, now)],
-    next: [...plannedSteps(object, now), ...nextSteps(conditions, gpuInstanceConditions)],
+    next: [
+      ...plannedSteps(object, now).map(({ text }) => text),
+      ...nextSteps(conditions, gpuInstanceConditions),
+    ],
     tables: history(object, now),
     conditions,
     events,
@@ -123,30 +125,6 @@ const hourly = (amount: number): string => hourlyText(inDollars(amount)) ?? '';
 
 function money(amount: number): string {
   return dollarText(inDollars(amount)) ?? '';
-}
-
-/** Returns the steps that the spec itself schedules. */
-function plannedSteps({ metadata, spec, status }: GpuInstance, now: number): readonly string[] {
-  if (metadata.deletionTimestamp) {
-    return [
-      `Deletion was asked for ${since(metadata.deletionTimestamp, now)} ago; the object goes when its machine is proven gone.`,
-    ];
-  }
-  const span = parseDuration(maxLifetimeOf(spec));
-  const from = parseTime(status?.firstRentedAt);
-  const end = span === undefined || from === undefined ? undefined : from + span;
-  const steps: string[] = [];
-  if (spec.paused) steps.push('Paused: nothing is rented or replaced. Resume: gpu-rent resume.');
-  if (end !== undefined && end > now)
-    steps.push(`maxLifetime ends in ${ageText(end - now)}; then ${spec.deletionPolicy}.`);
-  const idleEndsAt = parseTime(status?.idle?.endsAt);
-  if (idleEndsAt !== undefined && idleEndsAt > now)
-    steps.push(
-      `Idle since ${status?.idle?.since}; ${spec.idle?.action} in ${ageText(idleEndsAt - now)}, unless it is used.`,
-    );
-  const fixed = fixedFuse({ spec, status });
-  if (fixed !== undefined) steps.push(fixed);
-  return steps;
 }
 
 function history({ status }: GpuInstance, now: number): readonly ReportTable[] {

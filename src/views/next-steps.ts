@@ -7,13 +7,23 @@ const PRESSING = ['terminal', 'retryable', 'progress', 'good'] as const;
 
 /**
  * Returns the next steps from the conditions: steps that need a person, else steps that happen by themselves.
- * Conditions that are only unknown or in progress follow from another problem. If everything is as desired, there are
- * no steps.
+ * If everything is as desired, there are no steps.
  */
 export function nextSteps(
   conditions: readonly Condition[],
   types: Readonly<Record<string, ConditionType>>,
 ): readonly string[] {
+  return pressingReasons(conditions, types).map(stepOf);
+}
+
+/**
+ * Returns the catalogue's entries of the most urgent severity, which all of them share. Conditions that are only unknown
+ * or in progress follow from another problem. Empty if everything is as desired.
+ */
+export function pressingReasons(
+  conditions: readonly Condition[],
+  types: Readonly<Record<string, ConditionType>>,
+): readonly ReasonEntry[] {
   const wrong = conditions.filter((condition) => isWrong(condition, types));
   const certain = wrong.filter(({ status }) => status !== 'Unknown');
   const reasonsOf = new Set((certain.length > 0 ? certain : wrong).map(({ reason }) => reason));
@@ -24,7 +34,7 @@ export function nextSteps(
   const kind = PRESSING.find((pressing) => entries.some((entry) => entry.kind === pressing));
   const pressing = entries.filter((entry) => entry.kind === kind);
   const causes = pressing.filter((entry) => !CONSEQUENCES.includes(entry));
-  return (causes.length > 0 ? causes : pressing).map(stepOf);
+  return causes.length > 0 ? causes : pressing;
 }
 
 /** Reasons that follow from another reason, which the report also shows. */

@@ -1,4 +1,4 @@
-import { canonicalSha256 } from '../../lib/json.ts';
+import { canonicalSha256 } from '../../lib/json-hash.ts';
 import { wholeGigabytes } from '../../lib/quantity.ts';
 import { fittingText } from '../../lib/text.ts';
 import { fieldName } from './former-columns.ts';

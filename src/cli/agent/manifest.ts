@@ -1,6 +1,7 @@
 import type { GpuInstanceManifestSpec } from '../../api/v1alpha1/gpu-instance.ts';
 import { AGENT_LABEL, API_VERSION, annotations } from '../../api/v1alpha1/names.ts';
-import { canonicalSha256, omitUndefined } from '../../lib/json.ts';
+import { omitUndefined } from '../../lib/json.ts';
+import { canonicalSha256 } from '../../lib/json-hash.ts';
 import type { ToolArguments } from './tools.ts';
 
 /** A GpuInstance as the server creates it. */

@@ -6,7 +6,8 @@ import { API_VERSION, annotations, labels, OPERATOR_NAME } from '../../../api/v1
 import type { OfferRequirements } from '../../../api/v1alpha1/offer-requirements.ts';
 import { trimmedOf } from '../../../api/v1alpha1/trimmed-spec.ts';
 import { linkOfGroup, linkOfWorker } from '../../../api/v1alpha1/worker-link.ts';
-import { canonicalJson, canonicalSha256, isJsonObject } from '../../../lib/json.ts';
+import { canonicalJson, isJsonObject } from '../../../lib/json.ts';
+import { canonicalSha256 } from '../../../lib/json-hash.ts';
 import { formatDollars, highestCap, type MicroDollars, parseDollars } from '../../../lib/money.ts';
 import { controllerReference, type KubeObject } from '../../../runtime/kube/kube-object.ts';
 import type { DesiredRole, Worker } from './worker.ts';
