@@ -1,9 +1,15 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type MemoryCluster, memoryCluster, refusedBy } from '../../../test/builders/memory-cluster.ts';
+import { noCredentials } from '../../../test/builders/no-credentials.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
-import { annotations, gpuInstanceResource } from '../../api/v1alpha1/names.ts';
+import { annotations, gpuInstanceResource, labels } from '../../api/v1alpha1/names.ts';
+import { statusCodec } from '../../api/v1alpha1/status-codec.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { silentLogger } from '../../lib/logger.ts';
 import { seededRandom } from '../../lib/random.ts';
+import type { Transport } from '../../lib/transport.ts';
 import { namespaceResource } from '../../runtime/kube/core-resources.ts';
+import { createKubeClient, type KubeClient } from '../../runtime/kube/kube-client.ts';
 import { controllerReference } from '../../runtime/kube/kube-object.ts';
 import { Interrupted } from '../command-error.ts';
 import { type RelayEnd, relay } from './relay.ts';
@@ -55,8 +61,13 @@ interface Running {
   terminate(): void;
 }
 
-function start(name: string, spec: object = SPEC): Running {
-  const { kube, clock } = cluster;
+/** Starts a relay. `kube`: a client of its own. `aheadMs`: by how much its clock is ahead. */
+function start(
+  name: string,
+  spec: object = SPEC,
+  { kube = cluster.kube, aheadMs = 0 }: { kube?: KubeClient; aheadMs?: number } = {},
+): Running {
+  const clock: Clock = { ...cluster.clock, now: () => cluster.clock.now() + aheadMs };
   const abort = new AbortController();
   const lines: string[] = [];
   const ended = relay(
@@ -68,6 +79,28 @@ function start(name: string, spec: object = SPEC): Running {
     },
   ).catch((error: Error) => error);
   return { ended, lines, terminate: () => abort.abort(new Interrupted(143)) };
+}
+
+/** Reply that never comes. */
+const SILENCE = new Promise<never>(() => {});
+
+/** Returns a client whose requests, counted from 0, are answered by a function. */
+function clientThat(
+  answer: (request: {
+    readonly at: number;
+    readonly send: () => ReturnType<Transport>;
+  }) => ReturnType<Transport>,
+): KubeClient {
+  const { clock, memory } = cluster;
+  let at = -1;
+  return createKubeClient({
+    transport: (request) => {
+      at += 1;
+      return answer({ at, send: () => memory.transport(request) });
+    },
+    ...{ origin: 'https://memory', credentials: noCredentials, codec: statusCodec },
+    ...{ clock, random: seededRandom(4), log: silentLogger },
+  });
 }
 
 const existing = async (): Promise<readonly GpuInstance[]> =>
@@ -93,6 +126,9 @@ async function finish(name: string, exitCode: number): Promise<void> {
     subresource: 'status',
   });
 }
+
+const objectNamed = async (name: string): Promise<GpuInstance | undefined> =>
+  (await existing()).find((object) => object.metadata.name === name);
 
 const annotationsOf = async (name: string): Promise<Readonly<Record<string, string>>> =>
   (await existing()).find((object) => object.metadata.name === name)?.metadata.annotations ?? {};
@@ -232,5 +268,114 @@ describe('relay', () => {
     const { ended } = start('train-a');
     await cluster.clock.advance(1_000);
     expect(await ended).toMatchObject({ reason: 'NameTaken' });
+  });
+
+  test('is refused when a copy of its object has another owner', async () => {
+    const { uid = '' } =
+      (await cluster.kube.get(jobResource, { namespace: NAMESPACE, name: 'train' }))?.metadata ?? {};
+    await cluster.kube.create(gpuInstanceResource, {
+      ...{ apiVersion: 'gpurental.dev/v1alpha1', kind: 'GpuInstance', spec: SPEC },
+      metadata: {
+        ...{ name: first, namespace: NAMESPACE, labels: { [labels.jobRun]: uid } },
+        annotations: { [annotations.jobTry]: '0' },
+        ownerReferences: [{ apiVersion: 'batch/v1', kind: 'Job', name: 'other', uid: 'another-uid' }],
+      },
+    } as unknown as GpuInstance);
+    const { ended } = start('train-a');
+    await cluster.clock.advance(1_000);
+    expect(await ended).toMatchObject({ reason: 'NameTaken' });
+  });
+
+  test('is refused in a Pod that restarts its program after every end', async () => {
+    const ref = { namespace: NAMESPACE, name: 'train-a' };
+    const body = { spec: { restartPolicy: 'Always' } };
+    await cluster.kube.patch(podResource, ref, { type: 'merge', body });
+    const { ended } = start('train-a');
+    await cluster.clock.advance(1_000);
+    expect(await ended).toMatchObject({
+      reason: 'RestartsAlways',
+      message: expect.stringContaining('restartPolicy'),
+    });
+    expect(await existing()).toEqual([]);
+  });
+
+  test.each([0, 1, 2, 3, 4])('ends within a grace period when request %i gets no reply', async (silent) => {
+    const kube = clientThat(({ at, send }) => (at < silent ? send() : SILENCE));
+    const running = start('train-a', SPEC, { kube });
+    await cluster.clock.advance(1_000);
+    running.terminate();
+    await cluster.clock.advance(20_000);
+    const end = await Promise.race([running.ended, Promise.resolve('still running')]);
+    expect(end).toMatchObject({ exitCode: 75 });
+  });
+
+  /** Requests of a run that fails: the Pod, the Job, a list, the creation, a list, a watch, and the report. */
+  const REQUESTS = [0, 1, 2, 3, 4, 5, 6];
+  test.each(
+    REQUESTS.flatMap((at) => [
+      { last: at, when: 'before' },
+      { last: at, when: 'after' },
+    ]),
+  )('rents once when the relay is killed $when request $last takes effect', async ({ last, when }) => {
+    const kube = clientThat(({ at, send }) => {
+      if (at < last) return send();
+      if (at === last && when === 'after') void send();
+      return SILENCE;
+    });
+    start('train-a', SPEC, { kube });
+    await cluster.clock.advance(1_000);
+    if (await objectNamed(first)) {
+      await finish(first, 3);
+      await cluster.clock.advance(1_000);
+    }
+    const next = start('train-b');
+    await cluster.clock.advance(5_000);
+    // A reported failure has begun the next try; any other one is reported by this Pod.
+    const unfinished = (await existing()).filter(({ status }) => status?.run?.finishedAt === undefined);
+    expect(unfinished.length).toBeLessThanOrEqual(1);
+    for (const { metadata } of unfinished) await finish(metadata.name, 3);
+    await cluster.clock.advance(5_000);
+    expect(await next.ended).toMatchObject({ exitCode: 3 });
+    expect(await existing()).toHaveLength(1);
+  });
+
+  test('stays refused when the refused object cannot be deleted', async () => {
+    const running = start('train-a');
+    await cluster.clock.advance(1_000);
+    cluster.intercept = ({ method }) =>
+      method === 'DELETE' ? Promise.reject(new Error('no route')) : undefined;
+    const object = await objectNamed(first);
+    const stalled = { type: 'Stalled', status: 'True', reason: 'InvalidSpec', message: 'no such image' };
+    const condition = { ...stalled, lastTransitionTime: '2026-11-20T12:41:00Z' };
+    await cluster.kube.replace(
+      gpuInstanceResource,
+      { ...object, status: { observedGeneration: 1, conditions: [condition] } } as GpuInstance,
+      { subresource: 'status' },
+    );
+    await cluster.clock.advance(60_000);
+    expect(await running.ended).toMatchObject({ name: 'RunRefused', reason: 'InvalidSpec' });
+  });
+
+  test('cancels at once when its clock is ten minutes ahead', async () => {
+    const running = start('train-a', SPEC, { aheadMs: 600_000 });
+    await cluster.clock.advance(1_000);
+    await changeJob({ spec: { suspend: true } });
+    running.terminate();
+    await cluster.clock.advance(1_000);
+    expect(await running.ended).toMatchObject({ exitCode: 143 });
+    const { [annotations.cancelAt]: at = '' } = await annotationsOf(first);
+    expect(Date.parse(at)).toBeLessThanOrEqual(cluster.clock.now());
+  });
+
+  test('waits while its token is not accepted, and goes on with the next one', async () => {
+    cluster.intercept = () => refusedBy(401, 'Unauthorized');
+    const running = start('train-a');
+    await cluster.clock.advance(61_000);
+    expect(running.lines.join('\n')).toContain('Waiting for the API server');
+    cluster.intercept = () => undefined;
+    await cluster.clock.advance(3_000);
+    await finish(first, 0);
+    await cluster.clock.advance(1_000);
+    expect(await running.ended).toMatchObject({ exitCode: 0 });
   });
 });

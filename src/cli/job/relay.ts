@@ -5,7 +5,7 @@ import { type AccountRef, accountRefOf } from '../../instance/account-ref.ts';
 import { sleep } from '../../lib/clock.ts';
 import { withDeadline } from '../../lib/deadline.ts';
 import type { OwnerReference } from '../../lib/object-meta.ts';
-import { formatTime } from '../../lib/time.ts';
+import { formatTime, parseTime } from '../../lib/time.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import type { KubeObject } from '../../runtime/kube/kube-object.ts';
 import { ageText } from '../../views/amounts.ts';
@@ -22,6 +22,7 @@ import {
   ownerOf,
   podResource,
   type RunOwner,
+  restartsAlways,
   sharedWork,
 } from './run-owner.ts';
 import { exitCodeOf, JOB_EXIT, resultOf, summaryLine } from './run-result.ts';
@@ -77,8 +78,13 @@ export async function relay(request: RelayRequest, deps: RelayDeps): Promise<Rel
   }
 }
 
+/** Failures that a repetition may cure. A token that expires is replaced in its file. */
+const PASSING = ['unavailable', 'throttled', 'unknown', 'unauthorized'] as const;
+
 async function ownerOfPod(request: RelayRequest, deps: RelayDeps): Promise<RunOwner> {
   const pod = await readPod(request, deps);
+  const again = restartsAlways(pod);
+  if (again !== undefined) throw new RunRefused('RestartsAlways', `${again}: write restartPolicy: Never.`);
   const controller = jobOf(pod);
   const job = controller && (await readJob(controller, deps));
   const owner = ownerOf(pod, job);
@@ -125,16 +131,19 @@ function replyOf(object: OwnerObject | undefined): OwnerReply {
   return object === undefined ? { type: 'absent' } : { type: 'found', object };
 }
 
-/** Repeats a request while the API server does not answer, and reports that each minute. */
+/**
+ * Repeats a read while the API server does not answer or does not accept the token, and reports that each minute. Rejects
+ * at once with the reason of the signal.
+ */
 async function whileSilent<T>({ clock, signal, print }: RelayDeps, ask: () => Promise<T>): Promise<T> {
   const begun = clock.monotonic();
   let notices = 0;
   for (;;) {
     signal.throwIfAborted();
     try {
-      return await ask();
+      return await untilAborted(signal, ask());
     } catch (error) {
-      if (!isKubeError(error, 'unavailable', 'throttled', 'unknown')) throw error;
+      if (!isKubeError(error, ...PASSING)) throw error;
       const silentMs = clock.monotonic() - begun;
       if (silentMs >= NOTICE_MS * (notices + 1)) {
         notices += 1;
@@ -142,6 +151,36 @@ async function whileSilent<T>({ clock, signal, print }: RelayDeps, ask: () => Pr
       }
     }
     await sleep(clock, RETRY_MS, signal);
+  }
+}
+
+/**
+ * Settles as a creation does. After SIGTERM it has five seconds left: {@link leave} cancels only what it can list, and
+ * without a reply it is open whether the object exists.
+ */
+async function untilEnding<T>({ clock, signal }: RelayDeps, creation: Promise<T>): Promise<T> {
+  const late = new AbortController();
+  const onAbort = (): void => {
+    clock.setTimer(ENDING_MS, () => late.abort(signal.reason), { background: true });
+  };
+  if (signal.aborted) onAbort();
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await untilAborted(late.signal, creation);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+/** Settles as the promise does, or rejects with the reason of the signal. The request itself goes on. */
+async function untilAborted<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = (): void => aborted.reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([promise, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
   }
 }
 
@@ -191,9 +230,8 @@ async function created(
   await requirePriceLimit(object, deps);
   const { name } = object.metadata;
   try {
-    const stored = await kube.create<GpuInstance>(gpuInstanceResource, object, {
-      fieldManager: 'gpu-rent-job',
-    });
+    const creation = kube.create<GpuInstance>(gpuInstanceResource, object, { fieldManager: 'gpu-rent-job' });
+    const stored = await untilEnding(deps, creation);
     print(`gpui/${name} created for ${owner.reference.kind} ${owner.reference.name}.`);
     return stored;
   } catch (error) {
@@ -201,7 +239,7 @@ async function created(
       await refuseForeign(name, owner, deps);
       return undefined;
     }
-    if (isKubeError(error, 'unavailable', 'throttled', 'unknown')) return undefined;
+    if (isKubeError(error, ...PASSING)) return undefined;
     if (!isKubeError(error)) throw error;
     throw new RunRefused('NotAccepted', `The API server does not accept the GpuInstance: ${error.message}`, {
       cause: error,
@@ -262,7 +300,7 @@ async function endOf(end: RunEnd, request: RelayRequest, deps: RelayDeps): Promi
       print(`gpui/${name} was deleted before its run ended.`);
       return { exitCode: JOB_EXIT.cancelled, line };
     case 'refused':
-      await deps.kube.delete(gpuInstanceResource, object.metadata, { uid: object.metadata.uid });
+      await removeRefused(object, deps);
       throw new RunRefused(end.reason, end.message);
     case 'finished': {
       const result = resultOf(object);
@@ -272,6 +310,13 @@ async function endOf(end: RunEnd, request: RelayRequest, deps: RelayDeps): Promi
       return { exitCode: exitCodeOf(result), line };
     }
   }
+}
+
+/** Deletes an object for which the operator rents nothing. */
+async function removeRefused({ metadata }: GpuInstance, { kube, print }: RelayDeps): Promise<void> {
+  await kube
+    .delete(gpuInstanceResource, metadata, { uid: metadata.uid })
+    .catch((error: Error) => print(`gpui/${metadata.name} was refused and stays: ${error.message}`));
 }
 
 /**
@@ -311,23 +356,35 @@ async function leave(owner: RunOwner | undefined, request: RelayRequest, deps: R
     print(`${ending.cause}: the machine keeps running, and the next Pod attaches to it.`);
     return { exitCode: JOB_EXIT.left, line };
   }
-  const body = {
-    metadata: {
-      annotations: {
-        [annotations.cancelAt]: formatTime(deps.clock.now()),
-        [annotations.jobReported]: request.pod.name,
-      },
-    },
-  };
-  for (const { metadata } of running)
+  for (const object of running) {
+    const { metadata } = object;
     try {
+      const body = {
+        metadata: {
+          annotations: {
+            [annotations.cancelAt]: formatTime(cancelTime(object, deps.clock.now())),
+            [annotations.jobReported]: request.pod.name,
+          },
+        },
+      };
       await patched(metadata.name, body, deps);
       print(`${ending.cause}: gpui/${metadata.name} is cancelled; the operator destroys its machine.`);
     } catch (error) {
       if (isKubeError(error, 'notFound')) continue;
       print(`${ending.cause}, and gpui/${metadata.name} could not be cancelled: ${String(error)}`);
     }
+  }
   return { exitCode: JOB_EXIT.cancelled, line };
+}
+
+/**
+ * Returns a time that has passed by the clocks of the API server and the operator, for a cancellation that takes effect
+ * at once. The clock of this node may be ahead, and the machine would run until then.
+ */
+function cancelTime({ metadata, status }: GpuInstance, now: number): number {
+  const seen = status?.conditions?.map(({ lastTransitionTime }) => lastTransitionTime) ?? [];
+  const known = [metadata.creationTimestamp, ...seen].flatMap((text) => parseTime(text) ?? []);
+  return known.length === 0 ? now : Math.min(now, Math.max(...known));
 }
 
 function leftLine(owner: RunOwner): string {

@@ -119,4 +119,48 @@ describe('logFollower', () => {
     running.stop.abort();
     expect(requests).toBe(2);
   });
+
+  test.each([
+    ['nothing', ''],
+    ['a page of a proxy', '<html><body>It works!</body></html>\n'],
+    ['binary output', '\u0000\u0001\ufffd\n'],
+  ])('asks again every two seconds, and prints one line, when the operator answers %s', async (_, reply) => {
+    let requests = 0;
+    const running = follow(async () => {
+      requests += 1;
+      return replyOf(200, [bytes(reply)]);
+    });
+    await running.clock.advance(60_000);
+    running.stop.abort();
+    expect(requests).toBeGreaterThan(20);
+    expect(requests).toBeLessThan(40);
+    expect(running.lines).toHaveLength(1);
+    expect(running.text()).toBe('');
+  });
+
+  test('prints the beginning of an endless error page, and reads no more of it', async () => {
+    let read = 0;
+    const running = follow(async () => ({
+      ...replyOf(502, []),
+      body: (async function* () {
+        for (;;) {
+          read += 1;
+          yield bytes('x'.repeat(1024));
+        }
+      })(),
+    }));
+    await running.clock.advance(1_000);
+    running.stop.abort();
+    expect(read).toBeLessThan(16);
+    expect(running.lines[0]?.length).toBeLessThan(1_100);
+  });
+
+  test('writes a line of a mebibyte and binary text unchanged', async () => {
+    const long = `${'x'.repeat(1024 * 1024)}\n\u0000\u001b[31m\ufffd\r\n`;
+    const events: LogEvent[] = [{ type: 'text', text: long, position: '1' }, END];
+    const running = follow(async () => replyOf(200, [bytes(events.map(logEventLine).join(''))]));
+    await running.clock.settle();
+    expect(await running.follower.finish(1)).toBe(true);
+    expect(running.text()).toBe(long);
+  });
 });

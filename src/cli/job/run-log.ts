@@ -36,6 +36,7 @@ const RETRY_MS = 2_000;
 const REFUSED_RETRY_MS = 30_000;
 /** Silence after which a connection counts as dead. Reading again from the last position repeats nothing. */
 const MAX_SILENCE_MS = 180_000;
+const MAX_MESSAGE_BYTES = 1024;
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
 /** Follows nothing: the operator has no address for logs. */
@@ -131,12 +132,18 @@ class StreamFollower implements LogFollower {
   }
 
   async #read(body: AsyncIterable<Buffer>): Promise<Next> {
+    let isLog = false;
     for await (const line of splitLines(body, MAX_LINE_BYTES)) {
       const event = parseLogEvent(line);
-      const next = event && this.#take(event);
+      if (event === undefined) continue;
+      isLog = true;
+      const next = this.#take(event);
       if (next) return next;
     }
-    return { type: 'again', afterMs: 0 };
+    if (isLog) return { type: 'again', afterMs: 0 };
+    // Another server, or a proxy: without a pause this would ask without end.
+    this.#print('The log is interrupted: the reply of --log-url is no log.');
+    return AGAIN;
   }
 
   #take(event: LogEvent): Next | undefined {
@@ -164,8 +171,13 @@ class StreamFollower implements LogFollower {
 
   async #refused({ status, body }: TransportResponse): Promise<Next> {
     const chunks: Uint8Array[] = [];
-    for await (const chunk of body) chunks.push(chunk);
-    const text = Buffer.concat(chunks).toString('utf8').trim();
+    let size = 0;
+    for await (const chunk of body) {
+      chunks.push(chunk);
+      size += chunk.length;
+      if (size >= MAX_MESSAGE_BYTES) break;
+    }
+    const text = Buffer.concat(chunks).subarray(0, MAX_MESSAGE_BYTES).toString('utf8').trim();
     if (status >= 500 && status !== 501) this.silentSince ??= this.#reader.clock.monotonic();
     else this.silentSince = undefined;
     this.#print(`No log: ${text === '' ? `HTTP ${status}` : text}`);

@@ -39,6 +39,7 @@ interface StatusCondition {
 export interface OwnerObject extends KubeObject {
   readonly spec?: {
     readonly suspend?: boolean | undefined;
+    readonly restartPolicy?: string | undefined;
     readonly completionMode?: string | undefined;
     readonly completions?: number | undefined;
     readonly parallelism?: number | undefined;
@@ -108,6 +109,16 @@ export function sharedWork({ spec = {} }: OwnerObject): string | undefined {
   const { completionMode, completions = 1, parallelism = 1 } = spec;
   if (completionMode === 'Indexed' || (completions <= 1 && parallelism <= 1)) return undefined;
   return `the Job has completions ${completions} and parallelism ${parallelism}, but its Pods have no index`;
+}
+
+/**
+ * Returns the reason why the relay would begin again after its own end; undefined if it would not. The kubelet restarts
+ * such a program without end, and each failure would rent again.
+ */
+export function restartsAlways({ metadata: { name }, spec }: OwnerObject): string | undefined {
+  return spec?.restartPolicy === 'Always'
+    ? `Pod ${name} has restartPolicy Always, and one Pod has one run`
+    : undefined;
 }
 
 /** Decision about the machine after SIGTERM. */

@@ -14,15 +14,27 @@ interface Made {
   readonly instanceId?: string;
   readonly deleted?: boolean;
   readonly name?: string;
+  /** Uid in its owner reference. */
+  readonly owner?: string;
 }
 
-function made({ key = KEY, attempt = 0, succeeded, reported, instanceId, deleted, name }: Made): GpuInstance {
+function made({
+  key = KEY,
+  attempt = 0,
+  succeeded,
+  reported,
+  instanceId,
+  deleted,
+  name,
+  owner,
+}: Made): GpuInstance {
   return {
     apiVersion: 'gpurental.dev/v1alpha1',
     kind: 'GpuInstance',
     metadata: {
       name: name ?? runName(key, attempt),
       labels: { [labels.jobRun]: runLabel(key) },
+      ownerReferences: [{ apiVersion: 'batch/v1', kind: 'Job', name: 'train', uid: owner ?? key.ownerUid }],
       annotations: {
         [annotations.jobTry]: String(attempt),
         ...(reported && { [annotations.jobReported]: 'train-x7k2p' }),
@@ -82,6 +94,7 @@ describe('runStep', () => {
 
   test.each([
     ['another owner', made({ key: { ...KEY, ownerUid: 'other' } })],
+    ['a copied name and label', made({ owner: 'other' })],
     ['another index', made({ key: { ...KEY, index: 1 } })],
     ['a copied label and another name', made({ name: 'trainer' })],
   ])('does not attach to an object of %s', (_, object) => {

@@ -41,11 +41,12 @@ export function runStep(existing: readonly GpuInstance[], key: RunKey): RunStep 
 }
 
 /**
- * Returns the try of an object; undefined if it belongs to other work. The name is checked, because a label can be
- * copied together with a manifest.
+ * Returns the try of an object; undefined if it belongs to other work. Owner and name are checked, because labels and
+ * annotations can be copied together with a manifest.
  */
 export function attemptOf({ metadata }: GpuInstance, key: RunKey): number | undefined {
   const text = metadata.annotations?.[annotations.jobTry] ?? '';
+  if (metadata.ownerReferences?.some(({ uid }) => uid === key.ownerUid) !== true) return undefined;
   if (metadata.labels?.[labels.jobRun] !== runLabel(key) || !/^\d{1,6}$/.test(text)) return undefined;
   return metadata.name === runName(key, Number(text)) ? Number(text) : undefined;
 }
