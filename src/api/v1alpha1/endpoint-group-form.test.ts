@@ -140,6 +140,38 @@ describe('the stored status of a group', () => {
     });
   });
 
+  test.each([
+    ['decision', { autoscaling: undefined }, 'autoscaling'],
+    ['rule of the decision', { autoscaling: { explanation: 'Why.' } }, 'autoscaling'],
+    ['failing workers', { failing: undefined }, 'failingWorkers'],
+    ['failing workers of the same number', { failing: ['llm-1', 'llm-2'] }, 'failingWorkers'],
+  ])('leaves out what the record has more of a status without its %s', (_what, removed, missing) => {
+    const stored = encode({
+      autoscaling: { ...terms, rule: 'Load', explanation: 'Why.' },
+      failingWorkers: [{ worker: 'llm-1', instanceId: '4711', since: AT, error: 'CUDA error' }],
+      gateway: { pickers: 2, heldRequests: 1, reportedAt: AT },
+      templateHash: 'abc',
+    });
+    const kept = ['autoscaling', 'failingWorkers', 'gateway', 'templateHash'].filter(
+      (name) => name !== missing,
+    );
+    expect(Object.keys(decode({ ...stored, ...removed })).toSorted()).toEqual(kept);
+  });
+
+  test('completes the gateway of a status from which only its stored part was removed', () => {
+    const { gateway: _removed, ...stored } = encode({
+      gateway: { url: 'https://gateway.example', pickers: 2, heldRequests: 1, reportedAt: AT },
+    });
+    expect(decode(stored)).toEqual({ gateway: { pickers: 2, heldRequests: 0, reportedAt: AT } });
+  });
+
+  test('keeps its record when another client adds a key of the record to the gateway', () => {
+    const stored = { gateway: { heldRequests: 1, workers: 'none' }, record: '{"v":1,"everReady":true}' };
+    const whole = { everReady: true, gateway: { pickers: 0, heldRequests: 1 } };
+    expect(decode(stored)).toEqual(whole);
+    expect(decode(encode(decode(stored)))).toEqual(whole);
+  });
+
   test('keeps unknown keys of the record', () => {
     const read = decode({ replicas: 1, record: '{"v":1,"everReady":true,"zeta":{"of":"the future"}}' });
     expect(read).toMatchObject({ replicas: 1, everReady: true });

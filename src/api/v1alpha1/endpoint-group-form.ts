@@ -84,6 +84,7 @@ type FailingWorkers = NonNullable<EndpointGroupStatus['failingWorkers']>;
 const failingRow: FieldRow = {
   stored: 'failing',
   memory: ['failingWorkers'],
+  isSplit: true,
   split: ([workers]) => {
     const entries = workers as FailingWorkers;
     const rest = entries.map(({ worker: _name, ...more }) => more);

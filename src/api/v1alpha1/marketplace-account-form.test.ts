@@ -133,6 +133,22 @@ describe('the stored status of an account', () => {
     });
   });
 
+  test('completes an account whose record alone is left, and ignores its login', () => {
+    const whole = {
+      login: { url: 'https://market.example', userId: '7', provenAt: AT },
+      retained: [{ instanceId: '5', owner: 'team/job', ownerUid: 'u', since: AT, policy: 'Stop' }],
+      deletedObjects: { month: '2026-11', spent: '2.50', rentals: [AT], destroyed: ['7'] },
+      breaker: { open: true, since: AT, unhealthy: 3 },
+    };
+    const { record, login } = encode(whole) as { record: string; login: { url: string } };
+    const rest = {
+      deletedObjects: { month: '', spent: '0', rentals: [AT], destroyed: ['7'] },
+      breaker: { open: false, since: '1970-01-01T00:00:00Z', unhealthy: 3 },
+    };
+    expect(decode({ record })).toEqual(rest);
+    expect(decode({ record, login: { url: login.url } })).toEqual(rest);
+  });
+
   test('keeps a record of a newer version as it is', () => {
     const record = '{"v":2,"guards":["7"]}';
     const read = decode({ record, credit: '5' });

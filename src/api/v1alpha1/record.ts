@@ -36,6 +36,11 @@ export interface FieldRow {
   readonly split: (values: readonly unknown[]) => Split | undefined;
   /** Returns the values in memory from the stored value and the record. Undefined for a value without information. */
   readonly join: (stored: unknown, rest: readonly unknown[]) => readonly unknown[] | undefined;
+  /**
+   * The record has only the rest of the value: it is left out if `join` returns nothing. `join` is also called without a
+   * stored value.
+   */
+  readonly isSplit?: true;
 }
 
 interface Split {
@@ -89,6 +94,7 @@ export function columns(name: string, keys: Readonly<Record<string, string>>, mi
       const rest = entries.map((entry) => entry.rest);
       return { stored: entries.map((entry) => entry.stored), rest: [rest.length === 0 ? undefined : rest] };
     },
+    isSplit: true,
     join: (stored, [rest]) => {
       if (!Array.isArray(stored)) return undefined;
       const remembered = Array.isArray(rest) && rest.length === stored.length ? rest : [];
@@ -102,23 +108,29 @@ export function columns(name: string, keys: Readonly<Record<string, string>>, mi
 }
 
 /**
- * Returns the row of an object with some keys for people; `missing` completes an object whose record is lost.
+ * Returns the row of an object with some keys for people; `missing` completes an object whose record or stored part is
+ * lost.
  */
 export function group(name: string, keys: readonly string[], missing: Json): FieldRow {
-  const isShown = (key: string): boolean => keys.includes(key);
+  const isShown = ([key]: readonly [string, unknown]): boolean => keys.includes(key);
   return {
     stored: name,
     memory: [name],
     split: ([value]) => {
       const entries = Object.entries(value as Json);
-      const rest = entries.filter(([key]) => !isShown(key));
+      const rest = entries.filter((entry) => !isShown(entry));
       return {
-        stored: Object.fromEntries(entries.filter(([key]) => isShown(key))),
+        stored: Object.fromEntries(entries.filter(isShown)),
         rest: [rest.length === 0 ? undefined : Object.fromEntries(rest)],
       };
     },
-    join: (stored, [rest]) =>
-      isJsonObject(stored) ? [{ ...missing, ...(isJsonObject(rest) ? rest : {}), ...stored }] : undefined,
+    isSplit: true,
+    // Another key in the stored part would go into the record, and could make it unreadable.
+    join: (stored = {}, [rest]) => {
+      if (!isJsonObject(stored)) return undefined;
+      const shown = Object.fromEntries(Object.entries(stored).filter(isShown));
+      return [{ ...missing, ...(isJsonObject(rest) ? rest : {}), ...shown }];
+    },
   };
 }
 
@@ -184,14 +196,14 @@ export function decodeStatus(form: StatusForm, stored: Json): Json {
   if (reading.type === 'flat') return withStoredForm(ownFields(form.memory, stored), formOf(reading));
   const status: Record<string, unknown> = reading.type === 'read' ? { ...reading.fields } : {};
   const ignored = new Set(reading.type === 'unreadable' ? form.needRecord : []);
-  for (const { stored: path, memory, join } of form.rows) {
+  for (const { stored: path, memory, join, isSplit } of form.rows) {
     const value = ignored.has(path) ? undefined : valueAt(stored, path);
-    if (value === undefined) continue;
-    const values = join(
-      value,
-      memory.map((to) => valueAt(status, to)),
-    );
-    for (const [at, to] of memory.entries()) if (values?.[at] !== undefined) put(status, to, values[at]);
+    const rest = memory.map((to) => valueAt(status, to));
+    if (value === undefined && !(isSplit && rest.some((part) => part !== undefined))) continue;
+    const values = join(value, rest);
+    for (const [at, to] of memory.entries())
+      if (values?.[at] !== undefined) put(status, to, values[at]);
+      else if (isSplit) replace(status, to, undefined);
   }
   if (status['conditions'] !== undefined)
     status['conditions'] = withGeneration(form, status['conditions'], status['observedGeneration']);

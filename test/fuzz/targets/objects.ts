@@ -4,6 +4,7 @@ import { breakerOf } from '../../../src/accounts/breaker.ts';
 import { pollIntervalOf } from '../../../src/accounts/connection.ts';
 import { deletedSumsOf } from '../../../src/accounts/spend-limits.ts';
 import { endpointGroupStatus } from '../../../src/api/v1alpha1/endpoint-group.ts';
+import { endpointGroupForm } from '../../../src/api/v1alpha1/endpoint-group-form.ts';
 import { endpointGroupSpec } from '../../../src/api/v1alpha1/endpoint-group-spec.ts';
 import {
   type GpuInstance,
@@ -17,7 +18,7 @@ import {
   marketplaceAccountStatus,
 } from '../../../src/api/v1alpha1/marketplace-account.ts';
 import { API_VERSION, annotations } from '../../../src/api/v1alpha1/names.ts';
-import { decodeStatus, encodeStatus } from '../../../src/api/v1alpha1/record.ts';
+import { decodeStatus, encodeStatus, type StatusForm } from '../../../src/api/v1alpha1/record.ts';
 import { summarize } from '../../../src/instance/summary.ts';
 import { canonicalJson, isJsonObject } from '../../../src/lib/json.ts';
 import { formatDollars, parseDollars } from '../../../src/lib/money.ts';
@@ -105,6 +106,23 @@ function readRecord(record: string): readonly string[] {
   return [form?.problem?.type ?? 'read', ...Object.keys(status).slice(0, 5)];
 }
 
+/**
+ * Reads a stored status whose fields and record hold any values, writes it and reads it again, and expects the same
+ * result. `record` may be an object, which is written as the text of a record.
+ */
+function readStored(form: StatusForm): FuzzTarget['run'] {
+  return json((value) => {
+    if (!isJsonObject(value)) return ['no object'];
+    const record = isJsonObject(value.record) ? JSON.stringify(value.record) : value.record;
+    const status = decodeStatus(form, { ...value, ...(record !== undefined && { record }) });
+    const again = decodeStatus(form, encodeStatus(form, status));
+    const problem = storedForm(status)?.problem;
+    if (problem === undefined && canonicalJson(again) !== canonicalJson(status))
+      throw new Error('a stored status came back changed');
+    return [problem?.type ?? 'read', ...Object.keys(status).slice(0, 5)];
+  });
+}
+
 /** Sums read the annotation of an intent without asking whether it is genuine. */
 function readAnnotation(text: string): readonly string[] {
   const metadata = { name: 'a', uid: FACTS.uid, annotations: { [annotations.rentalIntent]: text } };
@@ -144,6 +162,16 @@ export const OBJECT_TARGETS: readonly FuzzTarget[] = [
       '{"instanceId":"7","attempt":2,"claim":"c","history":[]}',
     ],
     run: readRecord,
+  },
+  {
+    name: 'group-form',
+    seeds: [
+      '{"phase":"Ready","replicas":2,"gateway":{"url":"u","heldRequests":1,"inFlightRequests":2},"failing":["a"],"record":{"v":1,"templateHash":"h","gateway":{"pickers":1,"workers":[{"name":"a","requests":1,"work":2}]},"failingWorkers":[{"instanceId":"7","since":"2026-01-05T12:00:00Z","error":"e"}]}}',
+      '{"autoscaling":{"rule":"Load","explanation":"e"},"record":{"v":1,"loadMaxima":[{"at":"2026-01-05T12:00:00Z","load":"1.50"}],"autoscaling":{"at":"2026-01-05T12:00:00Z","load":"1","burstLoad":"1","longLoad":"1","queue":"0","capacity":"1","rateCapacity":"1","queueCapacity":"1","hotCapacity":"1","totalCapacity":"1","hotNeed":1,"totalNeed":1,"hot":1,"total":1}}}',
+      '{"failing":["a","b"],"record":"{\\"v\\":2}"}',
+      '{"conditions":[{"type":"Ready","status":"True","reason":"Ready","message":"m","lastTransitionTime":"2026-01-05T12:00:00Z"}],"everReady":true}',
+    ],
+    run: readStored(endpointGroupForm),
   },
   { name: 'intent', seeds: [INTENT, '{"attempt":3,"issuedAt":1e300}'], run: readAnnotation },
   {
