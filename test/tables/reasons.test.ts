@@ -85,7 +85,13 @@ function sectionOf(reason: string): string {
 }
 
 describe('the catalogue', () => {
-  /* 70 after all that say one thing were merged; budgets, leases, idle machines, fuses and low credit each have one of their own, and runs have seven. */
+  /*
+   * Runs have seven of them; budgets, leases, fuses, idle machines, contracts and low credit have one each. The nearest
+   * pairs differ in what a person does: EndedItself and Vanished (check the connection to machines, or find the other
+   * client), VanishedHeld and ReplacementOff (onVanish, or replacement.policy), LimitReached and DeadlineExceeded (raise
+   * the limit, or create a new run), KeyRejected and KeyTooNarrow (another key, or more categories). Destroyed and
+   * Replacing differ in that the first has no machine that still ends.
+   */
   test('has at most 83 reasons', () => {
     expect(Object.keys(reasons).length).toBeLessThanOrEqual(83);
   });
