@@ -166,6 +166,109 @@ describe('a machine that came too late for its purchase (H6)', () => {
   });
 });
 
+describe('a machine of an earlier purchase that came too late', () => {
+  const BOUGHT = at(-900);
+  const lateOf = (attempt: number, id: string) =>
+    row({ id, label: labelOf(attempt, at(-800)), startedAt: at(-400) });
+  /** Returns the attempt that memory has for a late machine, after the lists. */
+  const attemptKnown = (
+    { written, remembered }: { readonly written?: number; readonly remembered?: number },
+    ...lists: readonly (readonly MachineRow[])[]
+  ) => {
+    const memory = new ObjectMemory();
+    if (remembered !== undefined) memory.fields.intent = intent({ attempt: remembered, issuedAt: BOUGHT });
+    const object: Given = {
+      status: { attempt: 1 },
+      ...(written !== undefined && { intent: intent({ attempt: written, issuedAt: BOUGHT }) }),
+    };
+    for (const rows of lists) seen({ memory, object, rows });
+    return memory.fields.late?.attempt;
+  };
+
+  test.for<readonly [string, number | undefined, Parameters<typeof attemptKnown>]>([
+    ['is remembered when the intent names a later purchase', 1, [{ written: 2 }, [lateOf(1, '1')]]],
+    ['is remembered when only this process knows the later one', 1, [{ remembered: 2 }, [lateOf(1, '1')]]],
+    [
+      'is remembered when the intent of this process is newer',
+      2,
+      [{ written: 2, remembered: 3 }, [lateOf(2, '1')]],
+    ],
+    [
+      'is remembered when the intent of this process is older',
+      2,
+      [{ written: 3, remembered: 2 }, [lateOf(2, '1')]],
+    ],
+    ['is remembered when a later list lacks it', 1, [{ written: 2 }, [lateOf(1, '1')], []]],
+    ['is replaced by one that a later list shows', 1, [{ written: 3 }, [lateOf(2, '2')], [lateOf(1, '1')]]],
+    [
+      'does not replace one of the newest purchase',
+      2,
+      [
+        { written: 2 },
+        [row({ id: '2', label: labelOf(2, BOUGHT), startedAt: at(-500) }), lateOf(1, '1')],
+        [lateOf(1, '1')],
+      ],
+    ],
+    ['is not remembered as one of a later purchase', undefined, [{ written: 1 }, [lateOf(2, '1')]]],
+    ['is not remembered before any purchase', undefined, [{}, [lateOf(1, '1')]]],
+  ])('%s', ([, expected, situation]) => {
+    expect(attemptKnown(...situation)).toBe(expected);
+  });
+});
+
+describe('the idle time of the recorded machine', () => {
+  const idling: Given = { spec: { idle: { after: '1h', below: 10 } }, status: holding() };
+  const spell = (sinceSeconds: number) => ({ since: sinceSeconds * 1000, lists: 9 });
+  /** Returns the view, and the calls that it made, if lists cover half an hour. */
+  const idleOf = (found: ReturnType<typeof spell> | undefined, object: Given = idling) => {
+    const calls: unknown[] = [];
+    const answer = <T>(result: T, ...call: readonly unknown[]): T => {
+      calls.push(call);
+      return result;
+    };
+    const utilization = {
+      idleSpell: (id: string, below: number) => answer(found, id, below),
+      coveredMs: (from: number, until: number) => answer(1_800_000, from, until),
+    };
+    return { idle: seen({ object, session: { utilization } })?.machine.idle, calls };
+  };
+
+  test('is covered by the share of spec.idle.after that lists cover, when it is longer', () => {
+    expect(idleOf(spell(-7_200))).toEqual({
+      idle: { since: at(-7_200), lists: 9, covered: 0.5 },
+      calls: [
+        ['1', 10],
+        [-3_600_000, 0],
+      ],
+    });
+  });
+
+  test('is covered by the share that lists cover since it began, when it is shorter', () => {
+    expect(idleOf(spell(-2_400))).toEqual({
+      idle: { since: at(-2_400), lists: 9, covered: 0.75 },
+      calls: [
+        ['1', 10],
+        [-2_400_000, 0],
+      ],
+    });
+  });
+
+  test('is not covered when it begins now', () => {
+    expect(idleOf(spell(0))).toEqual({ idle: { since: NOW, lists: 9, covered: 0 }, calls: [['1', 10]] });
+  });
+
+  test('is undefined while the machine is in use', () => {
+    expect(idleOf(undefined)).toEqual({ idle: undefined, calls: [['1', 10]] });
+  });
+
+  test.each<readonly [string, Given]>([
+    ['records no machine', { ...idling, status: {} }],
+    ['has no spec.idle', { status: holding() }],
+  ])('is not looked up when the object %s', (_, object) => {
+    expect(idleOf(spell(-7_200), object)).toEqual({ idle: undefined, calls: [] });
+  });
+});
+
 describe('the account of an object', () => {
   test('says what it allows this object', () => {
     expect(seen()?.account).toMatchObject({

@@ -409,9 +409,9 @@ function claimsOfOthers(
   { recording }: OtherObjects,
 ): readonly RecordedClaim[] {
   return recording(machineId).flatMap(({ metadata: { uid }, status }) => {
-    const { instanceId, claim, attempt = 0 } = status ?? {};
-    if (instanceId !== machineId || claim === undefined || uid === undefined || uid === own) return [];
-    return [{ uid, attempt, instanceId, claim }];
+    const { claim, attempt = 0 } = status ?? {};
+    if (claim === undefined || uid === undefined || uid === own) return [];
+    return [{ uid, attempt, instanceId: machineId, claim }];
   });
 }
 
