@@ -6,7 +6,7 @@ RUN := PATH="$(CURDIR)/node_modules/.bin:$$PATH" exec node
 
 .DEFAULT_GOAL := help
 
-.PHONY: help npm install check test demo demo-endpoint demo-gateway demo-deadman demo-job playground simulate verify-all generate docs format build image release-rehearsal bench bench-gateway clean
+.PHONY: help npm install check test demo demo-endpoint demo-gateway demo-deadman demo-job demo-agent playground simulate verify-all generate docs format build image release-rehearsal bench bench-gateway clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ demo-deadman: $(INSTALLED) ## Machines that end themselves after their cluster i
 
 demo-job: $(INSTALLED) ## Six Jobs whose programs run on rented machines: one fails, one is outbid, evicted, deleted, and the operator is killed
 	@$(RUN) scripts/demo-job.ts
+
+demo-agent: $(INSTALLED) ## 10,000 calls of a hostile caller of gpu-rent mcp, under a SpendBudget, while its servers are killed (DEMO_CALLS=1000 DEMO_SEED=7)
+	@$(RUN) scripts/demo-agent.ts
 
 playground: $(INSTALLED) ## The operator and a simulated marketplace to try things out on, until Ctrl-C (PLAYGROUND_SECONDS=600)
 	@$(RUN) scripts/playground.ts

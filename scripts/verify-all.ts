@@ -146,6 +146,11 @@ const PARTS: readonly Suite[] = [
     command: ['env', 'CI=true', 'npm', 'run', '--silent', 'demo-job'],
     counts: 'exit',
   },
+  {
+    name: 'demo-agent',
+    command: ['env', 'CI=true', 'npm', 'run', '--silent', 'demo-agent'],
+    counts: 'exit',
+  },
 ];
 
 const only = process.env['ONLY'] ?? '';

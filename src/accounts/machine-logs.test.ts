@@ -20,9 +20,20 @@ interface Change {
   readonly state?: string;
   readonly claim?: string;
   readonly succeeded?: string;
+  readonly run?: NonNullable<GpuInstance['status']>['run'];
   readonly deleting?: boolean;
   readonly runningAt?: string | undefined;
 }
+
+const REASONS: Readonly<Record<string, string>> = {
+  True: 'Completed',
+  False: 'BackoffLimit',
+  Unknown: 'Progressing',
+};
+const KEPT = {
+  exitCode: 3,
+  log: { secretRef: { name: 'trainer-log' }, bytes: 8, truncated: false },
+};
 
 function objectOf(name: string, change: Change): GpuInstance {
   const instanceId = 'instanceId' in change ? change.instanceId : '7';
@@ -41,7 +52,10 @@ function objectOf(name: string, change: Change): GpuInstance {
         ? change.runningAt && { runningAt: change.runningAt }
         : { runningAt: '2026-11-30T00:00:00Z' }),
       ...(instanceId && { instanceId, claim }),
-      ...(change.succeeded && { conditions: [{ type: 'Succeeded', status: change.succeeded }] }),
+      ...(change.succeeded && {
+        conditions: [{ type: 'Succeeded', status: change.succeeded, reason: REASONS[change.succeeded] }],
+      }),
+      ...(change.run && { run: change.run }),
     },
     // The logs look at these fields alone.
   } as unknown as GpuInstance;
@@ -376,8 +390,14 @@ describe('a request is refused', () => {
     [
       'for a run that is over and has no machine',
       () => put('trainer', { instanceId: undefined, succeeded: 'True' }),
-      404,
-      'has finished',
+      410,
+      'has finished (Completed), and its machine is gone. No log of it was kept.',
+    ],
+    [
+      'for a run that is over, with the Secret of its log',
+      () => put('trainer', { instanceId: undefined, succeeded: 'False', run: KEPT }),
+      410,
+      'has finished (BackoffLimit, exit code 3), and its machine is gone. Its log is in Secret trainer-log',
     ],
     [
       'for an object that is being deleted and has no machine',

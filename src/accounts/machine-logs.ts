@@ -198,7 +198,8 @@ export class MachineLogs {
       return { status: 429, message: 'Too many followers of logs. Close some, or try again later.' };
     const target = this.#targetOf(key);
     if (target.type === 'refused') return target.refusal;
-    if (target.type === 'over') return { status: 404, message: target.message };
+    if (target.type === 'over')
+      return { status: target.reason === 'Complete' ? 410 : 404, message: target.message };
     if (target.type === 'none' && !follow) return { status: 404, message: target.why };
     return undefined;
   }
@@ -260,8 +261,7 @@ export class MachineLogs {
     const claim = recordedClaim(object);
     if (!claim || object.status?.instanceId === undefined) {
       if (object.metadata.deletionTimestamp !== undefined) return deleted;
-      if (isFinished(object))
-        return { type: 'over', reason: 'Complete', message: `${key} has finished and has no machine.` };
+      if (isFinished(object)) return { type: 'over', reason: 'Complete', message: finishedText(key, object) };
       return { type: 'none', why: `${key} has no machine (${object.status?.phase ?? 'not yet seen'}).` };
     }
     return this.#machineOf(key, object, claim);
@@ -354,6 +354,17 @@ function isFinished({ status }: GpuInstance): boolean {
   return (
     status?.conditions?.some(({ type, status: is }) => type === 'Succeeded' && is !== 'Unknown') === true
   );
+}
+
+/** Returns the result of a run without a machine, and the place of its log. */
+function finishedText(key: string, { metadata: { name }, status }: GpuInstance): string {
+  const succeeded = status?.conditions?.find(({ type }) => type === 'Succeeded');
+  const { exitCode, log } = status?.run ?? {};
+  const code = exitCode === undefined ? '' : `, exit code ${exitCode}`;
+  const place = log
+    ? `Its log is in Secret ${log.secretRef.name}: gpu-rent logs gpui/${name} reads it with your own right.`
+    : 'No log of it was kept.';
+  return `${key} has finished (${succeeded?.reason ?? 'Completed'}${code}), and its machine is gone. ${place}`;
 }
 
 /** Reads another machine from now on. */

@@ -79,7 +79,8 @@ export type LogSink = (piece: LogPiece) => void;
 
 /** Refusal of a request before its stream begins. */
 export interface LogRefusal {
-  readonly status: 404 | 409 | 429 | 501 | 503;
+  /** 410: the log ended with its run; `message` names the Secret of the log. */
+  readonly status: 404 | 409 | 410 | 429 | 501 | 503;
   /** Message with the remedy. */
   readonly message: string;
 }

@@ -178,6 +178,22 @@ describe('run', () => {
   });
 });
 
+describe('plan', () => {
+  test('refuses a key that names an object, and shows only an own one', async () => {
+    const memory = newCluster();
+    await createForeign(memory, 'theirs');
+    const server = serverTo(memory);
+    await server.call('run', { ...RUN, idempotencyKey: 'one' });
+    expect(await server.call('plan', { ...RUN, idempotencyKey: 'one' })).toMatchObject({
+      ...{ ok: false, reason: 'KeyInUse' },
+      nextAction: { tool: 'status', arguments: { name: 'one' } },
+    });
+    expect(await server.call('plan', { ...RUN, idempotencyKey: 'theirs' })).toMatchObject({
+      ...{ ok: false, reason: 'KeyInUse', nextAction: null },
+    });
+  });
+});
+
 describe('stop', () => {
   test('ends own objects only, and with --any those of others that nothing keeps', async () => {
     const memory = newCluster();

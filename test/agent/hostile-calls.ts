@@ -14,6 +14,10 @@ export interface KnownNames {
 }
 
 const KEYS = 60;
+/** Ceilings of its runs. A budget of ten dollars leaves no room for the last one. */
+const MAX_COSTS = ['0.3', '0.8', '2', '4', '50'];
+/** Highest ceiling in dollars that such a budget has room for. */
+export const MAX_HOSTILE_COST = 4;
 
 /** Draws calls of a caller that wants machines and breaks rules. Equal seeds draw equal calls. */
 export class HostileCalls {
@@ -22,6 +26,8 @@ export class HostileCalls {
   /** Keys get a new generation, since an ended one is never rented again. */
   #generation = 0;
   #drawn = 0;
+  /** Names of objects that were admitted and not stopped, the oldest first. */
+  readonly #started: string[] = [];
 
   constructor(random: Random, names: KnownNames) {
     this.#random = random;
@@ -35,6 +41,7 @@ export class HostileCalls {
     if (roll < 0.34) return { tool: 'run', arguments: this.#run() };
     if (roll < 0.4) return { tool: 'job', arguments: { ...this.#run(), maxRetries: this.#pick([0, 1, 20]) } };
     if (roll < 0.5) return { tool: this.#pick(['run', 'job', 'plan']), arguments: this.#wrongRun() };
+    if (roll < 0.51) return { tool: 'stop', arguments: { name: this.#started.shift() ?? this.#anyName() } };
     if (roll < 0.68) return { tool: 'stop', arguments: { name: this.#anyName() } };
     if (roll < 0.8) return { tool: 'status', arguments: this.#pick([{}, { name: this.#anyName() }]) };
     if (roll < 0.86) return { tool: 'cost', arguments: {} };
@@ -42,6 +49,12 @@ export class HostileCalls {
     if (roll < 0.88) return { tool: 'list_gpus', arguments: {} };
     if (roll < 0.89) return { tool: 'plan', arguments: this.#run() };
     return this.#nonsense();
+  }
+
+  /** Records that a run has begun: later calls stop it. */
+  started(call: HostileCall): void {
+    const key = (call.arguments as { readonly idempotencyKey?: unknown }).idempotencyKey;
+    if (typeof key === 'string' && !this.#started.includes(key)) this.#started.push(key);
   }
 
   #pick<T>(from: readonly T[]): T {
@@ -63,8 +76,8 @@ export class HostileCalls {
       idempotencyKey: this.#key(),
       image: 'example/image:1',
       onStart: 'sleep 1000',
-      maxPrice: this.#pick(['400', '400', '400', '150', '0.01']),
-      maxCost: this.#pick(['0.3', '0.8', '2', '4', '50']),
+      maxPrice: this.#random.next() < 0.05 ? '0.01' : this.#pick(['400', '150']),
+      maxCost: this.#pick(MAX_COSTS),
       maxLifetime: this.#pick(['1m', '5m', '1h']),
     };
   }

@@ -14,13 +14,22 @@ export interface HostileRun {
   readonly servers: readonly (readonly string[])[];
   readonly env: Readonly<Record<string, string>>;
   readonly names: KnownNames;
+  /** Mean number of calls between two kills (SIGKILL) of a server. Default: 150. */
+  readonly killEvery?: number;
+  /** The nextAction of one refusal in this number is called. Default: 4. */
+  readonly followEvery?: number;
+  /** Aborting it ends the run after the calls that are open. */
+  readonly signal?: AbortSignal;
   readonly onProgress?: (done: number) => void;
 }
 
 /** Result of a run. */
 export interface HostileResult {
+  /** Calls that were sent, followed ones included. */
   readonly calls: number;
   readonly killed: number;
+  /** Refusals whose nextAction was called. */
+  readonly followed: number;
   /** Answers by reason. */
   readonly reasons: Readonly<Record<string, number>>;
   /** Refusals that break the contract, each with its call. */
@@ -28,11 +37,8 @@ export interface HostileResult {
 }
 
 const WINDOW = 16;
-/** Mean number of calls between two kills (SIGKILL) of a server, and between two lines that are no messages. */
-const KILL_EVERY = 150;
+/** Mean number of calls between two lines that are no messages. */
 const GARBAGE_EVERY = 40;
-/** Number of refusals of which the nextAction of one is called. */
-const FOLLOW_EVERY = 4;
 const GARBAGE = [
   'not json',
   '[]',
@@ -44,13 +50,14 @@ const GARBAGE = [
 
 /** Sends the seeded calls, in parallel, to all servers in turn, and kills the servers between them. */
 export async function runHostile(plan: HostileRun): Promise<HostileResult> {
+  const { killEvery = 150, followEvery = 4 } = plan;
   const random = seededRandom(plan.seed);
   const calls = new HostileCalls(random, plan.names);
   const servers = plan.servers.map((args) => new McpProcess({ args, env: plan.env }));
   await Promise.all(servers.map((server) => server.start()));
   const reasons: Record<string, number> = {};
   const unreadable: string[] = [];
-  let [sent, killed, refused] = [0, 0, 0];
+  let [sent, killed, refused, followed] = [0, 0, 0, 0];
   const restarting = new Map<McpProcess, Promise<void>>();
 
   const judge = (outcome: Outcome, call: string): void => {
@@ -59,9 +66,11 @@ export async function runHostile(plan: HostileRun): Promise<HostileResult> {
     if (fault !== undefined) unreadable.push(`${call}: ${fault}: ${JSON.stringify(outcome).slice(0, 500)}`);
   };
   const follow = async (server: McpProcess, { reason, nextAction }: Outcome): Promise<void> => {
-    if (nextAction === null) return;
+    if (nextAction === null || sent >= plan.calls) return;
     sent += 1;
+    followed += 1;
     const reply = await server.call(nextAction.tool, nextAction.arguments);
+    if (reply.type === 'unreadable') unreadable.push(`nextAction ${nextAction.tool}: ${reply.why}`);
     if (reply.type !== 'outcome') return;
     judge(reply.outcome, nextAction.tool);
     if (!reply.outcome.ok && reply.outcome.reason === reason)
@@ -69,10 +78,12 @@ export async function runHostile(plan: HostileRun): Promise<HostileResult> {
   };
   const one = async (): Promise<void> => {
     const server = servers[Math.floor(random.next() * servers.length)] as McpProcess;
-    const { tool, arguments: args } = calls.next();
+    const call = calls.next();
+    const { tool, arguments: args } = call;
     const isGarbage = random.next() < 1 / GARBAGE_EVERY;
-    const isKill = random.next() < 1 / KILL_EVERY;
+    const isKill = random.next() < 1 / killEvery;
     await restarting.get(server);
+    if (sent >= plan.calls) return;
     if (isGarbage) server.sendRaw(GARBAGE[Math.floor(random.next() * GARBAGE.length)] ?? '');
     sent += 1;
     const answered = server.call(tool, args);
@@ -89,19 +100,23 @@ export async function runHostile(plan: HostileRun): Promise<HostileResult> {
       return;
     }
     judge(reply.outcome, `${tool.slice(0, 30)} ${JSON.stringify(args).slice(0, 200)}`);
+    if (reply.outcome.ok && (tool === 'run' || tool === 'job')) calls.started(call);
     if (reply.outcome.ok) return;
     refused += 1;
-    if (refused % FOLLOW_EVERY === 0) await follow(server, reply.outcome);
+    if (refused % followEvery === 0) await follow(server, reply.outcome);
   };
   const worker = async (): Promise<void> => {
-    while (sent < plan.calls) {
+    while (sent < plan.calls && !plan.signal?.aborted) {
       await one();
       plan.onProgress?.(sent);
     }
   };
-  await Promise.all(Array.from({ length: WINDOW }, worker));
-  await Promise.all(servers.map((server) => server.end()));
-  return { calls: sent, killed, reasons, unreadable };
+  try {
+    await Promise.all(Array.from({ length: WINDOW }, worker));
+  } finally {
+    await Promise.all(servers.map((server) => server.end()));
+  }
+  return { calls: sent, killed, followed, reasons, unreadable };
 }
 
 /** Returns how an answer breaks the contract; undefined if it does not. */

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { gpuInstanceSpec } from '../../src/api/v1alpha1/gpu-instance.ts';
 import { specHash } from '../../src/api/v1alpha1/machine-drift.ts';
+import { annotations } from '../../src/api/v1alpha1/names.ts';
 import { seededRandom } from '../../src/lib/random.ts';
 import { formatTime } from '../../src/lib/time.ts';
 import { makeClaim } from '../../src/ownership/claim.ts';
+import { IDENTITY_SECRET } from '../../src/ownership/identity.ts';
 import { type Desk, desk } from './desk.ts';
 import { refused } from './scripted-cluster.ts';
 
@@ -77,6 +79,18 @@ describe('plan', () => {
     });
     const { stdout } = await plan(account, manifest('planned', named('absent')));
     expect(stdout).not.toContain('AccountMissing');
+  });
+
+  test('ignores the record of a purchase that only the operator can verify', async () => {
+    const intent = JSON.stringify({ version: 1, uid: 'u', mac: 'signed by the operator' });
+    const metadata = { name: 'bought', annotations: { [annotations.rentalIntent]: intent } };
+    here.put('gpuinstances', { metadata, spec: named('roomy') });
+    here.cluster.answer = (asked) =>
+      asked.path.endsWith(`/secrets/${IDENTITY_SECRET}`) ? refused(403, 'Forbidden') : here.stored(asked);
+    const { stdout } = await plan(manifest('bought', named('roomy')));
+    here.cluster.answer = here.stored;
+    expect(stdout).not.toContain('RecordUnreadable');
+    expect(stdout).toMatch(/^gpui\/bought would rent /);
   });
 
   test.each(LIMITS)('says that the limit of account %s leaves no room', async (account, said) => {

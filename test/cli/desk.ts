@@ -44,6 +44,7 @@ export interface DeskObject {
   readonly spec?: unknown;
   readonly status?: unknown;
   readonly data?: unknown;
+  readonly type?: string;
 }
 
 const KINDS: Readonly<Record<string, string>> = {

@@ -1,7 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { LOG_SECRET_TYPE } from '../../src/api/v1alpha1/names.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { linesAfter, markOf, positionAt } from '../../src/reach/log-lines.ts';
 import {
@@ -16,6 +18,7 @@ import { serveLogs } from '../../src/server/log-server.ts';
 import { selfSigned } from '../builders/self-signed.ts';
 import { until } from '../builders/until.ts';
 import { type Desk, desk } from './desk.ts';
+import { refused } from './scripted-cluster.ts';
 
 describe('lines of a log that are new', () => {
   test.each<[string, readonly string[], readonly string[], readonly string[], boolean]>([
@@ -167,6 +170,96 @@ describe('logs through the operator', () => {
     answer = { status: 409, message: 'The status names a foreign machine.' };
     const { exitCode, stderr } = await here.cluster.cli.run(['logs', 'gpui/trainer', '-f', ...options()]);
     expect([exitCode, stderr]).toEqual([1, expect.stringContaining('The status names a foreign machine.')]);
+  });
+
+  test('of a finished run without a machine come from its Secret, with the right of the caller', async () => {
+    answer = { status: 410, message: 'team/done has finished, and its machine is gone.' };
+    const packed = gzipSync('one\ntwo\n').toString('base64');
+    here.put('secrets', { metadata: { name: 'done-log' }, type: LOG_SECRET_TYPE, data: { log: packed } });
+    for (const follow of [[], ['-f']]) {
+      const { exitCode, stdout, stderr } = await here.cluster.cli.run([
+        ...['logs', 'gpui/done', '--tail', '1', ...follow],
+        ...options(),
+      ]);
+      expect([exitCode, stdout]).toEqual([0, 'two\n']);
+      expect(stderr).toContain('from Secret done-log, read with your own right');
+    }
+  });
+
+  test('of a finished run name the Secret that the caller may not read', async () => {
+    answer = { status: 410, message: 'team/closed has finished, and its machine is gone.' };
+    here.cluster.answer = (asked) =>
+      asked.path.includes('/secrets/') ? refused(403, 'Forbidden') : here.stored(asked);
+    const { exitCode, stderr } = await here.cluster.cli.run(['logs', 'gpui/closed', ...options()]);
+    here.cluster.answer = here.stored;
+    expect([exitCode, stderr]).toEqual([
+      1,
+      expect.stringContaining('Ask for the right to get Secret closed-log in namespace team'),
+    ]);
+  });
+
+  test('of a finished run without a kept log fail with the answer of the operator', async () => {
+    answer = { status: 410, message: 'team/none has finished. No log of it was kept.' };
+    const { exitCode, stderr } = await here.cluster.cli.run(['logs', 'gpui/none', ...options()]);
+    expect([exitCode, stderr]).toEqual([1, expect.stringContaining('No log of it was kept.')]);
+  });
+
+  describe('for a kubeconfig without a bearer token', () => {
+    const withoutToken = (user: object) => {
+      const file = join(folder, 'kubeconfig');
+      const [name, server] = ['plain', here.cluster.url];
+      const kubeconfig = {
+        ...{ apiVersion: 'v1', kind: 'Config', 'current-context': name },
+        clusters: [{ name, cluster: { server } }],
+        users: [{ name, user }],
+        contexts: [{ name, context: { cluster: name, user: name, namespace: 'team' } }],
+      };
+      writeFileSync(file, JSON.stringify(kubeconfig));
+      return ['logs', 'gpui/trainer', '--kubeconfig', file, ...options()];
+    };
+
+    test.each([
+      ['no identity', {}],
+      ['a password', { username: 'jane', password: 'secret' }],
+    ])('are refused with the field and the option when it has %s', async (_, user) => {
+      const { exitCode, stderr } = await here.cluster.cli.run(withoutToken(user));
+      expect(exitCode).toBe(1);
+      expect(stderr).toContain('users[].user.token');
+      expect(stderr).toContain('--log-service-account NAME');
+      expect(requests).toEqual([]);
+    });
+
+    test('use a token of the ServiceAccount that the caller names', async () => {
+      const asked: unknown[] = [];
+      here.cluster.answer = (question) => {
+        if (!question.path.endsWith('/serviceaccounts/reader/token')) return here.stored(question);
+        asked.push([question.method, question.path, question.body]);
+        return { status: 201, body: { kind: 'TokenRequest', status: { token: 'none' } } };
+      };
+      const line = [...withoutToken({}), '--log-service-account', 'reader'];
+      const { exitCode, stdout } = await here.cluster.cli.run(line);
+      here.cluster.answer = here.stored;
+      expect([exitCode, stdout]).toEqual([0, 'one\ntwo\nthree\n']);
+      expect(asked).toEqual([
+        [
+          'POST',
+          '/api/v1/namespaces/team/serviceaccounts/reader/token',
+          expect.objectContaining({ spec: { expirationSeconds: 3_600 } }),
+        ],
+      ]);
+    });
+
+    test.each([
+      ['Forbidden', 403, 'Ask for the right to create serviceaccounts/token of reader'],
+      ['NotFound', 404, 'namespace team has no ServiceAccount reader'],
+    ] as const)('fail with the remedy when the API server answers %s', async (reason, code, text) => {
+      here.cluster.answer = (question) =>
+        question.path.endsWith('/token') ? refused(code, reason) : here.stored(question);
+      const line = [...withoutToken({}), '--log-service-account', 'reader'];
+      const { exitCode, stderr } = await here.cluster.cli.run(line);
+      here.cluster.answer = here.stored;
+      expect([exitCode, stderr]).toEqual([1, expect.stringContaining(text)]);
+    });
   });
 
   test.each([['4711'], ['gpui/trainer', '--daemon'], ['gpui/trainer', '--filter', 'x']])(

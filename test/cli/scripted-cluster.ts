@@ -27,6 +27,7 @@ export interface ClusterAnswer {
 /** An API server on loopback that answers as a test says, and a person whose kubeconfig leads to it. */
 export interface ScriptedCluster {
   readonly cli: CommandLine;
+  readonly url: string;
   /** All requests so far. */
   readonly asked: AskedCluster[];
   answer: (asked: AskedCluster) => ClusterAnswer | Promise<ClusterAnswer>;
@@ -53,9 +54,10 @@ export async function scriptedCluster(env: Readonly<Record<string, string>> = {}
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const cli = personAt((server.address() as AddressInfo).port, env);
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const cli = personAt(url, env);
   const cluster: ScriptedCluster = {
-    cli,
+    ...{ cli, url },
     asked,
     answer: () => refused(404, 'NotFound'),
     close() {
@@ -72,10 +74,10 @@ export function refused(code: number, reason: string, message?: string): Cluster
   return { status: code, body: { kind: 'Status', status: 'Failure', code, reason, message } };
 }
 
-function personAt(port: number, env: Readonly<Record<string, string>>): CommandLine {
+function personAt(server: string, env: Readonly<Record<string, string>>): CommandLine {
   const folder = mkdtempSync(join(tmpdir(), 'gpu-rent-cluster-'));
   const path = join(folder, 'kubeconfig');
-  const [name, server] = ['scripted', `http://127.0.0.1:${port}`];
+  const name = 'scripted';
   const kubeconfig = {
     ...{ apiVersion: 'v1', kind: 'Config', 'current-context': name },
     clusters: [{ name, cluster: { server } }],

@@ -109,6 +109,18 @@ function answerFor(
   return isPending(existing) ? undefined : stateAnswer(existing, now);
 }
 
+/** Returns the refusal of a plan whose key names an object; undefined if the key is free. */
+export function keyTaken(existing: GpuInstance | undefined, agent: string): Answer | undefined {
+  if (!existing) return undefined;
+  const { name } = existing.metadata;
+  const another = 'Plan with another idempotencyKey.';
+  if (!isOwn(existing, agent))
+    return refusal('KeyInUse', `gpui/${name} exists, and this agent did not create it. ${another}`);
+  return refusal('KeyInUse', `gpui/${name} exists, so run and job rent nothing new for it. ${another}`, {
+    nextAction: { tool: 'status', arguments: { name } },
+  });
+}
+
 function createPaused(manifest: AgentManifest, { kube, clock }: AdmissionMeans): Promise<GpuInstance> {
   const { metadata, spec } = manifest;
   const pending = { [annotations.agentPending]: formatTime(clock.now()) };

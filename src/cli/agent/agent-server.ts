@@ -9,7 +9,7 @@ import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import type { CommandContext, CommandInput } from '../command.ts';
 import { listBudgets } from '../objects/cluster-objects.ts';
 import type { ClusterSession } from '../sessions/cluster-session.ts';
-import { admit, isOwn } from './admission.ts';
+import { admit, isOwn, keyTaken } from './admission.ts';
 import {
   type Answer,
   type CostNow,
@@ -24,6 +24,7 @@ import { refusalOf } from './failures.ts';
 import { Lane, LaneFull } from './lane.ts';
 import { type Call, manifestOf } from './manifest.ts';
 import { type AgentState, costNow, hasEnded, isPending, type ServerLimits } from './room.ts';
+import { SharedRead } from './shared-read.ts';
 import { messageText } from './text.ts';
 import { parseArguments, type ToolArguments } from './tools.ts';
 import { stateAnswer, viewOf } from './view.ts';
@@ -62,6 +63,8 @@ export class AgentServer {
   readonly #means: ServerMeans;
   readonly #calls = new Lane(CALLS.width, CALLS.places);
   readonly #marketplace = new Lane(MARKETPLACE.width, MARKETPLACE.places);
+  /** The state beside answers: calls that end together share one listing, which begins after all of them. */
+  readonly #shown = new SharedRead(() => this.#calls.run(() => this.#state()));
   #waits = 0;
 
   constructor(means: ServerMeans) {
@@ -89,8 +92,7 @@ export class AgentServer {
   async #cost(): Promise<CostNow> {
     const { settings, clock } = this.#means;
     try {
-      const state = await this.#calls.run(() => this.#state());
-      return costNow(state, settings.limits, clock.now());
+      return costNow(await this.#shown.get(), settings.limits, clock.now());
     } catch {
       // The answer itself matters more than the money beside it.
       return UNKNOWN_COST;
@@ -147,10 +149,17 @@ export class AgentServer {
   async #plan(call: ToolArguments<'plan'>): Promise<Answer> {
     const { cluster, settings, input, context } = this.#means;
     const { planAnswer } = await import('./market-tools.ts');
-    const manifest = manifestOf(
-      { tool: 'plan', ...call },
-      { agent: settings.agent, namespace: cluster.namespace },
-    );
+    const { namespace } = cluster;
+    const { idempotencyKey: name } = call;
+    const existing =
+      name === undefined
+        ? undefined
+        : await this.#calls.run(() =>
+            cluster.kube.get<GpuInstance>(gpuInstanceResource, { namespace, name }),
+          );
+    const taken = keyTaken(existing, settings.agent);
+    if (taken) return taken;
+    const manifest = manifestOf({ tool: 'plan', ...call }, { agent: settings.agent, namespace });
     return this.#atMarketplace(() => planAnswer(manifest, call, { input, context }));
   }
 

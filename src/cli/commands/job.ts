@@ -19,6 +19,7 @@ import { RunRefused, relay } from '../job/relay.ts';
 import { logFollower, noLog } from '../job/run-log.ts';
 import type { RunManifest } from '../job/run-manifest.ts';
 import { JOB_EXIT } from '../job/run-result.ts';
+import { logCredentials } from '../machine/log-token.ts';
 import { listOption, numberOption, textOption } from '../option-values.ts';
 import { MACHINE_OPTIONS, machineFields, machineParts } from '../options/machine-options.ts';
 import { FILE_OPTION, plannedIn } from '../plan/manifests.ts';
@@ -97,7 +98,7 @@ export const jobCommand: Command = {
 /** Opens the log. Resolves to undefined, after a line about the reason, if there is none: the run matters more. */
 async function logOf(
   address: LogAddress | undefined,
-  { credentials }: ClusterSession,
+  cluster: ClusterSession,
   print: (line: string) => void,
 ): Promise<OpenLogs | undefined> {
   if (address === undefined) {
@@ -105,7 +106,7 @@ async function logOf(
     return undefined;
   }
   try {
-    return await openLogs(address, credentials);
+    return await openLogs(address, await logCredentials({}, cluster));
   } catch (error) {
     print(`No log: ${error instanceof Error ? error.message : String(error)}`);
     return undefined;

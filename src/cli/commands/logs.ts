@@ -7,8 +7,10 @@ import { printable, printableLine } from '../../views/printable.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
 import { failed, Interrupted, usageError } from '../command-error.ts';
 import { LOG_ADDRESS_OPTIONS, logAddress } from '../job/log-address.ts';
+import { keptLog, keptLogNote } from '../machine/kept-log.ts';
+import { LOG_TOKEN_OPTION } from '../machine/log-token.ts';
 import { readLog } from '../machine/machine-log.ts';
-import { type OperatorLogRequest, showOperatorLog } from '../machine/operator-log.ts';
+import { lastLines, type OperatorLogRequest, showOperatorLog } from '../machine/operator-log.ts';
 import { accountOf, getObject } from '../objects/cluster-objects.ts';
 import { parseTarget } from '../objects/object-name.ts';
 import { numberOption, parseTime, switchOption, textOption } from '../option-values.ts';
@@ -20,7 +22,7 @@ import { type SessionTarget, withMarketplaceAt } from '../sessions/marketplace-s
 /** Shows the log of a machine's container. */
 export const logsCommand: Command = {
   description:
-    'With --follow it runs until Ctrl-C: the marketplace has no stream, so it reads the last lines every 5 s and shows new ones. After a replacement the log of an object continues with its next machine. With --log-url, or GPU_RENTAL_LOG_URL in a Pod, the operator reads the log of an object: that needs the right to get gpuinstances/log, and no marketplace key.',
+    'With --follow it runs until Ctrl-C: the marketplace has no stream, so it reads the last lines every 5 s and shows new ones. After a replacement the log of an object continues with its next machine. With --log-url, or GPU_RENTAL_LOG_URL in a Pod, the operator reads the log of an object: that needs the right to get gpuinstances/log, and no marketplace key. The log of a finished run whose machine is gone comes from its Secret NAME-log, with your own right to read it.',
   examples: [
     'gpu-rent logs gpui/trainer --tail 100',
     'gpu-rent logs gpui/trainer --follow',
@@ -36,13 +38,25 @@ export const logsCommand: Command = {
     { flags: '-f, --follow', description: 'Go on with new lines until Ctrl-C.' },
     { flags: '--interval <time>', description: 'Interval of --follow. Default: 5s.' },
     ...LOG_ADDRESS_OPTIONS,
+    LOG_TOKEN_OPTION,
   ],
   optionSets: ['report', 'cluster', 'marketplace'],
   async run(input, context) {
     const request = operatorRequest(input, context);
     if (request) return showOperatorLog(request, input, context);
     if (switchOption(input.options, '--follow')) return follow(input, context);
-    const { id, target } = await machineOf(input.args[0] ?? '', input, context);
+    const source = await sourceOf(input.args[0] ?? '', input, context);
+    if (source.type === 'kept') {
+      context.stderr.write(keptLogNote(source.name));
+      const { filter = '', tailLines } = queryOf(input);
+      const log = lastLines(withFilter(source.log, filter), tailLines);
+      await createOutput(input, context).value(
+        { id: null, log },
+        context.stdout.isTTY ? printable(log) : log,
+      );
+      return 0;
+    }
+    const { id, target } = source;
     const progress = createProgress(context);
     const text = await withMarketplaceAt(target, { input, context }, async (session) => {
       progress.show('Asking the host for the log …');
@@ -92,8 +106,15 @@ async function follow(input: CommandInput, context: CommandContext): Promise<num
   const first = numberOption(input.options, '--tail', { min: 0, whole: true }) ?? FIRST_LINES;
   const query = { ...queryOf(input), tailLines: FOLLOWED_LINES };
   let seen: { readonly id: string; readonly lines: readonly string[] } | undefined;
-  const poll = async (): Promise<void> => {
-    const { id, target } = await machineOf(text, input, context);
+  /** Resolves to true at the end of a finished run. */
+  const poll = async (): Promise<boolean> => {
+    const source = await sourceOf(text, input, context);
+    if (source.type === 'kept') {
+      context.stderr.write(seen ? `${printable(text)} has finished.\n` : keptLogNote(source.name));
+      if (!seen) context.stdout.write(context.stdout.isTTY ? printable(source.log) : source.log);
+      return true;
+    }
+    const { id, target } = source;
     const log = await withMarketplaceAt(target, { input, context }, (session) =>
       readLog(session, { id, query }, context),
     );
@@ -106,16 +127,16 @@ async function follow(input: CommandInput, context: CommandContext): Promise<num
     if (isCut) context.stderr.write('More lines were written than could be read; some are missing here.\n');
     for (const line of added) context.stdout.write(`${context.stdout.isTTY ? printableLine(line) : line}\n`);
     seen = { id, lines };
+    return false;
   };
-  await poll();
+  if (await poll()) return 0;
   let problem = '';
   try {
     for (;;) {
       await sleep(systemClock, intervalMs, context.signal);
-      const now = await poll().then(
-        () => '',
-        (error: Error) => (context.signal.aborted ? '' : error.message),
-      );
+      const polled = await poll().catch((error: Error) => (context.signal.aborted ? '' : error.message));
+      if (polled === true) return 0;
+      const now = polled || '';
       if (now !== '' && now !== problem) context.stderr.write(`${printableLine(now)}\n`);
       problem = now;
     }
@@ -135,23 +156,34 @@ function queryOf({ options }: CommandInput): LogQuery {
   };
 }
 
-/** Returns the machine, and the session whose key reads its log. */
-async function machineOf(
-  text: string,
-  input: CommandInput,
-  context: CommandContext,
-): Promise<{ readonly id: string; readonly target: SessionTarget }> {
+const withFilter = (log: string, filter: string): string =>
+  filter === ''
+    ? log
+    : log
+        .split(/(?<=\n)/)
+        .filter((line) => line.includes(filter))
+        .join('');
+
+/** Source of a log: a machine with the session whose key reads it, or the log that was kept of a finished run. */
+type LogSource =
+  | { readonly type: 'machine'; readonly id: string; readonly target: SessionTarget }
+  | { readonly type: 'kept'; readonly name: string; readonly log: string };
+
+async function sourceOf(text: string, input: CommandInput, context: CommandContext): Promise<LogSource> {
   const named = parseTarget(text);
-  if (named.type === 'id') return { id: named.id, target: {} };
+  if (named.type === 'id') return { type: 'machine', id: named.id, target: {} };
   if (named.resource !== gpuInstanceResource) throw usageError(`${text}: only a GpuInstance has a log.`);
   return withCluster(input, context, async (cluster) => {
     const object = await getObject<GpuInstance>(cluster, gpuInstanceResource, named.name);
     const id = object.status?.instanceId;
+    const kept = id === undefined && object.status?.run?.log ? await keptLog(cluster, named.name) : undefined;
+    if (kept !== undefined) return { type: 'kept', name: named.name, log: kept };
     if (id === undefined)
       throw failed(
         `${text} has no machine (${object.status?.phase ?? 'not yet seen'}).`,
         `gpu-rent status ${text} shows why.`,
       );
-    return { id, target: await accountTarget(cluster, await accountOf(cluster, object), { input, context }) };
+    const account = await accountOf(cluster, object);
+    return { type: 'machine', id, target: await accountTarget(cluster, account, { input, context }) };
   });
 }

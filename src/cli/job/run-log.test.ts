@@ -89,11 +89,18 @@ describe('logFollower', () => {
     },
   );
 
-  test('ends without a log when the marketplace has none', async () => {
-    const running = follow(async () => replyOf(501, [bytes('no logs\n')]));
-    await running.clock.settle();
+  test.each([
+    [501, 'when the marketplace has none'],
+    [410, 'when the run has finished and its machine is gone'],
+  ])('ends without a log after status %i, %s', async (status) => {
+    let requests = 0;
+    const running = follow(async () => {
+      requests += 1;
+      return replyOf(status, [bytes('no logs\n')]);
+    });
+    await running.clock.advance(60_000);
     expect(await running.follower.finish(15_000)).toBe(false);
-    expect(running.lines).toEqual(['No log: no logs']);
+    expect([requests, running.lines]).toEqual([1, ['No log: no logs']]);
   });
 
   test('is incomplete when the log does not end in time', async () => {

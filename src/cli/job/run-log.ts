@@ -181,8 +181,8 @@ class StreamFollower implements LogFollower {
     if (status >= 500 && status !== 501) this.silentSince ??= this.#reader.clock.monotonic();
     else this.silentSince = undefined;
     this.#print(`No log: ${text === '' ? `HTTP ${status}` : text}`);
-    // The marketplace has no log of containers.
-    if (status === 501) return DONE;
+    // The marketplace has no log of containers, or the run has finished and its machine is gone.
+    if (status === 501 || status === 410) return DONE;
     return status === 401 || status === 403 ? { type: 'again', afterMs: REFUSED_RETRY_MS } : AGAIN;
   }
 

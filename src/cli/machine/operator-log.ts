@@ -7,6 +7,8 @@ import { failed, Interrupted } from '../command-error.ts';
 import { type LogAddress, openLogs } from '../job/log-address.ts';
 import { type LogReader, logFollower } from '../job/run-log.ts';
 import { withCluster } from '../sessions/cluster-session.ts';
+import { keptLog, keptLogNote } from './kept-log.ts';
+import { logCredentials } from './log-token.ts';
 
 /** Log of a GpuInstance that the operator serves. */
 export interface OperatorLogRequest {
@@ -31,11 +33,19 @@ export async function showOperatorLog(
   input: CommandInput,
   context: CommandContext,
 ): Promise<number> {
-  return withCluster(input, context, async ({ namespace, credentials }) => {
-    const { open, close } = await openLogs(address, credentials);
+  return withCluster(input, context, async (cluster) => {
+    const { namespace } = cluster;
+    const { open, close } = await openLogs(address, await logCredentials(input.options, cluster));
     try {
       const first = await firstText(open, { path: `${LOG_PATH}/${namespace}/${name}`, follow }, context);
       const write = (text: string) => context.stdout.write(context.stdout.isTTY ? printable(text) : text);
+      if (first.type === 'finished') {
+        const kept = await keptLog(cluster, name);
+        if (kept === undefined) throw failed(`The operator sent no log: ${first.message}`);
+        context.stderr.write(keptLogNote(name));
+        write(lastLines(kept, tail));
+        return 0;
+      }
       write(lastLines(first.text, tail));
       if (!follow) return 0;
       const print = (line: string) => context.stderr.write(`${printableLine(line)}\n`);
@@ -48,19 +58,25 @@ export async function showOperatorLog(
   });
 }
 
+/** Text of a log so far, or the operator's answer for a finished run without a machine. */
+type FirstText =
+  | { readonly type: 'text'; readonly text: string; readonly position: string | undefined }
+  | { readonly type: 'finished'; readonly message: string };
+
 /** Reads the text that is there. Repeats the request on a new connection while a replica does not lead. */
 async function firstText(
   open: LogReader['open'],
   { path, follow }: { readonly path: string; readonly follow: boolean },
   { signal }: CommandContext,
-): Promise<{ readonly text: string; readonly position: string | undefined }> {
+): Promise<FirstText> {
   for (let tries = 1; ; tries += 1) {
     const reply = await open(path, { accept: LOG_EVENTS_TYPE, signal });
     const body = await textOf(reply);
     if (reply.status === 200) return joined(body);
     // A follower also waits for a machine.
     if (reply.status === 404 && follow && body.includes('no machine'))
-      return { text: '', position: undefined };
+      return { type: 'text', text: '', position: undefined };
+    if (reply.status === 410) return { type: 'finished', message: printableLine(body.trim()) };
     if (reply.status !== 503 || tries === RETRIES)
       throw failed(`The operator sent no log: ${printableLine(body.trim())}`, remedyOf(reply.status));
     await sleep(systemClock, RETRY_MS, signal);
@@ -68,20 +84,22 @@ async function firstText(
 }
 
 function remedyOf(status: number): string | undefined {
-  if (status === 401) return 'Use a kubeconfig with a bearer token, or a ServiceAccount.';
+  if (status === 401)
+    return 'The token is expired or of another cluster: renew it, or give --log-service-account NAME.';
   if (status === 403) return 'Ask for the ClusterRole gpu-rental-operator-log-reader in that namespace.';
   return undefined;
 }
 
-function joined(body: string): { readonly text: string; readonly position: string | undefined } {
+function joined(body: string): FirstText {
   const texts = body.split('\n').flatMap((line) => {
     const event = parseLogEvent(line);
     return event?.type === 'text' ? [event] : [];
   });
-  return { text: texts.map(({ text }) => text).join(''), position: texts.at(-1)?.position };
+  return { type: 'text', text: texts.map(({ text }) => text).join(''), position: texts.at(-1)?.position };
 }
 
-function lastLines(text: string, tail: number | undefined): string {
+/** Returns the last `tail` lines of a text; all of it without `tail`. */
+export function lastLines(text: string, tail: number | undefined): string {
   if (tail === undefined) return text;
   const lines = text.split('\n');
   const count = text.endsWith('\n') ? tail + 1 : tail;

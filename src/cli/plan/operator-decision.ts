@@ -2,7 +2,7 @@ import type { Admission } from '../../accounts/admission.ts';
 import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { type MarketplaceAccount, marketplaceAccountSpec } from '../../api/v1alpha1/marketplace-account.ts';
-import { API_VERSION } from '../../api/v1alpha1/names.ts';
+import { API_VERSION, annotations } from '../../api/v1alpha1/names.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import type { AccountFacts, Decision } from '../../controllers/gpu-instance/public.ts';
 import { accountRefOf } from '../../instance/account-ref.ts';
@@ -45,7 +45,8 @@ export async function decidePlanned(
   login: Awaited<ReturnType<typeof readLogin>>,
 ): Promise<PlannedDecision> {
   const { kube, objects, constants, identity = throwaway(), gate } = surroundings;
-  const object = applied ? unrented(applied.after) : instanceOf(planned);
+  const seen = applied ? unrented(applied.after) : instanceOf(planned);
+  const object = surroundings.identity ? seen : withoutIntent(seen);
   const account = surroundings.account ?? unlimited(object);
   const list = without(login.list, applied?.after.status);
   const reading: AccountReading = { account, objects, identity, ...login, list };
@@ -90,10 +91,16 @@ function refusalBy(
 function unrented(after: Applied['after']): GpuInstance {
   const uid = after.metadata.uid ?? systemRandom.uuid();
   if (after.kind === 'EndpointGroup') return workerOf(after, uid);
-  const { annotations, ...metadata } = after.metadata;
+  const { annotations: kept, ...metadata } = after.metadata;
   if (after.status?.instanceId !== undefined)
     return { ...after, metadata: { ...metadata, uid }, status: undefined };
-  return { ...after, metadata: { ...metadata, annotations, uid } };
+  return { ...after, metadata: { ...metadata, annotations: kept, uid } };
+}
+
+/** Returns the object without its record of a purchase, whose signature only the operator's identity verifies. */
+function withoutIntent(object: GpuInstance): GpuInstance {
+  const { [annotations.rentalIntent]: _unverified, ...others } = object.metadata.annotations ?? {};
+  return { ...object, metadata: { ...object.metadata, annotations: others } };
 }
 
 function workerOf({ apiVersion, metadata, spec }: EndpointGroup, uid: string): GpuInstance {
