@@ -53,6 +53,56 @@ test.each([
   }
 });
 
+const PROGRAM = ['--', 'true'] as const;
+
+test.each<[readonly string[], string]>([
+  [['--image', 'u', '--backoff-limit', '101', ...PROGRAM], '--backoff-limit: "101" is not a whole number'],
+  [['--image', 'u', '--lost-limit', '-1', ...PROGRAM], '--lost-limit: "-1" is not a whole number'],
+  [['--image', 'u', '--max-lifetime', 'long', ...PROGRAM], '--max-lifetime: '],
+  [['--image', 'u', '--timeout', '5m', ...PROGRAM], '--timeout: a command has --max-lifetime instead.'],
+  [['--image', 'u', '--backoff-limit', '1'], '--backoff-limit: only a command behind -- has attempts.'],
+  [['--image', 'u', '--detach', '--follow', ...PROGRAM], '--follow and --detach exclude each other.'],
+  [['--image', 'u', '--detach', '--rm', ...PROGRAM], '--detach and --rm exclude each other'],
+  [['--image', 'u', '--follow', '--args'], '--follow and --args exclude each other'],
+  [['--follow'], 'the existing run of --name, which is missing'],
+  [['--follow', '--name', 'x', '--image', 'u'], '--image: to follow an existing run, give --name alone'],
+  [['--image', 'u', 'true'], '"true" is an argument too many.'],
+  [['--image', 'u', '--log-url', 'http://x', ...PROGRAM], '--log-url: "http://x" is not an address such as'],
+])('%j: the fault is named by its option, and nothing is created', async (args, fault) => {
+  const { exitCode, stdout, stderr } = await run('--yes', ...args);
+  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+  expect(stderr.replaceAll('\n', ' ')).toContain(fault);
+});
+
+test('a command behind -- becomes a run in the manifest', async () => {
+  const { stdout } = await run(
+    ...['--image', 'u', '--max-price', '1', '--max-lifetime', '2h', '--backoff-limit', '0', '--dry-run'],
+    ...['-o', 'json', '--', 'python', 'train.py', '--lr', '1'],
+  );
+  const { spec } = JSON.parse(stdout);
+  expect(spec).toMatchObject({
+    ...{ completion: { backoffLimit: 0 }, command: ['python', 'train.py', '--lr', '1'], maxLifetime: '2h' },
+  });
+  expect(spec).not.toHaveProperty('ssh');
+});
+
+test('a lost reply to the creation is reported with the commands that show and end the object', async () => {
+  const { answer } = here.cluster;
+  here.cluster.answer = (asked) =>
+    asked.method === 'POST' && asked.query === '?fieldManager=gpu-rent'
+      ? new Promise<never>(() => {})
+      : here.stored(asked);
+  try {
+    const words = ['--image', 'u', '--max-price', '9', '--yes', '--name', 'lost', '--request-timeout', '1s'];
+    const { exitCode, stderr } = await here.cluster.cli.run(['run', ...words, ...PROGRAM]);
+    expect(stderr).toContain('gpui/lost may exist, and then rents a machine.');
+    expect(stderr).toContain('kubectl delete gpui lost -n team');
+    expect(exitCode).toBe(1);
+  } finally {
+    here.cluster.answer = answer;
+  }
+});
+
 test('an unknown GPU is named together with the missing price limit', async () => {
   const { exitCode, stderr } = await run('--image', 'u', '--gpu', 'RTX 4O90', '--gpu', 'RTX 4090', '--yes');
   expect(exitCode).toBe(1);

@@ -81,6 +81,54 @@ describe('run', () => {
     }
   });
 
+  test('prints the name of a detached run and how to follow and end it, and returns at once', async () => {
+    const { exitCode, stdout, stderr } = await run([
+      ...[...MACHINE, '--name', 'apart', '--yes', '--detach', '--', 'python', 'train.py'],
+    ]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: 'gpui/apart\n' });
+    expect(stderr).toContain(`gpu-rent run --follow --name apart -n ${shared().namespace}`);
+    expect(stderr).toContain(`kubectl delete gpui apart -n ${shared().namespace}`);
+  });
+
+  test('asks after Ctrl-C while it follows, and leaves the run or ends it', async () => {
+    const follow = () =>
+      person.cli.atTerminal(
+        ['-n', shared().namespace, 'run', '--name', 'apart', '--follow'].concat(['--url', person.url]),
+      );
+    const first = follow();
+    await first.until('gpui/apart Running');
+    first.interrupt();
+    await first.until('or end it? [leave/end]');
+    first.type('leave');
+    expect(await first.ended).toBe(130);
+    expect(first.shown()).toMatch(
+      /gpui\/apart goes on: machine \d+ bills \$[\d.]+\/h until its program ends/,
+    );
+    expect(first.shown()).not.toContain('gpurental ');
+    const second = follow();
+    await second.until('gpui/apart Running');
+    second.interrupt();
+    await second.until('or end it? [leave/end]');
+    second.type('end');
+    expect(await second.ended).toBe(130);
+    expect(second.shown()).toContain('gpui/apart Cancelled');
+    expect(await existing()).toContain('apart');
+  });
+
+  test('refuses a name that exists, so that two at once create one run', async () => {
+    const both = await Promise.all(
+      [1, 2].map(() => run([...MACHINE, '--name', 'twice', '--yes', '--detach', '--', 'true'])),
+    );
+    expect(both.map(({ exitCode }) => exitCode).toSorted()).toEqual([0, 1]);
+    expect(both.map(({ stderr }) => stderr).join('')).toContain('gpui/twice exists already');
+  });
+
+  test('follows no object that is no run', async () => {
+    const { exitCode, stderr } = await run(['--follow', '--name', 'runner']);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('gpui/runner is no run.');
+  });
+
   test.each([
     [['--gpu', 'rtx4090', '--image', 'x', '--max-price', '2'], 'did you mean RTX 4090?'],
     [['--image', 'x', '--max-price', '0.01'], 'The cheapest costs $0.'],

@@ -1,7 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { systemClock } from '../../lib/clock.ts';
-import { omitUndefined } from '../../lib/json.ts';
 import { systemRandom } from '../../lib/random.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import { printableLine } from '../../views/printable.ts';
@@ -15,13 +14,15 @@ import {
   type OpenLogs,
   openLogs,
 } from '../job/log-address.ts';
+import { programLog } from '../job/program-log.ts';
 import { RunRefused, relay } from '../job/relay.ts';
 import { logFollower, noLog } from '../job/run-log.ts';
 import type { RunManifest } from '../job/run-manifest.ts';
 import { JOB_EXIT } from '../job/run-result.ts';
 import { logCredentials } from '../machine/log-token.ts';
-import { listOption, numberOption, textOption } from '../option-values.ts';
+import { listOption, textOption } from '../option-values.ts';
 import { MACHINE_OPTIONS, machineFields, machineParts } from '../options/machine-options.ts';
+import { PROGRAM_OPTIONS, programFields, programParts } from '../options/program-options.ts';
 import { FILE_OPTION, plannedIn } from '../plan/manifests.ts';
 import { allOf, refuseOptions } from '../run-faults.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
@@ -39,15 +40,7 @@ export const jobCommand: Command = {
   args: [{ name: '[command...]', description: 'Behind --: the program on the machine.', behindDashes: true }],
   options: [
     ...MACHINE_OPTIONS,
-    {
-      flags: '--max-lifetime <time>',
-      description: 'Maximum time with a machine, such as 8h. Default: 24h.',
-    },
-    {
-      flags: '--backoff-limit <n>',
-      description: 'Further attempts after an exit code other than 0. Default: 3.',
-    },
-    { flags: '--lost-limit <n>', description: 'Maximum number of lost machines. Default: 20.' },
+    ...PROGRAM_OPTIONS,
     { ...FILE_OPTION, description: 'A GpuInstance in place of these options; its name is not used.' },
     ...LOG_ADDRESS_OPTIONS,
     {
@@ -75,7 +68,11 @@ export const jobCommand: Command = {
             { pod: { name: env.POD_NAME || hostname(), uid: env.POD_UID || undefined }, manifest },
             {
               ...{ kube, clock, random: systemRandom, namespace, signal, print },
-              followLog: log ? logFollower({ open: log.open, clock, namespace, write, print }) : noLog,
+              followLog: log
+                ? programLog(write, (pass) =>
+                    logFollower({ open: log.open, clock, namespace, write: pass, print }),
+                  )
+                : noLog,
             },
           );
         } finally {
@@ -156,14 +153,9 @@ async function manifestInFile(input: CommandInput, context: CommandContext): Pro
 }
 
 function manifestOfOptions({ options, args }: CommandInput): RunManifest {
-  const { backoffLimit, lostLimit, ...parts } = allOf({
-    ...machineParts(options),
-    backoffLimit: () => numberOption(options, '--backoff-limit', { min: 0, max: 100, whole: true }),
-    lostLimit: () => numberOption(options, '--lost-limit', { min: 0, max: 1_000, whole: true }),
-  });
+  const parts = allOf({ ...machineParts(options), ...programParts(options) });
   const { account, machine } = machineFields(options, parts);
-  const completion = omitUndefined({ backoffLimit, lostLimit });
   if (args.length === 0) throw usageError('A run needs a program.', 'Write it behind --: -- python train.py');
-  const maxLifetime = textOption(options, '--max-lifetime');
-  return { spec: { ...account, completion, command: args, ...machine, ...omitUndefined({ maxLifetime }) } };
+  const { completion, command, ...limits } = programFields(options, args, parts);
+  return { spec: { ...account, completion, command, ...machine, ...limits } };
 }

@@ -2,12 +2,12 @@ import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource } from '../../api/v1alpha1/names.ts';
 import { sleep, systemClock } from '../../lib/clock.ts';
 import type { LogQuery } from '../../markets/vast/instances/instances.ts';
-import { linesAfter } from '../../reach/log-lines.ts';
 import { printable, printableLine } from '../../views/printable.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
 import { failed, Interrupted, usageError } from '../command-error.ts';
 import { LOG_ADDRESS_OPTIONS, logAddress } from '../job/log-address.ts';
 import { keptLog, keptLogNote } from '../machine/kept-log.ts';
+import { logPoll } from '../machine/log-poll.ts';
 import { LOG_TOKEN_OPTION } from '../machine/log-token.ts';
 import { readLog } from '../machine/machine-log.ts';
 import { lastLines, type OperatorLogRequest, showOperatorLog } from '../machine/operator-log.ts';
@@ -105,29 +105,34 @@ async function follow(input: CommandInput, context: CommandContext): Promise<num
   const intervalMs = parseTime(textOption(input.options, '--interval') ?? '5s', '--interval');
   const first = numberOption(input.options, '--tail', { min: 0, whole: true }) ?? FIRST_LINES;
   const query = { ...queryOf(input), tailLines: FOLLOWED_LINES };
-  let seen: { readonly id: string; readonly lines: readonly string[] } | undefined;
+  const { stdout, stderr } = context;
+  const write = (log: string) => stdout.write(stdout.isTTY ? printable(log) : log);
+  let hasText = false;
+  let isFinished = false;
+  const pollMachine = logPoll({
+    read: async () => {
+      const source = await sourceOf(text, input, context);
+      if (source.type === 'kept') {
+        isFinished = true;
+        stderr.write(hasText ? `${printable(text)} has finished.\n` : keptLogNote(source.name));
+        if (!hasText) write(source.log);
+        return undefined;
+      }
+      const { id, target } = source;
+      const log = await withMarketplaceAt(target, { input, context }, (session) =>
+        readLog(session, { id, query }, context),
+      );
+      hasText = true;
+      return { id, text: log };
+    },
+    first: (log) => lastLines(log, first),
+    write,
+    print: (line) => stderr.write(`${printableLine(line)}\n`),
+  });
   /** Resolves to true at the end of a finished run. */
   const poll = async (): Promise<boolean> => {
-    const source = await sourceOf(text, input, context);
-    if (source.type === 'kept') {
-      context.stderr.write(seen ? `${printable(text)} has finished.\n` : keptLogNote(source.name));
-      if (!seen) context.stdout.write(context.stdout.isTTY ? printable(source.log) : source.log);
-      return true;
-    }
-    const { id, target } = source;
-    const log = await withMarketplaceAt(target, { input, context }, (session) =>
-      readLog(session, { id, query }, context),
-    );
-    const lines = log.split('\n').filter((line, at, all) => line !== '' || at < all.length - 1);
-    if (seen && seen.id !== id) context.stderr.write(`${printable(text)} runs on machine ${id} now.\n`);
-    const known = seen?.id === id ? seen.lines : undefined;
-    const { added, isCut } = known
-      ? linesAfter(known, lines)
-      : { added: first === 0 ? [] : lines.slice(-first), isCut: false };
-    if (isCut) context.stderr.write('More lines were written than could be read; some are missing here.\n');
-    for (const line of added) context.stdout.write(`${context.stdout.isTTY ? printableLine(line) : line}\n`);
-    seen = { id, lines };
-    return false;
+    await pollMachine();
+    return isFinished;
   };
   if (await poll()) return 0;
   let problem = '';

@@ -1,14 +1,29 @@
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource } from '../../api/v1alpha1/names.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
+import type { Random } from '../../lib/random.ts';
+import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { objectKey } from '../../runtime/kube/kube-object.ts';
 import { createInformer, type Informer } from '../../runtime/list-watch/informer.ts';
-import type { RelayDeps } from './deps.ts';
-import type { LogFollower } from './run-log.ts';
+import type { FollowLog, LogFollower } from './run-log.ts';
 import { silenceLine, stateLine } from './run-progress.ts';
 import { resultOf } from './run-result.ts';
 
-/** End of a run, as its relay sees it. A watch that ends is no end of the run. */
+/** Dependencies of a process that follows a run. */
+export interface FollowDeps {
+  readonly kube: KubeClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly namespace: string;
+  /** Aborted by a signal to the process. The client's own requests do not end with it. */
+  readonly signal: AbortSignal;
+  /** Prints a line for people. */
+  readonly print: (line: string) => void;
+  readonly followLog: FollowLog;
+}
+
+/** End of a run, as its follower sees it. A watch that ends is no end of the run. */
 export type RunEnd =
   | { readonly type: 'finished'; readonly object: GpuInstance }
   /** With the last known state. */
@@ -30,7 +45,7 @@ const LOG_REST_MS = 15_000;
  * Watches a GpuInstance until its run ends, and prints its state, its log, and once a minute what it waits for. Rejects
  * with the reason of the signal.
  */
-export async function followRun(first: GpuInstance, deps: RelayDeps): Promise<RunEnd> {
+export async function followRun(first: GpuInstance, deps: FollowDeps): Promise<RunEnd> {
   const { kube, clock, random, namespace, signal, followLog } = deps;
   const { name } = first.metadata;
   const stop = new AbortController();
@@ -53,15 +68,22 @@ export async function followRun(first: GpuInstance, deps: RelayDeps): Promise<Ru
   }
 }
 
+/** Deletes an object for which the operator rents nothing. */
+export async function removeRefused({ metadata }: GpuInstance, { kube, print }: FollowDeps): Promise<void> {
+  await kube
+    .delete(gpuInstanceResource, metadata, { uid: metadata.uid })
+    .catch((error: Error) => print(`gpui/${metadata.name} was refused and stays: ${error.message}`));
+}
+
 /** Prints the last lines that the status has, because the log itself may be incomplete. */
-function printLastLines({ status }: GpuInstance, { print }: RelayDeps): void {
+function printLastLines({ status }: GpuInstance, { print }: FollowDeps): void {
   const message = status?.run?.message?.trimEnd();
   const lines = message ? message.split('\n') : [];
   print(`The log may be incomplete${message ? '; the last lines of the program are:' : '.'}`);
   for (const line of lines) print(line);
 }
 
-function seenEnd(first: GpuInstance, informer: Informer<GpuInstance>, deps: RelayDeps): Promise<RunEnd> {
+function seenEnd(first: GpuInstance, informer: Informer<GpuInstance>, deps: FollowDeps): Promise<RunEnd> {
   const { clock, signal, print } = deps;
   return new Promise<RunEnd>((resolve, reject) => {
     let shown: string | undefined;
@@ -107,7 +129,7 @@ function announceSilence({
   readonly first: GpuInstance;
   readonly informer: Informer<GpuInstance>;
   readonly log: LogFollower;
-  readonly deps: RelayDeps;
+  readonly deps: FollowDeps;
 }): () => void {
   const begun = clock.monotonic();
   const key = objectKey(first.metadata);

@@ -9,8 +9,7 @@ import { formatTime, parseTime } from '../../lib/time.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import type { KubeObject } from '../../runtime/kube/kube-object.ts';
 import { ageText } from '../../views/amounts.ts';
-import type { RelayDeps } from './deps.ts';
-import { followRun, type RunEnd } from './follow-run.ts';
+import { type FollowDeps, followRun, type RunEnd, removeRefused } from './follow-run.ts';
 import { isPriceLimited, type RunManifest, withOwner } from './run-manifest.ts';
 import { runName, runSelector } from './run-name.ts';
 import {
@@ -65,7 +64,7 @@ const ENDING_MS = 5_000;
  * Creates the GpuInstance of a Pod, or attaches to it, and follows it to its end. Resolves to the exit code of the
  * container; rejects with {@link RunRefused} if nothing is rented.
  */
-export async function relay(request: RelayRequest, deps: RelayDeps): Promise<RelayEnd> {
+export async function relay(request: RelayRequest, deps: FollowDeps): Promise<RelayEnd> {
   const found: { owner?: RunOwner } = {};
   try {
     const owner = await ownerOfPod(request, deps);
@@ -81,7 +80,7 @@ export async function relay(request: RelayRequest, deps: RelayDeps): Promise<Rel
 /** Failures that a repetition may cure. A token that expires is replaced in its file. */
 const PASSING = ['unavailable', 'throttled', 'unknown', 'unauthorized'] as const;
 
-async function ownerOfPod(request: RelayRequest, deps: RelayDeps): Promise<RunOwner> {
+async function ownerOfPod(request: RelayRequest, deps: FollowDeps): Promise<RunOwner> {
   const pod = await readPod(request, deps);
   const again = restartsAlways(pod);
   if (again !== undefined) throw new RunRefused('RestartsAlways', `${again}: write restartPolicy: Never.`);
@@ -98,7 +97,7 @@ async function ownerOfPod(request: RelayRequest, deps: RelayDeps): Promise<RunOw
   return owner;
 }
 
-async function readPod({ pod: { name, uid } }: RelayRequest, deps: RelayDeps): Promise<KubeObject> {
+async function readPod({ pod: { name, uid } }: RelayRequest, deps: FollowDeps): Promise<KubeObject> {
   const { kube, namespace } = deps;
   const given = { apiVersion: 'v1', kind: podResource.kind, metadata: { name, uid } };
   try {
@@ -117,7 +116,7 @@ async function readPod({ pod: { name, uid } }: RelayRequest, deps: RelayDeps): P
   );
 }
 
-async function readJob({ name }: OwnerReference, deps: RelayDeps): Promise<OwnerReply> {
+async function readJob({ name }: OwnerReference, deps: FollowDeps): Promise<OwnerReply> {
   const { kube, namespace } = deps;
   try {
     return replyOf(await whileSilent(deps, () => kube.get<OwnerObject>(jobResource, { namespace, name })));
@@ -135,7 +134,7 @@ function replyOf(object: OwnerObject | undefined): OwnerReply {
  * Repeats a read while the API server does not answer or does not accept the token, and reports that each minute. Rejects
  * at once with the reason of the signal.
  */
-async function whileSilent<T>({ clock, signal, print }: RelayDeps, ask: () => Promise<T>): Promise<T> {
+async function whileSilent<T>({ clock, signal, print }: FollowDeps, ask: () => Promise<T>): Promise<T> {
   const begun = clock.monotonic();
   let notices = 0;
   for (;;) {
@@ -158,7 +157,7 @@ async function whileSilent<T>({ clock, signal, print }: RelayDeps, ask: () => Pr
  * Settles as a creation does. After SIGTERM it has five seconds left: {@link leave} cancels only what it can list, and
  * without a reply it is open whether the object exists.
  */
-async function untilEnding<T>({ clock, signal }: RelayDeps, creation: Promise<T>): Promise<T> {
+async function untilEnding<T>({ clock, signal }: FollowDeps, creation: Promise<T>): Promise<T> {
   const late = new AbortController();
   const onAbort = (): void => {
     clock.setTimer(ENDING_MS, () => late.abort(signal.reason), { background: true });
@@ -185,7 +184,7 @@ async function untilAborted<T>(signal: AbortSignal, promise: Promise<T>): Promis
 }
 
 /** Resolves to the object of this work: an existing one, or a new one. */
-async function begin(owner: RunOwner, request: RelayRequest, deps: RelayDeps): Promise<GpuInstance> {
+async function begin(owner: RunOwner, request: RelayRequest, deps: FollowDeps): Promise<GpuInstance> {
   const { kube, clock, namespace, signal, print } = deps;
   let isWaiting = false;
   for (;;) {
@@ -216,7 +215,7 @@ async function begin(owner: RunOwner, request: RelayRequest, deps: RelayDeps): P
 
 interface Asked {
   readonly request: RelayRequest;
-  readonly deps: RelayDeps;
+  readonly deps: FollowDeps;
 }
 
 /** Creates the object of a try. Undefined if the outcome is open, or if another relay was first: list again. */
@@ -248,7 +247,7 @@ async function created(
 }
 
 /** Rejects if an object of other work has this name. */
-async function refuseForeign(name: string, owner: RunOwner, deps: RelayDeps): Promise<void> {
+async function refuseForeign(name: string, owner: RunOwner, deps: FollowDeps): Promise<void> {
   const { kube, namespace } = deps;
   const object = await whileSilent(deps, () =>
     kube.get<GpuInstance>(gpuInstanceResource, { namespace, name }),
@@ -260,7 +259,7 @@ async function refuseForeign(name: string, owner: RunOwner, deps: RelayDeps): Pr
   );
 }
 
-async function requirePriceLimit(object: GpuInstance, deps: RelayDeps): Promise<void> {
+async function requirePriceLimit(object: GpuInstance, deps: FollowDeps): Promise<void> {
   if (isPriceLimited(object.spec)) return;
   const account = await whileSilent(deps, () =>
     deps.kube.get<MarketplaceAccount>(marketplaceAccountResource, accountOf(object)),
@@ -283,14 +282,14 @@ function accountOf({ metadata, spec }: GpuInstance): AccountRef {
 }
 
 /** Deletes the failed object of the try before. A failure is harmless: it has no machine. */
-async function removeSuperseded({ metadata: { name, uid } }: GpuInstance, deps: RelayDeps): Promise<void> {
+async function removeSuperseded({ metadata: { name, uid } }: GpuInstance, deps: FollowDeps): Promise<void> {
   const { kube, namespace, print } = deps;
   await kube
     .delete(gpuInstanceResource, { namespace, name }, { uid })
     .catch((error: Error) => print(`gpui/${name} of the last try stays: ${error.message}`));
 }
 
-async function endOf(end: RunEnd, request: RelayRequest, deps: RelayDeps): Promise<RelayEnd> {
+async function endOf(end: RunEnd, request: RelayRequest, deps: FollowDeps): Promise<RelayEnd> {
   const { clock, print } = deps;
   const { object } = end;
   const { name } = object.metadata;
@@ -312,13 +311,6 @@ async function endOf(end: RunEnd, request: RelayRequest, deps: RelayDeps): Promi
   }
 }
 
-/** Deletes an object for which the operator rents nothing. */
-async function removeRefused({ metadata }: GpuInstance, { kube, print }: RelayDeps): Promise<void> {
-  await kube
-    .delete(gpuInstanceResource, metadata, { uid: metadata.uid })
-    .catch((error: Error) => print(`gpui/${metadata.name} was refused and stays: ${error.message}`));
-}
-
 /**
  * Records that this Pod has reported the result, so that the next Pod begins another try. Without this record the next
  * Pod reports the same result again, and rents nothing.
@@ -326,7 +318,7 @@ async function removeRefused({ metadata }: GpuInstance, { kube, print }: RelayDe
 async function markReported(
   { metadata: { name } }: GpuInstance,
   { pod }: RelayRequest,
-  deps: RelayDeps,
+  deps: FollowDeps,
 ): Promise<void> {
   const body = { metadata: { annotations: { [annotations.jobReported]: pod.name } } };
   await patched(name, body, deps).catch((error: Error) =>
@@ -334,14 +326,18 @@ async function markReported(
   );
 }
 
-function patched(name: string, body: unknown, { kube, clock, namespace }: RelayDeps): Promise<unknown> {
+function patched(name: string, body: unknown, { kube, clock, namespace }: FollowDeps): Promise<unknown> {
   return withDeadline({ clock, limitMs: ENDING_MS }, (signal) =>
     kube.patch(gpuInstanceResource, { namespace, name }, { type: 'merge', body, signal }),
   );
 }
 
 /** Decides about the machine after SIGTERM, and acts on that. */
-async function leave(owner: RunOwner | undefined, request: RelayRequest, deps: RelayDeps): Promise<RelayEnd> {
+async function leave(
+  owner: RunOwner | undefined,
+  request: RelayRequest,
+  deps: FollowDeps,
+): Promise<RelayEnd> {
   const { print } = deps;
   if (owner === undefined) {
     print('Ended before anything was rented.');
@@ -398,7 +394,10 @@ function leftLine(owner: RunOwner): string {
 }
 
 /** Reads the owner once more, within five seconds. */
-async function ownerNow({ reference }: RunOwner, { kube, clock, namespace }: RelayDeps): Promise<OwnerReply> {
+async function ownerNow(
+  { reference }: RunOwner,
+  { kube, clock, namespace }: FollowDeps,
+): Promise<OwnerReply> {
   const resource = reference.kind === jobResource.kind ? jobResource : podResource;
   try {
     const ask = () => kube.get<OwnerObject>(resource, { namespace, name: reference.name });
@@ -408,7 +407,7 @@ async function ownerNow({ reference }: RunOwner, { kube, clock, namespace }: Rel
   }
 }
 
-async function ownObjects(owner: RunOwner, deps: RelayDeps): Promise<readonly GpuInstance[]> {
+async function ownObjects(owner: RunOwner, deps: FollowDeps): Promise<readonly GpuInstance[]> {
   const { kube, clock, namespace } = deps;
   const selection = { namespace, labelSelector: runSelector(owner) };
   try {

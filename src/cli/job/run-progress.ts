@@ -1,11 +1,14 @@
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
-import { totalCost } from '../../instance/cost.ts';
+import { billedPerHour, totalCost } from '../../instance/cost.ts';
 import { formatDollars } from '../../lib/money.ts';
 import { ageText } from '../../views/amounts.ts';
 import { printableLine } from '../../views/printable.ts';
 
 /** Condition whose message names what a run waits for. */
 const SUMMARY = 'Ready';
+
+/** Link to the page of a reason; it is too long for a line of a log. */
+const LINK = / See https:\/\/\S+$/;
 
 /** State of a run in one line, and the part of it that is no new state when it changes. */
 interface StateLine {
@@ -18,14 +21,14 @@ interface StateLine {
 export function stateLine({ metadata, status }: GpuInstance, now: number): StateLine {
   const { phase = 'Pending', instanceId, gpu, cost, conditions } = status ?? {};
   const summary = conditions?.find(({ type }) => type === SUMMARY);
-  const price = cost?.pricePerHour;
+  const price = status && billedPerHour(status);
   const machine = [
     ...(gpu === undefined ? [] : [`${gpu.count} × ${gpu.name}`]),
     ...(instanceId === undefined ? [] : [`machine ${instanceId}`]),
     ...(price === undefined ? [] : [`$${price}/h`]),
     `$${formatDollars(totalCost(cost, now))} so far`,
   ].join(', ');
-  const message = summary && summary.status !== 'True' ? `: ${summary.message}` : '';
+  const message = summary && summary.status !== 'True' ? `: ${summary.message.replace(LINK, '')}` : '';
   return {
     key: [phase, instanceId, price, summary?.reason].join(' '),
     text: printableLine(`gpui/${metadata.name} ${phase}, ${machine}${message}`),

@@ -46,6 +46,13 @@ export function exitCodeOf({ succeeded, reason, exitCode }: RunResult): number {
   return exitCode > MAX_OWN_CODE || exitCode === JOB_EXIT.left ? JOB_EXIT.other : exitCode;
 }
 
+/** Returns the exit code of a command that ran the program for a person: that of the program itself, if it is known. */
+export function personExitCodeOf({ succeeded, reason, exitCode }: RunResult): number {
+  if (succeeded) return 0;
+  if (reason === 'Cancelled') return JOB_EXIT.cancelled;
+  return exitCode || JOB_EXIT.failed;
+}
+
 /** Last line of a relay, for programs. */
 interface RunSummary {
   readonly gpuJob: string;
@@ -64,17 +71,22 @@ interface RunSummary {
  */
 export function summaryLine(object: GpuInstance, now: number): string {
   const { metadata, status } = object;
-  const { exitCode = null, attempts = 0, startedAt, finishedAt } = status?.run ?? {};
-  const begun = startedAt === undefined ? undefined : Date.parse(startedAt);
-  const ended = finishedAt === undefined ? now : Date.parse(finishedAt);
+  const { exitCode = null, attempts = 0 } = status?.run ?? {};
   const result = resultOf(object);
   const summary: RunSummary = {
     gpuJob: metadata.name,
     exitCode,
     machines: attempts,
     dollars: formatDollars(totalCost(status?.cost, now)),
-    seconds: begun === undefined ? 0 : Math.max(0, Math.round((ended - begun) / 1000)),
+    seconds: Math.round(runMs(object, now) / 1000),
     ...(result?.succeeded !== true && { reason: result?.reason ?? 'Running' }),
   };
   return JSON.stringify(summary);
+}
+
+/** Returns the milliseconds from the start of the first program to the end of the run, or to `now`. */
+export function runMs({ status }: GpuInstance, now: number): number {
+  const { startedAt, finishedAt } = status?.run ?? {};
+  if (startedAt === undefined) return 0;
+  return Math.max(0, (finishedAt === undefined ? now : Date.parse(finishedAt)) - Date.parse(startedAt));
 }
