@@ -292,6 +292,7 @@ const EFFECTS: Readonly<Record<Controller, Readonly<Record<string, string>>>> = 
     'act.ts': 'calls the marketplace',
     'memory.ts': 'remembers between two reconciles what may be lost',
     '{probe,dial-name,lease-renewal}.ts': 'connect to the machine',
+    'lease-reports.ts': 'answers requests of machines',
     'self-end-check.ts': 'lists the files of the machine',
     'run-collection.ts': 'reads log and files of the machine, and writes the Secret of the log',
     '{publish,child-writes}.ts': 'write and delete Secret, Service and slices',

@@ -150,6 +150,17 @@ describe('a wrong value names the flag, the variable and what to write', () => {
 /** A simulator beside a marketplace where machines cost money. */
 const MIXED = ['http://127.0.0.1:1', 'https://console.vast.ai'];
 
+test.each([
+  'http://reports.example.com',
+  'reports.example.com',
+  'https://u@reports.example.com',
+  'ftp://127.0.0.1',
+])('refuses %s as an address at which machines show their tokens', (workerReportUrl) => {
+  const [problem, ...others] = problemsOf({ workerReportUrl, workerReportBindAddress: ':8082' });
+  expect(problem).toContain('--worker-report-url');
+  expect(others).toEqual([]);
+});
+
 describe('values that contradict each other', () => {
   test.each([
     [
@@ -199,6 +210,10 @@ describe('values that contradict each other', () => {
     [
       { gatewayReports: 'kubernetes', metricsBindAddress: '0' },
       '--gateway-reports: reports are received at --metrics-bind-address; write an address there, not 0',
+    ],
+    [
+      { workerReportUrl: 'https://reports.example.com' },
+      '--worker-report-url: write it together with --worker-report-bind-address',
     ],
     [
       { prometheusCa: '/ca.pem' },

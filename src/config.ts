@@ -162,6 +162,11 @@ const CONTRADICTIONS: readonly Contradiction<Config>[] = [
       '--gateway-reports: reports are received at --metrics-bind-address; write an address there, not 0',
   },
   {
+    isBroken: ({ workerReportUrl, workerReportBindAddress }) =>
+      workerReportUrl !== undefined && workerReportBindAddress.type === 'off',
+    message: '--worker-report-url: write it together with --worker-report-bind-address',
+  },
+  {
     isBroken: ({ logBindAddress, logTlsDirectory }) =>
       (logBindAddress.type === 'on') !== (logTlsDirectory !== undefined),
     message:

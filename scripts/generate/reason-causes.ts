@@ -200,6 +200,10 @@ export const reasonHelp: Readonly<Record<ProblemReason, ReasonHelp>> = {
       ['A network policy or firewall stops connections from the operator to the SSH port', DOCTOR],
       ['The SSH port of the machine moved or does not answer', 'gpu-rent ssh gpui/NAME -n NAMESPACE -- true'],
       [
+        'The machine does not reach the report server, or does not trust its certificate (by: Report)',
+        "curl --data '{}' https://ADDRESS/lease/",
+      ],
+      [
         'The program removed /var/tmp/.gpurental, so that no fuse runs',
         'gpu-rent ssh gpui/NAME -n NAMESPACE -- ls /var/tmp/.gpurental',
       ],

@@ -155,7 +155,7 @@ const instance: Required<GpuInstanceStatus> = {
     settled: { attempt: 2, reason: 'Completed', at: '2026-11-20T13:01:15Z' },
     stopped: false,
   },
-  lease: { since: NOON, renewedAt: NOON, hostKey: '3b8a4f0c2d' },
+  lease: { since: NOON, by: 'Report', renewedAt: NOON, hostKey: '3b8a4f0c2d' },
   idle: { since: '2026-11-20T11:30:00Z', endsAt: '2026-11-20T12:10:00Z' },
   idleEndedAt: NOON,
   binding: { name: 'trainer-connection' },

@@ -7,6 +7,7 @@ import {
   durationValue,
   httpUrl,
   labelName,
+  machineUrl,
   marketplaceUrl,
   namespaceValue,
   prometheusTenancy,
@@ -229,6 +230,12 @@ export const OPTIONS = {
     placeholder: 'address',
     description: 'address at which workers report their load (load.type: Push), or 0 for none',
     defaultValue: '0',
+  },
+  workerReportUrl: {
+    value: machineUrl,
+    placeholder: 'url',
+    description:
+      'https address of --worker-report-bind-address as rented machines reach it; they verify its certificate with the authorities of their image, and renew their leases there (lease.by: Report)',
   },
   logBindAddress: {
     value: bindAddress,

@@ -150,6 +150,12 @@ export const httpUrl = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
+/** An address that machines verify by its certificate; http only on loopback, for machines of a simulator. */
+export const machineUrl = httpUrl.refine(
+  (text) => text.startsWith('https:') || isLoopbackHost(new URL(text).hostname),
+  { error: 'write an https address, such as https://reports.example.com' },
+);
+
 /** `203.0.113.0/24=127.0.0.1`: a network and the host to dial instead. */
 export const addressMapping = z.string().transform((text, context): AddressMapping => {
   const match = /^([0-9a-fA-F.:]+)\/(\d{1,3})=([0-9a-fA-F.:]+)$/.exec(text);

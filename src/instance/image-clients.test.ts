@@ -24,15 +24,21 @@ test.each([
   ['python-x', `${AFTER}, if the image has curl, python3 or openssl.`],
   [undefined, `${AFTER}, if the image has curl, python3 or openssl.`],
 ])('a plan says how a machine of %s ends itself (C01)', (image, hint) => {
-  expect(selfEndHint(image, { lifeSeconds: 4_200 })).toBe(hint);
+  expect(selfEndHint(image, { fuses: { lifeSeconds: 4_200 } })).toBe(hint);
 });
 
 test('a plan names the lease beside the life, or either alone (C01)', () => {
-  expect(selfEndHint('x', { lifeSeconds: 4_200, leaseSeconds: 7_200 })).toBe(
+  expect(selfEndHint('x', { fuses: { lifeSeconds: 4_200, leaseSeconds: 7_200 } })).toBe(
     `${AFTER}, or 2h without a renewal, if the image has curl, python3 or openssl.`,
   );
-  expect(selfEndHint('x', { leaseSeconds: 7_200 })).toBe(
+  expect(selfEndHint('x', { fuses: { leaseSeconds: 7_200 } })).toBe(
     'Self-end: the machine destroys itself after 2h without a renewal, if the image has curl, python3 or openssl.',
+  );
+});
+
+test('a plan names the flag of a lease by report', () => {
+  expect(selfEndHint('x', { fuses: { leaseSeconds: 7_200 }, isReporting: true })).toContain(
+    'or openssl. It requests renewals from the operator, which needs --worker-report-url.',
   );
 });
 

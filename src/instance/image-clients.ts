@@ -38,14 +38,22 @@ export function imageClients(image: string | undefined): ImageClients | undefine
   return known && { name, clients: known.clients };
 }
 
-/** Returns a sentence on how a machine of that image ends itself. */
-export function selfEndHint(image: string | undefined, fuses: Fuses): string {
+/** Fuses of a machine in a plan. */
+interface PlannedFuse {
+  readonly fuses: Fuses;
+  /** Set if the machine requests the renewals of its lease. */
+  readonly isReporting?: true;
+}
+
+/** Returns sentences on how a machine of that image ends itself. */
+export function selfEndHint(image: string | undefined, { fuses, isReporting }: PlannedFuse): string {
   const known = imageClients(image);
   const after = `Self-end: the machine destroys itself after ${endsText(fuses)}`;
-  if (!known) return `${after}, if the image has ${FUSE_CLIENTS}.`;
+  const flag = isReporting ? ' It requests renewals from the operator, which needs --worker-report-url.' : '';
+  if (!known) return `${after}, if the image has ${FUSE_CLIENTS}.${flag}`;
   const { name, clients } = known;
   const [client] = clients;
   return client === undefined
     ? `Self-end: ${name} has neither curl, python3 nor openssl, so only the operator ends its machines. Install curl in the image.`
-    : `${after}, by ${client} of ${name}.`;
+    : `${after}, by ${client} of ${name}.${flag}`;
 }

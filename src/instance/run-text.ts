@@ -40,7 +40,7 @@ export function runText(run: Run): string | undefined {
   const { facts, fuses, nonce, program, isFirstProcess = false } = run;
   const calls = ownCalls(run);
   if (calls === undefined || facts.stop === undefined) return undefined;
-  const counting = fuseCounting(facts, fuses, { skipProbe: '[ -f z ]', beforeEnd: 'kill $_q' });
+  const counting = fuseCounting(run, fuses, { skipProbe: '[ -f z ]', beforeEnd: 'kill $_q' });
   const { file, start } = startOf(program);
   const print = (event: string, value: string): string =>
     `(printf '\\ngpurental ${nonce} ${event} %s\\n' ${value}>&3)`;

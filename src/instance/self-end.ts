@@ -1,6 +1,7 @@
-import { isIP } from 'node:net';
 import { shellQuoted } from '../lib/shell.ts';
 import type { Fuses, SelfEndFacts } from '../market/self-end.ts';
+import { renewalByReport } from './lease-report.ts';
+import { opensslTo, type Place, placeOf } from './shell-place.ts';
 
 /* Shell text with which a machine ends itself with its own key. PURE. */
 
@@ -37,6 +38,8 @@ export interface FuseTarget {
   /** Address of the marketplace, with an optional path prefix. */
   readonly url: string;
   readonly facts: SelfEndFacts;
+  /** Address of the operator's report server, if the machine itself requests the renewals of its lease. */
+  readonly reportUrl?: string | undefined;
 }
 
 /**
@@ -51,7 +54,7 @@ export interface FuseTarget {
  */
 export function fuseLine(target: FuseTarget, fuses: Fuses): string | undefined {
   const calls = ownCalls(target);
-  const counting = fuseCounting(target.facts, fuses);
+  const counting = fuseCounting(target, fuses);
   if (calls === undefined || counting === undefined) return undefined;
   const commands = [
     // An inherited `set -e` would end the fuse at the first file that is missing; `-f`: a host may have brackets.
@@ -97,10 +100,10 @@ export interface FuseConditions {
 
 /**
  * Returns commands that count in the present folder for ever, and call `c` when a fuse is due; undefined if there is no
- * fuse.
+ * fuse, or no token may be sent to the report server.
  */
 export function fuseCounting(
-  facts: SelfEndFacts,
+  { facts, reportUrl }: FuseTarget,
   { lifeSeconds, leaseSeconds }: Fuses,
   conditions?: FuseConditions,
 ): readonly string[] | undefined {
@@ -110,6 +113,9 @@ export function fuseCounting(
   ];
   if (limits.length === 0) return undefined;
   const hasLease = leaseSeconds !== undefined;
+  const isReporting = hasLease && reportUrl !== undefined;
+  const renewal = isReporting ? renewalByReport(reportUrl, facts, leaseSeconds) : undefined;
+  if (isReporting && renewal === undefined) return undefined;
   const skipped = conditions === undefined ? '' : `${conditions.skipProbe}||`;
   const end = `c ${facts.end.method} ${shellQuoted(facts.end.body)}`;
   return [
@@ -121,30 +127,10 @@ export function fuseCounting(
     `[ -f ok ]||[ $n -gt ${PROBE_SECONDS} ]||${skipped}{ c ${facts.probe.method} ${shellQuoted(facts.probe.body)}&&echo>ok;}`,
     // Without the file, no renewal is possible: if a program deletes it, this count stops.
     ...(hasLease ? [`r=$(cat renew)&&i=$((i+${FUSE_TICK_SECONDS}))&&{ [ "$r" = "$q" ]||{ q=$r i=0;};}`] : []),
+    ...(renewal === undefined ? [] : [renewal]),
     `${limits.join('&&')}||${conditions === undefined ? end : `{ [ $e ]||{ e=1;${conditions.beforeEnd}&&continue;};${end};}`}`,
     'done',
   ];
-}
-
-interface Place {
-  readonly isSecure: boolean;
-  readonly hostname: string;
-  /** Host, with the port if it is not the default. */
-  readonly host: string;
-  /** Path in front of all paths, quoted for a shell. */
-  readonly prefix: string;
-}
-
-const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
-
-/** Returns the parts of an address that a certificate proves, or that no packet leaves the machine for. */
-function placeOf(url: string): Place | undefined {
-  if (!URL.canParse(url)) return undefined;
-  const { protocol, hostname, host, pathname } = new URL(url);
-  const isSecure = protocol === 'https:';
-  if (!isSecure && (protocol !== 'http:' || !LOOPBACK.has(hostname))) return undefined;
-  const prefix = pathname.replace(/\/+$/, '');
-  return { isSecure, hostname, host, prefix: prefix === '' ? '' : shellQuoted(prefix) };
 }
 
 /** Returns the ways to send method `$1` and body `$2`; each is tried after the previous ones failed. */
@@ -164,13 +150,8 @@ function clientsOf(place: Place): readonly string[] {
   return isSecure ? [curl, python, openssl(place)] : [curl, python];
 }
 
-/** Returns the command with openssl, which verifies neither chain nor name unless both are requested. */
-function openssl({ hostname, host }: Place): string {
-  const hasPort = host !== hostname;
-  const address = hostname.replace(/^\[|\]$/g, '');
-  const name = hasPort || address !== hostname ? shellQuoted(address) : '$h';
-  const verify = `-verify 9 -verify_return_error -verify_${isIP(address) === 0 ? 'hostname' : 'ip'} ${name}`;
-  const connect = `-connect $h${hasPort ? '' : ':443'}`;
+/** Returns the command with openssl. */
+function openssl(place: Place): string {
   const request = `printf '%s\\r\\n' "$1 $p HTTP/1.0" Host:$h "$k" $j Content-Length:\${#2} '' "$2"`;
-  return `${request}|timeout 30 openssl s_client -quiet ${verify} ${connect}|grep -q '^HTTP/1.. 2'`;
+  return `${request}|${opensslTo(place)}|grep -q '^HTTP/1.. 2'`;
 }

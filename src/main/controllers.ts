@@ -3,6 +3,7 @@ import type { MachineLogs } from '../accounts/machine-logs.ts';
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
 import type { GroupIdentities } from '../controllers/endpoint-group/identity/identities.ts';
 import { createGpuInstanceController } from '../controllers/gpu-instance/controller.ts';
+import type { LeaseReports } from '../controllers/gpu-instance/lease-reports.ts';
 import { createMarketplaceAccountController } from '../controllers/marketplace-account/controller.ts';
 import { KeyChecks } from '../controllers/marketplace-account/key-checks.ts';
 import { createChildSweep } from '../controllers/orphan-sweep/child-sweep.ts';
@@ -24,6 +25,7 @@ import { listAll, type Wiring } from './wiring.ts';
 interface InstanceHelpers {
   readonly identities: Pick<GroupIdentities, 'issue' | 'callerOf'>;
   readonly logs: Pick<MachineLogs, 'ended'>;
+  readonly leaseReports: LeaseReports;
 }
 
 /** Returns all controllers in the order of their start. */
@@ -83,7 +85,7 @@ function accountController(wiring: Wiring): Controller {
   });
 }
 
-function instanceController(wiring: Wiring, { identities, logs }: InstanceHelpers): Controller {
+function instanceController(wiring: Wiring, { identities, logs, leaseReports }: InstanceHelpers): Controller {
   const { env, constants, events, metrics, prober, config, kube, caches, registry, installation } = wiring;
   const { budgets, runSsh, steady } = wiring;
   return createGpuInstanceController({
@@ -94,6 +96,8 @@ function instanceController(wiring: Wiring, { identities, logs }: InstanceHelper
     metrics,
     prober,
     runSsh,
+    leaseReports,
+    reportUrl: config.workerReportUrl,
     allowPrivateAddresses: config.allowPrivateAddresses,
     cluster: kube,
     instances: caches.instances,

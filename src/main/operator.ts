@@ -7,6 +7,8 @@ import { OPERATOR_NAME } from '../api/v1alpha1/names.ts';
 import { GroupIdentities } from '../controllers/endpoint-group/identity/identities.ts';
 import type { GatewayIntake } from '../controllers/endpoint-group/load/gateway-intake.ts';
 import type { PushIntake } from '../controllers/endpoint-group/load/push.ts';
+import { LeaseReports } from '../controllers/gpu-instance/lease-reports.ts';
+import { BY_MACHINE } from '../controllers/gpu-instance/observe.ts';
 import { withDeadline } from '../lib/deadline.ts';
 import type { Env } from '../lib/env.ts';
 import type { Controller } from '../runtime/controller.ts';
@@ -35,6 +37,8 @@ export interface Operator {
   readonly controllers: readonly Controller[];
   /** Receives reports of workers that push their load. */
   readonly intake: PushIntake;
+  /** Renews the leases of machines that request it. */
+  readonly leaseReports: LeaseReports;
   /** Receives the reports of the gateways' pickers. */
   readonly gatewayIntake: GatewayIntake;
   /** The logs of machines, for followers. */
@@ -53,7 +57,14 @@ export function createOperator(options: OperatorOptions): Operator {
     accounts: registry,
     isLeading: () => isLeading(wiring),
   });
-  const controllers = [...createControllers(wiring, { identities, logs }), groups.controller];
+  const leaseReports = new LeaseReports({
+    clock: options.env.clock,
+    instancesById: (id) => caches.instances.byIndex(BY_MACHINE, id),
+    identity: () => installation.identity(),
+    isLeading: () => isLeading(wiring),
+    reportUrl: wiring.config.workerReportUrl,
+  });
+  const controllers = [...createControllers(wiring, { identities, logs, leaseReports }), groups.controller];
   const manager = createManager({
     sources: Object.values(caches),
     tasks: tasksOf(wiring, controllers),
@@ -62,7 +73,7 @@ export function createOperator(options: OperatorOptions): Operator {
     log: options.env.log,
   });
   const { intake, gatewayIntake } = groups;
-  const hearing = { intake, gatewayIntake, logs };
+  const hearing = { intake, gatewayIntake, logs, leaseReports };
   return { manager, kube, caches, registry, installation, ledger, election, controllers, ...hearing };
 }
 

@@ -50,6 +50,24 @@ test('reports of workers are taken until the pages are closed', async () => {
   await expect(report()).rejects.toThrow();
 });
 
+test('requests for renewals go to leases, and all other reports to groups', async () => {
+  const flags = { ...OFF, workerReportBindAddress: '127.0.0.1:0', marketplaceUrl: 'https://market.example' };
+  const intake = { take: (path: string) => ({ status: 401, message: path }) };
+  const leaseReports = { take: () => ({ status: 200, message: 'ok', renew: 'proof-1:60' }) };
+  const pages = await servePageSet({
+    config: parseConfig(flags, {}),
+    operator: { ...operator, intake, leaseReports } as unknown as Operator,
+    registry: createMetricRegistry(),
+    clock: createVirtualClock(),
+    log: silentLogger,
+  });
+  const reported = async (path: string) =>
+    (await fetch(pages.urls['workerReports'] + path, { method: 'POST', body: '{}' })).json();
+  expect(await reported('/lease/')).toEqual({ success: true, renew: 'proof-1:60' });
+  expect(await reported('/worker_status/')).toEqual({ success: false, error: '/worker_status/' });
+  await pages.close();
+});
+
 describe('reports of pickers', () => {
   async function reported(flags: Record<string, string>): Promise<number> {
     const taken: unknown[] = [];

@@ -6,6 +6,7 @@ import type { Config, OptionName } from '../config/options.ts';
 import type { PickerConfig } from '../config/picker-options.ts';
 import type { BindAddress } from '../config/values.ts';
 import { ConfigError, flagName } from '../config.ts';
+import { LEASE_PATH } from '../instance/lease-report.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { InformerHealth } from '../runtime/list-watch/informer.ts';
@@ -129,14 +130,15 @@ export async function listenOn<Listening>(
   }
 }
 
-/** Opens the server for the load reports of workers. Untrusted machines reach it, so it serves nothing else. */
+/** Opens the server for the reports of machines: loads of workers, and leases. Untrusted machines reach it, so it serves nothing else. */
 async function openReports(
   { config, operator }: PageSetOptions,
   servers: Map<string, RunningServer>,
 ): Promise<void> {
   const address = config.workerReportBindAddress;
   if (address.type === 'off') return;
-  const take = (path: string, body: unknown) => operator.intake.take(path, body);
+  const take = (path: string, body: unknown) =>
+    path === LEASE_PATH ? operator.leaseReports.take(body) : operator.intake.take(path, body);
   const server = await listenOn('workerReportBindAddress', address, (at) => serveReports(take, at));
   servers.set('workerReports', server);
 }

@@ -48,6 +48,12 @@ test('a report is taken by its path without the query, and its body as JSON', as
   expect(calls).toEqual([['/some/path', { a: 1 }]]);
 });
 
+test('a reply has the text that renews a lease', async () => {
+  const renewing = await serve(() => ({ status: 200, message: 'ok', renew: 'proof-1:60' }));
+  const reply = await fetch(renewing, { method: 'POST', body: '{}' });
+  expect(await reply.text()).toBe('{"success":true,"renew":"proof-1:60"}');
+});
+
 test('a refusal says what the taker says', async () => {
   const url = await serve(() => ({ status: 401, message: 'the token is not that of a worker' }));
   expect(await post(url, '{}')).toEqual([

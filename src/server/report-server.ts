@@ -5,11 +5,16 @@ import { promisify } from 'node:util';
 import { inBackground } from '../lib/background.ts';
 import { bodyOf, type RunningServer, runningServer } from './http-server.ts';
 
+/** Answer to one POST. */
+interface ReportAnswer {
+  readonly status: number;
+  readonly message: string;
+  /** Text that renews the lease of the machine. */
+  readonly renew?: string;
+}
+
 /** Answers one POST; `body` is parsed JSON. */
-export type TakeReport = (
-  path: string,
-  body: unknown,
-) => { readonly status: number; readonly message: string };
+export type TakeReport = (path: string, body: unknown) => ReportAnswer;
 
 /** Limits of callers. */
 export interface ReportLimits {
@@ -107,8 +112,12 @@ async function answer(
     response.writeHead(200, { 'content-type': 'text/plain' }).end(await publicKey());
     return;
   }
-  const { status, message } = await replyTo(take, request);
-  const body = JSON.stringify(status === 200 ? { success: true } : { success: false, error: message });
+  const { status, message, renew } = await replyTo(take, request);
+  const body = JSON.stringify(
+    status === 200
+      ? { success: true, ...(renew !== undefined && { renew }) }
+      : { success: false, error: message },
+  );
   response.writeHead(status, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),
@@ -118,10 +127,7 @@ async function answer(
   response.end(body);
 }
 
-async function replyTo(
-  take: TakeReport,
-  request: IncomingMessage,
-): Promise<{ readonly status: number; readonly message: string }> {
+async function replyTo(take: TakeReport, request: IncomingMessage): Promise<ReportAnswer> {
   if (request.method !== 'POST') return { status: 405, message: 'only POST' };
   try {
     const text = await bodyOf(request, MAX_BYTES);

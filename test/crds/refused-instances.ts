@@ -612,6 +612,11 @@ const leases: readonly Refused[] = [
     refusals: [],
   },
   {
+    given: 'a lease that the operator renews by its replies',
+    spec: { ...base, lease: { duration: '30m', by: 'Report' } },
+    refusals: [],
+  },
+  {
     given: 'a lease of a day beside a command',
     spec: { ...base, command: ['serve'], args: ['--fast'], lease: { duration: '24h', by: 'Program' } },
     refusals: [],
@@ -629,7 +634,9 @@ const leases: readonly Refused[] = [
   {
     given: 'a lease by SSH without the SSH port',
     spec: { ...base, lease: { duration: '2h', by: 'SSH' } },
-    refusals: ['spec.lease.by: Forbidden: lease.by SSH needs the SSH port: write ssh: true, or by: Program'],
+    refusals: [
+      'spec.lease.by: Forbidden: lease.by SSH needs the SSH port: write ssh: true, or by: Report or Program',
+    ],
   },
   {
     given: 'a lease beside args alone',

@@ -39,6 +39,7 @@ const FUSE = {
   ...{ sleepSeconds: 30, lifeStep: 30, leaseStep: 30, lifeSeconds: 150, leaseSeconds: 60 },
   ...{ unarmed: -999_999_999, probeSeconds: 300, host: 'market.example' },
   ...{ isRenewable: true, isKept: true, isRepeated: true },
+  ...{ reportSeconds: undefined, isReplyProven: false },
   // biome-ignore lint/suspicious/noTemplateCurlyInString: a shell reads it
   path: '/api/v0/instances/${CONTAINER_ID:?}/',
 };
@@ -49,6 +50,9 @@ test('a fuse is read from the text that the operator sends', () => {
     facts && fuseLine({ url: 'https://market.example', facts }, { lifeSeconds: 150, leaseSeconds: 60 });
   expect(fuseIn(startText(line ?? '', 'python3 train.py'))).toEqual(FUSE);
   expect(fuseIn('python3 train.py')).toBeUndefined();
+  const target = { url: 'https://market.example', reportUrl: 'https://reports.example' };
+  const asking = facts && fuseLine({ ...target, facts }, { lifeSeconds: 150, leaseSeconds: 60 });
+  expect(fuseIn(asking)).toEqual({ ...FUSE, reportSeconds: 8, isReplyProven: true });
 });
 
 test('a fuse whose folder is deleted counts its life on, and no lease that nothing could renew', async () => {

@@ -52,12 +52,13 @@ interface Options {
   readonly at?: OwnKeyService;
   readonly trusted?: string;
   readonly env?: Readonly<Record<string, string>>;
+  readonly reportUrl?: string;
 }
 
 async function boot(inside: Container, shell: ShellName, fuses: Fuses, options: Options = {}): Promise<void> {
-  const { at = service, trusted = at.certificate, env } = options;
+  const { at = service, trusted = at.certificate, env, reportUrl } = options;
   const { selfEnd: facts } = vastFacts;
-  const line = facts && fuseLine({ url: at.url, facts }, fuses);
+  const line = facts && fuseLine({ url: at.url, facts, reportUrl }, fuses);
   if (line === undefined) throw new Error('no fuse');
   const child = inside.start(shell, startText(line, undefined), { SSL_CERT_FILE: trusted, ...env });
   expect(await ended(child)).toEqual({ status: 0, signal: null, out: '', err: '' });
@@ -340,6 +341,113 @@ describe.concurrent('a lease', PATIENT, () => {
     counted = count(inside);
     await until('two ticks', () => count(inside) > counted + 30);
     expect(ends(inside)).toHaveLength(before);
+    inside.kill();
+  });
+});
+
+describe.concurrent('a lease by report', PATIENT, () => {
+  const long = { leaseSeconds: 600 };
+  /** Seconds of a sleep in which a slow client answers. */
+  const SLOW_TICK_SECONDS = 0.4;
+  const env = { GPURENTAL_WORKER_TOKEN: 'token-1', GPURENTAL_LEASE_PROOF: 'proof-1' };
+
+  interface Request {
+    readonly id: string;
+    readonly mtoken: string;
+    readonly count: number;
+    readonly since: number;
+  }
+
+  /** Returns a path of its own below the report server, whose replies are the text that `reply` returns. */
+  function reports(inside: Container, reply: (request: Request) => string) {
+    const requests: Request[] = [];
+    service.bodies.set(`/at/${inside.id}/lease/`, (body) => {
+      const request = JSON.parse(body) as Request;
+      requests.push(request);
+      return reply(request);
+    });
+    return { requests, reportUrl: `${service.url}/at/${inside.id}/` };
+  }
+
+  const renewed = ({ count: counted }: Request) => `{"success":true,"renew":"proof-1:${counted}"}`;
+  const renewal = ({ state }: Container) => {
+    const file = join(state, 'renew');
+    return existsSync(file) ? readFileSync(file, 'utf8') : undefined;
+  };
+
+  test.each(PAIRS)(
+    'in %s is renewed by %s, and ends its machine when replies stop',
+    async (shell, client) => {
+      const inside = container([client]);
+      inside.program('sleep', `#!/bin/sh\nexec ${programPath('sleep')} ${SLOW_TICK_SECONDS}\n`);
+      let isAlive = true;
+      const { requests, reportUrl } = reports(inside, (request) => (isAlive ? renewed(request) : '{}'));
+      await boot(inside, shell, long, { env, reportUrl });
+      await until('renewals of an armed lease', () => requests.filter(({ since }) => since >= 0).length >= 2);
+      expect(requests[0]).toMatchObject({ id: inside.id, mtoken: 'token-1' });
+      expect(requests[0]?.since).toBeLessThan(0);
+      expect(requests.filter(({ since }) => since >= 0 && since < 75)).toEqual([]);
+      expect(ends(inside)).toEqual([]);
+      isAlive = false;
+      const { length } = requests;
+      await until('the end', () => ends(inside).length > 0);
+      expect(requests.length, 'it asks at each count').toBeGreaterThan(length + 2);
+      const [key] = new Set(callsOf(inside).map((call) => call.key));
+      expect(service.calls.filter(({ path }) => path.startsWith(`/at/${inside.id}/`))).not.toContainEqual(
+        expect.objectContaining({ key }),
+      );
+      inside.kill();
+    },
+  );
+
+  test.each<[string, (request: Request) => string]>([
+    ['a success without a proof', () => '{"success":true}'],
+    ['its own request', (request) => JSON.stringify(request)],
+    ['the proof of another machine', ({ count: counted }) => `{"renew":"proof-2:${counted}"}`],
+    ['a reply to an earlier request', () => '{"renew":"proof-1:0"}'],
+    ['a count that only begins so', ({ count: counted }) => `{"renew":"proof-1:${counted}0"}`],
+  ])('is not armed by %s', async (_what, reply) => {
+    const inside = container(['curl']);
+    const { requests, reportUrl } = reports(inside, reply);
+    await boot(inside, 'dash', { leaseSeconds: 90 }, { env, reportUrl });
+    await until('the count', () => count(inside) >= 240 && requests.length > 3);
+    expect([renewal(inside), ends(inside)]).toEqual([undefined, []]);
+    inside.kill();
+  });
+
+  test.each(CALLING)('shows its token to no report server that %s cannot verify', async (client) => {
+    const inside = container([client]);
+    const reportUrl = `${impostor.url}/at/${inside.id}/`;
+    await boot(inside, 'dash', { leaseSeconds: 90 }, { env, reportUrl });
+    await until('the count', () => count(inside) >= 240);
+    expect(impostor.calls.filter(({ path }) => path.includes(`/at/${inside.id}/`))).toEqual([]);
+    expect([renewal(inside), ends(inside)]).toEqual([undefined, []]);
+    inside.kill();
+  });
+
+  test('is not armed by a server that knows no proof, when the environment has none', async () => {
+    const inside = container(['curl']);
+    const { requests, reportUrl } = reports(inside, ({ count: counted }) => `{"renew":":${counted}"}`);
+    await boot(inside, 'dash', { leaseSeconds: 90 }, { reportUrl });
+    await until('the count', () => count(inside) >= 240 && requests.length > 3);
+    expect(renewal(inside)).toBeUndefined();
+    inside.kill();
+  });
+
+  test('counts on while the report server does not answer', async () => {
+    const inside = container(['curl']);
+    inside.program(
+      'curl',
+      `#!/bin/sh\ncase "$*" in */lease/*)exec ${programPath('sleep')} 60;esac\nexec ${programPath('curl')} "$@"\n`,
+    );
+    await boot(
+      inside,
+      'dash',
+      { leaseSeconds: 90, lifeSeconds: 300 },
+      { env, reportUrl: `${service.url}/at/${inside.id}/` },
+    );
+    await until('the end', () => ends(inside).length > 0);
+    expect(inside.sleeps().length).toBeLessThan(15);
     inside.kill();
   });
 });

@@ -21,6 +21,8 @@ export interface OwnKeyService {
   readonly calls: OwnCall[];
   /** Statuses of the next replies to a method and path, such as `PUT /api/`, or to a path; 200 after them. */
   readonly replies: Map<string, number[]>;
+  /** Bodies of replies by path, from the body of the call; a success without them. */
+  readonly bodies: Map<string, (body: string) => string>;
   close(): Promise<void>;
 }
 
@@ -38,7 +40,8 @@ export async function ownKeyService(folder: string, hostName = 'localhost'): Pro
   writeFileSync(certificate, cert);
   const calls: OwnCall[] = [];
   const replies = new Map<string, number[]>();
-  const service = { certificate, calls, replies };
+  const bodies = new Map<string, (body: string) => string>();
+  const service = { certificate, calls, replies, bodies };
   const server = createServer({ cert, key }, (request, response) => {
     const { method = '', url: path = '', headers } = request;
     const chunks: Buffer[] = [];
@@ -47,7 +50,7 @@ export async function ownKeyService(folder: string, hostName = 'localhost'): Pro
       const body = Buffer.concat(chunks).toString();
       calls.push({ method, path, key: headers.authorization ?? '', body });
       response.writeHead((replies.get(`${method} ${path}`) ?? replies.get(path))?.shift() ?? 200);
-      response.end('{"success":true}');
+      response.end(bodies.get(path)?.(body) ?? '{"success":true}');
     });
   });
   server.listen(0, 'localhost');

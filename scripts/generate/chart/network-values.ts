@@ -6,9 +6,14 @@ const ports = { type: 'array', minItems: 1, items: schemas.port } as const;
 /** Values of network access to and from the operator. */
 export const networkValues: ChartValues = {
   workerReports: group(
-    'Server for load reports of rented workers, required by EndpointGroups with `load.type: Push`. Rented machines are outside the cluster, so expose it by a Service of type LoadBalancer or by the Ingress, with TLS.',
+    'Server for load reports of rented workers, required by EndpointGroups with `load.type: Push`, and for leases with `by: Report`. Rented machines are outside the cluster, so expose it by a Service of type LoadBalancer or by the Ingress, with TLS.',
     {
       enabled: value('', false, schemas.flag),
+      url: value(
+        'https address of the server as rented machines reach it, such as https://reports.example.com, for leases with `by: Report`. Images of machines must trust its certificate. If empty, the host of the Ingress; without an Ingress, none.',
+        '',
+        { type: 'string', pattern: '^(https://[^ ]+)?$' },
+      ),
       port: value('Container port.', 8082, schemas.port),
       service: group('', {
         type: value('', 'ClusterIP', { type: 'string', enum: ['ClusterIP', 'NodePort', 'LoadBalancer'] }),
@@ -16,7 +21,7 @@ export const networkValues: ChartValues = {
         annotations: value('', {}, schemas.stringMap),
       }),
       ingress: group(
-        'Ingress for the two paths of the worker protocol. Reports contain the token of the worker, so terminate TLS here.',
+        'Ingress for the paths of the worker protocol and of leases. Reports contain the token of the worker, so terminate TLS here.',
         {
           enabled: value('', false, schemas.flag),
           className: value('Default of the cluster if empty.', '', schemas.text),

@@ -218,7 +218,7 @@ export const gpuInstanceForm: StatusForm = {
       ),
       lease: restOf(
         gpuInstanceStatus.shape.lease.unwrap(),
-        'When its renewal began, and the pinned SSH host key: `since`, `hostKey`.',
+        'When its renewal began, and its way: `since`, `by`, the pinned SSH host key `hostKey`.',
       ),
       history: z
         .array(gpuInstanceStatus.shape.history.unwrap().element.partial())

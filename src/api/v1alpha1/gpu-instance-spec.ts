@@ -153,13 +153,13 @@ const lease = z
   .object({
     duration: duration({
       description:
-        'Time without a renewal after which the machine destroys itself. Renewed each fifth of it.',
+        'Time without a renewal after which the machine destroys itself. Renewed each fifth of it, or earlier.',
       example: '2h',
       ...LEASE_DURATION,
     }),
-    by: choice(['SSH', 'Program'], {
+    by: choice(['SSH', 'Report', 'Program'], {
       description:
-        'Who renews. SSH: the operator, by the SSH port of the machine. Program: your program, by a change of /var/tmp/.gpurental/renew.',
+        'Who renews. SSH: the operator, by the SSH port of the machine. Report: the operator, by its replies to requests of the machine; it needs the flag --worker-report-url. Program: your program, by a change of /var/tmp/.gpurental/renew.',
     }),
   })
   .meta(
@@ -335,7 +335,7 @@ const startRules: readonly CelRule[] = [
 const leaseRules: readonly CelRule[] = [
   {
     rule: "!has(self.lease) || self.lease.by != 'SSH' || self.ssh",
-    message: 'lease.by SSH needs the SSH port: write ssh: true, or by: Program',
+    message: 'lease.by SSH needs the SSH port: write ssh: true, or by: Report or Program',
     fieldPath: '.lease.by',
     reason: 'FieldValueForbidden',
   },

@@ -396,6 +396,10 @@ export const gpuInstanceStatus = z
           description:
             'Time of the first attempt to renew it. From then on it may be armed, so it is renewed regardless of the spec.',
         }).optional(),
+        by: choice(['Report'], {
+          description:
+            'Report if the machine itself requests the renewals; left out if the operator logs in.',
+        }).optional(),
         renewedAt: timestamp({
           description:
             'Time of the last renewal. After the first one, the machine ends itself if renewals stop.',

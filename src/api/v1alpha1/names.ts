@@ -255,6 +255,8 @@ export const fieldManagers = {
 export const RESERVED_ENV_PREFIX = 'GPURENTAL_';
 /** Header with the random token that a worker and the operator show each other. */
 export const WORKER_TOKEN_ENV = `${RESERVED_ENV_PREFIX}WORKER_TOKEN` as const;
+/** Text by which a machine recognizes the operator's reply to a request to renew its lease. */
+export const LEASE_PROOF_ENV = `${RESERVED_ENV_PREFIX}LEASE_PROOF` as const;
 
 /** Nonce of the rental of a run, in the environment of its machine. */
 export const RUN_ENV = `${RESERVED_ENV_PREFIX}RUN` as const;

@@ -119,7 +119,7 @@ const troubleReasons = {
   LeaseNotRenewed: retryable(
     {},
     'The lease of the machine is not renewed.',
-    'Check that the operator may connect to the SSH port of the machine, and that its start script leaves /var/tmp/.gpurental alone. To end the lease, remove spec.lease and replace the machine.',
+    'Check that the operator may connect to the SSH port of the machine (by: SSH) or the machine to --worker-report-url (by: Report), and that its start script leaves /var/tmp/.gpurental alone. To end the lease, remove spec.lease and replace the machine.',
   ),
   Idle: terminal(
     { isChosen: true, ground: 'status', endsInMass: true, endsForGood: true, phase: 'Stopped' },

@@ -203,6 +203,9 @@ function readerOf(reading: AccountReading, checks: Checks): Reader {
 /** A permission that the caller lacks does not affect the operator's. */
 const OWN_RIGHT = / cannot (get|list|create|patch|update|delete) resource /;
 
+/** Stands for the operator's flag --worker-report-url, which a plan does not know. */
+const ANY_REPORT_URL = 'https://reports.example.com/';
+
 /** Returns the operator's checks before a rental, as far as the caller's permissions allow. */
 async function checkedInputs(
   observed: Parameters<Reader['inputs']>[0],
@@ -210,7 +213,7 @@ async function checkedInputs(
 ): Promise<InputsView> {
   const { object, purchase } = observed;
   const nonce = rentalNonce(observed);
-  const setting = { market: vastFacts, url, lifeMs: fuseLifeMs(observed), nonce };
+  const setting = { market: vastFacts, url, lifeMs: fuseLifeMs(observed), nonce, reportUrl: ANY_REPORT_URL };
   if (!kube) return inputsAlone(object, setting);
   const inputs = await readInputs(object, kube, setting);
   if (inputs.type === 'problem' && inputs.reason !== 'NotPermitted') return inputs;

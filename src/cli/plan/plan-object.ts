@@ -93,7 +93,7 @@ async function boughtPlan(
   if (decided.refusal) return { candidates: kept.map(notRented) };
   const { pricePerHour } = rents ?? {};
   const perDay = pricePerHour === undefined ? undefined : Math.round(pricePerHour * 24e6) / 1e6;
-  const selfEnd = fuse?.type === 'fuse' ? selfEndHint(planned.spec.image, fuse.fuses) : fuse?.detail;
+  const selfEnd = fuse?.type === 'fuse' ? selfEndHint(planned.spec.image, fuse) : fuse?.detail;
   return {
     rents,
     perDay,

@@ -18,6 +18,7 @@ import {
   silentInstanceMetrics,
 } from './deps.ts';
 import { LeaseSchedules, type SshRunner } from './lease-renewal.ts';
+import type { LeaseReports } from './lease-reports.ts';
 import { MachineIndex, Memories } from './memory.ts';
 import { type CallerOf, type Prober, ProbeSchedules } from './probe.ts';
 import { reconcile } from './reconcile.ts';
@@ -39,6 +40,7 @@ export interface GpuInstanceControllerOptions
     | 'allowPrivateAddresses'
     | 'issueIdentity'
     | 'ledger'
+    | 'reportUrl'
   > {
   readonly env: Pick<Env, 'clock' | 'random' | 'log'>;
   readonly spendBudgets: Pick<Informer<SpendBudget>, 'onChange'>;
@@ -47,6 +49,8 @@ export interface GpuInstanceControllerOptions
   readonly prober: Prober;
   /** Runs commands on machines by SSH; without it no lease is renewed. */
   readonly runSsh?: SshRunner | undefined;
+  /** Answers machines that request the renewals of their leases; without it no such lease is renewed. */
+  readonly leaseReports?: LeaseReports | undefined;
   /** Receives the log of a run with its result. */
   readonly onRunLog?: OnRunLog | undefined;
   /** TLS identity that probes present to a worker of a gateway. */
@@ -105,6 +109,7 @@ class InstanceLoop {
   readonly #shared: SharedDeps;
   readonly #probes: ProbeSchedules;
   readonly #leases: LeaseSchedules;
+  readonly #leaseReports: LeaseReports | undefined;
   readonly #selfEnds: SelfEndChecks;
   readonly #results: RunCollections;
   readonly #watches: Watches;
@@ -136,6 +141,7 @@ class InstanceLoop {
       withoutStart: new Set(),
       allowPrivateAddresses,
       issueIdentity: options.issueIdentity,
+      reportUrl: options.reportUrl,
     };
     this.#probes = new ProbeSchedules({
       clock,
@@ -152,6 +158,8 @@ class InstanceLoop {
       sessionOf: accountOf,
       onChange: enqueue,
     });
+    this.#leaseReports = options.leaseReports;
+    this.#leaseReports?.listen(enqueue);
     this.#selfEnds = new SelfEndChecks({
       ...{ clock, log: env.log, onChange: enqueue },
       marketOf: (object) => accountOf(object)?.market,
@@ -178,6 +186,7 @@ class InstanceLoop {
     this.#watches.stop();
     this.#probes.stop();
     this.#leases.stop();
+    this.#leaseReports?.stop();
     this.#selfEnds.stop();
     this.#results.stop();
   }
@@ -191,6 +200,7 @@ class InstanceLoop {
   gone(key: string): void {
     this.#probes.forget(key);
     this.#leases.forget(key);
+    this.#leaseReports?.forget(key);
     this.#selfEnds.forget(key);
     this.#results.forget(key);
   }
@@ -199,7 +209,7 @@ class InstanceLoop {
     const { key, log, aside, readNow } = context;
     const memory = this.#memories.of(uidOf(object));
     memory.probe = this.#probes.view(key, object);
-    memory.lease = this.#leases.view(key, object);
+    memory.lease = this.#leaseReports?.view(key, object) ?? this.#leases.view(key, object);
     memory.selfEnd = this.#selfEnds.view(key, object);
     memory.runResult = this.#results.view(key, object);
     const wake = () => this.#enqueue(key, PRIORITY.called);

@@ -32,6 +32,8 @@ export interface SharedDeps {
   readonly identity: () => Identity | undefined;
   /** Issues the certificate with which the machine of a worker authenticates. */
   readonly issueIdentity?: IssueIdentity | undefined;
+  /** Address of the operator's report server as machines reach it; undefined without one. */
+  readonly reportUrl?: string | undefined;
   readonly leaseRemainingMs: () => number;
   readonly events: EventRecorder;
   readonly reviews: AccessReviews;

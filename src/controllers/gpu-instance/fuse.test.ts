@@ -54,6 +54,26 @@ describe('the fuse of a rental (C01)', () => {
     });
   });
 
+  test('requests renewals at the report server with a lease by report only (C02)', () => {
+    const inputs = { lifeMs: undefined, reportUrl: 'https://reports.example/' };
+    const byReport = fuseFor({ ...LEASE, lease: { duration: '2h', by: 'Report' } }, inputs);
+    expect(byReport).toMatchObject({
+      line: expect.stringContaining('h=reports.example p=/lease/ '),
+      reportUrl: inputs.reportUrl,
+    });
+    expect(fuseFor(LEASE, inputs)).not.toHaveProperty('reportUrl');
+    expect(fuseFor(LEASE, inputs)).toMatchObject({ line: expect.not.stringContaining('/lease/') });
+  });
+
+  test('is impossible for a lease by report without an address of the report server', () => {
+    const lease = { duration: '2h', by: 'Report' } as const;
+    expect(fuseFor({ ...LEASE, lease }, { lifeMs: undefined })).toEqual({
+      type: 'impossible',
+      detail:
+        'spec.lease would have no effect: by Report needs the address of the report server, which the operator gets by --worker-report-url.',
+    });
+  });
+
   test.each<[string, GpuInstanceManifestSpec, Partial<FuseInputs>, string]>([
     ['args', { args: [] }, {}, "with args the image's own program runs, and nothing beside it"],
     ['plain http', {}, { url: 'http://market.example' }, 'a machine sends its key to an https address only'],
@@ -196,6 +216,14 @@ describe('the start text that is sent (C01)', () => {
     expect(sent({ onStart: 'date' }, undefined, { type: 'impossible', detail: 'why' })).toEqual({
       ...{ type: 'refused', detail: 'why' },
     });
+  });
+
+  test('marks the rental of a machine that requests its renewals', () => {
+    const lease: DesiredFuse = { type: 'fuse', line, fuses: { leaseSeconds: 7_200 } };
+    const fuses = { type: 'fuse', fuses: lease.fuses };
+    expect(sent({ onStart: 'date' }, undefined, lease)).toMatchObject({ fuse: fuses });
+    const asking = sent({ onStart: 'date' }, undefined, { ...lease, reportUrl: 'https://reports.example' });
+    expect(asking).toMatchObject({ fuse: { ...fuses, isReporting: true } });
   });
 
   test('is that of the script alone when no machine of the object can end itself', () => {

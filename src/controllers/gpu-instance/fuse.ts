@@ -10,7 +10,13 @@ import type { Observed, RentalFuse } from './types.ts';
 
 /** Fuse that a rental should have, before the length of its start script is known. */
 export type DesiredFuse =
-  | { readonly type: 'fuse'; readonly fuses: Fuses; readonly line: string }
+  | {
+      readonly type: 'fuse';
+      readonly fuses: Fuses;
+      readonly line: string;
+      /** Address at which the machine requests the renewals of its lease. */
+      readonly reportUrl?: string;
+    }
   /** A lease that no fuse would enforce; the rental is refused. */
   | { readonly type: 'impossible'; readonly detail: string }
   | Extract<RentalFuse, { type: 'none' }>;
@@ -25,6 +31,8 @@ export interface FuseInputs {
   readonly env: readonly string[];
   readonly market: Pick<MarketFacts, 'selfEnd'>;
   readonly url: string;
+  /** Address of the operator's report server as machines reach it; undefined without one. */
+  readonly reportUrl?: string | undefined;
 }
 
 /**
@@ -41,10 +49,11 @@ export function desiredFuse(inputs: FuseInputs): DesiredFuse | undefined {
     ...(leaseMs !== undefined && { leaseSeconds: Math.ceil(leaseMs / 1_000) }),
   };
   const facts = market.selfEnd;
-  const line = facts && fuseLine({ url, facts }, fuses);
+  const reportUrl = spec.lease?.by === 'Report' ? inputs.reportUrl : undefined;
+  const line = facts && fuseLine({ url, facts, reportUrl }, fuses);
   const why = obstacle(inputs);
   if (why !== undefined || line === undefined) return noFuse(why ?? NEEDS_HTTPS, leaseMs !== undefined);
-  return { type: 'fuse', fuses, line };
+  return { type: 'fuse', fuses, line, ...(reportUrl !== undefined && { reportUrl }) };
 }
 
 const NEEDS_HTTPS = 'a machine sends its key to an https address only';
@@ -52,9 +61,11 @@ const NEEDS_HTTPS = 'a machine sends its key to an https address only';
 /**
  * Returns the reason why no machine of this object can end itself; undefined if at most the address prevents it.
  */
-function obstacle({ launch, env, market: { selfEnd } }: FuseInputs): string | undefined {
+function obstacle({ spec, launch, env, market: { selfEnd }, reportUrl }: FuseInputs): string | undefined {
   if (!selfEnd) return 'machines of this market cannot end themselves';
   if (launch.args !== undefined) return "with args the image's own program runs, and nothing beside it";
+  if (spec.lease?.by === 'Report' && reportUrl === undefined)
+    return 'by Report needs the address of the report server, which the operator gets by --worker-report-url';
   const taken = [selfEnd.idVariable, selfEnd.keyVariable].find((name) => env.includes(name));
   return taken && `env sets ${taken}, so the machine does not know itself`;
 }

@@ -83,7 +83,7 @@ interface LeaseTarget extends SocketAddress {
 function targetOf(object: GpuInstance): LeaseTarget | undefined {
   const { metadata, spec, status } = object;
   const isDesired = mayBeArmed(object)
-    ? !isAtRest(recordedState(status))
+    ? status?.lease?.by !== 'Report' && !isAtRest(recordedState(status))
     : spec.lease?.by === 'SSH' && isUp(status);
   if (!isDesired || metadata.deletionTimestamp !== undefined) return undefined;
   const durationMs = leaseMs(object);

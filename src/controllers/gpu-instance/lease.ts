@@ -11,7 +11,7 @@ import type { Facts } from './facts.ts';
 import type { ConditionState, LeaseView } from './types.ts';
 
 /** Number of failures before an event: a single lost connection causes none. */
-const FAILURES_UNTIL_EVENT = 2;
+export const FAILURES_UNTIL_EVENT = 2;
 
 /**
  * Returns the lease of the machine: the last renewal, and the condition LeaseAtRisk with the time at which the machine
@@ -48,11 +48,11 @@ const WITHOUT_ONE =
 
 function leaseFields(
   { object, clock }: Pick<Facts, 'object' | 'clock'>,
-  { renewedAt, hostKey }: LeaseView,
+  { renewedAt, hostKey, by }: LeaseView,
 ): GpuInstanceStatus['lease'] {
   const { since = formatTime(clock.now) } = object.status?.lease ?? {};
   const at = renewedAt === undefined ? undefined : formatTime(clock.now - (clock.steadyNow - renewedAt));
-  return { since, ...omitUndefined({ renewedAt: at, hostKey }) };
+  return { since, ...omitUndefined({ by, renewedAt: at, hostKey }) };
 }
 
 function riskOf(

@@ -8,7 +8,7 @@ import { readInputs } from './rental-inputs.ts';
 import { rentalNonce } from './sent-start.ts';
 import type { InputsView, Observed } from './types.ts';
 
-type PreflightPorts = Pick<Deps, 'cluster' | 'issueIdentity' | 'memory' | 'steady'> & {
+type PreflightPorts = Pick<Deps, 'cluster' | 'issueIdentity' | 'memory' | 'reportUrl' | 'steady'> & {
   readonly session: { readonly login: Login; readonly market: { readonly about: MarketFacts } } | undefined;
 };
 
@@ -24,7 +24,7 @@ const MAX_DETAIL = 512;
  */
 export async function readPreflight(
   observed: Observed,
-  { cluster, issueIdentity, memory, steady, session }: PreflightPorts,
+  { cluster, issueIdentity, memory, reportUrl, steady, session }: PreflightPorts,
 ): Promise<InputsView> {
   const { object, purchase } = observed;
   if (!session) return NO_SESSION;
@@ -35,6 +35,7 @@ export async function readPreflight(
       lifeMs: fuseLifeMs(observed),
       nonce: rentalNonce(observed),
       issueIdentity,
+      reportUrl,
     });
     const { generation } = object.metadata;
     if (inputs.type === 'problem' || memory.areChildrenTried(generation, steady.now())) return inputs;

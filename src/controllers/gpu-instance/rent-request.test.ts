@@ -4,10 +4,16 @@ import { diskGB } from '../../api/v1alpha1/machine-drift.ts';
 import { Secret } from '../../lib/secret.ts';
 import type { RegistryLogin } from '../../market/rental.ts';
 import { rentRequest } from './rental.ts';
+import type { RentalFuse } from './types.ts';
 
 function built(
   manifest: Parameters<typeof spec>[0],
-  inputs: { env?: Record<string, string>; onStart?: string; imageLogin?: RegistryLogin } = {},
+  inputs: {
+    env?: Record<string, string>;
+    onStart?: string;
+    imageLogin?: RegistryLogin;
+    fuse?: RentalFuse;
+  } = {},
   launch: { readonly ssh?: boolean; readonly args?: readonly string[] } = {},
 ) {
   const full = spec(manifest);
@@ -19,9 +25,11 @@ function built(
     inputs: {
       ...{ type: 'ready', env: inputs.env ?? {}, ssh: launch.ssh ?? false, args: launch.args },
       ...{ onStart: inputs.onStart, imageLogin: inputs.imageLogin },
+      ...(inputs.fuse && { fuse: inputs.fuse }),
     },
     label: 'the label',
     workerToken: 'the token',
+    leaseProof: 'proof-1',
   });
 }
 
@@ -50,6 +58,15 @@ describe('a rent request', () => {
       bidPerHour: 250_000,
       ssh: true,
       imageLogin: login,
+    });
+  });
+
+  test('carries the proof of renewals if the machine requests them, and in no other case', () => {
+    const fuse = { type: 'fuse', fuses: { leaseSeconds: 7_200 } } as const;
+    const token = { GPURENTAL_WORKER_TOKEN: 'the token' };
+    expect(built({}, { fuse }).env).toEqual(token);
+    expect(built({}, { fuse: { ...fuse, isReporting: true } }).env).toEqual({
+      ...{ ...token, GPURENTAL_LEASE_PROOF: 'proof-1' },
     });
   });
 

@@ -44,6 +44,8 @@ export interface RentalSetting {
   /** Nonce of the rental, for the result of a run. */
   readonly nonce: string;
   readonly issueIdentity?: IssueIdentity | undefined;
+  /** Address of the operator's report server as machines reach it; undefined without one. */
+  readonly reportUrl?: string | undefined;
 }
 
 interface SecretObject extends KubeObject {

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { fieldName } from '../../api/v1alpha1/former-columns.ts';
 import type { GpuInstanceSpec } from '../../api/v1alpha1/gpu-instance.ts';
 import { diskGB } from '../../api/v1alpha1/machine-drift.ts';
-import { WORKER_TOKEN_ENV } from '../../api/v1alpha1/names.ts';
+import { LEASE_PROOF_ENV, WORKER_TOKEN_ENV } from '../../api/v1alpha1/names.ts';
 import { isIdFact, isOfferFact, OFFER_FIELDS, type OfferField } from '../../api/v1alpha1/offer-fields.ts';
 import type { OfferRequirements } from '../../api/v1alpha1/offer-requirements.ts';
 import { omitUndefined } from '../../lib/json.ts';
@@ -20,6 +20,8 @@ interface RentInput {
   readonly label: string;
   /** Token that the worker shows to the operator, and the operator to the worker. */
   readonly workerToken: string;
+  /** Proof by which the machine recognizes a renewal of its lease. */
+  readonly leaseProof: string;
 }
 
 /** Returns the rental in the form of the port. */
@@ -35,7 +37,11 @@ export function rentRequest(input: RentInput): RentRequest {
     }),
     diskGB: diskGB(spec),
     label: input.label,
-    env: { ...inputs.env, [WORKER_TOKEN_ENV]: input.workerToken },
+    env: {
+      ...inputs.env,
+      [WORKER_TOKEN_ENV]: input.workerToken,
+      ...(isReporting(inputs) && { [LEASE_PROOF_ENV]: input.leaseProof }),
+    },
     ports: (spec.ports ?? []).map(({ containerPort, protocol }) => ({
       port: containerPort,
       protocol: protocol === 'UDP' ? 'udp' : 'tcp',
@@ -43,6 +49,11 @@ export function rentRequest(input: RentInput): RentRequest {
     ssh: inputs.ssh,
     ...(inputs.args && { args: inputs.args }),
   };
+}
+
+/** Returns true if the machine requests the renewals of its lease. */
+function isReporting({ fuse }: RentInput['inputs']): boolean {
+  return fuse?.type === 'fuse' && fuse.isReporting === true;
 }
 
 interface NamedField {

@@ -36,7 +36,7 @@ export function sentStart(launch: Launch, { script, fuse }: StartParts, facts: S
   if (fuse === undefined || fuse.type === 'none') return plainStart(launch, { text, fuse }, facts);
   const fused = facts.pack(startText(fuse.line, text));
   const { fuses } = fuse;
-  if (fused.type === 'fits') return { type: 'sent', onStart: fused.script, fuse: { type: 'fuse', fuses } };
+  if (fused.type === 'fits') return { type: 'sent', onStart: fused.script, fuse: rentalFuse(fuse) };
   const why = noRoom(fuse.line, facts);
   if (fuses.leaseSeconds !== undefined) return { type: 'refused', detail: `spec.lease: ${why}` };
   const none = { type: 'none', reason: 'NoRoomForFuse', detail: `${ONLY_OPERATOR}: ${why}` } as const;
@@ -70,7 +70,8 @@ export function sentRun(
   const program = command
     ? ({ type: 'words', words: [...command, ...args] } as const)
     : ({ type: 'script', text: script } as const);
-  const text = facts && runText({ url, facts, fuses, nonce, program });
+  const reportUrl = fuse?.type === 'fuse' ? fuse.reportUrl : undefined;
+  const text = facts && runText({ url, facts, reportUrl, fuses, nonce, program });
   if (text === undefined) {
     const why = facts?.stop
       ? 'a machine sends its key to an https address only'
@@ -81,11 +82,16 @@ export function sentRun(
   if (packed.type === 'fits')
     return {
       ...{ type: 'sent', onStart: packed.script },
-      fuse: fuse && (fuse.type === 'fuse' ? { type: 'fuse', fuses } : fuse),
+      fuse: fuse && (fuse.type === 'fuse' ? rentalFuse(fuse) : fuse),
     };
   const { bytes, packedLength } = packed;
   const detail = `The start script has ${bytes} bytes with the wrapper of the run, and still ${packedLength} when packed; the marketplace takes ${market.script.max}. Move parts of the script into the image.`;
   return { type: 'refused', detail };
+}
+
+/** Returns the fuse as the rental records it. */
+function rentalFuse({ fuses, reportUrl }: Extract<DesiredFuse, { type: 'fuse' }>): RentalFuse {
+  return { type: 'fuse', fuses, ...(reportUrl !== undefined && { isReporting: true }) };
 }
 
 /** Returns the start without a fuse. */

@@ -299,7 +299,12 @@ export interface ProbeView {
 
 /** Fuses of a machine, or the reason why only the operator enforces its `maxLifetime`. */
 export type RentalFuse =
-  | { readonly type: 'fuse'; readonly fuses: Fuses }
+  | {
+      readonly type: 'fuse';
+      readonly fuses: Fuses;
+      /** Set if the machine requests the renewals of its lease at the operator's report server. */
+      readonly isReporting?: true;
+    }
   | { readonly type: 'none'; readonly reason: 'NoRoomForFuse' | 'NoFuse'; readonly detail: string };
 
 /** Settled answer on whether the machine has shown that it can end itself. */
@@ -326,12 +331,14 @@ export type RunResultView =
 /** Lease of the present machine, as known to this process. */
 export interface LeaseView {
   /**
-   * Time at which the last successful renewal was sent; undefined if the lease is not armed. Monotonic time in
+   * Time at which the last successful renewal was sent or answered; undefined if the lease is not armed. Monotonic time in
    * memory, steady time in an observation.
    */
   readonly renewedAt?: number;
   /** SHA-256 of the SSH host key that the machine proved at the first renewal, in hex. */
   readonly hostKey: string | undefined;
+  /** Set if the machine itself requests the renewals. */
+  readonly by?: 'Report';
   /** Failed renewals since the last one that worked. */
   readonly failures: number;
   /** Set if a renewal showed that the machine can end itself. */
@@ -455,7 +462,7 @@ export interface SeenMachines {
   /** True if the key has just proved its login in this reconcile; undefined if it was not verified. */
   readonly loginProven: boolean | undefined;
   readonly probe: ProbeView | undefined;
-  /** Undefined without a lease by SSH, and while the machine is not known to run. */
+  /** Undefined without a lease that the operator renews, and while the machine is not known to run. */
   readonly lease: LeaseView | undefined;
   /** Undefined without a fuse, and while it is not settled. */
   readonly selfEnd: SelfEndView | undefined;

@@ -50,7 +50,10 @@ const SHOWN_MS = 3 * MINUTE;
 const BOOTED_MS = 4 * MINUTE;
 
 const QUIET: Fate = { requestMs: 2, responseMs: 2 };
-const FLAGS = { leaderElect: 'false', pacing: 'off' } as const;
+const FLAGS = {
+  ...{ leaderElect: 'false', pacing: 'off' },
+  ...{ workerReportBindAddress: ':8082', workerReportUrl: 'https://reports.example' },
+} as const;
 
 /** Plays one world with the production operator, whose machines run the model of their start texts. */
 export function playDeadman(options: DeadmanOptions): Promise<DeadmanResult> {
@@ -101,6 +104,7 @@ class DeadmanWorld {
       onArrival: (machine) => this.#judge.arrived(machine),
       onEnd: (end) => this.#judge.selfEnded(end),
       onWrong: (text) => this.#judge.broken('I9', text),
+      isOperatorAway: () => this.#isKubeDown,
     });
   }
 
@@ -135,7 +139,7 @@ class DeadmanWorld {
     const chance = this.#chance;
     const hasLease = this.#kind === 'outages' || chance.isWithin(0.6);
     const duration = hasLease ? chance.oneOf(LEASES) : undefined;
-    const by = chance.isWithin(0.8) ? 'SSH' : 'Program';
+    const by = chance.oneOf(['SSH', 'SSH', 'Report', 'Report', 'Program']);
     const hasLife = duration === undefined || chance.isWithin(0.5);
     if (duration) this.#leaseMs = Math.min(this.#leaseMs, parseDuration(duration) ?? 0);
     this.#users.createInstance(name, {
@@ -257,6 +261,7 @@ class DeadmanWorld {
       null,
       ...LEASES.flatMap((duration) => [
         { duration, by: 'SSH' },
+        { duration, by: 'Report' },
         { duration, by: 'Program' },
       ]),
     ] as const;

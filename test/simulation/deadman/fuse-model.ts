@@ -22,6 +22,10 @@ export interface Fuse {
   readonly isRepeated: boolean;
   /** Count until which the key is tried. */
   readonly probeSeconds: number;
+  /** Count since a renewal at which the machine requests the next one; undefined if it requests none. */
+  readonly reportSeconds: number | undefined;
+  /** True if a reply without the proof of the machine renews nothing. */
+  readonly isReplyProven: boolean;
   /** Host of its calls. */
   readonly host: string;
   readonly path: string;
@@ -47,6 +51,8 @@ export function fuseIn(text: string | null | undefined): Fuse | undefined {
     isKept: /read -r n<t;/.test(text ?? ''),
     isRepeated: !/c DELETE '\{\}'\W*exit/.test(text ?? ''),
     probeSeconds: number(/\[ \$n -gt (\d+) \]/) ?? 0,
+    reportSeconds: number(/\[ (\d+) -gt \$i \]/),
+    isReplyProven: /LEASE_PROOF:\?\}:\$n\\""&&/.test(text ?? ''),
     host: find(/[; ]h=(\S+) p=/) ?? '',
     path: find(/ p=(\S+?);/) ?? '',
   };
@@ -78,6 +84,17 @@ export class FuseFolder {
 
 /** Sends a call with the machine's own key by one client. Resolves to true if the reply was a success. */
 export type OwnKeyCall = (method: 'DELETE' | 'PUT', body: string) => Promise<boolean>;
+
+/** Request of a machine for the renewal of its lease. */
+export interface RenewalRequest {
+  /** Seconds that the fuse has counted. */
+  readonly count: number;
+  /** Seconds since the last renewal, as the lease counts them. */
+  readonly since: number;
+}
+
+/** Sends a request for a renewal, and writes the renewal if the reply is one. The fuse does not wait for it. */
+export type RequestRenewal = (request: RenewalRequest) => void;
 
 /** Process of a fuse: a start of the container. */
 export class FuseProcess {
@@ -120,13 +137,15 @@ export class FuseProcess {
   }
 
   /** Runs the step after a sleep. */
-  async tick(call: OwnKeyCall): Promise<void> {
-    const { lifeSeconds, leaseSeconds, lifeStep, probeSeconds } = this.#fuse;
+  async tick(call: OwnKeyCall, request?: RequestRenewal): Promise<void> {
+    const { lifeSeconds, leaseSeconds, lifeStep, probeSeconds, reportSeconds } = this.#fuse;
     this.#count += lifeStep;
     this.#folder.write('t', `${this.#count}\n`);
     if (this.#folder.read('ok') === undefined && this.#count <= probeSeconds)
       if (await this.#call(call, 'PUT', '{"state":"running"}')) this.#folder.write('ok', '');
     if (leaseSeconds !== undefined) this.#readRenewal();
+    if (reportSeconds !== undefined && (!this.isArmed || this.#sinceRenewal >= reportSeconds))
+      request?.({ count: this.#count, since: this.#sinceRenewal });
     const isLifeOver = lifeSeconds !== undefined && this.#count >= lifeSeconds;
     const isLeaseOver = leaseSeconds !== undefined && this.#sinceRenewal >= leaseSeconds;
     if (!isLifeOver && !isLeaseOver) return;

@@ -11,8 +11,8 @@ import { rowsOf } from '../../../src/simulator/world/world-store.ts';
 import type { Chance } from '../chance.ts';
 import type { Machine } from '../machine.ts';
 import { isObject } from '../memory-kube/json.ts';
-import type { SimulatedWorld } from '../world.ts';
-import { type Fuse, FuseFolder, FuseProcess, fuseIn } from './fuse-model.ts';
+import type { Process, SimulatedWorld } from '../world.ts';
+import { type Fuse, FuseFolder, FuseProcess, fuseIn, type RenewalRequest } from './fuse-model.ts';
 
 /** Time that a client of a machine waits for a marketplace that does not answer. */
 const CALL_TIMEOUT_MS = 30_000;
@@ -67,6 +67,8 @@ export interface FuseMachinesOptions {
   readonly onArrival: (arrival: Arrival) => void;
   readonly onEnd: (end: SelfEnd) => void;
   readonly onWrong: (text: string) => void;
+  /** True if no request reaches an operator now. */
+  readonly isOperatorAway: () => boolean;
 }
 
 /** The machines of a world whose start texts have fuses: each runs the model of its text, with its own key. */
@@ -266,10 +268,34 @@ export class FuseMachines {
       return;
     }
     const call = (method: 'DELETE' | 'PUT', body: string) => this.#call(machine, run, { method, body });
-    void run.fuse.tick(call).then(() => {
+    const request = (asked: RenewalRequest) => void this.#requestRenewal(machine, run, asked);
+    void run.fuse.tick(call, request).then(() => {
       this.#showProof(machine);
       if (!run.fuse.isOver) this.#sleep(machine, run);
     });
+  }
+
+  /** Requests a renewal of the report server. A machine without a client, or a frozen one, gets no reply. */
+  async #requestRenewal(machine: FuseMachine, run: Run, { count, since }: RenewalRequest): Promise<void> {
+    const { world, chance, isOperatorAway } = this.#options;
+    const contract = world.market.store.current().tables.contracts[machine.id];
+    if (machine.clients === 0 || !contract) return;
+    await world.scheduler.pause(20 + chance.below(300));
+    const { GPURENTAL_WORKER_TOKEN: mtoken, GPURENTAL_LEASE_PROOF: proof } = contract.env;
+    const body = { id: String(machine.id), mtoken, count, since };
+    const isCut = world.now < this.#cutUntil || isOperatorAway();
+    const [process] = isCut ? [] : world.processes;
+    // Another server may answer at the address of an operator that is gone.
+    const reply = process ? await answerOf(process, body) : '{"success":true}';
+    await world.scheduler.pause(20 + chance.below(300));
+    const isLost = process !== undefined && chance.isWithin(0.03);
+    if (machine.run !== run || isLost || world.now < machine.pausedUntil) return;
+    const isRenewal = reply.includes(`"renew":"${proof}:${count}"`);
+    if (machine.fuse.isReplyProven && !isRenewal) return;
+    machine.folder.write('renew', `${count}\n`);
+    if (!isRenewal) return;
+    run.renewed = { at: world.now, ranMs: this.ranMs(machine) };
+    this.renewals += 1;
   }
 
   /** Shows the file `ok` to the command by which the operator lists files. */
@@ -320,6 +346,13 @@ export class FuseMachines {
     }
     return response.status < 300;
   }
+}
+
+/** Resolves to the body of the reply of a process, once it can answer. */
+function answerOf({ machine, operator }: Process, body: object): Promise<string> {
+  return new Promise((resolve) =>
+    machine.deliver(() => resolve(JSON.stringify(operator.leaseReports.take(body)))),
+  );
 }
 
 function hasOperatorKey({ notes }: Contract): boolean {

@@ -1,6 +1,8 @@
 import type { Mutant } from './mutant.ts';
 
 const LINE = 'instance/self-end.ts';
+const REPORT = 'instance/lease-report.ts';
+const PLACE = 'instance/shell-place.ts';
 const FUSE = 'controllers/gpu-instance/fuse.ts';
 const RENEWAL = 'controllers/gpu-instance/lease-renewal.ts';
 const LEASE = 'controllers/gpu-instance/lease.ts';
@@ -48,7 +50,7 @@ export const FUSE_MUTANTS: readonly Mutant[] = [
   {
     name: 'fuse-without-host-name',
     loses: 'the name in the certificate to which openssl shows the key',
-    file: LINE,
+    file: PLACE,
     find: `-verify 9 -verify_return_error -verify_\${isIP(address) === 0 ? 'hostname' : 'ip'} \${name}\``,
     replace: '-verify 9 -verify_return_error`',
     unseen: NOT_RUN,
@@ -178,8 +180,8 @@ export const FUSE_MUTANTS: readonly Mutant[] = [
     name: 'lease-of-offline-machine-left',
     loses: 'the renewal of a machine that works while lists show it offline',
     file: RENEWAL,
-    find: '? !isAtRest(recordedState(status))',
-    replace: '? isUp(status) && !isAtRest(recordedState(status))',
+    find: '&& !isAtRest(recordedState(status))',
+    replace: '&& isUp(status)',
     worlds: 'deadman',
   },
   {
@@ -197,5 +199,37 @@ export const FUSE_MUTANTS: readonly Mutant[] = [
     find: 'if (silentMs < durationMs / 2) return undefined;',
     replace: 'if (silentMs < 0.9 * durationMs) return undefined;',
     worlds: 'deadman',
+  },
+  {
+    name: 'renewal-by-any-reply',
+    loses: 'that another server at the address of the operator keeps no machine',
+    file: REPORT,
+    find: `|grep -q "\\\${\${LEASE_PROOF_ENV}:?}:$n\\\\""&&`,
+    replace: '>/dev/null&&',
+    worlds: 'deadman',
+  },
+  {
+    name: 'lease-requested-seldom',
+    loses: 'that an operator which is away for less than three quarters of the lease ends nothing',
+    file: REPORT,
+    find: 'const RENEWALS = 8;',
+    replace: 'const RENEWALS = 1.5;',
+    worlds: 'deadman',
+  },
+  {
+    name: 'lease-requested-unverified',
+    loses: 'that no other server gets the token of a machine',
+    file: REPORT,
+    find: 'curl -qgsm30',
+    replace: 'curl -kqgsm30',
+    unseen: NOT_RUN,
+  },
+  {
+    name: 'lease-of-deleted-object-renewed',
+    loses: 'that the machine of a deleted object ends itself when its destroy keeps failing',
+    file: 'controllers/gpu-instance/lease-reports.ts',
+    find: 'if (object.metadata.deletionTimestamp !== undefined)',
+    replace: 'if (object.metadata.name === undefined)',
+    unseen: 'Worlds of machines that end themselves delete no object.',
   },
 ];

@@ -1,10 +1,11 @@
-import { timingSafeEqual } from 'node:crypto';
 import * as z from 'zod';
 import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
 import { loadTypeOf } from '../../../api/v1alpha1/load-source.ts';
+import { idIn, textIn } from '../../../lib/body-fields.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Secret } from '../../../lib/secret.ts';
+import { isSame } from '../../../ownership/worker-token.ts';
 import { uidOf } from '../../../runtime/kube/kube-object.ts';
 import type { ScalingTimes } from '../times.ts';
 import { workerOf } from '../workers/worker.ts';
@@ -163,26 +164,4 @@ export class PushIntake {
 /** Returns true if the report came too soon. A negative span means that the clock went back. */
 function isTooSoon(spanMs: number): boolean {
   return spanMs >= 0 && spanMs < MIN_SPACING_MS;
-}
-
-function isSame(shown: string, token: string): boolean {
-  const [a, b] = [Buffer.from(shown), Buffer.from(token)];
-  return a.length === b.length && timingSafeEqual(a, b);
-}
-
-/** Returns an id as text. The protocol sends ids as numbers, or as text from the environment. */
-function idIn(body: unknown, name: string): string | undefined {
-  const value = valueIn(body, name);
-  if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value);
-  return typeof value === 'string' && /^[0-9]{1,15}$/.test(value) ? String(Number(value)) : undefined;
-}
-
-function textIn(body: unknown, name: string): string | undefined {
-  const value = valueIn(body, name);
-  return typeof value === 'string' ? value : undefined;
-}
-
-function valueIn(body: unknown, name: string): unknown {
-  if (typeof body !== 'object' || body === null || !Object.hasOwn(body, name)) return undefined;
-  return Reflect.get(body, name);
 }

@@ -5,7 +5,7 @@ import { facetsOf, type Reason } from '../../../api/v1alpha1/reasons.ts';
 import { counted } from '../../../lib/plural.ts';
 import { parseTime } from '../../../lib/time.ts';
 import { makeLabel } from '../../../ownership/label.ts';
-import { workerToken } from '../../../ownership/worker-token.ts';
+import { leaseProof, workerToken } from '../../../ownership/worker-token.ts';
 import type { EventNote } from '../../../runtime/events.ts';
 import { conditionState } from '../conditions.ts';
 import { backoffMs, decision } from '../decision.ts';
@@ -348,6 +348,7 @@ function rent(
     inputs: chosen.inputs,
     label: makeLabel(identity, purchase),
     workerToken: workerToken(identity.keys, { uid, attempt }),
+    leaseProof: leaseProof(identity.keys, { uid, attempt }),
   });
   const bought = {
     attempt,

@@ -60,6 +60,7 @@ export const RENTAL: readonly Change[] = [
   just({ ports: PORTS, readinessProbe: { tcpSocket: { port: 8080 } } }),
   just({ ssh: true, readinessProbe: { tcpSocket: { port: 22 } } }),
   just({ lease: { duration: '2h', by: 'Program' } }),
+  just({ lease: { duration: '2h', by: 'Report' } }),
   just({ maxTotalCost: '0.001' }),
   just({ maxTotalCost: '25' }),
 ];
