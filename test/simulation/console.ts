@@ -45,15 +45,22 @@ export class Console {
   }
 
   /** Stops any machine. */
-  async stop(id: number): Promise<void> {
+  stop(id: number): Promise<void> {
+    return this.#setPower(id, { state: 'stopped', verb: 'stops' });
+  }
+
+  /** Starts any machine. */
+  start(id: number): Promise<void> {
+    return this.#setPower(id, { state: 'running', verb: 'starts' });
+  }
+
+  async #setPower(
+    id: number,
+    { state, verb }: { readonly state: string; readonly verb: string },
+  ): Promise<void> {
     if (!this.#world.has('stop')) return;
-    const outcome = await this.#outcome(
-      'PUT',
-      `/api/v0/instances/${id}/`,
-      { state: 'stopped' },
-      this.#keyOf(id),
-    );
-    this.#world.note(`a user stops contract ${id} in the console: ${outcome}`);
+    const outcome = await this.#outcome('PUT', `/api/v0/instances/${id}/`, { state }, this.#keyOf(id));
+    this.#world.note(`a user ${verb} contract ${id} in the console: ${outcome}`);
   }
 
   /** Destroys any machine. */

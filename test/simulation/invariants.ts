@@ -235,6 +235,7 @@ export class Invariants {
       this.#limits.changed();
       this.#budgets.changed();
       this.#kept.changed();
+      this.#runs.changed();
     }
     this.#machines.elapsed();
     this.#truth.elapsed();
@@ -275,6 +276,7 @@ export class Invariants {
       ...this.#groups.shortfalls(),
       ...this.#serving.shortfalls(),
       ...this.#idle.shortfalls(),
+      ...this.#runs.shortfalls(),
     ];
   }
 

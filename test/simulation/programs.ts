@@ -37,8 +37,10 @@ export function endedWith(contract: Contract): number | undefined {
 }
 
 export interface ProgramsOptions {
-  /** Program of each machine, by the number of the machine from 1. */
-  readonly programOf: (rental: number) => Program;
+  /** Program of each machine, by the number of the machine from 1, and by its contract. */
+  readonly programOf: (rental: number, id: number) => Program;
+  /** Refuses stops of machines while it is true. */
+  readonly refusesStop?: () => boolean;
   /** Called when a program has ended, before its machine stops. */
   readonly onEnd: (id: number) => void;
 }
@@ -50,19 +52,17 @@ export interface ProgramsOptions {
 export class Programs {
   readonly #world: SimulatedWorld;
   readonly #console: Console;
-  readonly #programOf: (rental: number) => Program;
+  readonly #options: ProgramsOptions;
   /** Machines in the order in which they first ran. */
   readonly #machines: number[] = [];
   readonly #stoppedAt = new Map<number, number>();
   /** Results by machine, also of those that show none. */
   readonly #codes = new Map<number, number>();
-  readonly #onEnd: (id: number) => void;
 
-  constructor(world: SimulatedWorld, console: Console, { programOf, onEnd }: ProgramsOptions) {
+  constructor(world: SimulatedWorld, console: Console, options: ProgramsOptions) {
     this.#world = world;
     this.#console = console;
-    this.#programOf = programOf;
-    this.#onEnd = onEnd;
+    this.#options = options;
   }
 
   /** Ends the programs that are due, and repeats stops. */
@@ -71,7 +71,7 @@ export class Programs {
       const nonce = nonceOf(contract);
       if (nonce === undefined || contract.actualStatus !== 'running') continue;
       if (!this.#machines.includes(contract.id)) this.#machines.push(contract.id);
-      const program = this.#programOf(this.#machines.indexOf(contract.id) + 1);
+      const program = this.#options.programOf(this.#machines.indexOf(contract.id) + 1, contract.id);
       if (this.#codes.has(contract.id)) this.#stop(contract, program);
       else if (this.#world.now - contract.statusSince >= (program.seconds ?? Infinity) * SECOND)
         this.#end(contract, { ...program, nonce: program.nonce ?? nonce });
@@ -90,14 +90,17 @@ export class Programs {
       ...(shows !== 'log' && shows !== 'nothing' && { files: { ...contract.files, ...file } }),
     };
     this.#world.market.store.put('contracts', ended);
-    this.#onEnd(contract.id);
+    this.#options.onEnd(contract.id);
     this.#stop(ended, program);
   }
 
-  #stop({ id }: Contract, { runsOn = false }: Program): void {
-    const { now } = this.#world;
-    if (runsOn || now - (this.#stoppedAt.get(id) ?? -REPEAT_MS) < REPEAT_MS) return;
+  /** Stops the machine, unless it cannot, or its host has no network. A stop that is refused is repeated later. */
+  #stop({ id, machineId }: Contract, { runsOn = false }: Program): void {
+    const { now, market } = this.#world;
+    const isUp = market.store.current().tables.machines[machineId]?.state === 'up';
+    if (runsOn || !isUp || now - (this.#stoppedAt.get(id) ?? -REPEAT_MS) < REPEAT_MS) return;
     this.#stoppedAt.set(id, now);
-    void this.#console.stop(id);
+    if (this.#options.refusesStop?.()) this.#world.note(`machine ${id} is refused to stop itself`);
+    else void this.#console.stop(id);
   }
 }

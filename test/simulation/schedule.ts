@@ -18,6 +18,7 @@ import type { Fate } from './network.ts';
 import { minding } from './oracle/faults.ts';
 import type { Waste } from './oracle/waste.ts';
 import type { Outcome } from './outcome.ts';
+import { hasRuns, RunWhims, runContainers } from './run-whims.ts';
 import { type MarketName, offers, SIMULATED_MARKETS } from './simulated-market.ts';
 import { type Fault, Storm } from './storm.ts';
 import { Users } from './users.ts';
@@ -63,6 +64,8 @@ const SECOND = 1000;
 const FAULTS_MS = 600 * SECOND;
 /** Maximum recovery time: the longest boot, and ten minutes until it is settled whether the machine can end itself. */
 const RECOVERY_MS = 1_200 * SECOND;
+/** The same with runs, whose results may be searched for ten minutes, and whose attempts wait for each other. */
+const RUN_RECOVERY_MS = 3_600 * SECOND;
 /** Time without any write that proves that the cluster has settled. */
 const QUIET_MS = 600 * SECOND;
 const CHECK_EVERY_MS = 20 * SECOND;
@@ -153,6 +156,7 @@ class Schedule {
   readonly #storm: Storm;
   readonly #whims: Whims;
   readonly #plan: LongFaultPlan;
+  readonly #runs: RunWhims | undefined;
   /** Number of checks by a person since the faults stopped. */
   #checks = 0;
 
@@ -172,6 +176,7 @@ class Schedule {
         flags: { ...flagsOf(seed, mode), ...lateFlags },
         hasGateway: hasGateway(seed),
         market: options.market,
+        ...(hasRuns(seed) && { containers: runContainers(seed) }),
       },
       fate: (call) => this.#fateOf(call),
       log: (machine) => this.#logOf(machine),
@@ -201,7 +206,10 @@ class Schedule {
       chance: new Chance(random),
       mayNarrow: hasFar(seed) && !this.#isTeardown,
     });
+    const processes = processesOf(seed);
+    this.#runs = hasRuns(seed) ? new RunWhims({ world, users, invariants, seed, processes }) : undefined;
     this.#storm = new Storm({
+      runs: this.#runs,
       ...{ world, climate, random, invariants, whims, installer, users, seed, isStrict, plan, allow },
       hasWrongFacts: this.#hasWrongFacts,
     });
@@ -215,6 +223,7 @@ class Schedule {
     const world = this.#world;
     const begin = world.now;
     const check = (): boolean => {
+      this.#runs?.follow();
       this.#invariants.check();
       return this.#options.untilViolation !== true || this.#invariants.violations.length === 0;
     };
@@ -236,6 +245,7 @@ class Schedule {
     if (hasFar(seed)) this.#goFar();
     if (hasGroup(seed)) this.#users.groups.create(GROUP, FIRST_LOAD);
     else if (!hasFar(seed)) this.#users.createInstance('c', TIGHT_BRAKE);
+    this.#runs?.begin();
     await this.#foreigners.settle();
     const labelChange = labelChangeOf(seed);
     if (labelChange !== undefined) await causeFault(world, { name: labelChange });
@@ -350,6 +360,7 @@ class Schedule {
     });
     scheduler.after(TEARDOWN_MS, () => {
       this.#whims.leave();
+      this.#runs?.deleteEverything();
       this.#users.deleteEverything();
     });
   }
@@ -366,7 +377,7 @@ class Schedule {
   async #recover(check: () => boolean): Promise<void> {
     const { scheduler } = this.#world;
     const calmFrom = this.#world.now;
-    const inTimeUntil = this.#storm.recoversUntil(calmFrom, RECOVERY_MS);
+    const inTimeUntil = this.#storm.recoversUntil(calmFrom, this.#runs ? RUN_RECOVERY_MS : RECOVERY_MS);
     for (;;) {
       await scheduler.runUntil(this.#world.now + CHECK_EVERY_MS, check);
       if (this.#invariants.isUnsettledAfter(inTimeUntil)) return;

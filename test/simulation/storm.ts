@@ -4,6 +4,7 @@ import type { Invariants } from './invariants.ts';
 import { type LongFaultPlan, LongFaults } from './long-faults.ts';
 import type { Machine } from './machine.ts';
 import type { Fate } from './network.ts';
+import type { RunWhims } from './run-whims.ts';
 import { payIn } from './stories/acts.ts';
 import type { Users } from './users.ts';
 import { type Climate, causeFault, clearFaults, drawMarketFault, fateIn } from './weather.ts';
@@ -33,6 +34,8 @@ export interface StormOptions {
   /** Replies have wrong facts. */
   readonly hasWrongFacts: boolean;
   readonly plan: LongFaultPlan;
+  /** Runs and their faults; undefined in a schedule without any. */
+  readonly runs: RunWhims | undefined;
   /** Filters the faults that may strike (default: all). */
   readonly allow?: ((fault: Fault) => boolean) | undefined;
 }
@@ -40,6 +43,8 @@ export interface StormOptions {
 const SECOND = 1000;
 /** For how long an account may be without credit. */
 const NO_CREDIT_MS = 200 * SECOND;
+/** Mean seconds between two actions on runs. */
+const RUN_EVERY = 18;
 
 /** Source of all faults of a schedule, drawn from one seed: calls, processes, clocks, hosts and people. */
 export class Storm {
@@ -87,6 +92,8 @@ export class Storm {
     this.#every(compactEvery, 'compact', () => this.#world.forgetHistory());
     this.#every(userEvery, 'user', () => this.#options.whims.act());
     this.#every(installEvery, 'install', () => this.#options.installer.act());
+    const { runs } = this.#options;
+    if (runs) this.#every(RUN_EVERY, 'run', () => runs.act());
   }
 
   /** Ends all faults for good. */
@@ -95,6 +102,7 @@ export class Storm {
     this.#world.note('the faults stop');
     clearFaults(this.#world);
     this.#options.whims.settle();
+    this.#options.runs?.settle();
     this.#options.installer.settle();
     for (const { machine } of this.#world.processes) {
       if (machine.wallSkewMs !== 0) this.#invariants.clockJumped();
@@ -109,6 +117,8 @@ export class Storm {
 
   /** Returns the fate of a call. */
   fateOf(call: Call): Fate {
+    const met = this.#lasts ? this.#options.runs?.fateOf(call) : undefined;
+    if (met) return met;
     return this.#lasts
       ? this.#longFaults.fateOf(call, this.#climateOf(call))
       : { requestMs: 2, responseMs: 2 };

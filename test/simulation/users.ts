@@ -1,9 +1,11 @@
+import { labels } from '../../src/api/v1alpha1/names.ts';
 import type { Random } from '../../src/lib/random.ts';
 import { AccountOwner } from './account-owner.ts';
 import { BudgetOwner } from './budget-owner.ts';
 
 import { BY_HAND, Console } from './console.ts';
 import { GroupOwner } from './group-owner.ts';
+import { JobRelays } from './job-relays.ts';
 import { calledOf, Kubectl } from './kubectl.ts';
 import type { Address } from './memory-kube/address.ts';
 import { idAt, isObject, type JsonObject, listAt, metadataOf, objectAt } from './memory-kube/json.ts';
@@ -56,6 +58,7 @@ export class Users {
   readonly second: AccountOwner;
   readonly groups: GroupOwner;
   readonly budgets: BudgetOwner;
+  readonly jobs: JobRelays;
   readonly #world: SimulatedWorld;
   readonly #random: Random;
   readonly #kubectl: Kubectl;
@@ -68,6 +71,7 @@ export class Users {
     this.second = new AccountOwner(world, { ...people, name: SECOND_ACCOUNT, secret: 'second-key' });
     this.groups = new GroupOwner(world, kubectl);
     this.budgets = new BudgetOwner(kubectl);
+    this.jobs = new JobRelays(world, kubectl);
     this.#kubectl = kubectl;
     this.#world = world;
     this.#random = random;
@@ -446,7 +450,8 @@ export class Users {
   /** Returns a random object that a group created, or undefined. */
   anyWorker(): string | undefined {
     const kind = this.#world.kube.kind(GPU_INSTANCES);
-    const workers = this.#world.kube.store.all(kind).filter((object) => ownerUids(object).length > 0);
+    const isWorker = (object: JsonObject) => ownerUids(object).length > 0 && !isOfJob(object);
+    const workers = this.#world.kube.store.all(kind).filter(isWorker);
     return this.#oneOf(workers.map((object) => String(metadataOf(object)['name'])));
   }
 
@@ -481,6 +486,9 @@ export class Users {
     });
   }
 }
+
+const isOfJob = (object: JsonObject): boolean =>
+  objectAt(metadataOf(object), 'labels')[labels.jobRun] !== undefined;
 
 /** Returns the short name of an object's connection Secret. */
 const connectionOf = (called: string): string => called.replace(/^[^.]+/, '$&-connection');

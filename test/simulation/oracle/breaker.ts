@@ -5,6 +5,7 @@ import { idAt, type JsonObject, metadataOf, objectAt, textAt } from '../memory-k
 import { statusAt } from '../status-at.ts';
 import { accountKeyOf, allowedBadOf, breakerRecordOf } from './accounts.ts';
 import type { ShownList } from './newest-lists.ts';
+import { hasEndedWork } from './run-state.ts';
 import { keyOf, nameOf, type Scene } from './scene.ts';
 
 /** Lists in a row that must show few enough bad machines before an open breaker closes. */
@@ -213,6 +214,7 @@ class AccountBreaker {
       owner !== undefined &&
       !this.#destroyed.has(id) &&
       !isByLimit &&
+      !hasEndedWork(owner) &&
       !this.#scene.isHandled(String(metadataOf(owner)['uid'])) &&
       metadataOf(owner)['deletionTimestamp'] === undefined;
     this.#destroyed.add(id);

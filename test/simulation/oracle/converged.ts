@@ -3,12 +3,14 @@ import type { Contract } from '../../../src/simulator/tables/contracts.ts';
 import { BY_HAND } from '../console.ts';
 import { idAt, isObject, type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
 import { throwAsNode } from '../prober.ts';
+import { offers } from '../simulated-market.ts';
 import { statusAt } from '../status-at.ts';
 import { accountKeyOf, holdsSweep } from './accounts.ts';
 import { failureWaitOf } from './failure-wait.ts';
 import { hasOffer, waitsForOffers } from './free-offers.ts';
 import type { OwnLimits } from './own-limits.ts';
 import { fitsItsLabel } from './purchase.ts';
+import { isRun } from './run-state.ts';
 import { conditionOf, keyOf, nameOf, type Scene } from './scene.ts';
 
 const { instanceUid: INSTANCE_UID } = labels;
@@ -121,12 +123,8 @@ function unreached(
     !waitsForOffers(scene, object);
   if (contract?.actualStatus === 'running' && ownLimits.isOverrun(object) && isEndedByLimits(scene, object))
     found.push({ invariant: 'I9', text: `${name} has a machine beyond its own limits: ${state}` });
-  if (
-    powerState === 'Running' &&
-    contract?.actualStatus !== 'running' &&
-    mayRun &&
-    !isWithoutTarget(object)
-  ) {
+  const isUnrentable = isWithoutTarget(object) || (isRun(object) && !offers(scene.world.facts, 'selfEnd'));
+  if (powerState === 'Running' && contract?.actualStatus !== 'running' && mayRun && !isUnrentable) {
     found.push({
       invariant: 'ESR',
       text: `${name} wants to run and does not: ${state}, ${readyMessage(object)}`,

@@ -39,7 +39,7 @@ function expectEnd(stage: Stage, ends: JsonObject): void {
   for (const [field, value] of Object.entries(ends))
     if (present[field] !== value)
       stage.invariants.report(
-        'R2',
+        'R8',
         `run.${field} is ${JSON.stringify(present[field])}, not ${String(value)}`,
       );
 }
@@ -57,7 +57,7 @@ function restartContainer(stage: Stage, name: string): void {
 function expectStopBefore({ world, invariants }: Stage, id: number): void {
   const ended = world.market.store.current().tables.endedContracts[id];
   if (ended?.last.intendedStatus !== 'stopped')
-    invariants.report('R2', `machine ${id} was ${ended ? 'destroyed without a stop' : 'not destroyed'}`);
+    invariants.report('R8', `machine ${id} was ${ended ? 'destroyed without a stop' : 'not destroyed'}`);
 }
 
 const DONE: Program = { seconds: 2 * MINUTE, exitCode: 0 };
