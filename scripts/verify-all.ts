@@ -151,6 +151,16 @@ const PARTS: readonly Suite[] = [
     command: ['env', 'CI=true', 'npm', 'run', '--silent', 'demo-agent'],
     counts: 'exit',
   },
+  {
+    name: "jobs: manifests of other projects, under those projects' controllers",
+    command: ['node', 'test/foreign-jobs/main.ts'],
+    counts: 'exit',
+  },
+  {
+    name: 'jobs: 100 runs that are outbid once',
+    command: ['node', 'test/outbid-jobs/main.ts'],
+    counts: 'exit',
+  },
 ];
 
 const only = process.env['ONLY'] ?? '';

@@ -9,7 +9,8 @@ import type { MachinePort } from '../../src/simulator/instances/machine-servers.
 import { createSimulator } from '../../src/simulator/simulator.ts';
 import { SSHD_PORT } from './ssh-server.ts';
 
-const MAX_MACHINES = 16;
+/** Maximum number of running machines, from the first argument. */
+const MAX_MACHINES = Number(process.argv[2] ?? 16);
 const BOOT_SCALE = 0.02;
 
 function toOwnServer({ contract }: MachinePort, socket: Socket): void {

@@ -16,7 +16,8 @@ export interface Ledger {
 
 async function call(url: string, init?: RequestInit): Promise<unknown> {
   const response = await fetch(url, init);
-  if (!response.ok) throw new Error(`the simulator answered ${response.status} to ${url}`);
+  if (!response.ok)
+    throw new Error(`the simulator answered ${response.status} to ${url}: ${await response.text()}`);
   return response.json();
 }
 

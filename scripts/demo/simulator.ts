@@ -40,10 +40,10 @@ export interface SecureMarketplace extends Marketplace {
   readonly ca: string;
 }
 
-/** Opens a marketplace whose machines are processes of this computer. */
-export async function openDeadmanMarket(logFolder: string): Promise<SecureMarketplace> {
+/** Opens a marketplace whose machines are processes of this computer, at most 16 unless given. */
+export async function openDeadmanMarket(logFolder: string, maxMachines = 16): Promise<SecureMarketplace> {
   const entry = join(import.meta.dirname, 'deadman-market.ts');
-  const simulator = startGpuRent({ name: 'simulator', logFolder, entry, args: [] });
+  const simulator = startGpuRent({ name: 'simulator', logFolder, entry, args: [String(maxMachines)] });
   const marketplace = await opened(simulator);
   const { ca } = await simulator.ready;
   return { ...marketplace, ca: String(ca) };

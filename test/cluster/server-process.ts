@@ -6,6 +6,8 @@ export interface ServerCommand {
   readonly name: string;
   readonly path: string;
   readonly args: readonly string[];
+  /** Variables beside those of this process. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
   /** Receives stdout and stderr; appended to over restarts. */
   readonly logPath: string;
 }
@@ -53,7 +55,7 @@ export function startServer(command: ServerCommand): ServerProcess {
   const log = openSync(command.logPath, 'a');
   const child = spawn(command.path, [...command.args], {
     stdio: ['pipe', log, log],
-    env: { ...process.env, EXIT_WHEN_STDIN_CLOSES: 'true' },
+    env: { ...process.env, ...command.env, EXIT_WHEN_STDIN_CLOSES: 'true' },
   });
   closeSync(log);
   child.stdin?.on('error', () => {});
