@@ -44,6 +44,11 @@ describe('the launch of a container (B01)', () => {
       { command: WORDS.slice(0, 2), args: WORDS.slice(2), entrypoint: 'Override' },
       { ssh: false, args: WORDS.slice(1), onStart: { type: 'program', text: 'serve' } },
     ],
+    [
+      'the command of a run replaces the entrypoint',
+      { command: WORDS, entrypoint: 'Override', completion: {} },
+      { ssh: false, args: undefined, onStart: { type: 'script', text: QUOTED } },
+    ],
   ])('is decided by the spec when %s', (_, manifest, launch) => {
     expect(launchOf(spec(manifest))).toEqual(launch);
   });

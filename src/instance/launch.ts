@@ -7,7 +7,7 @@ import { shellCommand } from '../lib/shell.ts';
 /** The fields that decide how the container starts. */
 export type LaunchSpec = Pick<
   GpuInstanceSpec,
-  'args' | 'command' | 'entrypoint' | 'image' | 'onStart' | 'onStartFrom' | 'ssh'
+  'args' | 'command' | 'completion' | 'entrypoint' | 'image' | 'onStart' | 'onStartFrom' | 'ssh'
 >;
 
 /** Launch mode of the container. */
@@ -30,14 +30,14 @@ export interface Launch {
 /**
  * Returns the launch of a spec that the rules of the CRDs accept. Without `args` the marketplace replaces the image's
  * entrypoint with its own, and runs `onStart` after its set-up; with `args` the image's entrypoint stays, and `args`
- * replace its CMD.
+ * replace its CMD. The program of a run is a script in both modes, because its wrapper starts it.
  */
 export function launchOf(spec: LaunchSpec): Launch {
-  const { args, command, entrypoint, onStart, onStartFrom, ssh } = spec;
+  const { args, command, completion, entrypoint, onStart, onStartFrom, ssh } = spec;
   if (command) {
     const words = [...command, ...(args ?? [])];
     const [program = '', ...rest] = words;
-    return entrypoint === 'Override'
+    return entrypoint === 'Override' && completion === undefined
       ? { ssh, args: rest, onStart: { type: 'program', text: program } }
       : { ssh, args: undefined, onStart: { type: 'script', text: shellCommand(words) } };
   }

@@ -693,13 +693,6 @@ const runs: readonly Refused[] = [
     ],
   },
   {
-    given: "a run in place of the image's entrypoint",
-    spec: run({ entrypoint: 'Override' }),
-    refusals: [
-      'spec.entrypoint: Forbidden: with entrypoint Override the marketplace shows no exit code: write entrypoint: Keep, or leave it out',
-    ],
-  },
-  {
     given: 'a run on an adopted machine',
     spec: run({ adopt: { instanceId: '4711' } }),
     refusals: [

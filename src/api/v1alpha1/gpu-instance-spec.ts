@@ -385,13 +385,6 @@ const completionRules: readonly CelRule[] = [
     reason: 'FieldValueRequired',
   },
   {
-    rule: "!has(self.completion) || !(has(self.entrypoint) && self.entrypoint == 'Override')",
-    message:
-      'with entrypoint Override the marketplace shows no exit code: write entrypoint: Keep, or leave it out',
-    fieldPath: '.entrypoint',
-    reason: 'FieldValueForbidden',
-  },
-  {
     rule: '!has(self.completion) || !has(self.adopt)',
     message: 'an adopted machine has no wrapper that reports an exit code: leave adopt or completion out',
     fieldPath: '.adopt',

@@ -234,7 +234,8 @@ function inputsAlone({ spec }: GpuInstance, setting: RentalSetting): InputsView 
     ? sentRun(spec, { ...setting, script: spec.onStart, fuse })
     : sentStart(launch, { fuse }, vastFacts.script);
   if (start.type === 'refused') return { type: 'problem', reason: 'InvalidSpec', detail: start.detail };
-  const { ssh, args } = launch;
+  const { ssh } = launch;
+  const { args } = start;
   return {
     ...{ type: 'ready', ssh, args, env: {}, onStart: undefined, imageLogin: undefined },
     ...(start.fuse && { fuse: start.fuse }),

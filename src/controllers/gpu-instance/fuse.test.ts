@@ -235,7 +235,7 @@ describe('the start text that is sent (C01)', () => {
     const program = (text: string) =>
       sentStart({ ssh: false, args: [], onStart: { type: 'program', text } }, {}, script);
     for (const path of ['/bin/train', `/${'a'.repeat(4_100)}`])
-      expect(program(path)).toEqual({ type: 'sent', onStart: path, fuse: undefined });
+      expect(program(path)).toEqual({ type: 'sent', onStart: path, args: [], fuse: undefined });
   });
 
   test('is no part of the hash of a request', () => {

@@ -156,8 +156,8 @@ class InputReader {
     if (start.type === 'refused') return { type: 'problem', reason: 'InvalidSpec', detail: start.detail };
     const login = await this.#login();
     if (login.type === 'problem') return login;
-    const { ssh, args } = launch;
-    const { onStart, fuse: sent } = start;
+    const { ssh } = launch;
+    const { onStart, args, fuse: sent } = start;
     return {
       ...{
         type: 'ready',

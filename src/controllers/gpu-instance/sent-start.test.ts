@@ -46,6 +46,25 @@ describe('the start of a run', () => {
     expect(start.type === 'sent' ? start.fuse : start).toEqual(reported);
   });
 
+  test("is the first process, with its fuses, if the program replaces the image's entrypoint", () => {
+    const program: RunProgram = { type: 'words', words: ['python', 'train.py', '--all'] };
+    const fuses = { lifeSeconds: 600 };
+    const text = runText({ ...SETTING, facts: selfEnd, fuses, program, isFirstProcess: true });
+    expect(sent({ ...WORDS, entrypoint: 'Override' }, { fuse: LIFE })).toEqual({
+      ...{ type: 'sent', onStart: 'sh', args: ['-c', text], fuse: { type: 'fuse', fuses } },
+    });
+  });
+
+  test('is refused as the first process if it would have to be packed', () => {
+    const start = sent({ command: ['echo', 'x'.repeat(2_000), 'y'.repeat(2_000)], entrypoint: 'Override' });
+    expect(start).toEqual({
+      type: 'refused',
+      detail: expect.stringMatching(
+        /^spec\.command: script and args have \d+ bytes together, at most 4096 fit/,
+      ),
+    });
+  });
+
   test.each<[string, Parts, string]>([
     ['the fuse is impossible', { fuse: { type: 'impossible', detail: 'No lease here.' } }, 'No lease here.'],
     [

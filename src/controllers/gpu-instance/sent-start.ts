@@ -9,11 +9,12 @@ import { deriveFacts } from './facts.ts';
 import { type DesiredFuse, ONLY_OPERATOR } from './fuse.ts';
 import type { Observed, RentalFuse } from './types.ts';
 
-/** `onStart` as it is sent, or why the container cannot be started so. */
+/** `onStart` and `args` as they are sent, or why the container cannot be started so. */
 export type SentStart =
   | {
       readonly type: 'sent';
       readonly onStart: string | undefined;
+      readonly args: readonly string[] | undefined;
       /** Undefined if no fuse was wanted. */
       readonly fuse: RentalFuse | undefined;
     }
@@ -36,7 +37,8 @@ export function sentStart(launch: Launch, { script, fuse }: StartParts, facts: S
   if (fuse === undefined || fuse.type === 'none') return plainStart(launch, { text, fuse }, facts);
   const fused = facts.pack(startText(fuse.line, text));
   const { fuses } = fuse;
-  if (fused.type === 'fits') return { type: 'sent', onStart: fused.script, fuse: rentalFuse(fuse) };
+  if (fused.type === 'fits')
+    return { type: 'sent', onStart: fused.script, args: launch.args, fuse: rentalFuse(fuse) };
   const why = noRoom(fuse.line, facts);
   if (fuses.leaseSeconds !== undefined) return { type: 'refused', detail: `spec.lease: ${why}` };
   const none = { type: 'none', reason: 'NoRoomForFuse', detail: `${ONLY_OPERATOR}: ${why}` } as const;
@@ -61,7 +63,7 @@ interface RunParts extends StartParts {
  * if the machine cannot do that, or the text is too long.
  */
 export function sentRun(
-  { command, args = [] }: Pick<GpuInstanceSpec, 'args' | 'command'>,
+  { command, args = [], entrypoint }: Pick<GpuInstanceSpec, 'args' | 'command' | 'entrypoint'>,
   { script = '', fuse, url, nonce, market }: RunParts,
 ): SentStart {
   if (fuse?.type === 'impossible') return { type: 'refused', detail: fuse.detail };
@@ -70,20 +72,20 @@ export function sentRun(
   const program = command
     ? ({ type: 'words', words: [...command, ...args] } as const)
     : ({ type: 'script', text: script } as const);
+  const isFirstProcess = entrypoint === 'Override';
   const reportUrl = fuse?.type === 'fuse' ? fuse.reportUrl : undefined;
-  const text = facts && runText({ url, facts, reportUrl, fuses, nonce, program });
+  const text = facts && runText({ url, facts, reportUrl, fuses, nonce, program, isFirstProcess });
   if (text === undefined) {
     const why = facts?.stop
       ? 'a machine sends its key to an https address only'
       : `machines of ${market.name} cannot stop themselves`;
     return { type: 'refused', detail: `spec.completion cannot work: ${why}.` };
   }
+  const sentFuse = fuse && (fuse.type === 'fuse' ? rentalFuse(fuse) : fuse);
+  if (isFirstProcess) return firstProcess(text, sentFuse, market.script);
   const packed = market.script.pack(text);
   if (packed.type === 'fits')
-    return {
-      ...{ type: 'sent', onStart: packed.script },
-      fuse: fuse && (fuse.type === 'fuse' ? rentalFuse(fuse) : fuse),
-    };
+    return { type: 'sent', onStart: packed.script, args: undefined, fuse: sentFuse };
   const { bytes, packedLength } = packed;
   const detail = `The start script has ${bytes} bytes with the wrapper of the run, and still ${packedLength} when packed; the marketplace takes ${market.script.max}. Move parts of the script into the image.`;
   return { type: 'refused', detail };
@@ -92,6 +94,21 @@ export function sentRun(
 /** Returns the fuse as the rental records it. */
 function rentalFuse({ fuses, reportUrl }: Extract<DesiredFuse, { type: 'fuse' }>): RentalFuse {
   return { type: 'fuse', fuses, ...(reportUrl !== undefined && { isReporting: true }) };
+}
+
+/** Shell of the first process of a container. */
+const SHELL = 'sh';
+
+/**
+ * Returns the start of a run whose wrapper is the first process. It is not packed: the shell that unpacks a text would
+ * be the first process in its place, and pass no TERM on.
+ */
+function firstProcess(text: string, fuse: RentalFuse | undefined, facts: ScriptFacts): SentStart {
+  const args = ['-c', text];
+  const tooLong = facts.tooLong(SHELL, args);
+  if (tooLong === undefined) return { type: 'sent', onStart: SHELL, args, fuse };
+  const detail = `spec.command: ${tooLong}, with the wrapper of the run. Leave entrypoint: Override out, which packs the script, or move words into the image.`;
+  return { type: 'refused', detail };
 }
 
 /** Returns the start without a fuse. */
@@ -109,7 +126,7 @@ function plainStart(
   const sent = packed?.script ?? text;
   const tooLong = facts.tooLong(sent, args);
   return tooLong === undefined
-    ? { type: 'sent', onStart: sent, fuse }
+    ? { type: 'sent', onStart: sent, args, fuse }
     : { type: 'refused', detail: `spec.args: ${tooLong}.` };
 }
 
