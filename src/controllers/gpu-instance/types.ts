@@ -6,6 +6,7 @@ import type { LabelEcho } from '../../accounts/feed-observer.ts';
 import type { QueuePosition } from '../../accounts/queue/admission-queue.ts';
 import type { ServiceTime } from '../../accounts/service-clock.ts';
 import type { AccountLimits } from '../../accounts/spend-limits.ts';
+import type { GpuInstanceCondition } from '../../api/v1alpha1/conditions.ts';
 import type { GpuInstance, GpuInstancePhase, GpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
 import type { MachineFacts } from '../../api/v1alpha1/machine-drift.ts';
 import type { Outage } from '../../api/v1alpha1/outage.ts';
@@ -604,23 +605,17 @@ export interface ConditionState {
   readonly message: string;
 }
 
+/** Conditions of every status. Any other condition is absent if it does not apply. */
+type StandingCondition = 'Ready' | 'Rented' | 'Running';
+
 /** Conditions that a rule sets. A condition that is left out is removed. */
-export interface Verdict {
+export type Verdict = { readonly [Type in StandingCondition]: ConditionState } & {
+  readonly [Type in Exclude<GpuInstanceCondition, StandingCondition>]?: ConditionState;
+} & {
   readonly phase: GpuInstancePhase;
   /** True if the container runs, whether or not something answers in it. */
   readonly containerRuns: boolean;
-  readonly Ready: ConditionState;
-  readonly Rented: ConditionState;
-  readonly Running: ConditionState;
-  readonly Succeeded?: ConditionState;
-  readonly OverBudget?: ConditionState;
-  readonly Reconciling?: ConditionState;
-  readonly Stalled?: ConditionState;
-  readonly ReplacementBlocked?: ConditionState;
-  readonly Idle?: ConditionState;
-  readonly LifeFuseFixed?: ConditionState;
-  readonly LeaseAtRisk?: ConditionState;
-}
+};
 
 /** When to reconcile again. Changes of the object, the account and its rows enqueue it by themselves. */
 export interface Requeue {
