@@ -53,7 +53,7 @@ export const SETTLE_RUN: Rule<RecordedMachine<Listed>> = {
  * Returns the step that finds and records the result of a machine of a run; undefined if its program goes on, or its
  * result is on record.
  */
-function whileUnsettled(facts: Facts, recorded: RecordedMachine<Listed>): Step | undefined {
+function whileUnsettled(facts: HeldFacts, recorded: RecordedMachine<Listed>): Step | undefined {
   const { object, machine } = facts;
   if (!isRun(object) || outcomeOf(object) !== undefined) return undefined;
   if (settledReason(object, recorded.machine.attempt) !== undefined) return undefined;
@@ -77,7 +77,7 @@ function isCancelDue({ object, clock }: Pick<Facts, 'object' | 'clock'>): boolea
  * its program may have ended at the same time.
  */
 function collect(
-  facts: Facts,
+  facts: HeldFacts,
   recorded: RecordedMachine<Listed>,
   view: RunResultView | undefined,
 ): Step | undefined {
@@ -99,7 +99,7 @@ function isSearched(state: MachineState, { collectingSince }: RunStatus): boolea
 
 /** Returns the end of the search without a result; undefined while the search goes on. */
 function giveUp(
-  facts: Facts,
+  facts: HeldFacts,
   recorded: RecordedMachine<Listed>,
   { isAnswered }: Extract<RunResultView, { type: 'none' }>,
 ): Step | undefined {
@@ -210,7 +210,10 @@ function deadlineText({ object: { spec, status } }: Pick<Facts, 'object'>, finis
 // End of a machine
 
 /** Returns the end of a machine whose result is on record, or whose run is over. */
-export function runEnd(facts: Facts, { machine, state }: RecordedMachine<Listed>): PlannedEnd | undefined {
+export function runEnd(
+  facts: Pick<Facts, 'object' | 'machine' | 'clock'>,
+  { machine, state }: RecordedMachine<Listed>,
+): PlannedEnd | undefined {
   const { object } = facts;
   if (!isRun(object)) return undefined;
   const reason = settledReason(object, machine.attempt) ?? outcomeOf(object);
@@ -255,7 +258,7 @@ function treatmentOf({ object: { spec } }: Pick<Facts, 'object'>, reason: Reason
 
 /** Ends a machine without work as `completion` says. A machine that stays is shown, until a limit ends it. */
 export function carryOutRunEnd(
-  facts: Facts,
+  facts: HeldFacts,
   planned: PlannedEnd,
   recorded: RecordedMachine<Listed>,
 ): Step | undefined {
@@ -275,7 +278,7 @@ export function carryOutRunEnd(
  * Undefined if the program has ended, the time is over, or the machine cannot be stopped.
  */
 function stopFirst(
-  facts: Facts,
+  facts: HeldFacts,
   planned: PlannedEnd,
   recorded: RecordedMachine<Listed>,
 ): Decision | undefined {
@@ -365,7 +368,7 @@ function untilExpired(
 
 /** Ends the run at a limit of the spec, by the proof that the end of any machine at its limit needs. */
 export function endRunAtLimit(
-  facts: Facts,
+  facts: HeldFacts,
   planned: PlannedEnd,
   recorded: RecordedMachine<Listed>,
 ): Step | undefined {
@@ -416,7 +419,10 @@ function endWithoutMachine(
 /**
  * Returns the status of a finished run without a machine, whatever the state of its account; undefined before its end.
  */
-export function finishedRun(facts: Facts, stage: Stage): Decision | undefined {
+export function finishedRun(
+  facts: Pick<Facts, 'object' | 'purchase' | 'clock'>,
+  stage: Stage,
+): Decision | undefined {
   const isWithout = stage.type === 'unrented' || stage.type === 'withoutAccount' || stage.type === 'outside';
   const hasMachine = facts.object.status?.instanceId !== undefined;
   if (!isWithout || hasMachine || outcomeOf(facts.object) === undefined) return undefined;

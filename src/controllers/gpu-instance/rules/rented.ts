@@ -79,7 +79,10 @@ function unconfirmed(facts: Pick<Facts, 'machine' | 'account'>, row: Machine | u
   return label === 'unconfirmed' ? awaitSecondLabel() : label;
 }
 
-function recordFound(facts: Facts, stage: Extract<Stage, { type: 'found' }>): Decision {
+/** Facts about a found machine: this process remembers nothing of its rental. */
+type FoundFacts = Omit<Facts, 'memory' | 'budgetStop'>;
+
+function recordFound(facts: FoundFacts, stage: Extract<Stage, { type: 'found' }>): Decision {
   const { instanceId, attempt } = stage;
   return decision({
     rule: 'record-found-machine',
@@ -143,7 +146,7 @@ function moveRecord(facts: Facts, wrong: OwnedMachine, row: Machine): Step {
 }
 
 /** Returns the status fields of a found machine from its row and the intent: cost, address, and the purchase. */
-function foundFields(facts: Facts, stage: Extract<Stage, { type: 'found' }>): StatusFields {
+function foundFields(facts: FoundFacts, stage: Extract<Stage, { type: 'found' }>): StatusFields {
   const row = foundRow(facts, stage);
   const from = (row && beganAt(facts, row)) ?? facts.clock.believedNow;
   const fields = rentedFields(facts, stage, from);

@@ -3,7 +3,7 @@ import { facetsOf } from '../../../api/v1alpha1/reasons.ts';
 import { isRun, outcomeOf } from '../../../instance/run.ts';
 import { findCondition } from '../../../runtime/conditions.ts';
 import { decision, firstOf, named, type Rule } from '../decision.ts';
-import type { Facts } from '../facts.ts';
+import type { Facts, HeldFacts } from '../facts.ts';
 import { isToStop, limitToApply, priceRise, replaceIsDue, type StopFacts } from '../limits.ts';
 import { highestCap } from '../offers.ts';
 import type { Decision, Step } from '../types.ts';
@@ -29,7 +29,7 @@ import { type Listed, machineFinding, type RecordedMachine, seenFields } from '.
 /** Cause for which a machine that works is to end, whether it runs or is stopped. */
 interface EndCause extends Pick<Rule<never>, 'name' | 'because'> {
   /** Returns the end while the cause is present. */
-  readonly endBy: (facts: Facts, recorded: RecordedMachine<Listed>) => PlannedEnd | undefined;
+  readonly endBy: (facts: HeldFacts, recorded: RecordedMachine<Listed>) => PlannedEnd | undefined;
   /**
    * Returns undefined while the end is blocked, not confirmed, or without an available offer. `byRunningRules`: the
    * rules of a running machine carry it out, after a requested stop.
@@ -100,7 +100,7 @@ interface DueEnd {
   readonly planned: PlannedEnd;
 }
 
-function dueEnds(facts: Facts, recorded: RecordedMachine<Listed>): readonly DueEnd[] {
+function dueEnds(facts: HeldFacts, recorded: RecordedMachine<Listed>): readonly DueEnd[] {
   return END_CAUSES.flatMap((cause) => {
     const planned = cause.endBy(facts, recorded);
     return planned ? [{ cause, planned }] : [];
@@ -234,7 +234,11 @@ function alternativesOf({ object }: Pick<Facts, 'object'>) {
 }
 
 /** Returns the treatment of the machine at a limit, by the deletion policy. */
-function applyLimit(facts: Facts, planned: PlannedEnd, recorded: RecordedMachine<Listed>): Step | undefined {
+function applyLimit(
+  facts: HeldFacts,
+  planned: PlannedEnd,
+  recorded: RecordedMachine<Listed>,
+): Step | undefined {
   const { state } = recorded;
   if (isRun(facts.object) && outcomeOf(facts.object) === undefined)
     return endRunAtLimit(facts, planned, recorded);
