@@ -6,6 +6,7 @@ const LAYERS = [
   'main',
   'config',
   'cli',
+  'ui',
   'replay',
   'server',
   'gateway',
@@ -74,6 +75,7 @@ const ARROWS: readonly { layer: Layer; refuses: readonly Layer[]; because: strin
       'main',
       'config',
       'cli',
+      'ui',
       'replay',
       'server',
       'gateway',
@@ -103,6 +105,14 @@ const ARROWS: readonly { layer: Layer; refuses: readonly Layer[]; because: strin
       'views shows objects to people and programs, from plain values: api, instance, ledger, reach, runtime and lib only.',
   },
   {
+    layer: 'ui',
+    refuses: LAYERS.filter(
+      (layer) => !['ui', 'views', 'ledger', 'instance', 'api', 'runtime', 'lib'].includes(layer),
+    ),
+    because:
+      'ui shows in a browser what views computes: views, ledger, instance, api, runtime and lib only. The command gives it a cluster.',
+  },
+  {
     layer: 'ledger',
     refuses: LAYERS.filter((layer) => !['ledger', 'instance', 'api', 'lib'].includes(layer)),
     because:
@@ -120,6 +130,7 @@ const ARROWS: readonly { layer: Layer; refuses: readonly Layer[]; because: strin
       'main',
       'config',
       'cli',
+      'ui',
       'replay',
       'server',
       'gateway',
@@ -137,6 +148,7 @@ const ARROWS: readonly { layer: Layer; refuses: readonly Layer[]; because: strin
       'main',
       'config',
       'cli',
+      'ui',
       'replay',
       'gateway',
       'controllers',
@@ -259,7 +271,17 @@ const controllerPatterns = (name: string, isTest = false) => [
     'Controllers never import each other: they meet through the cluster.',
   ),
   refusal(
-    ['main', 'config', 'cli', 'replay', 'server', 'gateway', 'simulator', ...(isTest ? [] : ['markets'])],
+    [
+      'main',
+      'config',
+      'cli',
+      'ui',
+      'replay',
+      'server',
+      'gateway',
+      'simulator',
+      ...(isTest ? [] : ['markets']),
+    ],
     'A controller gets what it needs as arguments from main.ts: it knows markets by their port alone, and no simulator.',
   ),
   ...(name === 'endpoint-group'

@@ -3,9 +3,10 @@
  * for leases and the protocol that it loads for agents, all without dependencies (also for the image, which preloads `dist/hold-signals.mjs`), and the modules that the package exports, `dist/client.mjs` and `dist/simulator.mjs`, with
  * their declarations in `dist/types`, which need no other package.
  */
-import { chmodSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { type BuildOptions, build, type Plugin } from 'esbuild';
+import { buildPage, PAGE_FILES } from '../src/ui/build-page.ts';
 import { writeDeclarations } from './build/declarations.ts';
 import { lazyBuiltins } from './build/lazy-builtins.ts';
 import { COMMAND, MCP_SERVER, PROGRAM, SSH_CLIENT } from './build/program-files.ts';
@@ -49,6 +50,8 @@ const cli = join(repository, 'src', 'cli');
 await build({
   ...COMMON,
   entryPoints: { [basename(PROGRAM, '.mjs')]: join(cli, 'start.ts') },
+  // Builds the page from the sources, which the built program never does.
+  external: ['esbuild'],
   plugins: [
     beside(SSH_CLIENT, /^ssh2$/),
     beside(MCP_SERVER, /^@modelcontextprotocol\/sdk\//),
@@ -74,6 +77,9 @@ await build({
   },
   entryNames: basename(MCP_SERVER, '.mjs'),
 });
+const page = await buildPage({ minify: true });
+writeFileSync(join(outdir, PAGE_FILES.script), page.script);
+writeFileSync(join(outdir, PAGE_FILES.style), page.style);
 // Loaded before everything else, so it brings nothing with it.
 const { banner: _banner, plugins: _plugins, ...PLAIN } = COMMON;
 await build({

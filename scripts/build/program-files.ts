@@ -1,3 +1,5 @@
+import { PAGE_FILES } from '../../src/ui/build-page.ts';
+
 /** The command of the package, which loads {@link PROGRAM}: small, so that it is compiled at once. */
 export const COMMAND = 'gpu-rent.mjs';
 /** All of the program but {@link SSH_CLIENT} and {@link MCP_SERVER}. What V8 compiles of it is kept between runs. */
@@ -14,4 +16,6 @@ export const PROGRAM_FILES: readonly { readonly name: string; readonly mode: num
   { name: `${PROGRAM}.LEGAL.txt`, mode: 0o644 },
   { name: SSH_CLIENT, mode: 0o644 },
   { name: MCP_SERVER, mode: 0o644 },
+  { name: PAGE_FILES.script, mode: 0o644 },
+  { name: PAGE_FILES.style, mode: 0o644 },
 ];

@@ -5,6 +5,7 @@ const job = () => import('./commands/job.ts');
 const plan = () => import('./commands/plan.ts');
 const diff = () => import('./commands/diff.ts');
 const status = () => import('./commands/status.ts');
+const ui = () => import('./commands/ui.ts');
 const top = () => import('./commands/top.ts');
 const explain = () => import('./commands/explain.ts');
 const simulateEpg = () => import('./commands/simulate-epg.ts');
@@ -71,6 +72,7 @@ export const catalog: readonly CatalogGroup[] = [
       command('plan', 'Show the machine and cost that a manifest would rent, and why other offers lose. Spends nothing.', plan, 'planCommand'),
       command('diff', 'Show the changes that a manifest makes to existing objects and their machines. Changes nothing.', diff, 'diffCommand'),
       command('status', 'Show everything about one object: machine, cost, timeline, next step.', status, 'statusCommand'),
+      command('ui', 'Serve a page on this machine: the fleet, its cost, and what happens next.', ui, 'uiCommand'),
       command('top', 'Watch EndpointGroups (requests, load, workers, cost) or machines (GPU used, cost).', top, 'topCommand'),
       command('explain', "Run the operator's own decision on an object and show the rule that fires.", explain, 'explainCommand'),
       command('simulate epg', 'Replay a load through the scaling of an EndpointGroup, with its actions and cost.', simulateEpg, 'simulateEpg', 'simulate endpointgroup'),

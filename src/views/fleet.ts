@@ -223,15 +223,21 @@ function stateOf({ object, types, off }: StateInput): FleetState {
   const conditions = status?.conditions ?? [];
   if (conditions.length === 0) return { phase: 'New', tone: 'busy' };
   const kind = pressingReasons(conditions, types)[0]?.kind ?? 'good';
-  const isReady = conditions.some(({ type, status: is }) => type === 'Ready' && is === 'True');
-  const phase = phaseOf(object) ?? (isReady ? 'Ready' : (readyReason(conditions) ?? 'Unknown'));
+  const ready = isReady(conditions);
+  const phase = phaseOf(object) ?? (ready ? 'Ready' : (readyReason(conditions) ?? 'Unknown'));
   const isFine = kind === 'good' || kind === 'progress';
-  return { phase, tone: off && isFine ? 'off' : TONES[kind] };
+  if (off && isFine) return { phase, tone: 'off' };
+  // It does what the spec asks: the reason is a warning, and nothing is stuck.
+  return { phase, tone: ready && kind === 'terminal' ? 'waits' : TONES[kind] };
 }
 
 function phaseOf({ kind, spec, status }: FleetObject): string | undefined {
   if (kind === 'MarketplaceAccount') return spec.suspend === true ? 'Suspended' : undefined;
   return status?.phase;
+}
+
+function isReady(conditions: readonly Condition[]): boolean {
+  return conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
 }
 
 function readyReason(conditions: readonly Condition[]): string | undefined {
@@ -247,7 +253,10 @@ function isIdleGroup({ status }: EndpointGroup): boolean {
 }
 
 function instanceNext(instance: GpuInstance, now: number): NextAction | undefined {
-  const reason = reasonNext(instance.status?.conditions ?? [], gpuInstanceConditions);
+  const { conditions = [] } = instance.status ?? {};
+  const isNew = conditions.length === 0 && instance.metadata.deletionTimestamp === undefined;
+  if (isNew) return { title: 'Waits for the operator to see it', needsPerson: false };
+  const reason = reasonNext(conditions, gpuInstanceConditions);
   if (reason?.needsPerson) return reason;
   const [first] = plannedSteps(instance, now);
   if (first === undefined) return reason;
@@ -280,7 +289,7 @@ function reasonNext(
 ): NextAction | undefined {
   const [first] = pressingReasons(conditions, types);
   if (first === undefined || first.kind === 'good') return undefined;
-  const needsPerson = first.kind === 'terminal';
+  const needsPerson = first.kind === 'terminal' && !isReady(conditions);
   return { title: needsPerson ? (first.remedy ?? first.sentence) : first.sentence, needsPerson };
 }
 

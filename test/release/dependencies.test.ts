@@ -66,6 +66,9 @@ test.for(names)('%s has an exact version and a reason in the page of dependencie
 
 /** Development packages whose part is in the bundle, with the only licence that they may have. */
 const BUNDLED = [
+  'preact',
+  '@preact/signals',
+  '@preact/signals-core',
   '@modelcontextprotocol/sdk',
   'ajv',
   'ajv-formats',
@@ -84,9 +87,12 @@ test.for(BUNDLED)(
   },
 );
 
-test('the page of dependencies gives the reason for the bundled development package', () => {
-  expect(read('docs/internals/dependencies.md')).toContain('| `@modelcontextprotocol/sdk` |');
-});
+test.for(['@modelcontextprotocol/sdk', 'preact', '@preact/signals'])(
+  'the page of dependencies gives the reason for %s, which is bundled from the development packages',
+  (name) => {
+    expect(read('docs/internals/dependencies.md')).toContain(`| \`${name}\` |`);
+  },
+);
 
 /**
  * Packages whose script compares version ranges and prints, or compiles native code that is optional; `.npmrc` disables

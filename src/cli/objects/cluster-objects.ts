@@ -124,7 +124,7 @@ export async function listBudgets(
 /** Returns the events of an object, oldest first. Rejects with a KubeError. */
 export async function eventsOf(
   { kube }: ClusterSession,
-  { metadata }: OurObject,
+  { metadata }: Pick<KubeObject, 'metadata'>,
 ): Promise<readonly ShownEvent[]> {
   const { items } = await kube.list<EventObject>(eventResource, {
     namespace: metadata.namespace,
