@@ -101,7 +101,7 @@ export interface EndedLog {
 interface MachineLog {
   machine: MachineTarget | undefined;
   /** State of the read that follows the end of the machine. */
-  lastRead: 'none' | 'wanted' | 'done';
+  lastRead: 'none' | 'due' | 'done';
   /** True once the text with the result of a program is here: the program writes no more. */
   isWhole: boolean;
   mark: LogMark | undefined;
@@ -235,7 +235,7 @@ export class MachineLogs {
       return;
     }
     if (reader.machine && reader.lastRead !== 'done' && !reader.isWhole) {
-      reader.lastRead = 'wanted';
+      reader.lastRead = 'due';
       return;
     }
     if (reader.isWhole) reader.lastRead = 'done';
@@ -311,7 +311,7 @@ export class MachineLogs {
   }
 
   #dueAt({ lastRead, isWhole, machine, failures, startedAt }: Reader): number {
-    if (lastRead === 'wanted') return Number.NEGATIVE_INFINITY;
+    if (lastRead === 'due') return Number.NEGATIVE_INFINITY;
     if (lastRead === 'done' || isWhole) return Number.POSITIVE_INFINITY;
     const isQuiet = machine?.hasRun && !machine.isRunning;
     const interval = isQuiet ? MAX_READ_EVERY_MS : READ_EVERY_MS * 2 ** Math.min(failures, 4);
@@ -319,7 +319,7 @@ export class MachineLogs {
   }
 
   #read(reader: Reader, machine: MachineTarget): void {
-    const isLast = reader.lastRead === 'wanted';
+    const isLast = reader.lastRead === 'due';
     reader.isReading = true;
     reader.startedAt = this.#now();
     const isOver = () => {

@@ -92,6 +92,11 @@ describe('the output in a log', () => {
     ['of a program that has ended', `${start(1)}a\n${exit(1)}${exit(1)}`, { log: 'a\n', isWhole: true }],
     ['of a program that printed nothing', `${start(1)}${exit(1)}`, { log: '', isWhole: true }],
     ['whose start is cut off', 'a\n', { log: 'a\n', isWhole: false }],
+    [
+      'of a program that printed nothing, without empty lines',
+      `gpurental ${NONCE} start 1\ngpurental ${NONCE} exit 1\n`,
+      { log: '', isWhole: true },
+    ],
   ])('%s', (_, text, output) => {
     expect(outputInLog(text, NONCE)).toEqual(output);
   });

@@ -24,8 +24,8 @@ export function resultInLog(text: string, nonce: string): LoggedResult | undefin
   const start = markers(text, nonce, 'start').findLast(({ begin }) => begin < last.begin);
   // A container that starts again after the end of its program only repeats the marker.
   const from = start?.end ?? 0;
-  const end = ends.find(({ begin }) => begin >= from) ?? last;
-  return { exitCode: last.number, log: text.slice(from, end.begin), isWhole: start !== undefined };
+  const { log } = outputBetween(text, from, ends);
+  return { exitCode: last.number, log, isWhole: start !== undefined };
 }
 
 /**
@@ -34,8 +34,13 @@ export function resultInLog(text: string, nonce: string): LoggedResult | undefin
 export function outputInLog(text: string, nonce: string): Pick<LoggedResult, 'log' | 'isWhole'> {
   const start = markers(text, nonce, 'start').at(-1);
   const from = start?.end ?? 0;
-  const end = markers(text, nonce, 'exit').find(({ begin }) => begin >= from);
-  return { log: text.slice(from, end?.begin), isWhole: start !== undefined };
+  return { ...outputBetween(text, from, markers(text, nonce, 'exit')), isWhole: start !== undefined };
+}
+
+/** Returns the text from a start to the next exit. Both share a line feed if the log has no empty lines. */
+function outputBetween(text: string, from: number, exits: readonly Marker[]): Pick<LoggedResult, 'log'> {
+  const exit = exits.find(({ end }) => end > from);
+  return { log: text.slice(from, exit && Math.max(from, exit.begin)) };
 }
 
 /**

@@ -17,6 +17,12 @@ const UNARMED = -999_999_999;
 /** Folder of a container in which the fuse counts; `GPURENTAL_DIR` in its environment names another one. */
 export const FUSE_FOLDER = '/var/tmp/.gpurental';
 
+/**
+ * Command that lists the files of a fuse or a run, by the absolute path and by the path from the root of the container:
+ * the service documents neither, and the wrong one causes an error in the output.
+ */
+export const LIST_COMMAND = `ls ${FUSE_FOLDER} ${FUSE_FOLDER.replace(/^\//, '')}`;
+
 /** File in {@link FUSE_FOLDER} that appears when the key of the machine has proved that it may change the machine. */
 const PROOF_FILE = 'ok';
 /** File with the count of a fuse, from its first tick on. */

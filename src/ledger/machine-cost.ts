@@ -69,7 +69,7 @@ function endingMachine(instance: GpuInstance, { at, reason }: MachineEnd): reado
 
 /**
  * Returns the entries of the present machine for the months that ended `graceMs` ago and that the ledger does not have.
- * None while its price is not confirmed, since that may change the past.
+ * Returns no entry until the price is confirmed, because a confirmed price may change past costs.
  */
 export function closedEntries(
   instance: GpuInstance,

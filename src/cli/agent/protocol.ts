@@ -1,8 +1,7 @@
-import type { Writable } from 'node:stream';
+import { Transform, type Writable } from 'node:stream';
 import { sleep, systemClock } from '../../lib/clock.ts';
 import type { CommandContext } from '../command.ts';
 import type { AgentServer } from './agent-server.ts';
-import { boundedLines } from './bounded-lines.ts';
 import { outcomeSchema, TOOL_NAMES } from './contract.ts';
 import { inputSchema, jsonSchemaOf, tools } from './tools.ts';
 
@@ -72,4 +71,20 @@ export async function serve(
   // The transport writes an answer after its call has settled.
   await new Promise((resolve) => setImmediate(resolve));
   await server.close();
+}
+
+/** Maximum bytes of one message. */
+const MAX_LINE_BYTES = 4 * 1024 * 1024;
+
+/** Returns a stream that passes bytes on, and fails at a line of more than {@link MAX_LINE_BYTES}. */
+function boundedLines(): Transform {
+  let length = 0;
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      const last = chunk.lastIndexOf(0x0a);
+      length = last < 0 ? length + chunk.length : chunk.length - last - 1;
+      if (length > MAX_LINE_BYTES) done(new Error(`A message is longer than ${MAX_LINE_BYTES} bytes.`));
+      else done(null, chunk);
+    },
+  });
 }

@@ -28,7 +28,7 @@ export function recordProof(
   if (!observed.machine.list) return 'unseen';
   const { recorded, labelled } = observed.machine.list;
   if (!recorded) return isElsewhere(labelled, machine) ? 'contradicted' : 'unseen';
-  // One list may show the row of another machine under this id.
+  // A single list may show the row of another machine under this id.
   if (labelled.some((each) => each.row.id === machine.instanceId && isOfPurchase(each, machine)))
     return listsAgree(recorded, 'label') ? 'confirmed' : 'unseen';
   // While it is unknown whether labels are echoed, a missing or changed label contradicts nothing.

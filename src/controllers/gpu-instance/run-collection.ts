@@ -4,7 +4,7 @@ import { logSecretName } from '../../api/v1alpha1/names.ts';
 import { isAtRest, isUp, recordedState } from '../../instance/machine-state.ts';
 import { isRun, type RunStatus, settledReason } from '../../instance/run.ts';
 import { outputInLog, resultInFiles, resultInLog } from '../../instance/run-result.ts';
-import { FUSE_FOLDER } from '../../instance/self-end.ts';
+import { LIST_COMMAND } from '../../instance/self-end.ts';
 import { inBackground } from '../../lib/background.ts';
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
@@ -22,8 +22,6 @@ import { writeChild } from './child-writes.ts';
 import { logSecret } from './children.ts';
 import type { RunResultView } from './types.ts';
 
-/** Lists the files of a run, by the absolute path and by the path from the root of the container. */
-const LIST_COMMAND = `ls ${FUSE_FOLDER} ${FUSE_FOLDER.replace(/^\//, '')}`;
 /** Lines of the log that are read. */
 const TAIL_LINES = 2_000;
 /** Number of reads of the log, and of the files, in one round. */

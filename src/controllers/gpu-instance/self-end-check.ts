@@ -1,18 +1,12 @@
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { isUp } from '../../instance/machine-state.ts';
-import { FUSE_FOLDER, fuseFiles } from '../../instance/self-end.ts';
+import { fuseFiles, LIST_COMMAND } from '../../instance/self-end.ts';
 import { inBackground } from '../../lib/background.ts';
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { MarketplaceError } from '../../market/errors.ts';
 import type { Market } from '../../market/market.ts';
 import type { SelfEndView } from './types.ts';
-
-/**
- * Lists the files of the fuse, by the absolute path and by the path from the root of the container: the service
- * documents neither, and the wrong one causes an error in the output.
- */
-const LIST_COMMAND = `ls ${FUSE_FOLDER} ${FUSE_FOLDER.replace(/^\//, '')}`;
 
 /**
  * Milliseconds from the time at which the machine is seen running to the first read, and from each read to the next.

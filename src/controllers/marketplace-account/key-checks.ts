@@ -211,7 +211,7 @@ export class KeyChecks {
       const askedAt = clock.monotonic();
       const market = marketFor(trial, undefined);
       const first = await market.login();
-      // One reply that names another user ends no session; only a second one does.
+      // A session ends only if two replies name another user.
       const isOther = pinned !== undefined && !sameLogin(pinned, { url, userId: first.id });
       const user = isOther ? await market.login() : first;
       const login = { url, userId: user.id };

@@ -233,6 +233,14 @@ describe('the result of a machine of a run', () => {
       { ...SETTLES, says: 'Cancelled, Stopping' },
     ],
     [
+      "is awaited while only the operator's wall clock has reached the time of the cancellation",
+      run({
+        annotations: { 'gpurental.dev/cancel-at': time(-1_800) },
+        facts: { serviceTime: { type: 'known', at: at(-3_600), isConfirmed: true } },
+      }),
+      RUNS,
+    ],
+    [
       'is awaited when the cancellation is no time',
       run({ annotations: { 'gpurental.dev/cancel-at': 'now' }, status: { observedGeneration: 0 } }),
       RUNS,

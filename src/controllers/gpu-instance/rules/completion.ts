@@ -66,10 +66,13 @@ function whileUnsettled(facts: HeldFacts, recorded: RecordedMachine<Listed>): St
   return collect(facts, recorded, view);
 }
 
-/** Returns true if the annotation cancels the run now. */
+/**
+ * Returns true if the annotation cancels the run now, by the clock that also ends `maxLifetime`: the operator's wall
+ * clock may be an hour ahead, and an early end loses work.
+ */
 function isCancelDue({ object, clock }: Pick<Facts, 'object' | 'clock'>): boolean {
   const at = cancelAt(object);
-  return typeof at === 'number' && at <= clock.now;
+  return typeof at === 'number' && at <= clock.believedNow;
 }
 
 /**

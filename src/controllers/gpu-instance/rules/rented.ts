@@ -66,7 +66,7 @@ function withoutFuse({ fuse }: RentedFacts): readonly EventNote[] {
 /** Records a machine that was found instead of answered: after a crash, a lost reply or a restored cluster. */
 export function saveFound(facts: Facts, stage: Extract<Stage, { type: 'found' }>): Step {
   const row = foundRow(facts, stage);
-  // One list may attribute the label of one machine to another.
+  // A single list may show the label of one machine at another machine.
   if (row && !listsAgree(row, 'label')) return awaitSecondLabel();
   if (facts.machine.disowned && row) return moveRecord(facts, facts.machine.disowned, row);
   return unconfirmed(facts, row) ?? recordFound(facts, stage);
