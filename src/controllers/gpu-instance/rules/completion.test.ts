@@ -238,7 +238,7 @@ describe('the result of a machine of a run', () => {
         annotations: { 'gpurental.dev/cancel-at': time(-1_800) },
         facts: { serviceTime: { type: 'known', at: at(-3_600), isConfirmed: true } },
       }),
-      RUNS,
+      { ...RUNS, afterMs: 89_700_000 },
     ],
     [
       'is awaited when the cancellation is no time',
