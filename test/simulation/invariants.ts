@@ -168,6 +168,7 @@ export class Invariants {
   /** Records that a person removes all objects at once, the named ones by force. */
   removedInMass(byForce: readonly string[]): void {
     for (const name of byForce) this.markHandled(name);
+    this.#runs.removedInMass();
     this.#waste.removedInMass(byForce.flatMap((name) => this.#uidsOf(name)));
   }
 

@@ -18,6 +18,7 @@ import { OWNERSHIP_MUTANTS } from './ownership-mutants.ts';
 import { PURCHASE_MUTANTS } from './purchase-mutants.ts';
 import { QUEUE_MUTANTS } from './queue-mutants.ts';
 import { RESTRAINT_MUTANTS } from './restraint-mutants.ts';
+import { RUN_MUTANTS } from './run-mutants.ts';
 import { SETTLING_MUTANTS } from './settling-mutants.ts';
 import { SUM_MUTANTS } from './sum-mutants.ts';
 import { TEARDOWN_MUTANTS } from './teardown-mutants.ts';
@@ -48,4 +49,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...FUSE_MUTANTS,
   ...IDLE_MUTANTS,
   ...LEDGER_MUTANTS,
+  ...RUN_MUTANTS,
 ];

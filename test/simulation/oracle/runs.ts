@@ -42,6 +42,7 @@ export class RunWatch {
   /** When the hosts of machines were last silent. */
   readonly #silentAt = new Map<number, number>();
   readonly #succeededAt = new Map<string, number>();
+  #removedAt: number | undefined;
 
   constructor(scene: Scene) {
     this.#scene = scene;
@@ -174,12 +175,26 @@ export class RunWatch {
     const isEnded = (object: JsonObject) =>
       metadataOf(object)['deletionTimestamp'] !== undefined ||
       objectAt(metadataOf(object), 'annotations')[CANCEL] !== undefined;
-    if (isEnded(before) || !isEnded(after) || runOf(after)['outcome'] !== undefined) return;
+    if (
+      this.#removedAt === this.#scene.now ||
+      isEnded(before) ||
+      !isEnded(after) ||
+      runOf(after)['outcome'] !== undefined
+    )
+      return;
     const { kube } = this.#scene.world;
-    const name = textAt(objectAt(metadataOf(after), 'labels'), JOB_RUN);
-    const job = kube.store.all(kube.kind('jobs')).find((each) => metadataOf(each)['uid'] === name);
+    // The Pods of a Job have its name and a number.
+    const isIts = (job: JsonObject) => textAt(reference, 'name')?.replace(/-\d+$/, '') === nameOf(job);
+    const isNamed = (job: JsonObject) => textAt(reference, 'name') === nameOf(job);
+    const isPod = reference['kind'] === 'Pod';
+    const job = kube.store.all(kube.kind('jobs')).find(isPod ? isIts : isNamed);
     if (job && !isOver(job as unknown as OwnerObject))
       this.#scene.broken('R12', `${nameOf(after)} is ended, and its Job ${nameOf(job)} goes on`);
+  }
+
+  /** Records that a person is about to remove all objects, those of Jobs as well. */
+  removedInMass(): void {
+    this.#removedAt = this.#scene.now;
   }
 
   elapsed(): void {

@@ -2,7 +2,7 @@ import { formatTime } from '../../../src/lib/time.ts';
 import type { JsonObject } from '../memory-kube/json.ts';
 import { objectAt } from '../memory-kube/json.ts';
 import type { Program } from '../programs.ts';
-import { BY_BID } from '../specs.ts';
+import { BY_BID, MACHINE } from '../specs.ts';
 import { statusAt } from '../status-at.ts';
 import type { ContainerOptions } from '../world.ts';
 import { payIn, slowPulls } from './acts.ts';
@@ -58,6 +58,28 @@ function expectStopBefore({ world, invariants }: Stage, id: number): void {
   const ended = world.market.store.current().tables.endedContracts[id];
   if (ended?.last.intendedStatus !== 'stopped')
     invariants.report('R8', `machine ${id} was ${ended ? 'destroyed without a stop' : 'not destroyed'}`);
+}
+
+const JOB = 'train-1';
+const JOB_SPEC: JsonObject = { ...MACHINE, command: ['python', 'train.py'], completion: { backoffLimit: 0 } };
+
+/** Starts two Pods of the Job. Both relays decide before either creates an object or attaches to one. */
+function startRelays({ jobs }: Stage['users']): void {
+  const relays = [jobs.startPod(JOB), jobs.startPod(JOB)];
+  for (const relay of relays) if (relay) jobs.carryOut(relay, JOB_SPEC);
+}
+
+/** Returns a story of a Job beside a run, with an action while its program runs. */
+function job(name: string, act: (stage: Stage) => void): Story {
+  return {
+    ...{ name, seconds: 12 * MINUTE, run: {}, programOf: () => ({ seconds: 4 * MINUTE }) },
+    plot: (stage) => {
+      stage.users.jobs.create(JOB);
+      stage.at(1, () => startRelays(stage.users));
+      stage.at(2 * MINUTE, () => act(stage));
+      stage.at(3 * MINUTE, () => startRelays(stage.users));
+    },
+  };
 }
 
 const DONE: Program = { seconds: 2 * MINUTE, exitCode: 0 };
@@ -235,8 +257,18 @@ export const RUN_STORIES: readonly Story[] = [
     (stage) => {
       stage.at(3 * MINUTE, () => {
         const instance = stage.machineOf('a');
-        for (const field of ['intended_status', 'actual_status', 'cur_state'])
-          stage.wrong({ endpoint: 'list', field, change: 'set', value: 'stopped', instance });
+        stage.wrong({ endpoint: 'list', field: 'actual_status', change: 'set', value: 'stopped', instance });
+      });
+    },
+  ),
+  run(
+    'lists show the machine of a run as stopped for 13 minutes, and a read shows it running (12)',
+    { programs: [{ seconds: 20 * MINUTE }], seconds: 40 * MINUTE, ends: { ...COMPLETED, attempts: 1 } },
+    (stage) => {
+      stage.at(3 * MINUTE, () => {
+        const instance = stage.machineOf('a');
+        const lie = { field: 'actual_status', change: 'set', value: 'stopped' } as const;
+        stage.wrong({ endpoint: 'list', ...lie, instance, count: 78 });
       });
     },
   ),
@@ -263,6 +295,18 @@ export const RUN_STORIES: readonly Story[] = [
   run(
     'a program hangs until maxLifetime',
     { programs: [{}], seconds: 30 * MINUTE, ends: { outcome: 'DeadlineExceeded', attempts: 1 } },
-    (stage) => stage.users.setPolicies('a', { maxLifetime: '10m' }),
+    (stage) => {
+      stage.users.setPolicies('a', { maxLifetime: '10m' });
+      stage.allow({ call: 'readLog', seconds: 9 * MINUTE, max: 0, invariant: 'R9' });
+      // The files are also listed to prove that the machine can end itself.
+      stage.allow({ call: 'listFiles', seconds: 9 * MINUTE, max: 10, invariant: 'R9' });
+    },
   ),
+  job('two relays of a Job create its object at once', () => undefined),
+  job('the Pod of a Job is evicted, and its relay learns nothing of the Job', ({ users }) => {
+    users.jobs.evict(JOB);
+    users.jobs.terminate(JOB, { isAnswered: false });
+    startRelays(users);
+  }),
+  job('a Job is deleted while its program runs', ({ users }) => users.jobs.delete(JOB)),
 ];
