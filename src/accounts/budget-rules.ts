@@ -3,7 +3,7 @@ import { monthName, monthStart } from '../instance/cost.ts';
 import { formatDollars, type MicroDollars, parseDollars } from '../lib/money.ts';
 import { formatTime } from '../lib/time.ts';
 
-/** A SpendBudget as rules read it. */
+/** Amounts and actions of a SpendBudget. */
 export interface Budget {
   readonly name: string;
   readonly perHour: MicroDollars | undefined;
@@ -14,7 +14,7 @@ export interface Budget {
   readonly stops: boolean;
 }
 
-/** Returns the amounts and actions of a SpendBudget. */
+/** Returns what rules use of a SpendBudget. */
 export function budgetOf({ metadata, spec }: SpendBudget): Budget {
   const blocks = spec.action === 'Block';
   return {

@@ -12,9 +12,9 @@ import type { ClusterSession } from './sessions/cluster-session.ts';
 
 /** The budgets of one namespace and the objects that they count. */
 interface NamespaceReading {
-  /** Undefined if the caller may not list them. */
+  /** Budgets of the namespace; undefined if the caller may not list them. */
   readonly budgets: readonly SpendBudget[] | undefined;
-  /** Undefined if the caller may not list them: then only the figures of the operator count. */
+  /** Objects of the namespace; undefined if the caller may not list them: then only the figures of the operator count. */
   readonly instances: readonly GpuInstance[] | undefined;
 }
 

@@ -159,7 +159,7 @@ export function runAfterRental({ spec, status }: Object, isNew: boolean): RunSta
 const FIRST_RETRY_MS = 10_000;
 const MAX_RETRY_MS = 300_000;
 
-/** Returns the wait before the attempt after `failed` failed ones: 10 s, doubling to 5 min. */
+/** Returns the wait before the next attempt after `failed` failures: 10 s, doubling to 5 min. */
 function retryWaitMs(failed: number): number {
   return Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.max(0, Math.min(failed, 32) - 1));
 }

@@ -139,7 +139,7 @@ const HANDLER = {
   },
   'lagging-list': {
     stage: 'handler',
-    what: 'Lists do not show contracts younger than `seconds`; reading one shows it.',
+    what: 'Lists do not show contracts younger than `seconds`; a single read shows them.',
     seconds: 'Lag in seconds; 30 by default.',
     stays: true,
   },

@@ -32,7 +32,7 @@ const loadSchema = z.strictObject({
   waitSeconds: z
     .number()
     .optional()
-    .describe('Time that ready workers need for what waits; left out if their capacity is 0.'),
+    .describe('Time that ready workers need for the waiting load; left out if their capacity is 0.'),
   at: z.string().describe('Time of the scaling decision.'),
 });
 

@@ -29,7 +29,7 @@ export function plannedSteps(object: GpuInstance, now: number): readonly Planned
   const { metadata, spec } = object;
   if (metadata.deletionTimestamp) {
     const ago = since(metadata.deletionTimestamp, now);
-    const text = `Deletion was asked for ${ago} ago; the object goes when its machine is proven gone.`;
+    const text = `Deletion was requested ${ago} ago. The object is removed when its machine is proven gone.`;
     return [{ title: 'Deleted when its machine is proven gone', text }];
   }
   const paused: readonly PlannedStep[] = spec.paused

@@ -170,7 +170,7 @@ export const endpointGroupSpec = z
     }).default(5),
     maxWorkers: integer({
       description:
-        'The most workers at one time. Everything that may bill counts: creating, hot, cold, leaving.',
+        'Maximum number of workers at one time. Everything that may bill counts: creating, hot, cold, leaving.',
       min: 1,
       max: 1000,
     }).default(20),

@@ -67,13 +67,14 @@ export const gatewaySpec = z
       max: '55m',
     }).default('10m'),
     maxHeld: integer({
-      description: 'The most requests that wait in one picker; more are answered 503.',
+      description:
+        'Maximum number of requests that wait in one picker; it answers further requests with 503.',
       min: 0,
       max: 100_000,
     }).default(1000),
     maxHeldPerClient: integer({
       description:
-        'Maximum number of requests of one client that wait in one picker; more are answered 503. A client is a caller of spec.gateway.keys, and without keys an address. Left out, one client may fill maxHeld while no other one waits.',
+        'Maximum number of requests of one client that wait in one picker; it answers further requests with 503. A client is a caller of spec.gateway.keys, or an address if there are no keys. By default one client may fill maxHeld while no other client waits.',
       example: '50',
       min: 1,
       max: 100_000,

@@ -56,11 +56,11 @@ const limits = z
       example: 'true',
     }).optional(),
     maxSpendPerHour: dollars({
-      description: 'The most that all machines together may cost in an hour.',
+      description: 'Maximum cost of all machines together in an hour.',
       example: '"20"',
     }).optional(),
     maxSpendPerMonth: dollars({
-      description: 'The most that is spent in one calendar month (UTC).',
+      description: 'Maximum spending in one calendar month (UTC).',
       example: '"500"',
     }).optional(),
     minCredit: dollars({

@@ -61,7 +61,7 @@ function field<Schema extends z.ZodType, const Row extends Omit<OfferField, 'sch
 const MEMORY_TOLERANCE = 0.05;
 
 const minGpuMemory = text({
-  description: 'The least memory of one GPU. The marketplace counts decimal GB: 24G is 24,000 MB.',
+  description: 'Minimum memory of one GPU. The marketplace counts decimal GB: 24G is 24,000 MB.',
   example: '24G',
   form: 'quantity',
   maxLength: 16,
@@ -137,7 +137,7 @@ export const OFFER_FIELDS = {
   ),
   minDirectPorts: field(
     integer({
-      description: 'The least directly reachable ports.',
+      description: 'Minimum number of directly reachable ports.',
       example: '4',
       min: 0,
       max: 65535,
@@ -157,7 +157,7 @@ export const OFFER_FIELDS = {
   ),
   minReliability: field(
     percentage({
-      description: "The least reliability of the host in the marketplace's own measure.",
+      description: "Minimum reliability of the host in the marketplace's own measure.",
     }).optional(),
     {
       of: 'host',
@@ -236,7 +236,7 @@ export const OFFER_FIELDS = {
   maxPricePerHour: field(
     dollars({
       description:
-        'The most that the machine may cost in an hour, disk included. Required unless the account sets one.',
+        'Maximum price of the machine in an hour, disk included. Required unless the account sets one.',
     }).optional(),
     {
       of: 'price',

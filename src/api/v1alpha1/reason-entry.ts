@@ -57,7 +57,7 @@ export interface ReasonFacets {
 /** A reason of the catalogue. */
 export interface ReasonEntry extends ReasonFacets {
   /**
-   * `good`: nothing to do. `progress`: the operator is working. `retryable`: it continues by itself when the cause
+   * `good`: no action is needed. `progress`: the operator is working. `retryable`: it continues by itself when the cause
    * ends. `terminal`: Stalled until a person acts.
    */
   readonly kind: 'good' | 'progress' | 'retryable' | 'terminal';
@@ -67,7 +67,7 @@ export interface ReasonEntry extends ReasonFacets {
   readonly remedy?: string;
 }
 
-/** Returns a reason with nothing to do. */
+/** Returns a reason that requires no action. */
 export const good = <const Facets extends ReasonFacets>(sentence: string, facets?: Facets) => ({
   ...facets,
   kind: 'good' as const,
@@ -75,7 +75,7 @@ export const good = <const Facets extends ReasonFacets>(sentence: string, facets
 });
 
 /**
- * Returns a reason of an operator that is working. Every reason that is not good states its facets, `{}` if none
+ * Returns a reason for the time while the operator works. Every reason that is not good states its facets, `{}` if none
  * applies.
  */
 export const progress = <const Facets extends ReasonFacets>(

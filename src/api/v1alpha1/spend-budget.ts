@@ -11,7 +11,7 @@ export const spendBudgetSpec = z
     }).optional(),
     perMonth: dollars({
       description:
-        'The most that the namespace may cost in one calendar month (UTC). A rental or a start needs room for one more hour of all machines.',
+        'Maximum cost of the namespace in one calendar month (UTC). A rental or a start needs room for one more hour of all machines.',
       example: '"500"',
     }).optional(),
     action: choice(['Block', 'Report'], {

@@ -41,7 +41,10 @@ export const jobCommand: Command = {
   options: [
     ...MACHINE_OPTIONS,
     ...PROGRAM_OPTIONS,
-    { ...FILE_OPTION, description: 'A GpuInstance in place of these options; its name is not used.' },
+    {
+      ...FILE_OPTION,
+      description: 'File with a GpuInstance that replaces these options; its name is ignored.',
+    },
     ...LOG_ADDRESS_OPTIONS,
     {
       flags: '--termination-log <file>',

@@ -52,7 +52,7 @@ const KUBECONFIG_ADVICE = 'Name another kubeconfig or context: --kubeconfig, KUB
 export const OPEN_OUTCOME = 'It is unknown whether it took effect.';
 export const CHECK_FIRST = 'Check whether it took effect before you repeat it.';
 
-/** Kinds whose own advice does not mention the possible change. */
+/** Kinds of errors after which a change may have taken effect, although their own advice does not say so. */
 const LOST: readonly MarketplaceErrorKind[] = ['unavailable', 'aborted', 'malformedReply'];
 
 /** Converts any error to text for people and an exit code for scripts. */

@@ -4,7 +4,7 @@ const OUTPUT: readonly CommandOption[] = [
   {
     flags: '-o, --output <format>',
     description:
-      'Output format. json and yaml are one value: for a change of one thing its report, for several a list.',
+      'Output format. json and yaml print one value: the report of one change, or a list for several changes.',
     choices: ['table', 'wide', 'json', 'yaml', 'name'],
   },
   { flags: '--raw', description: 'The same as -o json.' },

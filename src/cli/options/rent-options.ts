@@ -28,7 +28,7 @@ export const RENT_OPTIONS: readonly CommandOption[] = [
   {
     flags: '-e, --env <name=value>',
     description:
-      "A variable of the container; name alone takes it from here. Also the marketplace's own form: '-e A=b -p 8000:8000'.",
+      "Environment variable of the container; a name alone takes the value from this shell. Also the marketplace's own form: '-e A=b -p 8000:8000'.",
     repeatable: true,
   },
   { flags: '--env-file <file>', description: 'Variables, one name=value per line.' },

@@ -400,7 +400,7 @@ function createLimit({
   return all.some(isRenting) ? 0 : Math.min(1, places);
 }
 
-/** Returns the refused actions that are decided again. */
+/** Returns the refusals of actions that this decision contains again. */
 function standingRefusals(refused: readonly Refusal[], decided: readonly Action[]): readonly Refusal[] {
   const keys = new Set(decided.map(actionKey));
   return refused.filter(({ action }) => keys.has(action));

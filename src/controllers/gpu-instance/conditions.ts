@@ -21,7 +21,7 @@ export interface Finding {
   readonly atWork?: { readonly reason: Reason; readonly detail?: string | undefined } | undefined;
 }
 
-/** Text of Rented by the origin of the machine, if it differs from the catalogue's. */
+/** Messages of the condition Rented by the origin of the machine; undefined for the sentence of the catalogue. */
 const ORIGINS = {
   Rented: undefined,
   Adopted: 'An existing machine was taken over.',

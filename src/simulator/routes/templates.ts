@@ -72,7 +72,7 @@ function own(ctx: RouteContext): Template {
   throw new Refusal(404, 'no_such_template', 'Name one of your templates by hash_id or template_id.');
 }
 
-/** Updates a template. It gets a new hash: rentals by the old one keep their values. */
+/** Updates a template and gives it a new hash. Rentals by the old hash keep their values. */
 function update(ctx: RouteContext<typeof TEMPLATE>): Reply {
   const template = own(ctx);
   const changed: Template = {

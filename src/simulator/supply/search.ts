@@ -100,7 +100,7 @@ interface Keyed {
   readonly keys: readonly Column[];
 }
 
-/** Returns the first `limit` offers in order; only the candidates for them are ever moved. */
+/** Returns the first `limit` offers in order, without sorting the others. */
 function firstInOrder(offers: readonly Offer[], query: SearchQuery, view: OfferView): readonly Offer[] {
   const { order, limit } = query;
   const readers = order.map(({ column }) => columnReader(column));

@@ -116,7 +116,7 @@ export const workerRow = z.strictObject({
   /** Work done on the first of {@link taken}, as of {@link workedUntil}. */
   doneOnFirst: amount,
   workedUntil: time,
-  /** Last report of the worker; null for one that only the simulator runs. */
+  /** Last report of the worker; null for a worker that only the simulator runs. */
   report: workerReport.nullable(),
   /** Work routed to it since its last report, which that report's `new_load` includes. */
   routedSinceReport: amount,

@@ -419,7 +419,7 @@ function stopFirst(
   const confirms = hasStopped(facts.memory, machine.row) ? ', which two lists and a read must confirm' : '';
   return waiting(facts, {
     reason: 'Stopping',
-    detail: `Machine ${machine.instanceId} is to be kept, and was asked to stop; it says ${shownStatus(machine.row)}${confirms}.`,
+    detail: `Stopping machine ${machine.instanceId}, which deletionPolicy keeps. It shows ${shownStatus(machine.row)}${confirms}.`,
     actions,
     requeue: { onList: true, ...requeue },
   });
@@ -439,7 +439,7 @@ function awaitLateStart(facts: Pick<Facts, 'object' | 'machine' | 'clock' | 'mem
   const wait = until - facts.clock.steadyNow;
   return waiting(facts, {
     reason: 'Stopping',
-    detail: `Machine ${instanceId} is to be kept, and says ${shownStatus(row)}; an earlier start may still be carried out.`,
+    detail: `Machine ${instanceId}, which deletionPolicy keeps, shows ${shownStatus(row)}. The marketplace may still carry out an earlier start.`,
     requeue: wait > 0 ? { afterMs: wait + 1 } : { onList: true, afterMs: 30_000 },
   });
 }

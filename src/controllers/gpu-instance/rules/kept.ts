@@ -21,8 +21,8 @@ interface Kept {
 }
 
 /**
- * Adds to the decision that a replacement is due, and what blocks it: a person, the account, or a lack of offers. The
- * machine's readiness is unchanged. An event reports the first occurrence.
+ * Returns the step with the condition ReplacementBlocked, if a replacement is due and a person, the account or a lack of
+ * offers blocks it. The readiness of the machine is unchanged. An event reports the first occurrence.
  */
 export function withKeptMachine(facts: Facts, planned: PlannedEnd, step: Step): Step {
   if (!writesStatus(step) || step.status.verdict.phase === 'Replacing') return step;

@@ -62,7 +62,7 @@ const TFA_CODES = inArea('tfa', [
   refused('duplicate_tfa_method', 400, 'conflict', 'A method of this kind is already set up: remove it first, or use it.'),
   unclear('twilio_error', 400, 'unavailable', 'The SMS could not be delivered: check the number, or use another method.'),
   refused('preauth_phone_cap', 429, 'throttled', 'This phone number was used in too many attempts: wait, or use another number.'),
-  refused('sms_rate_limited', 429, 'throttled', 'Too many SMS codes were asked for: wait before the next.'),
+  refused('sms_rate_limited', 429, 'throttled', 'Too many SMS codes requested: wait before you request another.'),
   refused('twilio_rate_limited', 429, 'throttled', 'The SMS provider is limiting requests: wait before the next.'),
   refused('tfa_locked', 429, 'locked', 'This method is locked for 15 minutes after failed attempts: wait, or use another method.'),
   unclear('service_unavailable', 503, 'unavailable', 'The service could not check the authorization: try again.'),
