@@ -46,10 +46,7 @@ function followOpened(): () => void {
     if (id === '') return;
     const isOther = id !== before;
     before = id;
-    const begin = () => {
-      load(id).catch(() => undefined);
-    };
-    timer = setTimeout(begin, isOther || version === '' ? 0 : 500);
+    timer = setTimeout(load, isOther || version === '' ? 0 : 500, id);
   });
   return () => {
     clearTimeout(timer);

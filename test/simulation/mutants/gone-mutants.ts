@@ -139,6 +139,8 @@ export const GONE_MUTANTS: readonly Mutant[] = [
     file: `${GPU}/deadlines.ts`,
     find: 'return list.begunSteady >= Math.min(deadline, steadyNow - FRESH_LIST_MS);',
     replace: 'return list.begunSteady < Math.max(deadline, steadyNow + FRESH_LIST_MS);',
+    unseen:
+      'Before the machine ends, a read must agree with the list, and the read shows a machine that has come up.',
   },
   {
     name: 'unknown-word-is-failure',

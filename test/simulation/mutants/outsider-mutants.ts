@@ -200,7 +200,7 @@ export const OUTSIDER_MUTANTS: readonly Mutant[] = [
     loses: 'the time of the last list that showed a vanished machine, for its cost',
     file: 'controllers/gpu-instance/gone.ts',
     find: 'return onRecord(facts) ?? now - passedMs;',
-    replace: 'return onRecord(facts) ?? Math.max(now, passedMs);',
+    replace: 'return Math.max(now, passedMs, onRecord(facts) ?? 0);',
   },
   {
     name: 'lease-from-reply',
