@@ -1,9 +1,12 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { REPOSITORY } from '../../scripts/generate/artifact.ts';
 import type { GpuInstance } from '../../src/api/v1alpha1/gpu-instance.ts';
-import { annotations, gpuInstanceResource } from '../../src/api/v1alpha1/names.ts';
+import { annotations, gpuInstanceResource, labels } from '../../src/api/v1alpha1/names.ts';
 import { Interrupted } from '../../src/cli/command-error.ts';
+import { runLabel, runName } from '../../src/cli/job/run-name.ts';
 import type { KubeClient } from '../../src/runtime/kube/kube-client.ts';
 import { until } from '../builders/until.ts';
 import { openWidgetClient } from '../builders/widgets.ts';
@@ -106,6 +109,11 @@ async function finish({ metadata }: GpuInstance, exitCode: number): Promise<void
   ]);
 }
 
+const MANIFEST = {
+  ...{ apiVersion: 'gpurental.dev/v1alpha1', kind: 'GpuInstance', metadata: { name: 'run' } },
+  spec: { image: 'ubuntu:24.04', command: ['true'], offers: [{ maxPricePerHour: '0.60' }] },
+};
+
 const lastLine = ({ stderr }: Ran): unknown => JSON.parse(stderr.trimEnd().split('\n').at(-1) ?? '');
 
 describe('gpu-rent job', () => {
@@ -204,6 +212,73 @@ describe('gpu-rent job', () => {
     expect(exitCode).toBe(126);
     expect(stderr).toContain('"reason":"NoPriceLimit"');
     expect(await objectsOf('unlimited')).toEqual([]);
+  });
+
+  test('is refused when a copy of its GpuInstance has another owner, and leaves that one alone', async () => {
+    await createJob('copied', ['copied-a']);
+    await createJob('copier', []);
+    const uidOf = (job: string) =>
+      cluster.kubectl(['get', 'job', job, '-n', namespace, '-o', 'jsonpath={.metadata.uid}']);
+    const [uid, other] = [await uidOf('copied'), await uidOf('copier')];
+    const key = { ownerUid: uid, index: undefined };
+    await apply({
+      ...{ apiVersion: 'gpurental.dev/v1alpha1', kind: 'GpuInstance' },
+      metadata: {
+        name: runName(key, 0),
+        labels: { [labels.jobRun]: runLabel(key) },
+        annotations: { [annotations.jobTry]: '0' },
+        ownerReferences: [{ apiVersion: 'batch/v1', kind: 'Job', name: 'copier', uid: other }],
+      },
+      spec: {
+        ...{ image: 'ubuntu:24.04', command: ['true'], completion: {} },
+        offers: [{ maxPricePerHour: '0.60' }],
+      },
+    });
+    const { exitCode, stderr } = await relayOf('copied-a').ended;
+    expect(exitCode).toBe(126);
+    expect(stderr).toContain('"reason":"NameTaken"');
+    const [copy] = await objectsOf('copier');
+    expect(copy?.metadata.deletionTimestamp).toBeUndefined();
+  });
+
+  test('is refused in a Pod that restarts its program after every end', async () => {
+    await apply({
+      ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'always' } },
+      spec: { ...template.spec, restartPolicy: 'Always' },
+    });
+    const { exitCode, stderr } = await relayOf('always').ended;
+    expect(exitCode).toBe(126);
+    expect(stderr).toContain('restartPolicy');
+  });
+
+  test('exits 143 when its GpuInstance is deleted under it, and rents nothing more', async () => {
+    await createJob('removed', ['removed-a']);
+    const relay = relayOf('removed-a');
+    const { metadata } = await objectOf('removed');
+    await cluster.kubectl(['delete', 'gpui', metadata.name, '-n', namespace]);
+    expect((await relay.ended).exitCode).toBe(143);
+    expect(await objectsOf('removed')).toEqual([]);
+  });
+
+  test.each([
+    ['spec.imagee', { ...MANIFEST.spec, imagee: 'ubuntu' }],
+    ['spec.offers.0.maxPricePerHour', { ...MANIFEST.spec, offers: [{ maxPricePerHour: 'cheap' }] }],
+    ['spec.completion.backoffLimit', { ...MANIFEST.spec, completion: { backoffLimit: -1 } }],
+  ])('is refused by the name of the field when a mounted file has a wrong %s', async (field, spec) => {
+    await createJob('wrong', ['wrong-a']);
+    const folder = mkdtempSync(join(tmpdir(), 'job-'));
+    try {
+      const file = join(folder, 'gpu-instance.json');
+      writeFileSync(file, JSON.stringify({ ...MANIFEST, spec }));
+      const { exitCode, stderr } = await cli.run(['-n', namespace, 'job', '-f', file], {
+        env: { POD_NAME: 'wrong-a' },
+      });
+      expect(stderr).toContain(field);
+      expect(exitCode).toBe(126);
+      expect(await objectsOf('wrong')).toEqual([]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 });
 

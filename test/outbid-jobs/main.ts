@@ -30,9 +30,10 @@ const NOTHING: OutbidOutcome = {
 async function openStore(cleanUp: CleanUp): Promise<string> {
   const kept = new Map<string, string>();
   const answer = async ({ method, url = '' }: IncomingMessage, body: string): Promise<[number, string]> => {
-    if (method === 'PUT') kept.set(url, body);
     const found = kept.get(url);
-    return found === undefined ? [404, ''] : [200, found];
+    if (method !== 'PUT') return found === undefined ? [404, ''] : [200, found];
+    kept.set(url, body);
+    return [204, ''];
   };
   const server = createServer((request: IncomingMessage, response: ServerResponse) => {
     void text(request)

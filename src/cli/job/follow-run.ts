@@ -1,6 +1,7 @@
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource } from '../../api/v1alpha1/names.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { withDeadline } from '../../lib/deadline.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
@@ -58,7 +59,12 @@ export async function followRun(first: GpuInstance, deps: FollowDeps): Promise<R
   const stopNotices = announceSilence({ first, informer, log, deps });
   try {
     const end = await seenEnd(first, informer, deps);
-    if (end.type === 'finished' && !(await log.finish(LOG_REST_MS))) printLastLines(end.object, deps);
+    if (end.type === 'finished') {
+      // SIGTERM does not wait for the rest of the log: the next Pod prints it.
+      const limit = { clock, limitMs: 2 * LOG_REST_MS, signal };
+      const isWhole = await withDeadline(limit, () => log.finish(LOG_REST_MS));
+      if (!isWhole) printLastLines(end.object, deps);
+    }
     signal.throwIfAborted();
     return end;
   } finally {

@@ -13,7 +13,7 @@ import { createKubeClient, type KubeClient } from '../../runtime/kube/kube-clien
 import { controllerReference } from '../../runtime/kube/kube-object.ts';
 import { Interrupted } from '../command-error.ts';
 import { type RelayEnd, relay } from './relay.ts';
-import { noLog } from './run-log.ts';
+import { type FollowLog, noLog } from './run-log.ts';
 import { runName } from './run-name.ts';
 import { jobResource, type OwnerObject, podResource } from './run-owner.ts';
 
@@ -61,11 +61,18 @@ interface Running {
   terminate(): void;
 }
 
-/** Starts a relay. `kube`: a client of its own. `aheadMs`: by how much its clock is ahead. */
+interface StartOptions {
+  /** A client of its own. */
+  readonly kube?: KubeClient;
+  /** Milliseconds by which its clock is ahead. */
+  readonly aheadMs?: number;
+  readonly followLog?: FollowLog;
+}
+
 function start(
   name: string,
   spec: object = SPEC,
-  { kube = cluster.kube, aheadMs = 0 }: { kube?: KubeClient; aheadMs?: number } = {},
+  { kube = cluster.kube, aheadMs = 0, followLog = noLog }: StartOptions = {},
 ): Running {
   const clock: Clock = { ...cluster.clock, now: () => cluster.clock.now() + aheadMs };
   const abort = new AbortController();
@@ -75,7 +82,7 @@ function start(
     {
       ...{ kube, clock, random: seededRandom(7), namespace: NAMESPACE, signal: abort.signal },
       print: (line) => lines.push(line),
-      followLog: noLog,
+      followLog,
     },
   ).catch((error: Error) => error);
   return { ended, lines, terminate: () => abort.abort(new Interrupted(143)) };
@@ -377,5 +384,21 @@ describe('relay', () => {
     await finish(first, 0);
     await cluster.clock.advance(1_000);
     expect(await running.ended).toMatchObject({ exitCode: 0 });
+  });
+
+  test('leaves the report to the next Pod when it is evicted while it reads the rest of the log', async () => {
+    const followLog: FollowLog = () => ({ silentSince: undefined, finish: () => SILENCE });
+    const evicted = start('train-a', SPEC, { followLog });
+    await cluster.clock.advance(1_000);
+    await finish(first, 3);
+    await cluster.clock.advance(1_000);
+    evicted.terminate();
+    await cluster.clock.advance(20_000);
+    expect(await evicted.ended).toMatchObject({ exitCode: 75 });
+    expect(evicted.lines.at(-1)).toContain(`gpui/${first} has ended`);
+    const next = start('train-b');
+    await cluster.clock.advance(20_000);
+    expect(await next.ended).toMatchObject({ exitCode: 3 });
+    expect((await existing()).map(({ metadata }) => metadata.name)).toEqual([first]);
   });
 });

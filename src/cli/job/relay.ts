@@ -349,7 +349,7 @@ async function leave(
   const last = running.at(-1) ?? objects.at(-1);
   const line = last === undefined ? leftLine(owner) : summaryLine(last, deps.clock.now());
   if (!ending.cancels) {
-    print(`${ending.cause}: the machine keeps running, and the next Pod attaches to it.`);
+    print(`${ending.cause}: ${stateAfter(owner, running.length === 0 ? last : undefined)}`);
     return { exitCode: JOB_EXIT.left, line };
   }
   for (const object of running) {
@@ -381,6 +381,14 @@ function cancelTime({ metadata, status }: GpuInstance, now: number): number {
   const seen = status?.conditions?.map(({ lastTransitionTime }) => lastTransitionTime) ?? [];
   const known = [metadata.creationTimestamp, ...seen].flatMap((text) => parseTime(text) ?? []);
   return known.length === 0 ? now : Math.min(now, Math.max(...known));
+}
+
+/** Returns what becomes of the run after this Pod. `ended`: its object, if it has ended. */
+function stateAfter({ reference }: RunOwner, ended: GpuInstance | undefined): string {
+  if (ended !== undefined)
+    return `gpui/${ended.metadata.name} has ended, and the next Pod reports its result.`;
+  if (reference.kind === podResource.kind) return 'the machine keeps running until this Pod is deleted.';
+  return 'the machine keeps running, and the next Pod attaches to it.';
 }
 
 function leftLine(owner: RunOwner): string {
