@@ -71,7 +71,9 @@ const argo: Engine = {
   prepare: async ({ cluster, namespace }) => {
     await apply(cluster, namespace, {
       ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'workflow-controller-configmap' } },
-      data: { metricsConfig: 'enabled: false', telemetryConfig: 'enabled: false' },
+      data: {
+        config: JSON.stringify({ metricsConfig: { enabled: false }, telemetryConfig: { enabled: false } }),
+      },
     });
     return {
       args: [
