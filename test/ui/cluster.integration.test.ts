@@ -1,5 +1,9 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse, stringify } from 'yaml';
 import { API_VERSION, endpointGroupResource, gpuInstanceResource } from '../../src/api/v1alpha1/names.ts';
 import { commandLine } from '../cli/command-line.ts';
 import { type Cluster, startCluster } from '../cluster/cluster.ts';
@@ -102,6 +106,25 @@ function inBrowser(chromium: Browser): void {
         await page.waitForSelector('.full-name:has-text("trainer")');
         await page.waitForSelector(`.note:has-text("You may not list ${endpointGroupResource.plural}")`);
       });
+    });
+
+    test('says that a login has expired, and continues with a new token', async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'gpu-rent-page-'));
+      const [kubeconfigPath, tokenFile] = [join(folder, 'kubeconfig'), join(folder, 'token')];
+      const config = parse(readFileSync(cluster.kubeconfigPath, 'utf8'));
+      const [{ user }] = config.users;
+      const { token } = user;
+      config.users[0].user = { tokenFile };
+      writeFileSync(kubeconfigPath, stringify(config));
+      writeFileSync(tokenFile, 'expired');
+      await withPage({ kubeconfigPath }, async (url) => {
+        const { page } = await openWatched(chromium, url);
+        await page.waitForSelector('.banner:has-text("The cluster refuses your login")');
+        writeFileSync(tokenFile, token);
+        await page.waitForSelector('.full-name:has-text("trainer")', { timeout: 90_000 });
+        await page.waitForSelector('.banner', { state: 'detached' });
+      });
+      rmSync(folder, { recursive: true });
     });
 
     test('says since when its data is old while the API server is away, and continues', async ({ skip }) => {

@@ -87,7 +87,7 @@ describe('a request of another site', () => {
     }
   });
 
-  test.each(['PUT', 'DELETE', 'OPTIONS', 'TRACE'])('by %s is refused', async (method) => {
+  test.each(['HEAD', 'PUT', 'DELETE', 'OPTIONS', 'TRACE'])('by %s is refused', async (method) => {
     expect((await send(method, '/session')).status).toBe(405);
   });
 

@@ -1,6 +1,4 @@
-import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { platform } from 'node:os';
 import { stringify } from 'yaml';
 import { systemClock } from '../../lib/clock.ts';
 import { systemRandom } from '../../lib/random.ts';
@@ -19,6 +17,7 @@ import type { Command, CommandContext } from '../command.ts';
 import { EXIT, failed } from '../command-error.ts';
 import { failureParts } from '../failures/describe-failure.ts';
 import { eventsOf } from '../objects/cluster-objects.ts';
+import { openPage } from '../open-page.ts';
 import { numberOption } from '../option-values.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
 
@@ -54,8 +53,10 @@ export const uiCommand: Command = {
         const url = `http://127.0.0.1:${server.port}/#${access.token.reveal()}`;
         context.stdout.write(`${url}\n`);
         context.stderr.write('Only this machine can open it. Ctrl-C ends it.\n');
-        if (input.options['open'] !== false && context.stdout.isTTY === true) openBrowser(url);
+        const isOpened = input.options['open'] !== false && context.stdout.isTTY === true;
+        const forget = isOpened ? openPage(url) : () => undefined;
         await untilAborted(context);
+        forget();
         return EXIT.ok;
       } finally {
         await Promise.all([server.close(), feed.stop()]);
@@ -79,19 +80,6 @@ function untilAborted({ signal }: CommandContext): Promise<void> {
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
 }
-
-/** Opens the URL with the program of the system. Without one the printed URL is enough. */
-function openBrowser(url: string): void {
-  const [program, ...args] = OPENERS[platform()] ?? ['xdg-open'];
-  const child = spawn(program ?? 'xdg-open', [...args, url], { stdio: 'ignore', detached: true });
-  child.on('error', () => undefined);
-  child.unref();
-}
-
-const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>>> = {
-  darwin: ['open'],
-  win32: ['rundll32', 'url.dll,FileProtocolHandler'],
-};
 
 const MAX_OBJECT_BYTES = 4_000_000;
 

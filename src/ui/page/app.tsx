@@ -123,7 +123,7 @@ function ConnectionNote() {
   return (
     <p class={`banner ${connection.state}`} role="alert">
       {connection.state === 'expired'
-        ? `${from} The cluster refuses your login: log in again in a terminal; this page then continues by itself.`
+        ? `${from} The cluster refuses your login: log in again in a terminal. If this page does not continue within a minute, start gpu-rent ui again.`
         : `${from} The API server does not answer; reconnecting.`}
       <bdi class="cause cut">{visibleLine(connection.message).slice(0, 300)}</bdi>
     </p>

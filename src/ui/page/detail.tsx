@@ -46,7 +46,10 @@ function followOpened(): () => void {
     if (id === '') return;
     const isOther = id !== before;
     before = id;
-    timer = setTimeout(load, isOther || version === '' ? 0 : 500, id);
+    const begin = () => {
+      load(id).catch(() => undefined);
+    };
+    timer = setTimeout(begin, isOther || version === '' ? 0 : 500);
   });
   return () => {
     clearTimeout(timer);

@@ -27,7 +27,7 @@ export function refusalOf({ method, headers }: GuardedRequest, port: number): Re
   const isNavigation = method === 'GET' && mode === 'navigate';
   if (site !== undefined && site !== 'same-origin' && site !== 'none' && !isNavigation)
     return { status: 403, message: 'Requests of other sites are refused.' };
-  if (method === 'GET' || method === 'HEAD') return undefined;
+  if (method === 'GET') return undefined;
   if (method !== 'POST') return { status: 405, message: 'Only GET and POST are answered.' };
   const type = headers['content-type'];
   const isJson = typeof type === 'string' && /^application\/json(;|$)/i.test(type);
